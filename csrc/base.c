@@ -1,0 +1,200 @@
+/* base.c: arena, text buffers, checked arithmetic, the error path, SHA-256. */
+#include "base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+int sc_verror(sc_err *e, int code, int pos, const char *fmt, va_list ap)
+{
+    if (e && e->code == SC_OK) {
+        e->code = code;
+        e->pos = pos;
+        vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    }
+    return code;
+}
+
+int sc_error(sc_err *e, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    sc_verror(e, code, -1, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+/* ---- allocation ---- */
+static long fail_after;
+
+void sc_fail_alloc_after(long n) { fail_after = n; }
+
+static bool must_fail(void) { return fail_after > 0 && --fail_after == 0; }
+
+void *sc_malloc(size_t size) { return must_fail() ? NULL : malloc(size ? size : 1); }
+
+void *sc_realloc(void *p, size_t size) { return must_fail() ? NULL : realloc(p, size ? size : 1); }
+
+/* ---- arena ---- */
+struct sc_chunk {
+    sc_chunk *next;
+    size_t size;
+};
+#define CHUNK ((size_t)1 << 16)
+#define HEAD ((sizeof(sc_chunk) + 15) & ~(size_t)15)
+
+void *sc_arena_get(sc_arena *a, size_t size)
+{
+    size = (size + 15) & ~(size_t)15;
+    if (!a->head || a->used + size > a->head->size) {
+        size_t room = size > CHUNK ? size : CHUNK;
+        sc_chunk *c = sc_malloc(HEAD + room);
+        if (!c) {
+            if (a->nomem) a->nomem(a->ctx);
+            return NULL;
+        }
+        memset(c, 0, HEAD + room);
+        c->next = a->head;
+        c->size = room;
+        a->head = c;
+        a->used = 0;
+    }
+    void *p = (char *)a->head + HEAD + a->used;
+    a->used += size;
+    a->total += size;
+    return p;
+}
+
+void *sc_arena_copy(sc_arena *a, const void *p, size_t size)
+{
+    void *q = sc_arena_get(a, size);
+    if (q && size) memcpy(q, p, size);
+    return q;
+}
+
+char *sc_arena_printf(sc_arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *s = sc_arena_get(a, (size_t)n + 1);
+    if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+void sc_arena_free(sc_arena *a)
+{
+    for (sc_chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    memset(a, 0, sizeof *a);
+}
+
+/* ---- text ---- */
+static bool reserve(sc_text *t, size_t more)
+{
+    if (t->failed) return false;
+    if (t->n + more + 1 <= t->cap) return true;
+    size_t cap = t->cap ? t->cap * 2 : 512;
+    while (cap < t->n + more + 1) cap *= 2;
+    char *s = sc_realloc(t->s, cap);
+    if (!s) return !(t->failed = true);
+    t->s = s;
+    t->cap = cap;
+    return true;
+}
+
+void sc_text_addn(sc_text *t, const char *s, size_t n)
+{
+    if (!reserve(t, n)) return;
+    memcpy(t->s + t->n, s, n);
+    t->s[t->n += n] = 0;
+}
+
+void sc_text_add(sc_text *t, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && reserve(t, (size_t)n)) {
+        vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+        t->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+void sc_text_free(sc_text *t)
+{
+    free(t->s);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- checked arithmetic ---- */
+bool sc_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool sc_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* ---- types ---- */
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[SC_NDTYPE] = {{"bool", 1}, {"i16", 2}, {"i32", 4}, {"i64", 8}, {"f32", 4}, {"f64", 8}};
+
+size_t sc_dtype_size(sc_dtype t) { return dtypes[t].size; }
+const char *sc_dtype_name(sc_dtype t) { return dtypes[t].name; }
+
+/* ---- SHA-256 (FIPS 180-4) ---- */
+static const uint32_t sha_k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t ror(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static void sha_block(uint32_t h[8], const uint8_t *p)
+{
+    uint32_t w[64], v[8];
+    for (int i = 0; i < 16; i++)
+        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        w[i] = w[i - 16] + (ror(a, 7) ^ ror(a, 18) ^ a >> 3) + w[i - 7] + (ror(b, 17) ^ ror(b, 19) ^ b >> 10);
+    }
+    memcpy(v, h, sizeof v);
+    for (int i = 0; i < 64; i++) {
+        uint32_t s1 = ror(v[4], 6) ^ ror(v[4], 11) ^ ror(v[4], 25), ch = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        uint32_t t1 = v[7] + s1 + ch + sha_k[i] + w[i];
+        uint32_t s0 = ror(v[0], 2) ^ ror(v[0], 13) ^ ror(v[0], 22);
+        uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += t1;
+        v[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++) h[i] += v[i];
+}
+
+void sc_sha256(const void *data, size_t n, char hex[65])
+{
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const uint8_t *p = data;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) sha_block(h, p + i);
+    uint8_t tail[128] = {0};
+    size_t rest = n - i, end = rest < 56 ? 64 : 128;
+    if (rest) memcpy(tail, p + i, rest);
+    tail[rest] = 0x80;
+    for (int k = 0; k < 8; k++) tail[end - 1 - (size_t)k] = (uint8_t)((uint64_t)n * 8 >> (8 * k));
+    for (size_t k = 0; k < end; k += 64) sha_block(h, tail + k);
+    for (int k = 0; k < 8; k++) snprintf(hex + 8 * k, 9, "%08x", h[k]);
+}

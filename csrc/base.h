@@ -1,0 +1,69 @@
+/* base.h: arena, text buffers, checked arithmetic and the error path. */
+#ifndef SC_BASE_H
+#define SC_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scorch.h"
+
+#if defined(__GNUC__)
+#define SC_PRINTF(a, b) __attribute__((format(printf, a, b)))
+#else
+#define SC_PRINTF(a, b)
+#endif
+
+#define SC_LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+/* Fills *e unless it already holds an error, and returns its code. */
+int sc_error(sc_err *e, int code, const char *fmt, ...) SC_PRINTF(3, 4);
+int sc_verror(sc_err *e, int code, int pos, const char *fmt, va_list);
+
+/* ---- arena: zeroed memory, freed all at once ---- */
+typedef struct sc_chunk sc_chunk;
+typedef struct {
+    sc_chunk *head;
+    size_t used, total;  /* bytes of the current chunk; bytes taken in all */
+    void (*nomem)(void *ctx); /* called when memory runs out; must not return */
+    void *ctx;
+} sc_arena;
+void *sc_arena_get(sc_arena *, size_t size); /* zeroed, 16-byte aligned */
+void *sc_arena_copy(sc_arena *, const void *, size_t size);
+char *sc_arena_printf(sc_arena *, const char *fmt, ...) SC_PRINTF(2, 3);
+void sc_arena_free(sc_arena *);
+#define SC_NEW(arena, type) ((type *)sc_arena_get((arena), sizeof(type)))
+
+/* Tests make the n-th allocation from now on fail (0: never). Every malloc of
+ * the library goes through these two. */
+void sc_fail_alloc_after(long n);
+void *sc_malloc(size_t size);
+void *sc_realloc(void *, size_t size);
+
+/* ---- growing text ---- */
+typedef struct {
+    char *s; /* always terminated once something was written */
+    size_t n, cap;
+    bool failed;
+} sc_text;
+void sc_text_add(sc_text *, const char *fmt, ...) SC_PRINTF(2, 3);
+void sc_text_addn(sc_text *, const char *s, size_t n);
+void sc_text_free(sc_text *);
+
+/* ---- checked size arithmetic: false on overflow ---- */
+bool sc_mul(int64_t a, int64_t b, int64_t *out);
+bool sc_add(int64_t a, int64_t b, int64_t *out);
+
+static inline int64_t sc_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t sc_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* SHA-256, as 64 hexadecimal digits. */
+void sc_sha256(const void *data, size_t n, char hex[65]);
+
+/* Reads element i of an index array. */
+static inline int64_t sc_index(const void *p, sc_dtype t, int64_t i)
+{
+    return t == SC_I64 ? ((const int64_t *)p)[i] : t == SC_I32 ? ((const int32_t *)p)[i] : ((const int16_t *)p)[i];
+}
+#endif

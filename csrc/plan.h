@@ -1,0 +1,72 @@
+/* plan.h: a program as data. The compiler writes plans, kernels/drive.c walks
+ * them, run/ owns them; none of the three knows the others.
+ *
+ * A kernel entry works on a range of units. What a unit is, what it weighs and
+ * how ranges are handed to threads is said here, per step. */
+#ifndef SC_PLAN_H
+#define SC_PLAN_H
+
+#include "scorch.h"
+
+#define SC_MAXSTEP 16
+#define SC_MAXENTRY 8
+#define SC_MAXWORK 6
+
+/* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
+typedef struct {
+    int64_t bytes;
+    int32_t n, div[6];
+    int16_t var[6];
+} sc_size;
+
+typedef enum {
+    SC_STEP_FILL,   /* memory `out` := fill, in parallel; skipped memory costs nothing */
+    SC_STEP_KERNEL, /* entry over the units */
+    SC_STEP_SCAN,   /* count[out] of nunit entries -> exclusive prefix sums, nunit + 1 entries, written
+                       into result out's pos array of level `level` (its itype) and kept in count[out] */
+    SC_STEP_ALLOC   /* allocate crd of level `level` and values of result `out`: total from SCAN */
+} sc_step_op;
+
+/* SERIAL  one lane, all units.
+ * OWN     disjoint ranges of units balanced by weight; each unit's results are its own.
+ * SPLIT   as OWN, and a unit that alone outweighs total / (4 T) is cut in the positions of the level below:
+ *         entry `part` is called once per piece with [begin, end) = positions of level `level` + 1,
+ *         lane.cursor[0] = the unit and lane.partial = that piece's carry slot (`partial` bytes, zeroed or
+ *         filled by the kernel); then entry `finish` is called with [begin, end) = [unit, unit + 1),
+ *         lane.partial = the unit's first slot, lane.cursor[1] = number of slots, added in that order.
+ *         The other units go through `entry` as in OWN.
+ * PRIVATE as OWN, but every lane has its own copy of a workspace: lane.partial = its copy, `partial` bytes
+ *         each, copies contiguous from call.shared, call.nlane copies, filled with `fill` before. The copies
+ *         stay until a later step of the plan that says `keeps` is over. */
+typedef enum { SC_SERIAL, SC_OWN, SC_SPLIT, SC_PRIVATE } sc_strategy;
+
+typedef struct {
+    uint8_t op, strategy, entry, part, finish;
+    uint8_t snap;       /* units are positions of a nonunique level: cut only where the coordinate changes */
+    uint8_t dtype;      /* of fill and of the private copies */
+    uint8_t keeps;      /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
+    int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
+                           size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units
+                           are ceil(dim[var] / block) coordinates, all of one weight; one unit if var = -1. SCAN, ALLOC: level */
+    int16_t var, out;   /* out: the result filled, scanned or allocated; -1 in FILL: the shared workspace */
+    int32_t block;
+    double fill;
+    sc_size work;       /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */
+    sc_size shared;     /* FILL with out = -1: bytes of the shared workspace, placed in call.shared */
+    sc_size partial;    /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
+    int nscratch;       /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in
+                           lane.scratch; zeroed when the step starts */
+    sc_size scratch[SC_MAXWORK];
+} sc_step;
+
+typedef struct {
+    int nstep, nin, nout, nvar;
+    sc_step step[SC_MAXSTEP];
+} sc_plan;
+
+/* Runs a plan (kernels/drive.c). call->view must hold nin operands and nout results, call->dim the
+ * extents; tensors gives their formats and types in the same order and is updated with what ALLOC
+ * allocated. entry[] are the kernels, in the order the steps number them. */
+int sc_plan_run(const sc_plan *, sc_kernel *const *entry, const void *self, sc_tensor *tensors, const int64_t *dim,
+                const double *scalar, sc_alloc *, void *ctx, sc_err *);
+#endif

@@ -1,0 +1,177 @@
+/* scorch.h: the public header of the C library.
+ *
+ * A tensor is a list of levels over its dimensions; a program is an expression
+ * compiled for operand formats, types and extents; running a program walks its
+ * plan. The library borrows tensor memory, never owns it, never prints, never
+ * exits. Every function that can fail returns 0 or an SC_E code and fills the
+ * sc_err it was given; the first message wins. */
+#ifndef SCORCH_H
+#define SCORCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+#define SC_VERSION "0.1.0"
+#define SC_MAXOP 16  /* operands and results of one program */
+#define SC_MAXVAR 16 /* index variables of one program */
+
+/* ---- errors ---- */
+enum {
+    SC_OK,
+    SC_EVALUE,    /* ValueError */
+    SC_ETYPE,     /* TypeError */
+    SC_ENOMEM,    /* MemoryError */
+    SC_ENOTIMPL,  /* NotImplementedError */
+    SC_ECOMPILE,  /* scorch.CompileError: the C compiler or the loader failed */
+    SC_EINTERNAL, /* a bug of the library */
+    SC_ESTOP      /* cancelled */
+};
+typedef struct {
+    int code;
+    int pos; /* offset in the source text, -1 if none */
+    char msg[1024];
+} sc_err;
+
+/* ---- types ---- */
+typedef enum { SC_BOOL, SC_I16, SC_I32, SC_I64, SC_F32, SC_F64, SC_NDTYPE } sc_dtype;
+size_t sc_dtype_size(sc_dtype);
+const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
+
+/* ---- formats ---- */
+typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL } sc_level_kind;
+typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
+typedef struct {
+    uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
+    uint8_t dim, part;
+    int32_t block; /* of SC_DIV and SC_MOD */
+    int32_t width; /* of SC_ELL: slots a parent position; padding has coordinate -1 */
+} sc_levelspec;
+typedef struct {
+    int ndim, nlevel;
+    sc_levelspec level[SC_MAXLEVEL];
+} sc_format;
+
+/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w))
+ * or a list of levels over dimension numbers: "dense(0), compressed(1)",
+ * "compressed(0, nonunique), singleton(1)", "dense(0/2), compressed(1/3),
+ * dense(0%2), dense(1%3)". Printing gives an alias where one exists. */
+int sc_format_parse(sc_format *, const char *text, int ndim, sc_err *);
+void sc_format_print(const sc_format *, char *out, size_t size);
+void sc_format_print_levels(const sc_format *, char *out, size_t size);
+bool sc_format_equal(const sc_format *, const sc_format *);
+bool sc_format_is_dense(const sc_format *); /* every level is dense and no blocks */
+
+/* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
+ * no strides. Dense tensors: view.val and view.stride (in elements). */
+typedef struct {
+    sc_format format;
+    sc_dtype dtype, itype; /* itype: of pos and crd, SC_I32 or SC_I64 */
+    sc_view view;
+} sc_tensor;
+
+/* Structure: sizes, pos monotone and ending at the next level's npos,
+ * coordinates in range, sorted and unique where the level says so. The message
+ * names the level and the position. */
+int sc_validate(const sc_tensor *, sc_err *);
+
+/* ---- memory of results ---- */
+enum { SC_POS, SC_CRD, SC_VAL };
+/* Returns memory for n elements of dtype, or null. what: SC_POS, SC_CRD (of
+ * `level`) or SC_VAL. The caller owns it: torch's allocator in the bindings. */
+typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n);
+
+/* ---- conversion (kernels/convert.c) ----
+ * Any format to any format: same shape, duplicates summed where the target's
+ * levels are unique, explicit zeros kept (dense sources: zeros dropped, NaN
+ * kept). `to` carries format and itype on entry, and is complete on return.
+ * perm, if not null, receives memory from alloc (what = SC_CRD, level = -1,
+ * SC_I64) with the source position of every result value, so that the values
+ * alone can be refreshed later; only for a sparse source without duplicates
+ * to sum, else *perm stays null. */
+int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
+/* out[i] = in[perm[i]] for n values of one dtype, in parallel. */
+void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n, sc_dtype);
+
+/* ---- programs (run/) ---- */
+typedef struct {
+    char name[32]; /* as in the expression; einsum operands may leave it empty */
+    sc_format format;
+    sc_dtype dtype, itype;
+    int unit; /* dense tensors: the dimension of stride 1, or -1 */
+} sc_spec;
+typedef struct {
+    const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */
+    const char *schedule; /* nest text, or null */
+    bool skip;            /* implicit="skip" */
+    bool nofold;          /* extents are run-time numbers: one kernel for every width */
+    int nin;
+    sc_spec in[SC_MAXOP];
+    int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
+} sc_request;
+
+typedef struct sc_program sc_program;
+enum { SC_WAY_BUNDLE, SC_WAY_JIT, SC_WAY_EXECUTOR };
+
+/* The compiled program for a request: found among those of this process, or
+ * compiled. Programs live as long as the process. */
+int sc_program_get(const sc_request *, const sc_program **, sc_err *);
+int sc_program_nresult(const sc_program *);
+/* Result r: its format and dtype; its shape for operands of these extents. */
+const sc_spec *sc_program_result(const sc_program *, int r);
+void sc_program_shape(const sc_program *, int r, const sc_request *, int64_t *dim);
+/* Format that operand k should be converted to first, or null: the plan's
+ * CONVERT step, carried out (and cached) by the caller, who then asks for the
+ * program of the converted operand. */
+const sc_format *sc_program_convert(const sc_program *, int k);
+int sc_program_way(const sc_program *);
+/* Stages as text, owned by the program: "index" "nest" "stmt" "c" "plan" "explain". */
+const char *sc_program_text(const sc_program *, const char *stage);
+/* Runs: operands as in the request; dense results are allocated by the caller,
+ * sparse ones through alloc. */
+int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *ctx,
+                   sc_err *);
+
+/* ---- the process ---- */
+typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;
+typedef struct {
+    sc_jit_mode jit;       /* AUTO: compile where there is a compiler, else fall back and say so;
+                              ON: an error where there is none; LOAD: only what the cache holds; OFF: bundle
+                              or executor */
+    const char *cc;        /* SCORCH_CC, or sysconfig's CC; null: search PATH */
+    const char *cflags;    /* SCORCH_CFLAGS or null */
+    const char *cache_dir; /* null: XDG_CACHE_HOME/scorch, HOME/.cache/scorch */
+    int threads;           /* SCORCH_NUM_THREADS or 0: ask the team */
+} sc_config;
+int sc_configure(const sc_config *, sc_err *); /* once, before the first program; strings are copied */
+
+typedef struct {
+    int64_t programs, compiled, from_memory, from_disk, from_bundle, executor; /* how programs were found */
+    int64_t runs[3];                                                           /* calls by way */
+    int64_t compile_ns, load_ns;
+} sc_stats;
+void sc_stats_get(sc_stats *);
+/* Facts about this process as lines "key: value": cpu, features, vector bytes,
+ * compiler, cache directory and its state, bundle, threads. Truncated to size. */
+void sc_info(char *out, size_t size);
+/* Kernels built into the library (written by scorchc --bundle): registers them, once. */
+void sc_bundle_register(void);
+int sc_clear_cache(int64_t *removed, sc_err *);
+
+/* ---- threads (kernels/team.c) ----
+ * body(arg, id, n) on n threads. The bindings install a team over the OpenMP
+ * pool that torch uses; without one everything runs on the calling thread. */
+typedef void sc_body(void *arg, int id, int n);
+typedef struct {
+    void (*fork)(sc_body *, void *arg, int n); /* runs body on n threads and returns when all are done */
+    int (*width)(void);                        /* threads a region may use now (torch.get_num_threads) */
+} sc_team;
+void sc_team_install(const sc_team *);
+int sc_team_width(void);
+/* Runs body on at most n threads; on one if the team is busy, after fork, or
+ * inside a region. */
+void sc_parallel(int n, sc_body *, void *arg);
+
+#endif
