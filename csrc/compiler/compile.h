@@ -1,0 +1,13 @@
+/* compile.h: what run/ sees of the compiler. */
+#ifndef SC_COMPILE_H
+#define SC_COMPILE_H
+
+#include "ir.h"
+
+/* Compiles a request, or (file not null) the text of an .sc file, for vectors of so many bytes. On
+ * success p->module, p->plan and the printed stages are ready, unless p->converts: then operands should
+ * be converted to p->convert[] first and nothing was lowered. *p must be zeroed; free it in any case. */
+int sc_compile(Prog *p, const sc_request *, const char *file, int vector_bytes, sc_err *);
+int sc_compile_text(Prog *, const char *stage, sc_text *out, sc_err *);
+void sc_compile_free(Prog *);
+#endif

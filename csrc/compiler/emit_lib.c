@@ -1,0 +1,261 @@
+/* emit_lib.c: the small functions that generated text is written with.
+ *
+ * Each is a static inline function on typed vectors, printed only where an
+ * entry uses it: sc_load_f32x16, sc_max_f32, ... Comparisons of vectors give
+ * -1 or 0 in integers of the same width, and a choice is two ands and an or,
+ * which compilers turn into one or two blends. Contracts:
+ *   min max   propagate NaN
+ *   relu      NaN stays; -0 gives 0 or -0
+ *   hadd ...  halves are combined until one lane is left, so the order is fixed
+ *   splat     an initializer: exact for -0 and NaN, one broadcast */
+#include "stmt.h"
+
+#include <string.h>
+
+static const char *const names[H_COUNT] = {"splat", "load", "store", "gather", "scatter", "select", "min",
+                                           "max",   "relu", "abs",   "sqrt",   "shl",     "hadd",   "hmax",
+                                           "hmin",  "exp",  "log",   "tanh",   "sigmoid"};
+
+const char *helper_name(Helper h) { return names[h]; }
+
+const char *c_scalar(int dtype)
+{
+    static const char *const c[] = {"signed char", "short", "int", "sc_i64", "float", "double"};
+    return c[dtype];
+}
+
+void c_type(sc_text *out, Type t)
+{
+    const char *name = t.dtype == SC_BOOL ? "i8" : sc_dtype_name((sc_dtype)t.dtype);
+    if (t.lanes > 1)
+        sc_text_add(out, "%sx%d", name, t.lanes);
+    else
+        sc_text_add(out, "%s", t.dtype == SC_BOOL ? "_Bool" : c_scalar(t.dtype));
+}
+
+Type mask_type(int bytes, int lanes)
+{
+    sc_dtype t = bytes == 1 ? SC_BOOL : bytes == 2 ? SC_I16 : bytes == 4 ? SC_I32 : SC_I64;
+    return (Type){(uint8_t)t, (uint8_t)lanes};
+}
+
+static uint8_t bit(int lanes) { return (uint8_t)(1u << __builtin_ctz((unsigned)lanes)); }
+static Type lanes_of(Type t, int n) { return (Type){t.dtype, (uint8_t)n}; }
+
+void need_type(Needs *n, Type t)
+{
+    if (t.lanes > 1) n->vector[t.dtype] |= bit(t.lanes);
+}
+
+static void need_halves(Needs *n, Helper h, Type t)
+{
+    for (int k = t.lanes / 2; k >= 1; k /= 2) {
+        need_type(n, lanes_of(t, k));
+        if (h != H_HADD) need(n, h == H_HMAX ? H_MAX : H_MIN, lanes_of(t, k));
+    }
+}
+
+void need(Needs *n, Helper h, Type t)
+{
+    if (n->used[h][t.dtype] & bit(t.lanes)) return;
+    n->used[h][t.dtype] |= bit(t.lanes);
+    need_type(n, t);
+    need_type(n, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
+    if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
+    if (h >= H_EXP && t.lanes == 1)
+        need(n, h, lanes_of(t, t.dtype == SC_F32 ? 4 : 2));
+    else if (h == H_TANH || h == H_SIGMOID)
+        need(n, H_EXP, t);
+}
+
+/* ---- printing: %T the type, %M its mask, %E its element, %N what the name ends in ---- */
+static void print(sc_text *out, Type t, const char *s)
+{
+    for (; *s; s++) {
+        if (*s != '%') {
+            sc_text_addn(out, s, 1);
+            continue;
+        }
+        switch (*++s) {
+        case 'T': c_type(out, t); break;
+        case 'M': c_type(out, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes)); break;
+        case 'E': sc_text_add(out, "%s", c_scalar(t.dtype)); break;
+        default:
+            if (t.lanes > 1)
+                c_type(out, t);
+            else
+                sc_text_add(out, "%s", sc_dtype_name((sc_dtype)t.dtype));
+        }
+    }
+}
+
+/* x, x, x or p[0], p[s], p[2 * s] */
+static void list(sc_text *out, int from, int to, const char *first, const char *second, const char *other)
+{
+    for (int k = from; k < to; k++) {
+        const char *form = k == 0 ? first : k == 1 ? second : other;
+        sc_text_add(out, k > from ? ", " : "");
+        sc_text_add(out, strchr(form, '#') ? "" : "%s", form);
+        const char *hash = strchr(form, '#');
+        if (hash) sc_text_add(out, "%.*s%d%s", (int)(hash - form), form, k, hash + 1);
+    }
+}
+
+static void print_scatter(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE void sc_scatter_%N(%E *p, sc_i64 s, %T x)\n{\n");
+    for (int k = 0; k < t.lanes; k++)
+        sc_text_add(out, k ? "    p[%d * s] = x[%d];\n" : "    p[0] = x[0];\n", k, k);
+    sc_text_add(out, "}\n");
+}
+
+static void print_choice(sc_text *out, Helper h, Type t)
+{
+    const char *less = h == H_MIN ? "<" : ">";
+    bool nan = type_is_float(t);
+    sc_text_add(out, "SC_INLINE ");
+    print(out, t, "%T sc_");
+    sc_text_add(out, "%s_", names[h]);
+    print(out, t, "%N(%T a, %T b)\n{\n");
+    if (t.lanes == 1) {
+        sc_text_add(out, "    return a %s b%s ? a : b;\n}\n", less, nan ? " || a != a" : "");
+        return;
+    }
+    print(out, t, "    %M m = (%M)(a ");
+    sc_text_add(out, "%s b)", less);
+    if (nan) print(out, t, " | (%M)(a != a)");
+    print(out, t, ";\n    return (%T)((m & (%M)a) | (~m & (%M)b));\n}\n");
+}
+
+static void print_sqrt(sc_text *out, Type t)
+{
+    const char *f = t.dtype == SC_F32 ? "__builtin_sqrtf" : "__builtin_sqrt";
+    print(out, t, "SC_INLINE %T sc_sqrt_%N(%T x)\n{\n    return ");
+    if (t.lanes == 1)
+        sc_text_add(out, "%s(x)", f);
+    else
+        print(out, t, "(%T){");
+    for (int k = 0; t.lanes > 1 && k < t.lanes; k++) sc_text_add(out, "%s%s(x[%d])", k ? ", " : "", f, k);
+    sc_text_add(out, t.lanes > 1 ? "};\n}\n" : ";\n}\n");
+}
+
+static void print_abs(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_abs_%N(%T x)\n{\n    return ");
+    if (t.lanes == 1 && type_is_float(t))
+        print(out, t, t.dtype == SC_F32 ? "__builtin_fabsf(x)" : "__builtin_fabs(x)");
+    else if (t.lanes == 1)
+        print(out, t, "(%T)(x < 0 ? -x : x)");
+    else if (t.dtype == SC_F32)
+        print(out, t, "(%T)((%M)x & 0x7fffffff)");
+    else if (t.dtype == SC_F64)
+        print(out, t, "(%T)((%M)x & 0x7fffffffffffffff)");
+    else
+        print(out, t, "(x ^ (%M)(x < (%T){0})) - (%M)(x < (%T){0})");
+    sc_text_add(out, ";\n}\n");
+}
+
+static void print_shl(sc_text *out, Type t)
+{
+    const char *u = t.dtype == SC_I64 ? "__UINT64_TYPE__" : "unsigned";
+    print(out, t, "SC_INLINE %T sc_shl_%N(%T x, %T n) { return (%T)((");
+    sc_text_add(out, "%s)x << n); }\n", u);
+}
+
+/* v8 = low half + high half, and so on */
+static void print_hred(sc_text *out, Helper h, Type t)
+{
+    print(out, t, "SC_INLINE %E sc_");
+    sc_text_add(out, "%s_", names[h]);
+    print(out, t, "%N(%T v)\n{\n");
+    char from[24] = "v[#]";
+    for (int n = t.lanes / 2; n >= 1; n /= 2) {
+        Type half = lanes_of(t, n);
+        const char *op = h == H_HMAX ? "sc_max_" : "sc_min_";
+        if (n == 1)
+            sc_text_add(out, "    return ");
+        else
+            print(out, half, "    %T "), sc_text_add(out, "v%d = ", n);
+        if (h != H_HADD) sc_text_add(out, "%s", op), print(out, half, "%N(");
+        if (n > 1) print(out, half, "(%T){");
+        list(out, 0, n, from, from, from);
+        sc_text_add(out, "%s%s", n > 1 ? "}" : "", h == H_HADD ? " + " : ", ");
+        if (n > 1) print(out, half, "(%T){");
+        list(out, n, 2 * n, from, from, from);
+        sc_text_add(out, "%s%s;\n", n > 1 ? "}" : "", h == H_HADD ? "" : ")");
+        memcpy(from, "v", 2);
+        sc_text name = {from, 0, sizeof from, false};
+        sc_text_add(&name, "v%d[#]", n);
+    }
+    sc_text_add(out, "}\n");
+}
+
+static void print_helper(sc_text *out, Helper h, Type t)
+{
+    switch (h) {
+    case H_SPLAT:
+        print(out, t, "SC_INLINE %T sc_splat_%N(%E x) { return (%T){");
+        list(out, 0, t.lanes, "x", "x", "x");
+        sc_text_add(out, "}; }\n");
+        break;
+    case H_LOAD: print(out, t, "SC_INLINE %T sc_load_%N(const %E *p) { return *(const %Tu *)p; }\n"); break;
+    case H_STORE: print(out, t, "SC_INLINE void sc_store_%N(%E *p, %T x) { *(%Tu *)p = x; }\n"); break;
+    case H_GATHER:
+        print(out, t, "SC_INLINE %T sc_gather_%N(const %E *p, sc_i64 s)\n{\n    return (%T){");
+        list(out, 0, t.lanes, "p[0]", "p[s]", "p[# * s]");
+        sc_text_add(out, "};\n}\n");
+        break;
+    case H_SCATTER: print_scatter(out, t); break;
+    case H_SELECT:
+        print(out, t,
+              "SC_INLINE %T sc_select_%N(%M m, %T a, %T b)\n{\n"
+              "    return (%T)((m & (%M)a) | (~m & (%M)b));\n}\n");
+        break;
+    case H_MIN:
+    case H_MAX: print_choice(out, h, t); break;
+    case H_RELU:
+        print(out, t, "SC_INLINE %T sc_relu_%N(%T x) { return ");
+        print(out, t, t.lanes == 1 ? "x <= 0 ? 0 : x; }\n" : "(%T)(~(%M)(x <= (%T){0}) & (%M)x); }\n");
+        break;
+    case H_ABS: print_abs(out, t); break;
+    case H_SQRT: print_sqrt(out, t); break;
+    case H_SHL: print_shl(out, t); break;
+    case H_HADD:
+    case H_HMAX:
+    case H_HMIN: print_hred(out, h, t); break;
+    default: maths_emit(out, (Op)(O_EXP + (h - H_EXP)), t);
+    }
+}
+
+static void print_typedefs(const Needs *n, sc_text *out)
+{
+    for (int t = 0; t < SC_NDTYPE; t++)
+        for (int k = 1; k < 7; k++) {
+            Type type = {(uint8_t)t, (uint8_t)(1 << k)};
+            int size = (int)sc_dtype_size((sc_dtype)t);
+            if (!(n->vector[t] >> k & 1)) continue;
+            print(out, type, "typedef %E %T ");
+            sc_text_add(out, "__attribute__((vector_size(%d)));\n", size << k);
+            if (!(n->loose[t] >> k & 1)) continue;
+            print(out, type, "typedef %E %Tu ");
+            sc_text_add(out, "__attribute__((vector_size(%d), aligned(%d), may_alias));\n", size << k, size);
+        }
+}
+
+void needs_emit(Needs *n, sc_text *out)
+{
+    size_t start = out->n;
+    print_typedefs(n, out);
+    if (out->n > start) sc_text_add(out, "\n");
+    start = out->n;
+    for (int h = 0; h < H_COUNT; h++)
+        for (int t = 0; t < SC_NDTYPE; t++)
+            for (int k = 6; k >= 0; k--) {
+                if (!(n->used[h][t] >> k & 1)) continue;
+                if (out->n == start)
+                    sc_text_add(out, "#define SC_INLINE static inline __attribute__((always_inline))\n");
+                print_helper(out, (Helper)h, (Type){(uint8_t)t, (uint8_t)(1 << k)});
+            }
+    if (out->n > start) sc_text_add(out, "\n");
+}

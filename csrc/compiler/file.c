@@ -1,0 +1,243 @@
+/* file.c: .sc files, the form in which tests and tools hand us a whole problem.
+ *
+ *   file := { line }
+ *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N]
+ *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
+ *         | "fold" NAME | "nofold" | "skip" | "width" N
+ *         | "nest" "{" nest "}"                        may span lines
+ *         | a line of the program
+ *   format := NAME ["(" .. ")"] | '"' levels '"'
+ *
+ * A `#` at the start of a line, or with a space after it, starts a comment.
+ * Lines come in any order. `fold k` makes the extent of k a constant and stops
+ * the automatic choice, as nofold does. The program is parsed out of a copy in which everything else is
+ * blank, so that every message points into the file. */
+#include <string.h>
+
+#include "ir.h"
+
+#define MAXLINE 32
+
+typedef struct {
+    Prog *p;
+    char *text;    /* the file without comments */
+    char *program; /* of the same length: lines of the program, the rest blank */
+    int out[MAXLINE], nout;
+    int fold[MAXLINE], nfold;
+    int nest; /* offset behind the brace, or -1 */
+} File;
+
+static void line_end(Lexer *lx, int start)
+{
+    if (lx->kind == K_END || memchr(lx->text + start, '\n', (size_t)(lx->pos - start))) return;
+    lex_fail(lx, "the end of the line");
+}
+
+static sc_dtype parse_dtype(Lexer *lx)
+{
+    for (int t = 0; t < SC_NDTYPE; t++)
+        if (lex_accept(lx, sc_dtype_name((sc_dtype)t))) return (sc_dtype)t;
+    lex_fail(lx, "a type: bool i16 i32 i64 f32 f64");
+}
+
+/* The text of a format, quoted or a name with numbers; moves past it. */
+static const char *format_text(Lexer *lx)
+{
+    const char *s = lx->text + lx->pos, *end;
+    sc_arena *arena = &lx->prog->arena;
+    if (lex_is(lx, "\"")) {
+        end = strpbrk(++s, "\"\n");
+        if (!end || *end != '"') lex_fail(lx, "a format in quotes that end on this line");
+        lx->at = (int)(end + 1 - lx->text);
+    } else {
+        if (lx->kind != K_NAME) lex_fail(lx, "a format, such as csr or \"dense(0), compressed(1)\"");
+        end = lx->text + lx->at;
+        if (*end == '(') end += strcspn(end, ")\n") + 1;
+        if (end[-1] == '\n' || !end[-1]) lex_fail(lx, "a format with ')' at its end");
+        lx->at = (int)(end - lx->text);
+    }
+    lex_next(lx);
+    return sc_arena_printf(arena, "%.*s", (int)(end - s), s);
+}
+
+static void parse_format(Prog *p, sc_format *f, const char *text, int ndim, int pos)
+{
+    sc_err err = {0};
+    if (sc_format_parse(f, text, ndim, &err)) fail(p, err.code, pos, "%s", err.msg);
+}
+
+static int parse_dims(Lexer *lx, int64_t *dim)
+{
+    int n = 0;
+    lex_expect(lx, "(", "before the extents");
+    if (lex_accept(lx, ")")) return 0;
+    do {
+        if (n == SC_MAXDIM) fail(lx->prog, SC_ENOTIMPL, lx->pos, "expected at most %d dimensions", SC_MAXDIM);
+        dim[n++] = lex_int(lx, "the extent of a dimension");
+    } while (lex_accept(lx, ","));
+    lex_expect(lx, ")", "or ',' after an extent");
+    return n;
+}
+
+/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] */
+static void parse_in(File *f, int at)
+{
+    Lexer lx;
+    sc_spec spec = {.itype = SC_I32};
+    int64_t dim[SC_MAXDIM];
+    lex_open(&lx, f->p, f->text, at);
+    int start = lx.pos;
+    const char *name = lex_name(&lx, "the name of the operand");
+    if (strlen(name) >= sizeof spec.name) fail(f->p, SC_EVALUE, start, "the name %.40s is too long", name);
+    memcpy(spec.name, name, strlen(name) + 1);
+    lex_expect(&lx, ":", "after the name of the operand");
+    spec.dtype = parse_dtype(&lx);
+    const int pos = lx.pos;
+    const char *format = format_text(&lx);
+    if (lx.kind == K_NAME) spec.itype = parse_dtype(&lx);
+    const int ndim = parse_dims(&lx, dim);
+    parse_format(f->p, &spec.format, format, ndim, pos);
+    spec.unit = sc_format_is_dense(&spec.format) ? ndim - 1 : -1;
+    if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
+    line_end(&lx, start);
+    prog_declare(f->p, &spec, dim);
+}
+
+/* "out" NAME ":" ( "like" NAME | dtype format [itype] ) */
+static void parse_out(File *f, int at)
+{
+    Lexer lx;
+    lex_open(&lx, f->p, f->text, at);
+    int start = lx.pos;
+    const char *name = lex_name(&lx, "the name of a result");
+    Tensor *t = prog_tensor(f->p, name);
+    if (!t || t->role != T_OUT) fail(f->p, SC_EVALUE, start, "%s is no result of the program", name);
+    lex_expect(&lx, ":", "after the name of the result");
+    if (lex_accept(&lx, "like")) {
+        int pos = lx.pos;
+        t->like = prog_tensor(f->p, lex_name(&lx, "an operand"));
+        if (!t->like || t->like->role != T_IN) fail(f->p, SC_EVALUE, pos, "expected the name of an operand");
+    } else {
+        t->dtype = parse_dtype(&lx);
+        int pos = lx.pos;
+        parse_format(f->p, &t->format, format_text(&lx), t->ndim, pos);
+        t->itype = SC_I32;
+        if (lx.kind == K_NAME && !memchr(f->text + pos, '\n', (size_t)(lx.pos - pos)))
+            t->itype = parse_dtype(&lx);
+    }
+    line_end(&lx, start);
+}
+
+static void parse_fold(File *f, int at)
+{
+    Lexer lx;
+    lex_open(&lx, f->p, f->text, at);
+    int start = lx.pos, v = prog_var(f->p, lex_name(&lx, "an index"), false);
+    if (v < 0) fail(f->p, SC_EVALUE, start, "expected an index of the program after fold");
+    f->p->var[v].fold = true;
+    line_end(&lx, start);
+}
+
+static void parse_width(File *f, int at)
+{
+    Lexer lx;
+    lex_open(&lx, f->p, f->text, at);
+    int start = lx.pos;
+    int64_t n = lex_int(&lx, "the bytes of a vector");
+    if (n != 16 && n != 32 && n != 64) fail(f->p, SC_EVALUE, start, "vectors have 16, 32 or 64 bytes");
+    f->p->vector_bytes = (int)n;
+    f->p->vector_regs = n == 64 ? 32 : 16;
+    line_end(&lx, start);
+}
+
+static void remember(File *f, int *list, int *n, int at)
+{
+    if (*n == MAXLINE) fail(f->p, SC_EVALUE, at, "expected at most %d such lines", MAXLINE);
+    list[(*n)++] = at;
+}
+
+static bool name_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/* The offset behind `word` when the line at offset `at` starts with it and what it needs follows: a letter
+ * ('a'), a digit ('0'), the end of the line ('\n') or the very character; else -1. */
+static int starts(const File *f, int at, const char *word, char next)
+{
+    const char *s = f->text + at;
+    s += strspn(s, " \t");
+    if (strncmp(s, word, strlen(word)) != 0) return -1;
+    s += strlen(word);
+    const char *after = s + strspn(s, " \t\r");
+    const bool digit = *after >= '0' && *after <= '9';
+    const bool fits = next == 'a'    ? name_byte(*after) && after > s
+                      : next == '0'  ? digit && after > s
+                      : next == '\n' ? *after == '\n' || !*after
+                                     : *after == next;
+    return fits ? (int)(after - f->text) : -1;
+}
+
+/* The offset behind the brace that closes the one at `at`. */
+static int close_brace(const File *f, int at)
+{
+    int depth = 0;
+    for (; f->text[at]; at++) {
+        depth += f->text[at] == '{' ? 1 : f->text[at] == '}' ? -1 : 0;
+        if (!depth) return at + 1;
+    }
+    return at;
+}
+
+/* Reads the line at `at`, or the nest that starts there; returns where the next starts. */
+static int parse_line(File *f, int at)
+{
+    int end = at + (int)strcspn(f->text + at, "\n"), k;
+    if ((k = starts(f, at, "in", 'a')) >= 0) {
+        parse_in(f, k);
+    } else if ((k = starts(f, at, "out", 'a')) >= 0) {
+        remember(f, f->out, &f->nout, k);
+    } else if ((k = starts(f, at, "fold", 'a')) >= 0) {
+        remember(f, f->fold, &f->nfold, k);
+        f->p->nofold = true;
+    } else if (starts(f, at, "nofold", '\n') >= 0) {
+        f->p->nofold = true;
+    } else if (starts(f, at, "skip", '\n') >= 0) {
+        f->p->skip = true;
+    } else if ((k = starts(f, at, "width", '0')) >= 0) {
+        parse_width(f, k);
+    } else if ((k = starts(f, at, "nest", '{')) >= 0) {
+        if (f->nest >= 0) fail(f->p, SC_EVALUE, k, "a file has at most one nest");
+        f->nest = k + 1;
+        end = close_brace(f, k);
+    } else {
+        memcpy(f->program + at, f->text + at, (size_t)(end - at));
+    }
+    return end + (f->text[end] == '\n');
+}
+
+static void blank_comments(char *s)
+{
+    for (bool start = true; *s; s++) {
+        if (*s == '#' && (start || s[1] == ' '))
+            while (*s && *s != '\n') *s++ = ' ';
+        if (!*s) return;
+        start = *s == '\n' || (start && (*s == ' ' || *s == '\t'));
+    }
+}
+
+void file_parse(Prog *p, const char *text)
+{
+    const size_t n = strlen(text);
+    File f = {.p = p, .nest = -1};
+    p->source = sc_arena_copy(&p->arena, text, n + 1);
+    f.text = sc_arena_copy(&p->arena, text, n + 1);
+    f.program = new_bytes(p, n + 1);
+    blank_comments(f.text);
+    for (size_t i = 0; i < n; i++) f.program[i] = f.text[i] == '\n' ? '\n' : ' ';
+    for (int at = 0; f.text[at];) at = parse_line(&f, at);
+    parse_program(p, f.program);
+    for (int k = 0; k < f.nout; k++) parse_out(&f, f.out[k]);
+    for (int k = 0; k < f.nfold; k++) parse_fold(&f, f.fold[k]);
+    if (f.nest < 0) return;
+    int end;
+    p->nest = nest_parse(p, f.text, f.nest, &end);
+    if (f.text[end] != '}') fail(p, SC_EVALUE, end, "expected '}' at the end of the nest");
+}

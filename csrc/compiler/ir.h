@@ -1,0 +1,363 @@
+/* ir.h: the private header of the compiler, grouped by file.
+ *
+ * Three languages, each printed, parsed back and verified:
+ *   E  the expression  what is computed: index notation over tensors
+ *   N  the nest        how: loops, workspaces and evaluations; it is the schedule text
+ *   S  the statements  typed imperative code; what emit prints as C and the executor runs
+ * compile.c lists the passes. Everything lives in one arena; any pass may call
+ * fail(), which does not return. */
+#ifndef SC_IR_H
+#define SC_IR_H
+
+#include <setjmp.h>
+
+#include "../base.h"
+#include "../plan.h"
+
+typedef struct Prog Prog;
+typedef struct Tensor Tensor;
+typedef struct Expr Expr;
+typedef struct Nest Nest;
+typedef struct Val Val;
+typedef struct Stmt Stmt;
+
+/* ---- ops ---- */
+typedef enum {
+#define OP(id, text, arity, form, zero) O_##id,
+#include "ops.h"
+#undef OP
+    O_LAST_E,
+#define OPS(id, text, arity, form) O_##id,
+#include "ops.h"
+#undef OPS
+    /* leaves and the rest */
+    O_CONST,  /* E, S: a number */
+    O_ACCESS, /* E: a tensor at indices */
+    O_REDUCE, /* E: kid[0] reduced over vars with `reduce` */
+    O_VAR,    /* S: a local */
+    O_PARAM,  /* S: a run-time number of the call */
+    O_LOAD,   /* S: buf[kid[0]], lanes consecutive, or lanes at stride kid[1] */
+    O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
+    O_HRED    /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
+} Op;
+typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
+typedef struct {
+    const char *text;
+    int arity;
+    Form form;
+    double zero;
+} OpInfo;
+const OpInfo *op_info(Op); /* ops.c */
+/* Identity of a reduction: 0 for O_ADD, 1 for O_MUL, -inf for O_MAX, +inf for O_MIN. */
+double op_identity(Op);
+/* The scalar function itself on doubles (comparisons give 0 or 1). */
+double op_eval(Op, double a, double b);
+
+/* ---- E: index notation ----
+ *   program := assign { ";" assign }
+ *   assign  := access ("=" | "+=" | "max=" | "min=") expr
+ *   access  := NAME [ "[" var { "," var } "]" ]
+ * "=" is Einstein summation: in every product (maximal chain of * and /) the
+ * indices that are neither on the left nor used outside of it are summed there.
+ * "+=", "max=" and "min=" reduce the whole right side over what is not on the
+ * left. A result starts from the identity of its reduction. */
+typedef struct {
+    char name[24];
+    int64_t extent; /* at compile time */
+    bool fold;      /* the extent is a constant of the generated code */
+} Var;
+
+typedef struct { /* i, i/block or i%block; slot: the position of i inside its tile ("#i") */
+    uint8_t var, part, slot;
+    int32_t block;
+} Index;
+
+typedef enum { T_IN, T_OUT, T_WORK } Role;
+typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
+
+struct Tensor {
+    char name[32];
+    Role role;
+    int arg; /* position in sc_call.view: operands, then results; -1 for workspaces */
+    int ndim;
+    int dimvar[SC_MAXDIM]; /* the index variable that runs over each dimension (extents agree) */
+    int64_t extent[SC_MAXDIM];
+    sc_format format;
+    sc_dtype dtype, itype;
+    int unit;     /* dense: dimension of stride 1, or -1 */
+    Tensor *like; /* result that shares the structure of this operand */
+    /* workspaces */
+    Place place;
+    bool bitmap;
+    Index slot[SC_MAXDIM];
+};
+
+struct Expr { /* immutable */
+    Op op;
+    Expr *kid[2];
+    double c;         /* O_CONST */
+    Tensor *tensor;   /* O_ACCESS */
+    Index ix[SC_MAXDIM];
+    Op reduce;        /* O_REDUCE */
+    uint32_t vars;    /* O_REDUCE: bit v = variable v */
+    int pos;          /* offset in the source, for carets */
+};
+
+typedef struct {
+    Expr *lhs; /* O_ACCESS */
+    Op reduce; /* O_ADD O_MAX O_MIN of "+=" "max=" "min="; O_CONST for "=" */
+    Expr *rhs;
+} Assign;
+
+struct Prog {
+    sc_arena arena;
+    sc_err *err;
+    jmp_buf *escape;
+    const char *source, *file;
+    bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
+    int nvar, ntensor, nassign;
+    Var var[SC_MAXVAR];
+    Tensor *tensor[2 * SC_MAXOP];
+    Assign assign[8];
+    int nin, nout;
+    int vector_bytes; /* of the target: 16, 32 or 64 */
+    int vector_regs;  /* of the target: 16 or 32 */
+    Nest *nest;
+    struct Module *module;
+    sc_plan plan;
+    bool nofold; /* no extent becomes a constant */
+    struct {
+        const char *stem;
+        int count;
+    } name[2048]; /* generated names so far */
+    int nname;
+    sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
+    bool converts;
+    sc_text why; /* reasons of the scheduler, one line each */
+};
+
+/* ---- N: the nest ----
+ *   nest  := { item }
+ *   item  := loop | work | eval
+ *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] "{" nest "}"
+ *   index := var | var "/" N | var "%" N
+ *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
+ *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype "{" nest "}" "then" "{" nest "}"
+ *   slot  := index | "#" var
+ *   place := "reg" | "lane" | "private" | "shared"
+ *   eval  := access ("=" | "+=" | "max=" | "min=") expr      (O_REDUCE never occurs here)
+ * for   runs in order. par is the parallel loop of its kernel, cut into ranges of units; loops around it
+ *       are repeated by every lane. A kernel without par runs on one thread. vec must have a constant extent after tiling or is cut into pieces.
+ *       `unroll N` on a loop with a constant extent unrolls it; on a loop over positions it takes N at a time
+ *       with N copies of the registers accumulated inside.
+ * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.
+ *       in a bitmap workspace: its set bits, in order.
+ * merge co-iterates the next levels of several tensors; which combinations are visited follows from the
+ *       expressions inside (absence substitution).
+ * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
+ *       visits them, and #i is the position inside the tile.
+ * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
+ *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
+ *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel.
+ * Index i is known where i, or both i/N and i%N, are bound by enclosing loops. */
+typedef enum { N_LOOP, N_WORK, N_EVAL, N_SEQ } NestOp;
+typedef enum { L_FOR, L_PAR, L_VEC } LoopKind;
+struct Nest {
+    NestOp op;
+    /* N_LOOP */
+    LoopKind kind;
+    Index ix;
+    Tensor *in;
+    Tensor *merge[6];
+    int nmerge;
+    int by, unroll; /* 0: none */
+    Nest *body;
+    /* N_WORK */
+    Tensor *work;
+    Nest *then; /* producer in body */
+    /* N_EVAL */
+    Assign eval;
+    /* N_SEQ */
+    int n;
+    Nest **kid;
+};
+
+/* ---- S: statements ----
+ *   module := { buf | par | entry }
+ *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg
+ *                                                          | "count" arg | "scratch" val | "shared" val | "partial" val
+ *             (count: int64 array of result arg; scratch, shared, partial: val is the byte offset, an
+ *             expression over parameters)
+ *   par    := "par" NAME ":" type "=" origin               origin: "dim" var | "stride" arg dim | "npos" arg level |
+ *                                                          "size" arg level | "nval" arg | "scalar" n | "cursor" n |
+ *                                                          "nlane" | "begin" | "end"
+ *   entry  := "entry" NAME "{" { stmt } "}"
+ *   stmt   := "let" NAME ":" type "=" val                  a constant
+ *           | "mut" NAME ":" type "=" val                  a variable
+ *           | NAME "=" val
+ *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
+ *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
+ *           | "while" val block | "if" val block ["else" block]
+ *           | "return" INT | "#" text to the end of the line       a comment kept in the C
+ *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
+ *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")"
+ *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
+ * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
+ * converted by a cast to 0 or 1). Addresses are i64. Loads widen nothing: cast after. */
+typedef struct {
+    uint8_t dtype, lanes;
+} Type;
+typedef enum { B_POS, B_CRD, B_VAL, B_COUNT, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
+typedef struct {
+    const char *name;
+    sc_dtype dtype;
+    bool mut;
+    BufOrigin origin;
+    int arg, level;
+    Val *offset;
+} Buf;
+typedef enum { P_DIM, P_STRIDE, P_NPOS, P_SIZE, P_NVAL, P_SCALAR, P_CURSOR, P_NLANE, P_BEGIN, P_END } ParamOrigin;
+typedef struct {
+    const char *name;
+    Type type; /* i64, f64 for P_SCALAR */
+    ParamOrigin origin;
+    int a, b;
+} Param;
+typedef struct {
+    const char *name;
+    Type type;
+    bool mut;
+    int slot; /* number inside its entry, for the executor */
+} Local;
+struct Val { /* immutable */
+    Op op;
+    Type type;
+    Val *kid[3];
+    int64_t i; /* O_CONST of integer types */
+    double f;  /* O_CONST of float types */
+    Local *local;
+    Param *param;
+    Buf *buf;
+    Op reduce; /* O_HRED */
+};
+typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_RETURN, S_NOTE } StmtOp;
+struct Stmt {
+    StmtOp op;
+    Stmt *next;
+    Local *local; /* LET (let and mut), SET, FOR */
+    Val *a, *b;   /* LET SET: a. STORE: [a] = b, strided by c. FOR: a to b. WHILE IF: a */
+    Val *c;
+    Buf *buf;
+    int64_t step; /* FOR; RETURN: the code */
+    Stmt *body, *other;
+    const char *text;
+};
+typedef struct {
+    const char *name; /* "body", "count", "part", "finish", numbered when there are several kernels */
+    Stmt *body;
+    int nlocal;
+} Entry;
+typedef struct Module {
+    int nbuf, nparam, nentry;
+    Buf *buf[64];
+    Param *param[96];
+    Entry entry[SC_MAXENTRY];
+} Module;
+
+/* ---- compile.c ---- */
+/* Stops the compilation: code and message (pos: offset in p->source, or -1; with a position the
+ * message gets the source line and a caret). */
+_Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4, 5);
+void *new_bytes(Prog *, size_t);
+#define NEW(p, type) ((type *)new_bytes((p), sizeof(type)))
+const char *fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
+void names_reset(Prog *, int mark); /* forgets names after p->nname was mark, but arrays and parameters */
+
+/* ---- lex.c: one tokenizer for all three languages ---- */
+typedef enum { K_END, K_NAME, K_NUMBER, K_PUNCT } TokenKind;
+typedef struct {
+    Prog *prog;
+    const char *text; /* the whole source */
+    int at;           /* next byte */
+    TokenKind kind;   /* current token */
+    int pos, len;
+    double number;
+    bool integer;
+} Lexer;
+void lex_open(Lexer *, Prog *, const char *text, int at);
+void lex_next(Lexer *);
+bool lex_is(const Lexer *, const char *spelling);
+bool lex_accept(Lexer *, const char *spelling);
+void lex_expect(Lexer *, const char *spelling, const char *where);
+char *lex_name(Lexer *, const char *what); /* takes a name, into the arena */
+int64_t lex_int(Lexer *, const char *what);
+_Noreturn void lex_fail(Lexer *, const char *expected); /* "expected .., got <the current token>" */
+
+/* ---- parse.c: E text ---- */
+/* Declared tensors (p->tensor) are resolved by name; unknown names on a left side become results. Fills
+ * var, assign; einsum strings ("ij,jk->ik") take the operands in order. */
+void parse_program(Prog *, const char *text);
+Expr *parse_expr(Lexer *);   /* also used by nest_parse */
+Expr *parse_access(Lexer *);
+int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
+Tensor *prog_tensor(Prog *, const char *name);
+Tensor *prog_add(Prog *, const char *name, Role, int pos); /* a new tensor: arg -1, dimvar -1, the rest zero */
+Expr *expr_new(Prog *, Op, Expr *, Expr *);
+Expr *expr_const(Prog *, double);
+uint32_t expr_vars(const Expr *); /* indices used */
+void expr_print(const Prog *, const Expr *, sc_text *);
+void prog_print(const Prog *, sc_text *); /* parses back */
+
+void prog_declare(Prog *, const sc_spec *, const int64_t *dim); /* an operand, before parse_program */
+/* ---- file.c: .sc files, the test format ---- */
+void file_parse(Prog *, const char *text);
+
+/* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
+void check(Prog *);
+/* ---- infer.c: result formats and types ---- */
+void infer(Prog *);
+/* ---- schedule.c: expression -> nest ---- */
+void schedule(Prog *);
+
+/* ---- nest.c ---- */
+Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
+void nest_print(const Prog *, const Nest *, sc_text *);
+void nest_verify(Prog *, const Nest *);
+Nest *nest_seq(Prog *, int n, Nest *const *);
+Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
+Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
+Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
+
+/* ---- lower*.c: nest -> statements and plan ---- */
+void lower(Prog *);
+void plan_print(const Prog *, sc_text *);
+
+/* ---- build.c: constructors of statements that simplify as they build ---- */
+#define I64 ((Type){SC_I64, 1})
+Val *val_int(Prog *, int64_t);
+Val *val_const(Prog *, Type, double);
+Val *val_op(Prog *, Op, Val *, Val *);        /* folds constants, x+0, x*1, x*0 for integers */
+Val *val_select(Prog *, Val *, Val *, Val *);
+Val *val_cast(Prog *, Type, Val *);
+Val *val_hred(Prog *, Op, Val *);
+Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
+Val *val_local(Prog *, Local *);
+Val *val_param(Prog *, Param *);
+bool val_is_int(const Val *, int64_t);
+Param *module_param(Prog *, ParamOrigin, int a, int b, const char *name); /* finds or adds */
+Buf *module_buf(Prog *, BufOrigin, int arg, int level, sc_dtype, bool mut, const char *name);
+Local *local_new(Prog *, const char *stem, Type, bool mut);
+
+/* ---- stmt.c: S text ---- */
+void stmt_print(const Prog *, const Module *, sc_text *);
+Module *stmt_parse(Prog *, const char *text);
+/* Types agree, locals are set before use and only mut ones again, buffers written are mut, strides and
+ * lanes are legal, every address is i64. */
+void stmt_verify(Prog *, Module *);
+/* ---- simplify.c: drops dead lets and empty loops, in place; numbers the locals ---- */
+void simplify(Prog *, Module *);
+/* ---- emit.c: S -> C text ---- */
+void emit(const Prog *, const Module *, sc_text *);
+/* ---- maths.c: C text of the element-wise functions, per type ---- */
+void maths_emit(sc_text *, Op, Type);
+#endif

@@ -1,0 +1,456 @@
+/* lower.c: nest -> statements and a plan.
+ *
+ * requires  a verified nest
+ * sets      p->module, p->plan
+ *
+ * The nest is cut into kernels: the items of a top-level sequence, and the
+ * producer and consumer of a top-level private or shared workspace. Each kernel
+ * becomes one entry, and more where its plan needs them: count and fill for a
+ * sparse result of unknown size; part and finish, made from the same nest, where
+ * a heavy unit may be split. */
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- statements ---- */
+Stmt *put(Low *l, StmtOp op)
+{
+    Stmt *s = NEW(l->p, Stmt);
+    s->op = op;
+    *l->tail = s;
+    l->tail = &s->next;
+    return s;
+}
+
+Val *let(Low *l, const char *stem, Val *v)
+{
+    if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
+    Stmt *s = put(l, S_LET);
+    s->local = local_new(l->p, stem, v->type, false);
+    s->a = v;
+    return val_local(l->p, s->local);
+}
+
+Local *mut(Low *l, const char *stem, Val *v)
+{
+    Stmt *s = put(l, S_LET);
+    s->local = local_new(l->p, stem, v->type, true);
+    s->a = v;
+    return s->local;
+}
+
+void set(Low *l, Local *x, Val *v)
+{
+    Stmt *s = put(l, S_SET);
+    s->local = x;
+    s->a = v;
+}
+
+Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
+{
+    Stmt *s = put(l, S_FOR);
+    s->local = local_new(l->p, stem, I64, false);
+    s->a = lo;
+    s->b = hi;
+    s->step = step;
+    *outer = l->tail;
+    l->tail = &s->body;
+    return s;
+}
+
+/* ---- what the passes below ask ---- */
+bool same_index(Index a, Index b)
+{
+    return a.var == b.var && a.part == b.part && a.slot == b.slot && (a.part == SC_WHOLE || a.block == b.block);
+}
+
+int tensor_id(const Low *l, const Tensor *t)
+{
+    for (int i = 0; i < l->p->ntensor; i++)
+        if (l->p->tensor[i] == t) return i;
+    fail(l->p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
+}
+
+Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
+
+bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
+
+Val *dim_val(Low *l, int var)
+{
+    const Var *v = &l->p->var[var];
+    if (v->fold) return val_int(l->p, v->extent);
+    return val_param(l->p, module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
+}
+
+int64_t const_extent(Low *l, const Index *ix)
+{
+    const Coord *c = &l->e.coord[ix->var];
+    if (ix->part == SC_MOD) {
+        if (!c->modext) return ix->block;
+        return c->modext->op == O_CONST ? c->modext->i : -1;
+    }
+    if (!l->p->var[ix->var].fold) return -1;
+    int64_t n = l->p->var[ix->var].extent;
+    return ix->part == SC_DIV ? (n + ix->block - 1) / ix->block : n;
+}
+
+Val *slot_extent(Low *l, const Index *ix)
+{
+    Prog *p = l->p;
+    if (ix->slot || ix->part == SC_MOD) return val_int(p, ix->block);
+    Val *n = dim_val(l, ix->var);
+    if (ix->part == SC_WHOLE) return n;
+    return val_op(p, O_DIV, val_op(p, O_ADD, n, val_int(p, ix->block - 1)), val_int(p, ix->block));
+}
+
+Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
+{
+    static const char *const what[] = {"pos", "crd", "val"};
+    const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
+    char *name = origin == B_VAL ? sc_arena_printf(&l->p->arena, "%s_val", owner->name)
+                                 : sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level);
+    sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
+    bool written = owner->role == T_OUT && origin != B_POS;
+    return module_buf(l->p, origin, owner->arg, origin == B_VAL ? 0 : level, type, written, name);
+}
+
+void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
+{
+    f(n, ctx);
+    if (n->body) nest_walk(n->body, f, ctx);
+    if (n->then) nest_walk(n->then, f, ctx);
+    for (int i = 0; i < n->n; i++) nest_walk(n->kid[i], f, ctx);
+}
+
+void body(Low *l, const Nest *n)
+{
+    switch (n->op) {
+    case N_SEQ:
+        for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
+        break;
+    case N_LOOP: lower_loop(l, n); break;
+    case N_WORK: lower_work(l, n); break;
+    case N_EVAL: lower_eval(l, n); break;
+    }
+}
+
+/* ---- entries ---- */
+static void env_reset(Low *l)
+{
+    memset(&l->e, 0, sizeof l->e);
+    l->nreg = l->nmemo = l->nlane = 0;
+    l->cursor = NULL;
+    l->scratch = val_int(l->p, 0);
+    l->step->nscratch = 0;
+    for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
+}
+
+static int entry(Low *l, const char *name, Mode mode)
+{
+    Module *m = l->m;
+    if (m->nentry == SC_MAXENTRY) fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
+    Entry *e = &m->entry[m->nentry];
+    e->name = fresh(l->p, name);
+    int mark = l->p->nname;
+    l->mode = mode;
+    l->tail = &e->body;
+    env_reset(l);
+    body(l, l->kernel);
+    names_reset(l->p, mark);
+    return m->nentry++;
+}
+
+/* ---- plan ---- */
+static sc_step *step(Low *l, sc_step_op op)
+{
+    sc_plan *plan = &l->p->plan;
+    if (plan->nstep == SC_MAXSTEP) fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
+    sc_step *s = &plan->step[plan->nstep++];
+    s->op = (uint8_t)op;
+    s->arg = s->out = -1;
+    s->block = 1;
+    return s;
+}
+
+static void size_times(sc_size *s, Index ix)
+{
+    if (ix.slot || ix.part == SC_MOD) {
+        s->bytes *= ix.block;
+        return;
+    }
+    s->div[s->n] = ix.part == SC_DIV ? ix.block : 1;
+    s->var[s->n++] = ix.var;
+}
+
+sc_size work_size(const Tensor *w)
+{
+    sc_size s = {.bytes = (int64_t)sc_dtype_size(w->dtype)};
+    for (int i = 0; i < w->ndim; i++) size_times(&s, w->slot[i]);
+    return s;
+}
+
+typedef struct {
+    Low *l;
+    const Nest *par;
+    uint32_t bound; /* variables bound by loops over stored coordinates */
+    const Tensor *out; /* a sparse result to assemble */
+    uint32_t fill;     /* results that must be filled first, by arg */
+    Op op[SC_MAXOP];
+    const Nest *work;  /* a lone register workspace below par */
+} Facts;
+
+static void facts(const Nest *n, void *ctx)
+{
+    Facts *f = ctx;
+    if (n->op == N_LOOP && n->kind == L_PAR) f->par = n;
+    if (n->op == N_LOOP && (n->nmerge || (n->in && n->in->role != T_WORK))) {
+        bool stored = n->nmerge > 0;
+        for (int k = 0; n->in && k < n->in->format.nlevel; k++) {
+            const sc_levelspec *s = &n->in->format.level[k];
+            if (n->in->dimvar[s->dim] == n->ix.var && s->kind != SC_DENSE) stored = true;
+        }
+        if (stored) f->bound |= 1u << n->ix.var;
+    }
+    if (n->op != N_EVAL || n->eval.lhs->tensor->role != T_OUT) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (assembled(t)) {
+        f->out = t;
+        return;
+    }
+    bool reduces = n->eval.reduce != O_CONST;
+    bool misses = !t->like && (expr_vars(n->eval.lhs) & f->bound);
+    if (reduces || misses) {
+        f->fill |= 1u << t->arg;
+        f->op[t->arg] = reduces ? n->eval.reduce : O_ADD;
+    }
+}
+
+/* Units of the parallel loop: the positions of an operand's level 0 where there is one. */
+static void units(Low *l, sc_step *s, const Nest *par)
+{
+    Prog *p = l->p;
+    Tensor *t = par->in;
+    s->var = par->ix.var;
+    s->block = par->ix.part == SC_DIV ? par->ix.block : 1;
+    for (int i = 0; !t && i < p->nin; i++) { /* balance by any operand stored by rows of this index */
+        Tensor *o = p->tensor[i];
+        const sc_levelspec *v = &o->format.level[0];
+        bool rows = !sc_format_is_dense(&o->format) && v->kind == SC_DENSE && v->part == SC_WHOLE;
+        if (rows && par->ix.part == SC_WHOLE && o->dimvar[v->dim] == par->ix.var) t = o;
+    }
+    if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return;
+    const sc_levelspec *v = &t->format.level[0];
+    if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return;
+    s->arg = (int16_t)t->arg;
+    s->snap = !v->unique;
+}
+
+static void leaf_work(Low *l, sc_step *s)
+{
+    uint32_t stored = 0;
+    if (s->arg >= 0)
+        for (int d = 0; d < l->p->tensor[s->arg]->ndim; d++) stored |= 1u << l->p->tensor[s->arg]->dimvar[d];
+    else if (s->var >= 0)
+        stored = 1u << s->var;
+    s->work.bytes = 1;
+    for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
+        if (!(stored >> v & 1)) size_times(&s->work, (Index){.var = (uint8_t)v});
+}
+
+typedef struct {
+    const Tensor *t;
+    bool used;
+} Uses;
+
+static bool reads(const Expr *e, const Tensor *t)
+{
+    return (e->op == O_ACCESS && e->tensor == t) || (e->kid[0] && reads(e->kid[0], t)) ||
+           (e->kid[1] && reads(e->kid[1], t));
+}
+
+static void find_uses(const Nest *n, void *ctx)
+{
+    Uses *u = ctx;
+    if (n->op == N_LOOP && n->in == u->t) u->used = true;
+    if (n->op == N_EVAL && (reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t)) u->used = true;
+}
+
+/* The register workspace through which a heavy unit can be split: alone below the parallel loop (dense
+ * tiles may lie between), filled by one loop over level 1 of the parallel operand. */
+static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
+{
+    if (s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
+    const Tensor *t = par->in;
+    if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique) return NULL;
+    const Nest *n = par->body;
+    while (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge) n = n->body;
+    if (n->op != N_WORK || n->work->place != W_REG || n->body->op != N_LOOP || n->body->in != t) return NULL;
+    Uses after = {.t = t};
+    nest_walk(n->then, find_uses, &after); /* what follows must not need the unit's positions again */
+    Op op = work_reduce(n->body, n->work);
+    return op == O_CONST || n->body->by || after.used ? NULL : n;
+}
+
+static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
+{
+    l->split = par->in;
+    l->carried = work;
+    s->strategy = SC_SPLIT;
+    s->partial = work_size(work->work);
+    for (int i = 0; i < work->work->ndim; i++) /* a tile of registers inside the unit: slots for its whole extent */
+        if (work->work->slot[i].part == SC_MOD && work->work->slot[i].var != par->ix.var) {
+            s->partial.bytes /= work->work->slot[i].block;
+            size_times(&s->partial, (Index){.var = work->work->slot[i].var});
+        }
+    sc_step keep = *s;
+    int part = entry(l, "part", PART), finish = entry(l, "finish", FINISH);
+    *s = keep;
+    s->part = (uint8_t)part;
+    s->finish = (uint8_t)finish;
+    l->split = NULL;
+    l->carried = NULL;
+}
+
+static void count_steps(Low *l, const sc_step *fill, const Tensor *out)
+{
+    int level = out->format.nlevel - 1;
+    sc_step *s = step(l, SC_STEP_KERNEL);
+    *s = *fill;
+    l->step = s;
+    s->entry = (uint8_t)entry(l, "count", COUNT);
+    for (int i = 0; i < 2; i++) {
+        s = step(l, i ? SC_STEP_ALLOC : SC_STEP_SCAN);
+        s->out = (int16_t)(out->arg - l->p->nin);
+        s->level = (int16_t)level;
+        s->var = (int16_t)out->dimvar[0];
+    }
+}
+
+static void fill_steps(Low *l, const Facts *f)
+{
+    for (int i = 0; i < l->p->nout; i++) {
+        if (!(f->fill >> (l->p->nin + i) & 1)) continue;
+        sc_step *s = step(l, SC_STEP_FILL);
+        s->out = (int16_t)i;
+        for (int k = 0; k < l->p->ntensor; k++)
+            if (l->p->tensor[k]->arg == l->p->nin + i) s->dtype = (uint8_t)l->p->tensor[k]->dtype;
+        s->fill = op_identity(f->op[l->p->nin + i]);
+    }
+}
+
+static void kernel(Low *l, const Nest *n, const Tensor *private)
+{
+    Facts f = {.l = l};
+    nest_walk(n, facts, &f);
+    fill_steps(l, &f);
+    l->kernel = n;
+    sc_step base = {.op = SC_STEP_KERNEL, .arg = -1, .out = -1, .var = -1, .block = 1, .strategy = SC_SERIAL};
+    if (f.par) {
+        base.strategy = SC_OWN;
+        units(l, &base, f.par);
+    }
+    leaf_work(l, &base);
+    if (f.out) count_steps(l, &base, f.out);
+    sc_step *s = step(l, SC_STEP_KERNEL);
+    *s = base;
+    l->step = s;
+    if (private) {
+        s->strategy = SC_PRIVATE;
+        s->partial = work_size(private);
+        s->dtype = (uint8_t)private->dtype;
+        s->fill = op_identity(work_reduce(n, private));
+    }
+    s->entry = (uint8_t)entry(l, "body", BODY);
+    const Nest *work = private || !f.par ? NULL : splittable(l, f.par, s);
+    if (work) split_entries(l, s, f.par, work);
+}
+
+static void top(Low *l, const Nest *n)
+{
+    if (n->op == N_SEQ) {
+        for (int i = 0; i < n->n; i++) top(l, n->kid[i]);
+        return;
+    }
+    if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED)) {
+        kernel(l, n, NULL);
+        return;
+    }
+    Tensor *w = n->work;
+    if (w->place == W_SHARED) {
+        sc_step *s = step(l, SC_STEP_FILL);
+        s->shared = work_size(w);
+        s->dtype = (uint8_t)w->dtype;
+        Op op = work_reduce(n->body, w);
+        s->fill = op == O_CONST ? 0 : op_identity(op);
+    }
+    int first = l->p->plan.nstep;
+    kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
+    if (w->place == W_PRIVATE) {
+        first = l->p->plan.nstep;
+        l->private_reduce = work_reduce(n->body, w);
+    }
+    top(l, n->then);
+    for (int i = first; i < l->p->plan.nstep; i++) l->p->plan.step[i].keeps = 1;
+}
+
+/* "#i" in a workspace has as many values as the tile of i around it has positions. */
+static void size_slots(const Nest *n, void *ctx)
+{
+    int *by = ctx;
+    if (n->op == N_LOOP && n->by) by[n->ix.var] = n->by;
+    if (n->op != N_WORK) return;
+    for (int d = 0; d < n->work->ndim; d++)
+        if (n->work->slot[d].slot) n->work->slot[d].block = by[n->work->slot[d].var];
+}
+
+void lower(Prog *p)
+{
+    Low *l = NEW(p, Low);
+    int by[SC_MAXVAR] = {0};
+    nest_walk(p->nest, size_slots, by);
+    l->p = p;
+    l->m = p->module = NEW(p, Module);
+    p->plan = (sc_plan){.nin = p->nin, .nout = p->nout, .nvar = p->nvar};
+    top(l, p->nest);
+}
+
+/* ---- the plan as text ---- */
+static void size_print(const Prog *p, const char *what, const sc_size *s, sc_text *out)
+{
+    if (!s->bytes) return;
+    sc_text_add(out, " %s %lld", what, (long long)s->bytes);
+    for (int i = 0; i < s->n; i++) {
+        sc_text_add(out, "*%s", p->var[s->var[i]].name);
+        if (s->div[i] > 1) sc_text_add(out, "/%d", s->div[i]);
+    }
+}
+
+void plan_print(const Prog *p, sc_text *out)
+{
+    static const char *const op[] = {"fill", "kernel", "scan", "alloc"};
+    static const char *const strategy[] = {"serial", "own", "split", "private"};
+    for (int i = 0; i < p->plan.nstep; i++) {
+        const sc_step *s = &p->plan.step[i];
+        sc_text_add(out, "%s", op[s->op]);
+        if (s->op == SC_STEP_KERNEL) {
+            sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
+            if (s->strategy == SC_SPLIT)
+                sc_text_add(out, " %s %s", p->module->entry[s->part].name, p->module->entry[s->finish].name);
+            if (s->arg >= 0)
+                sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level, s->snap ? " snapped" : "");
+            else if (s->var >= 0)
+                sc_text_add(out, " over %s", p->var[s->var].name);
+            if (s->block > 1) sc_text_add(out, "/%d", s->block);
+        } else if (s->out >= 0) {
+            sc_text_add(out, " result %d", s->out);
+            if (s->op != SC_STEP_FILL) sc_text_add(out, " level %d", s->level);
+        }
+        if (s->op == SC_STEP_FILL || s->strategy == SC_PRIVATE) sc_text_add(out, " with %g", s->fill);
+        size_print(p, "work", &s->work, out);
+        size_print(p, "shared", &s->shared, out);
+        size_print(p, "partial", &s->partial, out);
+        for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
+        if (s->keeps) sc_text_add(out, " keeps");
+        sc_text_add(out, "\n");
+    }
+}

@@ -1,0 +1,127 @@
+/* lower.h: shared by the lower*.c files.
+ *
+ * Lowering walks the nest with an environment: which coordinates are known,
+ * which position every tensor has reached at each of its levels, which vector
+ * piece is being written. A tensor advances through its dense levels by itself
+ * as soon as their coordinates are known (resolve); through any other level
+ * only by a loop over it. */
+#ifndef SC_LOWER_H
+#define SC_LOWER_H
+
+#include "ir.h"
+
+#define MAXTENSOR (2 * SC_MAXOP)
+#define MAXREG 512
+#define MAXMEMO 64
+
+typedef struct { /* what is known of an index variable */
+    Val *whole, *div, *mod;
+    Val *base;    /* with div: the first coordinate of the block */
+    Val *modext;  /* with div: coordinates in the block */
+    Val *slot;    /* position inside a tile of positions */
+    bool inner;   /* a tile opened inside the parallel loop */
+} Coord;
+
+typedef struct { /* where a tensor stands */
+    int n;                     /* levels resolved */
+    Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
+    Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
+    Val *tile_lo, *tile_hi;    /* a tile of the positions of level n */
+    bool absent;               /* in this case of a merge */
+} Where;
+
+typedef struct {
+    bool on;
+    Index ix;
+    Val *at; /* run-time part of the coordinate that the pieces start from */
+    int off, lanes;
+} Vec;
+
+typedef struct {
+    Coord coord[SC_MAXVAR];
+    Where where[MAXTENSOR];
+    Vec vec;
+    int copy; /* of the registers, inside an unrolled loop over positions */
+} Env;
+
+typedef struct {
+    Tensor *work;
+    int key[SC_MAXDIM], lanes, copy; /* slots; the vector slot holds the offset of the piece */
+    Local *local;
+} Reg;
+
+typedef enum { BODY, COUNT, PART, FINISH } Mode;
+
+typedef struct {
+    Prog *p;
+    Module *m;
+    Mode mode;
+    Env e;
+    Stmt **tail;
+    Reg reg[MAXREG];
+    int nreg;
+    struct {
+        const Expr *e;
+        Val *v;
+    } memo[MAXMEMO];
+    int nmemo;
+    const Nest *kernel; /* the nest of the kernel being lowered */
+    sc_step *step;
+    struct {
+        const Tensor *work;
+        Buf *buf, *bits;
+    } lane[SC_MAXWORK];
+    int nlane;
+    sc_dtype type;     /* of the evaluation being lowered */
+    Op private_reduce; /* of the private workspace that this kernel may read */
+    Val *scratch;        /* bytes of lane scratch so far */
+    Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */
+    const Nest *carried; /* ... and the work node whose registers travel through carry slots */
+    bool unit;           /* inside the parallel loop */
+    Local *cursor;       /* next entry of the sparse result being counted or filled */
+} Low;
+
+/* lower.c */
+Stmt *put(Low *, StmtOp);
+Val *let(Low *, const char *stem, Val *);
+Local *mut(Low *, const char *stem, Val *);
+void set(Low *, Local *, Val *);
+Stmt *begin_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
+void body(Low *, const Nest *);
+Val *dim_val(Low *, int var);          /* extent: a constant where it is folded */
+Val *slot_extent(Low *, const Index *); /* of a workspace's dimension */
+int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here */
+int tensor_id(const Low *, const Tensor *);
+Where *where(Low *, const Tensor *); /* follows `like` */
+Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
+bool assembled(const Tensor *);         /* a sparse result whose structure this program makes */
+bool same_index(Index, Index);
+/* Calls f on every node below n, n first. */
+void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
+
+/* lower_loop.c */
+void lower_loop(Low *, const Nest *);
+void bind(Low *, Index, Val *coord);
+void par_unit(Low *, const Nest *, Val *unit); /* binds one unit of the parallel loop, then its body */
+
+/* lower_work.c */
+void lower_work(Low *, const Nest *);
+void lower_bits(Low *, const Nest *);
+typedef struct {
+    int off, lanes;
+} Piece;
+sc_size work_size(const Tensor *); /* lower.c: bytes of a workspace */
+int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
+Buf *work_buf(Low *, const Tensor *);
+void bitmap_store(Low *, const Tensor *, Val *k, Op, Val *);
+Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
+void copies_open(Low *, const Nest *loop);
+void copies_close(Low *, const Nest *loop);
+Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
+
+/* lower_eval.c */
+void lower_eval(Low *, const Nest *);
+void lower_vec(Low *, const Nest *);
+Val *index_val(Low *, Index);
+Expr *expr_absent(Prog *, Expr *, const Env *, const Low *); /* absent tensors are zero; simplified */
+#endif

@@ -1,0 +1,548 @@
+/* lower_loop.c: loops of the nest.
+ *
+ * A dense loop counts coordinates. A loop over a tensor counts positions of its
+ * next level and loads the coordinate; a level whose coordinates repeat is
+ * walked in segments of equal coordinate. A merge advances several positions
+ * together through the cases that absence substitution leaves. */
+#include "lower.h"
+
+#include <string.h>
+
+static const char *index_name(Low *l, Index ix)
+{
+    const char *name = l->p->var[ix.var].name;
+    if (ix.part == SC_WHOLE) return name;
+    return sc_arena_printf(&l->p->arena, "%s%s", name, ix.part == SC_DIV ? "_block" : "_in");
+}
+
+static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
+static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
+static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
+
+static Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+
+/* ---- coordinates and positions ---- */
+static Index level_index(const Tensor *t, int level)
+{
+    const sc_levelspec *s = &t->format.level[level];
+    return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
+}
+
+static Val *level_size(Low *l, const Tensor *t, int level)
+{
+    Index ix = level_index(t, level);
+    return slot_extent(l, &ix);
+}
+
+/* Every tensor walks down its dense levels as far as coordinates are known. */
+static void resolve(Low *l)
+{
+    for (int i = 0; i < l->p->ntensor; i++) {
+        const Tensor *t = l->p->tensor[i];
+        Where *w = &l->e.where[i];
+        if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
+        while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
+            Val *c = index_val(l, level_index(t, w->n));
+            if (!c) break;
+            w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
+            w->n++;
+        }
+    }
+}
+
+static void bind_coord(Low *l, Index ix, Val *v)
+{
+    Coord *c = &l->e.coord[ix.var];
+    if (ix.part == SC_WHOLE) {
+        c->whole = v;
+    } else if (ix.part == SC_DIV) {
+        c->div = v;
+        c->base = times(l, v, num(l, ix.block));
+        c->modext = num(l, ix.block);
+    } else {
+        c->mod = v;
+        c->whole = plus(l, c->base, v);
+    }
+}
+
+void bind(Low *l, Index ix, Val *v)
+{
+    bind_coord(l, ix, v);
+    resolve(l);
+}
+
+static void bind_pos(Low *l, const Tensor *t, Index ix, Val *pos)
+{
+    Where *w = where(l, t);
+    int level = w->n;
+    w->pos[level + 1] = pos;
+    w->n = level + 1;
+    w->tile_lo = w->tile_hi = NULL;
+    bind(l, ix, let(l, index_name(l, ix), load_index(l, tensor_buf(l, B_CRD, t, level), pos)));
+}
+
+/* ---- dense loops ---- */
+static void unrolled(Low *l, const Nest *n, int64_t extent)
+{
+    Env save = l->e;
+    for (int64_t i = 0; i < extent; i++) {
+        bind(l, n->ix, num(l, i));
+        body(l, n->body);
+        l->e = save;
+    }
+}
+
+typedef struct {
+    Index ix;
+    bool found;
+} FindVec;
+
+static void find_vec(const Nest *n, void *ctx)
+{
+    FindVec *f = ctx;
+    if (n->op == N_LOOP && n->kind == L_VEC && n->ix.var == f->ix.var && n->ix.part == SC_MOD) f->found = true;
+}
+
+static void tile(Low *l, const Nest *n, Val *base, Val *extent)
+{
+    Coord *c = &l->e.coord[n->ix.var];
+    c->base = base;
+    c->modext = extent;
+    c->inner = l->unit;
+    c->div = val_op(l->p, O_DIV, base, num(l, n->ix.block));
+    resolve(l);
+    body(l, n->body);
+}
+
+/* The last, partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed
+ * values, or as one tile of a run-time extent where nothing inside is a vector. */
+static void ragged_tile(Low *l, const Nest *n, Val *extent)
+{
+    Prog *p = l->p;
+    Env save = l->e;
+    FindVec f = {.ix = n->ix};
+    nest_walk(n->body, find_vec, &f);
+    int64_t b = n->ix.block;
+    Val *rest = let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
+    Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
+    for (int64_t part = f.found ? b / 2 : b; part; part = f.found ? part / 2 : 0) {
+        Stmt *s = put(l, S_IF), **outer = l->tail;
+        s->a = f.found ? val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0))
+                       : val_op(p, O_GT, rest, num(l, 0));
+        l->tail = &s->body;
+        Val *before = f.found ? val_op(p, O_AND, rest, num(l, ~(2 * part - 1))) : num(l, 0);
+        tile(l, n, let(l, index_name(l, n->ix), plus(l, full, before)), f.found ? num(l, part) : rest);
+        l->e = save;
+        l->tail = outer;
+    }
+}
+
+static void tiles(Low *l, const Nest *n)
+{
+    Env save = l->e;
+    Index whole = {.var = n->ix.var};
+    Val *extent = slot_extent(l, &whole);
+    int64_t b = n->ix.block, known = const_extent(l, &whole);
+    if (known >= 0 && known < 2 * b) {
+        if (known >= b) tile(l, n, num(l, 0), num(l, b));
+    } else {
+        Stmt **outer;
+        Val *end = known >= 0 ? num(l, known / b * b) : val_op(l->p, O_SUB, extent, val_op(l->p, O_MOD, extent, num(l, b)));
+        Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), end, b, &outer);
+        tile(l, n, val_local(l->p, s->local), num(l, b));
+        l->tail = outer;
+    }
+    l->e = save;
+    if (known >= 0 && known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
+    if (known < 0) ragged_tile(l, n, extent);
+}
+
+/* Blocks of a tensor's level divide the extent evenly (check.c), so their last tile is whole. */
+static void blocks(Low *l, const Nest *n)
+{
+    Stmt **outer;
+    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), slot_extent(l, &n->ix), 1, &outer);
+    bind(l, n->ix, val_local(l->p, s->local));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+static void dense_loop(Low *l, const Nest *n)
+{
+    int64_t extent = const_extent(l, &n->ix);
+    if (n->unroll && extent == n->unroll) {
+        unrolled(l, n, extent);
+        return;
+    }
+    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var);
+    Stmt **outer;
+    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), hi, 1, &outer);
+    bind(l, n->ix, val_local(l->p, s->local));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- loops over positions ---- */
+static void position_tiles(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Stmt **outer;
+    Stmt *s = begin_for(l, "tile", lo, hi, n->by, &outer);
+    Where *w = where(l, n->in);
+    w->tile_lo = val_local(l->p, s->local);
+    w->tile_hi = let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), hi));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+static void positions(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Env save = l->e;
+    Stmt **outer;
+    Val *from = lo;
+    if (n->unroll > 1) {
+        Val *count = val_op(l->p, O_SUB, hi, lo);
+        Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
+        from = let(l, "whole", plus(l, lo, whole));
+        copies_open(l, n);
+        Stmt *s = begin_for(l, "p", lo, from, n->unroll, &outer);
+        for (int u = 0; u < n->unroll; u++) {
+            l->e = save;
+            l->e.copy = u;
+            bind_pos(l, n->in, n->ix, plus(l, val_local(l->p, s->local), num(l, u)));
+            body(l, n->body);
+        }
+        l->tail = outer;
+        l->e = save;
+        copies_close(l, n);
+    }
+    Stmt *s = begin_for(l, "p", from, hi, 1, &outer);
+    Where *w = where(l, n->in);
+    Val *first = w->tile_lo;
+    bind_pos(l, n->in, n->ix, val_local(l->p, s->local));
+    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, val_local(l->p, s->local), first);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* The value now of a local that moves on. */
+static Val *snapshot(Low *l, const char *stem, const Local *x)
+{
+    Stmt *s = put(l, S_LET);
+    s->local = local_new(l->p, stem, x->type, false);
+    s->a = val_local(l->p, (Local *)x);
+    return val_local(l->p, s->local);
+}
+
+/* [lo, hi) in runs of equal coordinate: each run is one visit of the body. */
+static void segments(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
+    const Tensor *t = n->in;
+    Where *w = where(l, t);
+    Buf *crd = tensor_buf(l, B_CRD, t, w->n);
+    Local *q = mut(l, "p", lo);
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = val_op(p, O_LT, val_local(p, q), hi);
+    l->tail = &loop->body;
+    w->lo = snapshot(l, "first", q);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, crd, w->lo));
+    set(l, q, plus(l, w->lo, num(l, 1)));
+    Stmt *run = put(l, S_WHILE), **after = l->tail;
+    Val *same = val_op(p, O_EQ, load_index(l, crd, val_local(p, q)), c);
+    run->a = val_op(p, O_AND, val_op(p, O_LT, val_local(p, q), hi), same);
+    l->tail = &run->body;
+    set(l, q, plus(l, val_local(p, q), num(l, 1)));
+    l->tail = after;
+    w->hi = snapshot(l, "last", q);
+    w->pos[++w->n] = w->lo;
+    bind(l, n->ix, c);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* Positions of the tensor's next level under where it stands. */
+static void range_of(Low *l, const Tensor *t, Val **lo, Val **hi)
+{
+    Where *w = where(l, t);
+    Prog *p = l->p;
+    if (w->tile_lo) {
+        *lo = w->tile_lo;
+        *hi = w->tile_hi;
+    } else if (w->lo) {
+        *lo = w->lo;
+        *hi = w->hi;
+    } else if (t->format.level[w->n].kind == SC_COMPRESSED) {
+        Buf *pos = tensor_buf(l, B_POS, t, w->n);
+        *lo = let(l, sc_arena_printf(&p->arena, "%s_lo", t->name), load_index(l, pos, w->pos[w->n]));
+        *hi = let(l, sc_arena_printf(&p->arena, "%s_hi", t->name),
+                  load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+    } else {
+        const sc_levelspec *s = &t->format.level[w->n];
+        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
+        *lo = let(l, "lo", times(l, w->pos[w->n], width));
+        *hi = plus(l, *lo, width);
+    }
+}
+
+static void ell_loop(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Stmt **outer;
+    Stmt *s = begin_for(l, "p", lo, hi, 1, &outer);
+    Where *w = where(l, n->in);
+    Val *p = val_local(l->p, s->local);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, n->in, w->n), p));
+    Stmt *test = put(l, S_IF);
+    test->a = val_op(l->p, O_GE, c, num(l, 0)); /* padding is -1 */
+    l->tail = &test->body;
+    w->pos[++w->n] = p;
+    bind(l, n->ix, c);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+static void stored_loop(Low *l, const Nest *n)
+{
+    const Tensor *t = n->in;
+    Where *w = where(l, t);
+    const sc_levelspec *s = &t->format.level[w->n];
+    Val *lo, *hi;
+    if (t == l->split && w->n == 1) {
+        if (l->mode == FINISH) return; /* its producer was run by the parts */
+        lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
+        hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
+    } else {
+        range_of(l, t, &lo, &hi);
+    }
+    if (n->by) position_tiles(l, n, lo, hi);
+    else if (!s->unique) segments(l, n, lo, hi);
+    else if (s->kind == SC_ELL) ell_loop(l, n, lo, hi);
+    else if (s->kind == SC_SINGLETON && !w->lo) bind_pos(l, t, n->ix, w->pos[w->n]), body(l, n->body);
+    else {
+        w->lo = w->hi = NULL;
+        positions(l, n, lo, hi);
+    }
+}
+
+/* ---- co-iteration ---- */
+typedef struct {
+    Low *l;
+    bool any;
+} Alive;
+
+static bool is_zero(const Expr *e) { return e->op == O_CONST && e->c == 0; }
+
+static void alive(const Nest *n, void *ctx)
+{
+    Alive *a = ctx;
+    if (n->op != N_EVAL) return;
+    Expr *e = expr_absent(a->l->p, n->eval.rhs, &a->l->e, a->l);
+    Op op = n->eval.reduce;
+    bool drops = e->op == O_CONST && (op == O_CONST ? is_zero(e) : e->c == op_identity(op));
+    if (!drops) a->any = true;
+}
+
+static void set_absent(Low *l, const Nest *n, unsigned present)
+{
+    for (int i = 0; i < n->nmerge; i++) where(l, n->merge[i])->absent = !(present >> i & 1);
+}
+
+static bool point_alive(Low *l, const Nest *n, unsigned present)
+{
+    Alive a = {.l = l};
+    set_absent(l, n, present);
+    nest_walk(n->body, alive, &a);
+    return a.any;
+}
+
+typedef struct {
+    Local *p[6];
+    Val *end[6], *crd[6], *here;
+} Merge;
+
+static Val *all_inside(Low *l, const Nest *n, const Merge *m, unsigned set_)
+{
+    Val *v = NULL;
+    for (int i = 0; i < n->nmerge; i++) {
+        if (!(set_ >> i & 1)) continue;
+        Val *in = val_op(l->p, O_LT, val_local(l->p, m->p[i]), m->end[i]);
+        v = v ? val_op(l->p, O_AND, v, in) : in;
+    }
+    return v;
+}
+
+static void merge_case(Low *l, const Nest *n, const Merge *m, unsigned set_, Val *c)
+{
+    Env save = l->e;
+    set_absent(l, n, set_);
+    for (int i = 0; i < n->nmerge; i++) {
+        if (!(set_ >> i & 1)) continue;
+        Where *w = where(l, n->merge[i]);
+        w->pos[++w->n] = val_local(l->p, m->p[i]);
+    }
+    bind(l, n->ix, c);
+    body(l, n->body);
+    l->e = save;
+}
+
+/* Some case inside `set` does something. */
+static bool useful(const bool *point, unsigned set_)
+{
+    for (unsigned sub = set_; sub; sub = (sub - 1) & set_)
+        if (point[sub]) return true;
+    return false;
+}
+
+/* All of `sub` are at this coordinate. */
+static Val *case_test(Low *l, const Nest *n, const Merge *m, unsigned sub)
+{
+    Val *test = NULL;
+    for (int i = 0; i < n->nmerge; i++) {
+        if (!(sub >> i & 1)) continue;
+        Val *here = val_op(l->p, O_EQ, m->crd[i], m->here);
+        test = test ? val_op(l->p, O_AND, test, here) : here;
+    }
+    return test;
+}
+
+/* if all of a larger subset are at this coordinate ... else if ... Larger subsets come first; one that does
+ * nothing still needs its empty case in front of a smaller one that does. */
+static void merge_cases(Low *l, const Nest *n, const Merge *m, unsigned set_, const bool *point)
+{
+    bool all = true;
+    for (unsigned sub = set_; sub; sub = (sub - 1) & set_) all &= useful(point, sub);
+    unsigned left = (1u << __builtin_popcount(set_)) - 1;
+    Stmt **after = NULL; /* where the walk goes on behind the whole chain */
+    for (int size = n->nmerge; size; size--)
+        for (unsigned sub = set_; sub; sub = (sub - 1) & set_) {
+            if (__builtin_popcount(sub) != size) continue;
+            left--;
+            if (!useful(point, sub)) continue;
+            if (all && !left) { /* nothing else remains */
+                merge_case(l, n, m, sub, m->here);
+                continue;
+            }
+            Stmt *s = put(l, S_IF);
+            if (!after) after = l->tail;
+            s->a = case_test(l, n, m, sub);
+            l->tail = &s->body;
+            if (point[sub]) merge_case(l, n, m, sub, m->here);
+            l->tail = &s->other;
+        }
+    if (after) l->tail = after;
+}
+
+/* One loop of the merge: while all of `set` have entries left. */
+static void merge_loop(Low *l, const Nest *n, Merge *m, unsigned set_, const bool *point)
+{
+    Prog *p = l->p;
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = all_inside(l, n, m, set_);
+    l->tail = &loop->body;
+    Val *c = NULL;
+    const char *name = p->var[n->ix.var].name;
+    for (int i = 0; i < n->nmerge; i++) {
+        if (!(set_ >> i & 1)) continue;
+        Buf *crd = tensor_buf(l, B_CRD, n->merge[i], where(l, n->merge[i])->n);
+        const char *stem = sc_arena_printf(&p->arena, "%s_%s", name, n->merge[i]->name);
+        m->crd[i] = let(l, stem, load_index(l, crd, val_local(p, m->p[i])));
+        c = c ? val_op(p, O_MIN, c, m->crd[i]) : m->crd[i];
+    }
+    m->here = let(l, name, c);
+    merge_cases(l, n, m, set_, point);
+    for (int i = 0; i < n->nmerge; i++) {
+        if (!(set_ >> i & 1)) continue;
+        bool alone = set_ == 1u << i;
+        Val *step = alone ? num(l, 1) : val_cast(p, I64, val_op(p, O_EQ, m->crd[i], m->here));
+        set(l, m->p[i], plus(l, val_local(p, m->p[i]), step));
+    }
+    l->tail = outer;
+}
+
+static void merge(Low *l, const Nest *n)
+{
+    bool point[64];
+    Merge m;
+    unsigned all = (1u << n->nmerge) - 1;
+    for (unsigned s = 1; s <= all; s++) point[s] = point_alive(l, n, s);
+    if (point_alive(l, n, 0))
+        fail(l->p, SC_ENOTIMPL, -1,
+             "index %s is merged, but the result has values where no operand is stored: convert one operand to dense",
+             l->p->var[n->ix.var].name);
+    set_absent(l, n, all);
+    for (int i = 0; i < n->nmerge; i++) {
+        Val *lo, *hi;
+        range_of(l, n->merge[i], &lo, &hi);
+        m.p[i] = mut(l, sc_arena_printf(&l->p->arena, "p%s", n->merge[i]->name), lo);
+        m.end[i] = hi;
+    }
+    for (int size = n->nmerge; size; size--)
+        for (unsigned s = all; s; s--)
+            if (__builtin_popcount(s) == size && useful(point, s)) merge_loop(l, n, &m, s, point);
+}
+
+/* ---- the parallel loop ---- */
+static void finish_unit(Low *l, const Nest *n, Val *unit, const Tensor *out)
+{
+    Prog *p = l->p;
+    Buf *count = module_buf(p, B_COUNT, out->arg - p->nin, 0, SC_I64, true, sc_arena_printf(&p->arena, "%s_count", out->name));
+    if (l->mode == COUNT) l->cursor = mut(l, "n", num(l, 0));
+    else l->cursor = mut(l, "q", val_load(p, count, 1, unit, NULL));
+    body(l, n->body);
+    if (l->mode != COUNT) return;
+    Stmt *s = put(l, S_STORE);
+    s->buf = count;
+    s->a = unit;
+    s->b = val_local(p, l->cursor);
+}
+
+static void find_assembled(const Nest *n, void *ctx)
+{
+    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) *(const Tensor **)ctx = n->eval.lhs->tensor;
+}
+
+static void unit_body(Low *l, const Nest *n, Val *unit)
+{
+    const Tensor *out = NULL;
+    nest_walk(n->body, find_assembled, (void *)&out);
+    if (out) finish_unit(l, n, unit, out);
+    else body(l, n->body);
+}
+
+static void par_loop(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Val *lo = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
+    Val *hi = val_param(p, module_param(p, P_END, 0, 0, "end"));
+    const Tensor *t = n->in;
+    bool stored = t && t->role == T_IN && t->format.level[where(l, t)->n].kind != SC_DENSE;
+    l->unit = true;
+    if (l->mode == PART) hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
+    else if (l->mode == FINISH) hi = NULL;
+    if (stored && !t->format.level[0].unique) {
+        segments(l, n, lo, hi);
+        l->unit = false;
+        return;
+    }
+    Stmt **outer = NULL;
+    Val *unit = lo;
+    if (hi) unit = val_local(p, begin_for(l, stored ? "p" : index_name(l, n->ix), lo, hi, 1, &outer)->local);
+    if (stored) bind_pos(l, t, n->ix, unit);
+    else bind(l, n->ix, unit);
+    unit_body(l, n, unit);
+    if (outer) l->tail = outer;
+    l->unit = false;
+}
+
+void lower_loop(Low *l, const Nest *n)
+{
+    Env save = l->e;
+    if (n->kind == L_PAR) par_loop(l, n);
+    else if (n->kind == L_VEC) lower_vec(l, n);
+    else if (n->nmerge) merge(l, n);
+    else if (n->in && n->in->role == T_WORK) lower_bits(l, n);
+    else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE) stored_loop(l, n);
+    else if (n->ix.part == SC_DIV && n->in) blocks(l, n);
+    else if (n->ix.part == SC_DIV) tiles(l, n);
+    else dense_loop(l, n);
+    l->e = save;
+}

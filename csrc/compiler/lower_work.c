@@ -1,0 +1,423 @@
+/* lower_work.c: workspaces.
+ *
+ * A register workspace is a set of locals, one for every combination of its
+ * slots: constants of unrolled loops, and the pieces of a vector loop. A lane
+ * workspace is a part of the thread's scratch. Private and shared ones belong to
+ * the plan (lower.c); here they are buffers. */
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- pieces of a vector extent ---- */
+typedef struct {
+    int var;
+    bool adds; /* some evaluation adds into memory, or reduces, along the variable */
+} Overlap;
+
+static void find_adds(const Nest *n, void *ctx)
+{
+    Overlap *o = ctx;
+    if (n->op != N_EVAL || n->eval.reduce == O_CONST) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    bool over = expr_vars(n->eval.lhs) >> o->var & 1, used = expr_vars(n->eval.rhs) >> o->var & 1;
+    if ((over && !(t->role == T_WORK && t->place == W_REG)) || (used && !over)) o->adds = true;
+}
+
+/* Full vectors, then the rest: one piece when it is a power of two; two that overlap where writing a lane
+ * twice is harmless (7 = 4 + 4, the second from 3); else exact powers of two. */
+int pieces_of(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
+{
+    int lanes = l->p->vector_bytes / (int)sc_dtype_size(type), k = 0, off = 0;
+    Overlap o = {.var = var};
+    nest_walk(l->kernel, find_adds, &o);
+    for (; off + lanes <= n && k < MAXREG; off += lanes) out[k++] = (Piece){off, lanes};
+    int rest = (int)n - off;
+    if (!rest || k == MAXREG) return k;
+    int up = 1;
+    while (up < rest) up *= 2;
+    if (!o.adds && up > rest && __builtin_popcount((unsigned)rest) > 2) {
+        if (up <= n) out[k++] = (Piece){(int)n - up, up};
+        else {
+            out[k++] = (Piece){off, up / 2};
+            out[k++] = (Piece){(int)n - up / 2, up / 2};
+        }
+        return k;
+    }
+    for (int b = up; b; b /= 2)
+        if (rest & b) {
+            out[k++] = (Piece){off, b};
+            off += b;
+        }
+    return k;
+}
+
+/* ---- registers ---- */
+typedef struct {
+    const Tensor *work;
+    Op op;
+} Reduce;
+
+static void find_reduce(const Nest *n, void *ctx)
+{
+    Reduce *r = ctx;
+    if (n->op == N_EVAL && n->eval.lhs->tensor == r->work && n->eval.reduce != O_CONST) r->op = n->eval.reduce;
+}
+
+Op work_reduce(const Nest *producer, const Tensor *work)
+{
+    Reduce r = {.work = work, .op = O_CONST};
+    nest_walk(producer, find_reduce, &r);
+    return r.op;
+}
+
+typedef struct {
+    Index ix;
+    bool vec;
+} SlotVec;
+
+static void find_slot_vec(const Nest *n, void *ctx)
+{
+    SlotVec *s = ctx;
+    if (n->op == N_LOOP && n->kind == L_VEC && same_index(n->ix, s->ix)) s->vec = true;
+}
+
+typedef struct {
+    int n;
+    int64_t extent[SC_MAXDIM];
+    bool vec[SC_MAXDIM];
+} Shape;
+
+static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int copy, Val *init)
+{
+    if (l->nreg == MAXREG)
+        fail(l->p, SC_ENOTIMPL, -1, "the nest keeps more than %d vectors in registers: tile the loops around %s", MAXREG,
+             w->name);
+    Reg *r = &l->reg[l->nreg++];
+    *r = (Reg){.work = (Tensor *)w, .lanes = lanes, .copy = copy};
+    memcpy(r->key, key, sizeof r->key);
+    r->local = mut(l, w->name, init);
+}
+
+static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, int lanes, double init)
+{
+    if (d == s->n) {
+        add_register(l, w, key, lanes, 0, val_const(l->p, (Type){(uint8_t)w->dtype, (uint8_t)lanes}, init));
+        return;
+    }
+    Piece piece[MAXREG];
+    int n = s->vec[d] ? pieces_of(l, w->dtype, s->extent[d], w->slot[d].var, piece) : (int)s->extent[d];
+    for (int i = 0; i < n; i++) {
+        key[d] = s->vec[d] ? piece[i].off : i;
+        add_slots(l, w, s, d + 1, key, s->vec[d] ? piece[i].lanes : lanes, init);
+    }
+}
+
+static void open_registers(Low *l, const Nest *n)
+{
+    const Tensor *w = n->work;
+    Shape s = {.n = w->ndim};
+    for (int d = 0; d < w->ndim; d++) {
+        SlotVec v = {.ix = w->slot[d]};
+        nest_walk(n, find_slot_vec, &v);
+        s.vec[d] = v.vec;
+        s.extent[d] = const_extent(l, &w->slot[d]);
+        if (s.extent[d] < 0 || s.extent[d] > 4096)
+            fail(l->p, SC_EVALUE, -1, "register workspace %s needs a small constant extent for each index: tile %s",
+                 w->name, l->p->var[w->slot[d].var].name);
+    }
+    int key[SC_MAXDIM] = {0};
+    Op op = work_reduce(n->body, w);
+    add_slots(l, w, &s, 0, key, 1, op == O_CONST ? 0 : op_identity(op));
+}
+
+static bool key_of(Low *l, const Expr *access, int *key)
+{
+    memset(key, 0, SC_MAXDIM * sizeof *key);
+    for (int d = 0; d < access->tensor->ndim; d++) {
+        if (l->e.vec.on && same_index(access->ix[d], l->e.vec.ix)) {
+            key[d] = l->e.vec.off;
+            continue;
+        }
+        Val *v = index_val(l, access->ix[d]);
+        if (!v || v->op != O_CONST) return false;
+        key[d] = (int)v->i;
+    }
+    return true;
+}
+
+Reg *reg_find(Low *l, const Tensor *w, const Expr *access, int copy)
+{
+    int key[SC_MAXDIM];
+    if (key_of(l, access, key))
+        for (int c = copy; c >= 0; c = c ? 0 : -1) /* what an unrolled loop does not accumulate has one copy */
+            for (int i = l->nreg; i-- > 0;)
+                if (l->reg[i].work == w && l->reg[i].copy == c && !memcmp(l->reg[i].key, key, sizeof key))
+                    return &l->reg[i];
+    fail(l->p, SC_EVALUE, access->pos, "register workspace %s is indexed by a loop that is neither vec nor unrolled",
+         w->name);
+}
+
+/* ---- copies of registers in an unrolled loop over positions ---- */
+typedef struct {
+    const Nest *loop;
+    Tensor *inner[16]; /* workspaces opened inside the loop */
+    int n;
+} Inner;
+
+static void find_inner(const Nest *n, void *ctx)
+{
+    Inner *in = ctx;
+    if (n->op == N_WORK && in->n < SC_LEN(in->inner)) in->inner[in->n++] = n->work;
+}
+
+static bool accumulates(const Nest *loop, const Tensor *w)
+{
+    Inner in = {.loop = loop};
+    nest_walk(loop, find_inner, &in);
+    for (int i = 0; i < in.n; i++)
+        if (in.inner[i] == w) return false;
+    return work_reduce(loop, w) != O_CONST;
+}
+
+void copies_open(Low *l, const Nest *loop)
+{
+    int n = l->nreg;
+    for (int i = 0; i < n; i++) {
+        Reg r = l->reg[i];
+        if (r.copy || !accumulates(loop, r.work)) continue;
+        double init = op_identity(work_reduce(loop, r.work));
+        for (int u = 1; u < loop->unroll; u++)
+            add_register(l, r.work, r.key, r.lanes, u, val_const(l->p, r.local->type, init));
+    }
+}
+
+/* Copies are added up in order: c = (c0 + c1) + c2 ... */
+void copies_close(Low *l, const Nest *loop)
+{
+    int n = 0;
+    for (int i = 0; i < l->nreg; i++) {
+        Reg *r = &l->reg[i];
+        if (!r->copy || !accumulates(loop, r->work)) {
+            l->reg[n++] = *r;
+            continue;
+        }
+        for (int k = 0; k < n; k++)
+            if (!l->reg[k].copy && l->reg[k].work == r->work && !memcmp(l->reg[k].key, r->key, sizeof r->key)) {
+                Val *sum = val_op(l->p, work_reduce(loop, r->work), val_local(l->p, l->reg[k].local),
+                                  val_local(l->p, r->local));
+                set(l, l->reg[k].local, sum);
+            }
+    }
+    l->nreg = n;
+}
+
+/* ---- carry slots of a split unit ---- */
+static Val *carry_index(Low *l, const Reg *r)
+{
+    Prog *p = l->p;
+    Val *at = val_int(p, 0);
+    for (int d = 0; d < r->work->ndim; d++) {
+        Index ix = r->work->slot[d];
+        const Coord *c = &l->e.coord[ix.var];
+        Val *key = val_int(p, r->key[d]), *extent = slot_extent(l, &ix);
+        if (ix.part == SC_MOD && c->inner) { /* a tile inside the unit: its place in the whole extent */
+            key = val_op(p, O_ADD, key, c->base);
+            extent = dim_val(l, ix.var);
+        }
+        at = val_op(p, O_ADD, val_op(p, O_MUL, at, extent), key);
+    }
+    return at;
+}
+
+static Val *carry_extent(Low *l, const Tensor *w)
+{
+    Val *n = val_int(l->p, 1);
+    for (int d = 0; d < w->ndim; d++) {
+        Index ix = w->slot[d];
+        bool tiled = ix.part == SC_MOD && l->e.coord[ix.var].inner;
+        n = val_op(l->p, O_MUL, n, tiled ? dim_val(l, ix.var) : slot_extent(l, &ix));
+    }
+    return n;
+}
+
+static Buf *carry_buf(Low *l, const Tensor *w)
+{
+    return module_buf(l->p, B_PARTIAL, 0, 0, w->dtype, true, sc_arena_printf(&l->p->arena, "%s_carry", w->name));
+}
+
+static void store_carry(Low *l, const Tensor *w)
+{
+    Buf *b = carry_buf(l, w);
+    for (int i = 0; i < l->nreg; i++) {
+        if (l->reg[i].work != w) continue;
+        Stmt *s = put(l, S_STORE);
+        s->buf = b;
+        s->a = carry_index(l, &l->reg[i]);
+        s->b = val_local(l->p, l->reg[i].local);
+    }
+}
+
+static void load_carry(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Buf *b = carry_buf(l, n->work);
+    Op op = work_reduce(n->body, n->work);
+    Stmt **outer;
+    Val *pieces_ = val_param(p, module_param(p, P_CURSOR, 1, 0, "carried"));
+    Stmt *s = begin_for(l, "slot", val_int(p, 0), pieces_, 1, &outer);
+    Val *base = let(l, "at", val_op(p, O_MUL, val_local(p, s->local), carry_extent(l, n->work)));
+    for (int i = 0; i < l->nreg; i++) {
+        Reg *r = &l->reg[i];
+        if (r->work != n->work) continue;
+        Val *v = val_load(p, b, r->lanes, val_op(p, O_ADD, base, carry_index(l, r)), NULL);
+        set(l, r->local, val_op(p, op, val_local(p, r->local), v));
+    }
+    l->tail = outer;
+}
+
+/* ---- lane workspaces ---- */
+static Val *bytes_of(Low *l, const Tensor *w)
+{
+    Val *n = val_int(l->p, (int64_t)sc_dtype_size(w->dtype));
+    for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, slot_extent(l, &w->slot[d]));
+    return n;
+}
+
+static void add_scratch(Low *l, sc_size size, Val *bytes)
+{
+    if (l->step->nscratch == SC_MAXWORK)
+        fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
+    l->step->scratch[l->step->nscratch++] = size;
+    Val *up = val_op(l->p, O_AND, val_op(l->p, O_ADD, bytes, val_int(l->p, 63)), val_int(l->p, ~63));
+    l->scratch = val_op(l->p, O_ADD, l->scratch, up);
+}
+
+static Buf *scratch_buf(Low *l, sc_dtype type, const char *name)
+{
+    int kernel = (int)(l->step - l->p->plan.step);
+    Buf *b = module_buf(l->p, B_SCRATCH, kernel, l->step->nscratch, type, true, name);
+    b->offset = l->scratch;
+    return b;
+}
+
+Buf *work_buf(Low *l, const Tensor *w)
+{
+    const char *name = sc_arena_printf(&l->p->arena, "%s_%s", w->name, w->place == W_LANE ? "lane" : "copy");
+    if (w->place == W_LANE) {
+        for (int i = 0; i < l->nlane; i++)
+            if (l->lane[i].work == w) return l->lane[i].buf;
+        fail(l->p, SC_EINTERNAL, -1, "lane workspace %s is not open", w->name);
+    }
+    bool inside = w->place == W_PRIVATE && l->step->strategy == SC_PRIVATE;
+    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, 0, 0, w->dtype, true, name);
+}
+
+static Buf *bits_buf(Low *l, const Tensor *w)
+{
+    for (int i = 0; i < l->nlane; i++)
+        if (l->lane[i].work == w) return l->lane[i].bits;
+    fail(l->p, SC_EINTERNAL, -1, "workspace %s is not open", w->name);
+}
+
+static void clear_lane(Low *l, const Nest *n)
+{
+    Op op = work_reduce(n->body, n->work);
+    if (op == O_CONST || n->work->bitmap) return; /* assigned, or cleared as it is read */
+    Prog *p = l->p;
+    Val *count = val_int(p, 1);
+    for (int d = 0; d < n->work->ndim; d++) count = val_op(p, O_MUL, count, slot_extent(l, &n->work->slot[d]));
+    Stmt **outer;
+    Stmt *s = begin_for(l, "x", val_int(p, 0), count, 1, &outer), *store = put(l, S_STORE);
+    store->buf = work_buf(l, n->work);
+    store->a = val_local(p, s->local);
+    store->b = val_const(p, (Type){(uint8_t)n->work->dtype, 1}, op_identity(op));
+    l->tail = outer;
+}
+
+static void open_lane(Low *l, const Nest *n)
+{
+    const Tensor *w = n->work;
+    if (l->nlane == SC_LEN(l->lane)) fail(l->p, SC_ENOTIMPL, -1, "too many lane workspaces");
+    l->lane[l->nlane].work = w;
+    l->lane[l->nlane].buf = scratch_buf(l, w->dtype, sc_arena_printf(&l->p->arena, "%s_lane", w->name));
+    add_scratch(l, work_size(w), bytes_of(l, w));
+    if (w->bitmap) {
+        Prog *p = l->p;
+        Val *words = val_op(p, O_DIV, val_op(p, O_ADD, slot_extent(l, &w->slot[0]), val_int(p, 63)), val_int(p, 64));
+        l->lane[l->nlane].bits = scratch_buf(l, SC_I64, sc_arena_printf(&p->arena, "%s_bits", w->name));
+        sc_size s = {.bytes = 8, .n = 1, .div = {64}, .var = {w->slot[0].var}};
+        add_scratch(l, s, val_op(p, O_MUL, words, val_int(p, 8)));
+    }
+    l->nlane++;
+    clear_lane(l, n);
+}
+
+void lower_work(Low *l, const Nest *n)
+{
+    const Tensor *w = n->work;
+    int nreg = l->nreg, nlane = l->nlane;
+    if (w->place == W_REG) open_registers(l, n);
+    else if (w->place == W_LANE) open_lane(l, n);
+    else fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
+              w->place == W_PRIVATE ? "private" : "shared");
+    bool carried = n == l->carried;
+    if (carried && l->mode == FINISH) load_carry(l, n);
+    else body(l, n->body);
+    if (carried && l->mode == PART) store_carry(l, w);
+    else body(l, n->then);
+    l->nreg = nreg;
+    l->nlane = nlane;
+}
+
+/* ---- bitmaps: which entries of a lane workspace were written ---- */
+/* for k in w: the set bits in order, cleared behind. */
+void lower_bits(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Buf *bits = bits_buf(l, n->in);
+    Val *extent = slot_extent(l, &n->in->slot[0]);
+    Val *words = val_op(p, O_DIV, val_op(p, O_ADD, extent, val_int(p, 63)), val_int(p, 64));
+    Stmt **outer;
+    Stmt *s = begin_for(l, "word", val_int(p, 0), words, 1, &outer);
+    Val *word = val_local(p, s->local);
+    Local *left = mut(l, "left", val_load(p, bits, 1, word, NULL));
+    Stmt *clear = put(l, S_STORE);
+    clear->buf = bits;
+    clear->a = word;
+    clear->b = val_int(p, 0);
+    Stmt *loop = put(l, S_WHILE);
+    loop->a = val_op(p, O_NE, val_local(p, left), val_int(p, 0));
+    l->tail = &loop->body;
+    Val *bit = val_op(p, O_CTZ, val_local(p, left), NULL);
+    Val *k = let(l, p->var[n->ix.var].name, val_op(p, O_ADD, val_op(p, O_MUL, word, val_int(p, 64)), bit));
+    Val *less = val_op(p, O_SUB, val_local(p, left), val_int(p, 1));
+    set(l, left, val_op(p, O_AND, val_local(p, left), less));
+    bind(l, n->ix, k);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* w[k] op= v, where an entry starts with its first value. */
+void bitmap_store(Low *l, const Tensor *w, Val *k, Op op, Val *v)
+{
+    Prog *p = l->p;
+    Buf *bits = bits_buf(l, w), *val = work_buf(l, w);
+    Val *word = let(l, "word", val_op(p, O_SHR, k, val_int(p, 6)));
+    Val *bit = let(l, "bit", val_op(p, O_SHL, val_int(p, 1), val_op(p, O_AND, k, val_int(p, 63))));
+    Val *old = let(l, "old", val_load(p, bits, 1, word, NULL));
+    Stmt *mark = put(l, S_STORE);
+    mark->buf = bits;
+    mark->a = word;
+    mark->b = val_op(p, O_OR, old, bit);
+    if (l->mode == COUNT) return;
+    Stmt *first = put(l, S_IF), **outer = l->tail;
+    first->a = val_op(p, O_EQ, val_op(p, O_AND, old, bit), val_int(p, 0));
+    for (int again = 0; again < 2; again++) {
+        l->tail = again ? &first->other : &first->body;
+        Stmt *s = put(l, S_STORE);
+        s->buf = val;
+        s->a = k;
+        s->b = again && op != O_CONST ? val_op(p, op, val_load(p, val, 1, k, NULL), v) : v;
+    }
+    l->tail = outer;
+}
