@@ -1,0 +1,110 @@
+/* target.c: the CPU as an explicit list of features.
+ *
+ * One table says how a feature is called, where cpuid shows it and from which
+ * vector width on it is used. Flags for the compiler and the check of the
+ * running CPU are both read off it, so an object never holds an instruction
+ * that was not looked for. "-march=native" would do the opposite: one name
+ * for whatever machine happens to share a home directory. */
+#include "private.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+#define BASE "-march=x86-64"
+#define MAXWIDTH 64
+enum { EBX, ECX };
+static const struct {
+    const char *flag;
+    unsigned leaf;
+    uint8_t reg, bit;
+    uint8_t width; /* part of targets of this width and wider */
+} feature[] = {
+    {"cx16", 1, ECX, 13, 32},     {"sahf", 0x80000001, ECX, 0, 32},  {"popcnt", 1, ECX, 23, 32},
+    {"sse3", 1, ECX, 0, 32},      {"ssse3", 1, ECX, 9, 32},          {"sse4.1", 1, ECX, 19, 32},
+    {"sse4.2", 1, ECX, 20, 32},   {"avx", 1, ECX, 28, 32},           {"avx2", 7, EBX, 5, 32},
+    {"bmi", 7, EBX, 3, 32},       {"bmi2", 7, EBX, 8, 32},           {"f16c", 1, ECX, 29, 32},
+    {"fma", 1, ECX, 12, 32},      {"lzcnt", 0x80000001, ECX, 5, 32}, {"movbe", 1, ECX, 22, 32},
+    {"avx512f", 7, EBX, 16, 64},  {"avx512bw", 7, EBX, 30, 64},      {"avx512cd", 7, EBX, 28, 64},
+    {"avx512dq", 7, EBX, 17, 64}, {"avx512vl", 7, EBX, 31, 64},
+};
+
+static const char *level_name(int width)
+{ return width == 64 ? "x86-64-v4" : width == 32 ? "x86-64-v3" : "x86-64"; }
+
+/* Widest registers that the system saves: XCR0, not what the CPU could do. */
+static int saved_width(void)
+{
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 16;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & 0xe6) == 0xe6 ? 64 : (low & 6) == 6 ? 32 : 16;
+}
+
+static uint32_t detect(void)
+{
+    uint32_t have = 0;
+    int saved = saved_width();
+    for (int i = 0; i < SC_LEN(feature); i++) {
+        unsigned a = 0, r[2] = {0, 0}, d = 0;
+        if (feature[i].width > saved || !__get_cpuid_count(feature[i].leaf, 0, &a, &r[EBX], &r[ECX], &d))
+            continue;
+        have |= (r[feature[i].reg] >> feature[i].bit & 1) << i;
+    }
+    return have;
+}
+
+static void add_features(sc_target *t)
+{
+    size_t n = strlen(t->flags);
+    for (int i = 0; i < SC_LEN(feature); i++)
+        if (feature[i].width <= t->vector_bytes) {
+            t->features |= (uint32_t)1 << i;
+            n += (size_t)snprintf(t->flags + n, sizeof t->flags - n, " -m%s", feature[i].flag);
+        }
+    if (t->vector_bytes == 64) snprintf(t->flags + n, sizeof t->flags - n, " -mprefer-vector-width=512");
+}
+#else
+#if defined(__aarch64__)
+#define BASE "-march=armv8-a"
+#define LEVEL "armv8-a"
+#else
+#define BASE ""
+#define LEVEL "generic"
+#endif
+#define MAXWIDTH 16
+static const char *level_name(int width) { return width == 16 ? LEVEL : ""; }
+static uint32_t detect(void) { return 0; }
+static void add_features(sc_target *t) { t->features = 0; }
+#endif
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint32_t present;
+static void look(void) { present = detect(); }
+
+bool sc_target_make(sc_target *t, int vector_bytes)
+{
+    if ((vector_bytes != 16 && vector_bytes != 32 && vector_bytes != 64) || vector_bytes > MAXWIDTH)
+        return false;
+    memset(t, 0, sizeof *t);
+    t->vector_bytes = vector_bytes;
+    snprintf(t->name, sizeof t->name, "%s", level_name(vector_bytes));
+    snprintf(t->flags, sizeof t->flags, "%s", BASE);
+    add_features(t);
+    return true;
+}
+
+bool sc_target_runs(const sc_target *t)
+{
+    pthread_once(&once, look);
+    return (t->features & ~present) == 0 && t->vector_bytes <= MAXWIDTH;
+}
+
+void sc_target_host(sc_target *t)
+{
+    int width = MAXWIDTH;
+    while (!sc_target_make(t, width) || (width > 16 && !sc_target_runs(t))) width /= 2;
+}

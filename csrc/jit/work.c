@@ -1,0 +1,131 @@
+/* work.c: private directories, and files read and written without trusting
+ * their names.
+ *
+ * The compiler works in a directory made for one compilation and removed
+ * after it, with everything it left. A name is believed once, when it is
+ * opened; after that all is done through the descriptor. A directory is
+ * trusted when nobody but its owner and root could put another one in its
+ * place: no ancestor is writable for everyone unless it is sticky. */
+#include "private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#define MAXFILE ((off_t)64 << 20) /* an object is some ten KB */
+#define ROOM ((uint64_t)4 << 20)  /* free bytes that a compilation may need */
+
+const char *sc_work_place(int k, const char *last)
+{
+    const char *tmp = sc_env("TMPDIR");
+    const char *place[] = {tmp && tmp[0] == '/' ? tmp : "", "/tmp", "/dev/shm", last};
+    return k < SC_LEN(place) ? place[k] : NULL;
+}
+
+static bool exchangeable(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) || ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX));
+}
+
+bool sc_work_trusted(const char *path, char *why, size_t size)
+{
+    char real[SC_PATH];
+    if (!realpath(path, real)) {
+        snprintf(why, size, "%.200s: %s", path, strerror(errno));
+        return false;
+    }
+    for (;;) {
+        if (exchangeable(real)) {
+            snprintf(why, size, "%.200s is writable for everyone and not sticky", real);
+            return false;
+        }
+        char *slash = strrchr(real, '/');
+        if (!slash || real[1] == 0) return true;
+        slash[slash == real] = 0;
+    }
+}
+
+static bool roomy(int fd)
+{
+    struct statvfs s;
+    return fstatvfs(fd, &s) || (uint64_t)s.f_bavail * s.f_frsize >= ROOM;
+}
+
+bool sc_work_open(sc_work *w, const char *place)
+{
+    char why[256];
+    if (!place[0] || !sc_work_trusted(place, why, sizeof why)) return false;
+    int n = snprintf(w->path, sizeof w->path, "%s/scorch-XXXXXX", place);
+    if (n < 0 || n >= SC_PATH || !mkdtemp(w->path)) return false;
+    w->fd = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (w->fd >= 0 && roomy(w->fd)) return true;
+    if (w->fd >= 0) close(w->fd);
+    rmdir(w->path);
+    return false;
+}
+
+void sc_work_close(sc_work *w)
+{
+    DIR *d = fdopendir(w->fd);
+    if (d) {
+        for (struct dirent *f; (f = readdir(d));)
+            if (strcmp(f->d_name, ".") && strcmp(f->d_name, "..")) unlinkat(dirfd(d), f->d_name, 0);
+        closedir(d);
+    } else
+        close(w->fd);
+    rmdir(w->path);
+}
+
+bool sc_work_write(int dir, const char *name, const char *s, size_t n)
+{
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    size_t done = 0;
+    while (done < n) {
+        ssize_t k = write(fd, s + done, n - done);
+        if (k > 0) done += (size_t)k;
+        if (k == 0 || (k < 0 && errno != EINTR)) break;
+    }
+    int why = errno;
+    if (close(fd) == 0 && done == n) return true; /* NFS tells of a full disk at close */
+    if (done == n) why = errno;
+    unlinkat(dir, name, 0);
+    errno = why;
+    return false;
+}
+
+static bool ours(int fd, off_t *size)
+{
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) return false;
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) || st.st_size <= 0 || st.st_size > MAXFILE) return false;
+    *size = st.st_size;
+    return true;
+}
+
+static bool read_all(int fd, off_t size, sc_text *out)
+{
+    char part[16384];
+    while (size > 0) {
+        ssize_t k = read(fd, part, size < (off_t)sizeof part ? (size_t)size : sizeof part);
+        if (k == 0 || (k < 0 && errno != EINTR)) return false;
+        if (k > 0) sc_text_addn(out, part, (size_t)k);
+        if (k > 0) size -= k;
+    }
+    return !out->failed;
+}
+
+bool sc_work_read(int dir, const char *name, sc_text *out)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    off_t size = 0;
+    bool ok = ours(fd, &size) && read_all(fd, size, out);
+    close(fd);
+    return ok;
+}
