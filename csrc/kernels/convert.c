@@ -1,0 +1,180 @@
+/* convert.c: any format to any format; checks, and the choice of the way.
+ *
+ * Every pair of formats has a way, through a sorted list of entries. A few
+ * pairs of two-dimensional formats have a shorter one, listed in `shortcut`.
+ * Both keep the same promises: one allocation for each array of the result, of
+ * its exact size, and nothing written outside it. */
+#include <string.h>
+
+#include "convert.h"
+
+/* ---- memory ---- */
+void *sc_convert_take(const sc_conversion *c, int64_t n, size_t size)
+{
+    int64_t bytes;
+    void *p = sc_mul(n, (int64_t)size, &bytes) ? sc_malloc((size_t)bytes) : NULL;
+    if (!p)
+        sc_error(c->err, SC_ENOMEM, "out of memory converting a tensor: %lld items of %zu bytes",
+                 (long long)n, size);
+    return p;
+}
+
+static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, int64_t n, void **out)
+{
+    static const char *const names[] = {"pos", "crd", "values"};
+    *out = c->alloc(c->ctx, what, level, dtype, n);
+    if (*out || n == 0) return SC_OK;
+    return sc_error(c->err, SC_ENOMEM, "out of memory: %lld entries of %s, level %d", (long long)n,
+                    names[what], level);
+}
+
+int sc_convert_pos(const sc_conversion *c, int level, int64_t n, void **out)
+{ return result(c, SC_POS, level, c->to->itype, n, out); }
+
+int sc_convert_crd(const sc_conversion *c, int level, int64_t n, void **out)
+{
+    if (c->to->itype == SC_I32 && n > INT32_MAX)
+        return sc_error(c->err, SC_EVALUE,
+                        "level %d stores %lld coordinates, more than i32 indices count: use i64", level,
+                        (long long)n);
+    return result(c, SC_CRD, level, c->to->itype, n, out);
+}
+
+int sc_convert_val(const sc_conversion *c, int64_t n, void **out)
+{
+    int rc = result(c, SC_VAL, -1, c->from->dtype, n, out);
+    if (*out) sc_fill_advise(*out, (size_t)n * sc_dtype_size(c->from->dtype));
+    c->to->view.val = *out;
+    c->to->view.nval = n;
+    return rc;
+}
+
+int sc_convert_perm(const sc_conversion *c, int64_t n, int64_t **out)
+{
+    void *p = NULL;
+    int rc = c->perm ? result(c, SC_CRD, -1, SC_I64, n, &p) : SC_OK;
+    *out = p;
+    if (c->perm) *c->perm = p;
+    return rc;
+}
+
+int sc_convert_stray(const sc_conversion *c)
+{
+    return sc_error(c->err, SC_EVALUE,
+                    "a coordinate of the source is out of range; validate the tensor to see which");
+}
+
+/* ---- checks ---- */
+static int check_level(const sc_tensor *t, int l, const char *which, sc_err *e)
+{
+    const sc_levelspec *s = &t->format.level[l];
+    int64_t extent = t->view.dim[s->dim];
+    if (s->part != SC_WHOLE && extent % s->block)
+        return sc_error(e, SC_EVALUE,
+                        "%s: dimension %d of extent %lld is not a multiple of its block %d; pad it", which,
+                        s->dim, (long long)extent, s->block);
+    if (s->kind != SC_DENSE && t->itype == SC_I32 && sc_level_extent(s, t->view.dim) > (int64_t)INT32_MAX + 1)
+        return sc_error(e, SC_EVALUE,
+                        "%s: extent %lld of dimension %d exceeds what i32 indices reach: use i64", which,
+                        (long long)extent, s->dim);
+    return SC_OK;
+}
+
+static int check(const sc_tensor *from, const sc_tensor *to, sc_err *e)
+{
+    if (from->format.ndim != to->format.ndim)
+        return sc_error(e, SC_EVALUE, "expected a target format of %d dimensions, got %d", from->format.ndim,
+                        to->format.ndim);
+    if (!sc_format_is_dense(&to->format) && to->itype != SC_I32 && to->itype != SC_I64)
+        return sc_error(e, SC_ETYPE, "expected an index type of i32 or i64 for the target, got type %d",
+                        (int)to->itype);
+    for (int l = 0, rc; l < from->format.nlevel; l++)
+        if ((rc = check_level(from, l, "source", e))) return rc;
+    for (int l = 0, rc; l < to->format.nlevel; l++)
+        if ((rc = check_level(to, l, "target", e))) return rc;
+    return SC_OK;
+}
+
+/* ---- the choice ---- */
+typedef int way(const sc_conversion *);
+
+static bool unique(const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++)
+        if (!f->level[l].unique) return false;
+    return true;
+}
+
+/* Two levels of these kinds over whole dimensions. */
+static bool pair(const sc_format *f, sc_level_kind outer, sc_level_kind inner)
+{
+    return f->ndim == 2 && f->nlevel == 2 && f->level[0].kind == outer && f->level[1].kind == inner &&
+           f->level[0].part == SC_WHOLE && f->level[1].part == SC_WHOLE;
+}
+
+static bool csr(const sc_format *f) { return pair(f, SC_DENSE, SC_COMPRESSED) && unique(f); }
+
+static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON) && !f->level[0].unique; }
+
+/* Entries and columns that one word of a key can hold together. */
+static bool fits(const sc_tensor *t)
+{ return t->view.nval <= UINT32_MAX && t->view.dim[0] <= UINT32_MAX && t->view.dim[1] <= UINT32_MAX; }
+
+static way *shortcut(const sc_tensor *source, const sc_format *to)
+{
+    const sc_format *from = &source->format;
+    bool dense = sc_format_is_dense(from), to_dense = sc_format_is_dense(to);
+    bool order = from->nlevel && to->nlevel && from->level[0].dim == to->level[0].dim;
+    if (dense && to_dense) return sc_convert_dense_copy;
+    if (!dense && sc_format_equal(from, to) && unique(from)) return sc_convert_same;
+    if (dense && csr(to)) return sc_convert_dense_csr;
+    if (csr(from) && to_dense) return sc_convert_csr_dense;
+    if (csr(from) && csr(to) && !order) return sc_convert_csr_transpose;
+    if (csr(from) && coo(to) && order) return sc_convert_csr_coo;
+    if (coo(from) && csr(to) && fits(source)) return sc_convert_coo_csr;
+    return NULL;
+}
+
+static int long_way(const sc_conversion *c)
+{
+    sc_list s = {0};
+    int rc = sc_format_is_dense(&c->from->format) ? sc_list_dense(c, &s) : sc_list_sparse(c, &s);
+    bool scatter = sc_format_is_dense(&c->to->format) && unique(&c->from->format);
+    if (scatter)
+        s.distinct = true; /* every entry has a place of its own: no order needed */
+    else if (!rc)
+        rc = sc_list_sort(c, &s);
+    if (!rc) rc = sc_list_pack(c, &s);
+    sc_list_free(&s);
+    return rc;
+}
+
+static void dense_strides(sc_tensor *t)
+{
+    int64_t stride = 1;
+    for (int l = t->format.nlevel - 1; l >= 0; l--) {
+        int d = t->format.level[l].dim;
+        t->view.stride[d] = stride;
+        stride *= sc_max(t->view.dim[d], 1);
+    }
+}
+
+int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)
+{
+    sc_conversion c = {from, to, alloc, ctx, perm, e};
+    to->dtype = from->dtype;
+    memset(&to->view, 0, sizeof to->view);
+    memcpy(to->view.dim, from->view.dim, sizeof to->view.dim);
+    if (perm) *perm = NULL;
+    int rc = check(from, to, e);
+    if (rc) return rc;
+    if (sc_format_is_dense(&to->format)) {
+        int64_t n = (int64_t)sc_dtype_size(from->dtype);
+        for (int d = 0; d < to->format.ndim; d++)
+            if (!sc_mul(n, sc_max(to->view.dim[d], 1), &n))
+                return sc_error(e, SC_EVALUE, "a dense tensor of this shape has more than 2^63 bytes");
+        dense_strides(to);
+    }
+    way *short_way = shortcut(from, &to->format);
+    return short_way ? short_way(&c) : long_way(&c);
+}

@@ -1,0 +1,110 @@
+/* convert.h: what the conversion files share.
+ *
+ * Any format to any format goes through a list of entries in coordinates of the
+ * target's levels: convert_list.c makes the list, convert_sort.c orders it,
+ * convert_pack.c builds levels from it. convert_dense.c, convert_csr.c and
+ * convert_coo.c are shorter ways between the formats that matter most;
+ * convert.c chooses. */
+#ifndef SC_CONVERT_H
+#define SC_CONVERT_H
+
+#include "kernels.h"
+
+typedef struct {
+    const sc_tensor *from;
+    sc_tensor *to;
+    sc_alloc *alloc;
+    void *ctx;
+    int64_t **perm; /* null when not asked for */
+    sc_err *err;
+} sc_conversion;
+
+/* Where a coordinate lies in the words of a key: key[word] >> shift & mask. */
+typedef struct {
+    int word, shift;
+    uint64_t mask;
+} sc_field;
+
+/* Entries as keys of nword words, first word first; field[l] is the coordinate
+ * of target level l. Keys in ascending order are entries in the target's order. */
+#define SC_DEAD ((uint64_t)1 << 63) /* in the first word: no entry */
+typedef struct {
+    int nword;
+    sc_field field[SC_MAXLEVEL];
+    int64_t n;
+    uint64_t *key[SC_MAXLEVEL];
+    int64_t *idx;  /* position of the entry's value in the source, null: entry e has e */
+    bool distinct; /* no two entries have one key */
+} sc_list;
+
+SC_INLINE int64_t sc_list_at(const sc_list *s, int l, int64_t e)
+{ return (int64_t)(s->key[s->field[l].word][e] >> s->field[l].shift & s->field[l].mask); }
+SC_INLINE int64_t sc_list_source(const sc_list *s, int64_t e) { return s->idx ? s->idx[e] : e; }
+
+/* Memory of n items, checked; the error is set when it is null. */
+void *sc_convert_take(const sc_conversion *, int64_t n, size_t size);
+/* Memory of the result, through the caller's alloc. n = 0 may give null with
+ * SC_OK. Index arrays are checked to hold n and extents. */
+int sc_convert_pos(const sc_conversion *, int level, int64_t n, void **out);
+int sc_convert_crd(const sc_conversion *, int level, int64_t n, void **out);
+int sc_convert_val(const sc_conversion *, int64_t n, void **out);
+/* Room for perm where one was asked for; *out is null otherwise. */
+int sc_convert_perm(const sc_conversion *, int64_t n, int64_t **out);
+/* The error for a coordinate that is out of range: the source was not validated. */
+int sc_convert_stray(const sc_conversion *);
+
+int sc_list_dense(const sc_conversion *, sc_list *);
+int sc_list_sparse(const sc_conversion *, sc_list *);
+int sc_list_sort(const sc_conversion *, sc_list *);
+int sc_list_pack(const sc_conversion *, const sc_list *);
+void sc_list_free(sc_list *);
+
+/* Sums duplicates: to[i] += from[j] (or, for bool). */
+void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype);
+SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
+{
+    switch (t) {
+    case SC_BOOL: return ((const uint8_t *)p)[i] != 0;
+    case SC_I16: return ((const int16_t *)p)[i] != 0;
+    case SC_I32: return ((const int32_t *)p)[i] != 0;
+    case SC_I64: return ((const int64_t *)p)[i] != 0;
+    case SC_F32: return ((const float *)p)[i] != 0;
+    default: return ((const double *)p)[i] != 0;
+    }
+}
+
+/* Short ways, for two dimensions. "Rows" are the dense level of a pair (dense,
+ * compressed), whichever dimension that is. */
+int sc_convert_dense_copy(const sc_conversion *);
+int sc_convert_dense_csr(const sc_conversion *);
+int sc_convert_csr_dense(const sc_conversion *);
+int sc_convert_csr_transpose(const sc_conversion *);
+int sc_convert_csr_coo(const sc_conversion *);
+int sc_convert_coo_csr(const sc_conversion *);
+/* Same format, unique levels: copies, with a change of index type. */
+int sc_convert_same(const sc_conversion *);
+
+/* Sizes of a (dense, compressed) result with n entries. */
+void sc_convert_csr_levels(sc_tensor *, int64_t n);
+/* out[i] = in[i] for n indices, changing their type. */
+void sc_convert_narrow(void *out, sc_dtype itype, const void *in, sc_dtype from, int64_t n);
+void sc_convert_copy(void *out, const void *in, int64_t n, sc_dtype);
+/* Identity perm, where one was asked for. */
+int sc_convert_perm_identity(const sc_conversion *, int64_t n);
+
+/* A stable counting sort: items are cut evenly into `lanes`, each lane counts
+ * its keys in place[lane * nkey + key]; sc_counting_places makes them the
+ * places where the lane puts its items, and gives where each key begins in
+ * pos[0..nkey]. Entries of `place` have type `type`. */
+typedef struct {
+    char *place;
+    sc_dtype type;
+    int lanes;
+    int64_t nkey;
+} sc_counting;
+int sc_counting_init(const sc_conversion *, sc_counting *, int64_t nkey, int64_t nitem);
+void sc_counting_places(const sc_counting *, int64_t *pos);
+SC_INLINE void *sc_counting_lane(const sc_counting *k, int lane)
+{ return k->place + (size_t)lane * (size_t)k->nkey * sc_dtype_size(k->type); }
+
+#endif

@@ -1,0 +1,270 @@
+/* convert_dense.c: short ways from and to strided tensors.
+ *
+ * Looking for what is not zero takes two passes, count and write. Both go along
+ * whichever dimension lies closer in memory: a row at a time, or, where columns
+ * are contiguous, down a tile of rows that is narrow enough for the places
+ * being written to stay in the cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+
+#define TILE 64
+
+#define BY_DTYPE(dtype, CALL)                                                                                \
+    do {                                                                                                     \
+        switch (dtype) {                                                                                     \
+        case SC_BOOL: CALL(SC_BOOL); break;                                                                  \
+        case SC_I16: CALL(SC_I16); break;                                                                    \
+        case SC_I32: CALL(SC_I32); break;                                                                    \
+        case SC_I64: CALL(SC_I64); break;                                                                    \
+        case SC_F32: CALL(SC_F32); break;                                                                    \
+        default: CALL(SC_F64); break;                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+/* ---- strided to strided ---- */
+typedef struct {
+    const sc_conversion *c;
+    int64_t inner;
+} copying;
+
+static void copy_rows(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const copying *x = arg;
+    const sc_format *f = &x->c->to->format;
+    const sc_view *from = &x->c->from->view, *to = &x->c->to->view;
+    size_t size = sc_dtype_size(x->c->from->dtype);
+    int64_t step = f->nlevel ? from->stride[f->level[f->nlevel - 1].dim] : 1;
+    (void)lane;
+    for (int64_t row = begin; row < end; row++) {
+        int64_t at = 0, rest = row;
+        for (int l = f->nlevel - 2; l >= 0; l--) {
+            int d = f->level[l].dim;
+            at += rest % from->dim[d] * from->stride[d];
+            rest /= from->dim[d];
+        }
+        if (step == 1) {
+            memcpy((char *)to->val + (size_t)(row * x->inner) * size,
+                   (const char *)from->val + at * (int64_t)size, (size_t)x->inner * size);
+            continue;
+        }
+#define RUN(n)                                                                                               \
+    for (int64_t j = 0; j < x->inner; j++)                                                                   \
+    sc_value_move(to->val, row * x->inner + j, from->val, at + j * step, n)
+        SC_BY_SIZE(size, RUN);
+#undef RUN
+    }
+}
+
+int sc_convert_dense_copy(const sc_conversion *c)
+{
+    const sc_format *f = &c->to->format;
+    int64_t rows = 1;
+    copying x = {c, f->nlevel ? c->from->view.dim[f->level[f->nlevel - 1].dim] : 1};
+    void *val;
+    for (int l = 0; l + 1 < f->nlevel; l++) rows *= c->from->view.dim[f->level[l].dim];
+    int rc = sc_convert_val(c, rows * x.inner, &val);
+    if (!rc && rows && x.inner)
+        sc_parallel_ranges(sc_team_lanes((double)rows * (double)x.inner / 2), rows, copy_rows, &x);
+    return rc;
+}
+
+/* ---- strided to (dense, compressed) ---- */
+typedef struct {
+    const sc_conversion *c;
+    int64_t rows, cols, row_step, col_step;
+    int64_t *pos; /* counts, then positions */
+    void *crd, *val;
+} sifting;
+
+SC_INLINE void count_row(const sifting *x, sc_dtype t, int64_t r, int64_t step)
+{
+    const void *val = x->c->from->view.val;
+    int64_t n = 0, at = r * x->row_step;
+    for (int64_t j = 0; j < x->cols; j++) n += sc_value_nonzero(val, at + j * step, t);
+    x->pos[r + 1] = n;
+}
+
+SC_INLINE void count_tile(const sifting *x, sc_dtype t, int64_t begin, int64_t end)
+{
+    const void *val = x->c->from->view.val;
+    int64_t n[TILE] = {0};
+    for (int64_t j = 0; j < x->cols; j++)
+        for (int64_t r = begin; r < end; r++)
+            n[r - begin] += sc_value_nonzero(val, r * x->row_step + j * x->col_step, t);
+    for (int64_t r = begin; r < end; r++) x->pos[r + 1] = n[r - begin];
+}
+
+/* Writes an entry wherever the row still has some to come, then moves on if it was one. */
+SC_INLINE void write_row(const sifting *x, sc_dtype t, sc_dtype itype, int64_t r, int64_t step)
+{
+    const void *val = x->c->from->view.val;
+    int64_t at = r * x->row_step, end = x->pos[r + 1];
+    for (int64_t k = x->pos[r], j = 0; k < end; j++) {
+        sc_index_put(x->crd, itype, k, j);
+        sc_value_move(x->val, k, val, at + j * step, sc_dtype_size(t));
+        k += sc_value_nonzero(val, at + j * step, t);
+    }
+}
+
+SC_INLINE void write_tile(const sifting *x, sc_dtype t, sc_dtype itype, int64_t begin, int64_t end)
+{
+    const void *val = x->c->from->view.val;
+    int64_t k[TILE];
+    for (int64_t r = begin; r < end; r++) k[r - begin] = x->pos[r];
+    for (int64_t j = 0; j < x->cols; j++)
+        for (int64_t r = begin; r < end; r++) {
+            int64_t at = r * x->row_step + j * x->col_step;
+            if (!sc_value_nonzero(val, at, t)) continue;
+            sc_index_put(x->crd, itype, k[r - begin], j);
+            sc_value_move(x->val, k[r - begin]++, val, at, sc_dtype_size(t));
+        }
+}
+
+static bool by_tiles(const sifting *x) { return x->row_step < x->col_step && x->rows > 1; }
+
+SC_INLINE void count_typed(const sifting *x, sc_dtype t, int64_t begin, int64_t end)
+{
+    if (by_tiles(x))
+        for (int64_t r = begin; r < end; r += TILE) count_tile(x, t, r, sc_min(r + TILE, end));
+    else if (x->col_step == 1)
+        for (int64_t r = begin; r < end; r++) count_row(x, t, r, 1);
+    else
+        for (int64_t r = begin; r < end; r++) count_row(x, t, r, x->col_step);
+}
+
+SC_INLINE void write_typed(const sifting *x, sc_dtype t, sc_dtype itype, int64_t begin, int64_t end)
+{
+    if (by_tiles(x))
+        for (int64_t r = begin; r < end; r += TILE) write_tile(x, t, itype, r, sc_min(r + TILE, end));
+    else if (x->col_step == 1)
+        for (int64_t r = begin; r < end; r++) write_row(x, t, itype, r, 1);
+    else
+        for (int64_t r = begin; r < end; r++) write_row(x, t, itype, r, x->col_step);
+}
+
+static void count_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const sifting *x = arg;
+    (void)lane;
+#define RUN(t) count_typed(x, t, begin, end)
+    BY_DTYPE(x->c->from->dtype, RUN);
+#undef RUN
+}
+
+static void write_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const sifting *x = arg;
+    (void)lane;
+#define RUN(t)                                                                                               \
+    if (x->c->to->itype == SC_I64)                                                                           \
+        write_typed(x, t, SC_I64, begin, end);                                                               \
+    else                                                                                                     \
+        write_typed(x, t, SC_I32, begin, end)
+    BY_DTYPE(x->c->from->dtype, RUN);
+#undef RUN
+}
+
+static int sift(sifting *x)
+{
+    const sc_conversion *c = x->c;
+    int lanes = sc_team_lanes((double)x->rows * (double)x->cols), rc;
+    void *pos;
+    x->pos[0] = 0;
+    sc_parallel_ranges(lanes, x->rows, count_range, x);
+    for (int64_t r = 0; r < x->rows; r++) x->pos[r + 1] += x->pos[r];
+    int64_t n = x->pos[x->rows];
+    if ((rc = sc_convert_pos(c, 1, x->rows + 1, &pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
+        (rc = sc_convert_val(c, n, &x->val)))
+        return rc;
+    sc_convert_narrow(pos, c->to->itype, x->pos, SC_I64, x->rows + 1);
+    sc_parallel_ranges(lanes, x->rows, write_range, x);
+    sc_convert_csr_levels(c->to, n);
+    c->to->view.level[1].pos = pos;
+    c->to->view.level[1].crd = x->crd;
+    return SC_OK;
+}
+
+int sc_convert_dense_csr(const sc_conversion *c)
+{
+    int row = c->to->format.level[0].dim, col = c->to->format.level[1].dim;
+    const sc_view *v = &c->from->view;
+    sifting x = {.c = c, .rows = v->dim[row], .cols = v->dim[col]};
+    x.row_step = v->stride[row];
+    x.col_step = v->stride[col];
+    x.pos = sc_convert_take(c, x.rows + 1, sizeof *x.pos);
+    int rc = x.pos ? sift(&x) : SC_ENOMEM;
+    free(x.pos);
+    return rc;
+}
+
+/* ---- (dense, compressed) to contiguous ---- */
+typedef struct {
+    const sc_conversion *c;
+    int64_t row_step, col_step, cols;
+    bool clears; /* rows of the source are rows of the result: each clears its own */
+    bool stray[SC_MAXLANE];
+} spreading;
+
+SC_INLINE bool spread_rows(const spreading *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
+{
+    const sc_view *v = &x->c->from->view;
+    void *out = x->c->to->view.val;
+    bool stray = false;
+    for (int64_t r = begin; r < end; r++) {
+        if (x->clears) memset((char *)out + (size_t)(r * x->row_step) * size, 0, (size_t)x->cols * size);
+        int64_t last = sc_index(v->level[1].pos, itype, r + 1);
+        for (int64_t q = sc_index(v->level[1].pos, itype, r); q < last; q++) {
+            int64_t col = sc_index(v->level[1].crd, itype, q);
+            if ((uint64_t)col >= (uint64_t)x->cols)
+                stray = true;
+            else
+                sc_value_move(out, r * x->row_step + col * x->col_step, v->val, q, size);
+        }
+    }
+    return stray;
+}
+
+static void spread_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    spreading *x = arg;
+#define RUN(size)                                                                                            \
+    x->stray[lane] = x->c->from->itype == SC_I64 ? spread_rows(x, SC_I64, size, begin, end)                  \
+                                                 : spread_rows(x, SC_I32, size, begin, end)
+    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#undef RUN
+}
+
+static int spread_perm(const sc_conversion *c, int64_t n, const spreading *x)
+{
+    const sc_view *v = &c->from->view;
+    int64_t *perm;
+    int rc = sc_convert_perm(c, n, &perm);
+    if (!perm) return rc;
+    sc_fill(perm, SC_I64, n, -1);
+    for (int64_t r = 0; r < v->level[0].npos; r++)
+        for (int64_t q = sc_index(v->level[1].pos, c->from->itype, r);
+             q < sc_index(v->level[1].pos, c->from->itype, r + 1); q++)
+            perm[r * x->row_step + sc_index(v->level[1].crd, c->from->itype, q) * x->col_step] = q;
+    return SC_OK;
+}
+
+int sc_convert_csr_dense(const sc_conversion *c)
+{
+    int row = c->from->format.level[0].dim, col = c->from->format.level[1].dim;
+    int64_t rows = c->from->view.dim[row], cols = c->from->view.dim[col], n = rows * cols;
+    spreading x = {
+        .c = c, .row_step = c->to->view.stride[row], .col_step = c->to->view.stride[col], .cols = cols};
+    void *val;
+    int rc = sc_convert_val(c, n, &val);
+    if (rc || n == 0) return rc ? rc : sc_convert_perm_identity(c, 0);
+    x.clears = x.col_step == 1;
+    if (!x.clears) sc_fill(val, c->from->dtype, n, 0);
+    double work = (double)n / 4 + (double)c->from->view.nval;
+    int lanes = sc_team_lanes(work);
+    sc_parallel_ranges(lanes, rows, spread_range, &x);
+    for (int t = 0; t < lanes; t++)
+        if (x.stray[t]) return sc_convert_stray(c);
+    return spread_perm(c, n, &x);
+}

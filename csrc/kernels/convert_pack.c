@@ -1,0 +1,290 @@
+/* convert_pack.c: builds the target's levels from a sorted list.
+ *
+ * Level by level, every entry knows its position in the level above (`at`) and
+ * learns the one in this level (`to`): a dense level multiplies, the others
+ * count where a new coordinate begins. An entry begins a position when its own
+ * position above or its coordinate differs from the previous entry's, so lanes
+ * count their ranges, a prefix sum over lanes follows, and a second pass writes.
+ *
+ * The positions of a nonunique level are those of the chain of singletons that
+ * it heads; a chain that ends nonunique keeps every entry. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+
+typedef struct {
+    const sc_conversion *c;
+    const sc_list *list;
+    int level, last;     /* last: end of the chain of this level */
+    bool all;            /* every entry is a position of its own */
+    int64_t above, npos; /* positions above, and here */
+    int64_t *at, *to;
+    void *pos, *crd;
+    int64_t count[SC_MAXLANE], most[SC_MAXLANE]; /* most: coordinates of a row */
+} packing;
+
+static const sc_levelspec *spec(const packing *p) { return &p->c->to->format.level[p->level]; }
+
+/* Does entry e begin a position of this level? */
+static bool begins(const packing *p, int64_t e)
+{
+    if (e == 0 || p->all || p->at[e] != p->at[e - 1]) return true;
+    for (int l = p->level; l <= p->last; l++)
+        if (sc_list_at(p->list, l, e) != sc_list_at(p->list, l, e - 1)) return true;
+    return false;
+}
+
+static int64_t prefix(int64_t *count, int lanes)
+{
+    int64_t total = 0;
+    for (int t = 0; t < lanes; t++) {
+        int64_t n = count[t];
+        count[t] = total;
+        total += n;
+    }
+    return total;
+}
+
+/* ---- dense ---- */
+static void dense_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    int64_t size = sc_level_size(spec(p), p->c->to->view.dim);
+    (void)lane;
+    for (int64_t e = begin; e < end; e++) p->to[e] = p->at[e] * size + sc_list_at(p->list, p->level, e);
+}
+
+static int pack_dense(packing *p, int lanes)
+{
+    int64_t size = sc_level_size(spec(p), p->c->to->view.dim);
+    if (!sc_mul(p->above, size, &p->npos))
+        return sc_error(p->c->err, SC_EVALUE,
+                        "the dense levels of the target overflow: %lld times %lld positions",
+                        (long long)p->above, (long long)size);
+    sc_parallel_ranges(lanes, p->list->n, dense_range, p);
+    return SC_OK;
+}
+
+/* ---- compressed ---- */
+static void count_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    int64_t n = 0;
+    for (int64_t e = begin; e < end; e++) n += begins(p, e);
+    p->count[lane] = n;
+}
+
+static void compressed_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    sc_dtype it = p->c->to->itype;
+    int64_t q = p->count[lane];
+    for (int64_t e = begin; e < end; e++) {
+        if (begins(p, e)) {
+            for (int64_t f = e ? p->at[e - 1] : -1; f < p->at[e]; f++) sc_index_put(p->pos, it, f + 1, q);
+            sc_index_put(p->crd, it, q++, sc_list_at(p->list, p->level, e));
+        }
+        p->to[e] = q - 1;
+    }
+}
+
+static int pack_compressed(packing *p, int lanes)
+{
+    sc_parallel_ranges(lanes, p->list->n, count_range, p);
+    p->npos = prefix(p->count, lanes);
+    int rc = sc_convert_pos(p->c, p->level, p->above + 1, &p->pos);
+    if (rc || (rc = sc_convert_crd(p->c, p->level, p->npos, &p->crd))) return rc;
+    sc_parallel_ranges(lanes, p->list->n, compressed_range, p);
+    int64_t n = p->list->n;
+    for (int64_t f = n ? p->at[n - 1] : -1; f < p->above; f++)
+        sc_index_put(p->pos, p->c->to->itype, f + 1, p->npos);
+    return SC_OK;
+}
+
+/* ---- singleton ---- */
+/* Coordinates of a position beyond the first, which a singleton cannot hold. */
+static void singleton_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    int64_t n = 0, surplus = 0;
+    for (int64_t e = begin; e < end; e++) {
+        bool first = e == 0 || p->at[e] != p->at[e - 1];
+        p->to[e] = p->at[e];
+        if (first) {
+            n++;
+            sc_index_put(p->crd, p->c->to->itype, p->at[e], sc_list_at(p->list, p->level, e));
+        } else if (sc_list_at(p->list, p->level, e) != sc_list_at(p->list, p->level, e - 1))
+            surplus++;
+    }
+    p->count[lane] = n;
+    p->most[lane] = surplus;
+}
+
+static int pack_singleton(packing *p, int lanes)
+{
+    int head = p->level;
+    while (p->c->to->format.level[head].kind == SC_SINGLETON) head--;
+    bool pads = p->c->to->format.level[head].kind == SC_ELL;
+    int rc = sc_convert_crd(p->c, p->level, p->above, &p->crd);
+    if (rc) return rc;
+    if (pads) sc_fill(p->crd, p->c->to->itype, p->above, -1);
+    p->npos = p->above;
+    sc_parallel_ranges(lanes, p->list->n, singleton_range, p);
+    int64_t surplus = 0;
+    for (int t = 0; t < lanes; t++) surplus += p->most[t];
+    if (!surplus && (pads || prefix(p->count, lanes) == p->npos)) return SC_OK;
+    return sc_error(
+        p->c->err, SC_EVALUE,
+        "level %d (singleton) holds one coordinate for each of the %lld positions above it, but %s; use "
+        "compressed(%d) there, or nonunique above",
+        p->level, (long long)p->npos, surplus ? "some have several" : "some have none", spec(p)->dim);
+}
+
+/* ---- ell ---- */
+/* Rows that begin in the range, whole. */
+static void ell_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    packing *p = arg;
+    int64_t width = spec(p)->width, slot = 0, most = 0, n = p->list->n;
+    int64_t e = begin;
+    while (e > 0 && e < end && p->at[e] == p->at[e - 1]) e++;
+    if (e == end) n = e;
+    for (; e < n && (e < end || p->at[e] == p->at[e - 1]); e++) {
+        if (e == 0 || p->at[e] != p->at[e - 1])
+            slot = 0;
+        else
+            slot += begins(p, e);
+        most = sc_max(most, slot + 1);
+        if (slot >= width) continue;
+        p->to[e] = p->at[e] * width + slot;
+        sc_index_put(p->crd, p->c->to->itype, p->to[e], sc_list_at(p->list, p->level, e));
+    }
+    p->most[lane] = most;
+}
+
+static int pack_ell(packing *p, int lanes)
+{
+    int64_t width = spec(p)->width, most = 0;
+    if (!sc_mul(p->above, width, &p->npos))
+        return sc_error(p->c->err, SC_EVALUE, "ell rows overflow: %lld times width %lld", (long long)p->above,
+                        (long long)width);
+    int rc = sc_convert_crd(p->c, p->level, p->npos, &p->crd);
+    if (rc) return rc;
+    sc_fill(p->crd, p->c->to->itype, p->npos, -1);
+    sc_parallel_ranges(lanes, p->list->n, ell_range, p);
+    for (int t = 0; t < lanes; t++) most = sc_max(most, p->most[t]);
+    if (most <= width) return SC_OK;
+    return sc_error(
+        p->c->err, SC_EVALUE,
+        "level %d (ell) of width %lld is too narrow: the longest row has %lld coordinates, use ell(%lld)",
+        p->level, (long long)width, (long long)most, (long long)most);
+}
+
+/* ---- values ---- */
+void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t)
+{
+    switch (t) {
+    case SC_BOOL: ((uint8_t *)to)[i] |= ((const uint8_t *)from)[j]; break;
+    case SC_I16: ((int16_t *)to)[i] = (int16_t)(((int16_t *)to)[i] + ((const int16_t *)from)[j]); break;
+    case SC_I32:
+        ((int32_t *)to)[i] = (int32_t)((uint32_t)((int32_t *)to)[i] + (uint32_t)((const int32_t *)from)[j]);
+        break;
+    case SC_I64:
+        ((int64_t *)to)[i] = (int64_t)((uint64_t)((int64_t *)to)[i] + (uint64_t)((const int64_t *)from)[j]);
+        break;
+    case SC_F32: ((float *)to)[i] += ((const float *)from)[j]; break;
+    default: ((double *)to)[i] += ((const double *)from)[j]; break;
+    }
+}
+
+typedef struct {
+    const packing *p;
+    void *val;
+    int64_t *perm;
+} placing;
+
+/* Groups of one position that begin in the range, whole. */
+static void place_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const placing *v = arg;
+    const int64_t *at = v->p->at;
+    const sc_list *s = v->p->list;
+    const void *from = v->p->c->from->view.val;
+    sc_dtype t = v->p->c->from->dtype;
+    size_t size = sc_dtype_size(t);
+    int64_t e = begin, n = s->n;
+    (void)lane;
+    while (e > 0 && e < end && at[e] == at[e - 1]) e++;
+    if (e == end) n = e;
+    for (; e < n && (e < end || at[e] == at[e - 1]); e++) {
+        int64_t j = sc_list_source(s, e);
+        if (e > 0 && at[e] == at[e - 1])
+            sc_value_add(v->val, at[e], from, j, t);
+        else
+            sc_value_move(v->val, at[e], from, j, size);
+        if (v->perm) v->perm[at[e]] = j;
+    }
+}
+
+static int pack_values(packing *p, int lanes)
+{
+    const sc_conversion *c = p->c;
+    placing v = {.p = p};
+    int rc = sc_convert_val(c, p->npos, &v.val);
+    if (rc) return rc;
+    bool sparse = !sc_format_is_dense(&c->from->format), merged = false;
+    for (int64_t e = 1; e < p->list->n && !p->list->distinct && !merged; e++)
+        merged = p->at[e] == p->at[e - 1];
+    if (sparse && !merged && (rc = sc_convert_perm(c, p->npos, &v.perm))) return rc;
+    if (p->npos != p->list->n) sc_fill(v.val, c->from->dtype, p->npos, 0);
+    if (p->npos != p->list->n && v.perm) sc_fill(v.perm, SC_I64, p->npos, -1);
+    sc_parallel_ranges(lanes, p->list->n, place_range, &v);
+    return SC_OK;
+}
+
+/* ---- all levels ---- */
+static int pack_level(packing *p, int l, int lanes)
+{
+    const sc_format *f = &p->c->to->format;
+    sc_level *v = &p->c->to->view.level[l];
+    int rc;
+    p->level = p->last = l;
+    while (!f->level[p->last].unique && p->last + 1 < f->nlevel && f->level[p->last + 1].kind == SC_SINGLETON)
+        p->last++;
+    p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
+    p->pos = p->crd = NULL;
+    switch (f->level[l].kind) {
+    case SC_DENSE: rc = pack_dense(p, lanes); break;
+    case SC_COMPRESSED: rc = pack_compressed(p, lanes); break;
+    case SC_SINGLETON: rc = pack_singleton(p, lanes); break;
+    default: rc = pack_ell(p, lanes); break;
+    }
+    if (rc) return rc;
+    *v = (sc_level){.pos = p->pos,
+                    .crd = p->crd,
+                    .size = sc_level_size(&f->level[l], p->c->to->view.dim),
+                    .npos = p->npos};
+    int64_t *swap = p->at;
+    p->at = p->to;
+    p->to = swap;
+    p->above = p->npos;
+    return SC_OK;
+}
+
+int sc_list_pack(const sc_conversion *c, const sc_list *s)
+{
+    packing p = {.c = c, .list = s, .above = 1, .npos = 1};
+    int lanes = sc_team_lanes((double)s->n), rc = SC_ENOMEM;
+    p.at = sc_convert_take(c, s->n, sizeof *p.at);
+    p.to = sc_convert_take(c, s->n, sizeof *p.to);
+    if (p.at && p.to) {
+        sc_fill(p.at, SC_I64, s->n, 0);
+        rc = SC_OK;
+    }
+    for (int l = 0; l < c->to->format.nlevel && !rc; l++) rc = pack_level(&p, l, lanes);
+    if (!rc) rc = pack_values(&p, lanes);
+    free(p.at);
+    free(p.to);
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* drive.h: what the driver's three files share. drive.c walks the plan,
+ * drive_units.c says what units are and weigh, drive_lanes.c runs one KERNEL
+ * step on its lanes. */
+#ifndef SC_DRIVE_H
+#define SC_DRIVE_H
+
+#include "../plan.h"
+#include "kernels.h"
+
+/* Units of a step: positions of a level, or plain coordinates (t is null). */
+typedef struct {
+    const sc_tensor *t;
+    int level;
+    int64_t n;
+    int64_t each;     /* leaves of a unit where all are alike, else 0 */
+    const void *snap; /* coordinates that a cut must not divide, or null */
+} sc_units;
+
+/* One run of a plan. */
+typedef struct {
+    const sc_plan *plan;
+    sc_kernel *const *entry;
+    sc_tensor *tensor;
+    sc_alloc *alloc;
+    void *ctx;
+    sc_err *err;
+    const int64_t *dim;
+    sc_call call;
+    int64_t *count[SC_MAXOP]; /* per result, workspaces of nunit + 1 entries */
+    int64_t nunit;            /* of the last KERNEL step */
+    void *shared;             /* workspace behind call.shared */
+    sc_view view[SC_MAXOP];
+} sc_drive;
+
+void sc_units_init(sc_units *, const sc_step *, const sc_tensor *, const int64_t *dim);
+/* Weight of the units ahead of u: their stored leaves, and a constant each. */
+int64_t sc_units_before(const void *units, int64_t u);
+/* Where lane of nlane begins when the total weight is shared out evenly. */
+int64_t sc_units_cut(const sc_units *, int64_t total, int lane, int nlane);
+/* k / n of total, rounded down, without overflow. */
+SC_INLINE int64_t sc_share(int64_t total, int k, int n) { return total / n * k + total % n * k / n; }
+/* First position, one level below, of unit u; -1 where a unit cannot be cut. */
+int64_t sc_units_child(const sc_units *, int64_t u);
+
+/* sc_size: bytes checked against overflow, and a work estimate that cannot overflow. */
+int sc_size_bytes(const sc_size *, const int64_t *dim, int64_t *out, sc_err *);
+double sc_size_work(const sc_size *, const int64_t *dim);
+
+int sc_drive_kernel(sc_drive *, const sc_step *);
+
+#endif

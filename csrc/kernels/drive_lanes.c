@@ -1,0 +1,246 @@
+/* drive_lanes.c: one KERNEL step on its lanes.
+ *
+ * The number of lanes follows from the work alone, then ranges follow from the
+ * number of lanes, so results do not depend on which thread ran what. A lane's
+ * sc_lane lives on the stack of the thread that runs it; nothing is allocated
+ * unless the step asks for workspaces or splits a unit.
+ *
+ * A hub is a unit heavier than a quarter of a lane's share q = total / (4 T).
+ * Every hub holds a multiple of q inside its own span of the weight axis, so 4 T
+ * binary searches find them all. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "drive.h"
+
+/* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
+typedef struct {
+    int64_t begin, end, unit;
+    int slot;
+} item;
+
+typedef struct {
+    sc_drive *drive;
+    const sc_step *step;
+    sc_units units;
+    int64_t total;
+    int nlane;
+    char *scratch, *partial;
+    int64_t scratch_size, partial_size; /* of a lane; of a copy or carry slot */
+    item *items;
+    int nitem;
+    atomic_int next, rc;
+} stepping;
+
+/* ---- sizes and memory ---- */
+static int scratch_bytes(const sc_step *s, const int64_t *dim, int64_t *out, sc_err *e)
+{
+    *out = 0;
+    for (int k = 0; k < s->nscratch; k++) {
+        int64_t n;
+        int rc = sc_size_bytes(&s->scratch[k], dim, &n, e);
+        if (rc) return rc;
+        if (n > INT64_MAX - 63 || !sc_add(*out, (n + 63) & ~(int64_t)63, out))
+            return sc_error(e, SC_EVALUE, "the workspaces of this expression overflow: more than 2^63 bytes");
+    }
+    return SC_OK;
+}
+
+static int take(int64_t n, int64_t each, void *out, sc_err *e)
+{
+    int64_t size;
+    void *p = sc_mul(n, each, &size) ? sc_work_take((size_t)size) : NULL;
+    memcpy(out, &p, sizeof p);
+    if (p) return SC_OK;
+    return sc_error(e, SC_ENOMEM, "out of memory: a workspace of %lld times %lld bytes", (long long)n,
+                    (long long)each);
+}
+
+static int lanes(const stepping *r)
+{
+    const sc_step *s = r->step;
+    if (s->strategy == SC_SERIAL) return 1;
+    double work = (double)r->total * sc_size_work(&s->work, r->drive->dim);
+    int n = sc_team_lanes(work);
+    if (s->strategy == SC_PRIVATE) { /* a copy must cost less than the work it takes over */
+        double copy = (double)r->partial_size / (double)sc_dtype_size(s->dtype);
+        if (copy * n > work) n = work > copy ? (int)(work / copy) : 1;
+    }
+    if (s->strategy != SC_SPLIT && r->units.n < n) n = (int)sc_max(r->units.n, 1);
+    return n;
+}
+
+/* ---- splitting ---- */
+static void put_range(stepping *r, int64_t begin, int64_t end)
+{
+    int64_t share = sc_max(r->total / (4 * r->nlane), 1);
+    while (begin < end) {
+        int64_t to =
+            sc_split_find(sc_units_before, &r->units, r->units.n, sc_units_before(&r->units, begin) + share);
+        to = sc_min(sc_max(to, begin + 1), end);
+        r->items[r->nitem++] = (item){begin, to, 0, -1};
+        begin = to;
+    }
+}
+
+/* Pieces of equal positions; their weights are as even as the level below. */
+static int put_pieces(stepping *r, int64_t unit, int slot)
+{
+    int64_t share = sc_max(r->total / (4 * r->nlane), 1);
+    int64_t weight = sc_units_before(&r->units, unit + 1) - sc_units_before(&r->units, unit);
+    int64_t begin = sc_units_child(&r->units, unit), n = sc_units_child(&r->units, unit + 1) - begin;
+    int np = (int)sc_min((weight + share - 1) / share, n);
+    for (int k = 0; k < np; k++)
+        r->items[r->nitem++] =
+            (item){begin + sc_split_even(n, k, np), begin + sc_split_even(n, k + 1, np), unit, slot + k};
+    return slot + np;
+}
+
+/* hub has room for 4 T units; returns how many there are, in order. */
+static int find_hubs(const stepping *r, int64_t *hub)
+{
+    int n = 0, most = 4 * r->nlane;
+    int64_t share = r->total / most;
+    for (int k = 0; k < most && share > 0; k++) {
+        int64_t u =
+            sc_split_find(sc_units_before, &r->units, r->units.n, sc_share(r->total, k, most) + 1) - 1;
+        if (u < 0 || u >= r->units.n || (n && hub[n - 1] == u)) continue;
+        int64_t below = sc_units_child(&r->units, u);
+        if (below < 0 || sc_units_child(&r->units, u + 1) - below < 2) continue;
+        if (sc_units_before(&r->units, u + 1) - sc_units_before(&r->units, u) > share) hub[n++] = u;
+    }
+    return n;
+}
+
+/* Lists the calls of a step with hubs: ranges between them first, then pieces. */
+static int split(stepping *r)
+{
+    int64_t hub[4 * SC_MAXLANE], from = 0;
+    int n = find_hubs(r, hub), slots = 0;
+    if (!n) return SC_OK;
+    int rc = take(24 * (int64_t)r->nlane + 8, sizeof(item), &r->items, r->drive->err);
+    if (rc) return rc;
+    for (int k = 0; k < n; from = hub[k++] + 1) put_range(r, from, hub[k]);
+    put_range(r, from, r->units.n);
+    for (int k = 0; k < n; k++) slots = put_pieces(r, hub[k], slots);
+    return take(sc_max(slots, 1), r->partial_size, &r->partial, r->drive->err);
+}
+
+/* ---- running ---- */
+static void report(stepping *r, int rc)
+{
+    int none = 0;
+    if (rc) atomic_compare_exchange_strong(&r->rc, &none, rc);
+}
+
+static bool going(stepping *r) { return atomic_load_explicit(&r->rc, memory_order_relaxed) == 0; }
+
+static void run_items(stepping *r, sc_lane *lane)
+{
+    const sc_step *s = r->step;
+    while (going(r)) {
+        int k = atomic_fetch_add(&r->next, 1);
+        if (k >= r->nitem) return;
+        const item *it = &r->items[k];
+        lane->partial = it->slot < 0 ? NULL : r->partial + it->slot * r->partial_size;
+        lane->cursor[0] = it->unit;
+        report(r,
+               r->drive->entry[it->slot < 0 ? s->entry : s->part](&r->drive->call, lane, it->begin, it->end));
+    }
+}
+
+static void run_lane(stepping *r, int t)
+{
+    const sc_step *s = r->step;
+    sc_lane lane = {.id = t, .n = r->nlane};
+    if (r->scratch) {
+        lane.scratch = r->scratch + t * r->scratch_size;
+        memset(lane.scratch, 0, (size_t)r->scratch_size);
+    }
+    if (r->items) {
+        run_items(r, &lane);
+        return;
+    }
+    if (s->strategy == SC_PRIVATE) {
+        lane.partial = r->partial + t * r->partial_size;
+        sc_fill_serial(lane.partial, s->dtype, r->partial_size / (int64_t)sc_dtype_size(s->dtype), s->fill);
+    }
+    int64_t begin = sc_units_cut(&r->units, r->total, t, r->nlane);
+    int64_t end = sc_units_cut(&r->units, r->total, t + 1, r->nlane);
+    if (begin < end && going(r)) report(r, r->drive->entry[s->entry](&r->drive->call, &lane, begin, end));
+}
+
+static void run_lanes(void *arg, int id, int n)
+{
+    stepping *r = arg;
+    for (int t = id; t < r->nlane; t += n) run_lane(r, t);
+}
+
+/* Adds up the carry slots of every split unit. */
+static void finish(stepping *r)
+{
+    for (int k = 0, m; k < r->nitem && going(r); k = m) {
+        const item *it = &r->items[k];
+        for (m = k + 1; it->slot >= 0 && m < r->nitem && r->items[m].unit == it->unit;) m++;
+        if (it->slot < 0) continue;
+        sc_lane lane = {
+            .n = r->nlane, .scratch = r->scratch, .partial = r->partial + it->slot * r->partial_size};
+        lane.cursor[0] = it->unit;
+        lane.cursor[1] = m - k;
+        report(r, r->drive->entry[r->step->finish](&r->drive->call, &lane, it->unit, it->unit + 1));
+    }
+}
+
+/* ---- the step ---- */
+static int prepare(stepping *r)
+{
+    sc_drive *d = r->drive;
+    const sc_step *s = r->step;
+    int rc = 0;
+    if (s->strategy == SC_SPLIT || s->strategy == SC_PRIVATE)
+        rc = sc_size_bytes(&s->partial, d->dim, &r->partial_size, d->err);
+    if (!rc && s->nscratch) rc = scratch_bytes(s, d->dim, &r->scratch_size, d->err);
+    if (rc) return rc;
+    r->nlane = lanes(r);
+    if (r->scratch_size && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
+    if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
+    if (s->strategy != SC_PRIVATE) return SC_OK;
+    sc_work_give(d->shared);
+    d->shared = d->call.shared = NULL;
+    if ((rc = take(r->nlane, r->partial_size, &r->partial, d->err))) return rc;
+    d->shared = d->call.shared = r->partial;
+    d->call.nlane = r->nlane;
+    return SC_OK;
+}
+
+static const char *reason(int rc)
+{
+    switch (rc) {
+    case SC_ENOMEM: return "out of memory in a kernel";
+    case SC_ESTOP: return "cancelled";
+    case SC_EVALUE: return "a kernel met a value it cannot handle";
+    default: return "a kernel failed";
+    }
+}
+
+int sc_drive_kernel(sc_drive *d, const sc_step *s)
+{
+    stepping r = {.drive = d, .step = s};
+    sc_units_init(&r.units, s, d->tensor, d->dim);
+    d->nunit = r.units.n;
+    r.total = sc_units_before(&r.units, r.units.n);
+    int rc = prepare(&r);
+    if (!rc && (r.units.n > 0 || s->strategy == SC_PRIVATE)) {
+        if (r.nlane > 1)
+            sc_parallel(r.nlane, run_lanes, &r);
+        else
+            run_lanes(&r, 0, 1);
+        if (r.items) finish(&r);
+        rc = atomic_load(&r.rc);
+        if (rc) sc_error(d->err, rc, "%s (code %d)", reason(rc), rc);
+    }
+    sc_work_give(r.scratch);
+    sc_work_give(r.items);
+    if (s->strategy == SC_SPLIT) sc_work_give(r.partial);
+    return rc;
+}

@@ -1,0 +1,118 @@
+/* drive_units.c: what a unit is, what it weighs, where ranges are cut.
+ *
+ * The stored leaves ahead of a unit follow from descending the levels below it:
+ * a compressed level is asked for pos, every other level multiplies. So the
+ * weight ahead of a unit is a prefix sum that is never stored, and cutting a
+ * range is a binary search over it. */
+#include "drive.h"
+
+#define UNIT_COST 4 /* leaves' worth of an empty unit */
+
+static int64_t ceil_div(int64_t n, int64_t d) { return d > 1 ? n / d + (n % d != 0) : n; }
+
+/* A strided tensor: units are coordinates of a dimension, all alike. */
+static void dense_units(sc_units *u, const sc_tensor *t, int level)
+{
+    int d = level < t->format.nlevel ? t->format.level[level].dim : 0;
+    u->n = t->format.nlevel ? t->view.dim[d] : 1;
+    u->each = 1;
+    for (int l = 0; l < t->format.nlevel; l++)
+        if (l != level && !sc_mul(u->each, sc_max(t->view.dim[t->format.level[l].dim], 1), &u->each))
+            u->each = INT32_MAX;
+}
+
+void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const int64_t *dim)
+{
+    *u = (sc_units){.level = s->level, .each = 1};
+    if (s->arg < 0) {
+        u->n = s->var < 0 ? 1 : ceil_div(dim[s->var], s->block);
+        return;
+    }
+    const sc_tensor *t = &tensor[s->arg];
+    if (sc_format_is_dense(&t->format)) {
+        dense_units(u, t, s->level);
+        return;
+    }
+    const sc_level *v = &t->view.level[s->level];
+    bool dense_root = s->level == 0 && t->format.level[0].kind == SC_DENSE;
+    u->t = t;
+    u->each = 0;
+    u->n = dense_root ? v->size : v->npos;
+    if (s->snap && v->crd) u->snap = v->crd;
+}
+
+int64_t sc_units_before(const void *units, int64_t unit)
+{
+    const sc_units *u = units;
+    if (!u->t) return u->each * unit;
+    int64_t p = unit;
+    for (int l = u->level + 1; l < u->t->format.nlevel; l++) {
+        const sc_level *v = &u->t->view.level[l];
+        switch (u->t->format.level[l].kind) {
+        case SC_COMPRESSED: p = sc_index(v->pos, u->t->itype, p); break;
+        case SC_SINGLETON: break;
+        default: p *= v->size; break;
+        }
+    }
+    return p + UNIT_COST * unit;
+}
+
+int64_t sc_units_child(const sc_units *u, int64_t unit)
+{
+    int l = u->level + 1;
+    if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
+    const sc_level *v = &u->t->view.level[l];
+    switch (u->t->format.level[l].kind) {
+    case SC_COMPRESSED: return sc_index(v->pos, u->t->itype, unit);
+    case SC_SINGLETON: return -1;
+    default: return unit * v->size;
+    }
+}
+
+/* The first position from p on whose coordinate differs from that of p - 1:
+ * doubling steps, then halving ones, in sorted coordinates. */
+static int64_t run_end(const sc_units *u, int64_t p)
+{
+    int64_t c = sc_index(u->snap, u->t->itype, p - 1), step = 1, lo = p - 1, hi;
+    while (lo + step < u->n && sc_index(u->snap, u->t->itype, lo + step) == c) {
+        lo += step;
+        step *= 2;
+    }
+    hi = sc_min(lo + step, u->n);
+    while (hi - lo > 1) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (sc_index(u->snap, u->t->itype, mid) == c)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return hi;
+}
+
+int64_t sc_units_cut(const sc_units *u, int64_t total, int lane, int nlane)
+{
+    if (lane <= 0) return 0;
+    if (lane >= nlane) return u->n;
+    int64_t p = sc_split_find(sc_units_before, u, u->n, sc_share(total, lane, nlane));
+    return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;
+}
+
+/* ---- sizes ---- */
+int sc_size_bytes(const sc_size *s, const int64_t *dim, int64_t *out, sc_err *e)
+{
+    int64_t n = s->bytes;
+    for (int k = 0; k < s->n; k++)
+        if (!sc_mul(n, ceil_div(dim[s->var[k]], s->div[k]), &n))
+            return sc_error(
+                e, SC_EVALUE,
+                "a workspace of this expression overflows: more than 2^63 bytes for extents this large");
+    *out = n;
+    return SC_OK;
+}
+
+double sc_size_work(const sc_size *s, const int64_t *dim)
+{
+    double n = s->bytes > 0 ? (double)s->bytes : 1;
+    for (int k = 0; k < s->n; k++) n *= (double)ceil_div(dim[s->var[k]], s->div[k]);
+    return n;
+}

@@ -1,0 +1,122 @@
+/* fill.c: writing one value over memory, and moving values by a permutation.
+ *
+ * Memory-bound loops: the only questions are who touches a page first and how
+ * large the pages are. */
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kernels.h"
+
+#define HUGE_FROM ((size_t)32 << 20)
+
+void sc_fill_advise(void *p, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    if (size <= HUGE_FROM) return;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
+    if (end > begin) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+    (void)p, (void)size;
+#endif
+}
+
+/* value as an integer of [lo, hi]; not-a-number is 0. */
+static int64_t saturate(double value, int64_t lo, int64_t hi)
+{
+    if (isnan(value)) return 0;
+    if (value <= (double)lo) return lo;
+    if (value >= (double)hi) return hi;
+    return (int64_t)value;
+}
+
+/* The bytes of value as a dtype; true if they are all zero. */
+static bool encode(sc_dtype t, double value, void *out)
+{
+    union {
+        uint8_t b;
+        int16_t h;
+        int32_t i;
+        int64_t l;
+        float f;
+        double d;
+        char bytes[8];
+    } v = {.l = 0};
+    switch (t) {
+    case SC_BOOL: v.b = value != 0; break;
+    case SC_I16: v.h = (int16_t)saturate(value, INT16_MIN, INT16_MAX); break;
+    case SC_I32: v.i = (int32_t)saturate(value, INT32_MIN, INT32_MAX); break;
+    case SC_I64: v.l = saturate(value, INT64_MIN, INT64_MAX); break;
+    case SC_F32: v.f = (float)value; break;
+    default: v.d = value; break;
+    }
+    memcpy(out, v.bytes, 8);
+    return v.l == 0;
+}
+
+void sc_fill_serial(void *p, sc_dtype t, int64_t n, double value)
+{
+    uint64_t x = 0;
+    if (n <= 0) return;
+    if (encode(t, value, &x)) {
+        memset(p, 0, (size_t)n * sc_dtype_size(t));
+        return;
+    }
+#define FILL(size)                                                                                           \
+    for (int64_t i = 0; i < n; i++) sc_value_move(p, i, &x, 0, size)
+    SC_BY_SIZE(sc_dtype_size(t), FILL);
+#undef FILL
+}
+
+typedef struct {
+    char *p;
+    sc_dtype dtype;
+    double value;
+} filling;
+
+static void fill_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const filling *f = arg;
+    (void)lane;
+    sc_fill_serial(f->p + (size_t)begin * sc_dtype_size(f->dtype), f->dtype, end - begin, f->value);
+}
+
+void sc_fill(void *p, sc_dtype dtype, int64_t n, double value)
+{
+    filling f = {p, dtype, value};
+    if (n <= 0) return;
+    size_t size = (size_t)n * sc_dtype_size(dtype);
+    sc_fill_advise(p, size);
+    sc_parallel_ranges(sc_team_lanes((double)size / 16), n, fill_range, &f);
+}
+
+/* ---- gathering ---- */
+typedef struct {
+    void *out;
+    const void *in;
+    const int64_t *perm;
+    sc_dtype dtype;
+} gathering;
+
+static void gather_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const gathering *g = arg;
+    static const uint64_t zero;
+    (void)lane;
+#define GATHER(size)                                                                                         \
+    for (int64_t i = begin; i < end; i++) {                                                                  \
+        bool none = g->perm[i] < 0;                                                                          \
+        sc_value_move(g->out, i, none ? &zero : g->in, none ? 0 : g->perm[i], size);                         \
+    }
+    SC_BY_SIZE(sc_dtype_size(g->dtype), GATHER);
+#undef GATHER
+}
+
+/* A negative entry of perm is a place that no source value fills: it becomes 0. */
+void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n, sc_dtype dtype)
+{
+    gathering g = {out, in, perm, dtype};
+    if (n > 0) sc_parallel_ranges(sc_team_lanes((double)n), n, gather_range, &g);
+}

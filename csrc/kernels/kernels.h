@@ -1,0 +1,104 @@
+/* kernels.h: what the files of kernels/ share.
+ *
+ * Work is cut into lanes. How many lanes is decided once, from the amount of
+ * work, before any thread starts; which thread then runs which lane never
+ * changes a result. A body that needs several passes keeps its cut between
+ * them, because the cut depends on nothing but (n, number of lanes). */
+#ifndef SC_KERNELS_H
+#define SC_KERNELS_H
+
+#include "../base.h"
+
+#define SC_MAXLANE 256
+#ifndef SC_LANE_WORK
+#define SC_LANE_WORK 16384 /* multiply-adds, or elements moved, that pay for a lane */
+#endif
+#define SC_INLINE static inline __attribute__((always_inline))
+
+/* ---- team.c ---- */
+/* A bound on the threads of a region, 0 for the team's own (SCORCH_NUM_THREADS). */
+void sc_team_limit(int threads);
+/* Lanes worth starting for this much work, at least 1. */
+int sc_team_lanes(double work);
+/* body(arg, lane, begin, end) for n items cut evenly into nlane ranges. */
+typedef void sc_range(void *arg, int lane, int64_t begin, int64_t end);
+void sc_parallel_ranges(int nlane, int64_t n, sc_range *, void *arg);
+/* Where lane `lane` of nlane begins among n items. */
+SC_INLINE int64_t sc_split_even(int64_t n, int lane, int nlane)
+{
+    int64_t each = n / nlane, rest = n % nlane;
+    return each * lane + sc_min(lane, rest);
+}
+/* The first u in [0, n] whose weight before it reaches target. before(ctx, u)
+ * is the weight of all units ahead of u: monotone, before(ctx, 0) = 0. */
+typedef int64_t sc_before(const void *ctx, int64_t u);
+int64_t sc_split_find(sc_before *, const void *ctx, int64_t n, int64_t target);
+/* The last p in [0, n) with pos[p] <= q: the fibre that holds position q < pos[n]. */
+int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q);
+
+/* ---- work.c: 64-byte aligned memory kept between calls ---- */
+void *sc_work_take(size_t size); /* not zeroed; null when memory runs out */
+void sc_work_give(void *);       /* null is fine; blocks above 1 MB are freed */
+
+/* ---- fill.c ---- */
+/* n elements of dtype := value, in parallel; value saturates in integers. */
+void sc_fill(void *p, sc_dtype dtype, int64_t n, double value);
+/* The same on the calling thread. */
+void sc_fill_serial(void *p, sc_dtype dtype, int64_t n, double value);
+/* Asks for huge pages under memory about to be written, if it is large. */
+void sc_fill_advise(void *p, size_t size);
+
+/* ---- levels and index arrays ---- */
+/* Coordinates that a level can hold; its view's size is the same except for ell. */
+SC_INLINE int64_t sc_level_extent(const sc_levelspec *s, const int64_t *dim)
+{
+    if (s->part == SC_MOD) return s->block;
+    return s->part == SC_DIV ? dim[s->dim] / s->block + (dim[s->dim] % s->block != 0) : dim[s->dim];
+}
+SC_INLINE int64_t sc_level_size(const sc_levelspec *s, const int64_t *dim)
+{ return s->kind == SC_ELL ? s->width : sc_level_extent(s, dim); }
+
+SC_INLINE void sc_index_put(void *p, sc_dtype t, int64_t i, int64_t v)
+{
+    if (t == SC_I64)
+        ((int64_t *)p)[i] = v;
+    else
+        ((int32_t *)p)[i] = (int32_t)v;
+}
+
+/* Values as bits, whatever their type. */
+typedef uint16_t __attribute__((may_alias)) sc_bits16;
+typedef uint32_t __attribute__((may_alias)) sc_bits32;
+typedef uint64_t __attribute__((may_alias)) sc_bits64;
+
+/* Copies one value of `size` bytes; with a constant size it is one load and one store. */
+SC_INLINE void sc_value_move(void *to, int64_t i, const void *from, int64_t j, size_t size)
+{
+    switch (size) {
+    case 1: ((uint8_t *)to)[i] = ((const uint8_t *)from)[j]; break;
+    case 2: ((sc_bits16 *)to)[i] = ((const sc_bits16 *)from)[j]; break;
+    case 4: ((sc_bits32 *)to)[i] = ((const sc_bits32 *)from)[j]; break;
+    default: ((sc_bits64 *)to)[i] = ((const sc_bits64 *)from)[j]; break;
+    }
+}
+
+/* CALL(constant) for the index type or value size at hand, so that an inlined
+ * body is compiled once for each. */
+#define SC_BY_INDEX(itype, CALL)                                                                             \
+    do {                                                                                                     \
+        if ((itype) == SC_I64)                                                                               \
+            CALL(SC_I64);                                                                                    \
+        else                                                                                                 \
+            CALL(SC_I32);                                                                                    \
+    } while (0)
+#define SC_BY_SIZE(size, CALL)                                                                               \
+    do {                                                                                                     \
+        switch (size) {                                                                                      \
+        case 1: CALL(1); break;                                                                              \
+        case 2: CALL(2); break;                                                                              \
+        case 4: CALL(4); break;                                                                              \
+        default: CALL(8); break;                                                                             \
+        }                                                                                                    \
+    } while (0)
+
+#endif

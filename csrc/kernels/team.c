@@ -1,0 +1,131 @@
+/* team.c: running a body on several threads, and cutting work for them.
+ *
+ * The library starts no threads. It asks the installed team, and does without
+ * one whenever a team could hang or would not help: inside a region, while
+ * another thread is in one (a nested or second team oversubscribes the cores),
+ * and in a child forked after a team ran (its threads are gone there). A body
+ * therefore never relies on being run by more than one thread. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "kernels.h"
+
+static sc_team team;
+static atomic_bool installed, ran, orphan; /* orphan: forked after a team ran */
+static atomic_int limit;
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+static _Thread_local bool inside;
+
+static void in_child(void)
+{
+    if (atomic_load(&ran)) atomic_store(&orphan, true);
+    if (!inside) atomic_flag_clear(&busy);
+}
+
+static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+
+void sc_team_install(const sc_team *t)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    atomic_store(&installed, false);
+    if (!t || !t->fork || !t->width) return;
+    pthread_once(&once, watch_fork);
+    team = *t;
+    atomic_store(&installed, true);
+}
+
+void sc_team_limit(int threads) { atomic_store(&limit, threads > 0 ? threads : 0); }
+
+int sc_team_width(void)
+{
+    if (!atomic_load_explicit(&installed, memory_order_acquire) || atomic_load(&orphan)) return 1;
+    int n = atomic_load_explicit(&limit, memory_order_relaxed);
+    if (!n) n = team.width();
+    return n < 1 ? 1 : n;
+}
+
+int sc_team_lanes(double work)
+{
+    if (!(work >= 2.0 * SC_LANE_WORK)) return 1;
+    int n = sc_team_width();
+    if (n > SC_MAXLANE) n = SC_MAXLANE;
+    return work / SC_LANE_WORK < n ? (int)(work / SC_LANE_WORK) : n;
+}
+
+/* ---- regions ---- */
+typedef struct {
+    sc_body *body;
+    void *arg;
+} region;
+
+static void enter(void *arg, int id, int n)
+{
+    const region *r = arg;
+    bool outer = inside;
+    inside = true;
+    r->body(r->arg, id, n);
+    inside = outer;
+}
+
+void sc_parallel(int n, sc_body *body, void *arg)
+{
+    region r = {body, arg};
+    if (n > 1 && !inside) n = n < sc_team_width() ? n : sc_team_width();
+    if (n <= 1 || inside || atomic_flag_test_and_set(&busy)) {
+        body(arg, 0, 1);
+        return;
+    }
+    atomic_store_explicit(&ran, true, memory_order_relaxed);
+    team.fork(enter, &r, n);
+    atomic_flag_clear(&busy);
+}
+
+typedef struct {
+    sc_range *body;
+    void *arg;
+    int64_t n;
+    int nlane;
+} ranges;
+
+static void run_ranges(void *arg, int id, int n)
+{
+    const ranges *r = arg;
+    for (int t = id; t < r->nlane; t += n)
+        r->body(r->arg, t, sc_split_even(r->n, t, r->nlane), sc_split_even(r->n, t + 1, r->nlane));
+}
+
+void sc_parallel_ranges(int nlane, int64_t n, sc_range *body, void *arg)
+{
+    ranges r = {body, arg, n, nlane};
+    if (nlane > 1)
+        sc_parallel(nlane, run_ranges, &r);
+    else
+        run_ranges(&r, 0, 1);
+}
+
+/* ---- cutting ---- */
+int64_t sc_split_find(sc_before *before, const void *ctx, int64_t n, int64_t target)
+{
+    int64_t lo = 0, hi = n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (before(ctx, mid) < target)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q)
+{
+    int64_t lo = 0, hi = n;
+    while (hi - lo > 1) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (sc_index(pos, itype, mid) <= q)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}

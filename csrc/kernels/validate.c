@@ -1,0 +1,316 @@
+/* validate.c: is this tensor what its format says?
+ *
+ * From the root down: the number of positions above a level says how long its
+ * arrays must be, so lengths are compared before an array is read, and pos is
+ * checked to be monotone before its entries are used as bounds. Coordinates are
+ * then read in even ranges of positions, whatever the lengths of fibres.
+ *
+ * A chain is a level with the singletons below it: they share positions, and
+ * the tuples of their coordinates are what a nonunique head keeps in order.
+ * Every pass only looks for its first bad position; the message is made after. */
+#include <stdio.h>
+
+#include "kernels.h"
+
+static const char *const kinds[] = {"dense", "compressed", "singleton", "ell"};
+
+typedef struct {
+    const sc_tensor *t;
+    int level, head; /* head of the chain that level belongs to */
+    int64_t fibres;  /* positions above the head */
+    int64_t bad[SC_MAXLANE];
+} checking;
+
+static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...) SC_PRINTF(4, 5);
+static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return sc_error(e, SC_EVALUE, "level %d (%s): %s", l, kinds[t->format.level[l].kind], text);
+}
+
+/* The least bad item of n, or -1. */
+static int64_t first_bad(checking *c, int64_t n, sc_range *body)
+{
+    int lanes = sc_team_lanes((double)n);
+    int64_t bad = -1;
+    sc_parallel_ranges(lanes, n, body, c);
+    for (int t = 0; t < lanes; t++)
+        if (c->bad[t] >= 0 && (bad < 0 || c->bad[t] < bad)) bad = c->bad[t];
+    return bad;
+}
+
+static int64_t crd_at(const sc_tensor *t, int l, int64_t p)
+{ return sc_index(t->view.level[l].crd, t->itype, p); }
+
+/* ---- pos ---- */
+SC_INLINE int64_t falling(const void *pos, sc_dtype itype, int64_t begin, int64_t end)
+{
+    int64_t bad = 0;
+    for (int64_t p = begin; p < end; p++) bad |= sc_index(pos, itype, p) > sc_index(pos, itype, p + 1);
+    if (!bad) return -1;
+    while (sc_index(pos, itype, begin) <= sc_index(pos, itype, begin + 1)) begin++;
+    return begin;
+}
+
+static void pos_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    const void *pos = c->t->view.level[c->level].pos;
+#define RUN(itype) c->bad[lane] = falling(pos, itype, begin, end)
+    SC_BY_INDEX(c->t->itype, RUN);
+#undef RUN
+}
+
+/* pos has fibres + 1 entries by contract. */
+static int check_pos(checking *c, sc_err *e)
+{
+    const sc_level *v = &c->t->view.level[c->level];
+    sc_dtype it = c->t->itype;
+    if (!v->pos)
+        return wrong(c->t, c->level, e, "expected a pos array of %lld entries, got none",
+                     (long long)c->fibres + 1);
+    if (sc_index(v->pos, it, 0) != 0)
+        return wrong(c->t, c->level, e, "pos[0] = %lld, expected 0", (long long)sc_index(v->pos, it, 0));
+    int64_t p = first_bad(c, c->fibres, pos_range);
+    if (p >= 0)
+        return wrong(c->t, c->level, e,
+                     "pos[%lld] = %lld exceeds pos[%lld] = %lld, expected non-decreasing positions",
+                     (long long)p, (long long)sc_index(v->pos, it, p), (long long)p + 1,
+                     (long long)sc_index(v->pos, it, p + 1));
+    if (sc_index(v->pos, it, c->fibres) != v->npos)
+        return wrong(c->t, c->level, e, "pos[%lld] = %lld, expected %lld, the number of stored coordinates",
+                     (long long)c->fibres, (long long)sc_index(v->pos, it, c->fibres), (long long)v->npos);
+    return SC_OK;
+}
+
+/* ---- coordinates in range ---- */
+/* -1 is padding: in ell levels, and under a padded position. */
+static bool may_pad(const sc_tensor *t, int l)
+{
+    while (t->format.level[l].kind == SC_SINGLETON) l--;
+    return t->format.level[l].kind == SC_ELL;
+}
+
+SC_INLINE int64_t outside(const void *crd, sc_dtype itype, int64_t begin, int64_t end, int64_t least,
+                          int64_t extent)
+{
+    int64_t bad = 0;
+    for (int64_t p = begin; p < end; p++) {
+        int64_t x = sc_index(crd, itype, p);
+        bad |= (x < least) | (x >= extent);
+    }
+    if (!bad) return -1;
+    while (sc_index(crd, itype, begin) >= least && sc_index(crd, itype, begin) < extent) begin++;
+    return begin;
+}
+
+static void crd_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    const void *crd = c->t->view.level[c->level].crd;
+    int64_t extent = sc_level_extent(&c->t->format.level[c->level], c->t->view.dim);
+    int64_t least = may_pad(c->t, c->level) ? -1 : 0;
+#define RUN(itype) c->bad[lane] = outside(crd, itype, begin, end, least, extent)
+    SC_BY_INDEX(c->t->itype, RUN);
+#undef RUN
+}
+
+static int check_crd(checking *c, sc_err *e)
+{
+    const sc_level *v = &c->t->view.level[c->level];
+    if (!v->crd && v->npos)
+        return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none", (long long)v->npos);
+    int64_t p = first_bad(c, v->npos, crd_range);
+    if (p < 0) return SC_OK;
+    return wrong(c->t, c->level, e, "crd[%lld] = %lld is out of range, expected 0 <= coordinate < %lld",
+                 (long long)p, (long long)crd_at(c->t, c->level, p),
+                 (long long)sc_level_extent(&c->t->format.level[c->level], c->t->view.dim));
+}
+
+/* ---- order ---- */
+/* Do positions p - 1 and p of one fibre agree in every level from head to above l? */
+static bool same_prefix(const checking *c, int64_t p)
+{
+    for (int l = c->head; l < c->level; l++)
+        if (crd_at(c->t, l, p - 1) != crd_at(c->t, l, p)) return false;
+    return true;
+}
+
+/* In one fibre, p from begin on (its predecessor is in the fibre too): the first that does not follow. */
+SC_INLINE int64_t unordered(const checking *c, const void *crd, sc_dtype itype, int64_t begin, int64_t end,
+                            int64_t rise)
+{
+    int64_t bad = 0;
+    if (c->head == c->level) {
+        for (int64_t p = begin; p < end; p++)
+            bad |= sc_index(crd, itype, p) < sc_index(crd, itype, p - 1) + rise;
+        if (!bad) return -1;
+    }
+    for (int64_t p = begin; p < end; p++)
+        if (sc_index(crd, itype, p) < sc_index(crd, itype, p - 1) + rise && same_prefix(c, p)) return p;
+    return -1;
+}
+
+static void order_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    const void *pos = c->t->view.level[c->head].pos, *crd = c->t->view.level[c->level].crd;
+    int64_t rise = c->t->format.level[c->level].unique, bad = -1;
+    int64_t f = begin < end ? sc_split_fibre(pos, c->t->itype, c->fibres, begin) : 0;
+    for (int64_t p = begin; p < end && bad < 0; f++) {
+        int64_t first = sc_index(pos, c->t->itype, f), last = sc_min(sc_index(pos, c->t->itype, f + 1), end);
+#define RUN(itype) bad = unordered(c, crd, itype, sc_max(p, first + 1), last, rise)
+        SC_BY_INDEX(c->t->itype, RUN);
+#undef RUN
+        p = last;
+    }
+    c->bad[lane] = bad;
+}
+
+static int check_order(checking *c, sc_err *e)
+{
+    const sc_levelspec *s = &c->t->format.level[c->level], *head = &c->t->format.level[c->head];
+    if (head->kind != SC_COMPRESSED || (c->head < c->level && head->unique)) return SC_OK;
+    int64_t p = first_bad(c, c->t->view.level[c->level].npos, order_range);
+    if (p < 0) return SC_OK;
+    return wrong(
+        c->t, c->level, e, "crd[%lld] = %lld follows %lld in one fibre, expected %s coordinates; sort them%s",
+        (long long)p, (long long)crd_at(c->t, c->level, p), (long long)crd_at(c->t, c->level, p - 1),
+        s->unique ? "strictly increasing" : "non-decreasing", s->unique ? " and sum duplicates" : "");
+}
+
+/* ---- padding ---- */
+/* Rows of an ell level: rising coordinates, then padding. */
+static void ell_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    int64_t width = c->t->view.level[c->level].size, bad = -1;
+    for (int64_t r = begin; r < end && bad < 0; r++)
+        for (int64_t p = r * width + 1; p < (r + 1) * width && bad < 0; p++) {
+            int64_t x = crd_at(c->t, c->level, p), before = crd_at(c->t, c->level, p - 1);
+            if (x >= 0 && (before < 0 || before >= x)) bad = p;
+        }
+    c->bad[lane] = bad;
+}
+
+/* A singleton below ell is padding exactly where the level above it is. */
+static void padding_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    int64_t p = begin;
+    while (p < end && (crd_at(c->t, c->level, p) < 0) == (crd_at(c->t, c->level - 1, p) < 0)) p++;
+    c->bad[lane] = p < end ? p : -1;
+}
+
+static int check_padding(checking *c, sc_err *e)
+{
+    if (!may_pad(c->t, c->level)) return SC_OK;
+    bool ell = c->t->format.level[c->level].kind == SC_ELL;
+    int64_t p = ell ? first_bad(c, c->fibres, ell_range)
+                    : first_bad(c, c->t->view.level[c->level].npos, padding_range);
+    if (p < 0) return SC_OK;
+    if (!ell)
+        return wrong(c->t, c->level, e, "crd[%lld] = %lld, expected -1 exactly where level %d has padding",
+                     (long long)p, (long long)crd_at(c->t, c->level, p), c->level - 1);
+    return wrong(c->t, c->level, e,
+                 "crd[%lld] = %lld follows %lld in one row, expected increasing coordinates and padding (-1) "
+                 "only at the end",
+                 (long long)p, (long long)crd_at(c->t, c->level, p),
+                 (long long)crd_at(c->t, c->level, p - 1));
+}
+
+/* ---- levels ---- */
+static int check_lengths(const checking *c, int64_t parent, sc_err *e)
+{
+    const sc_levelspec *s = &c->t->format.level[c->level];
+    const sc_level *v = &c->t->view.level[c->level];
+    int64_t size = sc_level_size(s, c->t->view.dim), n = parent;
+    if (s->part != SC_WHOLE && c->t->view.dim[s->dim] % s->block)
+        return wrong(c->t, c->level, e,
+                     "dimension %d of extent %lld is not a multiple of its block %d; pad it", s->dim,
+                     (long long)c->t->view.dim[s->dim], s->block);
+    if (v->size != size)
+        return wrong(c->t, c->level, e, "size %lld, expected %lld", (long long)v->size, (long long)size);
+    if (v->npos < 0)
+        return wrong(c->t, c->level, e, "a negative number of positions, %lld", (long long)v->npos);
+    if (s->kind == SC_COMPRESSED) return SC_OK;
+    if (s->kind != SC_SINGLETON && !sc_mul(parent, size, &n))
+        return wrong(c->t, c->level, e, "%lld positions times size %lld overflow", (long long)parent,
+                     (long long)size);
+    if (v->npos == n) return SC_OK;
+    return wrong(c->t, c->level, e, "%lld positions stored, expected %lld for the %lld positions above",
+                 (long long)v->npos, (long long)n, (long long)parent);
+}
+
+static int check_level(checking *c, int l, int64_t parent, sc_err *e)
+{
+    int kind = c->t->format.level[l].kind, rc;
+    c->level = l;
+    if (kind != SC_SINGLETON) {
+        c->head = l;
+        c->fibres = parent;
+    }
+    if ((rc = check_lengths(c, parent, e)) || kind == SC_DENSE) return rc;
+    if (kind == SC_COMPRESSED && (rc = check_pos(c, e))) return rc;
+    if ((rc = check_crd(c, e)) || (rc = check_padding(c, e))) return rc;
+    return check_order(c, e);
+}
+
+/* ---- the tensor ---- */
+static int check_shape(const sc_tensor *t, sc_err *e)
+{
+    const sc_format *f = &t->format;
+    if (f->ndim < 0 || f->ndim > SC_MAXDIM || f->nlevel < f->ndim || f->nlevel > SC_MAXLEVEL)
+        return sc_error(e, SC_EVALUE, "expected at most %d dimensions and %d levels, got %d and %d",
+                        SC_MAXDIM, SC_MAXLEVEL, f->ndim, f->nlevel);
+    for (int l = 0; l < f->nlevel; l++) {
+        const sc_levelspec *s = &f->level[l];
+        if (s->kind > SC_ELL || s->part > SC_MOD || s->dim >= f->ndim ||
+            (s->part != SC_WHOLE && s->block < 1) || (s->kind == SC_ELL && s->width < 0) ||
+            (l == 0 && s->kind == SC_SINGLETON))
+            return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,
+                            s->dim);
+    }
+    for (int d = 0; d < f->ndim; d++)
+        if (t->view.dim[d] < 0)
+            return sc_error(e, SC_EVALUE, "dimension %d: expected an extent of at least 0, got %lld", d,
+                            (long long)t->view.dim[d]);
+    if ((unsigned)t->dtype >= SC_NDTYPE)
+        return sc_error(e, SC_ETYPE, "unknown type of values, %d", (int)t->dtype);
+    return SC_OK;
+}
+
+static int check_dense(const sc_tensor *t, sc_err *e)
+{
+    int64_t n = 1;
+    for (int d = 0; d < t->format.ndim; d++)
+        if (!sc_mul(n, t->view.dim[d], &n))
+            return sc_error(e, SC_EVALUE, "the product of the extents overflows");
+    if (n && !t->view.val) return sc_error(e, SC_EVALUE, "expected %lld values, got none", (long long)n);
+    return SC_OK;
+}
+
+int sc_validate(const sc_tensor *t, sc_err *e)
+{
+    checking c = {.t = t};
+    int64_t parent = 1;
+    int rc = check_shape(t, e);
+    if (rc) return rc;
+    if (sc_format_is_dense(&t->format)) return check_dense(t, e);
+    if (t->itype != SC_I32 && t->itype != SC_I64)
+        return sc_error(e, SC_ETYPE, "expected indices of type i32 or i64, got type %d", (int)t->itype);
+    for (int l = 0; l < t->format.nlevel; l++) {
+        if ((rc = check_level(&c, l, parent, e))) return rc;
+        parent = t->view.level[l].npos;
+    }
+    if (t->view.nval != parent)
+        return sc_error(e, SC_EVALUE, "%lld values, expected %lld, one for each position of the last level",
+                        (long long)t->view.nval, (long long)parent);
+    if (parent && !t->view.val)
+        return sc_error(e, SC_EVALUE, "expected %lld values, got none", (long long)parent);
+    return SC_OK;
+}
