@@ -1,0 +1,460 @@
+/* exec.c: the statements, walked.
+ *
+ * Values are evaluated in 64 bits whatever their type: integers wrap to their
+ * width after every operation, f32 is rounded after every operation (exact for
+ * + - * / and sqrt, since a double holds more than twice the digits), so results are those
+ * of C without contraction. Scalars have evaluators of their own, since most
+ * values are addresses; vectors are evaluated into the caller's lanes. Locals
+ * live in a frame at the offsets that simplify gave them. Recursion is bounded
+ * by the depth that stmt_verify allows. */
+#include "exec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAXLANES 64
+#define SMALL 512 /* cells of a frame on the stack */
+
+typedef union {
+    double f;
+    int64_t i;
+} Cell;
+typedef union {
+    double f[MAXLANES];
+    int64_t i[MAXLANES];
+} Lanes;
+typedef struct {
+    const sc_call *call;
+    const sc_lane *lane;
+    int64_t begin, end;
+    Cell *frame;
+} Run;
+
+static int64_t scalar_int(const Run *, const Val *);
+static double scalar_float(const Run *, const Val *);
+static void lanes(const Run *, const Val *, Lanes *out);
+
+static bool floats(Type t) { return t.dtype == SC_F32 || t.dtype == SC_F64; }
+
+/* ---- numbers ---- */
+static int64_t wrap(int dtype, uint64_t x)
+{
+    switch (dtype) {
+    case SC_BOOL: return x & 1;
+    case SC_I16: return (int16_t)(uint16_t)x;
+    case SC_I32: return (int32_t)(uint32_t)x;
+    default: return (int64_t)x;
+    }
+}
+
+static double rounded(int dtype, double x) { return dtype == SC_F32 ? (double)(float)x : x; }
+
+/* Division by zero gives 0; shifts take their count modulo 64. */
+static int64_t op_int(Op op, int64_t a, int64_t b)
+{
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+    case O_ADD: return (int64_t)(x + y);
+    case O_SUB: return (int64_t)(x - y);
+    case O_MUL: return (int64_t)(x * y);
+    case O_DIV: return b == 0 ? 0 : b == -1 ? (int64_t)(0 - x) : a / b;
+    case O_MOD: return b == 0 || b == -1 ? 0 : a % b;
+    case O_MIN: return a < b ? a : b;
+    case O_MAX: return a > b ? a : b;
+    case O_AND: return a & b;
+    case O_OR: return a | b;
+    case O_SHL: return (int64_t)(x << (y & 63));
+    case O_SHR: return a >> (y & 63);
+    case O_NEG: return (int64_t)(0 - x);
+    case O_RELU: return a > 0 ? a : 0;
+    case O_ABS: return a < 0 ? (int64_t)(0 - x) : a;
+    case O_CTZ: return a ? __builtin_ctzll(x) : 64;
+    case O_LT: return a < b;
+    case O_LE: return a <= b;
+    case O_GT: return a > b;
+    case O_GE: return a >= b;
+    case O_EQ: return a == b;
+    default: return a != b;
+    }
+}
+
+static bool op_test(Op op, double a, double b)
+{
+    switch (op) {
+    case O_LT: return a < b;
+    case O_LE: return a <= b;
+    case O_GT: return a > b;
+    case O_GE: return a >= b;
+    case O_EQ: return a == b;
+    default: return a != b;
+    }
+}
+
+/* In f32 the result is still to be rounded. */
+static double op_float(Op op, int dtype, double a, double b)
+{
+    bool f32 = dtype == SC_F32;
+    switch (op) {
+    case O_ADD: return a + b;
+    case O_SUB: return a - b;
+    case O_MUL: return a * b;
+    case O_DIV: return a / b;
+    case O_EXP: return f32 ? (double)expf((float)a) : exp(a);
+    case O_LOG: return f32 ? (double)logf((float)a) : log(a);
+    case O_TANH: return f32 ? (double)tanhf((float)a) : tanh(a);
+    case O_SIGMOID: return a < 0 ? exp(a) / (1 + exp(a)) : 1 / (1 + exp(-a));
+    default: return op_eval(op, a, b);
+    }
+}
+
+/* What does not fit becomes the least integer. */
+static int64_t truncated(int dtype, double x)
+{
+    double limit = dtype == SC_I64 ? 9223372036854775808.0 : dtype == SC_I32 ? 2147483648.0 : 32768.0;
+    return x > -limit - 1 && x < limit ? (int64_t)x : (int64_t)-limit;
+}
+
+/* ---- places ---- */
+static int64_t param_int(const Run *r, const Param *q)
+{
+    const sc_view *view = r->call->view;
+    switch (q->origin) {
+    case P_DIM: return r->call->dim[q->a];
+    case P_STRIDE: return view[q->a].stride[q->b];
+    case P_NPOS: return view[q->a].level[q->b].npos;
+    case P_SIZE: return view[q->a].level[q->b].size;
+    case P_NVAL: return view[q->a].nval;
+    case P_CURSOR: return r->lane->cursor[q->a];
+    case P_NLANE: return r->call->nlane;
+    case P_BEGIN: return r->begin;
+    default: return r->end;
+    }
+}
+
+static void *base(const Run *r, const Buf *b)
+{
+    const sc_view *view = r->call->view;
+    void *p;
+    switch (b->origin) {
+    case B_POS: return (void *)(uintptr_t)view[b->arg].level[b->level].pos;
+    case B_CRD: return (void *)(uintptr_t)view[b->arg].level[b->level].crd;
+    case B_VAL: return view[b->arg].val;
+    case B_COUNT: return r->call->count[b->arg];
+    case B_SCRATCH: p = r->lane->scratch; break;
+    case B_SHARED: p = r->call->shared; break;
+    default: p = r->lane->partial;
+    }
+    return b->offset ? (char *)p + scalar_int(r, b->offset) : p;
+}
+
+static int64_t fetch_int(sc_dtype t, const void *p, int64_t at)
+{
+    switch (t) {
+    case SC_BOOL: return ((const int8_t *)p)[at] != 0;
+    case SC_I16: return ((const int16_t *)p)[at];
+    case SC_I32: return ((const int32_t *)p)[at];
+    default: return ((const int64_t *)p)[at];
+    }
+}
+
+static double fetch_float(sc_dtype t, const void *p, int64_t at)
+{ return t == SC_F32 ? (double)((const float *)p)[at] : ((const double *)p)[at]; }
+
+static void keep_int(sc_dtype t, void *p, int64_t at, int64_t x)
+{
+    switch (t) {
+    case SC_BOOL: ((int8_t *)p)[at] = (int8_t)x; break;
+    case SC_I16: ((int16_t *)p)[at] = (int16_t)x; break;
+    case SC_I32: ((int32_t *)p)[at] = (int32_t)x; break;
+    default: ((int64_t *)p)[at] = x;
+    }
+}
+
+static void keep_float(sc_dtype t, void *p, int64_t at, double x)
+{
+    if (t == SC_F32)
+        ((float *)p)[at] = (float)x;
+    else
+        ((double *)p)[at] = x;
+}
+
+/* ---- scalars ---- */
+static void hred(const Run *r, const Val *v, Lanes *x)
+{
+    int dtype = v->type.dtype;
+    lanes(r, v->kid[0], x);
+    for (int n = v->kid[0]->type.lanes / 2; n >= 1; n /= 2)
+        for (int k = 0; k < n; k++) {
+            if (floats(v->type))
+                x->f[k] = rounded(dtype, op_float(v->reduce, dtype, x->f[k], x->f[k + n]));
+            else
+                x->i[k] = wrap(dtype, (uint64_t)op_int(v->reduce, x->i[k], x->i[k + n]));
+        }
+}
+
+static int64_t hred_int(const Run *r, const Val *v)
+{
+    Lanes x;
+    hred(r, v, &x);
+    return x.i[0];
+}
+
+static double hred_float(const Run *r, const Val *v)
+{
+    Lanes x;
+    hred(r, v, &x);
+    return x.f[0];
+}
+
+static int64_t cast_int(const Run *r, const Val *v)
+{
+    int dtype = v->type.dtype;
+    if (floats(v->kid[0]->type)) return truncated(dtype, scalar_float(r, v->kid[0]));
+    return wrap(dtype, (uint64_t)scalar_int(r, v->kid[0]));
+}
+
+static double int_to_float(int dtype, int64_t x) { return dtype == SC_F32 ? (double)(float)x : (double)x; }
+
+static double cast_float(const Run *r, const Val *v)
+{
+    int dtype = v->type.dtype;
+    if (floats(v->kid[0]->type)) return rounded(dtype, scalar_float(r, v->kid[0]));
+    return int_to_float(dtype, scalar_int(r, v->kid[0]));
+}
+
+static int64_t scalar_int(const Run *r, const Val *v)
+{
+    switch (v->op) {
+    case O_CONST: return v->i;
+    case O_VAR: return r->frame[v->local->slot].i;
+    case O_PARAM: return param_int(r, v->param);
+    case O_LOAD: return fetch_int(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
+    case O_CAST: return cast_int(r, v);
+    case O_HRED: return hred_int(r, v);
+    case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
+    default: break;
+    }
+    if (floats(v->kid[0]->type))
+        return op_test(v->op, scalar_float(r, v->kid[0]), scalar_float(r, v->kid[1]));
+    int64_t a = scalar_int(r, v->kid[0]), b = v->kid[1] ? scalar_int(r, v->kid[1]) : 0;
+    return wrap(v->type.dtype, (uint64_t)op_int(v->op, a, b));
+}
+
+static double scalar_float(const Run *r, const Val *v)
+{
+    switch (v->op) {
+    case O_CONST: return v->f;
+    case O_VAR: return r->frame[v->local->slot].f;
+    case O_PARAM: return r->call->scalar[v->param->a];
+    case O_LOAD: return fetch_float(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
+    case O_CAST: return cast_float(r, v);
+    case O_HRED: return hred_float(r, v);
+    case O_SELECT: return scalar_float(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
+    default: break;
+    }
+    double a = scalar_float(r, v->kid[0]), b = v->kid[1] ? scalar_float(r, v->kid[1]) : 0;
+    return rounded(v->type.dtype, op_float(v->op, v->type.dtype, a, b));
+}
+
+/* ---- vectors ---- */
+static void splat(const Run *r, const Val *v, bool constant, Lanes *out)
+{
+    int n = v->type.lanes;
+    if (floats(v->type)) {
+        double x = constant ? v->f : scalar_float(r, v->kid[0]);
+        for (int k = 0; k < n; k++) out->f[k] = x;
+    } else {
+        int64_t x = constant ? v->i : scalar_int(r, v->kid[0]);
+        for (int k = 0; k < n; k++) out->i[k] = x;
+    }
+}
+
+static void load(const Run *r, const Val *v, Lanes *out)
+{
+    sc_dtype t = v->buf->dtype;
+    const void *p = base(r, v->buf);
+    int64_t at = scalar_int(r, v->kid[0]), step = v->kid[1] ? scalar_int(r, v->kid[1]) : 1;
+    for (int k = 0; k < v->type.lanes; k++, at += step) {
+        if (floats(v->type))
+            out->f[k] = fetch_float(t, p, at);
+        else
+            out->i[k] = fetch_int(t, p, at);
+    }
+}
+
+static void cast(const Run *r, const Val *v, Lanes *x)
+{
+    int n = v->type.lanes, to = v->type.dtype;
+    bool from = floats(v->kid[0]->type);
+    lanes(r, v->kid[0], x);
+    for (int k = 0; k < n; k++) {
+        if (floats(v->type))
+            x->f[k] = from ? rounded(to, x->f[k]) : int_to_float(to, x->i[k]);
+        else
+            x->i[k] = from ? truncated(to, x->f[k]) : wrap(to, (uint64_t)x->i[k]);
+    }
+}
+
+static void choose(const Run *r, const Val *v, Lanes *out)
+{
+    Lanes pick, other;
+    lanes(r, v->kid[0], &pick);
+    lanes(r, v->kid[1], out);
+    lanes(r, v->kid[2], &other);
+    for (int k = 0; k < v->type.lanes; k++)
+        if (!pick.i[k]) out->i[k] = other.i[k];
+}
+
+/* x := x op y, in double. */
+static void float_lanes(Op op, int dtype, int n, Lanes *x, const Lanes *y)
+{
+    switch (op) {
+    case O_ADD:
+        for (int k = 0; k < n; k++) x->f[k] += y->f[k];
+        break;
+    case O_MUL:
+        for (int k = 0; k < n; k++) x->f[k] *= y->f[k];
+        break;
+    default:
+        for (int k = 0; k < n; k++) x->f[k] = op_float(op, dtype, x->f[k], y->f[k]);
+    }
+    for (int k = 0; k < n && dtype == SC_F32; k++) x->f[k] = (double)(float)x->f[k];
+}
+
+static void operate(const Run *r, const Val *v, Lanes *x)
+{
+    Type t = v->kid[0]->type;
+    Lanes y;
+    lanes(r, v->kid[0], x);
+    if (v->kid[1])
+        lanes(r, v->kid[1], &y);
+    else
+        memset(&y, 0, sizeof y.i[0] * t.lanes);
+    if (!floats(t)) {
+        for (int k = 0; k < t.lanes; k++)
+            x->i[k] = wrap(v->type.dtype, (uint64_t)op_int(v->op, x->i[k], y.i[k]));
+    } else if (v->type.dtype == SC_BOOL) {
+        for (int k = 0; k < t.lanes; k++) x->i[k] = op_test(v->op, x->f[k], y.f[k]);
+    } else {
+        float_lanes(v->op, t.dtype, t.lanes, x, &y);
+    }
+}
+
+static void lanes(const Run *r, const Val *v, Lanes *out)
+{
+    switch (v->op) {
+    case O_CONST: splat(r, v, true, out); break;
+    case O_VAR: memcpy(out, &r->frame[v->local->slot], sizeof(Cell) * v->type.lanes); break;
+    case O_LOAD: load(r, v, out); break;
+    case O_CAST:
+        if (v->kid[0]->type.lanes == 1)
+            splat(r, v, false, out);
+        else
+            cast(r, v, out);
+        break;
+    case O_SELECT: choose(r, v, out); break;
+    default: operate(r, v, out);
+    }
+}
+
+/* ---- statements ---- */
+enum { GO_ON = -1 };
+
+static void assign(const Run *r, const Local *l, const Val *v)
+{
+    Cell *cell = &r->frame[l->slot];
+    Lanes x;
+    if (l->type.lanes > 1) {
+        lanes(r, v, &x);
+        memcpy(cell, &x, sizeof(Cell) * l->type.lanes);
+    } else if (floats(l->type)) {
+        cell->f = scalar_float(r, v);
+    } else {
+        cell->i = scalar_int(r, v);
+    }
+}
+
+static void store(const Run *r, const Stmt *s)
+{
+    sc_dtype t = s->buf->dtype;
+    void *p = base(r, s->buf);
+    int64_t at = scalar_int(r, s->a), step = s->c ? scalar_int(r, s->c) : 1;
+    Lanes x;
+    if (s->b->type.lanes > 1)
+        lanes(r, s->b, &x);
+    else if (floats(s->b->type))
+        x.f[0] = scalar_float(r, s->b);
+    else
+        x.i[0] = scalar_int(r, s->b);
+    for (int k = 0; k < s->b->type.lanes; k++, at += step) {
+        if (floats(s->b->type))
+            keep_float(t, p, at, x.f[k]);
+        else
+            keep_int(t, p, at, x.i[k]);
+    }
+}
+
+static int block(const Run *, const Stmt *);
+
+static int loop(const Run *r, const Stmt *s)
+{
+    int64_t at = scalar_int(r, s->a), end = scalar_int(r, s->b);
+    for (; at < end; at += s->step) {
+        r->frame[s->local->slot].i = at;
+        int code = block(r, s->body);
+        if (code != GO_ON) return code;
+    }
+    return GO_ON;
+}
+
+static int statement(const Run *r, const Stmt *s)
+{
+    int code = GO_ON;
+    switch (s->op) {
+    case S_LET:
+    case S_SET: assign(r, s->local, s->a); break;
+    case S_STORE: store(r, s); break;
+    case S_FOR: return loop(r, s);
+    case S_WHILE:
+        while (code == GO_ON && scalar_int(r, s->a)) code = block(r, s->body);
+        return code;
+    case S_IF: return block(r, scalar_int(r, s->a) ? s->body : s->other);
+    case S_RETURN: return (int)s->step;
+    case S_NOTE: break;
+    }
+    return code;
+}
+
+static int block(const Run *r, const Stmt *s)
+{
+    int code = GO_ON;
+    for (; s && code == GO_ON; s = s->next) code = statement(r, s);
+    return code;
+}
+
+int sc_exec_entry(const Module *m, int entry, const sc_call *call, sc_lane *lane, int64_t begin, int64_t end)
+{
+    const Entry *e = &m->entry[entry];
+    Cell small[SMALL];
+    Run r = {call, lane, begin, end, small};
+    if (e->nlocal > SMALL) r.frame = sc_malloc(sizeof(Cell) * (size_t)e->nlocal);
+    if (!r.frame) return SC_ENOMEM;
+    int code = block(&r, e->body);
+    if (r.frame != small) free(r.frame);
+    return code == GO_ON ? SC_OK : code;
+}
+
+#define KERNEL(k)                                                                                            \
+    static int run##k(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)                          \
+    { return sc_exec_entry(call->self, k, call, lane, begin, end); }
+KERNEL(0)
+KERNEL(1)
+KERNEL(2)
+KERNEL(3)
+KERNEL(4)
+KERNEL(5)
+KERNEL(6)
+KERNEL(7)
+
+sc_kernel *const sc_exec_kernels[SC_MAXENTRY] = {run0, run1, run2, run3, run4, run5, run6, run7};

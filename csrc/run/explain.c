@@ -1,0 +1,53 @@
+/* explain.c: what was decided and why, for people. */
+#include "run.h"
+
+#include <string.h>
+
+static const char *way_name(const sc_program *p)
+{
+    static const char *const name[] = {"bundle: compiled when the library was built",
+                                       "jit: compiled for this expression and CPU, cached",
+                                       "executor: interpreted, 30-300 times slower than compiled code"};
+    return name[p->way];
+}
+
+static void formats(const Prog *g, sc_text *t)
+{
+    for (int i = 0; i < g->ntensor; i++) {
+        const Tensor *x = g->tensor[i];
+        char levels[400];
+        if (x->role == T_WORK) continue;
+        sc_format_print_levels(&x->format, levels, sizeof levels);
+        sc_text_add(t, "  %s: %s, %s", x->name, sc_dtype_name(x->dtype), levels[0] ? levels : "scalar");
+        if (!sc_format_is_dense(&x->format)) sc_text_add(t, ", indices %s", sc_dtype_name(x->itype));
+        if (x->like) sc_text_add(t, ", shares the structure of %s", x->like->name);
+        sc_text_add(t, "%s\n", x->role == T_OUT ? " (result)" : "");
+    }
+}
+
+static void section(const sc_program *p, sc_text *t, const char *title, const char *stage)
+{
+    sc_err err = {0};
+    sc_text part = {0};
+    if (!sc_compile_text(p->prog, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    sc_text_free(&part);
+}
+
+char *sc_explain(const sc_program *p)
+{
+    sc_text t = {0};
+    const Prog *g = p->prog;
+    section(p, &t, "expression", "index");
+    sc_text_add(&t, "\nformats\n");
+    formats(g, &t);
+    section(p, &t, "reasons", "why");
+    if (!g->converts) {
+        section(p, &t, "schedule", "nest");
+        section(p, &t, "plan", "plan");
+        sc_text_add(&t, "\nruns by\n  %s\n", way_name(p));
+        if (p->text) sc_text_add(&t, "\nC\n%s", p->text);
+    }
+    if (t.failed) sc_text_free(&t);
+    if (t.s && t.s[0] == '\n') memmove(t.s, t.s + 1, t.n);
+    return t.s;
+}

@@ -1,0 +1,65 @@
+/* process.c: configuration, counters and facts of this process. */
+#include "run.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+sc_process sc_this_process;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start(void)
+{
+    sc_this_process.mode = SC_JIT_AUTO;
+    sc_target_host(&sc_this_process.target);
+}
+
+void sc_process_start(void) { pthread_once(&once, start); }
+
+int64_t sc_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int sc_configure(const sc_config *c, sc_err *err)
+{
+    sc_process_start();
+    sc_this_process.mode = c->jit;
+    return sc_jit_configure(c, err);
+}
+
+void sc_stats_get(sc_stats *s)
+{
+    sc_process *p = &sc_this_process;
+    *s = (sc_stats){.programs = p->programs,
+                    .compiled = p->compiled,
+                    .from_memory = p->from_memory,
+                    .from_disk = p->from_disk,
+                    .from_bundle = p->from_bundle,
+                    .executor = p->executor,
+                    .runs = {p->runs[0], p->runs[1], p->runs[2]},
+                    .compile_ns = p->compile_ns,
+                    .load_ns = p->load_ns};
+}
+
+void sc_info(char *out, size_t size)
+{
+    static const char *const mode[] = {"off", "load", "on", "auto"};
+    sc_process_start();
+    sc_text t = {0};
+    sc_text_add(&t, "version: %s\n", SC_VERSION);
+    sc_text_add(&t, "jit: %s\n", mode[sc_this_process.mode]);
+    sc_text_add(&t, "vector bytes: %d\n", sc_this_process.target.vector_bytes);
+    sc_text_add(&t, "threads: %d\n", sc_team_width());
+    sc_jit_info(&t);
+    if (size) {
+        size_t n = t.s ? (t.n < size - 1 ? t.n : size - 1) : 0;
+        if (n) memcpy(out, t.s, n);
+        out[n] = 0;
+    }
+    sc_text_free(&t);
+}
+
+int sc_clear_cache(int64_t *removed, sc_err *err) { return sc_jit_clear(removed, err); }

@@ -1,0 +1,306 @@
+/* program.c: from a request to a program that runs.
+ *
+ * Two tables, both for the life of the process: requests, byte for byte, lead to
+ * programs; programs are also found by their C text, because requests that differ
+ * in a batch size compile to one text. A text is looked for in the bundle, then
+ * handed to the JIT, and where neither has it a second text is tried whose widths
+ * are run-time numbers (the bundle holds those of common expressions) before the
+ * executor takes over. */
+#include "run.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SLOTS = 4096 };
+typedef struct {
+    char *key;
+    size_t size;
+    const sc_program *program;
+} Slot;
+static Slot requests[SLOTS];
+static struct {
+    char hash[65];
+    const sc_program *program;
+} texts[SLOTS];
+static int nrequest, ntext;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- requests as bytes ---- */
+static void add_spec(sc_text *t, const sc_request *rq, int k)
+{
+    const sc_spec *s = &rq->in[k];
+    sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
+    sc_text_addn(t, (const char *)&s->format.ndim, sizeof s->format.ndim);
+    sc_text_addn(t, (const char *)s->format.level, (size_t)s->format.nlevel * sizeof *s->format.level);
+    int facts[3] = {(int)s->dtype, (int)s->itype, s->unit};
+    sc_text_addn(t, (const char *)facts, sizeof facts);
+    sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
+}
+
+static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
+{
+    sc_text_addn(t, rq->text, strlen(rq->text) + 1);
+    if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
+    char flags[3] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin};
+    sc_text_addn(t, flags, sizeof flags);
+    for (int k = 0; k < rq->nin; k++) add_spec(t, rq, k);
+    return t->failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
+}
+
+static uint64_t hash(const char *s, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, eight bytes a step */
+    for (; n >= 8; n -= 8, s += 8) {
+        uint64_t w;
+        memcpy(&w, s, 8);
+        h = (h ^ w) * 0x100000001b3u;
+        h ^= h >> 29;
+    }
+    for (; n; n--, s++) h = (h ^ (uint8_t)*s) * 0x100000001b3u;
+    return h ^ h >> 32;
+}
+
+static Slot *request_slot(const char *key, size_t n)
+{
+    for (uint64_t i = hash(key, n);; i++) {
+        Slot *s = &requests[i % SLOTS];
+        if (!s->key || (s->size == n && !memcmp(s->key, key, n))) return s;
+    }
+}
+
+/* Forgets requests, not programs: a table that only grows would not last. */
+static void requests_reset(void)
+{
+    for (int i = 0; i < SLOTS; i++) free(requests[i].key);
+    memset(requests, 0, sizeof requests);
+    nrequest = 0;
+}
+
+static void remember(sc_text *key, const sc_program *p)
+{
+    if (nrequest >= SLOTS / 2) requests_reset();
+    Slot *s = request_slot(key->s, key->n);
+    if (s->key) return;
+    *s = (Slot){key->s, key->n, p};
+    *key = (sc_text){0};
+    nrequest++;
+}
+
+static const sc_program *text_find(const char *digest)
+{
+    for (int i = 0; i < ntext; i++)
+        if (!strcmp(texts[i].hash, digest)) return texts[i].program;
+    return NULL;
+}
+
+/* ---- making a program ---- */
+static void program_free(sc_program *p)
+{
+    if (!p) return;
+    if (p->prog) sc_compile_free(p->prog);
+    free(p->prog);
+    free(p->text);
+    free(p);
+}
+
+static void describe(sc_program *p)
+{
+    const Prog *g = p->prog;
+    for (int v = 0; v < g->nvar; v++)
+        for (int k = g->nin; k-- > 0;)
+            for (int d = 0; d < g->tensor[k]->ndim; d++)
+                if (g->tensor[k]->dimvar[d] == v) p->extent[v].operand = k, p->extent[v].dim = d;
+    for (int t = 0; t < g->ntensor; t++) {
+        const Tensor *r = g->tensor[t];
+        if (r->role != T_OUT) continue;
+        sc_spec *s = &p->result[r->arg - g->nin];
+        memcpy(s->name, r->name, sizeof s->name);
+        s->format = r->format;
+        s->dtype = r->dtype;
+        s->itype = r->itype;
+        s->unit = r->unit;
+        p->like[r->arg - g->nin] = r->like ? r->like->arg : -1;
+    }
+}
+
+static int compile(const sc_request *rq, sc_program **out, sc_err *err)
+{
+    sc_program *p = sc_malloc(sizeof *p);
+    Prog *g = sc_malloc(sizeof *g);
+    if (p) memset(p, 0, sizeof *p);
+    if (g) memset(g, 0, sizeof *g);
+    if (!p || !g) {
+        free(p);
+        free(g);
+        return sc_error(err, SC_ENOMEM, "out of memory");
+    }
+    p->prog = g;
+    p->target = sc_this_process.target;
+    sc_text text = {0};
+    if (sc_compile(g, rq, NULL, p->target.vector_bytes, err) ||
+        (!g->converts && sc_compile_text(g, "c", &text, err))) {
+        program_free(p);
+        sc_text_free(&text);
+        return err->code;
+    }
+    p->text = text.s;
+    describe(p);
+    *out = p;
+    return SC_OK;
+}
+
+static void use_object(sc_program *p, const sc_object *o, int way)
+{
+    for (int i = 0; i < o->nentry; i++) p->entry[i] = o->entry[i];
+    p->way = way;
+}
+
+static bool in_bundle(sc_program *p)
+{
+    const sc_object *o = sc_jit_bundle(p->text, &p->target);
+    if (!o) return false;
+    use_object(p, o, SC_WAY_BUNDLE);
+    atomic_fetch_add(&sc_this_process.from_bundle, 1);
+    return true;
+}
+
+static int through_jit(sc_program *p, sc_err *err)
+{
+    const sc_object *o = NULL;
+    sc_jit_how how = SC_JIT_MEMORY;
+    int64_t start = sc_now();
+    int rc = sc_jit_get(p->text, &p->target, &o, &how, err);
+    if (rc) return rc;
+    use_object(p, o, SC_WAY_JIT);
+    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compile_ns : &sc_this_process.load_ns, sc_now() - start);
+    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compiled
+                     : how == SC_JIT_DISK   ? &sc_this_process.from_disk
+                                            : &sc_this_process.from_memory,
+                     1);
+    return SC_OK;
+}
+
+static void through_executor(sc_program *p)
+{
+    for (int i = 0; i < SC_MAXENTRY; i++) p->entry[i] = sc_exec_kernels[i];
+    p->self = p->prog->module;
+    p->way = SC_WAY_EXECUTOR;
+    atomic_fetch_add(&sc_this_process.executor, 1);
+}
+
+/* Finds code for *p; may replace it by the program of run-time widths. */
+static int find_code(const sc_request *rq, sc_program **p, sc_err *err)
+{
+    sc_err why = {0};
+    if (in_bundle(*p)) return SC_OK;
+    if (sc_this_process.mode != SC_JIT_OFF && !through_jit(*p, &why)) return SC_OK;
+    if (why.code && (why.code != SC_ECOMPILE || sc_this_process.mode == SC_JIT_ON))
+        return sc_error(err, why.code, "%s", why.msg);
+    if (!rq->nofold && !rq->schedule) {
+        sc_request wide = *rq;
+        sc_program *general = NULL;
+        wide.nofold = true;
+        if (!compile(&wide, &general, &why) && general->text && in_bundle(general)) {
+            program_free(*p);
+            *p = general;
+            return SC_OK;
+        }
+        program_free(general);
+    }
+    through_executor(*p);
+    return SC_OK;
+}
+
+/* With the lock held: a compilation holds up other new programs, not runs. */
+static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_err *err)
+{
+    sc_program *p = NULL;
+    char digest[65] = "";
+    int rc = compile(rq, &p, err);
+    if (rc) return rc;
+    if (p->text) {
+        sc_sha256(p->text, strlen(p->text), digest);
+        const sc_program *same = text_find(digest);
+        if (same) {
+            program_free(p);
+            remember(key, *out = same);
+            return SC_OK;
+        }
+        if (ntext == SLOTS) {
+            program_free(p);
+            return sc_error(err, SC_ENOTIMPL, "this process has compiled %d programs, the most it keeps: start another",
+                            SLOTS);
+        }
+        if ((rc = find_code(rq, &p, err))) {
+            program_free(p);
+            return rc;
+        }
+        memcpy(texts[ntext].hash, digest, sizeof digest);
+        texts[ntext++].program = p;
+        atomic_fetch_add(&sc_this_process.programs, 1);
+    }
+    remember(key, *out = p);
+    return SC_OK;
+}
+
+int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
+{
+    sc_text key = {0};
+    sc_process_start();
+    int rc = request_key(rq, &key, err);
+    pthread_mutex_lock(&lock);
+    if (!rc) {
+        const Slot *s = request_slot(key.s, key.n);
+        if (s->key) *out = s->program;
+        else rc = make(rq, &key, out, err);
+    }
+    pthread_mutex_unlock(&lock);
+    sc_text_free(&key);
+    return rc;
+}
+
+/* ---- what a program is ---- */
+int sc_program_nresult(const sc_program *p) { return p->prog->nout; }
+const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r]; }
+int sc_program_way(const sc_program *p) { return p->way; }
+
+void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t *dim)
+{
+    for (int t = 0; t < p->prog->ntensor; t++) {
+        const Tensor *o = p->prog->tensor[t];
+        if (o->role != T_OUT || o->arg != p->prog->nin + r) continue;
+        for (int d = 0; d < o->ndim; d++) {
+            int v = o->dimvar[d];
+            dim[d] = rq->dim[p->extent[v].operand][p->extent[v].dim];
+        }
+    }
+}
+
+const sc_format *sc_program_convert(const sc_program *p, int k)
+{
+    return p->prog->convert[k].nlevel ? &p->prog->convert[k] : NULL;
+}
+
+const char *sc_program_text(const sc_program *cp, const char *stage)
+{
+    static const char *const names[] = {"index", "nest", "stmt", "plan", "why"};
+    sc_program *p = (sc_program *)cp; /* texts are made when first asked for */
+    sc_err err = {0};
+    const char *out = NULL;
+    pthread_mutex_lock(&lock);
+    if (!strcmp(stage, "c")) out = p->text;
+    if (!strcmp(stage, "explain")) out = p->explain ? p->explain : (p->explain = sc_explain(p));
+    for (int i = 0; i < SC_LEN(names); i++) {
+        if (strcmp(stage, names[i])) continue;
+        sc_text t = {0};
+        bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why");
+        if (!p->stage[i] && made && !sc_compile_text(p->prog, stage, &t, &err)) p->stage[i] = t.s;
+        else sc_text_free(&t);
+        out = p->stage[i];
+    }
+    pthread_mutex_unlock(&lock);
+    return out ? out : "";
+}

@@ -1,0 +1,38 @@
+/* run.h: shared by run/: what a program is, and what the process counts. */
+#ifndef SC_RUN_H
+#define SC_RUN_H
+
+#include <stdatomic.h>
+
+#include "../compiler/compile.h"
+#include "../jit/jit.h"
+#include "exec.h"
+
+struct sc_program {
+    Prog *prog;
+    sc_target target;
+    sc_kernel *entry[SC_MAXENTRY];
+    const void *self; /* the executor's module */
+    int way;
+    struct {
+        int operand, dim; /* where the extent of each index variable is read */
+    } extent[SC_MAXVAR];
+    sc_spec result[SC_MAXOP];
+    int like[SC_MAXOP]; /* operand whose structure the result shares, or -1 */
+    char *text;         /* the C text */
+    char *explain;
+    char *stage[5];
+};
+
+typedef struct {
+    sc_jit_mode mode;
+    sc_target target;
+    _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns, load_ns;
+} sc_process;
+extern sc_process sc_this_process; /* process.c */
+void sc_process_start(void);       /* defaults, once */
+int64_t sc_now(void);              /* nanoseconds */
+
+/* explain.c: what was decided and why, as text for people; null when out of memory. */
+char *sc_explain(const sc_program *);
+#endif

@@ -1,0 +1,117 @@
+/* scorchc: the compiler as a filter. Reads an .sc file (operands, an expression,
+ * optionally a nest; csrc/compiler/file.c has the grammar) and prints a stage,
+ * or runs it on generated data and compares with the oracle.
+ *
+ *   scorchc --emit=index|nest|stmt|c|plan|why [--width 16|32|64] FILE
+ *   scorchc --run [--width W] [--jit] FILE...    executor (or compiled code) against the oracle
+ *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/tool.h"
+
+static char *read_all(const char *path)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    sc_text t = {0};
+    char chunk[4096];
+    size_t n;
+    if (!f) {
+        fprintf(stderr, "scorchc: cannot open %s\n", path);
+        return NULL;
+    }
+    sc_text_addn(&t, "", 0);
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) sc_text_addn(&t, chunk, n);
+    if (f != stdin) fclose(f);
+    return t.s;
+}
+
+static int report(const char *path, const sc_err *err)
+{
+    fprintf(stderr, "%s: %s\n", path, err->msg);
+    return 1;
+}
+
+static int emit_stage(const char *path, const char *stage, int width)
+{
+    sc_err err = {0};
+    sc_text out = {0};
+    char *text = read_all(path);
+    if (!text) return 1;
+    int rc = sc_tool_emit(text, stage, width, &out, &err);
+    if (rc) rc = report(path, &err);
+    else fwrite(out.s, 1, out.n, stdout);
+    sc_text_free(&out);
+    free(text);
+    return rc;
+}
+
+static int run_file(const char *path, int width, bool jit)
+{
+    sc_err err = {0};
+    char *text = read_all(path);
+    if (!text) return 1;
+    int rc = sc_tool_run(text, width, jit, 1, &err);
+    if (rc) rc = report(path, &err);
+    else printf("%s: ok\n", path);
+    free(text);
+    return rc;
+}
+
+static int usage(void)
+{
+    fputs("usage: scorchc --emit=index|nest|stmt|c|plan|why [--width 16|32|64] FILE\n"
+          "       scorchc --run [--jit] [--width W] FILE...\n"
+          "       scorchc --bundle LIST -o DIR WIDTH...\n",
+          stderr);
+    return 2;
+}
+
+typedef struct {
+    const char *stage, *bundle, *dir;
+    int width;
+    bool run, jit;
+    char **file;
+    int nfile;
+} Options;
+
+static bool parse_options(int argc, char **argv, Options *o)
+{
+    *o = (Options){.width = 64, .file = argv};
+    for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--emit=", 7)) o->stage = argv[i] + 7;
+        else if (!strcmp(argv[i], "--run")) o->run = true;
+        else if (!strcmp(argv[i], "--jit")) o->jit = true;
+        else if (!strcmp(argv[i], "--width") && i + 1 < argc) o->width = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--bundle") && i + 1 < argc) o->bundle = argv[++i];
+        else if (!strcmp(argv[i], "-o") && i + 1 < argc) o->dir = argv[++i];
+        else if (argv[i][0] == '-' && argv[i][1]) return false;
+        else o->file[o->nfile++] = argv[i];
+    }
+    bool width = o->width == 16 || o->width == 32 || o->width == 64;
+    return width && o->nfile > 0 && (o->bundle ? o->dir != NULL : o->stage || o->run);
+}
+
+static int bundle(const Options *o)
+{
+    sc_err err = {0};
+    int width[3], n = o->nfile < 3 ? o->nfile : 3;
+    for (int i = 0; i < n; i++) width[i] = atoi(o->file[i]);
+    char *list = read_all(o->bundle);
+    if (!list) return 1;
+    int rc = sc_tool_bundle(list, width, n, o->dir, &err) ? report(o->bundle, &err) : 0;
+    free(list);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    Options o;
+    int rc = 0;
+    if (!parse_options(argc, argv, &o)) return usage();
+    if (o.bundle) return bundle(&o);
+    for (int i = 0; i < o.nfile; i++)
+        rc |= o.stage ? emit_stage(o.file[i], o.stage, o.width) : run_file(o.file[i], o.width, o.jit);
+    return rc;
+}
