@@ -1,0 +1,72 @@
+# make demo      install into .venv and run the GCN example against torch.sparse
+# make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
+# make bench     every benchmark suite, as text and as build/bench.json
+# make dist      sdist and abi3 wheel into dist/
+# make scorchc   build/scorchc, the compiler as a program; needs no Python
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
+
+.PHONY: demo test test-all lint bench dist scorchc clean
+demo: .venv/.installed
+	$(BIN)/python examples/gcn.py --compare
+
+test: .venv/.editable
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-all: .venv/.editable
+	$(BIN)/python -m pytest -q
+
+lint: .venv/.tools
+	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch])
+
+bench: .venv/.editable
+	@mkdir -p build
+	$(BIN)/python -m benchmarks --json build/bench.json
+
+dist: .venv/.base
+	$(BIN)/pip install build
+	rm -rf dist
+	$(BIN)/python -m build
+
+clean:
+	rm -rf build dist *.egg-info .venv scorch/*.so
+
+# ---- the virtual environment ----
+# An importable torch is borrowed from the Python at hand, never replaced.
+.venv/.base:
+	$(PYTHON) -m venv .venv
+	if site=$$($(PYTHON) -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' 2>/dev/null); \
+	then echo "$$site" > $$(echo .venv/lib/python3*/site-packages)/borrowed.pth; \
+	else $(BIN)/pip install torch==2.13.0; fi
+	$(BIN)/pip install 'setuptools>=77' wheel numpy
+	touch $@
+
+.venv/.tools: .venv/.base
+	$(BIN)/pip install pytest hypothesis scipy ruff clang-format
+	touch $@
+
+# The demo takes the package as users get it; tests and benchmarks work on the tree itself.
+.venv/.installed: .venv/.base $(SOURCES)
+	$(BIN)/pip install --no-build-isolation .
+	rm -f .venv/.editable; touch $@
+
+.venv/.editable: .venv/.tools $(SOURCES)
+	$(BIN)/pip install --no-build-isolation -e .
+	rm -f .venv/.installed; touch $@
+
+# ---- the compiler as a program ----
+CC ?= cc
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
+FLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(SCORCH_WERROR)),-Werror)
+CORE := $(wildcard csrc/*.c $(foreach d,compiler jit run kernels,csrc/$d/*.c))
+OBJECTS := $(CORE:%.c=build/obj/%.o)
+
+scorchc: build/scorchc
+build/scorchc: $(OBJECTS)
+	$(CC) $^ $(LDFLAGS) -ldl -lpthread -lm -o $@
+
+build/obj/%.o: %.c $(wildcard csrc/*.h csrc/*/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(CFLAGS) -Icsrc -c $< -o $@

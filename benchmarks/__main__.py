@@ -1,0 +1,118 @@
+"""Runs the suites and prints what they found, losses included."""
+
+import argparse
+import json
+import math
+import os
+import platform
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from benchmarks import peers
+from benchmarks.cases import SUITES, Case
+from examples.timing import Time, human, interleave, table
+
+
+def machine() -> dict[str, object]:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    cpu = next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "absent peers": peers.absent(),
+    }
+
+
+def ratios(case: Case, times: dict[str, Time]) -> dict[str, dict[str, float]]:
+    """For each of Scorch's calls, each fair peer's minimum over ours: above 1, Scorch is faster."""
+    return {ours: {p: times[p].min / times[ours].min for p in fair} for ours, fair in case.against.items()}
+
+
+def check(case: Case) -> None:
+    """A wrong answer is not timed: dense results must agree with the first call's."""
+    results = {name: call() for name, call in case.calls.items()}
+    dense = {n: r for n, r in results.items() if type(r) is torch.Tensor and r.layout is torch.strided}
+    for name, result in dense.items():
+        torch.testing.assert_close(
+            result, next(iter(dense.values())), msg=lambda m, n=name: f"{case.name}, {n}: {m}"
+        )
+
+
+def run(suite: str, root: str | None, seconds: float) -> list[dict]:
+    results = []
+    for case in SUITES[suite](root):
+        check(case)
+        times = {**interleave(case.calls, seconds), **case.measured} if case.calls else case.measured
+        results.append({"suite": suite, "case": case.name, "times": times, "ratios": ratios(case, times)})
+    return results
+
+
+def render(results: list[dict], markdown: bool) -> str:
+    """One table a set of calls, then geometric means and the worst row against each peer."""
+    blocks = []
+    for labels in dict.fromkeys(tuple(r["times"]) for r in results):
+        rows = [r for r in results if tuple(r["times"]) == labels]
+        ours = list(rows[0]["ratios"])
+        head = [rows[0]["suite"], *labels, *(f"best peer / {o}" for o in ours)]
+        body = [
+            [r["case"], *(human(r["times"][n].min) for n in labels), *(_best(r["ratios"][o]) for o in ours)]
+            for r in rows
+        ]
+        blocks.append(table(head, body, markdown))
+        if ours and len(rows) > 1:
+            blocks.append(
+                "\n".join(_summary(rows, o, p, "- " * markdown) for o in ours for p in rows[0]["ratios"][o])
+            )
+    return "\n\n".join(blocks)
+
+
+def _best(ratio: dict[str, float]) -> str:
+    worst = min(ratio.values())
+    return f"{worst:.2f}x{' loss' if worst < 1 else ''}"
+
+
+def _summary(rows: list[dict], ours: str, peer: str, bullet: str) -> str:
+    found = {r["case"]: r["ratios"][ours][peer] for r in rows}
+    mean = math.exp(sum(map(math.log, found.values())) / len(found))
+    worst = min(found, key=found.get)
+    lost = sum(r < 1 for r in found.values())
+    return (
+        f"{bullet}{peer} / {ours}: geometric mean {mean:.2f}x, worst {found[worst]:.2f}x ({worst}), "
+        f"{lost} of {len(found)} lost"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Scorch against its peers.")
+    parser.add_argument(
+        "--suite", action="append", choices=list(SUITES), help="may be repeated; default: all"
+    )
+    parser.add_argument("--root", help="folder with Planetoid's raw files (default: $SCORCH_DATA)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time to spend on each case")
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--json", metavar="FILE", help="also write every number there")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", message="Sparse ")
+    facts = machine()
+    print(", ".join(f"{k} {v}" for k, v in facts.items() if v))
+    print("Times are minima of interleaved turns; ratios above 1 mean that Scorch is faster.")
+    results = []
+    for suite in args.suite or SUITES:
+        found = run(suite, args.root, args.seconds)
+        print(f"\n{render(found, args.markdown)}", flush=True)
+        results += found
+    if args.json:
+        plain = [{**r, "times": {n: asdict(t) for n, t in r["times"].items()}} for r in results]
+        Path(args.json).write_text(json.dumps({"machine": facts, "results": plain}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""What is measured: each suite yields cases, a case is a row of competing calls on the same data.
+
+`against` names, for each of Scorch's calls, the peers it is fairly compared with: fresh results with fresh
+ones, results written into a kept tensor with the same.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+import torch
+
+import scorch
+from benchmarks.peers import MklMatrix, mkl, scipy_sparse
+from examples import planetoid
+from examples.timing import Time
+
+WIDTHS = (3, 7, 16, 33, 64, 128, 256)
+SIZES = {  # what is generated where the files are not at hand
+    "cora": {"nodes": 2708, "edges": 5278, "features": 1433, "density": 0.0127, "classes": 7},
+    "citeseer": {"nodes": 3327, "edges": 4552, "features": 3703, "density": 0.0085, "classes": 6},
+    "pubmed": {"nodes": 19717, "edges": 44324, "features": 500, "density": 0.1, "classes": 3},
+}
+POWER_LAW = (169_343, 1_320_000)  # nodes and undirected edges: 2.8 million entries with the diagonal
+DENSE_SIDE, ZEROS = 4096, (0.5, 0.9, 0.99)
+
+
+@dataclass
+class Case:
+    name: str
+    calls: dict[str, Callable[[], object]] = field(default_factory=dict)
+    against: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    measured: dict[str, Time] = field(default_factory=dict)  # times taken in processes of their own
+
+
+# ---- data ----
+def citation(name: str, root: str | None) -> planetoid.Graph:
+    return (
+        planetoid.planetoid(name, root) if planetoid.find(name, root) else planetoid.synthetic(**SIZES[name])
+    )
+
+
+def adjacency(edge_index: torch.Tensor, nodes: int) -> torch.Tensor:
+    """The GCN-normalised adjacency with self-loops, a torch CSR tensor with int64 indices."""
+    index = torch.cat([edge_index, torch.arange(nodes).expand(2, -1)], 1)
+    scale = torch.bincount(index[0], minlength=nodes).float().rsqrt()
+    coo = torch.sparse_coo_tensor(index, scale[index[0]] * scale[index[1]], (nodes, nodes))
+    return coo.coalesce().to_sparse_csr()
+
+
+def power_law() -> torch.Tensor:
+    nodes, edges = POWER_LAW
+    pairs = planetoid.edges_power_law(nodes, edges, np.random.RandomState(0).randint(40, size=nodes))
+    pairs = torch.from_numpy(pairs).T
+    return adjacency(torch.cat([pairs, pairs.flip(0)], 1), nodes)
+
+
+def graphs(root: str | None) -> Iterator[tuple[str, torch.Tensor]]:
+    for name in ("cora", "pubmed"):
+        graph = citation(name, root)
+        yield _title(name, graph), adjacency(graph.edge_index, len(graph.x))
+    yield "power law 169k", power_law()
+
+
+def int32(csr: torch.Tensor) -> torch.Tensor:
+    return torch.sparse_csr_tensor(csr.crow_indices().int(), csr.col_indices().int(), csr.values(), csr.shape)
+
+
+def _title(name: str, graph: planetoid.Graph) -> str:
+    return graph.name if graph.name.lower() == name else f"{planetoid.NAMES[name]}-sized"
+
+
+# ---- suites ----
+def gcn(root: str | None) -> Iterator[Case]:
+    """Two-layer GCN inference, hidden 16: torch as people write it, torch at its best, Scorch."""
+    for name in SIZES:
+        graph = citation(name, root)
+        nodes, X = graph.x.shape[0], graph.x
+        W1, W2 = torch.randn(X.shape[1], 16), torch.randn(16, graph.classes)
+        csr, x_csr = adjacency(graph.edge_index, nodes), X.to_sparse_csr()
+        ours = scorch.from_edge_index(graph.edge_index, num_nodes=nodes, add_self_loops=True, normalize="sym")
+        inputs = {
+            "torch CSR, X dense": (csr, X),
+            "torch COO": (csr.to_sparse_coo().coalesce(), X.to_sparse_coo()),
+            "torch CSR i64": (csr, x_csr),
+            "torch CSR i32": (int32(csr), int32(x_csr)),
+            "Scorch": (ours, scorch.sparse(X, format="csr")),
+        }
+        calls = {
+            n: (lambda A=A, X=X, V=W1, W=W2: A @ (torch.relu(A @ (X @ V)) @ W))
+            for n, (A, X) in inputs.items()
+        }
+        yield Case(_title(name, graph), calls, {"Scorch": tuple(inputs)[:-1]})
+
+
+def spmm(root: str | None) -> Iterator[Case]:
+    """A @ x over graphs and widths; "kept" and "out=" write into a result allocated once."""
+    for name, csr in graphs(root):
+        csr32 = int32(csr)
+        A = scorch.sparse(csr32)
+        for width in WIDTHS:
+            yield _product(f"{name}, {width}", csr, csr32, A, width)
+
+
+def _product(name: str, csr: torch.Tensor, csr32: torch.Tensor, A: torch.Tensor, width: int) -> Case:
+    x = torch.randn(csr.shape[1], width)
+    out = torch.empty(csr.shape[0], width)
+    calls = {"torch CSR i64": lambda: csr @ x, "torch CSR i32": lambda: csr32 @ x}
+    against = {"Scorch": ("torch CSR i64", "torch CSR i32")}
+    if mkl():
+        handle = MklMatrix(csr, width)
+        calls |= {"MKL": lambda: handle.mm(x), "MKL kept": lambda: handle.mm(x, out)}
+        against = {"Scorch": (*against["Scorch"], "MKL"), "Scorch out=": ("MKL kept",)}
+    calls |= {"Scorch": lambda: A @ x, "Scorch out=": lambda: scorch.einsum("ij,jk->ik", A, x, out=out)}
+    return Case(name, calls, against)
+
+
+def convert(root: str | None) -> Iterator[Case]:
+    """Layout conversions, results fresh."""
+    for zeros in ZEROS:
+        yield from _dense_conversions(zeros)
+    for name, csr in graphs(root):
+        yield from _sparse_conversions(name, csr)
+
+
+def _dense_conversions(zeros: float) -> Iterator[Case]:
+    torch.manual_seed(0)
+    dense = torch.randn(DENSE_SIDE, DENSE_SIDE) * (torch.rand(DENSE_SIDE, DENSE_SIDE) >= zeros)
+    csr = dense.to_sparse_csr()
+    yield _conversion(
+        f"dense -> CSR, {zeros:.0%} zeros",
+        dense.to_sparse_csr,
+        lambda: scipy_sparse.csr_matrix(dense.numpy()),
+        lambda: scorch.sparse(dense, format="csr"),
+    )
+    scipy = _scipy(csr)
+    yield _conversion(
+        f"CSR -> dense, {zeros:.0%} zeros", csr.to_dense, lambda: scipy.toarray(), scorch.sparse(csr).to_dense
+    )
+
+
+def _sparse_conversions(name: str, csr: torch.Tensor) -> Iterator[Case]:
+    index = csr.to_sparse_coo().indices()
+    shuffle = torch.randperm(index.shape[1])
+    index, values = index[:, shuffle], csr.values()[shuffle]
+    coo = torch.sparse_coo_tensor(index, values, csr.shape)
+    triplets = values.numpy(), tuple(index.numpy())
+    yield _conversion(
+        f"COO unsorted -> CSR, {name}",
+        coo.to_sparse_csr,
+        lambda: scipy_sparse.coo_matrix(triplets, csr.shape).tocsr(),
+        lambda: scorch.sparse(coo, format="csr"),
+    )
+    scipy = _scipy(csr)
+    yield _conversion(
+        f"CSR -> CSC, {name}",
+        csr.to_sparse_csc,
+        lambda: scipy.tocsc(),
+        lambda: scorch.sparse(csr, format="csc"),
+    )
+
+
+def _conversion(name: str, torch_call: Callable, scipy_call: Callable, scorch_call: Callable) -> Case:
+    peers = {"torch": torch_call, **({"SciPy": scipy_call} if scipy_sparse else {})}
+    return Case(name, {**peers, "Scorch": scorch_call}, {"Scorch": tuple(peers)})
+
+
+def _scipy(csr: torch.Tensor):
+    """The same arrays as a SciPy matrix, or None without SciPy."""
+    parts = csr.values().numpy(), csr.col_indices().numpy(), csr.crow_indices().numpy()
+    return scipy_sparse and scipy_sparse.csr_matrix(parts, csr.shape)
+
+
+def overhead(root: str | None) -> Iterator[Case]:
+    """What a call, a new kernel and an import cost."""
+    dense = torch.randn(10, 10) * (torch.rand(10, 10) < 0.3)
+    x, csr, coo, A = torch.randn(10, 10), dense.to_sparse_csr(), dense.to_sparse_coo(), scorch.sparse(dense)
+    calls = {
+        "torch dense": lambda: torch.mm(dense, x),
+        "torch CSR": lambda: csr @ x,
+        "torch COO": lambda: coo @ x,
+        "Scorch": lambda: A @ x,
+    }
+    yield Case("A @ x, 10 x 10", calls, {"Scorch": tuple(calls)[:3]})
+    folders = [tempfile.TemporaryDirectory() for _ in range(5)]
+    for name, way in (("kernel compiled", "compiled"), ("kernel in the disk cache", "from_disk")):
+        first = _processes(_NEW_KERNEL.format(way=way), folders)
+        yield Case(f"first A @ x, {name}", measured={"Scorch": first})
+    imports = {name: _processes(_IMPORT.format(name=name), folders) for name in ("torch", "scorch")}
+    yield Case("import", measured={"import torch": imports["torch"], "then import scorch": imports["scorch"]})
+
+
+_NEW_KERNEL = """
+import torch, scorch, time
+A = scorch.sparse(torch.eye(64, dtype=torch.float64), format="csr")
+x = torch.rand(64, 37, dtype=torch.float64)
+start = time.perf_counter()
+A @ x
+print(time.perf_counter() - start)
+assert scorch.stats()["{way}"], scorch.stats()
+"""
+_IMPORT = """
+import time
+if "{name}" != "torch":
+    import torch
+start = time.perf_counter()
+import {name}
+print(time.perf_counter() - start)
+"""
+
+
+def _processes(script: str, folders: list[tempfile.TemporaryDirectory]) -> Time:
+    """The script's own time, one fresh process a cache folder."""
+    seconds = []
+    for folder in folders:
+        env = {**os.environ, "SCORCH_CACHE_DIR": folder.name}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=env, check=True, stdout=subprocess.PIPE, text=True
+        )
+        seconds.append(float(done.stdout))
+    return Time(min(seconds), median(seconds), len(seconds))
+
+
+SUITES = {suite.__name__: suite for suite in (gcn, spmm, overhead, convert)}

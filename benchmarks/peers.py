@@ -1,0 +1,80 @@
+"""The libraries Scorch is compared with, beyond torch itself: MKL and SciPy. Each may be absent."""
+
+import ctypes
+import sys
+from ctypes import POINTER, c_float, c_int, c_void_p
+from functools import cache
+from pathlib import Path
+
+import torch
+
+try:
+    import scipy.sparse as scipy_sparse
+except ImportError:
+    scipy_sparse = None
+
+NON_TRANSPOSE, GENERAL, NON_UNIT, ROW_MAJOR = 10, 20, 50, 101  # mkl_spblas.h
+LP64, GNU_THREADS = 0, 3
+
+
+class _Descr(ctypes.Structure):
+    _fields_ = [("type", c_int), ("mode", c_int), ("diag", c_int)]
+
+
+@cache
+def mkl() -> ctypes.CDLL | None:
+    """PyPI's `mkl`, set to torch's OpenMP library and thread count, so that one pool serves both."""
+    prefixes = [Path(sys.prefix), *(Path(p).parents[2] for p in sys.path if Path(p).name == "site-packages")]
+    found = [f for prefix in prefixes for f in sorted(prefix.glob("lib/libmkl_rt.so*"))]
+    if not found:
+        return None
+    for gomp in (Path(torch.__file__).parent / "lib").glob("libgomp*"):
+        ctypes.CDLL(str(gomp), ctypes.RTLD_GLOBAL)
+    lib = ctypes.CDLL(str(found[0]))
+    lib.MKL_Set_Interface_Layer(LP64)
+    lib.MKL_Set_Threading_Layer(GNU_THREADS)
+    lib.MKL_Set_Num_Threads(torch.get_num_threads())
+    lib.mkl_sparse_s_create_csr.argtypes = [POINTER(c_void_p), c_int, c_int, c_int] + [c_void_p] * 4
+    lib.mkl_sparse_set_mm_hint.argtypes = [c_void_p, c_int, _Descr, c_int, c_int, c_int]
+    lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
+    lib.mkl_sparse_s_mm.argtypes = [c_int, c_float, c_void_p, _Descr, c_int, c_void_p, c_int, c_int]
+    lib.mkl_sparse_s_mm.argtypes += [c_float, c_void_p, c_int]
+    return lib
+
+
+class MklMatrix:
+    """A float32 torch CSR matrix as an optimised handle of MKL's inspector-executor."""
+
+    def __init__(self, csr: torch.Tensor, width: int):
+        rows, columns = csr.shape
+        self.rows, self.handle, self.descr = rows, c_void_p(), _Descr(GENERAL, 0, NON_UNIT)
+        self.arrays = csr.crow_indices().int(), csr.col_indices().int(), csr.values()
+        pos, crd, values = (a.data_ptr() for a in self.arrays)
+        create = mkl().mkl_sparse_s_create_csr
+        self._check(create(ctypes.byref(self.handle), 0, rows, columns, pos, pos + 4, crd, values))
+        hint = mkl().mkl_sparse_set_mm_hint
+        self._check(hint(self.handle, NON_TRANSPOSE, self.descr, ROW_MAJOR, width, 1000))
+        self._check(mkl().mkl_sparse_optimize(self.handle))
+
+    def mm(self, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """[rows, columns] @ [columns, n] contiguous float32 -> [rows, n], into `out` if given."""
+        n = x.shape[1]
+        out = torch.empty(self.rows, n) if out is None else out
+        call = mkl().mkl_sparse_s_mm
+        x_out = x.data_ptr(), n, n, 0.0, out.data_ptr(), n
+        self._check(call(NON_TRANSPOSE, 1.0, self.handle, self.descr, ROW_MAJOR, *x_out))
+        return out
+
+    def __del__(self):
+        if self.handle:
+            mkl().mkl_sparse_destroy(self.handle)
+
+    @staticmethod
+    def _check(status: int) -> None:
+        if status:
+            raise RuntimeError(f"MKL returned status {status}")
+
+
+def absent() -> list[str]:
+    """Names of the peers that this environment lacks."""
+    return [name for name, here in (("MKL", mkl()), ("SciPy", scipy_sparse)) if not here]

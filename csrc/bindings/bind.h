@@ -1,0 +1,138 @@
+/* bind.h: the private header of the bindings, grouped by file.
+ *
+ * This folder is the only place that sees Python.h or a symbol of torch. It
+ * turns tensor objects into borrowed sc_tensor views, results into tensor
+ * objects, and an sc_err into an exception. Nothing here computes. */
+#ifndef SC_BIND_H
+#define SC_BIND_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base.h"
+#include "dlpack.h"
+
+#define SC_MAXGUARD 8
+
+/* ---- module.c: the state of the module, and errors ---- */
+typedef struct {
+    PyTypeObject *core_type;
+    PyObject *compile_error;
+    PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
+    PyObject *dual_level;                   /* dict that holds the forward-mode level */
+    PyObject *guard[SC_MAXGUARD];           /* callables: anything but 0 or None means a mode is on */
+    int nguard;
+    const sc_dl_api *dl;
+    struct {
+        PyObject *version, *requires_grad, *is_neg, *current_level;
+    } name;
+} sc_state;
+
+/* Sets the exception of *e and returns null. */
+PyObject *sc_bind_raise(const sc_state *, const sc_err *e);
+
+/* ---- dlpack.c: borrow and allocate ---- */
+typedef struct {
+    sc_tensor t;
+    bool computes; /* false: a type that is stored and moved, not computed with */
+    bool contiguous;
+    int64_t n; /* elements */
+} sc_borrowed;
+
+int sc_bind_connect(sc_state *, PyObject *capsule); /* 0, or -1 with an exception */
+/* Looks at a plain dense CPU tensor. 0, or -1 with an exception (TypeError for
+ * what is no plain tensor, ValueError for what must be resolved first). */
+int sc_bind_borrow(const sc_state *, PyObject *x, sc_borrowed *out);
+/* The version counter, or -1 where torch keeps none. */
+int64_t sc_bind_version(const sc_state *, PyObject *x);
+/* The dimension of stride 1 (the last one, if several), or -1. */
+int sc_bind_unit(const sc_view *, int ndim);
+
+/* Arrays allocated during a run; owned until sc_sink_take hands one over. */
+typedef struct {
+    const sc_dl_api *dl;
+    sc_dl_managed *pos[SC_MAXLEVEL], *crd[SC_MAXLEVEL], *val, *perm;
+    char message[256];
+} sc_sink;
+void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
+sc_dl_managed *sc_sink_dense(sc_sink *, sc_dtype, int ndim, const int64_t *dim);
+PyObject *sc_sink_take(sc_sink *, sc_dl_managed **); /* new reference */
+void sc_sink_clear(sc_sink *);
+
+/* ---- program.c: program strings ----
+ * "expression\nname:ndim:format\n...": one line an operand; dense operands have
+ * neither ndim nor format ("b::"). Lines "!schedule TEXT" and "!skip" may follow. */
+typedef struct {
+    sc_request request; /* names and formats are set; types and extents are not */
+    bool sparse[SC_MAXOP];
+} sc_template;
+const sc_template *sc_template_get(const char *text, size_t len, sc_err *);
+/* Components of a format: level l has pos, crd. */
+bool sc_level_has_pos(const sc_levelspec *);
+bool sc_level_has_crd(const sc_levelspec *);
+/* Extents and array sizes of a sparse operand whose component arrays have
+ * these lengths, in order. Fills view.level[].size and npos, nval; the pointers
+ * are the caller's. */
+int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
+void sc_bind_request(sc_request *, int k, const sc_tensor *);
+
+/* ---- call.c ---- */
+extern PyMethodDef sc_call_methods[];
+
+/* ---- core.c: the components of one sparse tensor, as C sees them ---- */
+#define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
+#define SC_MAXSLOT 8
+typedef struct {
+    PyObject *tensor;
+    const void *data; /* as of the last look */
+    int64_t version, n;
+    sc_dl_dtype dtype;
+} sc_component;
+
+/* A product with one dense tensor, resolved. */
+typedef struct {
+    const sc_program *program; /* null: free */
+    const sc_format *convert;  /* null, or the layout the sparse operand is needed in */
+    int kind, ndim, unit;
+    sc_dtype dtype;
+    int64_t dim[2];
+} sc_slot;
+
+typedef struct sc_derived sc_derived;
+typedef struct {
+    PyObject ob_base;
+    sc_tensor t;
+    int ncomp; /* the last one is the values */
+    sc_component comp[SC_MAXCOMP];
+    bool validate, computes;
+    int64_t generation;  /* counts changes of the structure */
+    sc_derived *derived; /* newest first */
+    sc_slot slot[SC_MAXSLOT];
+    int nextslot;
+} sc_core;
+
+int sc_core_register(PyObject *module, sc_state *);
+/* Looks at the components again; validates if the structure changed. */
+int sc_core_refresh(const sc_state *, sc_core *);
+/* The same tensor in another layout, with current values; a new reference. */
+sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
+/* (format, shape, components) of a result; components are shared with `from`
+ * where the pointers are the same. */
+PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
+
+/* ---- matmul.c ---- */
+extern PyMethodDef sc_matmul_methods[];
+/* True when plain eager arithmetic is all there is: no mode, transform, dual level. */
+int sc_bind_plain(const sc_state *);
+
+/* ---- team.c, torch_abi.c ---- */
+int sc_team_connect(void *libtorch, int cap, sc_err *);
+int sc_torch_connect(void *libtorch, sc_err *); /* finds the symbols and registers the operators */
+bool sc_torch_grad_enabled(void);
+
+#endif

@@ -1,0 +1,348 @@
+/* call.c: runs a program on Python objects.
+ *
+ * A call is looked at once (every operand becomes a borrowed view), resolved
+ * (a plan may want an operand in another layout: sparse ones keep theirs on
+ * their core, dense ones are packed for the call), given room for its results
+ * and run without the interpreter lock. What is borrowed belongs to objects
+ * that the caller's argument tuple holds. */
+#include "bind.h"
+
+#include <string.h>
+
+/* ---- operands ---- */
+typedef struct {
+    const sc_state *s;
+    sc_request request;
+    const sc_program *program;
+    sc_tensor in[SC_MAXOP];
+    sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
+    PyObject *temp[SC_MAXOP];
+} call;
+
+static int load_sparse(call *c, int k, PyObject *x)
+{
+    sc_core *core = (sc_core *)x;
+    if (!core->computes) {
+        PyErr_SetString(PyExc_NotImplementedError,
+                        "values of this type are stored and converted, not computed with: "
+                        "use .to(torch.float32) or .to(torch.float64)");
+        return -1;
+    }
+    if (sc_core_refresh(c->s, core)) return -1;
+    c->core[k] = core;
+    c->in[k] = core->t;
+    return 0;
+}
+
+static int load_dense(call *c, int k, PyObject *x)
+{
+    sc_borrowed b;
+    if (sc_bind_borrow(c->s, x, &b)) return -1;
+    if (!b.computes) {
+        PyErr_Format(PyExc_NotImplementedError,
+                     "operand %d has a type that is not computed with: use "
+                     ".to(torch.float32) or .to(torch.float64)",
+                     k);
+        return -1;
+    }
+    c->in[k] = b.t;
+    return 0;
+}
+
+static int load(call *c, PyObject *text, PyObject *operands)
+{
+    sc_err e = {0};
+    Py_ssize_t len, n = PyTuple_Size(operands);
+    const char *s = PyUnicode_AsUTF8AndSize(text, &len);
+    if (!s || n < 0) return -1;
+    const sc_template *t = sc_template_get(s, (size_t)len, &e);
+    if (!t) return sc_bind_raise(c->s, &e), -1;
+    if (n != t->request.nin) {
+        PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", t->request.nin, n);
+        return -1;
+    }
+    c->request = t->request;
+    for (int k = 0; k < n; k++) {
+        PyObject *x = PyTuple_GetItem(operands, k);
+        bool sparse = Py_TYPE(x) == c->s->core_type;
+        if (sparse ? load_sparse(c, k, x) : load_dense(c, k, x)) return -1;
+        sc_bind_request(&c->request, k, &c->in[k]);
+    }
+    return 0;
+}
+
+static void hold(call *c, int k, PyObject *x)
+{
+    Py_XDECREF(c->temp[k]);
+    c->temp[k] = x;
+}
+
+/* A dense operand in the layout the plan wants; made for this call. */
+static int convert_dense(call *c, int k, const sc_format *f)
+{
+    sc_sink sink = {.dl = c->s->dl};
+    sc_err e = {0};
+    sc_tensor to = {.format = *f, .itype = SC_I32};
+    int rc = sc_convert(&c->in[k], &to, sc_sink_alloc, &sink, NULL, &e);
+    PyObject *packed = rc ? sc_bind_raise(c->s, &e) : sc_core_pack(c->s, &to, &sink, NULL, 0);
+    sc_sink_clear(&sink);
+    if (!packed) return -1;
+    hold(c, k, packed);
+    c->in[k] = to;
+    return 0;
+}
+
+static int resolve(call *c)
+{
+    sc_err e = {0};
+    for (int round = 0; round < SC_MAXOP; round++) {
+        int rc, changed = 0;
+        Py_BEGIN_ALLOW_THREADS;
+        rc = sc_program_get(&c->request, &c->program, &e);
+        Py_END_ALLOW_THREADS;
+        if (rc) return sc_bind_raise(c->s, &e), -1;
+        for (int k = 0; k < c->request.nin; k++) {
+            const sc_format *f = sc_program_convert(c->program, k);
+            if (!f || sc_format_equal(f, &c->in[k].format)) continue;
+            if (c->core[k]) {
+                sc_core *d = sc_core_derive(c->s, c->core[k], f);
+                if (!d) return -1;
+                hold(c, k, (PyObject *)d);
+                c->in[k] = d->t;
+            } else if (convert_dense(c, k, f))
+                return -1;
+            sc_bind_request(&c->request, k, &c->in[k]);
+            changed = 1;
+        }
+        if (!changed) return 0;
+    }
+    PyErr_SetString(PyExc_RuntimeError, "internal error: the layouts of this program do not settle");
+    return -1;
+}
+
+static void unload(call *c)
+{
+    for (int k = 0; k < SC_MAXOP; k++) Py_XDECREF(c->temp[k]);
+}
+
+/* ---- results ---- */
+typedef struct {
+    int n, nsparse;
+    sc_tensor t[SC_MAXOP];
+    sc_sink sink[SC_MAXOP];
+    PyObject *object[SC_MAXOP];
+} results;
+
+/* out may not lie over an operand: results are written while operands are read. */
+static int overlaps(const call *c, const sc_borrowed *b)
+{
+    const char *lo = b->t.view.val, *hi = lo + (size_t)b->n * sc_dtype_size(b->t.dtype);
+    for (int k = 0; k < c->request.nin; k++) {
+        const sc_tensor *t = &c->in[k];
+        int64_t last = t->view.nval - 1;
+        if (sc_format_is_dense(&t->format)) {
+            last = 0;
+            for (int i = 0; i < t->format.ndim; i++) last += (t->view.dim[i] - 1) * t->view.stride[i];
+        }
+        const char *from = t->view.val;
+        if (t->view.nval > 0 && from < hi && lo < from + (size_t)(last + 1) * sc_dtype_size(t->dtype))
+            return 1;
+    }
+    return 0;
+}
+
+static int place_dense(const call *c, results *r, int k, PyObject *out)
+{
+    sc_tensor *t = &r->t[k];
+    const sc_spec *spec = sc_program_result(c->program, k);
+    sc_borrowed b;
+    if (!out) {
+        sc_dl_managed *m = r->sink[k].val =
+            sc_sink_dense(&r->sink[k], spec->dtype, spec->format.ndim, t->view.dim);
+        if (!m) return PyErr_NoMemory(), -1;
+        r->object[k] = sc_sink_take(&r->sink[k], &r->sink[k].val);
+        out = r->object[k];
+    }
+    if (!out || sc_bind_borrow(c->s, out, &b)) return -1;
+    if (b.t.format.ndim != spec->format.ndim || b.t.dtype != spec->dtype || !b.contiguous ||
+        memcmp(b.t.view.dim, t->view.dim, sizeof(int64_t) * (size_t)spec->format.ndim)) {
+        PyErr_Format(PyExc_ValueError,
+                     "out: expected a contiguous tensor of the result's shape and type (%s)",
+                     sc_dtype_name(spec->dtype));
+        return -1;
+    }
+    if (overlaps(c, &b)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "out: expected memory apart from the operands, got one that overlaps");
+        return -1;
+    }
+    b.t.format = spec->format;
+    *t = b.t;
+    return 0;
+}
+
+static int place(const call *c, results *r, PyObject *out)
+{
+    r->n = sc_program_nresult(c->program);
+    for (int k = 0; k < r->n; k++) {
+        const sc_spec *spec = sc_program_result(c->program, k);
+        sc_tensor *t = &r->t[k];
+        t->format = spec->format;
+        t->dtype = spec->dtype;
+        t->itype = spec->itype;
+        r->sink[k].dl = c->s->dl;
+        sc_program_shape(c->program, k, &c->request, t->view.dim);
+        if (sc_format_is_dense(&spec->format)) {
+            if (place_dense(c, r, k, out)) return -1;
+        } else if (r->nsparse++ || out) {
+            PyErr_SetString(PyExc_NotImplementedError,
+                            out ? "out= takes a dense result; ask for format=\"dense\""
+                                : "at most one result of a program can be sparse");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int64_t work(const call *c)
+{
+    int64_t n = 1;
+    for (int k = 0; k < c->request.nin; k++) n = sc_max(n, c->in[k].view.nval);
+    return n;
+}
+
+static int run(call *c, results *r)
+{
+    sc_err e = {0};
+    sc_sink *sink = &r->sink[0];
+    for (int k = 0; k < r->n; k++)
+        if (!r->object[k] && !sc_format_is_dense(&r->t[k].format)) sink = &r->sink[k];
+    int rc;
+    if (work(c) < 256) {
+        rc = sc_program_run(c->program, c->in, r->t, sc_sink_alloc, sink, &e);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        rc = sc_program_run(c->program, c->in, r->t, sc_sink_alloc, sink, &e);
+        Py_END_ALLOW_THREADS;
+    }
+    return rc ? sc_bind_raise(c->s, &e), -1 : 0;
+}
+
+static PyObject *collect(call *c, results *r, PyObject *out)
+{
+    PyObject *list = PyList_New(0);
+    for (int k = 0; list && k < r->n; k++) {
+        PyObject *x = r->object[k];
+        r->object[k] = NULL;
+        if (!x && out) x = Py_NewRef(out);
+        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], c->core, c->request.nin);
+        if (!x || PyList_Append(list, x)) Py_CLEAR(list);
+        Py_XDECREF(x);
+    }
+    return list;
+}
+
+static PyObject *evaluate(call *c, PyObject *out)
+{
+    results *r = sc_malloc(sizeof *r);
+    if (!r) return PyErr_NoMemory();
+    memset(r, 0, sizeof *r);
+    PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r, out);
+    for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
+    free(r);
+    return list;
+}
+
+static PyObject *describe_results(call *c)
+{
+    PyObject *list = PyList_New(0);
+    for (int k = 0; list && k < sc_program_nresult(c->program); k++) {
+        const sc_spec *spec = sc_program_result(c->program, k);
+        int64_t dim[SC_MAXDIM];
+        char text[512];
+        sc_program_shape(c->program, k, &c->request, dim);
+        sc_format_print(&spec->format, text, sizeof text);
+        PyObject *shape = PyTuple_New(spec->format.ndim);
+        for (int i = 0; shape && i < spec->format.ndim; i++)
+            PyTuple_SetItem(shape, i, PyLong_FromLongLong(dim[i]));
+        PyObject *x = shape ? Py_BuildValue("(sNss)", text, shape, sc_dtype_name(spec->dtype),
+                                            sc_dtype_name(spec->itype))
+                            : NULL;
+        if (!x || PyList_Append(list, x)) Py_CLEAR(list);
+        Py_XDECREF(x);
+    }
+    return list;
+}
+
+static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
+                           PyObject *(*body)(call *, PyObject *), PyObject *arg)
+{
+    call *c = sc_malloc(sizeof *c);
+    if (!c) return PyErr_NoMemory();
+    memset(c, 0, sizeof *c);
+    c->s = PyModule_GetState(module);
+    PyObject *r = load(c, text, operands) || resolve(c) ? NULL : body(c, arg);
+    unload(c);
+    free(c);
+    return r;
+}
+
+/* ---- what Python sees ---- */
+static PyObject *take_stage(call *c, PyObject *stage)
+{
+    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
+    if (text) return PyUnicode_FromString(text);
+    return s ? PyErr_Format(PyExc_ValueError,
+                            "no stage \"%s\": expected index, nest, stmt, c, plan or explain", s)
+             : NULL;
+}
+
+static PyObject *take_way(call *c, PyObject *unused)
+{
+    static const char *const name[] = {"bundle", "jit", "executor"};
+    (void)unused;
+    return PyUnicode_FromString(name[sc_program_way(c->program)]);
+}
+
+static PyObject *take_results(call *c, PyObject *unused)
+{
+    (void)unused;
+    return describe_results(c);
+}
+
+static PyObject *program_run(PyObject *module, PyObject *args)
+{
+    PyObject *text, *operands, *out = Py_None;
+    if (!PyArg_ParseTuple(args, "UO!|O", &text, &PyTuple_Type, &operands, &out)) return NULL;
+    return with_call(module, text, operands, evaluate, out == Py_None ? NULL : out);
+}
+
+static PyObject *program_text(PyObject *module, PyObject *args)
+{
+    PyObject *text, *operands, *stage;
+    if (!PyArg_ParseTuple(args, "UO!U", &text, &PyTuple_Type, &operands, &stage)) return NULL;
+    return with_call(module, text, operands, take_stage, stage);
+}
+
+static PyObject *program_way(PyObject *module, PyObject *args)
+{
+    PyObject *text, *operands;
+    if (!PyArg_ParseTuple(args, "UO!", &text, &PyTuple_Type, &operands)) return NULL;
+    return with_call(module, text, operands, take_way, NULL);
+}
+
+static PyObject *program_results(PyObject *module, PyObject *args)
+{
+    PyObject *text, *operands;
+    if (!PyArg_ParseTuple(args, "UO!", &text, &PyTuple_Type, &operands)) return NULL;
+    return with_call(module, text, operands, take_results, NULL);
+}
+
+PyMethodDef sc_call_methods[] = {
+    {"run", program_run, METH_VARARGS, "run(program, operands, out=None) -> list of results"},
+    {"text", program_text, METH_VARARGS, "text(program, operands, stage) -> str"},
+    {"way", program_way, METH_VARARGS, "way(program, operands) -> 'bundle', 'jit' or 'executor'"},
+    {"results", program_results, METH_VARARGS,
+     "results(program, operands) -> [(format, shape, dtype, itype)]"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,426 @@
+/* core.c: the components of one sparse tensor, as C sees them.
+ *
+ * A core belongs to one SparseTensor object and never changes hands: it holds
+ * the component tensors, the view made of their pointers, the programs that
+ * products with it resolved to, and layouts derived from it. Before each use it
+ * looks again: a pointer or version that moved means that somebody wrote into
+ * pos or crd, and then the structure is validated anew, because kernels trust
+ * it. Values may change freely; derived layouts keep the permutation that made
+ * them and fetch the values when theirs are stale. Not every write moves a
+ * version (x.data, memory of NumPy), so stale means: another pointer, another
+ * version, or another fingerprint of the bytes. */
+#include "bind.h"
+
+#include <string.h>
+
+struct sc_derived {
+    sc_derived *next;
+    sc_core *core;
+    PyObject *perm; /* or null: rebuild when values change */
+    int64_t generation, version;
+    const void *data; /* of the values it holds */
+    uint64_t fingerprint;
+};
+
+static int64_t bytes_of(const sc_component *c) { return c->n * (c->dtype.bits / 8); }
+
+static int64_t core_bytes(const sc_core *c)
+{
+    int64_t n = 0;
+    for (int i = 0; i < c->ncomp; i++) n += bytes_of(&c->comp[i]);
+    return n;
+}
+
+/* ---- looking at components ---- */
+static void point(sc_core *c)
+{
+    sc_view *v = &c->t.view;
+    int at = 0;
+    for (int l = 0; l < c->t.format.nlevel; l++) {
+        const sc_levelspec *spec = &c->t.format.level[l];
+        if (sc_level_has_pos(spec)) v->level[l].pos = c->comp[at++].data;
+        if (sc_level_has_crd(spec)) v->level[l].crd = c->comp[at++].data;
+    }
+    v->val = (void *)(uintptr_t)c->comp[at].data;
+}
+
+static int changed_shape(int i)
+{
+    PyErr_Format(PyExc_ValueError,
+                 "component array %d was resized, moved to another device or changed its type after it "
+                 "was wrapped: wrap the arrays again with scorch.from_components",
+                 i);
+    return -1;
+}
+
+/* 1 if the array moved or was written, 0 if not, -1 with an exception. */
+static int look(const sc_state *s, sc_core *core, int i)
+{
+    static const char nothing[64];
+    sc_component *c = &core->comp[i];
+    sc_dl_tensor d;
+    if (s->dl->borrow(c->tensor, &d)) return -1;
+    if (d.ndim != 1 || d.shape[0] != c->n || d.dtype.code != c->dtype.code || d.dtype.bits != c->dtype.bits ||
+        d.device.type != SC_DL_CPU || (d.strides && c->n > 1 && d.strides[0] != 1))
+        return changed_shape(i);
+    const void *data = d.data ? (char *)d.data + d.byte_offset : nothing;
+    if (!d.data && c->n) return changed_shape(i);
+    bool values = i == core->ncomp - 1;
+    int64_t version = values ? c->version : sc_bind_version(s, c->tensor);
+    int moved = data != c->data || version != c->version || (!values && version < 0);
+    c->data = data;
+    c->version = version;
+    return moved && !values;
+}
+
+int sc_core_refresh(const sc_state *s, sc_core *c)
+{
+    int moved = 0;
+    for (int i = 0; i < c->ncomp; i++) {
+        int m = look(s, c, i);
+        if (m < 0) return -1;
+        moved |= m;
+    }
+    point(c);
+    if (!moved) return 0;
+    c->generation++;
+    if (!c->validate) return 0;
+    sc_err e = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_validate(&c->t, &e);
+    Py_END_ALLOW_THREADS;
+    if (!rc) return 0;
+    c->comp[0].data = NULL; /* look again next time */
+    return sc_bind_raise(s, &e), -1;
+}
+
+/* ---- making ---- */
+static int read_shape(sc_core *c, PyObject *shape)
+{
+    Py_ssize_t n = PyTuple_Size(shape);
+    if (n < 0) return -1;
+    if (n > SC_MAXDIM)
+        return PyErr_Format(PyExc_ValueError, "expected at most %d dimensions, got %zd", SC_MAXDIM, n), -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int64_t d = c->t.view.dim[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+        if (d == -1 && PyErr_Occurred()) return -1;
+        if (d < 0) return PyErr_Format(PyExc_ValueError, "expected a shape without negative extents"), -1;
+    }
+    return 0;
+}
+
+static int add_component(const sc_state *s, sc_core *c, int i, bool values, PyObject *x)
+{
+    sc_borrowed b;
+    if (sc_bind_borrow(s, x, &b)) return -1;
+    if (b.t.format.ndim != 1 || !b.contiguous)
+        return PyErr_Format(PyExc_ValueError,
+                            "component array %d: expected one contiguous dimension, got %d dimensions "
+                            "with other strides: call .contiguous() or .reshape(-1)",
+                            i, b.t.format.ndim),
+               -1;
+    if (!values && b.t.dtype != SC_I32 && b.t.dtype != SC_I64)
+        return PyErr_Format(PyExc_TypeError, "component array %d: expected int32 or int64 indices", i), -1;
+    if (!values && i && b.t.dtype != c->t.itype)
+        return PyErr_Format(PyExc_TypeError,
+                            "component array %d: expected the index type of the others (%s), got %s", i,
+                            sc_dtype_name(c->t.itype), sc_dtype_name(b.t.dtype)),
+               -1;
+    if (values)
+        c->t.dtype = b.t.dtype, c->computes = b.computes;
+    else
+        c->t.itype = b.t.dtype;
+    sc_dl_tensor d;
+    if (s->dl->borrow(x, &d)) return -1;
+    c->comp[i] = (sc_component){.tensor = Py_NewRef(x), .version = -2, .n = b.n, .dtype = d.dtype};
+    return 0;
+}
+
+static int read_components(const sc_state *s, sc_core *c, PyObject *components)
+{
+    Py_ssize_t n = PyTuple_Size(components);
+    if (n < 1 || n > SC_MAXCOMP)
+        return n < 0 ? -1
+                     : (PyErr_Format(PyExc_ValueError, "expected 1 to %d component arrays, got %zd",
+                                     SC_MAXCOMP, n),
+                        -1);
+    int64_t length[SC_MAXCOMP];
+    for (int i = 0; i < n; i++) {
+        if (add_component(s, c, i, i == n - 1, PyTuple_GetItem(components, i))) return -1;
+        c->ncomp = i + 1;
+        length[i] = c->comp[i].n;
+    }
+    sc_err e = {0};
+    return sc_bind_layout(&c->t, length, (int)n, &e) ? (sc_bind_raise(s, &e), -1) : 0;
+}
+
+static sc_core *make(const sc_state *s, const sc_format *f, PyObject *shape, PyObject *components,
+                     bool validate)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(s->core_type, Py_tp_alloc);
+    sc_core *c = (sc_core *)alloc(s->core_type, 0);
+    if (!c) return NULL;
+    c->t.format = *f;
+    c->t.itype = SC_I64;
+    c->validate = validate;
+    if (!read_shape(c, shape) && !read_components(s, c, components) && !sc_core_refresh(s, c)) return c;
+    Py_DECREF(c);
+    return NULL;
+}
+
+static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    const sc_state *s = PyType_GetModuleState(type);
+    const char *text;
+    PyObject *shape, *components;
+    int validate = 1;
+    if (!s || (kwargs && PyDict_Size(kwargs))) return PyErr_Format(PyExc_TypeError, "Core takes no keywords");
+    if (!PyArg_ParseTuple(args, "sO!O!|p", &text, &PyTuple_Type, &shape, &PyTuple_Type, &components,
+                          &validate))
+        return NULL;
+    sc_err e = {0};
+    sc_format f;
+    if (sc_format_parse(&f, text, (int)PyTuple_Size(shape), &e)) return sc_bind_raise(s, &e);
+    return (PyObject *)make(s, &f, shape, components, validate);
+}
+
+/* ---- results as Python objects ---- */
+static PyObject *share(const void *p, sc_core *const *from, int nfrom)
+{
+    for (int k = 0; p && k < nfrom; k++)
+        for (int i = 0; from[k] && i < from[k]->ncomp; i++)
+            if (from[k]->comp[i].data == p) return Py_NewRef(from[k]->comp[i].tensor);
+    return PyErr_Format(PyExc_RuntimeError, "internal error: a result array was not allocated"), NULL;
+}
+
+static int append(PyObject *list, PyObject *x)
+{
+    int rc = x ? PyList_Append(list, x) : -1;
+    Py_XDECREF(x);
+    return rc;
+}
+
+static PyObject *shape_of(const sc_tensor *t)
+{
+    PyObject *shape = PyTuple_New(t->format.ndim);
+    for (int i = 0; shape && i < t->format.ndim; i++)
+        PyTuple_SetItem(shape, i, PyLong_FromLongLong(t->view.dim[i]));
+    return shape;
+}
+
+static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
+{
+    PyObject *list = PyList_New(0);
+    int bad = !list;
+    for (int l = 0; !bad && l < t->format.nlevel; l++) {
+        const sc_levelspec *spec = &t->format.level[l];
+        const sc_level *at = &t->view.level[l];
+        if (sc_level_has_pos(spec))
+            bad =
+                append(list, sink->pos[l] ? sc_sink_take(sink, &sink->pos[l]) : share(at->pos, from, nfrom));
+        if (!bad && sc_level_has_crd(spec))
+            bad =
+                append(list, sink->crd[l] ? sc_sink_take(sink, &sink->crd[l]) : share(at->crd, from, nfrom));
+    }
+    if (!bad)
+        bad = append(list, sink->val ? sc_sink_take(sink, &sink->val) : share(t->view.val, from, nfrom));
+    PyObject *tuple = bad ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tuple;
+}
+
+PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
+{
+    char text[512];
+    (void)s;
+    sc_format_print(&t->format, text, sizeof text);
+    PyObject *components = components_of(t, sink, from, nfrom), *shape = components ? shape_of(t) : NULL;
+    if (!shape) return Py_XDECREF(components), NULL;
+    return Py_BuildValue("(sNN)", text, shape, components);
+}
+
+/* ---- derived layouts ---- */
+static void free_derived(sc_derived *d)
+{
+    Py_XDECREF((PyObject *)d->core);
+    Py_XDECREF(d->perm);
+    free(d);
+}
+
+static void drop_derived(sc_core *c)
+{
+    sc_derived *d = c->derived, *next;
+    c->derived = NULL;
+    for (; d; d = next) next = d->next, free_derived(d);
+}
+
+/* Newest first: the newest stays, older ones while all together stay within
+ * the size of the tensor. Permutations come on top and are reported. */
+static void bound_derived(sc_core *c)
+{
+    int64_t kept = 0, limit = core_bytes(c);
+    for (sc_derived **p = &c->derived; *p;) {
+        kept += core_bytes((*p)->core);
+        if (p == &c->derived || kept <= limit) {
+            p = &(*p)->next;
+            continue;
+        }
+        sc_derived *old = *p;
+        *p = old->next;
+        free_derived(old);
+    }
+}
+
+static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sink)
+{
+    PyObject *components = components_of(t, sink, NULL, 0), *shape = components ? shape_of(t) : NULL;
+    sc_core *c = shape ? make(s, &t->format, shape, components, false) : NULL;
+    Py_XDECREF(shape);
+    Py_XDECREF(components);
+    return (PyObject *)c;
+}
+
+/* Any write changes it, but for one in 2^64. */
+static uint64_t fingerprint(const sc_component *c)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    size_t n = (size_t)bytes_of(c), i = 0;
+    const char *p = c->data;
+    uint64_t h[4] = {n, n ^ odd, ~n, n + odd}, w[4];
+    for (; i + sizeof w <= n; i += sizeof w) {
+        memcpy(w, p + i, sizeof w);
+        for (int k = 0; k < 4; k++) h[k] = ((h[k] ^ w[k]) * odd) ^ (h[k] >> 29);
+    }
+    memset(w, 0, sizeof w);
+    if (i < n) memcpy(w, p + i, n - i);
+    uint64_t all = 0;
+    for (int k = 0; k < 4; k++) all = (all ^ ((h[k] ^ w[k]) * odd)) * odd + (all >> 31);
+    return all;
+}
+
+static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_derived *d = sc_malloc(sizeof *d);
+    if (!d) return PyErr_NoMemory(), NULL;
+    *d = (sc_derived){.generation = c->generation, .data = c->comp[c->ncomp - 1].data};
+    d->version = sc_bind_version(s, c->comp[c->ncomp - 1].tensor);
+    d->fingerprint = fingerprint(&c->comp[c->ncomp - 1]);
+    sc_tensor from = c->t, to = {.format = *f, .itype = c->t.itype};
+    sc_sink sink = {.dl = s->dl};
+    int64_t *perm = NULL;
+    sc_err e = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
+    Py_END_ALLOW_THREADS;
+    if (rc)
+        sc_bind_raise(s, &e);
+    else if ((d->core = (sc_core *)wrap_result(s, &to, &sink)) && perm && sink.perm)
+        d->perm = sc_sink_take(&sink, &sink.perm);
+    sc_sink_clear(&sink);
+    if (d->core && !PyErr_Occurred()) return d;
+    free_derived(d);
+    return NULL;
+}
+
+/* Brings the values up to date: 1 done, 0 not possible, -1 with an exception. */
+static int fetch(const sc_state *s, sc_core *c, sc_derived *d)
+{
+    const sc_component *v = &c->comp[c->ncomp - 1];
+    int64_t version = sc_bind_version(s, v->tensor);
+    if (d->generation != c->generation) return 0;
+    uint64_t now = fingerprint(v);
+    if (version == d->version && v->data == d->data && now == d->fingerprint) return 1;
+    if (!d->perm) return 0;
+    sc_borrowed perm;
+    if (sc_bind_borrow(s, d->perm, &perm) || sc_core_refresh(s, d->core)) return -1;
+    sc_gather_values(d->core->t.view.val, v->data, perm.t.view.val, perm.n, c->t.dtype);
+    d->data = v->data;
+    d->version = version;
+    d->fingerprint = now;
+    return 1;
+}
+
+sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
+        if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
+        int rc = fetch(s, c, *p);
+        if (rc < 0) return NULL;
+        if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
+        sc_derived *old = *p;
+        *p = old->next;
+        free_derived(old);
+        break;
+    }
+    sc_derived *d = build(s, c, f);
+    if (!d) return NULL;
+    d->next = c->derived;
+    c->derived = d;
+    bound_derived(c);
+    return (sc_core *)Py_NewRef((PyObject *)d->core);
+}
+
+/* ---- methods ---- */
+static PyObject *core_refresh(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), (sc_core *)self)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_release(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    drop_derived((sc_core *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    sc_core *c = (sc_core *)self;
+    PyObject *list = PyList_New(0);
+    for (sc_derived *d = c->derived; list && d; d = d->next) {
+        char text[512];
+        sc_format_print(&d->core->t.format, text, sizeof text);
+        long long perm = d->perm ? 8 * (long long)d->core->t.view.nval : 0;
+        if (append(list, Py_BuildValue("(sLL)", text, (long long)core_bytes(d->core), perm))) Py_CLEAR(list);
+    }
+    return list ? Py_BuildValue("(LN)", (long long)core_bytes(c), list) : NULL;
+}
+
+static void core_dealloc(PyObject *self)
+{
+    sc_core *c = (sc_core *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    drop_derived(c);
+    for (int i = 0; i < c->ncomp; i++) Py_XDECREF(c->comp[i].tensor);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef core_methods[] = {
+    {"refresh", core_refresh, METH_NOARGS,
+     "looks at the components again; ValueError if they became malformed"},
+    {"release", core_release, METH_NOARGS, "drops derived layouts"},
+    {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes, permutation bytes)])"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot core_slots[] = {
+    {Py_tp_new, (void *)(uintptr_t)core_new},
+    {Py_tp_dealloc, (void *)(uintptr_t)core_dealloc},
+    {Py_tp_methods, core_methods},
+    {0, NULL},
+};
+
+int sc_core_register(PyObject *module, sc_state *s)
+{
+    static PyType_Spec spec = {"scorch._C.Core", sizeof(sc_core), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, core_slots};
+    s->core_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return s->core_type ? PyModule_AddObjectRef(module, "Core", (PyObject *)s->core_type) : -1;
+}

@@ -1,0 +1,198 @@
+/* dlpack.c: borrows tensor memory and allocates results.
+ *
+ * Both directions go through torch's exchange table: a look at a tensor costs
+ * a tenth of a microsecond, and results come from torch's own allocator, so
+ * memory limits, hooks and profilers see them. Looking is not safe for every
+ * object that has the type: a tensor of a functorch level raises (the table
+ * does that), a meta tensor has no memory, a negative view shows the wrong
+ * sign. Those are refused here; what has a tangent or needs a gradient is the
+ * caller's question, because only the caller knows whether it matters. */
+#include "bind.h"
+
+#include <string.h>
+
+#define CAPSULE "dlpack_exchange_api"
+
+int sc_bind_connect(sc_state *s, PyObject *capsule)
+{
+    const sc_dl_header *h = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (!h) return -1;
+    while (h && h->version.major != 1) h = h->prev;
+    if (!h) {
+        PyErr_SetString(PyExc_ImportError,
+                        "scorch needs version 1 of the DLPack exchange interface; this torch "
+                        "offers another one: install a torch that scorch supports");
+        return -1;
+    }
+    s->dl = (const sc_dl_api *)(const void *)h;
+    return 0;
+}
+
+static bool native(sc_dl_dtype d, sc_dtype *out)
+{
+    static const struct {
+        uint8_t code, bits;
+        sc_dtype t;
+    } table[] = {
+        {SC_DL_FLOAT, 32, SC_F32}, {SC_DL_FLOAT, 64, SC_F64}, {SC_DL_INT, 32, SC_I32},
+        {SC_DL_INT, 64, SC_I64},   {SC_DL_BOOL, 8, SC_BOOL},  {SC_DL_INT, 16, SC_I16},
+    };
+    for (int i = 0; i < SC_LEN(table); i++)
+        if (table[i].code == d.code && table[i].bits == d.bits && d.lanes == 1)
+            return *out = table[i].t, true;
+    return false;
+}
+
+/* A type of the same size, for values that are only stored. */
+static bool stored(sc_dl_dtype d, sc_dtype *out)
+{
+    if (d.lanes != 1) return false;
+    *out = d.bits == 8 ? SC_BOOL : d.bits == 16 ? SC_I16 : d.bits == 32 ? SC_I32 : SC_I64;
+    return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64;
+}
+
+static int refuse_type(const sc_state *s, PyObject *x)
+{
+    (void)s;
+    PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %R", (PyObject *)Py_TYPE(x));
+    return -1;
+}
+
+static int describe(const sc_dl_tensor *d, sc_borrowed *out)
+{
+    sc_view *v = &out->t.view;
+    if (d->ndim > SC_MAXDIM) {
+        PyErr_Format(PyExc_ValueError, "expected at most %d dimensions, got %d", SC_MAXDIM, (int)d->ndim);
+        return -1;
+    }
+    out->n = 1;
+    out->contiguous = true;
+    for (int i = d->ndim - 1; i >= 0; i--) {
+        v->dim[i] = d->shape[i];
+        v->stride[i] = d->strides ? d->strides[i] : out->n;
+        if (d->shape[i] != 1 && v->stride[i] != out->n) out->contiguous = false;
+        out->n *= d->shape[i];
+    }
+    if (out->n == 0) out->contiguous = true;
+    v->val = d->data ? (char *)d->data + d->byte_offset : NULL;
+    v->nval = out->n;
+    out->t.format.ndim = out->t.format.nlevel = d->ndim;
+    for (int i = 0; i < d->ndim; i++) {
+        out->t.format.level[i] = (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = (uint8_t)i};
+        v->level[i] = (sc_level){.size = d->shape[i]};
+    }
+    out->t.itype = SC_I64;
+    return 0;
+}
+
+static int is_negative(const sc_state *s, PyObject *x)
+{
+    PyObject *r = PyObject_CallMethodObjArgs(x, s->name.is_neg, NULL);
+    if (!r) return -1;
+    int yes = r == Py_True;
+    Py_DECREF(r);
+    return yes;
+}
+
+int sc_bind_borrow(const sc_state *s, PyObject *x, sc_borrowed *out)
+{
+    PyObject *type = (PyObject *)Py_TYPE(x);
+    if (type != s->tensor_type && type != s->parameter_type) return refuse_type(s, x);
+    sc_dl_tensor d;
+    if (s->dl->borrow(x, &d)) return -1;
+    if (d.device.type != SC_DL_CPU) {
+        PyErr_SetString(PyExc_ValueError,
+                        "expected a tensor on the CPU, got another device: call .cpu() first");
+        return -1;
+    }
+    memset(&out->t, 0, sizeof out->t);
+    if (describe(&d, out)) return -1;
+    if (!out->t.view.val && out->n) {
+        PyErr_SetString(PyExc_TypeError,
+                        "expected a tensor with memory, got one without (meta or fake tensor)");
+        return -1;
+    }
+    out->computes = native(d.dtype, &out->t.dtype);
+    if (!out->computes && !stored(d.dtype, &out->t.dtype)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "expected a real type of at most 64 bits (complex tensors are not supported)");
+        return -1;
+    }
+    int neg = out->computes && d.dtype.code != SC_DL_BOOL ? is_negative(s, x) : 0;
+    if (neg > 0) PyErr_SetString(PyExc_ValueError, "got a negative view: call .resolve_neg() first");
+    return neg ? -1 : 0;
+}
+
+int64_t sc_bind_version(const sc_state *s, PyObject *x)
+{
+    PyObject *v = PyObject_GetAttr(x, s->name.version);
+    int64_t n = v ? PyLong_AsLongLong(v) : -1;
+    Py_XDECREF(v);
+    if (PyErr_Occurred()) PyErr_Clear();
+    return n;
+}
+
+int sc_bind_unit(const sc_view *v, int ndim)
+{
+    for (int i = ndim - 1; i >= 0; i--)
+        if (v->stride[i] == 1) return i;
+    return -1;
+}
+
+/* ---- results ---- */
+static void keep_message(void *ctx, const char *kind, const char *message)
+{
+    sc_sink *sink = ctx;
+    snprintf(sink->message, sizeof sink->message, "%s: %s", kind, message);
+}
+
+static sc_dl_dtype dl_dtype(sc_dtype t)
+{
+    uint8_t code = t == SC_BOOL ? SC_DL_BOOL : t == SC_F32 || t == SC_F64 ? SC_DL_FLOAT : SC_DL_INT;
+    return (sc_dl_dtype){code, (uint8_t)(8 * sc_dtype_size(t)), 1};
+}
+
+sc_dl_managed *sc_sink_dense(sc_sink *sink, sc_dtype t, int ndim, const int64_t *dim)
+{
+    int64_t shape[SC_MAXDIM] = {0};
+    for (int i = 0; i < ndim; i++) shape[i] = dim[i];
+    sc_dl_tensor want = {.device = {SC_DL_CPU, 0}, .ndim = ndim, .dtype = dl_dtype(t), .shape = shape};
+    sc_dl_managed *m = NULL;
+    return sink->dl->allocate(&want, &m, sink, keep_message) ? NULL : m;
+}
+
+void *sc_sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
+{
+    static char nothing[64]; /* arrays of no elements still have an address */
+    sc_sink *sink = ctx;
+    sc_dl_managed **at = what == SC_VAL   ? &sink->val
+                         : what == SC_POS ? &sink->pos[level]
+                         : level < 0      ? &sink->perm
+                                          : &sink->crd[level];
+    if (*at) (*at)->deleter(*at);
+    *at = sc_sink_dense(sink, t, 1, &n);
+    if (!*at) return NULL;
+    void *p = (*at)->tensor.data;
+    return p ? p : nothing;
+}
+
+PyObject *sc_sink_take(sc_sink *sink, sc_dl_managed **m)
+{
+    void *object = NULL;
+    sc_dl_managed *taken = *m;
+    *m = NULL;
+    return sink->dl->object(taken, &object) ? NULL : object;
+}
+
+static void drop(sc_dl_managed **m)
+{
+    if (*m) (*m)->deleter(*m);
+    *m = NULL;
+}
+
+void sc_sink_clear(sc_sink *sink)
+{
+    for (int l = 0; l < SC_MAXLEVEL; l++) drop(&sink->pos[l]), drop(&sink->crd[l]);
+    drop(&sink->val);
+    drop(&sink->perm);
+}

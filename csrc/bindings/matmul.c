@@ -1,0 +1,247 @@
+/* matmul.c: a product of one sparse and one dense tensor, with little around it.
+ *
+ * Ten rows times ten columns take less time than one dictionary lookup costs in
+ * the general path, so this entry does only what it must: see that nothing
+ * but plain eager arithmetic is going on, look at four arrays, find the program
+ * in the core's own slots, allocate, run. Anything unusual returns
+ * NotImplemented, and the caller takes the general path. */
+#include "bind.h"
+
+#include <string.h>
+
+/* A @ x, x @ A, x @ A.T (a linear layer), A.T @ x: each is another's gradient. */
+enum { SPARSE_FIRST, DENSE_FIRST, LINEAR, TRANSPOSED, NKIND };
+
+static const char *const text[NKIND][2] = {
+    {"ij,j->i", "ij,jk->ik"},
+    {"i,ij->j", "ij,jk->ik"},
+    {"i,oi->o", "ni,oi->no"},
+    {"ij,i->j", "ij,ik->jk"},
+};
+
+/* ---- may we? ---- */
+static int quiet(PyObject *probe)
+{
+    PyObject *r = PyObject_CallNoArgs(probe);
+    if (!r) return -1;
+    int yes = r == Py_None || r == Py_False || (PyLong_CheckExact(r) && PyLong_AsLong(r) == 0);
+    Py_DECREF(r);
+    return yes;
+}
+
+int sc_bind_plain(const sc_state *s)
+{
+    for (int i = 0; i < s->nguard; i++) {
+        int q = quiet(s->guard[i]);
+        if (q != 1) return q;
+    }
+    PyObject *level = PyDict_GetItemWithError(s->dual_level, s->name.current_level);
+    return level && PyLong_AsLong(level) < 0;
+}
+
+static int needs_grad(const sc_state *s, PyObject *x)
+{
+    if (!sc_torch_grad_enabled()) return 0;
+    PyObject *r = PyObject_GetAttr(x, s->name.requires_grad);
+    int yes = r ? r == Py_True : -1;
+    Py_XDECREF(r);
+    return yes;
+}
+
+/* ---- the program ---- */
+typedef struct {
+    const sc_state *s;
+    int kind, sparse, dense; /* which operand is which: the sparse one is 0 or 1 */
+    int inner;               /* the dimension of the sparse operand that is summed */
+    sc_core *core;
+    sc_tensor in[2], out;
+    sc_request *request;
+    sc_slot *slot;
+} product;
+
+static sc_slot *find(sc_core *c, const sc_slot *want)
+{
+    for (int i = 0; i < SC_MAXSLOT; i++) {
+        sc_slot *s = &c->slot[i];
+        if (s->program && s->kind == want->kind && s->ndim == want->ndim && s->unit == want->unit &&
+            s->dtype == want->dtype && s->dim[0] == want->dim[0] && s->dim[1] == want->dim[1])
+            return s;
+    }
+    return NULL;
+}
+
+static int get(const sc_request *r, const sc_program **p, sc_err *e)
+{
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_program_get(r, p, e);
+    Py_END_ALLOW_THREADS;
+    return rc;
+}
+
+/* Fills a slot: 1 done, 0 take the general path, -1 with an exception. */
+static int resolve(product *p, sc_slot *slot)
+{
+    sc_err e = {0};
+    sc_request *r = sc_malloc(sizeof *r);
+    if (!r) return PyErr_NoMemory(), -1;
+    memset(r, 0, sizeof *r);
+    r->text = text[p->kind][slot->ndim - 1];
+    r->nin = 2;
+    for (int k = 0; k < 2; k++) sc_bind_request(r, k, &p->in[k]);
+    int rc = get(r, &slot->program, &e), done = 0;
+    const sc_format *f = rc ? NULL : sc_program_convert(slot->program, p->sparse);
+    if (f) {
+        slot->convert = f;
+        r->in[p->sparse].format = *f;
+        rc = get(r, &slot->program, &e);
+        done = !rc && sc_program_convert(slot->program, p->sparse);
+    }
+    done = !rc && !done && !sc_program_convert(slot->program, p->dense) &&
+           sc_format_is_dense(&sc_program_result(slot->program, 0)->format);
+    free(r);
+    if (rc) sc_bind_raise(p->s, &e);
+    return rc ? -1 : done;
+}
+
+static int prepare(product *p)
+{
+    const sc_tensor *x = &p->in[p->dense];
+    sc_slot want = {.kind = p->kind, .ndim = x->format.ndim, .dtype = x->dtype};
+    want.unit = sc_bind_unit(&x->view, want.ndim);
+    memcpy(want.dim, x->view.dim, sizeof want.dim);
+    p->slot = find(p->core, &want);
+    if (p->slot) return 1;
+    int done = resolve(p, &want);
+    if (done != 1) return done;
+    p->slot = &p->core->slot[p->core->nextslot++ % SC_MAXSLOT];
+    *p->slot = want;
+    return 1;
+}
+
+/* ---- the result ---- */
+static void shape_out(product *p)
+{
+    const sc_view *a = &p->core->t.view, *x = &p->in[p->dense].view;
+    int64_t rows = a->dim[!p->inner];
+    sc_tensor *o = &p->out;
+    const sc_spec *spec = sc_program_result(p->slot->program, 0);
+    o->format = spec->format;
+    o->dtype = spec->dtype;
+    o->itype = spec->itype;
+    if (p->slot->ndim == 1) {
+        o->view.dim[0] = rows;
+    } else {
+        o->view.dim[p->sparse] = rows;
+        o->view.dim[!p->sparse] = x->dim[!p->sparse];
+    }
+    int64_t n = 1;
+    for (int i = p->slot->ndim - 1; i >= 0; i--) {
+        o->view.stride[i] = n;
+        o->view.level[i].size = o->view.dim[i];
+        n *= o->view.dim[i];
+    }
+    o->view.nval = n;
+}
+
+static PyObject *run(product *p)
+{
+    shape_out(p);
+    sc_sink sink = {.dl = p->s->dl};
+    sc_err e = {0};
+    sc_dl_managed *m = sc_sink_dense(&sink, p->out.dtype, p->slot->ndim, p->out.view.dim);
+    if (!m) return PyErr_NoMemory();
+    p->out.view.val = m->tensor.data;
+    const sc_program *program = p->slot->program;
+    int64_t work =
+        p->in[p->sparse].view.nval * (p->slot->ndim == 1 ? 1 : p->in[p->dense].view.dim[!p->sparse]);
+    int rc;
+    if (work < 8192) {
+        rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
+    } else {
+        Py_BEGIN_ALLOW_THREADS;
+        rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!rc) return sc_sink_take(&sink, &m);
+    m->deleter(m);
+    return sc_bind_raise(p->s, &e);
+}
+
+static PyObject *mismatch(const int64_t *a, int64_t got, int64_t want)
+{
+    return PyErr_Format(
+        PyExc_ValueError,
+        "cannot multiply: the sparse operand is %lld x %lld, and the dense one has %lld where "
+        "%lld is needed",
+        (long long)a[0], (long long)a[1], (long long)got, (long long)want);
+}
+
+static PyObject *multiply(product *p)
+{
+    p->in[p->sparse] = p->core->t;
+    const sc_tensor *x = &p->in[p->dense];
+    int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
+    if (got != want) return mismatch(p->core->t.view.dim, got, want);
+    int ready = prepare(p);
+    if (ready < 0) return NULL;
+    if (!ready) return Py_NewRef(Py_NotImplemented);
+    sc_core *derived = NULL;
+    if (p->slot->convert) {
+        sc_slot kept = *p->slot; /* deriving may let other threads in */
+        if (!(derived = sc_core_derive(p->s, p->core, kept.convert))) return NULL;
+        p->in[p->sparse] = derived->t;
+        p->slot = &kept;
+        PyObject *y = run(p);
+        Py_DECREF(derived);
+        return y;
+    }
+    return run(p);
+}
+
+/* matmul(core, x, kind): NotImplemented means: take the general path. */
+static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    product p = {.s = PyModule_GetState(module)};
+    if (n != 3 || Py_TYPE(args[0]) != p.s->core_type)
+        return PyErr_Format(PyExc_TypeError, "expected matmul(core, x, kind)");
+    p.core = (sc_core *)args[0];
+    p.kind = (int)PyLong_AsLong(args[2]);
+    if (p.kind < 0 || p.kind >= NKIND)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "kind: 0 to 3");
+    p.sparse = p.kind == DENSE_FIRST || p.kind == LINEAR;
+    p.dense = !p.sparse;
+    p.inner = p.kind == SPARSE_FIRST || p.kind == LINEAR;
+    PyObject *type = (PyObject *)Py_TYPE(args[1]);
+    if ((type != p.s->tensor_type && type != p.s->parameter_type) || !p.core->computes ||
+        p.core->t.format.ndim != 2)
+        return Py_NewRef(Py_NotImplemented);
+    int plain = sc_bind_plain(p.s), grad = plain == 1 ? needs_grad(p.s, args[1]) : 0;
+    if (plain < 0 || grad < 0) return NULL;
+    if (!plain || grad) return Py_NewRef(Py_NotImplemented);
+    sc_borrowed x;
+    if (sc_bind_borrow(p.s, args[1], &x)) {
+        PyErr_Clear();
+        return Py_NewRef(Py_NotImplemented);
+    }
+    int ndim = x.t.format.ndim;
+    if (!x.computes || ndim < 1 || ndim > 2 || x.t.dtype != p.core->t.dtype)
+        return Py_NewRef(Py_NotImplemented);
+    if (sc_core_refresh(p.s, p.core)) return NULL;
+    p.in[p.dense] = x.t;
+    return multiply(&p);
+}
+
+static PyObject *plain(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    int yes = sc_bind_plain(PyModule_GetState(module));
+    return yes < 0 ? NULL : PyBool_FromLong(yes);
+}
+
+PyMethodDef sc_matmul_methods[] = {
+    {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
+    {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
+     "matmul(core, x, kind) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: A.T @ x"},
+    {NULL, NULL, 0, NULL},
+};

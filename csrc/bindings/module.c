@@ -1,0 +1,276 @@
+/* module.c: the extension module scorch._C.
+ *
+ * Multi-phase initialisation, the limited API, heap types, all state in one
+ * struct. Loading the module does nothing but make types; `connect`, called once
+ * by the Python side, hands in what belongs to torch: its tensor types, the
+ * exchange table, the path of the loaded library, and the probes that say
+ * whether anything but plain eager arithmetic is going on. */
+#include "bind.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+PyObject *sc_bind_raise(const sc_state *s, const sc_err *e)
+{
+    PyObject *type;
+    switch (e->code) {
+    case SC_EVALUE: type = PyExc_ValueError; break;
+    case SC_ETYPE: type = PyExc_TypeError; break;
+    case SC_ENOMEM: type = PyExc_MemoryError; break;
+    case SC_ENOTIMPL: type = PyExc_NotImplementedError; break;
+    case SC_ECOMPILE: type = s->compile_error; break;
+    case SC_ESTOP: type = PyExc_KeyboardInterrupt; break;
+    default:
+        return PyErr_Format(PyExc_RuntimeError, "internal error of scorch, please report it: %s", e->msg);
+    }
+    PyErr_SetString(type, e->msg);
+    return NULL;
+}
+
+/* ---- connect ---- */
+static int read_guards(sc_state *s, PyObject *guards)
+{
+    Py_ssize_t n = PyTuple_Size(guards);
+    if (n > SC_MAXGUARD) return PyErr_Format(PyExc_ValueError, "expected at most %d guards", SC_MAXGUARD), -1;
+    for (; s->nguard < n; s->nguard++) s->guard[s->nguard] = Py_NewRef(PyTuple_GetItem(guards, s->nguard));
+    return 0;
+}
+
+static int names(sc_state *s)
+{
+    s->name.version = PyUnicode_InternFromString("_version");
+    s->name.requires_grad = PyUnicode_InternFromString("requires_grad");
+    s->name.is_neg = PyUnicode_InternFromString("is_neg");
+    s->name.current_level = PyUnicode_InternFromString("_current_level");
+    return s->name.version && s->name.requires_grad && s->name.is_neg && s->name.current_level ? 0 : -1;
+}
+
+static int join_library(sc_state *s, const char *path, int threads)
+{
+    sc_err e = {0};
+    void *lib = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (!lib)
+        return PyErr_Format(PyExc_ImportError, "scorch expected torch's library to be loaded from %s", path),
+               -1;
+    if (sc_torch_connect(lib, &e)) return PyErr_SetString(PyExc_ImportError, e.msg), -1;
+    (void)s;
+    (void)sc_team_connect(lib, threads, &e); /* without OpenMP: one thread */
+    sc_bundle_register();
+    return 0;
+}
+
+static PyObject *module_connect(PyObject *module, PyObject *args)
+{
+    sc_state *s = PyModule_GetState(module);
+    const char *path;
+    PyObject *tensor, *parameter, *capsule, *guards, *dual;
+    int threads;
+    if (!PyArg_ParseTuple(args, "sOOOO!O!i", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
+                          &PyDict_Type, &dual, &threads))
+        return NULL;
+    if (s->dl) Py_RETURN_NONE;
+    s->tensor_type = Py_NewRef(tensor);
+    s->parameter_type = Py_NewRef(parameter);
+    s->dual_level = Py_NewRef(dual);
+    if (names(s) || read_guards(s, guards) || join_library(s, path, threads) || sc_bind_connect(s, capsule))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_configure(PyObject *module, PyObject *args)
+{
+    sc_config c = {0};
+    sc_err e = {0};
+    int jit;
+    if (!PyArg_ParseTuple(args, "izzzi", &jit, &c.cc, &c.cflags, &c.cache_dir, &c.threads)) return NULL;
+    c.jit = (sc_jit_mode)jit;
+    if (sc_configure(&c, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
+    Py_RETURN_NONE;
+}
+
+/* ---- formats and conversion ---- */
+static const char *const kind_name[] = {"dense", "compressed", "singleton", "ell"};
+
+static PyObject *level_tuple(const sc_levelspec *l)
+{
+    return Py_BuildValue("(siiiii)", kind_name[l->kind], (int)l->unique, (int)l->dim, (int)l->part,
+                         (int)l->block, (int)l->width);
+}
+
+/* format(text, ndim) -> (canonical text, levels as text, ((kind, unique, dim, part, block, width), ...)) */
+static PyObject *module_format(PyObject *module, PyObject *args)
+{
+    const char *text;
+    int ndim;
+    sc_err e = {0};
+    sc_format f;
+    char name[512], levels[1024];
+    if (!PyArg_ParseTuple(args, "si", &text, &ndim)) return NULL;
+    if (sc_format_parse(&f, text, ndim, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
+    sc_format_print(&f, name, sizeof name);
+    sc_format_print_levels(&f, levels, sizeof levels);
+    PyObject *list = PyTuple_New(f.nlevel);
+    for (int l = 0; list && l < f.nlevel; l++) {
+        PyObject *x = level_tuple(&f.level[l]);
+        if (!x || PyTuple_SetItem(list, l, x)) Py_CLEAR(list);
+    }
+    return list ? Py_BuildValue("(ssN)", name, levels, list) : NULL;
+}
+
+static int read_source(const sc_state *s, PyObject *x, sc_tensor *from, sc_core **core)
+{
+    sc_borrowed b;
+    *core = NULL;
+    if (Py_TYPE(x) == s->core_type) {
+        *core = (sc_core *)x;
+        if (sc_core_refresh(s, *core)) return -1;
+        *from = (*core)->t;
+        return 0;
+    }
+    if (sc_bind_borrow(s, x, &b)) return -1;
+    *from = b.t;
+    return 0;
+}
+
+/* convert(source, format, wide, perm=False) -> (format, shape, components), and with perm: the source
+ * position of each value, or None. wide: int64 indices. */
+static PyObject *module_convert(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    const char *text;
+    int wide, rc, want = 0;
+    if (!PyArg_ParseTuple(args, "Osp|p", &x, &text, &wide, &want)) return NULL;
+    sc_err e = {0};
+    sc_core *core;
+    sc_sink sink = {.dl = s->dl};
+    sc_tensor from, to = {.itype = wide ? SC_I64 : SC_I32};
+    int64_t *perm = NULL;
+    if (read_source(s, x, &from, &core)) return NULL;
+    if (sc_format_parse(&to.format, text, from.format.ndim, &e)) return sc_bind_raise(s, &e);
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, want ? &perm : NULL, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *r = rc ? sc_bind_raise(s, &e) : sc_core_pack(s, &to, &sink, &core, core != NULL);
+    if (r && want) {
+        PyObject *order = perm && sink.perm ? sc_sink_take(&sink, &sink.perm) : Py_NewRef(Py_None);
+        PyObject *both = order ? Py_BuildValue("(NN)", r, order) : NULL;
+        if (!order) Py_DECREF(r);
+        r = both;
+    }
+    sc_sink_clear(&sink);
+    return r;
+}
+
+/* ---- the process ---- */
+static PyObject *module_stats(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    sc_stats t;
+    sc_stats_get(&t);
+    return Py_BuildValue("{sLsLsLsLsLsLs{sLsLsL}sdsd}", "programs", (long long)t.programs, "compiled",
+                         (long long)t.compiled, "from_memory", (long long)t.from_memory, "from_disk",
+                         (long long)t.from_disk, "from_bundle", (long long)t.from_bundle, "executor",
+                         (long long)t.executor, "runs", "bundle", (long long)t.runs[SC_WAY_BUNDLE], "jit",
+                         (long long)t.runs[SC_WAY_JIT], "executor", (long long)t.runs[SC_WAY_EXECUTOR],
+                         "compile_seconds", (double)t.compile_ns * 1e-9, "load_seconds",
+                         (double)t.load_ns * 1e-9);
+}
+
+static PyObject *module_info(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    char text[8192] = "";
+    sc_info(text, sizeof text);
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static PyObject *module_width(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromLong(sc_team_width());
+}
+
+static PyObject *module_clear_cache(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    int64_t removed = 0;
+    sc_err e = {0};
+    if (sc_clear_cache(&removed, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
+    return PyLong_FromLongLong(removed);
+}
+
+static PyMethodDef methods[] = {
+    {"connect", module_connect, METH_VARARGS,
+     "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
+    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, threads)"},
+    {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
+    {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
+    {"stats", module_stats, METH_NOARGS, "counts of this process"},
+    {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
+    {"width", module_width, METH_NOARGS, "threads a region may use now"},
+    {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- life and death ---- */
+static int module_exec(PyObject *module)
+{
+    sc_state *s = PyModule_GetState(module);
+    s->compile_error = PyErr_NewExceptionWithDoc(
+        "scorch.CompileError", "The C compiler, or loading what it made, failed.", PyExc_RuntimeError, NULL);
+    if (!s->compile_error || PyModule_AddObjectRef(module, "CompileError", s->compile_error)) return -1;
+    if (PyModule_AddFunctions(module, methods) || PyModule_AddFunctions(module, sc_call_methods) ||
+        PyModule_AddFunctions(module, sc_matmul_methods) ||
+        PyModule_AddStringConstant(module, "version", SC_VERSION))
+        return -1;
+    return sc_core_register(module, s);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    sc_state *s = PyModule_GetState(module);
+    if (!s) return 0;
+    Py_VISIT(s->core_type);
+    Py_VISIT(s->compile_error);
+    Py_VISIT(s->tensor_type);
+    Py_VISIT(s->parameter_type);
+    Py_VISIT(s->dual_level);
+    for (int i = 0; i < s->nguard; i++) Py_VISIT(s->guard[i]);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    sc_state *s = PyModule_GetState(module);
+    if (!s) return 0;
+    Py_CLEAR(s->core_type);
+    Py_CLEAR(s->compile_error);
+    Py_CLEAR(s->tensor_type);
+    Py_CLEAR(s->parameter_type);
+    Py_CLEAR(s->dual_level);
+    for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
+    Py_CLEAR(s->name.version);
+    Py_CLEAR(s->name.requires_grad);
+    Py_CLEAR(s->name.is_neg);
+    Py_CLEAR(s->name.current_level);
+    return 0;
+}
+
+static void module_free(void *module) { (void)module_clear(module); }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)module_exec}, {0, NULL}};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "scorch._C",
+    .m_doc = "The C side of scorch: private, its names may change.",
+    .m_size = sizeof(sc_state),
+    .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__C(void);
+PyMODINIT_FUNC PyInit__C(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,154 @@
+/* program.c: program strings, and the arrays a format has.
+ *
+ * A program string says what an operator call is apart from its data: the
+ * expression and the layout of each operand. It is what torch.compile holds as
+ * a constant, so the same text is parsed once and kept for the life of the
+ * process, as the program it stands for is. Types, strides and extents come
+ * with the operands. */
+#include "bind.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- formats and their arrays ---- */
+bool sc_level_has_pos(const sc_levelspec *l) { return l->kind == SC_COMPRESSED; }
+bool sc_level_has_crd(const sc_levelspec *l) { return l->kind != SC_DENSE; }
+
+static int64_t extent(const sc_levelspec *l, const int64_t *dim)
+{
+    int64_t n = dim[l->dim];
+    return l->part == SC_DIV ? (n + l->block - 1) / l->block : l->part == SC_MOD ? l->block : n;
+}
+
+static int expect(sc_err *e, int level, const char *what, int64_t want, int64_t got)
+{
+    if (want == got) return 0;
+    return sc_error(e, SC_EVALUE, "level %d: expected %lld entries in %s, got %lld", level, (long long)want,
+                    what, (long long)got);
+}
+
+int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
+{
+    int64_t npos = 1;
+    int at = 0;
+    for (int l = 0; l < t->format.nlevel; l++) {
+        const sc_levelspec *spec = &t->format.level[l];
+        int64_t size = extent(spec, t->view.dim);
+        if (spec->kind == SC_ELL) size = spec->width;
+        int64_t per = spec->kind == SC_SINGLETON ? 1 : size;
+        if (at + sc_level_has_pos(spec) + sc_level_has_crd(spec) >= n)
+            return sc_error(e, SC_EVALUE, "expected more than %d component arrays for this format", n);
+        if (sc_level_has_pos(spec) && expect(e, l, "pos", npos + 1, length[at++])) return e->code;
+        if (spec->kind == SC_COMPRESSED)
+            npos = length[at];
+        else if (!sc_mul(npos, per, &npos))
+            return sc_error(e, SC_EVALUE, "level %d: the tensor has more positions than 64 bits can count",
+                            l);
+        if (sc_level_has_crd(spec) && expect(e, l, "crd", npos, length[at++])) return e->code;
+        t->view.level[l].size = size;
+        t->view.level[l].npos = npos;
+    }
+    t->view.nval = npos;
+    if (at != n - 1)
+        return sc_error(e, SC_EVALUE, "expected %d component arrays for this format, got %d", at + 1, n);
+    return length[at] == npos
+               ? 0
+               : sc_error(e, SC_EVALUE, "expected %lld values, one a position of the last level, got %lld",
+                          (long long)npos, (long long)length[at]);
+}
+
+void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
+{
+    r->in[k].format = t->format;
+    r->in[k].dtype = t->dtype;
+    r->in[k].itype = t->itype;
+    r->in[k].unit = sc_format_is_dense(&t->format) ? sc_bind_unit(&t->view, t->format.ndim) : -1;
+    memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
+}
+
+/* ---- program strings ---- */
+typedef struct entry {
+    struct entry *next;
+    uint64_t hash;
+    size_t len;
+    char *key;
+    sc_template t;
+} entry;
+
+static struct {
+    pthread_mutex_t lock;
+    entry *bucket[256];
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash(const char *s, size_t n)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 1099511628211u;
+    return h;
+}
+
+/* name:ndim:format */
+static int parse_operand(sc_template *t, char *line, sc_err *e)
+{
+    sc_request *r = &t->request;
+    if (r->nin == SC_MAXOP) return sc_error(e, SC_EVALUE, "expected at most %d operands", SC_MAXOP);
+    int k = r->nin++;
+    char *ndim = strchr(line, ':'), *format = ndim ? strchr(ndim + 1, ':') : NULL;
+    if (!format || (size_t)(ndim - line) >= sizeof r->in[k].name)
+        return sc_error(
+            e, SC_EVALUE,
+            "operand %d: expected \"name:ndim:format\" with a name of at most %d letters, got \"%s\"", k,
+            (int)sizeof r->in[k].name - 1, line);
+    memcpy(r->in[k].name, line, (size_t)(ndim - line));
+    t->sparse[k] = format > ndim + 1;
+    return t->sparse[k] ? sc_format_parse(&r->in[k].format, format + 1, (int)strtol(ndim + 1, NULL, 10), e)
+                        : 0;
+}
+
+/* Takes text apart in place; it must live as long as the template. */
+static int parse(sc_template *t, char *text, sc_err *e)
+{
+    char *line = text, *next;
+    t->request.text = text;
+    for (int i = 0; line; line = next, i++) {
+        if ((next = strchr(line, '\n'))) *next++ = 0;
+        int rc = 0;
+        if (i == 0) continue;
+        if (!strncmp(line, "!schedule ", 10))
+            t->request.schedule = line + 10;
+        else if (!strcmp(line, "!skip"))
+            t->request.skip = true;
+        else
+            rc = parse_operand(t, line, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
+{
+    entry *n = sc_malloc(sizeof *n + 2 * (len + 1));
+    if (!n) return sc_error(e, SC_ENOMEM, "out of memory"), NULL;
+    memset(n, 0, sizeof *n);
+    n->hash = h;
+    n->len = len;
+    n->key = (char *)(n + 1);
+    memcpy(n->key, text, len);
+    n->key[len] = 0;
+    memcpy(n->key + len + 1, n->key, len + 1);
+    if (!parse(&n->t, n->key + len + 1, e)) return n;
+    free(n);
+    return NULL;
+}
+
+const sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
+{
+    uint64_t h = hash(text, len);
+    entry **b = &cache.bucket[h & 255], *n;
+    pthread_mutex_lock(&cache.lock);
+    for (n = *b; n; n = n->next)
+        if (n->hash == h && n->len == len && !memcmp(n->key, text, len)) break;
+    if (!n && (n = make(text, len, h, e))) n->next = *b, *b = n;
+    pthread_mutex_unlock(&cache.lock);
+    return n ? &n->t : NULL;
+}

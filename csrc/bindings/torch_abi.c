@@ -1,0 +1,349 @@
+/* torch_abi.c: the operator torch.compile and torch.export see.
+ *
+ *   scorch::evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor
+ *
+ * operands are plain tensors: the components of each sparse operand (per level
+ * pos, crd; then values) and the dense operands as they are, in the order of the
+ * program string. sizes are the extents of the sparse operands, one after the
+ * other. The result is dense, whatever the program infers. A kernel is called with handles it owns, and can
+ * report an error only by a function that throws a C++ exception through it: so everything is released first,
+ * and the throw is the last statement. This file is compiled with -fexceptions. What arrives here may come
+ * from anybody, so structure is validated in every call. */
+#include "torch_abi.h"
+#include "bind.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#define DECLARE(ret, name, args) ret(*name) args;
+static struct {
+    SC_TORCH_FUNCTIONS(DECLARE)
+} torch;
+#undef DECLARE
+
+bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(); }
+
+/* ---- types ---- */
+static int32_t to_torch(sc_dtype t)
+{
+    switch (t) {
+    case SC_BOOL: return torch.aoti_torch_dtype_bool();
+    case SC_I16: return torch.aoti_torch_dtype_int16();
+    case SC_I32: return torch.aoti_torch_dtype_int32();
+    case SC_I64: return torch.aoti_torch_dtype_int64();
+    case SC_F32: return torch.aoti_torch_dtype_float32();
+    default: return torch.aoti_torch_dtype_float64();
+    }
+}
+
+static bool from_torch(int32_t d, sc_dtype *out)
+{
+    for (int t = 0; t < SC_NDTYPE; t++)
+        if (to_torch((sc_dtype)t) == d) return *out = (sc_dtype)t, true;
+    return false;
+}
+
+/* ---- memory: handles, one an array ---- */
+typedef struct {
+    AtenTensorHandle pos[SC_MAXLEVEL], crd[SC_MAXLEVEL], val;
+} sink;
+
+static AtenTensorHandle empty(sc_dtype t, int ndim, const int64_t *dim)
+{
+    int64_t stride[SC_MAXDIM] = {0}, n = 1;
+    for (int i = ndim - 1; i >= 0; i--) stride[i] = n, n *= sc_max(dim[i], 1);
+    AtenTensorHandle h = NULL;
+    if (torch.aoti_torch_empty_strided(ndim, dim, stride, to_torch(t), torch.aoti_torch_device_type_cpu(), 0,
+                                       &h))
+        return NULL;
+    return h;
+}
+
+static void drop(AtenTensorHandle *h)
+{
+    if (*h) torch.aoti_torch_delete_tensor_object(*h);
+    *h = NULL;
+}
+
+static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
+{
+    static char nothing[64];
+    sink *s = ctx;
+    AtenTensorHandle *at = what == SC_VAL ? &s->val : what == SC_POS ? &s->pos[level] : &s->crd[level];
+    drop(at);
+    void *p = NULL;
+    if (!(*at = empty(t, 1, &n)) || torch.aoti_torch_get_data_ptr(*at, &p)) return NULL;
+    return p ? p : nothing;
+}
+
+static void sink_clear(sink *s)
+{
+    for (int l = 0; l < SC_MAXLEVEL; l++) drop(&s->pos[l]), drop(&s->crd[l]);
+    drop(&s->val);
+}
+
+/* ---- a call ---- */
+typedef struct {
+    sc_err e;
+    StringHandle program;
+    StableListHandle operands, sizes;
+    size_t noperand, nsize, next, nextsize; /* consumed so far */
+    AtenTensorHandle *handle;               /* of every operand tensor, owned */
+    sc_request request;
+    const sc_program *prog;
+    sc_tensor in[SC_MAXOP], out;
+    sink temp[SC_MAXOP], result;
+    AtenTensorHandle dense; /* the result */
+} call;
+
+static int broken(call *c) { return sc_error(&c->e, SC_EINTERNAL, "torch's C interface reported an error"); }
+
+static int view_tensor(call *c, AtenTensorHandle h, sc_tensor *t)
+{
+    int64_t ndim, *size, *stride;
+    int32_t dtype, device;
+    const void *data;
+    if (torch.aoti_torch_get_dim(h, &ndim) || torch.aoti_torch_get_sizes(h, &size) ||
+        torch.aoti_torch_get_strides(h, &stride) || torch.aoti_torch_get_dtype(h, &dtype) ||
+        torch.aoti_torch_get_device_type(h, &device) || torch.torch_get_const_data_ptr(h, &data))
+        return broken(c);
+    if (ndim > SC_MAXDIM)
+        return sc_error(&c->e, SC_EVALUE, "expected at most %d dimensions, got %d", SC_MAXDIM, (int)ndim);
+    if (device != torch.aoti_torch_device_type_cpu())
+        return sc_error(&c->e, SC_EVALUE, "expected tensors on the CPU");
+    memset(t, 0, sizeof *t);
+    if (!from_torch(dtype, &t->dtype))
+        return sc_error(&c->e, SC_ENOTIMPL,
+                        "expected float32, float64, int32, int64 or bool tensors: cast with .to()");
+    t->itype = SC_I64;
+    t->format.ndim = t->format.nlevel = (int)ndim;
+    t->view.nval = 1;
+    for (int i = 0; i < ndim; i++) {
+        t->format.level[i] = (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = (uint8_t)i};
+        t->view.dim[i] = t->view.level[i].size = size[i];
+        t->view.stride[i] = stride[i];
+        t->view.nval *= size[i];
+    }
+    t->view.val = (void *)(uintptr_t)data;
+    return 0;
+}
+
+static int next_tensor(call *c, sc_tensor *t)
+{
+    if (c->next == c->noperand)
+        return sc_error(&c->e, SC_EVALUE, "expected more operand tensors than %d", (int)c->noperand);
+    return view_tensor(c, c->handle[c->next++], t);
+}
+
+/* One component array; its length goes to *n. */
+static int component(call *c, sc_tensor *t, const void **data, int64_t *n, bool values)
+{
+    sc_tensor x;
+    if (next_tensor(c, &x)) return c->e.code;
+    if (x.format.ndim != 1 || (x.view.dim[0] > 1 && x.view.stride[0] != 1))
+        return sc_error(&c->e, SC_EVALUE, "operand tensor %d: expected a contiguous one-dimensional array",
+                        (int)c->next - 1);
+    if (!values && x.dtype != SC_I32 && x.dtype != SC_I64)
+        return sc_error(&c->e, SC_ETYPE, "operand tensor %d: expected int32 or int64 indices",
+                        (int)c->next - 1);
+    if (!values && *n >= 0 && x.dtype != t->itype)
+        return sc_error(&c->e, SC_ETYPE, "operand tensor %d: expected one index type for all of pos and crd",
+                        (int)c->next - 1);
+    *(values ? &t->dtype : &t->itype) = x.dtype;
+    *data = x.view.val;
+    *n = x.view.dim[0];
+    return 0;
+}
+
+static int take_sizes(call *c, sc_tensor *t)
+{
+    for (int i = 0; i < t->format.ndim; i++) {
+        StableIValue v;
+        if (c->nextsize == c->nsize)
+            return sc_error(&c->e, SC_EVALUE, "expected more than %d sizes", (int)c->nsize);
+        if (torch.torch_list_get_item(c->sizes, c->nextsize++, &v)) return broken(c);
+        if ((t->view.dim[i] = (int64_t)v) < 0)
+            return sc_error(&c->e, SC_EVALUE, "expected sizes that are not negative");
+    }
+    return 0;
+}
+
+static int next_sparse(call *c, const sc_format *f, sc_tensor *t)
+{
+    int64_t length[SC_MAXCOMP], seen = -1;
+    int n = 0;
+    const void *values;
+    memset(t, 0, sizeof *t);
+    t->format = *f;
+    t->itype = SC_I64;
+    if (take_sizes(c, t)) return c->e.code;
+    for (int l = 0; l < f->nlevel; l++) {
+        sc_level *at = &t->view.level[l];
+        if (sc_level_has_pos(&f->level[l]) && component(c, t, &at->pos, &seen, false)) return c->e.code;
+        if (sc_level_has_pos(&f->level[l])) length[n++] = seen;
+        if (sc_level_has_crd(&f->level[l]) && component(c, t, &at->crd, &seen, false)) return c->e.code;
+        if (sc_level_has_crd(&f->level[l])) length[n++] = seen;
+    }
+    if (component(c, t, &values, &length[n], true)) return c->e.code;
+    t->view.val = (void *)(uintptr_t)values;
+    return sc_bind_layout(t, length, n + 1, &c->e) ? c->e.code : sc_validate(t, &c->e);
+}
+
+static int load(call *c)
+{
+    size_t len;
+    const char *text;
+    if (torch.torch_string_length(c->program, &len) || torch.torch_string_c_str(c->program, &text) ||
+        torch.torch_list_size(c->operands, &c->noperand) || torch.torch_list_size(c->sizes, &c->nsize))
+        return broken(c);
+    const sc_template *t = sc_template_get(text, len, &c->e);
+    if (!t) return c->e.code;
+    c->handle = sc_malloc(sizeof *c->handle * (c->noperand + 1));
+    if (!c->handle) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+    memset(c->handle, 0, sizeof *c->handle * (c->noperand + 1));
+    for (size_t i = 0; i < c->noperand; i++) {
+        StableIValue v;
+        if (torch.torch_list_get_item(c->operands, i, &v)) return broken(c);
+        c->handle[i] = (AtenTensorHandle)(uintptr_t)v;
+    }
+    c->request = t->request;
+    for (int k = 0; k < t->request.nin; k++) {
+        if (t->sparse[k] ? next_sparse(c, &t->request.in[k].format, &c->in[k]) : next_tensor(c, &c->in[k]))
+            return c->e.code;
+        sc_bind_request(&c->request, k, &c->in[k]);
+    }
+    if (c->next != c->noperand)
+        return sc_error(&c->e, SC_EVALUE, "expected %d operand tensors, got %d", (int)c->next,
+                        (int)c->noperand);
+    return 0;
+}
+
+static int settle(call *c)
+{
+    for (int round = 0; round < SC_MAXOP; round++) {
+        int changed = 0;
+        if (sc_program_get(&c->request, &c->prog, &c->e)) return c->e.code;
+        for (int k = 0; k < c->request.nin; k++) {
+            const sc_format *f = sc_program_convert(c->prog, k);
+            if (!f || sc_format_equal(f, &c->in[k].format)) continue;
+            sc_tensor to = {.format = *f,
+                            .itype = sc_format_is_dense(&c->in[k].format) ? SC_I32 : c->in[k].itype};
+            sink fresh = {0};
+            int rc = sc_convert(&c->in[k], &to, sink_alloc, &fresh, NULL, &c->e);
+            sink_clear(&c->temp[k]);
+            c->temp[k] = fresh;
+            if (rc) return rc;
+            c->in[k] = to;
+            sc_bind_request(&c->request, k, &to);
+            changed = 1;
+        }
+        if (!changed) return 0;
+    }
+    return sc_error(&c->e, SC_EINTERNAL, "the layouts of this program do not settle");
+}
+
+static int place_dense(call *c, sc_tensor *o)
+{
+    sc_spec const *spec = sc_program_result(c->prog, 0);
+    int64_t dim[SC_MAXDIM];
+    sc_program_shape(c->prog, 0, &c->request, dim);
+    if (!(c->dense = empty(spec->dtype, spec->format.ndim, dim)))
+        return sc_error(&c->e, SC_ENOMEM, "out of memory");
+    return view_tensor(c, c->dense, o);
+}
+
+/* The dense form of a sparse result. */
+static int spread(call *c, const sc_tensor *from)
+{
+    sc_tensor to = {0};
+    char all[] = "dense";
+    if (sc_format_parse(&to.format, all, from->format.ndim, &c->e)) return c->e.code;
+    sink flat = {0};
+    int rc = sc_convert(from, &to, sink_alloc, &flat, NULL, &c->e);
+    const void *src = NULL;
+    void *dst = NULL;
+    sc_tensor o;
+    if (!rc) rc = place_dense(c, &o);
+    if (!rc &&
+        (torch.torch_get_const_data_ptr(flat.val, &src) || torch.aoti_torch_get_data_ptr(c->dense, &dst)))
+        rc = broken(c);
+    if (!rc && o.view.nval) memcpy(dst, src, (size_t)o.view.nval * sc_dtype_size(o.dtype));
+    sink_clear(&flat);
+    return rc;
+}
+
+static int execute(call *c)
+{
+    const sc_spec *spec = sc_program_result(c->prog, 0);
+    bool dense = sc_format_is_dense(&spec->format);
+    sc_tensor *o = &c->out;
+    if (sc_program_nresult(c->prog) != 1)
+        return sc_error(&c->e, SC_ENOTIMPL, "expected a program of one result");
+    sc_program_shape(c->prog, 0, &c->request, o->view.dim);
+    if (dense && place_dense(c, o)) return c->e.code;
+    o->format = spec->format;
+    o->dtype = spec->dtype;
+    o->itype = spec->itype;
+    int rc = sc_program_run(c->prog, c->in, o, sink_alloc, &c->result, &c->e);
+    return rc || dense ? rc : spread(c, o);
+}
+
+static void finish(call *c)
+{
+    for (size_t i = 0; c->handle && i < c->noperand; i++) drop(&c->handle[i]);
+    free(c->handle);
+    for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]);
+    sink_clear(&c->result);
+    drop(&c->dense);
+}
+
+static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    sc_err e = {0};
+    StringHandle program = (StringHandle)(uintptr_t)stack[0];
+    StableListHandle operands = (StableListHandle)(uintptr_t)stack[1],
+                     sizes = (StableListHandle)(uintptr_t)stack[2];
+    call *c = sc_malloc(sizeof *c);
+    if (c) {
+        memset(c, 0, sizeof *c);
+        c->program = program, c->operands = operands, c->sizes = sizes;
+        if (!load(c) && !settle(c) && !execute(c)) {
+            stack[0] = (StableIValue)(uintptr_t)c->dense;
+            c->dense = NULL;
+        }
+        finish(c);
+        e = c->e;
+        free(c);
+    } else
+        sc_error(&e, SC_ENOMEM, "out of memory");
+    torch.torch_delete_string(program);
+    torch.torch_delete_list(operands);
+    torch.torch_delete_list(sizes);
+    if (e.code) torch.aoti_torch_check(false, __func__, "scorch", 0, e.msg);
+}
+
+/* ---- registration ---- */
+static int define(void)
+{
+    TorchLibraryHandle def = NULL, impl = NULL; /* live as long as the process */
+    return torch.aoti_torch_library_init_fragment("scorch", __FILE__, __LINE__, &def) ||
+           torch.aoti_torch_library_def(
+               def, "evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor") ||
+           torch.aoti_torch_library_init_impl("scorch", "CPU", __FILE__, __LINE__, &impl) ||
+           torch.torch_library_impl(impl, "evaluate", evaluate, SC_TORCH_BUILD);
+}
+
+int sc_torch_connect(void *lib, sc_err *e)
+{
+    static bool done;
+    if (done) return 0;
+#define FIND(ret, name, args)                                                                                \
+    if (!(*(void **)(&torch.name) = dlsym(lib, #name)))                                                      \
+        return sc_error(e, SC_ENOTIMPL, "this torch lacks %s: install torch 2.10 or newer", #name);
+    SC_TORCH_FUNCTIONS(FIND)
+#undef FIND
+    if (define()) return sc_error(e, SC_EINTERNAL, "torch refused to register the operators of scorch");
+    done = true;
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* torch_abi.h: the functions of torch's stable C interface that we call.
+ *
+ * torch's own header is C++ text around plain C symbols. The list below is what
+ * we use of it; the symbols are found at run time in the libtorch_cpu that is
+ * loaded. A test compiles the list against torch's header. */
+#ifndef SC_BIND_TORCH_ABI_H
+#define SC_BIND_TORCH_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef SC_TORCH_TYPES
+typedef int32_t AOTITorchError; /* 0: success */
+typedef uint64_t StableIValue;
+typedef struct AtenTensorOpaque *AtenTensorHandle;
+typedef struct TorchLibraryOpaque *TorchLibraryHandle;
+typedef struct StableListOpaque *StableListHandle;
+typedef struct StringOpaque *StringHandle;
+#endif
+
+/* The release whose stack conventions our kernels follow. */
+#define SC_TORCH_BUILD (((uint64_t)2 << 56) | ((uint64_t)10 << 48))
+
+/* clang-format off */
+#define SC_TORCH_FUNCTIONS(X)                                                                                \
+    X(AOTITorchError, aoti_torch_get_dim, (AtenTensorHandle, int64_t *))                                     \
+    X(AOTITorchError, aoti_torch_get_sizes, (AtenTensorHandle, int64_t **))                                  \
+    X(AOTITorchError, aoti_torch_get_strides, (AtenTensorHandle, int64_t **))                                \
+    X(AOTITorchError, aoti_torch_get_dtype, (AtenTensorHandle, int32_t *))                                   \
+    X(AOTITorchError, aoti_torch_get_device_type, (AtenTensorHandle, int32_t *))                             \
+    X(AOTITorchError, torch_get_const_data_ptr, (AtenTensorHandle, const void **))                           \
+    X(AOTITorchError, aoti_torch_get_data_ptr, (AtenTensorHandle, void **))                                  \
+    X(AOTITorchError, aoti_torch_empty_strided, (int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
+    X(AOTITorchError, aoti_torch_delete_tensor_object, (AtenTensorHandle))                                   \
+    X(AOTITorchError, torch_list_size, (StableListHandle, size_t *))                                         \
+    X(AOTITorchError, torch_list_get_item, (StableListHandle, size_t, StableIValue *))                       \
+    X(AOTITorchError, torch_delete_list, (StableListHandle))                                                 \
+    X(AOTITorchError, torch_string_length, (StringHandle, size_t *))                                         \
+    X(AOTITorchError, torch_string_c_str, (StringHandle, const char **))                                     \
+    X(AOTITorchError, torch_delete_string, (StringHandle))                                                   \
+    X(AOTITorchError, aoti_torch_library_init_fragment, (const char *, const char *, uint32_t, TorchLibraryHandle *)) \
+    X(AOTITorchError, aoti_torch_library_init_impl, (const char *, const char *, const char *, uint32_t, TorchLibraryHandle *)) \
+    X(AOTITorchError, aoti_torch_library_def, (TorchLibraryHandle, const char *))                            \
+    X(AOTITorchError, torch_library_impl, (TorchLibraryHandle, const char *, void (*)(StableIValue *, uint64_t, uint64_t), uint64_t)) \
+    X(void, aoti_torch_check, (bool, const char *, const char *, uint32_t, const char *))                    \
+    X(bool, aoti_torch_grad_mode_is_enabled, (void))                                                         \
+    X(int32_t, aoti_torch_device_type_cpu, (void))                                                           \
+    X(int32_t, aoti_torch_dtype_bool, (void))                                                                \
+    X(int32_t, aoti_torch_dtype_int16, (void))                                                               \
+    X(int32_t, aoti_torch_dtype_int32, (void))                                                               \
+    X(int32_t, aoti_torch_dtype_int64, (void))                                                               \
+    X(int32_t, aoti_torch_dtype_float32, (void))                                                             \
+    X(int32_t, aoti_torch_dtype_float64, (void))
+/* clang-format on */
+
+#endif

@@ -1,0 +1,30 @@
+"""Scorch: sparse tensor operators for PyTorch, compiled for the expression at hand.
+
+>>> A = scorch.sparse(dense, format="csr")
+>>> y = A @ x
+>>> z = scorch.einsum("te,tk,ekn->tn", gate, x, W)
+"""
+
+from __future__ import annotations
+
+import torch  # first, always: the extension joins the OpenMP pool that torch brings
+
+if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+    raise ImportError(
+        f"scorch needs torch 2.10 or newer (the first release with Tensor.__dlpack_c_exchange_api__), got "
+        f"torch {torch.__version__}: pip install -U torch"
+    )
+
+from . import _C, _torch  # noqa: E402
+from ._C import CompileError  # noqa: E402
+from ._format import Format  # noqa: E402
+from ._info import clear_cache, info, stats  # noqa: E402
+from ._make import from_components, from_edge_index, sparse  # noqa: E402
+from ._ops import compile, einsum, evaluate, explain  # noqa: E402
+from ._tensor import SparseTensor, is_sparse  # noqa: E402
+
+__version__ = _C.version
+__all__ = [
+    "CompileError", "Format", "SparseTensor", "clear_cache", "compile", "einsum", "evaluate", "explain",
+    "from_components", "from_edge_index", "info", "is_sparse", "sparse", "stats",
+]  # fmt: skip

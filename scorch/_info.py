@@ -1,0 +1,35 @@
+"""Facts about this process, for people and for bug reports."""
+
+from __future__ import annotations
+
+import platform
+
+import torch
+
+from . import _C
+
+
+def info() -> dict[str, str]:
+    """CPU, threads, bundle, compiler, cache and versions, as a dictionary of texts."""
+    facts = dict(line.split(": ", 1) for line in _C.info().splitlines() if ": " in line)
+    return {
+        "scorch": _C.version,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "threads": str(_C.width()),
+        **{k: v for k, v in facts.items() if k != "threads"},
+    }
+
+
+def stats() -> dict[str, object]:
+    """Counts of this process: programs, compilations, cache hits, and runs by way (bundle, jit, executor)."""
+    return _C.stats()
+
+
+def clear_cache() -> int:
+    """Removes the kernels of the cache on disk; returns how many. Kernels in use stay usable.
+
+    Raises:
+        OSError, ValueError: the cache directory cannot be read or is not ours.
+    """
+    return _C.clear_cache()

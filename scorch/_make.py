@@ -1,0 +1,317 @@
+"""Making sparse tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from . import _C, _torch
+from ._format import Format, Layout, layout
+from ._tensor import SparseTensor, core_of, from_result, wrap
+
+if TYPE_CHECKING:
+    import numpy
+
+_COMPRESSED = {
+    torch.sparse_csr: "csr",
+    torch.sparse_csc: "csc",
+    torch.sparse_bsr: "bsr",
+    torch.sparse_bsc: "bsc",
+}
+_NO_VALUES_GRAD = (
+    "gradients to the values of a SparseTensor are not available yet: pass detached values, or make the "
+    "tensor under torch.no_grad()"
+)
+
+
+# ---- pieces ----
+def _own(array: torch.Tensor) -> torch.Tensor:
+    """A component array: the same memory and version counter, detached, marked as of dynamic length."""
+    array = array.detach()
+    _torch.mark_dynamic(array)
+    return array
+
+
+def _refuse_grad(values: torch.Tensor) -> None:
+    if values.requires_grad and torch.is_grad_enabled():
+        raise NotImplementedError(_NO_VALUES_GRAD)
+
+
+def _assemble(
+    form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool = True
+) -> SparseTensor:
+    _refuse_grad(arrays[-1])
+    self = wrap(form, tuple(shape), [_own(a) for a in arrays])
+    if not validate:
+        self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
+    elif _C.plain():
+        core_of(self)
+    return self
+
+
+def _index_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
+    return torch.int32 if max((*shape, nnz), default=0) < 2**31 else torch.int64
+
+
+def _pos_of_list(nnz: int, like: torch.Tensor) -> torch.Tensor:
+    return torch.tensor([0, nnz], dtype=like.dtype)
+
+
+def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    form = Format(format).bind(a.dim())
+    a = (
+        a.to(index_dtype=index_dtype)
+        if form.text == a._fmt
+        else a.convert(form.text, index_dtype=index_dtype)
+    )
+    for array in a._arrays():
+        _torch.mark_dynamic(array)
+    return a
+
+
+# ---- from what others have ----
+def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    from ._tensor import _CARRIER
+
+    _refuse_grad(x)
+    form = Format(format).bind(x.dim())
+    wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
+    x = x.detach().resolve_neg()
+    made = from_result(*_C.convert(x.to(_CARRIER.get(x.dtype, x.dtype)), form.text, wide)).to(x.dtype)
+    return _finish(made, form.text, None)
+
+
+def _from_coo(x: torch.Tensor) -> SparseTensor:
+    if x.dense_dim():
+        raise NotImplementedError(
+            f"expected a COO tensor without dense dimensions, got {x.dense_dim()}: flatten them first"
+        )
+    x = x.coalesce()
+    indices = x.indices()
+    crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(x.dim())]
+    return _assemble(layout("coo", x.dim()), x.shape, [_pos_of_list(x._nnz(), indices), *crd, x.values()])
+
+
+def _canonical(
+    name: str, pos: torch.Tensor, crd: torch.Tensor, values: torch.Tensor, shape: Sequence[int]
+) -> SparseTensor:
+    """CSR or CSC with coordinates sorted and duplicates summed."""
+    outer = torch.repeat_interleave(torch.arange(pos.numel() - 1, dtype=crd.dtype), pos.diff())
+    pairs = torch.stack([outer, crd] if name == "csr" else [crd, outer])
+    return _from_coo(torch.sparse_coo_tensor(pairs, values, tuple(shape), check_invariants=True)).convert(
+        name, index_dtype=crd.dtype
+    )
+
+
+def _from_compressed(x: torch.Tensor, copy: bool | None) -> SparseTensor:
+    if x.dim() != 2:
+        raise NotImplementedError(
+            f"expected a matrix in layout {x.layout}, got {x.dim()} dimensions: use COO"
+        )
+    name = _COMPRESSED[x.layout]
+    by_row = name in ("csr", "bsr")
+    pos, crd = (x.crow_indices(), x.col_indices()) if by_row else (x.ccol_indices(), x.row_indices())
+    values = x.values()
+    _refuse_grad(values)
+    if name.startswith("b"):
+        name = f"{name}({values.shape[1]},{values.shape[2]})"
+        return _assemble(layout(name, 2), x.shape, [pos, crd, values.detach().reshape(-1)])
+    return _compressed(name, pos, crd, values, x.shape, copy)
+
+
+def _compressed(
+    name: str,
+    pos: torch.Tensor,
+    crd: torch.Tensor,
+    values: torch.Tensor,
+    shape: Sequence[int],
+    copy: bool | None,
+) -> SparseTensor:
+    try:
+        return _assemble(layout(name, 2), shape, [pos, crd, values])
+    except ValueError:
+        if copy is False:
+            raise
+    return _canonical(name, pos, crd, values, shape)  # rows may come unsorted, as from torch's own product
+
+
+def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of read-only arrays: we only read
+        tensor = torch.from_numpy(array)
+    return tensor.clone() if copy else tensor
+
+
+def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
+    share = copy is False
+    if x.format in ("csr", "csc"):
+        arrays = [_numpy(a, not share) for a in (x.indptr, x.indices, x.data)]
+        return _compressed(x.format, *arrays, x.shape, copy)
+    if x.format == "bsr":
+        form = layout(f"bsr({x.blocksize[0]},{x.blocksize[1]})", 2)
+        return _assemble(
+            form, x.shape, [_numpy(a, not share).reshape(-1) for a in (x.indptr, x.indices, x.data)]
+        )
+    coo = x.tocoo()
+    indices = torch.stack([_numpy(c, False) for c in coo.coords])
+    made = _from_coo(
+        torch.sparse_coo_tensor(
+            indices.long(), _numpy(coo.data, not share), tuple(coo.shape), check_invariants=False
+        )
+    )
+    return made.to(index_dtype=indices.dtype)
+
+
+def sparse(
+    x: object,
+    format: str | Format = "auto",
+    *,
+    index_dtype: torch.dtype | None = None,
+    copy: bool | None = None,
+) -> SparseTensor:
+    """A SparseTensor of a dense tensor, a torch sparse tensor of any layout, a SciPy sparse array, or another one.
+
+    Args:
+        x: of any real type on the CPU. Products compute in float32 and float64.
+        format: "auto" is csr for matrices and csf for more dimensions; statistics take no part in it yet.
+        index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds the arrays and
+            they fit.
+        copy: None shares what torch owns and copies what others own; False never copies arrays that already are in
+            the format (the owner must not change their structure); True always copies.
+
+    Raises:
+        ValueError: the structure of x is malformed, or the format does not fit its dimensions.
+        TypeError: x is no tensor, or complex. NotImplementedError: x requires grad, or is not on the CPU.
+    """
+    if isinstance(x, SparseTensor):
+        made = x
+    elif not isinstance(x, torch.Tensor):
+        if not (hasattr(x, "tocoo") and hasattr(x, "format")):
+            raise TypeError(f"expected a torch tensor or a SciPy sparse array, got {type(x).__name__}")
+        made = _from_scipy(x, copy)
+        copy = None if copy else copy
+    elif x.device.type != "cpu":
+        raise NotImplementedError(
+            f"scorch computes on the CPU, got a tensor on {x.device}: call .cpu() first"
+        )
+    elif x.layout is torch.strided:
+        return _from_dense(x, format, index_dtype)
+    elif x.layout is torch.sparse_coo:
+        _refuse_grad(x)
+        made = _from_coo(x.detach())
+    elif x.layout in _COMPRESSED:
+        _refuse_grad(x)
+        made = _from_compressed(x.detach(), copy)
+    else:
+        raise NotImplementedError(
+            f"cannot read the layout {x.layout}: convert it with .to_sparse_coo() or .to_dense()"
+        )
+    if Format(format) == Format("auto"):
+        format = made._fmt if made._fmt in ("csr", "csf") else format
+    result = _finish(made, format, index_dtype)
+    return result.clone() if copy and result is made else result
+
+
+def from_components(
+    format: str | Format,
+    shape: Sequence[int],
+    pos: Sequence[torch.Tensor | None],
+    crd: Sequence[torch.Tensor | None],
+    values: torch.Tensor,
+    *,
+    validate: bool = True,
+) -> SparseTensor:
+    """Wraps arrays without copying them.
+
+    Args:
+        format: any format; it fixes which levels have pos and crd.
+        shape: the dense shape.
+        pos, crd: one entry a level, None where the level has none; int32 or int64, all the same.
+        values: one a position of the last level, contiguous (blocks may keep their own dimensions).
+        validate: False skips all checks of the structure; malformed arrays are then undefined behaviour.
+
+    Raises:
+        ValueError: an array is missing, has another length, is unsorted or out of range; the message names the level
+            and the position. TypeError: an array has a wrong type.
+
+    >>> scorch.from_components("csr", (2, 3), [None, torch.tensor([0, 1, 2])], [None, torch.tensor([0, 2])], torch.ones(2))
+    SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
+    """
+    form = Format(format).bind(len(shape))
+    given = {"_pos": list(pos), "_crd": list(crd)}
+    for kind, entries in given.items():
+        if len(entries) != len(form.levels):
+            raise ValueError(
+                f"{kind[1:]}: expected {len(form.levels)} entries, one a level, got {len(entries)}"
+            )
+    arrays = []
+    for level in range(len(form.levels)):
+        for kind, entries in given.items():
+            wanted, array = f"{kind}{level}" in form.names, entries[level]
+            if wanted != (array is not None):
+                raise ValueError(
+                    f"level {level} of {form.text}: expected {'an array' if wanted else 'None'} for {kind[1:]}"
+                )
+            if wanted:
+                arrays.append(array)
+    if not values.is_contiguous():
+        raise ValueError("values: expected a contiguous tensor: call .contiguous()")
+    return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)
+
+
+def from_edge_index(
+    edge_index: torch.Tensor,
+    edge_weight: torch.Tensor | None = None,
+    *,
+    num_nodes: int | None = None,
+    add_self_loops: bool = False,
+    normalize: str | None = None,
+    format: str | Format = "csr",
+) -> SparseTensor:
+    """The adjacency matrix [N, N] of a graph: entry (target, source) for each edge, so that A @ x gathers from sources.
+
+    Args:
+        edge_index: [2, E] int64 or int32: sources, targets.
+        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed.
+        num_nodes: N; one more than the largest index if None.
+        add_self_loops: adds an edge of weight 1 at each node that has none.
+        normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A. Nodes without edges get 0.
+        format: of the result.
+
+    Raises:
+        ValueError: shapes do not fit, an index is out of range, or normalize is something else.
+    """
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"edge_index: expected shape [2, E], got {list(edge_index.shape)}")
+    if normalize not in (None, "sym", "row"):
+        raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
+    source, target = edge_index
+    n = num_nodes if num_nodes is not None else int(edge_index.max()) + 1 if edge_index.numel() else 0
+    weight = torch.ones(source.numel()) if edge_weight is None else edge_weight.reshape(-1)
+    if weight.numel() != source.numel():
+        raise ValueError(f"edge_weight: expected {source.numel()} weights, one an edge, got {weight.numel()}")
+    _refuse_grad(weight)
+    weight = weight.detach()
+    if add_self_loops:
+        missing = torch.ones(n, dtype=torch.bool)
+        missing[source[source == target]] = False
+        loops = missing.nonzero().view(-1).to(source.dtype)
+        source, target = torch.cat([source, loops]), torch.cat([target, loops])
+        weight = torch.cat([weight, weight.new_ones(loops.numel())])
+    if normalize is not None and source.numel() and int(edge_index.max()) < n:
+        degree = weight.new_zeros(n).index_add_(0, target.long(), weight)
+        if normalize == "sym":
+            scale = degree.pow(-0.5).masked_fill_(degree <= 0, 0)
+            weight = scale[target] * weight * scale[source]
+        else:
+            weight = weight * degree.reciprocal().masked_fill_(degree == 0, 0)[target]
+    try:
+        coo = torch.sparse_coo_tensor(
+            torch.stack([target, source]).long(), weight, (n, n), check_invariants=True
+        )
+    except RuntimeError as error:
+        raise ValueError(f"edge_index: expected indices in 0..{n - 1}: {error}") from None
+    return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))

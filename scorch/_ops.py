@@ -1,0 +1,341 @@
+"""Computing with sparse tensors: einsum, index notation, products.
+
+Three ways lead to a kernel. Products take the extension's fast entry. Everything else that is eager hands the
+operands to the extension directly. What torch records or transforms (torch.compile, functorch, forward-mode,
+gradients) goes through the operator ``torch.ops.scorch.evaluate`` on plain component tensors.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from numbers import Number
+
+import torch
+
+from . import _C, _torch
+from ._format import Format
+from ._tensor import SparseTensor, core_of, from_result
+
+MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)
+_EINSUM = (
+    ("ij,j->i", "ij,jk->ik"),
+    ("i,ij->j", "ij,jk->ik"),
+    ("i,oi->o", "ni,oi->no"),
+    ("ij,i->j", "ij,ik->jk"),
+)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_printed: set[str] = set()
+
+
+# ---- operands ----
+def _operand(x: object, dtype: torch.dtype | None) -> torch.Tensor:
+    """A SparseTensor or a plain dense tensor."""
+    if isinstance(x, SparseTensor):
+        return x
+    if isinstance(x, Number):
+        return torch.tensor(x, dtype=dtype)
+    if not isinstance(x, torch.Tensor):
+        x = torch.as_tensor(x)
+    if x.layout is not torch.strided:
+        from ._make import sparse
+
+        return sparse(x)
+    if torch.compiler.is_dynamo_compiling() or not x.is_neg():
+        return x
+    return x.resolve_neg()
+
+
+def _operands(given: tuple) -> list[torch.Tensor]:
+    dtype = next((x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()), None)
+    return [_operand(x, dtype) for x in given]
+
+
+def _line(name: str, x: torch.Tensor) -> str:
+    return f"{name}:{x.dim()}:{x._fmt}" if isinstance(x, SparseTensor) else f"{name}::"
+
+
+def _options(schedule: str | None, implicit: str) -> list[str]:
+    if implicit not in ("zero", "skip"):
+        raise ValueError(f'implicit: expected "zero" or "skip", got {implicit!r}')
+    lines = [f"!schedule {schedule}"] if schedule else []
+    return lines + (["!skip"] if implicit == "skip" else [])
+
+
+def _einsum_text(text: str) -> str:
+    text = text.replace(" ", "")
+    if "->" in text:
+        return text
+    letters = text.replace(",", "")
+    return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+
+
+# ---- running ----
+def _plain(operands: list[torch.Tensor]) -> bool:
+    """Whether the extension may be called on the objects themselves."""
+    if _torch.is_tracing(*(x for x in operands if not isinstance(x, SparseTensor))):
+        return False
+    return not (
+        torch.is_grad_enabled() and any(x.requires_grad for x in operands if not isinstance(x, SparseTensor))
+    )
+
+
+def _direct(x: torch.Tensor) -> object:
+    return core_of(x) if isinstance(x, SparseTensor) else x
+
+
+def _run(program: str, operands: list[torch.Tensor], out: torch.Tensor | None = None) -> list[torch.Tensor]:
+    direct = tuple(map(_direct, operands))
+    if _torch.DEBUG_STAGES and program not in _printed:
+        _printed.add(program)
+        for stage in _torch.DEBUG_STAGES:
+            print(f"-- {stage}\n{_C.text(program, direct, stage)}", file=sys.stderr)
+    results = [r if isinstance(r, torch.Tensor) else from_result(*r) for r in _C.run(program, direct, out)]
+    if out is not None:
+        torch.autograd.graph.increment_version(out)
+    return results
+
+
+def _through_op(program: str, operands: list[torch.Tensor]) -> torch.Tensor:
+    tensors, sizes = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            tensors.extend(x._arrays())
+            sizes.extend(x.shape)
+        else:
+            tensors.append(x)
+    return torch.ops.scorch.evaluate(program, tensors, sizes)
+
+
+def _dense_result(text: str, operands: list[torch.Tensor]) -> bool:
+    """Whether every index of the result is stored densely by every sparse operand."""
+    inputs, output = text.split("->")
+    for indices, x in zip(inputs.split(","), operands, strict=True):
+        if isinstance(x, SparseTensor) and any(indices[dim] in output for dim in x._sparse_dims):
+            return False
+    return True
+
+
+def _finish(
+    results: list[torch.Tensor], format: str | Format | None
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    if format is not None:
+        results = [_as_format(r, format) for r in results]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _as_format(x: torch.Tensor, format: str | Format) -> torch.Tensor:
+    wanted = Format(format).bind(x.dim())
+    if isinstance(x, SparseTensor):
+        return x.to_dense() if wanted.is_dense else x.convert(format)
+    if wanted.is_dense:
+        return x
+    from ._make import sparse
+
+    return sparse(x, format)
+
+
+def einsum(
+    text: str,
+    *operands: object,
+    format: str | Format | None = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Sum of products over any number of operands, any mix of dense and sparse.
+
+    Args:
+        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``.
+        operands: SparseTensors, dense tensors or torch sparse tensors, float32 or float64, on the CPU.
+        format: of the result; inferred where not given (sparse where the product is).
+        schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
+        implicit: what a missing entry is for ``min=`` and ``max=``: "zero", or "skip" to leave it out.
+        out: a contiguous dense tensor that takes the result.
+
+    Returns:
+        A dense tensor or a SparseTensor.
+
+    Raises:
+        ValueError: letters, ranks or extents do not fit. TypeError: types differ.
+        NotImplementedError: nothing here computes this yet; the message says what does.
+        CompileError: the C compiler failed.
+    """
+    xs, text = _operands(operands), _einsum_text(text)
+    program = "\n".join([text, *(_line("", x) for x in xs), *_options(schedule, implicit)])
+    if _plain(xs):
+        return _finish(_run(program, xs, out), format)
+    if out is not None:
+        raise ValueError("out: expected a call without gradients, transforms or torch.compile")
+    if text.count(",") + 1 != len(xs):
+        raise ValueError(f"{text!r} has {text.count(',') + 1} operands, got {len(xs)}")
+    if not _dense_result(text, xs) and (format is None or not Format(format).bind(2).is_dense):
+        raise NotImplementedError(
+            f'a sparse result of {text!r} has no traced form or gradient yet: pass format="dense", '
+            f"or call it under torch.no_grad() and outside torch.compile"
+        )
+    return _through_op(program, xs)
+
+
+def evaluate(
+    expression: str,
+    *,
+    format: str | Format | None = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    out: torch.Tensor | None = None,
+    **operands: object,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
+
+    Operands are given by name; several results, separated by ``;``, give a tuple. Reductions are ``=`` and
+    ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. The other arguments, the types and
+    the errors are those of :func:`einsum`.
+    """
+    program, xs = _notation(expression, operands, schedule, implicit)
+    if not _plain(xs):
+        raise NotImplementedError(
+            "index notation has no gradient and no traced form yet: call it under torch.no_grad() "
+            "and outside torch.compile, or use scorch.einsum"
+        )
+    return _finish(_run(program, xs, out), format)
+
+
+def _notation(expression: str, operands: dict, schedule: str | None, implicit: str) -> tuple[str, list]:
+    used = set(_NAME.findall(expression))
+    for name in operands:
+        if name not in used:
+            raise ValueError(f"operand {name!r} does not occur in {expression!r}")
+    xs = _operands(tuple(operands.values()))
+    lines = [_line(name, x) for name, x in zip(operands, xs, strict=True)]
+    return "\n".join([" ".join(expression.split()), *lines, *_options(schedule, implicit)]), xs
+
+
+class Kernel:
+    """A program for operands of the formats and types it was made with; see :func:`compile`."""
+
+    def __init__(
+        self, expression: str, program: str, names: tuple[str, ...], example: list[torch.Tensor]
+    ) -> None:
+        self.expression = expression
+        self._program, self._names = program, names
+        self._example = tuple(map(_direct, example))
+        self._kinds = [getattr(x, "_fmt", "dense") for x in example]
+        _C.results(program, self._example)
+
+    def __call__(
+        self, *operands: torch.Tensor, out: torch.Tensor | None = None, **named: torch.Tensor
+    ) -> torch.Tensor:
+        """Runs on operands like the ones it was made with; extents may differ."""
+        xs = list(operands) or [named[name] for name in self._names]
+        if [getattr(x, "_fmt", "dense") for x in xs] != self._kinds:
+            raise ValueError(f"expected operands in the formats {self._kinds}")
+        if not _plain(xs):
+            raise NotImplementedError(
+                "a compiled kernel has no gradient: use scorch.einsum, or torch.no_grad()"
+            )
+        return _finish(_run(self._program, xs, out), None)
+
+    @property
+    def source(self) -> str:
+        """The C text."""
+        return _C.text(self._program, self._example, "c")
+
+    @property
+    def schedule(self) -> str:
+        """The loop nest, in the text that ``schedule=`` takes."""
+        return _C.text(self._program, self._example, "nest")
+
+    def explain(self) -> str:
+        """Formats, loop order with reasons, and the way it runs."""
+        return _C.text(self._program, self._example, "explain")
+
+    def __repr__(self) -> str:
+        return f"<scorch kernel {self.expression!r}, {_C.way(self._program, self._example)}>"
+
+
+def compile(
+    expression: str, *operands: object, schedule: str | None = None, implicit: str = "zero", **named: object
+) -> Kernel:
+    """The kernel of an expression, ahead of the call: einsum text with operands, or index notation with names.
+
+    Raises: as :func:`einsum` and :func:`evaluate`.
+    """
+    if named:
+        program, xs = _notation(expression, named, schedule, implicit)
+    else:
+        xs = _operands(operands)
+        program = "\n".join(
+            [_einsum_text(expression), *(_line("", x) for x in xs), *_options(schedule, implicit)]
+        )
+    return Kernel(expression, program, tuple(named), xs)
+
+
+def explain(
+    expression: str, *operands: object, schedule: str | None = None, implicit: str = "zero", **named: object
+) -> str:
+    """How an einsum or an evaluate with these arguments would run, as text."""
+    return compile(expression, *operands, schedule=schedule, implicit=implicit, **named).explain()
+
+
+# ---- products ----
+def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
+    if isinstance(x, SparseTensor) or a.dim() != 2 or x.dim() > 2 or x.dim() == 0:
+        return _general_product(a, x, kind)
+    if x.dtype != a.dtype and torch.is_autocast_enabled("cpu"):
+        x = x.to(a.dtype)
+    if _torch.is_tracing(x):
+        return product_op(a, x, kind)
+    if torch.is_grad_enabled() and x.requires_grad:
+        return _torch.eager_product(x, a, kind, run_product, product_op)
+    return run_product(a, x, kind)
+
+
+def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product through the operator: traced, transformed, differentiable."""
+    program, operands = _product_program(a, x, kind)
+    return _through_op(program, operands)
+
+
+def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product of plain tensors; no gradient is recorded."""
+    y = _C.matmul(core_of(a), x, kind)
+    if y is not NotImplemented:
+        return y
+    program, operands = _product_program(a, x.detach(), kind)
+    return _as_format(_run(program, _operands(tuple(operands)))[0], "dense")
+
+
+def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
+    operands = [x, a] if kind in (RMATMUL, LINEAR) else [a, x]
+    return "\n".join([_EINSUM[kind][x.dim() - 1], *(_line("", o) for o in operands)]), operands
+
+
+def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """Batches, higher ranks, sparse times sparse."""
+    if x.dim() == 0 or a.dim() < 2 and x.dim() < 1:
+        raise ValueError("matmul: expected operands of at least one dimension")
+    if kind in (RMATMUL, LINEAR) and a.dim() == 2 and x.dim() > 2 and not isinstance(x, SparseTensor):
+        y = product(a, x.reshape(-1, x.shape[-1]), kind)
+        return y.reshape(*x.shape[:-1], y.shape[-1])
+    left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+    if kind == LINEAR:
+        right = right.T
+    if left.dim() > 4 or right.dim() > 4:
+        raise NotImplementedError("products of more than two batch dimensions: use scorch.einsum")
+    lead = "pq"
+    first = lead[2 - (left.dim() - 2) :] + "ij" if left.dim() > 1 else "j"
+    second = lead[2 - (right.dim() - 2) :] + "jk" if right.dim() > 1 else "j"
+    batch = max(first[:-2], second[:-2], key=len)
+    text = f"{first},{second}->{batch}{'i' if left.dim() > 1 else ''}{'k' if right.dim() > 1 else ''}"
+    return einsum(text, left, right)
+
+
+def linear(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """``F.linear`` with a sparse weight [out, in]: x [..., in] -> [..., out]."""
+    if bias is None:
+        return product(weight, x, LINEAR)
+    if not torch.compiler.is_dynamo_compiling() and x.dim() == 2 and bias.dim() == 1 and _plain([x, bias]):
+        return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")
+    return product(weight, x, LINEAR) + bias

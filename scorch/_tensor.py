@@ -1,0 +1,410 @@
+"""The SparseTensor class.
+
+A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class that
+need no detour (``@`` first of all), the table of torch functions below, and the dispatcher, which accepts a
+short list of structural operators and refuses the rest by name. Nothing ever falls through to a dense
+computation.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+
+from . import _C, _torch
+from ._format import Format, Layout, layout, relabelled
+
+_CARRIER = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.int8: torch.int32,
+    torch.uint8: torch.int32,
+}  # types the extension moves, but cannot add: converted through these
+_MATMUL, _RMATMUL = 0, 1
+
+
+def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
+    """A SparseTensor over component arrays in the order of ``form.names``; they are not looked at."""
+    self = _torch.new_wrapper(SparseTensor, tuple(shape), arrays[-1])
+    self._fmt, self._names, self._sparse_dims = form.text, form.names, form.sparse_dims
+    for name, array in zip(form.names, arrays, strict=True):
+        setattr(self, name, array)
+    return self
+
+
+def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
+    """The SparseTensor of arrays that the extension made."""
+    return wrap(layout(text, len(shape)), shape, arrays)
+
+
+def core_of(self: SparseTensor) -> _C.Core:
+    """What the extension knows of this tensor; made at the first use, validating the structure."""
+    core = self.__dict__.get("_core")
+    if core is None:
+        core = _C.Core(self._fmt, tuple(self.shape), self._arrays())
+        self.__dict__["_core"] = core
+    return core
+
+
+def is_sparse(x: object) -> bool:
+    """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False)."""
+    return isinstance(x, SparseTensor)
+
+
+def _rebuild_v1(
+    text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...], is_param: bool
+) -> SparseTensor:
+    """Loads a saved tensor; files name this function, so it never changes. Validates: files are not trusted."""
+    self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
+    core_of(self)
+    self._is_param = is_param
+    return self
+
+
+torch.serialization.add_safe_globals([_rebuild_v1])
+
+
+class SparseTensor(torch.Tensor):
+    """A sparse tensor: a format, a shape, and plain tensors for positions, coordinates and values.
+
+    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To torch it is
+    a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells), without memory:
+    ``data_ptr()`` and ``numpy()`` raise, and operations that have no sparse meaning raise NotImplementedError.
+    """
+
+    __array_ufunc__ = None
+    __array_priority__ = 1000
+
+    def __new__(cls, *args: object, **kwargs: object) -> SparseTensor:
+        raise TypeError("use scorch.sparse(x) or scorch.from_components(...) to make a SparseTensor")
+
+    # ---- layers of torch ----
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from ._functions import HANDLERS
+
+        handler = HANDLERS.get(func)
+        if handler is not None:
+            return handler(*args, **(kwargs or {}))
+        with _torch.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    @torch._disable_dynamo
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        from ._functions import dispatch
+
+        return dispatch(func, args, kwargs or {})
+
+    def __tensor_flatten__(self) -> tuple[list[str], tuple]:
+        return list(self._names), (self._fmt, self._names, self._sparse_dims)
+
+    @staticmethod
+    def __tensor_unflatten__(
+        inner: dict, meta: tuple, outer_size: Sequence[int], outer_stride: Sequence[int]
+    ) -> SparseTensor:
+        text, names, dims = meta
+        self = _torch.new_wrapper(SparseTensor, tuple(outer_size), inner["_values"])
+        self._fmt, self._names, self._sparse_dims = text, names, dims
+        for name in names:
+            setattr(self, name, inner[name])
+        return self
+
+    def _stable_hash_for_caching(self) -> str:
+        inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
+        return f"scorch.SparseTensor {self._fmt} {tuple(map(str, self.shape))} {inner}"
+
+    def __reduce_ex__(self, protocol: int) -> tuple:
+        return _rebuild_v1, (
+            self._fmt,
+            tuple(self.shape),
+            self._arrays(),
+            bool(self.__dict__.get("_is_param")),
+        )
+
+    def __deepcopy__(self, memo: dict) -> SparseTensor:
+        arrays = [copy.deepcopy(a, memo) for a in self._arrays()]
+        new = self._like(arrays)
+        if "_is_param" in self.__dict__:
+            new._is_param = self._is_param
+        memo[id(self)] = new
+        return new
+
+    def __copy__(self) -> SparseTensor:
+        return self._like(self._arrays())
+
+    def _arrays(self) -> tuple[torch.Tensor, ...]:
+        return tuple(getattr(self, name) for name in self._names)
+
+    def _like(self, arrays: Sequence[torch.Tensor]) -> SparseTensor:
+        return SparseTensor.__tensor_unflatten__(
+            dict(zip(self._names, arrays, strict=True)),
+            (self._fmt, self._names, self._sparse_dims),
+            self.shape,
+            (),
+        )
+
+    # ---- what it is ----
+    @property
+    def format(self) -> Format:
+        """The layout."""
+        return Format(self._fmt)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored values, explicit zeros, block fill and padding included."""
+        return self._values.shape[0]
+
+    @property
+    def density(self) -> float:
+        """Stored values over all entries; 0 for an empty shape."""
+        n = self.numel()
+        return self.nnz / n if n else 0.0
+
+    @property
+    def index_dtype(self) -> torch.dtype:
+        """Type of pos and crd: torch.int32 or torch.int64."""
+        return next((a.dtype for a in self._arrays()[:-1]), torch.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the component arrays."""
+        return sum(a.numel() * a.element_size() for a in self._arrays())
+
+    def values(self) -> torch.Tensor:
+        """The stored values [nnz], in storage order; the memory is shared: writing into it changes this tensor."""
+        return self._values.detach()
+
+    def pos(self, level: int) -> torch.Tensor:
+        """Positions of a compressed level [parents + 1], shared memory. ValueError where the level has none."""
+        return self._component("_pos", level)
+
+    def crd(self, level: int) -> torch.Tensor:
+        """Coordinates of a level, one a position, shared memory. ValueError where the level has none."""
+        return self._component("_crd", level)
+
+    def _component(self, kind: str, level: int) -> torch.Tensor:
+        name = f"{kind}{level}"
+        if name not in self._names:
+            raise ValueError(
+                f"level {level} of format {self._fmt} has no {kind[1:]}; there are "
+                f"{', '.join(n[1:] for n in self._names)}"
+            )
+        return getattr(self, name).detach()
+
+    def indices(self) -> torch.Tensor:
+        """Coordinates [ndim, nnz] of the stored values, in storage order; -1 in padding."""
+        kinds = [f"compressed(0{', nonunique' if self.dim() > 1 else ''})"]
+        kinds += [f"singleton({d}, nonunique)" for d in range(1, self.dim())]
+        form = layout(", ".join(kinds), self.dim())
+        wide = self.index_dtype == torch.int64
+        (_, _, arrays), perm = _C.convert(core_of(self), form.text, wide, True)
+        found = torch.stack(arrays[1:-1])
+        if perm is None:
+            return found
+        result = found.new_full((self.dim(), self.nnz), -1)
+        result[:, perm] = found
+        return result
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(n) for n in self.shape)
+        text = f"SparseTensor({self._fmt}, {shape}, nnz={self._values.shape[0]}, "
+        text += f"density={100 * self.density:.3g}%, {str(self.dtype)[6:]}, {str(self.index_dtype)[6:]}"
+        return ("Parameter containing:\n" if self.__dict__.get("_is_param") else "") + text + ")"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    # ---- derived layouts ----
+    def memory(self) -> dict[str, object]:
+        """Bytes: ``tensor``, ``derived`` (a dictionary by format, permutations included) and ``total``.
+
+        Layouts that calls asked for are kept up to the size of the tensor, the newest always.
+        """
+        tensor, derived = self.nbytes, {}
+        core = self.__dict__.get("_core")
+        for name, size, perm in core.memory()[1] if core is not None else ():
+            derived[name] = size + perm
+        for dims, other in self.__dict__.get("_relabelled", {}).items():
+            derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
+        return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}
+
+    def release(self) -> None:
+        """Drops derived layouts; the next call that needs one makes it again."""
+        if (core := self.__dict__.get("_core")) is not None:
+            core.release()
+        self.__dict__.pop("_relabelled", None)
+
+    # ---- other layouts and types ----
+    def convert(self, format: str | Format, *, index_dtype: torch.dtype | None = None) -> SparseTensor:
+        """The same tensor in another format; this one if it has it already.
+
+        Duplicates are summed where the target's levels are unique; explicit zeros stay.
+        Raises: ValueError: no such format for this number of dimensions.
+        """
+        form = Format(format).bind(self.dim())
+        index_dtype = index_dtype or self.index_dtype
+        if form.text == self._fmt:
+            return self.to(index_dtype=index_dtype)
+        return self._carried(
+            lambda a: from_result(*_C.convert(core_of(a), form.text, index_dtype == torch.int64))
+        )
+
+    def _carried(self, body):
+        """body(self), by way of a type that the extension can add."""
+        carrier = _CARRIER.get(self.dtype)
+        if carrier is None:
+            return body(self)
+        return body(self._like((*self._arrays()[:-1], self._values.to(carrier)))).to(self.dtype)
+
+    def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> torch.Tensor:
+        """The dense tensor, contiguous."""
+
+        def spread(a: SparseTensor) -> torch.Tensor:
+            return _C.convert(core_of(a), "dense", False)[2][0].view(a.shape)
+
+        if torch.compiler.is_dynamo_compiling() or not _C.plain():
+            raise NotImplementedError("to_dense has no traced form yet: convert outside torch.compile")
+        dense = self._carried(spread)
+        return dense if dtype is None else dense.to(dtype)
+
+    def coalesce(self) -> SparseTensor:
+        """Sums duplicates; this tensor itself where its format has none."""
+        form = layout(self._fmt, self.dim())
+        kinds = [level for level in form.levels if not level[1]]
+        if (
+            not kinds
+            or all(level[0] == "compressed" or level[0] == "singleton" for level in kinds)
+            and self._fmt == "coo"
+        ):
+            return self
+        return self.convert("coo")
+
+    def is_coalesced(self) -> bool:
+        """Whether no entry is stored twice."""
+        return self.coalesce() is self
+
+    def to(self, *args: object, index_dtype: torch.dtype | None = None, **kwargs: object) -> SparseTensor:
+        """With another dtype or index type; itself if nothing changes. Devices other than the CPU are refused."""
+        device, dtype, copied = _torch.parse_to(*args, **kwargs)
+        if device is not None and device.type != "cpu":
+            raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+        *structure, values = self._arrays()
+        if index_dtype not in (None, torch.int32, torch.int64):
+            raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+        if (
+            index_dtype == torch.int32
+            and self.index_dtype != torch.int32
+            and max((*self.shape, self.nnz), default=0) >= 2**31
+        ):
+            raise ValueError("index_dtype: extents or positions do not fit in int32")
+        changed = (
+            copied
+            or dtype not in (None, values.dtype)
+            or index_dtype not in (None, self.index_dtype)
+            and len(structure) > 0
+        )
+        if not changed:
+            return self
+        return self._like(
+            [
+                *(a.to(index_dtype or a.dtype, copy=copied) for a in structure),
+                values.to(dtype or values.dtype, copy=copied),
+            ]
+        )
+
+    def float(self) -> SparseTensor:
+        """With float32 values."""
+        return self.to(torch.float32)
+
+    def double(self) -> SparseTensor:
+        """With float64 values."""
+        return self.to(torch.float64)
+
+    def cpu(self) -> SparseTensor:
+        """Itself."""
+        return self
+
+    def contiguous(self, memory_format: torch.memory_format = torch.contiguous_format) -> SparseTensor:
+        """Itself."""
+        return self
+
+    # ---- the order of dimensions ----
+    def permute(self, *dims: int) -> SparseTensor:
+        """Dimensions in another order: the arrays stay, their dimensions are relabelled (CSR becomes CSC)."""
+        if len(dims) == 1 and not isinstance(dims[0], int):
+            dims = tuple(dims[0])
+        n = self.dim()
+        order = tuple(d + n if d < 0 else d for d in dims)
+        if sorted(order) != list(range(n)):
+            raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
+        kept = self.__dict__.setdefault("_relabelled", {})
+        if order not in kept:
+            form = layout(relabelled(self._fmt, n, order), n)
+            kept[order] = wrap(form, [self.shape[d] for d in order], self._arrays())
+        return kept[order]
+
+    def transpose(self, dim0: int, dim1: int) -> SparseTensor:
+        """Two dimensions exchanged; zero copy."""
+        order = list(range(self.dim()))
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+        return self.permute(*order)
+
+    def t(self) -> SparseTensor:
+        """The transpose of a matrix; zero copy."""
+        if self.dim() > 2:
+            raise ValueError(f"t() expects at most 2 dimensions, got {self.dim()}: use permute")
+        return self.permute(*reversed(range(self.dim())))
+
+    @property
+    def T(self) -> SparseTensor:
+        """Dimensions in reverse order; zero copy."""
+        return self.permute(*reversed(range(self.dim())))
+
+    @property
+    def mT(self) -> SparseTensor:
+        """The last two dimensions exchanged; zero copy."""
+        return self.transpose(-2, -1)
+
+    # ---- products ----
+    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
+        if not torch.compiler.is_dynamo_compiling():
+            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, _MATMUL)
+            if y is not NotImplemented:
+                return y
+        return torch.matmul(self, x if isinstance(x, torch.Tensor) else torch.as_tensor(x))
+
+    def __rmatmul__(self, x: torch.Tensor) -> torch.Tensor:
+        if not torch.compiler.is_dynamo_compiling():
+            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, _RMATMUL)
+            if y is not NotImplemented:
+                return y
+        return torch.matmul(x if isinstance(x, torch.Tensor) else torch.as_tensor(x), self)
+
+    # ---- refused or redefined ----
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Only ``False``: gradients to sparse values are not available yet."""
+        if requires_grad:
+            raise NotImplementedError("gradients to the values of a SparseTensor are not available yet")
+        return self
+
+    def apply_(self, *args: object) -> SparseTensor:
+        """Refused: there is no dense memory to visit."""
+        raise NotImplementedError("apply_ on a SparseTensor: change A.values() in place instead")
+
+    map_ = map2_ = apply_
+
+    def share_memory_(self) -> SparseTensor:
+        """Moves the component arrays to shared memory."""
+        for array in self._arrays():
+            array.share_memory_()
+        self.__dict__.pop("_core", None)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether all component arrays are in shared memory."""
+        return all(a.is_shared() for a in self._arrays())

@@ -1,0 +1,317 @@
+/* test_drive.c: the team, and plans of toy kernels in every strategy. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels_harness.h"
+
+/* ---- the team ---- */
+static void nested(void *arg, int id, int n)
+{
+    (void)id;
+    *(int *)arg = n;
+}
+
+static void outer(void *arg, int id, int n)
+{
+    int *out = arg, inner = 0;
+    sc_parallel(4, nested, &inner);
+    out[id] = inner * 100 + n;
+}
+
+static void test_team(void)
+{
+    int out[4] = {0};
+    team_size = 3;
+    sc_parallel(4, outer, out);
+    CHECK(out[0] == 103 && out[2] == 103 && out[3] == 0, "regions of 3 with serial ones inside, got %d %d %d",
+          out[0], out[2], out[3]);
+    pid_t child = fork();
+    if (child == 0) {
+        int n = 0;
+        sc_parallel(3, nested, &n);
+        _exit(n == 1 && sc_team_width() == 1 ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0, "a forked child did not run serially");
+}
+
+/* ---- driver ---- */
+enum { I, J };
+static const sc_size heavy = {.bytes = 1 << 20};
+
+/* y[i] = sum of row i, and its relatives; operand 0 is sparse [I, J], result y. */
+static int rows_own(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_level *v = &c->view[0].level[1];
+    double *y = c->view[1].val;
+    const double *a = c->view[0].val;
+    if (c->abi != SC_ABI || c->size != sizeof *c) return SC_EINTERNAL;
+    for (int k = 0; lane->scratch && k < 16; k++)
+        if (((int64_t *)lane->scratch)[k]) return SC_EINTERNAL;
+    if (lane->scratch) memset(lane->scratch, 1, 128);
+    for (sc_i64 i = begin; i < end; i++) {
+        y[i] = 0;
+        for (sc_i64 p = sc_index(v->pos, SC_I64, i); p < sc_index(v->pos, SC_I64, i + 1); p++) y[i] += a[p];
+    }
+    if (lane->scratch) memset(lane->scratch, 0, 128);
+    return SC_OK;
+}
+
+static int rows_part(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    double s = 0;
+    for (sc_i64 p = begin; p < end; p++) s += ((const double *)c->view[0].val)[p];
+    *(double *)lane->partial = s;
+    __atomic_fetch_add((int *)(uintptr_t)c->self, 1, __ATOMIC_RELAXED);
+    return SC_OK;
+}
+
+static int rows_finish(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    double *y = c->view[1].val;
+    if (end != begin + 1 || lane->cursor[0] != begin) return SC_EINTERNAL;
+    y[begin] = 0;
+    for (sc_i64 k = 0; k < lane->cursor[1]; k++) y[begin] += ((double *)lane->partial)[k];
+    return SC_OK;
+}
+
+static int coo_rows(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)lane;
+    const void *row = c->view[0].level[0].crd;
+    double *y = c->view[1].val;
+    for (sc_i64 p = begin; p < end; p++) y[sc_index(row, SC_I64, p)] += ((const double *)c->view[0].val)[p];
+    return SC_OK;
+}
+
+static int columns(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_level *v = &c->view[0].level[1];
+    double *mine = lane->partial;
+    for (sc_i64 p = sc_index(v->pos, SC_I64, begin); p < sc_index(v->pos, SC_I64, end); p++)
+        mine[sc_index(v->crd, SC_I64, p)] += ((const double *)c->view[0].val)[p];
+    return SC_OK;
+}
+
+static int columns_reduce(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)lane;
+    double *y = c->view[1].val;
+    for (sc_i64 j = begin; j < end; j++) {
+        y[j] = 0;
+        for (int t = 0; t < c->nlane; t++) y[j] += ((double *)c->shared)[t * c->dim[J] + j] - 5;
+    }
+    return SC_OK;
+}
+
+static int even_count(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)lane;
+    const sc_level *v = &c->view[0].level[1];
+    for (sc_i64 i = begin; i < end; i++)
+        for (sc_i64 p = sc_index(v->pos, SC_I64, i); p < sc_index(v->pos, SC_I64, i + 1); p++)
+            c->count[0][i] += sc_index(v->crd, SC_I64, p) % 2 == 0;
+    return SC_OK;
+}
+
+static int even_fill(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)lane;
+    const sc_level *v = &c->view[0].level[1], *w = &c->view[1].level[1];
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 k = c->count[0][i];
+        for (sc_i64 p = sc_index(v->pos, SC_I64, i); p < sc_index(v->pos, SC_I64, i + 1); p++) {
+            if (sc_index(v->crd, SC_I64, p) % 2) continue;
+            ((int32_t *)(uintptr_t)w->crd)[k] = (int32_t)sc_index(v->crd, SC_I64, p);
+            ((double *)c->view[1].val)[k++] = ((const double *)c->view[0].val)[p];
+        }
+        if (k != c->count[0][i + 1]) return SC_EINTERNAL;
+    }
+    return SC_OK;
+}
+
+static int failing(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)c, (void)lane;
+    return begin <= 7 && 7 < end ? SC_ESTOP : SC_OK;
+}
+
+typedef struct {
+    pool m;
+    sc_tensor t[2]; /* operand, result */
+    int64_t dim[2];
+    double y[2000], row[2000], col[2000];
+} bench;
+
+/* A random operand [300, 700] with one row that outweighs all others. */
+static void bench_init(bench *b, const char *format)
+{
+    sc_tensor coo, csr = {.itype = SC_I64};
+    sc_err e = {0};
+    memset(b, 0, sizeof *b);
+    b->dim[I] = 300, b->dim[J] = 700;
+    random_coo(&coo, b->dim, 2, 1500, SC_F64, SC_I64, &b->m);
+    for (int64_t i = 700; i < 1500; i++) value_set((void *)(uintptr_t)coo.view.level[0].crd, SC_I64, i, 211);
+    sc_format_parse(&csr.format, format, 2, &e);
+    memset(b->m.seen, 0, sizeof b->m.seen);
+    CHECK(!sc_convert(&coo, &csr, pool_alloc, &b->m, NULL, &e), "%s", e.msg);
+    b->t[0] = csr;
+    dict d = unpack(&csr, true);
+    for (int64_t k = 0; k < d.n; k++) b->row[d.e[k].c[0]] += d.e[k].v, b->col[d.e[k].c[1]] += d.e[k].v;
+    free(d.e);
+    for (int i = 0; i < 2000; i++) b->y[i] = -1;
+    sc_format_parse(&b->t[1].format, "dense", 1, &e);
+    b->t[1].dtype = SC_F64;
+    b->t[1].view.val = b->y;
+    b->t[1].view.dim[0] = b->dim[I];
+    b->t[1].view.stride[0] = 1;
+}
+
+static int go(bench *b, const sc_plan *p, sc_kernel *const *entry, const void *self, sc_err *e)
+{
+    memset(e, 0, sizeof *e);
+    return sc_plan_run(p, entry, self, b->t, b->dim, NULL, pool_alloc, &b->m, e);
+}
+
+static bool equal(const double *a, const double *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+
+static void test_rows(void)
+{
+    bench b;
+    sc_err e;
+    int parts = 0;
+    sc_kernel *const entry[] = {rows_own, rows_part, rows_finish, failing};
+    sc_plan p = {.nstep = 1, .nin = 1, .nout = 1, .nvar = 2};
+    bench_init(&b, "csr");
+    for (int strategy = SC_SERIAL; strategy <= SC_SPLIT; strategy++) {
+        p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
+                              .strategy = (uint8_t)strategy,
+                              .part = 1,
+                              .finish = 2,
+                              .work = heavy,
+                              .partial = {.bytes = 8},
+                              .nscratch = 2,
+                              .scratch = {{.bytes = 70}, {.bytes = 1, .n = 1, .var = {J}}}};
+        memset(b.y, 0xff, sizeof b.y);
+        parts = 0;
+        CHECK(!go(&b, &p, entry, &parts, &e), "%s", e.msg);
+        CHECK(equal(b.y, b.row, b.dim[I]), "row sums, strategy %d, %d threads", strategy, team_size);
+        CHECK((parts > 1) == (strategy == SC_SPLIT && team_size > 1), "%d parts, strategy %d", parts,
+              strategy);
+    }
+    p.step[0].entry = 3;
+    p.step[0].strategy = SC_OWN;
+    expect(go(&b, &p, entry, &parts, &e), SC_ESTOP, &e, "cancelled");
+    p.step[0].scratch[0].bytes = INT64_MAX;
+    expect(go(&b, &p, entry, &parts, &e), SC_EVALUE, &e, "overflow");
+    pool_free(&b.m);
+}
+
+static void test_snap(void)
+{
+    bench b;
+    sc_err e;
+    sc_kernel *const entry[] = {coo_rows};
+    sc_plan p = {.nstep = 2, .nin = 1, .nout = 1, .nvar = 2};
+    bench_init(&b, "coo");
+    p.step[0] = (sc_step){.op = SC_STEP_FILL, .dtype = SC_F64};
+    p.step[1] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .snap = 1, .work = heavy};
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    CHECK(equal(b.y, b.row, b.dim[I]), "row sums of coordinates, %d threads", team_size);
+    pool_free(&b.m);
+}
+
+static void test_private(void)
+{
+    bench b;
+    sc_err e;
+    sc_kernel *const entry[] = {columns, columns_reduce};
+    sc_plan p = {.nstep = 2, .nin = 1, .nout = 1, .nvar = 2};
+    bench_init(&b, "csr");
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
+                          .strategy = SC_PRIVATE,
+                          .dtype = SC_F64,
+                          .fill = 5,
+                          .work = heavy,
+                          .partial = {.bytes = 8, .n = 1, .var = {J}}};
+    p.step[1] = (sc_step){
+        .op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .arg = -1, .var = J, .keeps = 1, .work = heavy};
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    CHECK(equal(b.y, b.col, b.dim[J]), "column sums, %d threads", team_size);
+    for (int n = 1, rc = 1; rc && n < 20; n++) {
+        sc_fail_alloc_after(n);
+        rc = go(&b, &p, entry, NULL, &e);
+        sc_fail_alloc_after(0);
+        CHECK(!rc || rc == SC_ENOMEM, "code %d", rc);
+    }
+    pool_free(&b.m);
+}
+
+static void test_two_phases(void)
+{
+    sc_kernel *const entry[] = {even_count, even_fill};
+    sc_plan p = {.nstep = 4, .nin = 1, .nout = 1, .nvar = 2};
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .work = heavy};
+    p.step[1] = (sc_step){.op = SC_STEP_SCAN, .level = 1};
+    p.step[2] = (sc_step){.op = SC_STEP_ALLOC, .level = 1};
+    p.step[3] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .work = heavy};
+    for (int fail = 0; fail < 4; fail++) {
+        bench b;
+        sc_err e = {0};
+        bench_init(&b, "csr");
+        b.m.fail_at = fail ? fail : 0;
+        b.t[1] = (sc_tensor){.dtype = SC_F64, .itype = SC_I32, .view = {.dim = {b.dim[0], b.dim[1]}}};
+        sc_format_parse(&b.t[1].format, "csr", 2, &e);
+        int rc = go(&b, &p, entry, NULL, &e);
+        CHECK(rc == (fail ? SC_ENOMEM : SC_OK), "code %d: %s", rc, e.msg);
+        if (!rc) {
+            dict in = unpack(&b.t[0], false), out = unpack(&b.t[1], false);
+            CHECK(!sc_validate(&b.t[1], &e), "%s", e.msg);
+            int64_t k = 0;
+            for (int64_t i = 0; i < in.n; i++)
+                if (in.e[i].c[1] % 2 == 0) in.e[k++] = in.e[i];
+            in.n = k;
+            CHECK(same(&in, &out), "even columns, %d threads", team_size);
+            free(in.e);
+            free(out.e);
+        }
+        pool_free(&b.m);
+    }
+}
+
+static void test_fill(void)
+{
+    int32_t data[6 * 40] = {0};
+    sc_err e = {0};
+    sc_plan p = {.nstep = 1, .nout = 1};
+    sc_tensor t = {.dtype = SC_I32, .view = {.val = data, .dim = {3, 2, 5}, .stride = {80, 5, 1}}};
+    sc_format_parse(&t.format, "dense", 3, &e);
+    p.step[0] = (sc_step){.op = SC_STEP_FILL, .fill = __builtin_inf()};
+    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, NULL, pool_alloc, NULL, &e), "%s", e.msg);
+    for (int i = 0; i < 240; i++)
+        CHECK(data[i] == (i % 80 < 10 ? INT32_MAX : 0), "element %d is %d", i, data[i]);
+    t.view.dim[1] = 0;
+    t.view.val = NULL;
+    CHECK(!sc_plan_run(&p, NULL, NULL, &t, NULL, NULL, pool_alloc, NULL, &e), "%s", e.msg);
+}
+
+int main(void)
+{
+    for (team_size = 1; team_size <= 4; team_size++) {
+        if (team_size == 2) sc_team_install(&toy_team);
+        test_rows();
+        test_snap();
+        test_private();
+        test_two_phases();
+        test_fill();
+    }
+    test_team();
+    printf(failures ? "%d FAILED\n" : "ok\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,543 @@
+/* test_front.c: texts in and out: expressions, nests, .sc files, their errors, and the oracle.
+ *
+ *     test_front [folder of .sc files]
+ *
+ * A case is text. In the text of a wrong case '@' marks where the caret must be; without one the message
+ * has no place. Exit status 0: all passed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../csrc/compiler/compile.h"
+#include "../../csrc/run/oracle.h"
+
+#define HEAD                                                                                                 \
+    "in A: f32 csr i32 (6, 5)\nin B: f32 dense (5, 4)\nin b: f32 dense (4)\nin S: f32 csr i32 (5, 4)\n"      \
+    "in w: f32 dense ()\n"
+
+static int failed;
+
+static void report(const char *what, const char *text, const char *got)
+{
+    failed++;
+    printf("FAILED %s\n--- text\n%s\n--- got\n%s\n", what, text, got);
+}
+
+/* ---- running the front ---- */
+typedef struct {
+    Prog p;
+    sc_err err;
+    jmp_buf escape;
+} Front;
+
+static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory"); }
+
+static Front *open_front(void)
+{
+    Front *f = calloc(1, sizeof *f);
+    if (!f) exit(2);
+    f->p.err = &f->err;
+    f->p.escape = &f->escape;
+    f->p.arena.nomem = out_of_memory;
+    f->p.arena.ctx = &f->p;
+    return f;
+}
+
+static void close_front(Front *f)
+{
+    sc_arena_free(&f->p.arena);
+    free(f);
+}
+
+static int load(Front *f, const char *text, bool verify)
+{
+    if (setjmp(f->escape)) return f->err.code;
+    file_parse(&f->p, text);
+    check(&f->p);
+    infer(&f->p);
+    if (verify && f->p.nest) nest_verify(&f->p, f->p.nest);
+    return SC_OK;
+}
+
+/* ---- fixed points ---- */
+static void declare_again(Front *to, const Front *from)
+{
+    for (int k = 0; k < from->p.nin; k++) {
+        const Tensor *t = from->p.tensor[k];
+        sc_spec s = {.format = t->format, .dtype = t->dtype, .itype = t->itype, .unit = t->unit};
+        memcpy(s.name, t->name, sizeof s.name);
+        prog_declare(&to->p, &s, t->extent);
+    }
+}
+
+static int read_again(Front *to, const Front *from, const char *program, const char *nest)
+{
+    if (setjmp(to->escape)) return to->err.code;
+    declare_again(to, from);
+    parse_program(&to->p, program);
+    if (nest) to->p.nest = nest_parse(&to->p, nest, 0, NULL);
+    return SC_OK;
+}
+
+/* What is printed parses, and prints the same. `expected` may be null. */
+static void round_trip(const char *text, const char *expected, bool verify)
+{
+    Front *f = open_front(), *g = open_front();
+    sc_text program = {0}, nest = {0}, program2 = {0}, nest2 = {0};
+    if (load(f, text, verify)) {
+        report("to load", text, f->err.msg);
+    } else {
+        prog_print(&f->p, &program);
+        if (f->p.nest) nest_print(&f->p, f->p.nest, &nest);
+        if (expected && strcmp(expected, program.s) != 0) report("expected another program", text, program.s);
+        if (read_again(g, f, program.s, nest.s)) {
+            report("to read what was printed", nest.s ? nest.s : program.s, g->err.msg);
+        } else {
+            prog_print(&g->p, &program2);
+            if (strcmp(program.s, program2.s) != 0) report("fixed point", program.s, program2.s);
+            if (nest.s) nest_print(&g->p, g->p.nest, &nest2);
+            if (nest.s && strcmp(nest.s, nest2.s) != 0) report("fixed point of the nest", nest.s, nest2.s);
+        }
+    }
+    sc_text_free(&program);
+    sc_text_free(&nest);
+    sc_text_free(&program2);
+    sc_text_free(&nest2);
+    close_front(f);
+    close_front(g);
+}
+
+static const char *const good[][2] = {
+    {"in A: f32 csr (6, 5)\nin B: f32 dense (5, 4)\nij,jk->ik", "out[i,k] = A[i,j] * B[j,k]\n"},
+    {"in A: f32 csr (6, 5)\nin B: f32 dense (5, 4)\n jz , Za", "out[Z,a,j,z] = A[j,z] * B[Z,a]\n"},
+    {"in A: f64 dense (5, 5)\nii->i", "out[i] = A[i,i]\n"},
+    {"in A: f64 dense (5, 5)\nii", "out = A[i,i]\n"},
+    {"in w: f64 dense ()\nin A: f64 dense (5, 5)\n,ij->", "out = w * A[i,j]\n"},
+    {"in x: f32 dense (5)\ny[i]=- -x[i]/(2*x[i])*3-(4-x[i]-(1-2))",
+     "y[i] = -(-x[i]) / (2 * x[i]) * 3 - (4 - x[i] - (1 - 2))\n"},
+    {"in x: f32 dense (5)\ny[i] = (x[i]*2)*(x[i]*0.1) + (x[i] + 1e-9) + (-(x[i] + 1) < neg(-3))",
+     "y[i] = x[i] * 2 * (x[i] * 0.1) + (x[i] + 1e-09) + (-(x[i] + 1) < 3)\n"},
+    {"in x: f32 dense (5)\nnest { }\nm max= x[i]; y[i] = exp(x[i]-m)\n n[i] min= max(x[i],.25)",
+     "m max= x[i]\ny[i] = exp(x[i] - m)\nn[i] min= max(x[i], 0.25)\n"},
+    {"in x: f32 dense (5)\ny[i] = x[i]\n  + 2 >= 1 == 0\n", "y[i] = x[i] + 2 >= 1 == 0\n"},
+    {"in x: f32 dense (5) # stride 1\n# a comment\nskip\nfold i\nwidth 32\ns += x[i]", "s += x[i]\n"},
+    {"in x: f32 \"compressed(0, nonunique)\" i64 (5)\nin y: f32 dense (5, 3) unit 0\nnofold\nz[k] = x[i] * "
+     "y[i,k]",
+     NULL},
+};
+
+/* ---- errors ---- */
+typedef struct {
+    const char *text, *says;
+    int code;
+} Bad;
+
+static void expect_error(const Bad *b, const char *before, const char *after)
+{
+    char text[4096];
+    const char *mark = strchr(b->text, '@');
+    snprintf(text, sizeof text, "%s%.*s%s%s", before, mark ? (int)(mark - b->text) : 0, b->text,
+             mark ? mark + 1 : b->text, after);
+    const int pos = mark ? (int)(strlen(before) + (size_t)(mark - b->text)) : -1;
+    Front *f = open_front();
+    if (!load(f, text, true)) {
+        if (b->code) report("an error was expected", text, "none");
+    } else if (f->err.code != b->code || !strstr(f->err.msg, b->says) || f->err.pos != pos) {
+        char got[1400];
+        snprintf(got, sizeof got, "code %d for %d, place %d for %d: %s\nfor: %s", f->err.code, b->code,
+                 f->err.pos, pos, f->err.msg, b->says);
+        report("another error was expected", text, got);
+    }
+    close_front(f);
+}
+
+static const Bad bad[] = {
+    {"C[i,k] = A[i,j] * @", "got the end of the text", SC_EVALUE},
+    {"C[i,k] = A[i,j] * @)", "got ')'", SC_EVALUE},
+    {"C[i,k @= A[i,j]", "expected ']' or ',' after an index of C, got '='", SC_EVALUE},
+    {"C[i,@3] = A[i,j]", "expected an index name, got '3'", SC_EVALUE},
+    {"C[i] @A[i,j]", "expected =, +=, max= or min=, got 'A'", SC_EVALUE},
+    {"C[i] max @A[i,j]", "expected '=' after max or min", SC_EVALUE},
+    {"C[i] @-= A[i,j]", "got '-'", SC_EVALUE},
+    {"C[i] = A[i,j] @B[j,k]", "expected an operator, ';' or the end", SC_EVALUE},
+    {"C[i] = (A[i,j] + 1@", "to close a parenthesis, or an operator", SC_EVALUE},
+    {"@A[i,j] = B[j,k]", "A is an operand", SC_EVALUE},
+    {"C[i] = A[i,j]; @C[i] = A[i,j]", "assigned twice", SC_EVALUE},
+    {"C[i] = A[i,j] @+ C[i]", "read before it is assigned", SC_EVALUE},
+    {"C[i] = @D[i,j]", "unknown tensor D; the tensors here are: A, B, b, S, w", SC_EVALUE},
+    {"C[i] = @sin(A[i,j])", "unknown function sin; the functions are: min max", SC_EVALUE},
+    {"C[i] = exp(A[i,j], @1)", "exp takes 1 argument, got more", SC_EVALUE},
+    {"C[i] = max(A[i,j]@)", "max takes 2 arguments, got 1", SC_EVALUE},
+    {"C[i] = @A[i]", "A has 2 dimensions, got 1 index", SC_EVALUE},
+    {"C[i] = @b", "b has 1 dimension, got 0 indices", SC_EVALUE},
+    {"C[i] = A[i@/2,j]", "an index is a plain name", SC_ENOTIMPL},
+    {"C[i] = A[i@+1,j]", "or ',' after an index of A", SC_EVALUE},
+    {"C[i] = A[@#i,j]", "expected an index name, got '#'", SC_EVALUE},
+    {"@C[i,i] = A[i,j]", "index i occurs twice on the left", SC_ENOTIMPL},
+    {"@for[i] = A[i,j]", "for is a word of schedules", SC_EVALUE},
+    {"C[i] = A[i,j] * @1e999", "too large for float64", SC_EVALUE},
+    {"C[i] = A[i,j] @$ 2", "unexpected character", SC_EVALUE},
+    {"C[i] = A[i,j] * @.", "a number needs a digit", SC_EVALUE},
+    {"C[i] = A[i,@a_name_of_an_index_that_is_too_long]", "too long", SC_EVALUE},
+    {"C[i] = A[i,j] @\xc3\xa9", "unexpected character", SC_EVALUE},
+    {"C[i] = B[i,@1e5]", "expected an index name", SC_EVALUE},
+    {"C[i,k] = A[i,j] * @B[i,k]",
+     "index i is dimension 0 of A, of extent 6, and dimension 0 of B, of extent 5", SC_EVALUE},
+    {"@C[i,m] = A[i,j]", "index m of C is not used on the right", SC_EVALUE},
+};
+
+/* Whole files; with SC_OK: right ones. */
+static const Bad files[] = {
+    {"in B: f32 dense (5, 4)\nin b: f32 dense (4)\nC[k] = B[j,k] @+ B[j,k] * b[k]",
+     "index j is not on the left and is used in several terms", SC_EVALUE},
+    {"in A: f32 csr (5, 4)\nin B: f32 csr (5, 4)\nC[i,j] = A[i,j] @/ B[i,j]",
+     "division by B, which is zero where B has no entry", SC_EVALUE},
+    {"in A: f32 csr (5, 4)\nD = A[i,j]; E = @A[j,i]",
+     "index j is dimension 1 of A, of extent 4, and dimension 0 of A", SC_EVALUE},
+    {"in A: f32 csr (5, 4)\nD = A[i,j]; E = @A[p,q]", "used with different indices; pass it a second time",
+     SC_ENOTIMPL},
+    {"in A: f32 csr (5, 4)\nin b: f32 dense (5)\nC[i] = relu(A[i,j] * 2 + b[i])", "", SC_OK},
+    {"in A: f32 csr (5, 4)\nin B: f32 dense (5, 4)\nC[i] = A[i,j] / (B[i,j] + 2)", "", SC_OK},
+    {"in A: f32 csr (5, 4)\nin b: f32 dense (5)\nC[i] = relu(2. * A[i,j]) + b[i]", "", SC_OK},
+    {"", "the expression is empty", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\n", "the expression is empty", SC_EVALUE},
+    {"C[i] = @A[i]", "the tensors here are: none", SC_EVALUE},
+    {"@ij,jk->ik", "the einsum string is for 2 operands, got 0", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\ni@1->i", "expected a letter", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\ni@...->i", "'...' is not supported", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nij@-i", "expected '->'", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nij->@k", "index k of the result is in no operand", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nij->@ii", "twice in the result", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nij->i@->j", "expected the end", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\n@ijk->i", "A has 2 dimensions, got 3 indices", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\n@ii->i", "its diagonal is not supported, use A.to_dense()", SC_ENOTIMPL},
+    {"in A: @f16 csr (3, 3)\nij->i", "a type: bool i16", SC_EVALUE},
+    {"in A: f32 @csv (3, 3)\nij->i", "csv", SC_EVALUE},
+    {"in A: f32 @\"dense(0)\n(3, 3)\nij->i", "quotes", SC_EVALUE},
+    {"in A: f32 csr (3, @x)\nij->i", "the extent of a dimension", SC_EVALUE},
+    {"in A: f32 csr (3, 3) @4\nij->i", "the end of the line", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nin A: f32 csr (3, 3)\nij->i", "there are two tensors A", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nout @B: f32 csr\nij->i", "B is no result", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nfold @q\nij->i", "an index of the program", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nwidth @8\nij->i", "16, 32 or 64", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nin B: f64 dense (3)\nij,j->i", "A is float32 and B is float64", SC_ETYPE},
+    {"in A: i32 csr (3, 3)\nij->i", "A is int32; expressions take float32 or float64", SC_ENOTIMPL},
+    {"in A: f32 csr i16 (3, 3)\nij->i", "indices of type int16", SC_ETYPE},
+    {"in A: f32 bsr(2,2) (3, 4)\nij->i", "no multiple of its block of 2; pad the tensor", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nin B: f32 dense (3)\nC[i] = A[i,j]", "operand B is not used", SC_EVALUE},
+    {"in A: f32 dense (1152921504606846976, 3)\nin B: f32 dense (1152921504606846976)\n@C[i,j,k] = A[i,j] * "
+     "B[k]",
+     "more than 2^60 elements", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nC[i] = A[i,j]\nnest { @q }", "unknown tensor q", SC_EVALUE},
+    {"in A: f32 csr (3, 3)\nC[i] = A[i,j]\nnest { par i in A {@", "or another item of the nest, got the end",
+     SC_EVALUE},
+};
+
+/* Refused without a schedule; the place is that of the sparse operand. */
+static const Bad support[] = {
+    {"in A: f32 csr (3, 3)\nin B: f32 csr (3, 3)\nC[i,k] = A[i,j] * @B[j,k]",
+     "use B.to_dense() or pass a schedule", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nout C: f32 csr\nC[i,j] = @A[i,j] * 2", "the result must be dense", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nC[i,j] = relu(@A[i,j])", "must be a factor of a product", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nin B: f32 dense (3, 3)\nC[i,j] = @A[i,j] + B[i,j]", "must be a factor",
+     SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nC[i] max= @A[i,j]", "use implicit=\"skip\"", SC_ENOTIMPL},
+    {"in A: f32 csr (3, 3)\nC[i] = A[i,j]; D[i] = @A[i,j]", "there must be one assignment", SC_ENOTIMPL},
+    {"skip\nin A: f32 csr (3, 3)\nC[i] = 1 + @A[i,j]", "takes one reduction and nothing around it",
+     SC_ENOTIMPL},
+};
+
+/* ---- nests that are refused ---- */
+#define SPMM "in A: f32 csr i32 (6, 5)\nin B: f32 dense (5, 4)\nC[i,k] = A[i,j] * B[j,k]\nnest {\n"
+#define GEMM                                                                                                 \
+    "in A: f32 csr i32 (6, 5)\nin B: f32 csr (5, 4)\nout C: f32 csr\nC[i,k] = A[i,j] * B[j,k]\nnest {\n"
+#define BLOCKS "in A: f32 bsr(2,2) i32 (6, 4)\nin B: f32 dense (4, 4)\nC[i,k] = A[i,j] * B[j,k]\nnest {\n"
+
+static const Bad spmm_nests[] = {
+    {"for i in A { for j in A { vec k { C[i,k] += A[i,j] * B[j,k] } } }", "", SC_OK},
+    {"par i in A { par j in A { vec k { C[i,k] += A[i,j] * B[j,k] } } }", "has 2 par loops", SC_EVALUE},
+    {"par j { for i in A { @C[i,j] = 1 } }", "dimension 1 of C has extent 4 and index j 5", SC_EVALUE},
+    {"par j in A { for i in A { vec k { C[i,k] += 1 } } }", "level 0 of A, dense over i, must come first",
+     SC_EVALUE},
+    {"par i { for j { vec k { C[i,k] += @A[i,j] * B[j,k] } } }",
+     "stands where level 1 of A, compressed over j,", SC_EVALUE},
+    {"par i in A { for j in A { vec k { C[i,k] += A[i,j] * @B[k,j] } } }", "dimension 0 of B has extent 5",
+     SC_EVALUE},
+    {"par i in A { for j in A { for k in B { C[i,k] += 1 } } }", "B is dense; leave its name out", SC_EVALUE},
+    {"par i in A { for j in A { @C[i,k] += 1 } }", "needs index k, which no loop around it binds", SC_EVALUE},
+    {"par i in A { for i { vec k { C[i,k] += 1 } } }",
+     "binds an index that 'par i in A' around it binds already", SC_EVALUE},
+    {"par i in A { for k/2 { vec k%4 { C[i,k] = 1 } } }", "needs a loop over k/4 around it", SC_EVALUE},
+    {"par i in A { vec k { for j in A { C[i,k] += 1 } } }", "a vec loop is innermost", SC_EVALUE},
+    {"par i in A { vec j in A { C[i,k] += 1 } }", "without in, merge, by and unroll", SC_EVALUE},
+    {"par i in A { for k by 2 { C[i,k] = 1 } }", "by cuts a loop in a tensor; cut a dense one as k/2",
+     SC_EVALUE},
+    {"par i in A by 2 { vec k { C[i,k] = 1 } }", "by cuts the positions of a level that is not dense",
+     SC_EVALUE},
+    {"par i in A { for k unroll 3 { C[i,k] = 1 } }", "unrolled when its extent is that constant", SC_EVALUE},
+    {"par i in A { for j merge A { vec k { C[i,k] += 1 } } }", "needs two tensors; use in", SC_EVALUE},
+    {"par k { for i { for j in A { C[i,k] += A[i,j] * B[j,k] } } }", "", SC_OK},
+    {"par j { for i { vec k { @C[i,k] += B[j,k] } } }", "threads of 'par j' would write the same elements",
+     SC_EVALUE},
+    {"work s: reg f32 { par i in A { for j in A { s += A[i,j] } } } then { C[i,k] = s }",
+     "no par loop can fill it", SC_EVALUE},
+    {"par i in A { work c[k]: private f32 { vec k { c[k] += 1 } } then { vec k { C[i,k] = c[k] } } }",
+     "must stand at the top of the nest", SC_EVALUE},
+    {"par i in A { work c[i]: reg f32 { c[i] += 1 } then { vec k { C[i,k] = c[i] } } }",
+     "the extent of i is no constant", SC_EVALUE},
+    {"par i in A { work c[k]: reg f32 { for k { @c[k] += 1 } } then { vec k { C[i,k] = c[k] } } }",
+     "a vec or unrolled loop over k must stand inside", SC_EVALUE},
+    {"par i in A { work c[k]: reg f32 { vec k { c[k] = 1 } } then { vec k { @c[k] = 2 } } }",
+     "written after 'then'", SC_EVALUE},
+    {"par i in A { work c[k]: reg f32 { vec k { c[k] = @c[k] } } then { vec k { C[i,k] = c[k] } } }",
+     "read where it is being filled", SC_EVALUE},
+    {"par i in A { work s: reg f32 { s = 1 } then { vec k { C[i,k] = s } } vec k { C[i,k] = @s } }",
+     "used outside of its blocks", SC_EVALUE},
+    {"par i in A { work s: reg f32 { s = 1 @s += 2 } then { vec k { C[i,k] = s } } }", "use one", SC_EVALUE},
+    {"par i in A { work s: reg f32 { } then { vec k { C[i,k] = s } } }", "nothing fills workspace s",
+     SC_EVALUE},
+    {"par i in A { work s: reg i32 { s = 1 } then { vec k { C[i,k] = s } } }", "expected f32 or f64",
+     SC_EVALUE},
+    {"par i in A { work c[#k]: lane f32 { for k { c[#k] = 1 } } then { } }", "needs a loop over k with 'by'",
+     SC_EVALUE},
+    {"par i in A { work @A: lane f32 { } then { } }", "there are two tensors A", SC_EVALUE},
+    {"par i in A { work s: lane bitmap f32 { s = 1 } then { } }",
+     "a bitmap is for lane workspaces over one whole index", SC_EVALUE},
+    {"par i in A { for j in A { @A[i,j] = 1 } }", "A is an operand", SC_EVALUE},
+    {"par i in A { vec k { C[i,k] = @C[i,k] } }", "cannot be read", SC_EVALUE},
+    {"par i in A { vec k { C[i,k] = 1 } } par i in A { vec k { @C[i,k] += 1 } }", "use one", SC_EVALUE},
+    {"par i in A { for j in A { } }", "result C is never assigned", SC_EVALUE},
+    {"", "the nest is empty", SC_EVALUE},
+    {"par @q { }", "q is no index of the expression", SC_EVALUE},
+    {"par i in @Q { }", "Q is no tensor of the expression", SC_EVALUE},
+    {"par i in A { work c: @heap f32 { } then { } }", "reg, lane, private or shared", SC_EVALUE},
+};
+
+static const Bad gemm_nests[] = {
+    {"par i in A { for j in A { for k in B { @C[i,k] = A[i,j] * B[j,k] } } }", "is assembled in order",
+     SC_EVALUE},
+    {"par i { for k { @C[i,k] += 1 } }", "assembled, each entry once", SC_EVALUE},
+    {"par i { for k { C[i,k] = 1 } for k { @C[i,k] = 1 } }", "in one place", SC_EVALUE},
+    {"par i in A { for j merge A, B { } }", "level 0 of B, dense over j, is not compressed and unique",
+     SC_ENOTIMPL},
+    {"par i in A { for j merge A, A { } }", "merges A twice", SC_EVALUE},
+    {"par i in A { work w[k]: lane bitmap f32 { for j in A { for k in B { w[k] += A[i,j] * B[j,k] } } } then "
+     "{ for k { "
+     "C[i,k] = @w[k] } } }",
+     "a bitmap workspace is read inside 'for k in w'", SC_EVALUE},
+    {"par i in A { work w[k]: lane bitmap f32 { for k in w { w[k] = 1 } } then { } }",
+     "inside the block after 'then'", SC_EVALUE},
+};
+
+static const Bad block_nests[] = {
+    {"par i in A { for j/2 in A { } }", "level 0 of A, dense over i/2, must come first", SC_EVALUE},
+    {"par i/3 { for j/2 { vec k { @C[i,k] = 1 } } }", "needs index i, which no loop", SC_EVALUE},
+    {"par i/2 in A { for j/2 in A { for i%2 { vec k { C[i,k] += @A[i,j] * 2 } } } }", "needs index j",
+     SC_EVALUE},
+};
+
+static void expect_errors(const Bad *b, int n, const char *before, const char *after)
+{
+    for (int k = 0; k < n; k++) expect_error(&b[k], before, after);
+}
+
+/* ---- hostile text ---- */
+static void survive(const char *text)
+{
+    Front *f = open_front();
+    load(f, text, true);
+    close_front(f);
+}
+
+static void repeat(const char *before, const char *part, int n, const char *after)
+{
+    sc_text t = {0};
+    sc_text_add(&t, "in x: f32 dense (4)\n%s", before);
+    for (int k = 0; k < n; k++) sc_text_add(&t, "%s", part);
+    sc_text_add(&t, "%s", after);
+    Front *f = open_front();
+    if (!load(f, t.s, true)) report("expected a limit", before, "none");
+    close_front(f);
+    sc_text_free(&t);
+}
+
+static void hostile(void)
+{
+    const char *nest = "y[i] = x[i]\nnest { ";
+    repeat("y[i] = ", "(", 100000, "x[i]");
+    repeat("y[i] = ", "-", 100000, "x[i]");
+    repeat("y[i] = ", "relu(", 100000, "x[i]");
+    repeat("y[i] = x[i]", " + x[i]", 100000, "");
+    repeat("y[i] = x[i]", "*(x[i] + x[i]", 5000, "");
+    repeat("y[i] = x[", "i,", 10000, "i]");
+    repeat("", "y[i] = x[i]; ", 50, "");
+    repeat("y = x[", "a", 100000, "]");
+    repeat("y[i] = ", "9", 100000, " * x[i]");
+    repeat(nest, "for i { ", 100000, "");
+    repeat(nest, "y[i] = x[i] ", 100000, "}");
+    repeat(nest, "work a: reg f32 {", 100000, "}");
+    repeat("y[i] = x[i] + x[a1] + x[a2] + x[a3]",
+           " + x[b1] + x[b2] + x[b3] + x[b4] + x[b5] + x[b6] + x[b7] + x[b8]", 1,
+           " + x[c1] + x[c2] + x[c3] + x[c4] + x[c5]");
+}
+
+/* Every prefix of a file, and the file with every byte changed in turn. */
+static void damage(const char *text)
+{
+    static const char other[] = "}{[]()*/#,;:=0x \n\"%-";
+    const size_t n = strlen(text);
+    char *copy = malloc(n + 1);
+    if (!copy) exit(2);
+    for (size_t k = 0; k < n; k++) {
+        memcpy(copy, text, n + 1);
+        copy[k] = other[k % (sizeof other - 1)];
+        survive(copy);
+        copy[k] = 0;
+        survive(copy);
+    }
+    free(copy);
+}
+
+static const char *const names[] = {"spmm_tiled", "spgemm",        "add",     "sddmm",      "mttkrp",
+                                    "bsr_dense",  "column_blocks", "experts", "row_softmax"};
+
+static void golden_files(const char *folder)
+{
+    for (int k = 0; k < SC_LEN(names); k++) {
+        char path[512], text[8192];
+        snprintf(path, sizeof path, "%s/%s.sc", folder, names[k]);
+        FILE *file = fopen(path, "rb");
+        if (!file) {
+            report("to open", path, "");
+            continue;
+        }
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+        round_trip(text, NULL, true);
+        damage(text);
+    }
+}
+
+/* ---- the oracle ---- */
+typedef struct {
+    const char *text;
+    int n, nhas;
+    double out[16];
+} Meaning;
+
+/* Operands, of which a case declares those it uses: A, 3 x 4, is [1 0 2 0; 0 0 0 0; 0 nan 0 4] in csr; B is A
+ * in csc; D, 4 x 4, has [3 0; 0 3] twice on its diagonal, in bsr(2,2); E, 3, is [5 0 6] in coo with 5 as 2 +
+ * 3; X, 4 x 2, is [1 2; nan 4; 5 6; 7 8]; y, 3, is [10 20 30]; R, 3 x 2, is [0 1; 2 0; 0 0] in ell(1). */
+static const char *const decls[] = {
+    "A: f64 csr i32 (3, 4)",      "B: f64 csc i32 (3, 4)",
+    "D: f64 bsr(2,2) i32 (4, 4)", "E: f64 \"compressed(0, nonunique)\" i32 (3)",
+    "X: f64 dense (4, 2)",        "y: f64 dense (3)",
+    "R: f64 ell(1) i32 (3, 2)"};
+
+static const int32_t a_pos[] = {0, 2, 2, 4}, a_crd[] = {0, 2, 1, 3}, b_pos[] = {0, 1, 2, 3, 4},
+                     b_crd[] = {0, 2, 0, 2}, d_pos[] = {0, 1, 2}, d_crd[] = {0, 1}, e_pos[] = {0, 3},
+                     e_crd[] = {0, 0, 2}, r_crd[] = {1, 0, -1};
+static double a_val[] = {1, 2, NAN, 4}, b_val[] = {1, NAN, 2, 4}, d_val[] = {3, 0, 0, 3, 3, 0, 0, 3},
+              e_val[] = {2, 3, 6}, x_val[] = {1, 2, NAN, 4, 5, 6, 7, 8}, y_val[] = {10, 20, 30},
+              r_val[] = {1, 2, 9};
+
+static const Meaning meanings[] = {
+    {"C[i,k] = A[i,j] * X[j,k]", 6, 4, {11, 14, 0, 0, NAN, NAN}},
+    {"C[i,k] = D[i,j] * X[j,k]", 8, 8, {NAN, 6, NAN, 12, 15, 18, 21, 24}},
+    {"C[i,j] = A[i,j] + B[i,j]", 12, 4, {2, 0, 4, 0, 0, 0, 0, 0, 0, NAN, 0, 8}},
+    {"C[i,j] = A[i,j] * E[i]", 12, 4, {5, 0, 10, 0, 0, 0, 0, 0, 0, NAN, 0, 24}},
+    {"C[i] = R[i,k] * X[j,k] / y[i]", 3, 2, {2, NAN, 0}},
+    {"C[i] = relu(A[i,j] * 2 - y[i])", 3, 3, {0, 0, NAN}},
+    {"C[i] = exp(E[i])", 3, 3, {148.4131591025766, 1, 403.4287934927351}},
+    {"C[i] max= A[i,j]", 3, 2, {2, 0, NAN}},
+    {"C[i] min= E[i] - y[i]", 3, 3, {-5, -20, -24}},
+    {"C = E[i]", 1, 1, {11}},
+    {"C[i] = E[i] < y[i]; K[i] = E[i] == 0", 3, 3, {1, 1, 1}},
+    {"skip\nC[i] max= R[i,j] - 5", 3, 2, {-4, -3, -INFINITY}},
+    {"skip\nm[i] max= R[i,j]; C[i,j] = exp(R[i,j] - m[i])", 6, 2, {0, 1, 1, 0, 0, 0}},
+    {"skip\nC[i] = E[i] + y[i]", 3, 2, {15, 0, 36}},
+};
+
+/* Operand k of the list, in the format that was parsed. */
+static sc_tensor operand(int k, const Tensor *t)
+{
+    double *const val[] = {a_val, b_val, d_val, e_val, x_val, y_val, r_val};
+    const int32_t *const pos[] = {a_pos, b_pos, d_pos, e_pos, NULL, NULL, NULL};
+    const int32_t *const crd[] = {a_crd, b_crd, d_crd, e_crd, NULL, NULL, r_crd};
+    const int level = k != 3;
+    sc_tensor in = {.format = t->format, .dtype = SC_F64, .itype = SC_I32};
+    in.view.val = val[k];
+    in.view.level[level].pos = pos[k];
+    in.view.level[level].crd = crd[k];
+    in.view.stride[0] = t->ndim == 2 ? 2 : 1;
+    in.view.stride[1] = 1;
+    return in;
+}
+
+static void add_decls(const Meaning *m, sc_text *text)
+{
+    for (int k = 0; k < SC_LEN(decls); k++) {
+        const char use[3] = {decls[k][0], '[', 0};
+        if (strstr(m->text, use)) sc_text_add(text, "in %s\n", decls[k]);
+    }
+    sc_text_add(text, "nest { }\n%s", m->text);
+}
+
+static bool same(double a, double b)
+{ return (isnan(a) && isnan(b)) || a == b || fabs(a - b) < 1e-12 * fabs(b); }
+
+static void oracle_case(const Meaning *m)
+{
+    char got[400] = "";
+    double *out[SC_MAXOP];
+    uint8_t *has[SC_MAXOP];
+    sc_tensor in[SC_LEN(decls)];
+    sc_text text = {0};
+    Front *f = open_front();
+    add_decls(m, &text);
+    if (load(f, text.s, false)) {
+        report("to load", text.s, f->err.msg);
+        sc_text_free(&text);
+        close_front(f);
+        return;
+    }
+    sc_text_free(&text);
+    for (int k = 0, n = 0; k < SC_LEN(decls); k++) {
+        const char name[2] = {decls[k][0], 0};
+        if (prog_tensor(&f->p, name)) in[n] = operand(k, f->p.tensor[n]), n++;
+    }
+    for (int r = 0; r < f->p.nout; r++) {
+        out[r] = calloc((size_t)sc_oracle_size(&f->p, r), sizeof(double));
+        has[r] = calloc((size_t)sc_oracle_size(&f->p, r), 1);
+    }
+    bool ok = !sc_oracle_run(&f->p, in, out, has, &f->err) && sc_oracle_size(&f->p, 0) == m->n;
+    int n = 0, at = 0;
+    for (int k = 0; ok && k < m->n; k++) {
+        at += snprintf(got + at, sizeof got - (size_t)at, "%g%s ", out[0][k], has[0][k] ? "" : " (absent)");
+        n += has[0][k];
+    }
+    for (int k = 0; ok && k < m->n; k++) ok = same(out[0][k], m->out[k]);
+    if (!ok || n != m->nhas) report("another value was expected", m->text, got);
+    for (int r = 0; r < f->p.nout; r++) {
+        free(out[r]);
+        free(has[r]);
+    }
+    close_front(f);
+}
+
+int main(int argc, char **argv)
+{
+    for (int k = 0; k < SC_LEN(good); k++) round_trip(good[k][0], good[k][1], false);
+    expect_errors(bad, SC_LEN(bad), HEAD, "");
+    expect_errors(files, SC_LEN(files), "", "");
+    expect_errors(support, SC_LEN(support), "", "");
+    expect_errors(spmm_nests, SC_LEN(spmm_nests), SPMM, "\n}");
+    expect_errors(gemm_nests, SC_LEN(gemm_nests), GEMM, "\n}");
+    expect_errors(block_nests, SC_LEN(block_nests), BLOCKS, "\n}");
+    golden_files(argc > 1 ? argv[1] : "tests/golden");
+    hostile();
+    for (int k = 0; k < SC_LEN(meanings); k++) oracle_case(&meanings[k]);
+    printf(failed ? "%d failed\n" : "front: ok\n", failed);
+    return failed != 0;
+}

@@ -1,0 +1,366 @@
+/* test_kernels.c: conversions between all kinds of formats, and validation. */
+#include "kernels_harness.h"
+
+static bool pool_once(const pool *m)
+{
+    for (int w = 0; w < 4; w++)
+        for (int l = 0; l < 16; l++)
+            if (m->seen[w][l] > 1) return false;
+    return true;
+}
+
+/* ---- conversion ---- */
+/* Does every stored place of the format belong to an entry of the source? */
+static bool exact(const sc_format *f)
+{
+    bool inner = false;
+    for (int l = 0; l < f->nlevel; l++) {
+        if (f->level[l].kind != SC_DENSE)
+            inner = true;
+        else if (inner)
+            return false;
+    }
+    return inner;
+}
+
+static bool all_dense(const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++)
+        if (f->level[l].kind != SC_DENSE) return false;
+    return true;
+}
+
+static void check_perm(const sc_tensor *from, const sc_tensor *to, const int64_t *perm)
+{
+    if (!perm) return;
+    void *out = malloc((size_t)(to->view.nval + 1) * 8);
+    sc_gather_values(out, from->view.val, perm, to->view.nval, to->dtype);
+    size_t size = (size_t)to->view.nval * sc_dtype_size(to->dtype);
+    CHECK(!size || !memcmp(out, to->view.val, size), "perm does not reproduce the values");
+    free(out);
+}
+
+static void convert_one(const sc_tensor *from, sc_tensor *to, const char *text, sc_dtype itype, pool *m)
+{
+    sc_err e = {0};
+    char name[200];
+    int64_t *perm = NULL;
+    sc_format_print(&from->format, name, sizeof name);
+    CHECK(!sc_format_parse(&to->format, text, from->format.ndim, &e), "%s", e.msg);
+    to->itype = itype;
+    int rc = sc_convert(from, to, pool_alloc, m, below(2) ? &perm : NULL, &e);
+    CHECK(!rc, "%s -> %s: %s", name, text, e.msg);
+    if (rc) return;
+    CHECK(pool_once(m), "%s -> %s: an array was asked for twice", name, text);
+    CHECK(!sc_validate(to, &e), "%s -> %s: %s", name, text, e.msg);
+    bool whole = exact(&to->format) && exact(&from->format);
+    if (!e.code) {
+        dict a = unpack(from, !whole), b = unpack(to, !whole);
+        CHECK(same(&a, &b), "%s -> %s differ: %lld and %lld entries", name, text, (long long)a.n,
+              (long long)b.n);
+        free(a.e);
+        free(b.e);
+    }
+    check_perm(from, to, perm);
+}
+
+static const char *const formats2[] = {"coo",
+                                       "csr",
+                                       "csc",
+                                       "dense",
+                                       "dense(1), dense(0)",
+                                       "bsr(2,3)",
+                                       "bsc(2,3)",
+                                       "dcsr",
+                                       "dcsc",
+                                       "ell(300)",
+                                       "compressed(1, nonunique), singleton(0)",
+                                       "compressed(0, nonunique), singleton(1, nonunique)",
+                                       "dense(0/2), dense(1/3), dense(0%2), dense(1%3)",
+                                       "compressed(0), dense(1)",
+                                       "dense(1), compressed(0, nonunique)",
+                                       "compressed(0/2), compressed(1), dense(0%2)",
+                                       "ell(0, 300), dense(1)",
+                                       "compressed(1/6), compressed(0), compressed(1%6)",
+                                       "bsr(3,2)",
+                                       "ell(1, 300), compressed(0)"};
+static const char *const formats3[] = {"coo",
+                                       "csf",
+                                       "csr",
+                                       "csc",
+                                       "dense",
+                                       "ell(300)",
+                                       "dense(2), compressed(0), dense(1)",
+                                       "dense(0), compressed(1, nonunique), singleton(2)",
+                                       "compressed(2), compressed(1, nonunique), singleton(0)",
+                                       "dense(0), compressed(1/2), dense(2/3), compressed(1%2), dense(2%3)"};
+
+static sc_dtype any_dtype(void) { return (sc_dtype)below(SC_NDTYPE); }
+static sc_dtype any_itype(void) { return below(2) ? SC_I32 : SC_I64; }
+
+static void test_pairs(const char *const *formats, int nformat, const int64_t *dim, int ndim, int64_t n)
+{
+    for (int a = 0; a < nformat; a++) {
+        pool source = {0}, first = {0};
+        sc_tensor coo, from = {0};
+        random_coo(&coo, dim, ndim, n, any_dtype(), any_itype(), &source);
+        convert_one(&coo, &from, formats[a], any_itype(), &first);
+        for (int b = 0; b < nformat && from.view.nval + 1 && failures < 20; b++) {
+            pool second = {0};
+            sc_tensor to = {0};
+            convert_one(&from, &to, formats[b], any_itype(), &second);
+            pool_free(&second);
+        }
+        pool_free(&source);
+        pool_free(&first);
+    }
+}
+
+static void test_conversions(void)
+{
+    static const int64_t shapes2[][2] = {{6, 6}, {12, 18}, {0, 6}, {6, 0}, {0, 0}, {6, 24}, {18, 6}};
+    static const int64_t shapes3[][3] = {{4, 6, 9}, {1, 2, 3}, {0, 2, 3}, {3, 0, 3}, {5, 4, 0}};
+    for (int k = 0; k < SC_LEN(shapes2); k++)
+        for (int64_t n = 0; n <= 90; n += 30)
+            if (n == 0 || (shapes2[k][0] && shapes2[k][1]))
+                test_pairs(formats2, SC_LEN(formats2), shapes2[k], 2, n ? n + 1 : n);
+    for (int k = 0; k < SC_LEN(shapes3); k++)
+        for (int64_t n = 0; n <= 60; n += 60)
+            if (n == 0 || (shapes3[k][0] && shapes3[k][1] && shapes3[k][2]))
+                test_pairs(formats3, SC_LEN(formats3), shapes3[k], 3, n ? n + 1 : n);
+    static const int64_t one[2] = {1, 1};
+    static const char *const plain[] = {"coo", "csr", "csc", "dense", "dcsr", "ell(1)", "bsr(1,1)"};
+    test_pairs(plain, SC_LEN(plain), one, 2, 1);
+    static const int64_t big[2] = {240, 300};
+    test_pairs(formats2, 10, big, 2, 40000);
+}
+
+/* Keys of several words, and extents that only a 64-bit index reaches. */
+static void test_wide(void)
+{
+    static const int64_t dim[4] = {(int64_t)1 << 40, (int64_t)1 << 41, 7, ((int64_t)1 << 62) - 1};
+    static const char *const formats[] = {"coo", "csf",
+                                          "compressed(3), compressed(1), compressed(0), dense(2)"};
+    pool source = {0};
+    sc_tensor coo;
+    random_coo(&coo, dim, 4, 500, SC_F64, SC_I64, &source);
+    for (int a = 0; a < SC_LEN(formats); a++) {
+        pool first = {0}, second = {0};
+        sc_tensor from = {0}, to = {0};
+        convert_one(&coo, &from, formats[a], SC_I64, &first);
+        convert_one(&from, &to, formats[(a + 1) % 3], SC_I64, &second);
+        pool_free(&first);
+        pool_free(&second);
+    }
+    pool_free(&source);
+}
+
+static void refuse(const sc_tensor *from, const char *text, sc_dtype itype, const char *part)
+{
+    pool m = {0};
+    sc_err e = {0};
+    sc_tensor to = {.itype = itype};
+    CHECK(!sc_format_parse(&to.format, text, from->format.ndim, &e), "%s", e.msg);
+    expect(sc_convert(from, &to, pool_alloc, &m, NULL, &e), SC_EVALUE, &e, part);
+    pool_free(&m);
+}
+
+static void test_refusals(void)
+{
+    pool m = {0};
+    sc_tensor t;
+    static const int64_t odd[2] = {7, 6}, tall[2] = {(int64_t)1 << 33, 3};
+    random_coo(&t, odd, 2, 60, SC_F32, SC_I32, &m);
+    refuse(&t, "bsr(2,3)", SC_I32, "dimension 0 of extent 7 is not a multiple of its block 2");
+    refuse(&t, "ell(1)", SC_I32, "use ell(");
+    refuse(&t, "dense(0), singleton(1)", SC_I32, "singleton");
+    ((int32_t *)(uintptr_t)t.view.level[1].crd)[5] = 6;
+    refuse(&t, "csr", SC_I32, "out of range");
+    refuse(&t, "csf", SC_I32, "out of range");
+    pool_free(&m);
+    random_coo(&t, tall, 2, 5, SC_F32, SC_I64, &m);
+    refuse(&t, "coo", SC_I32, "use i64");
+    pool_free(&m);
+}
+
+/* Strided sources: transposed, padded rows, with not-a-number kept. */
+static void test_strided(void)
+{
+    static const int64_t dim[2] = {130, 66};
+    float *data = malloc(sizeof *data * 132 * 140);
+    for (int i = 0; i < 132 * 140; i++) data[i] = (float)(below(5) ? 0 : below(9));
+    static const int64_t strides[][2] = {{66, 1}, {1, 130}, {140, 2}, {1, 140}, {0, 1}, {7, 3}};
+    static const char *const to_formats[] = {"csr", "csc", "coo", "bsr(2,3)", "dense", "dense(1), dense(0)",
+                                             "dcsc"};
+    for (int s = 0; s < SC_LEN(strides); s++)
+        for (int f = 0; f < SC_LEN(to_formats); f++) {
+            pool m = {0};
+            sc_err e = {0};
+            sc_tensor t = {.dtype = SC_F32, .view = {.val = data, .dim = {dim[0], dim[1]}}}, to = {0};
+            sc_format_parse(&t.format, "dense", 2, &e);
+            memcpy(t.view.stride, strides[s], sizeof strides[s]);
+            convert_one(&t, &to, to_formats[f], any_itype(), &m);
+            pool_free(&m);
+        }
+    free(data);
+    float nan[4] = {0, __builtin_nanf(""), -0.0f, 2};
+    sc_tensor t = {.dtype = SC_F32, .view = {.val = nan, .dim = {2, 2}, .stride = {2, 1}}},
+              to = {.itype = SC_I32};
+    sc_err e = {0};
+    pool m = {0};
+    sc_format_parse(&t.format, "dense", 2, &e);
+    sc_format_parse(&to.format, "csr", 2, &e);
+    CHECK(!sc_convert(&t, &to, pool_alloc, &m, NULL, &e) && to.view.nval == 2,
+          "expected NaN and 2 to be kept: %s", e.msg);
+    pool_free(&m);
+}
+
+/* Every allocation of the library, then every one of the caller, fails in turn. */
+static void test_failures(void)
+{
+    static const int64_t dim[2] = {12, 18};
+    for (int a = 0; a < SC_LEN(formats2); a++)
+        for (int side = 0; side < 2; side++)
+            for (int n = 1, rc = 1; rc && n < 100; n++) {
+                pool source = {0}, m = {0};
+                sc_err e = {0};
+                sc_tensor coo, to = {.itype = SC_I64};
+                random_coo(&coo, dim, 2, 50, SC_F32, SC_I32, &source);
+                sc_format_parse(&to.format, formats2[a], 2, &e);
+                if (side)
+                    m.fail_at = n;
+                else
+                    sc_fail_alloc_after(n);
+                rc = sc_convert(&coo, &to, pool_alloc, &m, NULL, &e);
+                sc_fail_alloc_after(0);
+                CHECK(!rc || rc == SC_ENOMEM, "%s, failure %d: code %d, %s", formats2[a], n, rc, e.msg);
+                CHECK(n < 99, "%s never succeeded", formats2[a]);
+                pool_free(&source);
+                pool_free(&m);
+            }
+}
+
+/* ---- validation ---- */
+static void invalid(sc_tensor *t, const char *part)
+{
+    sc_err e = {0};
+    expect(sc_validate(t, &e), SC_EVALUE, &e, part);
+}
+
+static void test_validate_csr(void)
+{
+    int32_t pos[] = {0, 2, 2, 4}, crd[] = {0, 3, 1, 2};
+    float val[4] = {1, 2, 3, 4};
+    sc_err e = {0};
+    sc_tensor t = {.dtype = SC_F32, .itype = SC_I32, .view = {.val = val, .dim = {3, 4}, .nval = 4}};
+    sc_format_parse(&t.format, "csr", 2, &e);
+    t.view.level[0] = (sc_level){.size = 3, .npos = 3};
+    t.view.level[1] = (sc_level){.pos = pos, .crd = crd, .size = 4, .npos = 4};
+    CHECK(!sc_validate(&t, &e), "%s", e.msg);
+    pos[1] = 3;
+    invalid(&t, "level 1 (compressed): pos[1] = 3 exceeds pos[2] = 2");
+    pos[1] = 2, pos[0] = 1;
+    invalid(&t, "pos[0] = 1, expected 0");
+    pos[0] = 0, pos[3] = 5;
+    invalid(&t, "pos[3] = 5, expected 4");
+    pos[3] = 4, crd[1] = 4;
+    invalid(&t, "crd[1] = 4 is out of range, expected 0 <= coordinate < 4");
+    crd[1] = -1;
+    invalid(&t, "crd[1] = -1 is out of range");
+    crd[1] = 0;
+    invalid(&t, "crd[1] = 0 follows 0");
+    crd[1] = 3, t.view.nval = 3;
+    invalid(&t, "3 values, expected 4");
+    t.view.nval = 4, t.view.level[0].npos = 4;
+    invalid(&t, "level 0 (dense): 4 positions stored, expected 3");
+    t.view.level[0].npos = 3, t.view.level[1].crd = NULL;
+    invalid(&t, "expected a crd array of 4 entries");
+    t.view.level[1].crd = crd, t.view.level[1].pos = NULL;
+    invalid(&t, "expected a pos array of 4 entries");
+    t.view.level[1].pos = pos, t.view.dim[0] = -1;
+    invalid(&t, "dimension 0");
+}
+
+static void test_validate_others(void)
+{
+    int64_t pos[] = {0, 4}, row[] = {0, 0, 1, 1}, col[] = {0, 2, 1, 2};
+    double val[6] = {0};
+    sc_err e = {0};
+    sc_tensor t = {.dtype = SC_F64, .itype = SC_I64, .view = {.val = val, .dim = {2, 3}, .nval = 4}};
+    sc_format_parse(&t.format, "coo", 2, &e);
+    t.view.level[0] = (sc_level){.pos = pos, .crd = row, .size = 2, .npos = 4};
+    t.view.level[1] = (sc_level){.crd = col, .size = 3, .npos = 4};
+    CHECK(!sc_validate(&t, &e), "%s", e.msg);
+    col[3] = 1;
+    invalid(&t, "level 1 (singleton): crd[3] = 1 follows 1");
+    t.format.level[1].unique = 0;
+    CHECK(!sc_validate(&t, &e), "%s", e.msg);
+    col[3] = 0;
+    invalid(&t, "non-decreasing");
+    col[3] = 2, row[2] = 0, row[1] = 1;
+    invalid(&t, "level 0 (compressed): crd[2] = 0 follows 1");
+    t.view.level[1].npos = 3;
+    row[1] = 0, row[2] = 1;
+    invalid(&t, "level 1 (singleton): 3 positions stored, expected 4");
+
+    int64_t slots[] = {0, 2, -1, 1, -1, -1};
+    sc_format_parse(&t.format, "ell(3)", 2, &e);
+    t.view.level[0] = (sc_level){.size = 2, .npos = 2};
+    t.view.level[1] = (sc_level){.crd = slots, .size = 3, .npos = 6};
+    t.view.nval = 6;
+    CHECK(!sc_validate(&t, &e), "%s", e.msg);
+    slots[1] = -1, slots[2] = 2;
+    invalid(&t, "padding (-1) only at the end");
+    slots[1] = 0;
+    invalid(&t, "crd[1] = 0 follows 0");
+    slots[1] = 1, slots[3] = -2;
+    invalid(&t, "out of range");
+    slots[3] = 1, t.view.level[1].size = 2;
+    invalid(&t, "size 2, expected 3");
+    sc_format_parse(&t.format, "bsr(2,2)", 2, &e);
+    invalid(&t, "level 0 (dense): size 2, expected 1");
+}
+
+/* Random damage: never a crash, and what passes is unchanged or harmless. */
+static void test_validate_damage(void)
+{
+    static const int64_t dim[2] = {12, 18};
+    for (int round = 0; round < 600; round++) {
+        pool source = {0}, m = {0};
+        sc_tensor coo, t = {.itype = any_itype()};
+        sc_err e = {0};
+        random_coo(&coo, dim, 2, 60, SC_F32, SC_I32, &source);
+        sc_format_parse(&t.format, formats2[below(SC_LEN(formats2))], 2, &e);
+        CHECK(!sc_convert(&coo, &t, pool_alloc, &m, NULL, &e), "%s", e.msg);
+        sc_level *v = &t.view.level[below(t.format.nlevel)];
+        bool is_pos = v->pos && below(2);
+        void *array = (void *)(uintptr_t)(is_pos ? v->pos : v->crd);
+        if (array && v->npos)
+            value_set(array, t.itype, is_pos ? below(2) : below(v->npos), (double)(below(40) - 8));
+        else
+            v->npos += below(3) - 1;
+        if (!sc_validate(&t, &e) && !all_dense(&t.format)) {
+            dict d = unpack(&t, false);
+            free(d.e);
+        }
+        pool_free(&source);
+        pool_free(&m);
+    }
+}
+
+int main(void)
+{
+    for (team_size = 1; team_size <= 4; team_size++) {
+        if (team_size == 2) sc_team_install(&toy_team);
+        test_conversions();
+        test_wide();
+        test_refusals();
+        test_strided();
+        test_validate_csr();
+        test_validate_others();
+        test_validate_damage();
+        if (team_size < 3) test_failures();
+    }
+    printf(failures ? "%d FAILED\n" : "ok\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,25 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator with the same numbers in every run."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data sets (planetoid/, matrices/, ...); the test is skipped where there is none."""
+    given = os.environ.get("SCORCH_DATA")
+    folder = Path(given) if given else ROOT.parent / "shared" / "datasets"
+    if not folder.is_dir():
+        pytest.skip("real data sets are not at hand: name their folder in SCORCH_DATA")
+    return folder

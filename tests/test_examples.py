@@ -1,0 +1,76 @@
+"""The GCN example and the benchmark's arithmetic, end to end on small inputs."""
+
+import pytest
+import torch
+
+import gcn
+import planetoid
+from benchmarks.__main__ import check, ratios, render
+from benchmarks.cases import Case
+from examples.timing import Time, human, interleave, table
+
+
+def test_the_example_agrees_with_torch(capsys):
+    assert gcn.main(["--dataset", "karate", "--compare", "--seconds", "0.01", "--epochs", "30"]) == 0
+    out = capsys.readouterr().out
+    assert "all logits agree" in out and "torch.sparse CSR, X sparse too" in out
+
+
+def test_the_example_says_what_is_missing(tmp_path, capsys):
+    assert gcn.main(["--dataset", "cora", "--root", str(tmp_path)]) == 2
+    assert "ind.cora.x" in capsys.readouterr().err
+
+
+def test_the_example_learns_and_saves(tmp_path, capsys):
+    file = str(tmp_path / "weights.pt")
+    assert gcn.main(["--dataset", "karate", "--weights", file]) == 0
+    first = capsys.readouterr().out
+    assert gcn.main(["--dataset", "karate", "--weights", file, "--epochs", "0"]) == 0
+    accuracy = [line for line in first.splitlines() if "accuracy" in line]
+    assert accuracy[0] in capsys.readouterr().out
+    assert float(accuracy[0].split()[2].rstrip("%")) > 85
+
+
+def test_the_same_adjacency(rng):
+    graph = planetoid.karate()
+    A, X = gcn.scorch_inputs(graph)
+    torch.testing.assert_close(A.to_dense(), gcn.torch_adjacency(graph).to_dense())
+    torch.testing.assert_close(X.to_dense(), graph.x)
+
+
+def test_interleave_takes_turns():
+    calls = []
+    times = interleave({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, seconds=0)
+    assert calls[:4] == ["a", "a", "b", "b"] and times["a"].turns == times["b"].turns == 5
+    assert 0 < times["a"].min <= times["a"].median
+
+
+@pytest.mark.parametrize(
+    "seconds, text", [(2.5, "2.5 s"), (0.0123, "12.3 ms"), (4e-6, "4 us"), (3e-8, "30 ns")]
+)
+def test_human(seconds, text):
+    assert human(seconds) == text
+
+
+def test_tables():
+    assert table(["a", "b"], [["long", "1"]]) == "a     b\n----  -\nlong  1"
+    assert table(["a", "b"], [["c", "1"]], markdown=True) == "| a | b |\n| - | : |\n| c | 1 |"
+
+
+def test_losses_are_shown():
+    names = ("torch", "MKL", "Scorch")
+    rows = []
+    for case, seconds in {"small": (4, 2, 1), "large": (4, 1, 2)}.items():
+        times = {n: Time(float(s), float(s), 5) for n, s in zip(names, seconds, strict=True)}
+        found = ratios(Case(case, against={"Scorch": ("torch", "MKL")}), times)
+        rows.append({"suite": "spmm", "case": case, "times": times, "ratios": found})
+    text = render(rows, markdown=False)
+    assert "0.50x loss" in text and "2.00x" in text
+    assert "MKL / Scorch: geometric mean 1.00x, worst 0.50x (large), 1 of 2 lost" in text
+
+
+def test_wrong_answers_are_not_timed():
+    x = torch.ones(3)
+    check(Case("good", {"torch": lambda: x, "Scorch": lambda: x + 0}))
+    with pytest.raises(AssertionError, match="bad, Scorch"):
+        check(Case("bad", {"torch": lambda: x, "Scorch": lambda: x + 1}))

@@ -1,0 +1,44 @@
+"""One fact, one place: what the build files and sources say about each other."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def constants(path):
+    """Names assigned a literal at the top level of a Python file."""
+    found = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def test_versions_agree():
+    header = (ROOT / "csrc" / "scorch.h").read_text()
+    assert re.search(r'SC_VERSION "(.+)"', header).group(1) == PROJECT["version"]
+
+
+def test_torch_floor_is_the_one_the_import_names():
+    said = re.search(r"torch ([\d.]+) or newer", (ROOT / "scorch" / "__init__.py").read_text()).group(1)
+    assert f"torch>={said}" in PROJECT["dependencies"]
+
+
+def test_makefile_compiles_like_setup():
+    make = (ROOT / "Makefile").read_text()
+    setup = (ROOT / "setup.py").read_text()
+    warnings = re.search(r"^WARNINGS := (.*)$", make, re.M).group(1)
+    flags = re.search(r"^FLAGS := (.*) \$\(WARNINGS\)", make, re.M).group(1)
+    assert warnings.split() == constants(ROOT / "setup.py")["WARNINGS"]
+    assert re.search(r"CFLAGS = \[(.*), \*WARNINGS\]", setup).group(1) == ", ".join(
+        f'"{f}"' for f in flags.split()
+    )
+    for part in constants(ROOT / "setup.py")["LIBRARY"][1:]:
+        assert part in re.search(r"^CORE := .*$", make, re.M).group(0)
