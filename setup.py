@@ -31,7 +31,7 @@ LIBS = ["-ldl", "-lpthread", "-lm"]
 BINDING = [*CFLAGS, "-fexceptions", "-DPy_LIMITED_API=0x030B0000"]
 
 KERNEL = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffreestanding", "-fno-math-errno"]
-KERNEL += ["-fno-trapping-math", "-ffp-contract=fast"]
+KERNEL += ["-fno-trapping-math", "-fwrapv", "-ffp-contract=fast"]
 WIDTHS = {  # machine -> vector bytes -> target flags; any other machine gets 16 bytes, no flags
     "x86_64": {
         16: ["-march=x86-64"],
@@ -100,14 +100,16 @@ class Toolchain:
 
 
 def bundle_jobs(tools, scorchc):
-    """Emits the common kernels once per vector width, and the table that registers them."""
+    """Emits the common kernels, one file each, and bundle.c, which registers them all."""
     folder, names = tools.folder / "bundle", CSRC / "bundle.list"
-    widths = WIDTHS.get(platform.machine().lower().replace("amd64", "x86_64"), {})
+    widths = WIDTHS.get(platform.machine(), {16: []})
     if stale(folder / "bundle.c", scorchc, names):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         tools.run(scorchc.absolute(), "--bundle", names, "-o", folder, *widths)
-    kernels = [(f, KERNEL + flags) for w, flags in widths.items() for f in sorted(folder.glob(f"bundle_{w}_*.c"))]
+    kernels = [
+        (f, KERNEL + flags) for w, flags in widths.items() for f in sorted(folder.glob(f"bundle_{w}_*.c"))
+    ]
     return [*kernels, (folder / "bundle.c", CFLAGS)]
 
 

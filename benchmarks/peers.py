@@ -23,7 +23,7 @@ class _Descr(ctypes.Structure):
 
 @cache
 def mkl() -> ctypes.CDLL | None:
-    """PyPI's `mkl`, set to torch's OpenMP library and thread count, so that one pool serves both."""
+    """The package `mkl`, set to torch's OpenMP library and thread count, so that one pool serves both."""
     prefixes = [Path(sys.prefix), *(Path(p).parents[2] for p in sys.path if Path(p).name == "site-packages")]
     found = [f for prefix in prefixes for f in sorted(prefix.glob("lib/libmkl_rt.so*"))]
     if not found:

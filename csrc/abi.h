@@ -25,6 +25,7 @@ typedef struct { const void *pos, *crd; sc_i64 size, npos; } sc_level;
 typedef struct {
     sc_level level[12];
     void *val;
+    const void *perm;
     sc_i64 stride[8], dim[8], nval;
 } sc_view;
 typedef struct sc_call {
@@ -52,7 +53,8 @@ typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *ent
  *            has none); size: extent of the level (slots for ell); npos:
  *            positions stored in the level.
  * sc_view    one operand or result: its levels, its values (null until a
- *            result is allocated), strides in elements (dense tensors only),
+ *            result is allocated), perm: where the value of a position lies in val,
+ *            of the tensor's index type (null: there); strides in elements (dense tensors only),
  *            extents of its dimensions, number of stored values.
  * sc_call    shared by the team and read-only during a step. view: operands
  *            in order, then results. dim: extent of each index variable, in

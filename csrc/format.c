@@ -144,9 +144,12 @@ static int read_name(reader *r, int ndim, bool *found)
         if (*r->p) return fail(r, r->p, "the end");
         if (n != names[i].narg && level && n) return SC_OK;
         if (n != names[i].narg)
-            return sc_error(r->e, SC_EVALUE,
-                            "format \"%s\": %s takes %d numbers of at least %d in parentheses, got %d",
-                            r->text, names[i].name, names[i].narg, i != N_ELL, n);
+            return sc_error(r->e, SC_EVALUE, "format \"%s\": expected %s%s, got %d numbers", r->text,
+                            names[i].name,
+                            names[i].narg == 2 ? "(rows,columns) of a block"
+                            : names[i].narg    ? "(width)"
+                                               : " alone",
+                            n);
         if (ndim < names[i].least || ndim > names[i].most)
             return sc_error(r->e, SC_EVALUE, "format \"%s\" is for tensors of %d%s dimensions, got one of %d",
                             r->text, names[i].least, names[i].most > names[i].least ? " or more" : "", ndim);

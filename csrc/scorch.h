@@ -101,6 +101,7 @@ typedef struct {
     sc_format format;
     sc_dtype dtype, itype;
     int unit; /* dense tensors: the dimension of stride 1, or -1 */
+    bool perm; /* values are read through view.perm: the structure is derived from another's */
 } sc_spec;
 typedef struct {
     const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */

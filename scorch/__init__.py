@@ -15,7 +15,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _torch  # noqa: E402
+from . import _C, _functions  # noqa: E402, F401
 from ._C import CompileError  # noqa: E402
 from ._format import Format  # noqa: E402
 from ._info import clear_cache, info, stats  # noqa: E402

@@ -1,14 +1,39 @@
-"""What torch functions mean for a SparseTensor: the tables that the class consults."""
+"""What torch functions mean for a SparseTensor: fills the tables that the class consults.
+
+Methods that compute are attached to the class here too, because they need the operations, which need the class.
+"""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
 
-from . import _ops
-from ._tensor import SparseTensor
+from . import _C, _ops
+from ._tensor import HANDLERS, STRUCTURAL, SparseTensor, core_of
 
 aten = torch.ops.aten
+
+
+# ---- the @ operator ----
+def _operator(kind: int):
+    """``A @ x`` and ``x @ A``: the fast entry first, then the general path, the table only if a mode asks for it."""
+
+    def multiply(self: SparseTensor, x: object) -> torch.Tensor:
+        if not torch.compiler.is_dynamo_compiling():
+            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, kind)
+            if y is not NotImplemented:
+                return y
+            if type(x) is torch.Tensor and x.layout is torch.strided and _C.plain():
+                return _ops.product(self, x, kind)
+        if not isinstance(x, torch.Tensor):
+            x = torch.as_tensor(x)
+        return torch.matmul(self, x) if kind == _ops.MATMUL else torch.matmul(x, self)
+
+    return multiply
+
+
+SparseTensor.__matmul__ = _operator(_ops.MATMUL)
+SparseTensor.__rmatmul__ = _operator(_ops.RMATMUL)
 
 
 # ---- torch functions ----
@@ -17,6 +42,10 @@ def _matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None
         sparse, x, kind = a, b, _ops.MATMUL
     else:
         sparse, x, kind = b, a, _ops.RMATMUL
+    if out is None and not torch.compiler.is_dynamo_compiling():
+        y = _C.matmul(core_of(sparse), x, kind)
+        if y is not NotImplemented:
+            return y
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
     if x.layout is not torch.strided:
@@ -26,17 +55,22 @@ def _matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None
     if out is None:
         return _ops.product(sparse, x, kind)
     left, right = (sparse, x) if kind == _ops.MATMUL else (x, sparse)
-    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((left.dim(), right.dim()))
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get(_rank(left), _rank(right))
     if text is None:
         raise NotImplementedError("matmul: out= takes products of matrices and vectors")
     return _ops.einsum(text, left, right, out=out)
 
 
+def _rank(x: torch.Tensor) -> int:
+    return x._ndim if isinstance(x, SparseTensor) else x.dim()
+
+
 def _ranks(name: str, left: int, right: int):
     def checked(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
-        if input.dim() != left or other.dim() != right:
+        found = _rank(input), _rank(other)
+        if found != (left, right):
             raise ValueError(
-                f"{name}: expected operands of {left} and {right} dimensions, got {input.dim()} and {other.dim()}"
+                f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
             )
         return _matmul(input, other, out=out)
 
@@ -70,7 +104,7 @@ def _einsum(equation: str, *operands):
 def _to_coo(a: SparseTensor) -> torch.Tensor:
     coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
     *_, values = coo._arrays()
-    indices = torch.stack([coo.crd(d) for d in range(a.dim())]).long()
+    indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
     return torch.sparse_coo_tensor(indices, values, a.shape, is_coalesced=True, check_invariants=False)
 
 
@@ -118,37 +152,34 @@ def to_scipy(a: SparseTensor):
     import scipy.sparse
 
     name = a._fmt.partition("(")[0]
-    if name in ("csr", "csc") and a.dim() == 2:
+    if name in ("csr", "csc") and a._ndim == 2:
         make = getattr(scipy.sparse, f"{name}_array")
         return make((a.values().numpy(), a.crd(1).numpy(), a.pos(1).numpy()), shape=tuple(a.shape))
     if name == "bsr":
         block = tuple(int(n) for n in a._fmt[4:-1].split(","))
         data = a.values().view(-1, *block).numpy()
         return scipy.sparse.bsr_array((data, a.crd(1).numpy(), a.pos(1).numpy()), shape=tuple(a.shape))
-    if a.dim() > 2:
-        raise ValueError(f"SciPy has matrices and vectors only, got {a.dim()} dimensions")
+    if a._ndim > 2:
+        raise ValueError(f"SciPy has matrices and vectors only, got {a._ndim} dimensions")
     coo = a.convert("coo")
     return scipy.sparse.coo_array(
-        (coo.values().numpy(), tuple(coo.crd(d).numpy() for d in range(a.dim()))), shape=tuple(a.shape)
+        (coo.values().numpy(), tuple(coo.crd(d).numpy() for d in range(a._ndim))), shape=tuple(a.shape)
     )
 
 
 SparseTensor.to_torch, SparseTensor.to_scipy = to_torch, to_scipy
 SparseTensor.to_sparse, SparseTensor.to_sparse_coo = _to_sparse, _to_coo
-for _name in ("csr", "csc"):
-    setattr(
-        SparseTensor,
-        f"to_sparse_{_name}",
-        lambda a, dense_dim=None, _layout=getattr(torch, f"sparse_{_name}"): to_torch(a, _layout),
-    )
-for _name in ("bsr", "bsc"):
-    setattr(
-        SparseTensor,
-        f"to_sparse_{_name}",
-        lambda a, blocksize=None, dense_dim=None, _layout=getattr(torch, f"sparse_{_name}"): to_torch(
-            a, _layout, blocksize
-        ),
-    )
+
+
+def _layout_method(layout: torch.layout, blocked: bool):
+    if blocked:
+        return lambda a, blocksize=None, dense_dim=None: to_torch(a, layout, blocksize)
+    return lambda a, dense_dim=None: to_torch(a, layout)
+
+
+for _name in ("csr", "csc", "bsr", "bsc"):
+    _method = _layout_method(getattr(torch, f"sparse_{_name}"), _name.startswith("b"))
+    setattr(SparseTensor, f"to_sparse_{_name}", _method)
 
 
 # ---- functions of the stored values ----
@@ -192,7 +223,7 @@ def _set_requires_grad(a: SparseTensor, value: bool) -> None:
         _refuse_grad()
 
 
-HANDLERS = {
+HANDLERS.update({
     torch.matmul: _matmul, torch.Tensor.matmul: _matmul, torch.Tensor.__matmul__: _matmul,
     torch.Tensor.__rmatmul__: _rmatmul,
     torch.mm: _ranks("mm", 2, 2), torch.Tensor.mm: _ranks("mm", 2, 2), torch.Tensor.smm: _ranks("smm", 2, 2),
@@ -205,7 +236,7 @@ HANDLERS = {
     torch.Tensor.to_dense: SparseTensor.to_dense,
     **{f: _scaled(torch.mul) for f in (torch.mul, torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__)},
     **{f: _scaled(torch.div) for f in (torch.div, torch.Tensor.div, torch.Tensor.__truediv__)},
-}  # fmt: skip
+})  # fmt: skip
 for _name in (
     "abs",
     "neg",
@@ -264,21 +295,12 @@ def _copy_(target: SparseTensor, source: torch.Tensor, non_blocking: bool = Fals
     return target
 
 
-_STRUCTURAL = {
-    aten.detach.default: _map_arrays(torch.Tensor.detach),
-    aten.alias.default: _map_arrays(torch.Tensor.detach),
-    aten.clone.default: _map_arrays(torch.clone),
-    aten._to_copy.default: _to_copy,
-    aten.copy_.default: _copy_,
-}
-
-
-def dispatch(func, args: tuple, kwargs: dict):
-    """The dispatcher's answer, or NotImplementedError with the name of the operator and a way out."""
-    handler = _STRUCTURAL.get(func)
-    if handler is None:
-        raise NotImplementedError(
-            f"{func} has no meaning for a SparseTensor (nothing is computed densely behind your "
-            f"back): use A.to_dense(), or A.values() for the stored entries"
-        )
-    return handler(*args, **kwargs)
+STRUCTURAL.update(
+    {
+        aten.detach.default: _map_arrays(torch.Tensor.detach),
+        aten.alias.default: _map_arrays(torch.Tensor.detach),
+        aten.clone.default: _map_arrays(torch.clone),
+        aten._to_copy.default: _to_copy,
+        aten.copy_.default: _copy_,
+    }
+)

@@ -52,7 +52,7 @@ def _operands(given: tuple) -> list[torch.Tensor]:
 
 
 def _line(name: str, x: torch.Tensor) -> str:
-    return f"{name}:{x.dim()}:{x._fmt}" if isinstance(x, SparseTensor) else f"{name}::"
+    return f"{name}:{x._ndim}:{x._fmt}" if isinstance(x, SparseTensor) else f"{name}::"
 
 
 def _options(schedule: str | None, implicit: str) -> list[str]:
@@ -281,9 +281,9 @@ def explain(
 # ---- products ----
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
-    if isinstance(x, SparseTensor) or a.dim() != 2 or x.dim() > 2 or x.dim() == 0:
+    if isinstance(x, SparseTensor) or a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
-    if x.dtype != a.dtype and torch.is_autocast_enabled("cpu"):
+    if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
         x = x.to(a.dtype)
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
@@ -314,9 +314,9 @@ def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, 
 
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """Batches, higher ranks, sparse times sparse."""
-    if x.dim() == 0 or a.dim() < 2 and x.dim() < 1:
+    if x.dim() == 0 or a._ndim < 2 and x.dim() < 1:
         raise ValueError("matmul: expected operands of at least one dimension")
-    if kind in (RMATMUL, LINEAR) and a.dim() == 2 and x.dim() > 2 and not isinstance(x, SparseTensor):
+    if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2 and not isinstance(x, SparseTensor):
         y = product(a, x.reshape(-1, x.shape[-1]), kind)
         return y.reshape(*x.shape[:-1], y.shape[-1])
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
@@ -335,7 +335,8 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
 def linear(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """``F.linear`` with a sparse weight [out, in]: x [..., in] -> [..., out]."""
     if bias is None:
-        return product(weight, x, LINEAR)
+        y = NotImplemented if torch.compiler.is_dynamo_compiling() else _C.matmul(core_of(weight), x, LINEAR)
+        return product(weight, x, LINEAR) if y is NotImplemented else y
     if not torch.compiler.is_dynamo_compiling() and x.dim() == 2 and bias.dim() == 1 and _plain([x, bias]):
         return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")
     return product(weight, x, LINEAR) + bias

@@ -22,13 +22,19 @@ _CARRIER = {
     torch.int8: torch.int32,
     torch.uint8: torch.int32,
 }  # types the extension moves, but cannot add: converted through these
-_MATMUL, _RMATMUL = 0, 1
+HANDLERS: dict = {}  # torch function -> what it means here; filled by _functions.py
+STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; likewise
 
 
 def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
     """A SparseTensor over component arrays in the order of ``form.names``; they are not looked at."""
     self = _torch.new_wrapper(SparseTensor, tuple(shape), arrays[-1])
-    self._fmt, self._names, self._sparse_dims = form.text, form.names, form.sparse_dims
+    self._fmt, self._names, self._sparse_dims, self._ndim = (
+        form.text,
+        form.names,
+        form.sparse_dims,
+        len(shape),
+    )
     for name, array in zip(form.names, arrays, strict=True):
         setattr(self, name, array)
     return self
@@ -83,8 +89,6 @@ class SparseTensor(torch.Tensor):
     # ---- layers of torch ----
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        from ._functions import HANDLERS
-
         handler = HANDLERS.get(func)
         if handler is not None:
             return handler(*args, **(kwargs or {}))
@@ -94,21 +98,24 @@ class SparseTensor(torch.Tensor):
     @classmethod
     @torch._disable_dynamo
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        from ._functions import dispatch
-
-        return dispatch(func, args, kwargs or {})
+        handler = STRUCTURAL.get(func)
+        if handler is None:
+            raise NotImplementedError(
+                f"{func} has no meaning for a SparseTensor, and nothing is computed densely behind your back: use "
+                f"A.to_dense(), or A.values() for the stored entries"
+            )
+        return handler(*args, **(kwargs or {}))
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
-        return list(self._names), (self._fmt, self._names, self._sparse_dims)
+        return list(self._names), (self._fmt, self._names, self._sparse_dims, self._ndim)
 
     @staticmethod
     def __tensor_unflatten__(
         inner: dict, meta: tuple, outer_size: Sequence[int], outer_stride: Sequence[int]
     ) -> SparseTensor:
-        text, names, dims = meta
         self = _torch.new_wrapper(SparseTensor, tuple(outer_size), inner["_values"])
-        self._fmt, self._names, self._sparse_dims = text, names, dims
-        for name in names:
+        self._fmt, self._names, self._sparse_dims, self._ndim = meta
+        for name in self._names:
             setattr(self, name, inner[name])
         return self
 
@@ -141,7 +148,7 @@ class SparseTensor(torch.Tensor):
     def _like(self, arrays: Sequence[torch.Tensor]) -> SparseTensor:
         return SparseTensor.__tensor_unflatten__(
             dict(zip(self._names, arrays, strict=True)),
-            (self._fmt, self._names, self._sparse_dims),
+            self.__tensor_flatten__()[1],
             self.shape,
             (),
         )
@@ -196,15 +203,15 @@ class SparseTensor(torch.Tensor):
 
     def indices(self) -> torch.Tensor:
         """Coordinates [ndim, nnz] of the stored values, in storage order; -1 in padding."""
-        kinds = [f"compressed(0{', nonunique' if self.dim() > 1 else ''})"]
-        kinds += [f"singleton({d}, nonunique)" for d in range(1, self.dim())]
-        form = layout(", ".join(kinds), self.dim())
+        kinds = [f"compressed(0{', nonunique' if self._ndim > 1 else ''})"]
+        kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
+        form = layout(", ".join(kinds), self._ndim)
         wide = self.index_dtype == torch.int64
         (_, _, arrays), perm = _C.convert(core_of(self), form.text, wide, True)
         found = torch.stack(arrays[1:-1])
         if perm is None:
             return found
-        result = found.new_full((self.dim(), self.nnz), -1)
+        result = found.new_full((self._ndim, self.nnz), -1)
         result[:, perm] = found
         return result
 
@@ -246,7 +253,7 @@ class SparseTensor(torch.Tensor):
         Duplicates are summed where the target's levels are unique; explicit zeros stay.
         Raises: ValueError: no such format for this number of dimensions.
         """
-        form = Format(format).bind(self.dim())
+        form = Format(format).bind(self._ndim)
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
@@ -274,7 +281,7 @@ class SparseTensor(torch.Tensor):
 
     def coalesce(self) -> SparseTensor:
         """Sums duplicates; this tensor itself where its format has none."""
-        form = layout(self._fmt, self.dim())
+        form = layout(self._fmt, self._ndim)
         kinds = [level for level in form.levels if not level[1]]
         if (
             not kinds
@@ -338,7 +345,7 @@ class SparseTensor(torch.Tensor):
         """Dimensions in another order: the arrays stay, their dimensions are relabelled (CSR becomes CSC)."""
         if len(dims) == 1 and not isinstance(dims[0], int):
             dims = tuple(dims[0])
-        n = self.dim()
+        n = self._ndim
         order = tuple(d + n if d < 0 else d for d in dims)
         if sorted(order) != list(range(n)):
             raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
@@ -350,40 +357,25 @@ class SparseTensor(torch.Tensor):
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Two dimensions exchanged; zero copy."""
-        order = list(range(self.dim()))
+        order = list(range(self._ndim))
         order[dim0], order[dim1] = order[dim1], order[dim0]
         return self.permute(*order)
 
     def t(self) -> SparseTensor:
         """The transpose of a matrix; zero copy."""
-        if self.dim() > 2:
-            raise ValueError(f"t() expects at most 2 dimensions, got {self.dim()}: use permute")
-        return self.permute(*reversed(range(self.dim())))
+        if self._ndim > 2:
+            raise ValueError(f"t() expects at most 2 dimensions, got {self._ndim}: use permute")
+        return self.permute(*reversed(range(self._ndim)))
 
     @property
     def T(self) -> SparseTensor:
         """Dimensions in reverse order; zero copy."""
-        return self.permute(*reversed(range(self.dim())))
+        return self.permute(*reversed(range(self._ndim)))
 
     @property
     def mT(self) -> SparseTensor:
         """The last two dimensions exchanged; zero copy."""
         return self.transpose(-2, -1)
-
-    # ---- products ----
-    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
-        if not torch.compiler.is_dynamo_compiling():
-            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, _MATMUL)
-            if y is not NotImplemented:
-                return y
-        return torch.matmul(self, x if isinstance(x, torch.Tensor) else torch.as_tensor(x))
-
-    def __rmatmul__(self, x: torch.Tensor) -> torch.Tensor:
-        if not torch.compiler.is_dynamo_compiling():
-            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, _RMATMUL)
-            if y is not NotImplemented:
-                return y
-        return torch.matmul(x if isinstance(x, torch.Tensor) else torch.as_tensor(x), self)
 
     # ---- refused or redefined ----
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:

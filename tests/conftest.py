@@ -9,6 +9,17 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite what tests/golden expects")
+
+
+@pytest.fixture(scope="session")
+def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of programs that compile: a cache of kernels of their own."""
+    folder = str(tmp_path_factory.mktemp("kernels"))
+    return {"XDG_CACHE_HOME": folder, "SCORCH_CACHE_DIR": f"{folder}/scorch"}
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator with the same numbers in every run."""

@@ -207,6 +207,8 @@ static void buffer(Emit *e, const Buf *b)
                     b->origin == B_POS ? "pos" : "crd");
     } else if (b->origin == B_VAL) {
         sc_text_add(e->out, "call->view[%d].val;\n", b->arg);
+    } else if (b->origin == B_PERM) {
+        sc_text_add(e->out, "call->view[%d].perm;\n", b->arg);
     } else if (b->origin == B_COUNT) {
         sc_text_add(e->out, "call->count[%d];\n", b->arg);
     } else {
@@ -300,6 +302,19 @@ static void comment_lines(sc_text *out, const sc_text *s)
     out->failed |= s->failed;
 }
 
+static void formats(const Prog *p, sc_text *out)
+{
+    char format[256];
+    for (int k = 0; k < p->ntensor; k++) {
+        const Tensor *t = p->tensor[k];
+        if (t->role == T_WORK) continue;
+        sc_format_print(&t->format, format, sizeof format);
+        sc_text_add(out, "%s: %s %s", t->name, format, sc_dtype_name(t->dtype));
+        if (!sc_format_is_dense(&t->format)) sc_text_add(out, ", indices %s", sc_dtype_name(t->itype));
+        sc_text_add(out, "\n");
+    }
+}
+
 /* What the kernel computes and how, for the reader. */
 static void head(const Prog *p, sc_text *out)
 {
@@ -307,6 +322,10 @@ static void head(const Prog *p, sc_text *out)
     if (!p->nassign || !p->nest) return;
     prog_print(p, &s);
     sc_text_add(out, "/* Computes\n");
+    comment_lines(out, &s);
+    s.n = 0;
+    formats(p, &s);
+    sc_text_add(out, " * with\n");
     comment_lines(out, &s);
     s.n = 0;
     nest_print(p, p->nest, &s);

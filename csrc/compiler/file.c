@@ -1,7 +1,7 @@
 /* file.c: .sc files, the form in which tests and tools hand us a whole problem.
  *
  *   file := { line }
- *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N]
+ *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N] ["perm"]
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
  *         | "fold" NAME | "nofold" | "skip" | "width" N
  *         | "nest" "{" nest "}"                        may span lines
@@ -10,8 +10,8 @@
  *
  * A `#` at the start of a line, or with a space after it, starts a comment.
  * Lines come in any order. `fold k` makes the extent of k a constant and stops
- * the automatic choice, as nofold does. The program is parsed out of a copy in which everything else is
- * blank, so that every message points into the file. */
+ * the automatic choice, as nofold does. The program is parsed out of a copy in
+ * which everything else is blank, so that every message points into the file. */
 #include <string.h>
 
 #include "ir.h"
@@ -79,7 +79,7 @@ static int parse_dims(Lexer *lx, int64_t *dim)
     return n;
 }
 
-/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] */
+/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] ["perm"] */
 static void parse_in(File *f, int at)
 {
     Lexer lx;
@@ -98,6 +98,7 @@ static void parse_in(File *f, int at)
     const int ndim = parse_dims(&lx, dim);
     parse_format(f->p, &spec.format, format, ndim, pos);
     spec.unit = sc_format_is_dense(&spec.format) ? ndim - 1 : -1;
+    if (lex_accept(&lx, "perm")) spec.perm = true;
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);

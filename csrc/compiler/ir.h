@@ -85,6 +85,7 @@ struct Tensor {
     sc_format format;
     sc_dtype dtype, itype;
     int unit;     /* dense: dimension of stride 1, or -1 */
+    bool perm;    /* values are found through view.perm */
     Tensor *like; /* result that shares the structure of this operand */
     /* workspaces */
     Place place;
@@ -184,7 +185,7 @@ struct Nest {
 
 /* ---- S: statements ----
  *   module := { buf | par | entry }
- *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg
+ *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg | "perm" arg
  *                                                          | "count" arg | "scratch" val | "shared" val | "partial" val
  *             (count: int64 array of result arg; scratch, shared, partial: val is the byte offset, an
  *             expression over parameters)
@@ -207,7 +208,7 @@ struct Nest {
 typedef struct {
     uint8_t dtype, lanes;
 } Type;
-typedef enum { B_POS, B_CRD, B_VAL, B_COUNT, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
+typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_COUNT, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
 typedef struct {
     const char *name;
     sc_dtype dtype;

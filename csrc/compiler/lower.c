@@ -105,13 +105,14 @@ Val *slot_extent(Low *l, const Index *ix)
 
 Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
 {
-    static const char *const what[] = {"pos", "crd", "val"};
+    static const char *const what[] = {"pos", "crd", "val", "perm"};
     const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
-    char *name = origin == B_VAL ? sc_arena_printf(&l->p->arena, "%s_val", owner->name)
-                                 : sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level);
+    bool leveled = origin == B_POS || origin == B_CRD;
+    char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
+                         : sc_arena_printf(&l->p->arena, "%s_%s", owner->name, what[origin]);
     sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
     bool written = owner->role == T_OUT && origin != B_POS;
-    return module_buf(l->p, origin, owner->arg, origin == B_VAL ? 0 : level, type, written, name);
+    return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
 }
 
 void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)

@@ -99,8 +99,12 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     const Tensor *t = e->tensor->like ? e->tensor->like : e->tensor;
     const Where *w = where(l, t);
     int last = t->format.nlevel - 1;
-    a->base = w->pos[t->format.nlevel];
-    if (w->n == t->format.nlevel) return;
+    if (w->n == t->format.nlevel) {
+        Val *pos = w->pos[t->format.nlevel];
+        bool moved = t->perm && !e->tensor->like;
+        a->base = moved ? val_cast(l->p, I64, val_load(l->p, tensor_buf(l, B_PERM, t, 0), 1, pos, NULL)) : pos;
+        return;
+    }
     const sc_levelspec *s = &t->format.level[last];
     Index ix = {.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
     if (w->n != last || s->kind != SC_DENSE || !is_vec(l, ix) || !same_index(ix, l->e.vec.ix))

@@ -139,7 +139,7 @@ static sc_dtype parse_dtype(Lexer *lx)
     lex_fail(lx, "the type of the workspace, f32 or f64");
 }
 
-/* NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype */
+/* head := NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype */
 static Tensor *parse_work_head(Lexer *lx)
 {
     Prog *p = lx->prog;
@@ -161,8 +161,7 @@ static Tensor *parse_work_head(Lexer *lx)
     return t;
 }
 
-/* work := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype "{" nest "}" "then" "{" nest "}"
- */
+/* work := "work" head "{" nest "}" "then" "{" nest "}" */
 static Nest *parse_work(Lexer *lx, int depth)
 {
     Tensor *t = parse_work_head(lx);

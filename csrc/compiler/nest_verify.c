@@ -561,23 +561,14 @@ static void walk(Verifier *v, const State *s, const Nest *n)
     }
 }
 
-static const char *show_first(Prog *p, const Nest *n)
-{
-    while (n->op == N_SEQ && n->n) n = n->kid[0];
-    return n->op == N_LOOP   ? show_loop(p, n)
-           : n->op == N_WORK ? sc_arena_printf(&p->arena, "work %s", n->work->name)
-           : n->op == N_EVAL ? show_expr(p, n->eval.lhs)
-                             : "{}";
-}
-
 static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 {
     const int pars = count_par(n);
     v->serial = pars == 0;
     v->nlane = 0;
     if (pars > 1)
-        fail(v->p, SC_EVALUE, -1, "schedule: the kernel that starts with '%s' has %d par loops, expected at most 1",
-             show_first(v->p, n), pars);
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: a kernel has %d par loops, expected at most 1; the others must be for or vec", pars);
     walk(v, s, n);
 }
 

@@ -53,7 +53,10 @@ static bool only_notes(const Stmt *s)
 }
 
 static bool empty_range(const Stmt *s)
-{ return only_notes(s->body) || (s->a->op == O_CONST && s->b->op == O_CONST && s->a->i >= s->b->i); }
+{
+    if (only_notes(s->body)) return true;
+    return s->a->op == O_CONST && s->b->op == O_CONST && s->a->i >= s->b->i;
+}
 
 static bool useless(const Stmt *s)
 {

@@ -14,16 +14,16 @@ bool op_compares(Op); /* ops.c */
 /* ---- stmt.c ---- */
 const char *type_text(Prog *, Type); /* "f32x8", in the arena */
 void type_print(sc_text *, Type);
-bool type_named(const char *name,
-                Type *out); /* whether a name spells a type, "i8x16" of the C text included */
+/* Whether a name spells a type; with out null, also the vectors of bytes of the C text, "i8x16". */
+bool type_named(const char *name, Type *out);
 /* Whether an operand needs parentheses below an infix operator: always where C compilers ask for them. */
 bool val_parens(Op parent, const Val *kid, bool right);
 /* Shortest fixed spelling that reads back to the same number, with a point or an exponent: 1.0, 2.5e-09. */
 void number_print(sc_text *, sc_dtype, double);
 
 bool op_infix(Op);
-int op_precedence(Op);
-typedef struct {
+int op_precedence(Op); /* of infix operators, as in C: * 6 down to | 1 */
+typedef struct {       /* of a buffer or parameter: its spelling, how many integers follow */
     const char *word;
     int args;
 } OriginWord;

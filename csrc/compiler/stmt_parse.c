@@ -350,7 +350,7 @@ static void read_buf(Reader *r)
     lex_expect(&r->lx, "=", "after the type of a buffer");
     int k = 0;
     while (k < N_BUF_WORDS && !lex_is(&r->lx, buf_words[k].word)) k++;
-    if (k == N_BUF_WORDS) wrong(r, "expected pos, crd, val, count, scratch, shared or partial%s", "");
+    if (k == N_BUF_WORDS) wrong(r, "expected pos, crd, val, perm, count, scratch, shared or partial%s", "");
     lex_next(&r->lx);
     b->origin = (BufOrigin)k;
     b->arg = buf_words[k].args > 0 ? read_small(r) : r->m->nbuf;

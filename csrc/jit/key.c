@@ -34,7 +34,7 @@
  * whole process, and makes libc-dev unnecessary; memcpy and memset, which the
  * compiler may call, are found in the process. */
 const char sc_key_flags[] =
-    "-std=gnu11 -O2 -g0 -fPIC -ffreestanding -fno-math-errno -fno-trapping-math -ffp-contract=fast "
+    "-std=gnu11 -O2 -g0 -fPIC -ffreestanding -fno-math-errno -fno-trapping-math -fwrapv -ffp-contract=fast "
     "-fno-stack-protector "
 #if defined(__APPLE__)
     "-dynamiclib -undefined dynamic_lookup";

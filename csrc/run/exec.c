@@ -140,6 +140,7 @@ static void *base(const Run *r, const Buf *b)
     case B_POS: return (void *)(uintptr_t)view[b->arg].level[b->level].pos;
     case B_CRD: return (void *)(uintptr_t)view[b->arg].level[b->level].crd;
     case B_VAL: return view[b->arg].val;
+    case B_PERM: return (void *)(uintptr_t)view[b->arg].perm;
     case B_COUNT: return r->call->count[b->arg];
     case B_SCRATCH: p = r->lane->scratch; break;
     case B_SHARED: p = r->call->shared; break;

@@ -35,7 +35,7 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
     sc_text_addn(t, (const char *)&s->format.ndim, sizeof s->format.ndim);
     sc_text_addn(t, (const char *)s->format.level, (size_t)s->format.nlevel * sizeof *s->format.level);
-    int facts[3] = {(int)s->dtype, (int)s->itype, s->unit};
+    int facts[4] = {(int)s->dtype, (int)s->itype, s->unit, s->perm};
     sc_text_addn(t, (const char *)facts, sizeof facts);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }

@@ -97,6 +97,26 @@ static void order_strides(const Tensor *t, sc_tensor *x)
     x->view.stride[t->unit] = 1;
 }
 
+/* Moves the values somewhere else and says where in perm. */
+static int scatter_values(sc_tensor *x, uint64_t *seed, Heap *h, sc_err *err)
+{
+    int64_t n = x->view.nval;
+    char *val = heap_get(h, (size_t)n * sc_dtype_size(x->dtype)), *old = x->view.val;
+    char *perm = heap_get(h, (size_t)n * sc_dtype_size(x->itype));
+    if (!val || !perm) return sc_error(err, SC_ENOMEM, "out of memory");
+    int64_t step = n > 0 ? (int64_t)(next(seed) % (uint64_t)n) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = (i + step) % n;
+        if (x->itype == SC_I64) ((int64_t *)(void *)perm)[i] = to;
+        else ((int32_t *)(void *)perm)[i] = (int32_t)to;
+        memcpy(val + (size_t)to * sc_dtype_size(x->dtype), old + (size_t)i * sc_dtype_size(x->dtype),
+               sc_dtype_size(x->dtype));
+    }
+    x->view.val = val;
+    x->view.perm = perm;
+    return SC_OK;
+}
+
 static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out, sc_err *err)
 {
     bool sparse = !sc_format_is_dense(&t->format);
@@ -195,10 +215,13 @@ static const Tensor *result(const Prog *p, int r)
 
 static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *err)
 {
-    sc_tensor tensor[SC_MAXOP];
+    sc_tensor tensor[SC_MAXOP], given[SC_MAXOP];
     double *want[SC_MAXOP];
-    for (int k = 0; k < p->nin; k++)
-        if (make_operand(p->tensor[k], &seed, h, &tensor[k], err)) return err->code;
+    for (int k = 0; k < p->nin; k++) {
+        if (make_operand(p->tensor[k], &seed, h, &given[k], err)) return err->code;
+        tensor[k] = given[k];
+        if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
+    }
     for (int r = 0; r < p->nout; r++) {
         const Tensor *t = result(p, r);
         sc_tensor *x = &tensor[p->nin + r];
@@ -211,7 +234,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
         if (!want[r] || (t->like && !x->view.val)) return sc_error(err, SC_ENOMEM, "out of memory");
     }
     if (run_plan(p, tensor, jit, width, h, err)) return err->code;
-    if (sc_oracle_run(p, tensor, want, NULL, err)) return err->code;
+    if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
     for (int r = 0; r < p->nout; r++)
         if (compare(result(p, r), &tensor[p->nin + r], want[r], h, err)) return err->code;
     return SC_OK;

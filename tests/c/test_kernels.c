@@ -9,6 +9,60 @@ static bool pool_once(const pool *m)
     return true;
 }
 
+/* ---- formats as text ---- */
+/* text in, canonical spelling out; or a part of the message where none is expected. */
+static void test_formats(void)
+{
+    static const struct {
+        int ndim;
+        const char *text, *alias, *levels, *error;
+    } table[] = {{2, " csr ", "csr", "dense(0), compressed(1)", NULL},
+                 {2, "dense(0),compressed(1)", "csr", "dense(0), compressed(1)", NULL},
+                 {3, "csr", "csr", "dense(0), dense(1), compressed(2)", NULL},
+                 {3, "csc", "csc", "dense(0), dense(2), compressed(1)", NULL},
+                 {2, "csf", "dcsr", "compressed(0), compressed(1)", NULL},
+                 {2, "dcsc", "dcsc", "compressed(1), compressed(0)", NULL},
+                 {3, "coo", "coo", "compressed(0, nonunique), singleton(1, nonunique), singleton(2)", NULL},
+                 {1, "csf", "coo", "compressed(0)", NULL},
+                 {0, "dense", "dense", "", NULL},
+                 {2, "bsr( 2, 3 )", "bsr(2,3)", "dense(0/2), compressed(1/3), dense(0%2), dense(1%3)", NULL},
+                 {2, "bsc(2,3)", "bsc(2,3)", "dense(1/3), compressed(0/2), dense(0%2), dense(1%3)", NULL},
+                 {2, "ell(4)", "ell(4)", "dense(0), ell(1, 4)", NULL},
+                 {2, "ell(0, 4), dense(1)", "ell(0, 4), dense(1)", "ell(0, 4), dense(1)", NULL},
+                 {2, "dense(1), dense(0)", "dense(1), dense(0)", "dense(1), dense(0)", NULL},
+                 {2, "bsr", NULL, NULL, "expected bsr(rows,columns) of a block, got 0 numbers"},
+                 {2, "ell", NULL, NULL, "expected ell(width)"},
+                 {2, "csr(2)", NULL, NULL, "expected csr alone, got 1 numbers"},
+                 {1, "csr", NULL, NULL, "2 or more dimensions, got one of 1"},
+                 {2, "compressed(0)", NULL, NULL, "expected dimension 1 once"},
+                 {2, "dense(0/2), compressed(1), dense(0%3)", NULL, NULL, "unlike blocks"},
+                 {2, "singleton(0), dense(1)", NULL, NULL, "cannot come first"},
+                 {2, "dense(0), compresed(1)", NULL, NULL, "expected a format name"},
+                 {2, "dense(0) compressed(1)", NULL, NULL, "expected a comma or the end"},
+                 {2, "dense(9), dense(1)", NULL, NULL, "expected a dimension below"},
+                 {2, "dense(99999999999999999999), dense(1)", NULL, NULL, "expected a dimension below"},
+                 {9, "dense", NULL, NULL, "0 to 8 dimensions"}};
+    for (int i = 0; i < SC_LEN(table); i++) {
+        sc_format f, g;
+        sc_err e = {0};
+        char alias[200], levels[200], small[5];
+        int rc = sc_format_parse(&f, table[i].text, table[i].ndim, &e);
+        if (table[i].error) {
+            expect(rc, SC_EVALUE, &e, table[i].error);
+            continue;
+        }
+        CHECK(!rc, "%s", e.msg);
+        sc_format_print(&f, alias, sizeof alias);
+        sc_format_print_levels(&f, levels, sizeof levels);
+        sc_format_print(&f, small, sizeof small);
+        CHECK(!strcmp(alias, table[i].alias) && !strcmp(levels, table[i].levels), "%s: %s, %s", table[i].text,
+              alias, levels);
+        CHECK(strlen(small) < sizeof small, "print wrote past its room");
+        if (table[i].ndim)
+            CHECK(!sc_format_parse(&g, levels, f.ndim, &e) && sc_format_equal(&f, &g), "%s", e.msg);
+    }
+}
+
 /* ---- conversion ---- */
 /* Does every stored place of the format belong to an entry of the source? */
 static bool exact(const sc_format *f)
@@ -350,6 +404,7 @@ static void test_validate_damage(void)
 
 int main(void)
 {
+    test_formats();
     for (team_size = 1; team_size <= 4; team_size++) {
         if (team_size == 2) sc_team_install(&toy_team);
         test_conversions();

@@ -1,0 +1,3 @@
+in A: f32 csr i32 (100, 80)
+in X: f32 dense (100, 80)
+C[i,j] = X[i,j] / A[i,j]

@@ -1,0 +1,6 @@
+in A: f32 csr i32 (100, 80)
+in B: f32 dense (80, 16)
+C[j,k] = A[i,j] * B[j,k]
+nest {
+  par i in A { for j in A { vec k { C[j,k] += A[i,j] * B[j,k] } } }
+}

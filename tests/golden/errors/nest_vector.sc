@@ -1,0 +1,6 @@
+in A: f32 csr i32 (100, 80)
+in B: f32 dense (80, 16)
+C[i,k] = A[i,j] * B[j,k]
+nest {
+  par i in A { for k { vec j in A { C[i,k] += A[i,j] * B[j,k] } } }
+}

@@ -1,0 +1,170 @@
+/* Computes
+ *   Y[t,n] = G[t,e] * X[t,k] * W[e,k,n]
+ * with
+ *   G: csc f32, indices i32
+ *   X: dense f32
+ *   W: dense f32
+ *   Y: dense f32
+ * by
+ *   work y[t,n]: private f32 {
+ *     par e in G {
+ *       for t in G by 32 {
+ *         work x1[#t,k]: lane f32 {
+ *           for t in G {
+ *             vec k {
+ *               x1[#t,k] = X[t,k]
+ *             }
+ *           }
+ *         } then {
+ *           for t in G {
+ *             work c[n]: reg f32 {
+ *               for k {
+ *                 vec n {
+ *                   c[n] += x1[#t,k] * W[e,k,n]
+ *                 }
+ *               }
+ *             } then {
+ *               vec n {
+ *                 y[t,n] += G[t,e] * c[n]
+ *               }
+ *             }
+ *           }
+ *         }
+ *       }
+ *     }
+ *   } then {
+ *     par t {
+ *       vec n {
+ *         Y[t,n] = y[t,n]
+ *       }
+ *     }
+ *   }
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 X_stride0 = call->view[1].stride[0];
+    const sc_i64 W_stride0 = call->view[2].stride[0];
+    const sc_i64 W_stride1 = call->view[2].stride[1];
+    const int *restrict const G_pos1 = call->view[0].level[1].pos;
+    float *restrict const x1_lane = lane->scratch;
+    const int *restrict const G_crd1 = call->view[0].level[1].crd;
+    const float *restrict const X_val = call->view[1].val;
+    const float *restrict const W_val = call->view[2].val;
+    const float *restrict const G_val = call->view[0].val;
+    float *restrict const y_copy = lane->partial;
+
+    for (sc_i64 e = begin; e < end; e++) {
+        const sc_i64 G_lo = (sc_i64)G_pos1[e];
+        const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
+        for (sc_i64 tile = G_lo; tile < G_hi; tile += 32) {
+            const sc_i64 tile_end = sc_min_i64(tile + 32, G_hi);
+            for (sc_i64 p = tile; p < tile_end; p++) {
+                const sc_i64 t = (sc_i64)G_crd1[p];
+                const sc_i64 X_at = t * X_stride0;
+                const sc_i64 x1_at = (p - tile) * 64;
+                sc_store_f32x16(&x1_lane[x1_at], sc_load_f32x16(&X_val[X_at]));
+                sc_store_f32x16(&x1_lane[x1_at + 16], sc_load_f32x16(&X_val[X_at + 16]));
+                sc_store_f32x16(&x1_lane[x1_at + 32], sc_load_f32x16(&X_val[X_at + 32]));
+                sc_store_f32x16(&x1_lane[x1_at + 48], sc_load_f32x16(&X_val[X_at + 48]));
+            }
+            for (sc_i64 p_1 = tile; p_1 < tile_end; p_1++) {
+                const sc_i64 t_1 = (sc_i64)G_crd1[p_1];
+                f32x16 c = (f32x16){0};
+                f32x16 c_1 = (f32x16){0};
+                for (sc_i64 k = 0; k < 64; k++) {
+                    const float x1 = x1_lane[k + (p_1 - tile) * 64];
+                    const sc_i64 W_at = e * W_stride0 + k * W_stride1;
+                    c = c + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at]);
+                    c_1 = c_1 + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at + 16]);
+                }
+                const float g = G_val[p_1];
+                const sc_i64 y_at = t_1 * 32;
+                sc_store_f32x16(&y_copy[y_at], sc_load_f32x16(&y_copy[y_at]) + sc_splat_f32x16(g) * c);
+                sc_store_f32x16(&y_copy[y_at + 16], sc_load_f32x16(&y_copy[y_at + 16]) + sc_splat_f32x16(g) * c_1);
+            }
+        }
+    }
+    return 0;
+}
+
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 t_dim = call->dim[0];
+    const sc_i64 Y_stride0 = call->view[3].stride[0];
+    const sc_i64 copies = call->nlane;
+    float *restrict const y_copy_1 = call->shared;
+    float *restrict const Y_val = call->view[3].val;
+    (void)lane;
+
+    for (sc_i64 t = begin; t < end; t++) {
+        const sc_i64 y_at = t * 32;
+        const sc_i64 Y_at = t * Y_stride0;
+        f32x16 y = (f32x16){0};
+        for (sc_i64 copy = 0; copy < copies; copy++) {
+            y = y + sc_load_f32x16(&y_copy_1[copy * (t_dim * 32) + y_at]);
+        }
+        sc_store_f32x16(&Y_val[Y_at], y);
+        f32x16 y_1 = (f32x16){0};
+        for (sc_i64 copy_1 = 0; copy_1 < copies; copy_1++) {
+            y_1 = y_1 + sc_load_f32x16(&y_copy_1[copy_1 * (t_dim * 32) + y_at + 16]);
+        }
+        sc_store_f32x16(&Y_val[Y_at + 16], y_1);
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 2, {body, body_1}};

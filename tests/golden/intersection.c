@@ -1,0 +1,130 @@
+/* Computes
+ *   C[i,j] = A[i,j] * B[i,j]
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i {
+ *     for j merge A, B {
+ *       C[i,j] = A[i,j] * B[i,j]
+ *     }
+ *   }
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const C_count = call->count[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 n = 0;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) & (pB < B_hi)) {
+            const sc_i64 j_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_B = (sc_i64)B_crd1[pB];
+            const sc_i64 j = sc_min_i64(j_A, j_B);
+            if ((j_A == j) & (j_B == j)) {
+                n = n + 1;
+            }
+            pA = pA + (sc_i64)(j_A == j);
+            pB = pB + (sc_i64)(j_B == j);
+        }
+        C_count[i] = n;
+    }
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const C_count = call->count[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    float *restrict const C_val = call->view[2].val;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 q = C_count[i];
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) & (pB < B_hi)) {
+            const sc_i64 j_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_B = (sc_i64)B_crd1[pB];
+            const sc_i64 j = sc_min_i64(j_A, j_B);
+            if ((j_A == j) & (j_B == j)) {
+                C_crd1[q] = (int)j;
+                C_val[q] = A_val[pA] * B_val[pB];
+                q = q + 1;
+            }
+            pA = pA + (sc_i64)(j_A == j);
+            pB = pB + (sc_i64)(j_B == j);
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 2, {count, body}};

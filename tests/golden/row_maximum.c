@@ -1,0 +1,139 @@
+/* Computes
+ *   m[i] max= A[i,j]
+ * with
+ *   A: csr f32, indices i32
+ *   m: dense f32
+ * by
+ *   par i in A {
+ *     work c: reg f32 {
+ *       for j in A unroll 4 {
+ *         c max= A[i,j]
+ *       }
+ *     } then {
+ *       m[i] = c
+ *     }
+ *   }
+ * because
+ *   loops over A follow its storage order
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE float sc_max_f32(float a, float b)
+{
+    return a > b || a != a ? a : b;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const float *restrict const A_val = call->view[0].val;
+    float *restrict const m_val = call->view[1].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        float c = -__builtin_inff();
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
+        float c_1 = -__builtin_inff();
+        float c_2 = -__builtin_inff();
+        float c_3 = -__builtin_inff();
+        for (sc_i64 p = A_lo; p < whole; p += 4) {
+            c = sc_max_f32(c, A_val[p]);
+            c_1 = sc_max_f32(c_1, A_val[p + 1]);
+            c_2 = sc_max_f32(c_2, A_val[p + 2]);
+            c_3 = sc_max_f32(c_3, A_val[p + 3]);
+        }
+        c = sc_max_f32(c, c_1);
+        c = sc_max_f32(c, c_2);
+        c = sc_max_f32(c, c_3);
+        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
+            c = sc_max_f32(c, A_val[p_1]);
+        }
+        m_val[i] = c;
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const float *restrict const A_val = call->view[0].val;
+    float *restrict const c_carry = lane->partial;
+
+    float c = -__builtin_inff();
+    const sc_i64 whole = begin + (end - begin - (end - begin) % 4);
+    float c_1 = -__builtin_inff();
+    float c_2 = -__builtin_inff();
+    float c_3 = -__builtin_inff();
+    for (sc_i64 p = begin; p < whole; p += 4) {
+        c = sc_max_f32(c, A_val[p]);
+        c_1 = sc_max_f32(c_1, A_val[p + 1]);
+        c_2 = sc_max_f32(c_2, A_val[p + 2]);
+        c_3 = sc_max_f32(c_3, A_val[p + 3]);
+    }
+    c = sc_max_f32(c, c_1);
+    c = sc_max_f32(c, c_2);
+    c = sc_max_f32(c, c_3);
+    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
+        c = sc_max_f32(c, A_val[p_1]);
+    }
+    c_carry[0] = c;
+    return 0;
+}
+
+static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 carried = lane->cursor[1];
+    float *restrict const m_val = call->view[1].val;
+    float *restrict const c_carry = lane->partial;
+    (void)end;
+
+    float c = -__builtin_inff();
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        c = sc_max_f32(c, c_carry[slot]);
+    }
+    m_val[begin] = c;
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};

@@ -1,0 +1,124 @@
+/* Computes
+ *   m[i] max= A[i,j]
+ *   s[i] += exp(A[i,j] - m[i])
+ *   C[i,j] = exp(A[i,j] - m[i]) / s[i]
+ * with
+ *   A: csr f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i in A {
+ *     work mx: reg f32 {
+ *       for j in A {
+ *         mx max= A[i,j]
+ *       }
+ *     } then {
+ *       work z: reg f32 {
+ *         for j in A {
+ *           z += exp(A[i,j] - mx)
+ *         }
+ *       } then {
+ *         for j in A {
+ *           C[i,j] = exp(A[i,j] - mx) / z
+ *         }
+ *       }
+ *     }
+ *   }
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef float f32x4 __attribute__((vector_size(16)));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE float sc_max_f32(float a, float b)
+{
+    return a > b || a != a ? a : b;
+}
+static inline f32x4 sc_exp_f32x4(f32x4 x)
+{
+    /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
+    const f32x4 top = (f32x4){0} + 89.0f, bottom = (f32x4){0} + -104.0f, magic = (f32x4){0} + 12582912.0f;
+    const i32x4 high = (i32x4)(x > top), low = (i32x4)(x < bottom);
+    x = (f32x4)((high & (i32x4)top) | (~high & (i32x4)x));
+    x = (f32x4)((low & (i32x4)bottom) | (~low & (i32x4)x));
+    const f32x4 t = x * 1.44269502f + magic, n = t - magic;
+    const f32x4 r = x - n * 0.693359375f - n * -0.000212194442f;
+    f32x4 p = r * 0.00138145953f + 0.00836871658f;
+    p = p * r + 0.041668389f;
+    p = p * r + 0.166665211f;
+    p = p * r + 0.49999994f;
+    const f32x4 e = 1.0f + (r + r * r * p);
+    const i32x4 k = (i32x4)t - (i32x4)magic, half = k >> 1;
+    return e * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
+}
+static inline float sc_exp_f32(float x) { return sc_exp_f32x4((f32x4){x, x, x, x})[0]; }
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const float *restrict const A_val = call->view[0].val;
+    float *restrict const C_val = call->view[1].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        float mx = -__builtin_inff();
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            mx = sc_max_f32(mx, A_val[p]);
+        }
+        float z = 0.0f;
+        const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+            z = z + sc_exp_f32(A_val[p_1] - mx);
+        }
+        const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
+            C_val[p_2] = sc_exp_f32(A_val[p_2] - mx) / z;
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 1, {body}};

@@ -1,0 +1,112 @@
+/* Computes
+ *   C[i,j] = M[i,j] * Q[i,k] * K[j,k]
+ * with
+ *   M: csr f32, indices i32
+ *   Q: dense f32
+ *   K: dense f32
+ *   C: dense f32
+ * by
+ *   par i in M {
+ *     for j in M {
+ *       work c: reg f32 {
+ *         vec k {
+ *           c += M[i,j] * (Q[i,k] * K[j,k])
+ *         }
+ *       } then {
+ *         C[i,j] = c
+ *       }
+ *     }
+ *   }
+ * because
+ *   loops over M follow its storage order
+ *   k is the vector: it runs at stride 1 in most operands
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE float sc_hadd_f32x16(f32x16 v)
+{
+    f32x8 v8 = (f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]} + (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
+    f32x4 v4 = (f32x4){v8[0], v8[1], v8[2], v8[3]} + (f32x4){v8[4], v8[5], v8[6], v8[7]};
+    f32x2 v2 = (f32x2){v4[0], v4[1]} + (f32x2){v4[2], v4[3]};
+    return v2[0] + v2[1];
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 Q_stride0 = call->view[1].stride[0];
+    const sc_i64 K_stride0 = call->view[2].stride[0];
+    const sc_i64 C_stride0 = call->view[3].stride[0];
+    const int *restrict const M_pos1 = call->view[0].level[1].pos;
+    const int *restrict const M_crd1 = call->view[0].level[1].crd;
+    const float *restrict const M_val = call->view[0].val;
+    const float *restrict const Q_val = call->view[1].val;
+    const float *restrict const K_val = call->view[2].val;
+    float *restrict const C_val = call->view[3].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 M_lo = (sc_i64)M_pos1[i];
+        const sc_i64 M_hi = (sc_i64)M_pos1[i + 1];
+        for (sc_i64 p = M_lo; p < M_hi; p++) {
+            const sc_i64 j = (sc_i64)M_crd1[p];
+            float c = 0.0f;
+            const float m = M_val[p];
+            const sc_i64 Q_at = i * Q_stride0;
+            const sc_i64 K_at = j * K_stride0;
+            c = c + sc_hadd_f32x16(sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at])) + sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16])));
+            C_val[i * C_stride0 + j] = c;
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 1, {body}};

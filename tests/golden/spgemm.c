@@ -1,0 +1,156 @@
+/* Computes
+ *   C[i,k] = A[i,j] * B[j,k]
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i in A {
+ *     work w[k]: lane bitmap f32 {
+ *       for j in A {
+ *         for k in B {
+ *           w[k] += A[i,j] * B[j,k]
+ *         }
+ *       }
+ *     } then {
+ *       for k in w {
+ *         C[i,k] = w[k]
+ *       }
+ *     }
+ *   }
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const C_count = call->count[0];
+    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 n = 0;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = w_bits[word];
+                w_bits[word] = old | bit;
+            }
+        }
+        for (sc_i64 word_1 = 0; word_1 < (k_dim + 63) / 64; word_1++) {
+            sc_i64 left = w_bits[word_1];
+            w_bits[word_1] = 0;
+            while (left != 0) {
+                left = left & (left - 1);
+                n = n + 1;
+            }
+        }
+        C_count[i] = n;
+    }
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const C_count = call->count[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    float *restrict const w_lane_1 = lane->scratch;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 q = C_count[i];
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_2 = B_lo; p_2 < B_hi; p_2++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_2];
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = w_bits_1[word];
+                w_bits_1[word] = old | bit;
+                if ((old & bit) == 0) {
+                    w_lane_1[k] = A_val[p] * B_val[p_2];
+                } else {
+                    w_lane_1[k] = w_lane_1[k] + A_val[p] * B_val[p_2];
+                }
+            }
+        }
+        for (sc_i64 word_1 = 0; word_1 < (k_dim + 63) / 64; word_1++) {
+            sc_i64 left = w_bits_1[word_1];
+            w_bits_1[word_1] = 0;
+            while (left != 0) {
+                const sc_i64 k_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                left = left & (left - 1);
+                C_crd1[q] = (int)k_1;
+                C_val[q] = w_lane_1[k_1];
+                q = q + 1;
+            }
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 2, {count, body}};

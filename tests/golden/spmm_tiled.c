@@ -1,0 +1,145 @@
+/* Computes
+ *   C[i,k] = A[i,j] * B[j,k]
+ * with
+ *   A: csr f32, indices i32
+ *   B: dense f32
+ *   C: dense f32
+ * by
+ *   par i in A {
+ *     work c[k]: reg f32 {
+ *       for j in A {
+ *         vec k {
+ *           c[k] += A[i,j] * B[j,k]
+ *         }
+ *       }
+ *     } then {
+ *       vec k {
+ *         C[i,k] = c[k]
+ *       }
+ *     }
+ *   }
+ */
+typedef __INT64_TYPE__ sc_i64;
+typedef struct {
+    const void *pos, *crd;
+    sc_i64 size, npos;
+} sc_level;
+typedef struct {
+    sc_level level[12];
+    void *val;
+    const void *perm;
+    sc_i64 stride[8], dim[8], nval;
+} sc_view;
+typedef struct sc_call {
+    unsigned abi, size;
+    const sc_view *view;
+    const sc_i64 *dim;
+    const double *scalar;
+    sc_i64 *const *count;
+    void *shared;
+    const void *self;
+    int nlane;
+} sc_call;
+typedef struct {
+    int id, n;
+    void *scratch;
+    void *partial;
+    sc_i64 cursor[8];
+} sc_lane;
+typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
+typedef struct {
+    unsigned abi, size;
+    const char *key;
+    int nentry;
+    sc_kernel *entry[8];
+} sc_object;
+
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 B_stride0 = call->view[1].stride[0];
+    const sc_i64 C_stride0 = call->view[2].stride[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        f32x16 c = (f32x16){0};
+        f32x16 c_1 = (f32x16){0};
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const float a = A_val[p];
+            const sc_i64 B_at = j * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+            c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+        }
+        const sc_i64 C_at = i * C_stride0;
+        sc_store_f32x16(&C_val[C_at], c);
+        sc_store_f32x16(&C_val[C_at + 16], c_1);
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 B_stride0 = call->view[1].stride[0];
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const c_carry = lane->partial;
+
+    f32x16 c = (f32x16){0};
+    f32x16 c_1 = (f32x16){0};
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+        c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+    }
+    sc_store_f32x16(c_carry, c);
+    sc_store_f32x16(&c_carry[16], c_1);
+    return 0;
+}
+
+static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 C_stride0 = call->view[2].stride[0];
+    const sc_i64 carried = lane->cursor[1];
+    float *restrict const C_val = call->view[2].val;
+    float *restrict const c_carry = lane->partial;
+    (void)end;
+
+    f32x16 c = (f32x16){0};
+    f32x16 c_1 = (f32x16){0};
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        const sc_i64 at = slot * 32;
+        c = c + sc_load_f32x16(&c_carry[at]);
+        c_1 = c_1 + sc_load_f32x16(&c_carry[at + 16]);
+    }
+    const sc_i64 C_at = begin * C_stride0;
+    sc_store_f32x16(&C_val[C_at], c);
+    sc_store_f32x16(&C_val[C_at + 16], c_1);
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};

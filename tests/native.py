@@ -1,0 +1,114 @@
+"""The C core as the tests use it: objects kept in build/tests, scorchc, and programs linked with the core.
+
+Variants are folders of their own: ``plain``, and ``sanitize`` with the address and undefined-behaviour
+sanitizers (SCORCH_SANITIZE=1 makes it the default).
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CSRC = ROOT / "csrc"
+FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
+PARTS = (".", "compiler", "jit", "run", "kernels")
+
+
+def compiler() -> str:
+    """The C compiler; the test is skipped where there is none."""
+    found = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+    if not found:
+        pytest.skip("no C compiler on PATH")
+    return found
+
+
+def widths() -> list[int]:
+    """Vector widths in bytes that the compiler can emit for and this CPU can run."""
+    if platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists():
+        return [16]
+    flags = Path("/proc/cpuinfo").read_text()
+    return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
+
+
+def run(*argv: object, env: dict | None = None, **options) -> subprocess.CompletedProcess:
+    """Runs a program, at most five minutes; its output is text."""
+    environment = {**os.environ, **(env or {})}
+    return subprocess.run(
+        list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=300, **options
+    )
+
+
+def must(*argv: object, **options) -> str:
+    """Runs a program that must succeed; its standard output."""
+    done = run(*argv, **options)
+    assert done.returncode == 0, f"{argv[0]} ended with {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _stale(target: Path, sources: list[Path]) -> bool:
+    made = target.stat().st_mtime_ns if target.exists() else -1
+    return any(s.stat().st_mtime_ns > made for s in sources)
+
+
+def _make(target: Path, flags: list[str], *argv: object) -> None:
+    """Runs the compiler; the target appears whole or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, fresh = tempfile.mkstemp(dir=target.parent)
+    os.close(handle)
+    try:
+        must(compiler(), *flags, *argv, "-o", fresh)
+        os.replace(fresh, target)
+    finally:
+        Path(fresh).unlink(missing_ok=True)
+
+
+class Core:
+    """The compiled core of one variant of a source tree."""
+
+    def __init__(self, flags: list[str], folder: Path, csrc: Path = CSRC) -> None:
+        self.csrc, self.folder = csrc, folder
+        self.flags = [f.replace(str(CSRC), str(csrc)) for f in FLAGS] + flags
+
+    def sources(self) -> list[Path]:
+        found = [f for part in PARTS for f in sorted((self.csrc / part).glob("*.c"))]
+        return [f for f in found if f.name != "scorchc.c"]
+
+    def objects(self) -> list[Path]:
+        """Objects of the core, compiled where a source or a header is newer."""
+        headers = list(self.csrc.rglob("*.h"))
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            return list(pool.map(lambda source: self._object(source, headers), self.sources()))
+
+    def _object(self, source: Path, headers: list[Path]) -> Path:
+        target = (self.folder / source.relative_to(self.csrc)).with_suffix(".o")
+        if _stale(target, [source, *headers]):
+            _make(target, self.flags, "-c", source)
+        return target
+
+    def program(self, *sources: Path) -> Path:
+        """A program of these sources and the core."""
+        objects = self.objects()
+        target = self.folder / sources[0].stem
+        beside = list(sources[0].parent.glob("*.h"))
+        if _stale(target, [*sources, *objects, *beside]):
+            _make(target, self.flags, *sources, *objects, "-ldl", "-lpthread", "-lm")
+        return target
+
+    def scorchc(self) -> Path:
+        return self.program(self.csrc / "scorchc.c")
+
+
+@cache
+def core(sanitized: bool = SANITIZED) -> Core:
+    """The core of this tree."""
+    name = "sanitize" if sanitized else "plain"
+    return Core(SANITIZE if sanitized else [], ROOT / "build" / "tests" / name)

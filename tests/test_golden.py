@@ -1,0 +1,108 @@
+"""Golden files: every tests/golden/NAME.sc against its stages, and run against the oracle.
+
+``pytest tests/test_golden.py --update-golden`` rewrites what the files expect; the difference is then for
+the reader of the change. A file in tests/golden/errors is wrong, and its .err says how.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import native
+
+GOLDEN = native.ROOT / "tests" / "golden"
+FILES = sorted(GOLDEN.glob("*.sc"))
+ERRORS = sorted((GOLDEN / "errors").glob("*.sc"))
+STAGES = ("index", "nest", "stmt", "plan", "c")
+NEST = re.compile(r"^nest \{\n.*?^\}\n", re.M | re.S)
+
+
+@pytest.fixture(scope="session")
+def scorchc() -> Path:
+    return native.core().scorchc()
+
+
+def emit(scorchc: Path, stage: str, file: Path, width: int = 64) -> str:
+    return native.must(scorchc, f"--emit={stage}", "--width", width, file)
+
+
+def expect(file: Path, got: str, update: bool) -> None:
+    if update:
+        file.write_text(got)
+    assert file.exists(), f"{file.name} is missing: run pytest --update-golden and read it"
+    assert got == file.read_text(), f"{file.name} differs: run pytest --update-golden and read the difference"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_stage(scorchc, file, stage, request):
+    got = emit(scorchc, stage, file)
+    expect(file.with_suffix(f".{stage}"), got, request.config.getoption("--update-golden"))
+
+
+@pytest.mark.parametrize("file", ERRORS, ids=lambda f: f.stem)
+def test_error(scorchc, file, request):
+    done = native.run(scorchc, "--run", file.name, cwd=file.parent)
+    assert done.returncode == 1 and not done.stdout
+    expect(file.with_suffix(".err"), done.stderr, request.config.getoption("--update-golden"))
+
+
+def test_no_golden_file_is_left_over():
+    known = {f.with_suffix(s) for f in FILES for s in (".sc", *(f".{stage}" for stage in STAGES))}
+    known |= {f.with_suffix(s) for f in ERRORS for s in (".sc", ".err")}
+    assert {f for f in GOLDEN.rglob("*") if f.is_file()} == known
+
+
+def without_nest(text: str) -> str:
+    return re.sub(r"^nest \{\n.*?^\}\n", "", text, flags=re.M | re.S)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_what_is_printed_is_the_program(scorchc, file, tmp_path):
+    """The printed index notation and nest, put into the file, give the same program, nest chosen or given."""
+    lines = NEST.sub("", file.read_text()).splitlines()
+    head = [line for line in lines if re.match(r"(in|out) |fold|nofold|skip", line)]
+    nest = emit(scorchc, "nest", file)
+    again = tmp_path / file.name
+    again.write_text("\n".join([*head, emit(scorchc, "index", file), f"nest {{\n{nest}}}\n"]))
+    for stage in ("index", "nest", "stmt", "plan"):
+        assert emit(scorchc, stage, again) == emit(scorchc, stage, file), stage
+
+
+def test_the_text_depends_on_the_vector_width_and_nothing_else(scorchc):
+    for file in FILES:
+        texts = {w: emit(scorchc, "c", file, w) for w in (16, 32, 64)}
+        assert all(emit(scorchc, "c", file, w) == text for w, text in texts.items()), file.name
+        assert all(f"vector_size({2 * w})" not in text for w, text in texts.items()), file.name
+
+
+def test_executor_agrees_with_the_oracle(scorchc):
+    native.must(scorchc, "--run", *FILES)
+
+
+@pytest.mark.parametrize("width", (16, 32, 64))
+def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
+    if width not in native.widths():
+        pytest.skip(f"this CPU has no vectors of {width} bytes")
+    native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=kernel_cache)
+
+
+def test_generated_code_is_clean(scorchc, tmp_path):
+    """The C texts of all files compile without a warning."""
+    for file in FILES:
+        text = tmp_path / f"{file.stem}.c"
+        text.write_text('#define SC_OBJECT o\n#define SC_KEY ""\n' + emit(scorchc, "c", file, 16))
+        flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fsyntax-only"]
+        native.must(native.compiler(), *flags, text)
+
+
+def test_usage(scorchc, tmp_path):
+    assert native.run(scorchc).returncode == 2
+    assert native.run(scorchc, "--run", "--width", 12, FILES[0]).returncode == 2
+    missing = native.run(scorchc, "--run", tmp_path / "none.sc")
+    assert missing.returncode == 1 and "cannot open" in missing.stderr
+    wrong = native.run(scorchc, "--emit=loops", FILES[0])
+    assert wrong.returncode == 1 and "expected index, nest" in wrong.stderr
+    piped = native.run(scorchc, "--emit=index", "-", input=FILES[0].read_text())
+    assert piped.returncode == 0 and piped.stdout

@@ -1,0 +1,476 @@
+"""The SparseTensor class: making, reading, converting, products, derived layouts, saving."""
+
+import copy
+import io
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+
+import scorch
+
+FORMATS = ["csr", "csc", "coo", "dcsr", "dcsc", "csf", "bsr(2,3)", "bsc(2,3)", "ell(6)"]
+
+
+def matrix(rows=8, cols=6, density=0.4, dtype=torch.float64, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    values = torch.randint(1, 9, (rows, cols), generator=g)
+    return (values * (torch.rand(rows, cols, generator=g) < density)).to(dtype)
+
+
+# ---- making ----
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_dense_round_trip(fmt):
+    d = matrix()
+    a = scorch.sparse(d, format=fmt)
+    assert a.format.bind(2) == scorch.Format(fmt).bind(2) and tuple(a.shape) == (8, 6) and a.dtype == d.dtype
+    assert a.index_dtype == torch.int32
+    assert torch.equal(a.to_dense(), d)
+
+
+@pytest.mark.parametrize("fmt", ["coo", "csf", "csr", "auto"])
+def test_three_dimensions(fmt):
+    d = matrix(12, 5).view(3, 4, 5)
+    a = scorch.sparse(d, format=fmt)
+    assert torch.equal(a.to_dense(), d)
+    assert torch.equal(a.permute(2, 0, 1).to_dense(), d.permute(2, 0, 1))
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_compressed_torch_layouts_are_shared(layout, index):
+    t = getattr(matrix(), f"to_sparse_{layout}")(*([(2, 3)] if layout[0] == "b" else []))
+    rows = layout in ("csr", "bsr")
+    pos, crd = (t.crow_indices(), t.col_indices()) if rows else (t.ccol_indices(), t.row_indices())
+    t = torch.sparse_compressed_tensor(pos.to(index), crd.to(index), t.values(), t.shape, layout=t.layout)
+    pos, crd = (t.crow_indices(), t.col_indices()) if rows else (t.ccol_indices(), t.row_indices())
+    a = scorch.sparse(t, format="bsr(2,3)" if layout == "bsr" else "bsc(2,3)" if layout == "bsc" else layout)
+    assert a.values().data_ptr() == t.values().data_ptr()
+    assert a.pos(1).data_ptr() == pos.data_ptr() and a.crd(1).data_ptr() == crd.data_ptr()
+    assert a.index_dtype == index and torch.equal(a.to_dense(), t.to_dense())
+    back = a.to_torch(t.layout)
+    assert back.values().data_ptr() == t.values().data_ptr() and torch.equal(back.to_dense(), t.to_dense())
+
+
+def test_coo_is_shared():
+    t = matrix().to_sparse_coo().coalesce()
+    a = scorch.sparse(t, format="coo")
+    assert a.values().data_ptr() == t.values().data_ptr()
+    assert a.crd(0).data_ptr() == t.indices()[0].data_ptr()
+    assert torch.equal(a.indices(), t.indices())
+
+
+def test_duplicates_are_summed():
+    t = torch.sparse_coo_tensor(torch.tensor([[0, 1, 0], [2, 0, 2]]), torch.tensor([1.0, 2, 3]), (2, 3))
+    assert torch.equal(scorch.sparse(t, "csr").to_dense(), t.to_dense())
+    s = scipy.sparse.coo_array((np.ones(3), (np.array([0, 1, 0]), np.array([2, 0, 2]))), shape=(2, 3))
+    assert torch.equal(scorch.sparse(s, "csr").to_dense(), torch.from_numpy(s.toarray()))
+
+
+def test_unsorted_rows_of_torch_are_sorted():
+    t = torch.sparse_csr_tensor(torch.tensor([0, 2, 3]), torch.tensor([2, 0, 1]), torch.ones(3), (2, 3), check_invariants=False)
+    assert torch.equal(scorch.sparse(t).to_dense(), t.to_dense())
+    with pytest.raises(ValueError):
+        scorch.sparse(t, copy=False)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia", "lil"])
+def test_scipy(kind):
+    d = matrix().numpy()
+    s = getattr(scipy.sparse, f"{kind}_array")(d)
+    a = scorch.sparse(s, format="csr")
+    assert np.array_equal(a.to_dense().numpy(), d)
+    assert np.array_equal(a.to_scipy().toarray(), d)
+
+
+def test_scipy_copies_unless_told_not_to():
+    s = scipy.sparse.csr_array(matrix().numpy())
+    owned, shared = scorch.sparse(s), scorch.sparse(s, copy=False)
+    assert shared.values().data_ptr() == s.data.ctypes.data
+    x = torch.ones(6, 2, dtype=torch.float64)
+    before = (shared @ x, shared.T @ torch.ones(8, 2, dtype=torch.float64))
+    s.data *= 2
+    assert torch.equal(owned @ x, before[0]) and torch.equal(shared @ x, 2 * before[0])
+    assert torch.equal(shared.T @ torch.ones(8, 2, dtype=torch.float64), 2 * before[1])
+
+
+def test_from_components_shares_and_checks():
+    pos, crd, values = torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), torch.tensor([1.0, 2, 3])
+    a = scorch.from_components("csr", (2, 3), [None, pos], [None, crd], values)
+    assert a.crd(1).data_ptr() == crd.data_ptr() and a.values().data_ptr() == values.data_ptr()
+    assert torch.equal(a.to_dense(), torch.tensor([[1.0, 0, 2], [0, 3, 0]]))
+    for bad_pos, bad_crd, text in [
+        ([0, 2, 4], [0, 2, 1], "level 1"),
+        ([0, 2], [0, 2, 1], "level 1"),
+        ([0, 2, 3], [0, 3, 1], "level 1"),
+        ([0, 2, 3], [2, 0, 1], "level 1"),
+        ([0, 2, 3], [0, -1, 1], "level 1"),
+        ([0, 3, 2], [0, 2, 1], "level 1"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            scorch.from_components("csr", (2, 3), [None, torch.tensor(bad_pos)], [None, torch.tensor(bad_crd)], values)
+    with pytest.raises(ValueError):
+        scorch.from_components("csr", (2, 3), [None, None], [None, crd], values)
+    with pytest.raises(TypeError):
+        scorch.from_components("csr", (2, 3), [None, pos], [None, crd.int()], values)
+    with pytest.raises(TypeError):
+        scorch.from_components("csr", (2, 3), [None, pos.double()], [None, crd.double()], values)
+
+
+def test_structure_written_to_is_validated_again():
+    pos, crd = torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1])
+    a = scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(3))
+    x = torch.ones(3, 2)
+    a @ x
+    crd[1] = 1000
+    with pytest.raises(ValueError, match="level 1"):
+        a @ x
+    crd[1] = 1
+    assert torch.equal(a @ x, torch.tensor([[2.0, 2], [1, 1]]))
+    with pytest.raises(RuntimeError):
+        a.values().resize_(1)  # torch itself refuses to resize a detached tensor
+    assert torch.equal(a @ x, torch.tensor([[2.0, 2], [1, 1]]))
+
+
+@pytest.mark.parametrize("normalize", [None, "sym", "row"])
+@pytest.mark.parametrize("loops", [False, True])
+def test_from_edge_index(normalize, loops):
+    edge = torch.tensor([[0, 1, 2, 2, 3], [1, 0, 1, 2, 0]])
+    weight = torch.tensor([1.0, 2, 3, 4, 5])
+    dense = torch.zeros(5, 5)
+    dense[edge[1], edge[0]] = weight
+    if loops:
+        for i in range(5):
+            dense[i, i] = dense[i, i] or 1
+    degree = dense.sum(1)
+    if normalize == "sym":
+        scale = torch.where(degree > 0, degree.pow(-0.5), 0)
+        dense = scale[:, None] * dense * scale
+    if normalize == "row":
+        dense = torch.where(degree[:, None] != 0, dense / degree[:, None], 0)
+    a = scorch.from_edge_index(edge, weight, num_nodes=5, add_self_loops=loops, normalize=normalize)
+    assert a.format == scorch.Format("csr")
+    torch.testing.assert_close(a.to_dense(), dense)
+    with pytest.raises(ValueError):
+        scorch.from_edge_index(edge, weight, num_nodes=3)
+
+
+def test_what_cannot_be_made():
+    with pytest.raises(TypeError):
+        scorch.SparseTensor(torch.ones(2))
+    with pytest.raises(TypeError):
+        scorch.sparse([[1.0]])
+    with pytest.raises(TypeError):
+        scorch.sparse(torch.ones(2, 2, dtype=torch.complex64))
+    with pytest.raises(NotImplementedError):
+        scorch.sparse(torch.ones(2, 2, requires_grad=True))
+    with pytest.raises(NotImplementedError):
+        scorch.sparse(torch.ones(2, 2), format="hyb(1,2)")
+    with pytest.raises(ValueError):
+        scorch.sparse(torch.ones(2, 2), format="cssr")
+    with pytest.raises(NotImplementedError):
+        scorch.sparse(torch.ones(2, 2), format="csr").requires_grad_()
+
+
+# ---- reading ----
+def test_what_it_says():
+    a = scorch.sparse(matrix(dtype=torch.float32), "csr")
+    nnz = int((matrix() != 0).sum())
+    assert a.nnz == nnz and a.density == pytest.approx(nnz / 48)
+    assert repr(a) == f"{a}" and f"csr, 8x6, nnz={nnz}" in repr(a)
+    assert scorch.is_sparse(a) and not a.is_sparse and a.numel() == 48
+    assert a.nbytes == 4 * (9 + 2 * nnz) and a.memory()["tensor"] == a.nbytes
+    with pytest.raises(ValueError, match="pos1"):
+        a.pos(0)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_indices_match_values(fmt):
+    a = scorch.sparse(matrix(), fmt)
+    dense = torch.zeros(8, 6, dtype=a.dtype)
+    i, j = a.indices()
+    stored = i >= 0
+    dense[i[stored], j[stored]] = a.values()[stored]
+    assert torch.equal(dense, matrix())
+
+
+@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize("target", FORMATS)
+def test_convert(source, target):
+    a = scorch.sparse(matrix(), source).convert(target)
+    assert a.format.bind(2) == scorch.Format(target).bind(2) and torch.equal(a.to_dense(), matrix())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool])
+def test_types_that_are_stored(dtype):
+    d = matrix().to(dtype)
+    a = scorch.sparse(d, "csr")
+    assert a.dtype == dtype and torch.equal(a.convert("csc").to_dense(), d)
+    if dtype in (torch.float16, torch.bfloat16):
+        with pytest.raises(NotImplementedError):
+            a @ torch.ones(6, 2, dtype=dtype)
+        assert (a.to(torch.float32) @ torch.ones(6, 2)).shape == (8, 2)
+
+
+def test_to():
+    a = scorch.sparse(matrix(), "csr")
+    assert a.to(torch.float64) is a and a.to("cpu") is a
+    b = a.to(torch.float32, index_dtype=torch.int64)
+    assert b.dtype == torch.float32 and b.index_dtype == torch.int64 and torch.equal(b.to_dense().double(), matrix())
+    assert a.float().dtype == torch.float32
+    with pytest.raises(NotImplementedError):
+        a.to("meta")
+
+
+def test_transpose_shares_memory():
+    a = scorch.sparse(matrix(), "csr")
+    t = a.T
+    assert t.format == scorch.Format("csc") and t.shape == (6, 8)
+    assert t.crd(1).data_ptr() == a.crd(1).data_ptr() and t.values().data_ptr() == a.values().data_ptr()
+    assert torch.equal(t.to_dense(), matrix().T) and torch.equal(a.transpose(0, 1).to_dense(), matrix().T)
+    assert torch.equal(torch.t(a).to_dense(), matrix().T)
+    assert scorch.sparse(matrix(), "bsr(2,3)").T.shape == (6, 8)
+    assert torch.equal(scorch.sparse(matrix(), "bsr(2,3)").T.to_dense(), matrix().T)
+
+
+def test_torch_and_scipy_layouts():
+    a = scorch.sparse(matrix(), "csr")
+    assert torch.equal(a.to_sparse_csr().to_dense(), matrix())
+    assert torch.equal(a.to_sparse_csc().to_dense(), matrix())
+    assert torch.equal(a.to_sparse_coo().to_dense(), matrix())
+    assert torch.equal(a.to_sparse().to_dense(), matrix())
+    assert torch.equal(a.to_sparse_bsr((2, 3)).to_dense(), matrix())
+    assert a.to_scipy().format == "csr"
+
+
+def test_memory_is_refused():
+    a = scorch.sparse(matrix(), "csr")
+    for refused in (lambda: a.data_ptr(), lambda: a.numpy(), lambda: np.from_dlpack(a), lambda: a.apply_(abs),
+                    lambda: torch.utils.dlpack.to_dlpack(a)):
+        with pytest.raises((RuntimeError, NotImplementedError, TypeError, BufferError)):
+            refused()
+
+
+@pytest.mark.parametrize("f", [torch.exp, torch.det, torch.isnan, lambda a: torch.add(a, 1), lambda a: a.view(-1), lambda a: torch.topk(a, 2),
+                               lambda a: a[0], lambda a: torch.where(a > 0, a, a)])
+def test_nothing_is_computed_densely(f):
+    with pytest.raises(NotImplementedError):
+        f(scorch.sparse(matrix(), "csr"))
+
+
+def test_functions_of_values():
+    a = scorch.sparse(matrix() - 3 * (matrix() > 4), "csr")
+    d = a.to_dense()
+    for f in (torch.relu, F.relu, torch.abs, torch.neg, torch.tanh, lambda x: 2 * x, lambda x: x / 2, lambda x: -x):
+        assert torch.equal(f(a).to_dense(), f(d))
+    assert (2 * a).crd(1).data_ptr() == a.crd(1).data_ptr()
+
+
+# ---- products ----
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_products(fmt, dtype):
+    d = matrix(dtype=dtype)
+    a = scorch.sparse(d, fmt)
+    x, v, w = torch.arange(12.0, dtype=dtype).view(6, 2), torch.arange(6.0, dtype=dtype), torch.arange(16.0, dtype=dtype).view(2, 8)
+    for _ in range(2):
+        assert torch.equal(a @ x, d @ x) and torch.equal(a @ v, d @ v)
+        assert torch.equal(w @ a, w @ d) and torch.equal(w[0] @ a, w[0] @ d)
+        assert torch.equal(torch.mm(a, x), d @ x) and torch.equal(torch.sparse.mm(a, x), d @ x)
+        assert torch.equal(torch.mv(a, v), d @ v) and torch.equal(a.matmul(x), d @ x) and torch.equal(torch.mm(w, a), w @ d)
+        assert torch.equal(F.linear(x.T, a), F.linear(x.T, d))
+        assert torch.equal(F.linear(x.T, a, torch.ones(8, dtype=dtype)), F.linear(x.T, d) + 1)
+        assert torch.equal(a.T @ w.T, d.T @ w.T)
+        assert torch.equal(torch.addmm(w.T, a, x), torch.addmm(w.T, d, x))
+
+
+def test_strided_and_batched_operands():
+    d = matrix()
+    a = scorch.sparse(d, "csr")
+    x = torch.arange(48.0, dtype=torch.float64).view(4, 12)
+    assert torch.equal(a @ x.T[::2], d @ x.T[::2])
+    assert torch.equal(a @ x[:, :6].T, d @ x[:, :6].T)
+    assert torch.equal(a @ x.T[:6, :1], d @ x.T[:6, :1])
+    b = torch.arange(36.0, dtype=torch.float64).view(3, 6, 2)
+    assert torch.equal(a @ b, d @ b)
+    assert torch.equal(F.linear(b.mT, a), F.linear(b.mT, d))
+    assert torch.equal(b.mT @ a.T, b.mT @ d.T)
+    z = torch.complex(x, x).conj().imag  # a negative view
+    assert torch.equal(a @ z[:, :6].T, d @ z[:, :6].T)
+    assert torch.equal(a @ x[:1, :6].T.expand(6, 3), d @ x[:1, :6].T.expand(6, 3))
+
+
+def test_empty_shapes():
+    for rows, cols, k in ((0, 3, 2), (3, 0, 2), (3, 2, 0)):
+        d = torch.zeros(rows, cols)
+        assert torch.equal(scorch.sparse(d, "csr") @ torch.ones(cols, k), d @ torch.ones(cols, k))
+
+
+def test_product_errors():
+    a = scorch.sparse(matrix(), "csr")
+    with pytest.raises(ValueError, match="8 x 6"):
+        a @ torch.ones(5, 2, dtype=torch.float64)
+    with pytest.raises((TypeError, ValueError)):
+        a @ torch.ones(6, 2, dtype=torch.float32)
+    with pytest.raises(ValueError):
+        torch.mm(a, torch.ones(6, dtype=torch.float64))
+    with pytest.raises(TypeError):
+        a @ "x"
+
+
+def test_numpy_on_either_side():
+    a = scorch.sparse(matrix(), "csr")
+    x = np.ones((2, 8))
+    assert torch.equal(x @ a, torch.from_numpy(x @ matrix().numpy()))
+    assert torch.equal(a @ np.ones((6, 2)), matrix() @ torch.ones(6, 2, dtype=torch.float64))
+
+
+def test_sparse_times_sparse():
+    a, b = scorch.sparse(matrix(), "csr"), scorch.sparse(matrix(6, 7, seed=1), "csr")
+    try:
+        c = a @ b
+    except NotImplementedError as error:
+        pytest.skip(str(error))
+    assert scorch.is_sparse(c) and torch.equal(c.to_dense(), matrix() @ matrix(6, 7, seed=1))
+
+
+def test_einsum_and_evaluate():
+    d, x = matrix(), torch.arange(12.0, dtype=torch.float64).view(6, 2)
+    a = scorch.sparse(d, "csr")
+    assert torch.equal(scorch.einsum("ij,jk->ik", a, x), d @ x) and torch.equal(torch.einsum("ij,jk->ik", a, x), d @ x)
+    bias = torch.tensor([1.0, -100], dtype=torch.float64)
+    y = scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=a, B=x, b=bias)
+    assert torch.equal(y, torch.relu(d @ x + bias))
+    out = torch.empty(8, 2, dtype=torch.float64)
+    version = out._version
+    assert scorch.einsum("ij,jk->ik", a, x, out=out) is out and torch.equal(out, d @ x) and out._version > version
+    assert torch.matmul(a, x, out=out) is out
+    with pytest.raises(ValueError, match="out"):
+        scorch.einsum("ij,jk->ik", a, x, out=torch.empty(3, 2, dtype=torch.float64))
+    square = scorch.sparse(d[:6], "csr")
+    with pytest.raises(ValueError, match="overlap"):
+        scorch.einsum("ij,jk->ik", square, x, out=x)
+    with pytest.raises(ValueError):
+        scorch.einsum("ij,jk->ik", a)
+    with pytest.raises(ValueError):
+        scorch.evaluate("C[i] = A[i,j]", A=a, Z=x)
+
+
+def test_compile_and_explain():
+    d, x = matrix(), torch.ones(6, 2, dtype=torch.float64)
+    a = scorch.sparse(d, "csr")
+    kernel = scorch.compile("ij,jk->ik", a, x)
+    assert torch.equal(kernel(a, x), d @ x) and kernel.source and kernel.schedule and kernel.explain()
+    assert scorch.explain("ij,jk->ik", a, x)
+    with pytest.raises(ValueError):
+        kernel(a.T, x)
+
+
+# ---- derived layouts ----
+def test_derived_values_follow_every_write():
+    d = matrix(60, 50, 0.3)
+    a = scorch.sparse(d, "csc")
+    w, x = torch.ones(3, 60, dtype=torch.float64), torch.ones(50, 4, dtype=torch.float64)
+
+    def check():
+        dense = a.to_dense()
+        assert torch.equal(a @ x, dense @ x) and torch.equal(w @ a, w @ dense) and torch.equal(a.T @ w.T, dense.T @ w.T)
+
+    check()
+    a.values().mul_(2)
+    check()
+    a.values().data.add_(1)  # moves no version
+    check()
+    a._values.data[3] = 7
+    check()
+    step = torch.optim.SGD([torch.nn.Parameter(a.values())], lr=1.0)
+    step.param_groups[0]["params"][0].grad = torch.ones(a.nnz, dtype=torch.float64)
+    step.step()
+    check()
+
+
+def test_memory_and_release():
+    a = scorch.sparse(matrix(60, 50, 0.3), "csc")
+    a @ torch.ones(50, 4, dtype=torch.float64)
+    torch.ones(4, 60, dtype=torch.float64) @ a
+    memory = a.memory()
+    assert memory["total"] == memory["tensor"] + sum(memory["derived"].values())
+    a.release()
+    assert a.memory()["derived"] == {}
+    assert "_core" not in copy.deepcopy(a).__dict__ and "_relabelled" not in a.clone().__dict__
+
+
+# ---- copies and files ----
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_copies(fmt):
+    a = scorch.sparse(matrix(), fmt)
+    for b in (a.clone(), copy.deepcopy(a), pickle.loads(pickle.dumps(a)), a.to(torch.float64, copy=True)):
+        assert b.format == a.format and torch.equal(b.to_dense(), matrix())
+        assert b.values().data_ptr() != a.values().data_ptr()
+    for b in (a.detach(), copy.copy(a)):
+        assert type(b) is scorch.SparseTensor and b.values().data_ptr() == a.values().data_ptr()
+
+
+def test_save_and_load():
+    a = scorch.sparse(matrix(), "csr")
+    file = io.BytesIO()
+    torch.save({"a": a, "values": a._values}, file)
+    file.seek(0)
+    loaded = torch.load(file, weights_only=True)
+    assert torch.equal(loaded["a"].to_dense(), matrix())
+    assert loaded["a"].values().data_ptr() == loaded["values"].data_ptr()
+
+
+def test_damaged_files_are_refused():
+    a = scorch.sparse(matrix(), "csr")
+    rebuild, (text, shape, arrays, flag) = a.__reduce_ex__(2)
+    broken = arrays[1].clone()
+    broken[0] = 10**6
+    with pytest.raises(ValueError):
+        rebuild(text, shape, (arrays[0], broken, arrays[2]), flag)
+
+
+def test_state_dict():
+    class Model(torch.nn.Module):
+        def __init__(self, a):
+            super().__init__()
+            self.register_buffer("a", a)
+
+    one, two = Model(scorch.sparse(matrix(), "csr")), Model(scorch.sparse(2 * matrix(), "csr"))
+    two.load_state_dict(one.state_dict())
+    assert torch.equal(two.a.to_dense(), matrix())
+    other = Model(scorch.sparse(matrix(seed=5), "csr"))
+    with pytest.raises(RuntimeError):
+        other.load_state_dict(one.state_dict())
+    other.load_state_dict(one.state_dict(), assign=True)
+    assert torch.equal(other.a.to_dense(), matrix())
+    assert torch.equal(one.float().a.to_dense(), matrix().float())
+    p = torch.nn.Parameter(scorch.sparse(matrix(), "csr"), requires_grad=False)
+    assert isinstance(p, torch.nn.Parameter) and isinstance(p, scorch.SparseTensor)
+    assert isinstance(copy.deepcopy(p), torch.nn.Parameter) and isinstance(pickle.loads(pickle.dumps(p)), torch.nn.Parameter)
+
+
+# ---- formats ----
+def test_formats():
+    assert scorch.Format(["dense", "compressed"]) == scorch.Format("csr") == "csr"
+    assert str(scorch.Format(["dense", "compressed"], order=[1, 0])) == "csc"
+    assert str(scorch.Format(["dense", "compressed", "dense", "dense"], block=[2, 3])) == "bsr(2,3)"
+    assert str(scorch.Format(["compressed(nonunique)", "singleton"])) == "coo"
+    assert str(scorch.Format(["dense", "ell(4)"])) == "ell(4)" == str(scorch.Format("ell(4)"))
+    assert len({scorch.Format("csr"), scorch.Format("dense(0), compressed(1)"), scorch.Format("csc")}) == 2
+    assert scorch.Format("csr").levels == ("dense(0)", "compressed(1)")
+    assert pickle.loads(pickle.dumps(scorch.Format("csf"))) == scorch.Format("csf")
+    for bad in ("cssr", "dense(0), dense(0)", "ell()", "bsr(2)"):
+        with pytest.raises(ValueError):
+            scorch.Format(bad)
+    with pytest.raises(ValueError):
+        scorch.Format(["dense", "compressed"], order=[0, 2])
+
+
+def test_tools():
+    facts = scorch.info()
+    assert facts["torch"] == torch.__version__ and int(facts["threads"]) >= 1
+    assert scorch.stats()["programs"] >= 0
