@@ -15,13 +15,13 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _functions  # noqa: E402, F401
-from ._C import CompileError  # noqa: E402
-from ._format import Format  # noqa: E402
-from ._info import clear_cache, info, stats  # noqa: E402
-from ._make import from_components, from_edge_index, sparse  # noqa: E402
-from ._ops import compile, einsum, evaluate, explain  # noqa: E402
-from ._tensor import SparseTensor, is_sparse  # noqa: E402
+from . import _C, _functions  # noqa: F401
+from ._C import CompileError
+from ._format import Format
+from ._info import clear_cache, info, stats
+from ._make import from_components, from_edge_index, sparse
+from ._ops import compile, einsum, evaluate, explain
+from ._tensor import SparseTensor, is_sparse
 
 __version__ = _C.version
 __all__ = [

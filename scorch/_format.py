@@ -18,7 +18,7 @@ class Layout(NamedTuple):
     """A format bound to a number of dimensions."""
 
     text: str  # canonical spelling
-    names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., values
+    names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., val
     levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level
 
     @property
@@ -42,7 +42,7 @@ def layout(text: str, ndim: int) -> Layout:
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")
-    return Layout(name, (*names, "_values"), levels)
+    return Layout(name, (*names, "_val"), levels)
 
 
 @lru_cache(maxsize=1024)

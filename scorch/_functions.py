@@ -8,26 +8,22 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from . import _C, _ops
-from ._tensor import HANDLERS, STRUCTURAL, SparseTensor, core_of
+from . import _ops
+from ._tensor import HANDLERS, STRUCTURAL, SparseTensor
 
 aten = torch.ops.aten
 
 
 # ---- the @ operator ----
 def _operator(kind: int):
-    """``A @ x`` and ``x @ A``: the fast entry first, then the general path, the table only if a mode asks for it."""
+    """``A @ x`` and ``x @ A``: the fast entry first, then the general path; the table of functions is not asked."""
 
     def multiply(self: SparseTensor, x: object) -> torch.Tensor:
         if not torch.compiler.is_dynamo_compiling():
-            y = _C.matmul(self.__dict__.get("_core") or core_of(self), x, kind)
+            y = _ops.fast_product(self, x, kind)
             if y is not NotImplemented:
                 return y
-            if type(x) is torch.Tensor and x.layout is torch.strided and _C.plain():
-                return _ops.product(self, x, kind)
-        if not isinstance(x, torch.Tensor):
-            x = torch.as_tensor(x)
-        return torch.matmul(self, x) if kind == _ops.MATMUL else torch.matmul(x, self)
+        return _ops.product(self, x if isinstance(x, torch.Tensor) else torch.as_tensor(x), kind)
 
     return multiply
 
@@ -43,19 +39,15 @@ def _matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None
     else:
         sparse, x, kind = b, a, _ops.RMATMUL
     if out is None and not torch.compiler.is_dynamo_compiling():
-        y = _C.matmul(core_of(sparse), x, kind)
+        y = _ops.fast_product(sparse, x, kind)
         if y is not NotImplemented:
             return y
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
-    if x.layout is not torch.strided:
-        from ._make import sparse as make
-
-        x = make(x)
     if out is None:
         return _ops.product(sparse, x, kind)
     left, right = (sparse, x) if kind == _ops.MATMUL else (x, sparse)
-    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get(_rank(left), _rank(right))
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((_rank(left), _rank(right)))
     if text is None:
         raise NotImplementedError("matmul: out= takes products of matrices and vectors")
     return _ops.einsum(text, left, right, out=out)
@@ -189,7 +181,7 @@ def _on_values(f):
     def mapped(a, *args, **kwargs):
         if not isinstance(a, SparseTensor) or kwargs.get("out") is not None:
             return NotImplemented
-        return a._like((*a._arrays()[:-1], f(a._values, *args, **kwargs)))
+        return a._like((*a._arrays()[:-1], f(a._val, *args, **kwargs)))
 
     return mapped
 
@@ -201,15 +193,15 @@ def _scaled(f):
         if isinstance(b, SparseTensor) and f is torch.mul:
             a, b = b, a
         if (
-            isinstance(b, torch.Tensor)
-            and b.dim()
+            (isinstance(b, torch.Tensor)
+            and b.dim())
             or not isinstance(a, SparseTensor)
             or isinstance(b, SparseTensor)
         ):
             raise NotImplementedError(
                 f"{f.__name__} of a SparseTensor takes numbers: for tensors use scorch.einsum or scorch.evaluate"
             )
-        return a._like((*a._arrays()[:-1], f(a._values, b, **kwargs)))
+        return a._like((*a._arrays()[:-1], f(a._val, b, **kwargs)))
 
     return scaled
 

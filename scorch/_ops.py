@@ -279,8 +279,19 @@ def explain(
 
 
 # ---- products ----
+def fast_product(a: SparseTensor, x: object, kind: int) -> torch.Tensor:
+    """A product by the extension's fast entry, or NotImplemented where something else than plain eager goes on."""
+    core = a.__dict__.get("_core")
+    if core is None:
+        if not _C.plain():
+            return NotImplemented
+        core = core_of(a)
+    return _C.matmul(core, x, kind)
+
+
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
+    x = _operand(x, None)
     if isinstance(x, SparseTensor) or a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
     if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
@@ -314,7 +325,7 @@ def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, 
 
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """Batches, higher ranks, sparse times sparse."""
-    if x.dim() == 0 or a._ndim < 2 and x.dim() < 1:
+    if x.dim() == 0 or (a._ndim < 2 and x.dim() < 1):
         raise ValueError("matmul: expected operands of at least one dimension")
     if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2 and not isinstance(x, SparseTensor):
         y = product(a, x.reshape(-1, x.shape[-1]), kind)
@@ -329,13 +340,13 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
     second = lead[2 - (right.dim() - 2) :] + "jk" if right.dim() > 1 else "j"
     batch = max(first[:-2], second[:-2], key=len)
     text = f"{first},{second}->{batch}{'i' if left.dim() > 1 else ''}{'k' if right.dim() > 1 else ''}"
-    return einsum(text, left, right)
+    return einsum(text, left, right, format=None if isinstance(x, SparseTensor) else "dense")
 
 
 def linear(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """``F.linear`` with a sparse weight [out, in]: x [..., in] -> [..., out]."""
     if bias is None:
-        y = NotImplemented if torch.compiler.is_dynamo_compiling() else _C.matmul(core_of(weight), x, LINEAR)
+        y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
         return product(weight, x, LINEAR) if y is NotImplemented else y
     if not torch.compiler.is_dynamo_compiling() and x.dim() == 2 and bias.dim() == 1 and _plain([x, bias]):
         return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")

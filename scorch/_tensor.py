@@ -113,7 +113,7 @@ class SparseTensor(torch.Tensor):
     def __tensor_unflatten__(
         inner: dict, meta: tuple, outer_size: Sequence[int], outer_stride: Sequence[int]
     ) -> SparseTensor:
-        self = _torch.new_wrapper(SparseTensor, tuple(outer_size), inner["_values"])
+        self = _torch.new_wrapper(SparseTensor, tuple(outer_size), inner["_val"])
         self._fmt, self._names, self._sparse_dims, self._ndim = meta
         for name in self._names:
             setattr(self, name, inner[name])
@@ -121,7 +121,7 @@ class SparseTensor(torch.Tensor):
 
     def _stable_hash_for_caching(self) -> str:
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
-        return f"scorch.SparseTensor {self._fmt} {tuple(map(str, self.shape))} {inner}"
+        return f"scorch {_C.version} {self._fmt} {self._names} {tuple(map(str, self.shape))} {inner}"
 
     def __reduce_ex__(self, protocol: int) -> tuple:
         return _rebuild_v1, (
@@ -162,7 +162,7 @@ class SparseTensor(torch.Tensor):
     @property
     def nnz(self) -> int:
         """Number of stored values, explicit zeros, block fill and padding included."""
-        return self._values.shape[0]
+        return self._val.shape[0]
 
     @property
     def density(self) -> float:
@@ -182,7 +182,7 @@ class SparseTensor(torch.Tensor):
 
     def values(self) -> torch.Tensor:
         """The stored values [nnz], in storage order; the memory is shared: writing into it changes this tensor."""
-        return self._values.detach()
+        return self._val.detach()
 
     def pos(self, level: int) -> torch.Tensor:
         """Positions of a compressed level [parents + 1], shared memory. ValueError where the level has none."""
@@ -216,10 +216,13 @@ class SparseTensor(torch.Tensor):
         return result
 
     def __repr__(self) -> str:
-        shape = "x".join(str(n) for n in self.shape)
-        text = f"SparseTensor({self._fmt}, {shape}, nnz={self._values.shape[0]}, "
-        text += f"density={100 * self.density:.3g}%, {str(self.dtype)[6:]}, {str(self.index_dtype)[6:]}"
-        return ("Parameter containing:\n" if self.__dict__.get("_is_param") else "") + text + ")"
+        shape, nnz = "x".join(str(n) for n in self.shape), self._val.shape[0]
+        density = (
+            f"density={100 * self.density:.3g}%, " if isinstance(nnz, int) else ""
+        )  # sizes may be symbols
+        text = f"SparseTensor({self._fmt}, {shape}, nnz={nnz}, {density}"
+        text += f"{str(self.dtype)[6:]}, {str(self.index_dtype)[6:]})"
+        return ("Parameter containing:\n" if self.__dict__.get("_is_param") else "") + text
 
     __str__ = __repr__
 
@@ -266,7 +269,7 @@ class SparseTensor(torch.Tensor):
         carrier = _CARRIER.get(self.dtype)
         if carrier is None:
             return body(self)
-        return body(self._like((*self._arrays()[:-1], self._values.to(carrier)))).to(self.dtype)
+        return body(self._like((*self._arrays()[:-1], self._val.to(carrier)))).to(self.dtype)
 
     def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> torch.Tensor:
         """The dense tensor, contiguous."""
@@ -274,7 +277,7 @@ class SparseTensor(torch.Tensor):
         def spread(a: SparseTensor) -> torch.Tensor:
             return _C.convert(core_of(a), "dense", False)[2][0].view(a.shape)
 
-        if torch.compiler.is_dynamo_compiling() or not _C.plain():
+        if torch.compiler.is_dynamo_compiling():
             raise NotImplementedError("to_dense has no traced form yet: convert outside torch.compile")
         dense = self._carried(spread)
         return dense if dtype is None else dense.to(dtype)
@@ -285,8 +288,8 @@ class SparseTensor(torch.Tensor):
         kinds = [level for level in form.levels if not level[1]]
         if (
             not kinds
-            or all(level[0] == "compressed" or level[0] == "singleton" for level in kinds)
-            and self._fmt == "coo"
+            or (all(level[0] == "compressed" or level[0] == "singleton" for level in kinds)
+            and self._fmt == "coo")
         ):
             return self
         return self.convert("coo")
@@ -312,8 +315,8 @@ class SparseTensor(torch.Tensor):
         changed = (
             copied
             or dtype not in (None, values.dtype)
-            or index_dtype not in (None, self.index_dtype)
-            and len(structure) > 0
+            or (index_dtype not in (None, self.index_dtype)
+            and len(structure) > 0)
         )
         if not changed:
             return self

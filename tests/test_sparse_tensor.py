@@ -71,7 +71,9 @@ def test_duplicates_are_summed():
 
 
 def test_unsorted_rows_of_torch_are_sorted():
-    t = torch.sparse_csr_tensor(torch.tensor([0, 2, 3]), torch.tensor([2, 0, 1]), torch.ones(3), (2, 3), check_invariants=False)
+    t = torch.sparse_csr_tensor(
+        torch.tensor([0, 2, 3]), torch.tensor([2, 0, 1]), torch.ones(3), (2, 3), check_invariants=False
+    )
     assert torch.equal(scorch.sparse(t).to_dense(), t.to_dense())
     with pytest.raises(ValueError):
         scorch.sparse(t, copy=False)
@@ -111,7 +113,9 @@ def test_from_components_shares_and_checks():
         ([0, 3, 2], [0, 2, 1], "level 1"),
     ]:
         with pytest.raises(ValueError, match=text):
-            scorch.from_components("csr", (2, 3), [None, torch.tensor(bad_pos)], [None, torch.tensor(bad_crd)], values)
+            scorch.from_components(
+                "csr", (2, 3), [None, torch.tensor(bad_pos)], [None, torch.tensor(bad_crd)], values
+            )
     with pytest.raises(ValueError):
         scorch.from_components("csr", (2, 3), [None, None], [None, crd], values)
     with pytest.raises(TypeError):
@@ -130,8 +134,7 @@ def test_structure_written_to_is_validated_again():
         a @ x
     crd[1] = 1
     assert torch.equal(a @ x, torch.tensor([[2.0, 2], [1, 1]]))
-    with pytest.raises(RuntimeError):
-        a.values().resize_(1)  # torch itself refuses to resize a detached tensor
+    crd.resize_(4096)  # moves the memory that the wrapped array shares
     assert torch.equal(a @ x, torch.tensor([[2.0, 2], [1, 1]]))
 
 
@@ -204,7 +207,9 @@ def test_convert(source, target):
     assert a.format.bind(2) == scorch.Format(target).bind(2) and torch.equal(a.to_dense(), matrix())
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int32, torch.int64, torch.bool]
+)
 def test_types_that_are_stored(dtype):
     d = matrix().to(dtype)
     a = scorch.sparse(d, "csr")
@@ -219,7 +224,11 @@ def test_to():
     a = scorch.sparse(matrix(), "csr")
     assert a.to(torch.float64) is a and a.to("cpu") is a
     b = a.to(torch.float32, index_dtype=torch.int64)
-    assert b.dtype == torch.float32 and b.index_dtype == torch.int64 and torch.equal(b.to_dense().double(), matrix())
+    assert (
+        b.dtype == torch.float32
+        and b.index_dtype == torch.int64
+        and torch.equal(b.to_dense().double(), matrix())
+    )
     assert a.float().dtype == torch.float32
     with pytest.raises(NotImplementedError):
         a.to("meta")
@@ -248,14 +257,30 @@ def test_torch_and_scipy_layouts():
 
 def test_memory_is_refused():
     a = scorch.sparse(matrix(), "csr")
-    for refused in (lambda: a.data_ptr(), lambda: a.numpy(), lambda: np.from_dlpack(a), lambda: a.apply_(abs),
-                    lambda: torch.utils.dlpack.to_dlpack(a)):
+    for refused in (
+        lambda: a.data_ptr(),
+        lambda: a.numpy(),
+        lambda: np.from_dlpack(a),
+        lambda: a.apply_(abs),
+        lambda: torch.utils.dlpack.to_dlpack(a),
+    ):
         with pytest.raises((RuntimeError, NotImplementedError, TypeError, BufferError)):
             refused()
 
 
-@pytest.mark.parametrize("f", [torch.exp, torch.det, torch.isnan, lambda a: torch.add(a, 1), lambda a: a.view(-1), lambda a: torch.topk(a, 2),
-                               lambda a: a[0], lambda a: torch.where(a > 0, a, a)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.exp,
+        torch.det,
+        torch.isnan,
+        lambda a: torch.add(a, 1),
+        lambda a: a.view(-1),
+        lambda a: torch.topk(a, 2),
+        lambda a: a[0],
+        lambda a: torch.where(a > 0, a, a),
+    ],
+)
 def test_nothing_is_computed_densely(f):
     with pytest.raises(NotImplementedError):
         f(scorch.sparse(matrix(), "csr"))
@@ -264,7 +289,16 @@ def test_nothing_is_computed_densely(f):
 def test_functions_of_values():
     a = scorch.sparse(matrix() - 3 * (matrix() > 4), "csr")
     d = a.to_dense()
-    for f in (torch.relu, F.relu, torch.abs, torch.neg, torch.tanh, lambda x: 2 * x, lambda x: x / 2, lambda x: -x):
+    for f in (
+        torch.relu,
+        F.relu,
+        torch.abs,
+        torch.neg,
+        torch.tanh,
+        lambda x: 2 * x,
+        lambda x: x / 2,
+        lambda x: -x,
+    ):
         assert torch.equal(f(a).to_dense(), f(d))
     assert (2 * a).crd(1).data_ptr() == a.crd(1).data_ptr()
 
@@ -275,12 +309,20 @@ def test_functions_of_values():
 def test_products(fmt, dtype):
     d = matrix(dtype=dtype)
     a = scorch.sparse(d, fmt)
-    x, v, w = torch.arange(12.0, dtype=dtype).view(6, 2), torch.arange(6.0, dtype=dtype), torch.arange(16.0, dtype=dtype).view(2, 8)
+    x, v, w = (
+        torch.arange(12.0, dtype=dtype).view(6, 2),
+        torch.arange(6.0, dtype=dtype),
+        torch.arange(16.0, dtype=dtype).view(2, 8),
+    )
     for _ in range(2):
         assert torch.equal(a @ x, d @ x) and torch.equal(a @ v, d @ v)
         assert torch.equal(w @ a, w @ d) and torch.equal(w[0] @ a, w[0] @ d)
         assert torch.equal(torch.mm(a, x), d @ x) and torch.equal(torch.sparse.mm(a, x), d @ x)
-        assert torch.equal(torch.mv(a, v), d @ v) and torch.equal(a.matmul(x), d @ x) and torch.equal(torch.mm(w, a), w @ d)
+        assert (
+            torch.equal(torch.mv(a, v), d @ v)
+            and torch.equal(a.matmul(x), d @ x)
+            and torch.equal(torch.mm(w, a), w @ d)
+        )
         assert torch.equal(F.linear(x.T, a), F.linear(x.T, d))
         assert torch.equal(F.linear(x.T, a, torch.ones(8, dtype=dtype)), F.linear(x.T, d) + 1)
         assert torch.equal(a.T @ w.T, d.T @ w.T)
@@ -340,13 +382,19 @@ def test_sparse_times_sparse():
 def test_einsum_and_evaluate():
     d, x = matrix(), torch.arange(12.0, dtype=torch.float64).view(6, 2)
     a = scorch.sparse(d, "csr")
-    assert torch.equal(scorch.einsum("ij,jk->ik", a, x), d @ x) and torch.equal(torch.einsum("ij,jk->ik", a, x), d @ x)
+    assert torch.equal(scorch.einsum("ij,jk->ik", a, x), d @ x) and torch.equal(
+        torch.einsum("ij,jk->ik", a, x), d @ x
+    )
     bias = torch.tensor([1.0, -100], dtype=torch.float64)
     y = scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=a, B=x, b=bias)
     assert torch.equal(y, torch.relu(d @ x + bias))
     out = torch.empty(8, 2, dtype=torch.float64)
     version = out._version
-    assert scorch.einsum("ij,jk->ik", a, x, out=out) is out and torch.equal(out, d @ x) and out._version > version
+    assert (
+        scorch.einsum("ij,jk->ik", a, x, out=out) is out
+        and torch.equal(out, d @ x)
+        and out._version > version
+    )
     assert torch.matmul(a, x, out=out) is out
     with pytest.raises(ValueError, match="out"):
         scorch.einsum("ij,jk->ik", a, x, out=torch.empty(3, 2, dtype=torch.float64))
@@ -377,14 +425,18 @@ def test_derived_values_follow_every_write():
 
     def check():
         dense = a.to_dense()
-        assert torch.equal(a @ x, dense @ x) and torch.equal(w @ a, w @ dense) and torch.equal(a.T @ w.T, dense.T @ w.T)
+        assert (
+            torch.equal(a @ x, dense @ x)
+            and torch.equal(w @ a, w @ dense)
+            and torch.equal(a.T @ w.T, dense.T @ w.T)
+        )
 
     check()
     a.values().mul_(2)
     check()
     a.values().data.add_(1)  # moves no version
     check()
-    a._values.data[3] = 7
+    a._val.data[3] = 7
     check()
     step = torch.optim.SGD([torch.nn.Parameter(a.values())], lr=1.0)
     step.param_groups[0]["params"][0].grad = torch.ones(a.nnz, dtype=torch.float64)
@@ -417,7 +469,7 @@ def test_copies(fmt):
 def test_save_and_load():
     a = scorch.sparse(matrix(), "csr")
     file = io.BytesIO()
-    torch.save({"a": a, "values": a._values}, file)
+    torch.save({"a": a, "values": a._val}, file)
     file.seek(0)
     loaded = torch.load(file, weights_only=True)
     assert torch.equal(loaded["a"].to_dense(), matrix())
@@ -450,7 +502,9 @@ def test_state_dict():
     assert torch.equal(one.float().a.to_dense(), matrix().float())
     p = torch.nn.Parameter(scorch.sparse(matrix(), "csr"), requires_grad=False)
     assert isinstance(p, torch.nn.Parameter) and isinstance(p, scorch.SparseTensor)
-    assert isinstance(copy.deepcopy(p), torch.nn.Parameter) and isinstance(pickle.loads(pickle.dumps(p)), torch.nn.Parameter)
+    assert isinstance(copy.deepcopy(p), torch.nn.Parameter) and isinstance(
+        pickle.loads(pickle.dumps(p)), torch.nn.Parameter
+    )
 
 
 # ---- formats ----

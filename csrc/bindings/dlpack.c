@@ -46,7 +46,7 @@ static bool native(sc_dl_dtype d, sc_dtype *out)
 /* A type of the same size, for values that are only stored. */
 static bool stored(sc_dl_dtype d, sc_dtype *out)
 {
-    if (d.lanes != 1) return false;
+    if (d.lanes != 1 || d.code == SC_DL_COMPLEX) return false;
     *out = d.bits == 8 ? SC_BOOL : d.bits == 16 ? SC_I16 : d.bits == 32 ? SC_I32 : SC_I64;
     return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64;
 }

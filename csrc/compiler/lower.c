@@ -280,7 +280,7 @@ static void find_uses(const Nest *n, void *ctx)
  * tiles may lie between), filled by one loop over level 1 of the parallel operand. */
 static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
 {
-    if (s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
+    if (l->kernel != par || s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
     const Tensor *t = par->in;
     if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique) return NULL;
     const Nest *n = par->body;

@@ -111,6 +111,7 @@ typedef struct {
     int off, lanes;
 } Piece;
 sc_size work_size(const Tensor *); /* lower.c: bytes of a workspace */
+bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
 void bitmap_store(Low *, const Tensor *, Val *k, Op, Val *);

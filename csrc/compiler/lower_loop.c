@@ -114,47 +114,78 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
     body(l, n->body);
 }
 
-/* The last, partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed
- * values, or as one tile of a run-time extent where nothing inside is a vector. */
-static void ragged_tile(Low *l, const Nest *n, Val *extent)
+/* A partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed values. */
+static void powers_of_two(Low *l, const Nest *n, Val *extent)
 {
     Prog *p = l->p;
     Env save = l->e;
-    FindVec f = {.ix = n->ix};
-    nest_walk(n->body, find_vec, &f);
     int64_t b = n->ix.block;
     Val *rest = let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
     Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
-    for (int64_t part = f.found ? b / 2 : b; part; part = f.found ? part / 2 : 0) {
+    for (int64_t part = b / 2; part; part /= 2) {
         Stmt *s = put(l, S_IF), **outer = l->tail;
-        s->a = f.found ? val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0))
-                       : val_op(p, O_GT, rest, num(l, 0));
+        s->a = val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0));
         l->tail = &s->body;
-        Val *before = f.found ? val_op(p, O_AND, rest, num(l, ~(2 * part - 1))) : num(l, 0);
-        tile(l, n, let(l, index_name(l, n->ix), plus(l, full, before)), f.found ? num(l, part) : rest);
+        Val *before = val_op(p, O_AND, rest, num(l, ~(2 * part - 1)));
+        tile(l, n, let(l, index_name(l, n->ix), plus(l, full, before)), num(l, part));
         l->e = save;
+        l->tail = outer;
+    }
+}
+
+static void each_tile(Low *l, const Nest *n, Val *end, Val *last)
+{
+    Env save = l->e;
+    Stmt **outer;
+    int64_t b = n->ix.block;
+    Val *at = val_local(l->p, begin_for(l, index_name(l, n->ix), num(l, 0), end, b, &outer)->local);
+    if (last) at = let(l, "at", val_op(l->p, O_MIN, at, last));
+    tile(l, n, at, num(l, b));
+    l->e = save;
+    l->tail = outer;
+}
+
+/* Tiles of an extent known at run time. Without vectors inside the last one is just shorter. Where writing twice
+ * is harmless the last one overlaps the one before it; else, and in an extent of less than a tile, it is cut. */
+static void runtime_tiles(Low *l, const Nest *n, Val *extent)
+{
+    Prog *p = l->p;
+    int64_t b = n->ix.block;
+    FindVec f = {.ix = n->ix};
+    nest_walk(n->body, find_vec, &f);
+    if (!f.found) {
+        Stmt **outer;
+        Val *at = val_local(p, begin_for(l, index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
+        tile(l, n, at, let(l, "size", val_op(p, O_MIN, num(l, b), val_op(p, O_SUB, extent, at))));
+        l->tail = outer;
+    } else if (adds_along(n->body, n->ix.var)) {
+        each_tile(l, n, val_op(p, O_SUB, extent, val_op(p, O_MOD, extent, num(l, b))), NULL);
+        powers_of_two(l, n, extent);
+    } else {
+        Stmt *s = put(l, S_IF), **outer = l->tail;
+        s->a = val_op(p, O_GE, extent, num(l, b));
+        l->tail = &s->body;
+        each_tile(l, n, extent, val_op(p, O_SUB, extent, num(l, b)));
+        l->tail = &s->other;
+        powers_of_two(l, n, extent);
         l->tail = outer;
     }
 }
 
 static void tiles(Low *l, const Nest *n)
 {
-    Env save = l->e;
     Index whole = {.var = n->ix.var};
     Val *extent = slot_extent(l, &whole);
     int64_t b = n->ix.block, known = const_extent(l, &whole);
-    if (known >= 0 && known < 2 * b) {
-        if (known >= b) tile(l, n, num(l, 0), num(l, b));
-    } else {
-        Stmt **outer;
-        Val *end = known >= 0 ? num(l, known / b * b) : val_op(l->p, O_SUB, extent, val_op(l->p, O_MOD, extent, num(l, b)));
-        Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), end, b, &outer);
-        tile(l, n, val_local(l->p, s->local), num(l, b));
-        l->tail = outer;
+    if (known < 0) {
+        runtime_tiles(l, n, extent);
+        return;
     }
+    Env save = l->e;
+    if (known >= 2 * b) each_tile(l, n, num(l, known / b * b), NULL);
+    else if (known >= b) tile(l, n, num(l, 0), num(l, b));
     l->e = save;
-    if (known >= 0 && known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
-    if (known < 0) ragged_tile(l, n, extent);
+    if (known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
 }
 
 /* Blocks of a tensor's level divide the extent evenly (check.c), so their last tile is whole. */
@@ -528,6 +559,11 @@ static void par_loop(Low *l, const Nest *n)
     if (hi) unit = val_local(p, begin_for(l, stored ? "p" : index_name(l, n->ix), lo, hi, 1, &outer)->local);
     if (stored) bind_pos(l, t, n->ix, unit);
     else bind(l, n->ix, unit);
+    if (!t && n->ix.part == SC_DIV) { /* the last block of an index may be short */
+        Coord *c = &l->e.coord[n->ix.var];
+        Val *left = val_op(p, O_SUB, dim_val(l, n->ix.var), c->base);
+        c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
+    }
     unit_body(l, n, unit);
     if (outer) l->tail = outer;
     l->unit = false;

@@ -23,19 +23,25 @@ static void find_adds(const Nest *n, void *ctx)
     if ((over && !(t->role == T_WORK && t->place == W_REG)) || (used && !over)) o->adds = true;
 }
 
+bool adds_along(const Nest *n, int var)
+{
+    Overlap o = {.var = var};
+    nest_walk(n, find_adds, &o);
+    return o.adds;
+}
+
 /* Full vectors, then the rest: one piece when it is a power of two; two that overlap where writing a lane
  * twice is harmless (7 = 4 + 4, the second from 3); else exact powers of two. */
 int pieces_of(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
 {
     int lanes = l->p->vector_bytes / (int)sc_dtype_size(type), k = 0, off = 0;
-    Overlap o = {.var = var};
-    nest_walk(l->kernel, find_adds, &o);
+    bool adds = adds_along(l->kernel, var);
     for (; off + lanes <= n && k < MAXREG; off += lanes) out[k++] = (Piece){off, lanes};
     int rest = (int)n - off;
     if (!rest || k == MAXREG) return k;
     int up = 1;
     while (up < rest) up *= 2;
-    if (!o.adds && up > rest && __builtin_popcount((unsigned)rest) > 2) {
+    if (!adds && up > rest && __builtin_popcount((unsigned)rest) > 2) {
         if (up <= n) out[k++] = (Piece){(int)n - up, up};
         else {
             out[k++] = (Piece){off, up / 2};
@@ -306,7 +312,7 @@ Buf *work_buf(Low *l, const Tensor *w)
     if (w->place == W_LANE) {
         for (int i = 0; i < l->nlane; i++)
             if (l->lane[i].work == w) return l->lane[i].buf;
-        fail(l->p, SC_EINTERNAL, -1, "lane workspace %s is not open", w->name);
+        fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
     }
     bool inside = w->place == W_PRIVATE && l->step->strategy == SC_PRIVATE;
     return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, 0, 0, w->dtype, true, name);
@@ -316,7 +322,7 @@ static Buf *bits_buf(Low *l, const Tensor *w)
 {
     for (int i = 0; i < l->nlane; i++)
         if (l->lane[i].work == w) return l->lane[i].bits;
-    fail(l->p, SC_EINTERNAL, -1, "workspace %s is not open", w->name);
+    fail(l->p, SC_EINTERNAL, -1, "workspace %s has no place", w->name);
 }
 
 static void clear_lane(Low *l, const Nest *n)
@@ -334,10 +340,11 @@ static void clear_lane(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-static void open_lane(Low *l, const Nest *n)
+/* Scratch for a workspace; its place serves every time it is opened (a ragged tile repeats what is inside). */
+static void place_lane(Low *l, const Tensor *w)
 {
-    const Tensor *w = n->work;
-    if (l->nlane == SC_LEN(l->lane)) fail(l->p, SC_ENOTIMPL, -1, "too many lane workspaces");
+    for (int i = 0; i < l->nlane; i++)
+        if (l->lane[i].work == w) return;
     l->lane[l->nlane].work = w;
     l->lane[l->nlane].buf = scratch_buf(l, w->dtype, sc_arena_printf(&l->p->arena, "%s_lane", w->name));
     add_scratch(l, work_size(w), bytes_of(l, w));
@@ -349,15 +356,14 @@ static void open_lane(Low *l, const Nest *n)
         add_scratch(l, s, val_op(p, O_MUL, words, val_int(p, 8)));
     }
     l->nlane++;
-    clear_lane(l, n);
 }
 
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
-    int nreg = l->nreg, nlane = l->nlane;
+    int nreg = l->nreg;
     if (w->place == W_REG) open_registers(l, n);
-    else if (w->place == W_LANE) open_lane(l, n);
+    else if (w->place == W_LANE) place_lane(l, w), clear_lane(l, n);
     else fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
               w->place == W_PRIVATE ? "private" : "shared");
     bool carried = n == l->carried;
@@ -366,7 +372,6 @@ void lower_work(Low *l, const Nest *n)
     if (carried && l->mode == PART) store_carry(l, w);
     else body(l, n->then);
     l->nreg = nreg;
-    l->nlane = nlane;
 }
 
 /* ---- bitmaps: which entries of a lane workspace were written ---- */

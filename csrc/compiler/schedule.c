@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define PRIVATE_BYTES (64 * 1024)
+#define PANEL_ELEMENTS (256 * 1024)
 #define MAXLOOP 32
 
 typedef struct {
@@ -37,6 +38,8 @@ typedef struct {
     int nmain;       /* levels of a in front of its dense blocks */
     int last_kept;   /* last of those whose variable is kept, -1: none */
     bool owned;
+    Expr *packed;    /* a dense factor that is read along another index than the vector: packed first */
+    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
     Tensor *through; /* the workspace that takes the sums instead of the result */
 } Sched;
 
@@ -88,12 +91,14 @@ static void choose_vector(Sched *s)
     if (!s->a && s->vec >= 0 && s->lhs->tensor->ndim && s->lhs->ix[0].var == s->vec) s->vec = -1;
 }
 
+static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->lhs->tensor->dtype); }
+
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 static void choose_tile(Sched *s, int slots)
 {
-    if (s->vec < 0 || !in(s->kept, s->vec)) return;
+    if (s->vec < 0 || !in(s->kept, s->vec) || s->panel) return;
     const Var *v = &s->p->var[s->vec];
-    int lanes = s->p->vector_bytes / (int)sc_dtype_size(s->lhs->tensor->dtype);
+    int lanes = lanes_of(s);
     int room = lanes * (s->p->vector_regs == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
     if (!v->fold) room = room < 64 ? room : 64;
@@ -123,6 +128,14 @@ static void classify(Sched *s)
 }
 
 /* ---- building ---- */
+static Expr *replaced(Prog *p, Expr *e, const Expr *old, Expr *by)
+{
+    if (e == old) return by;
+    if (e->op == O_CONST || e->op == O_ACCESS) return e;
+    Expr *a = replaced(p, e->kid[0], old, by), *b = e->kid[1] ? replaced(p, e->kid[1], old, by) : NULL;
+    return a == e->kid[0] && b == e->kid[1] ? e : expr_new(p, e->op, a, b);
+}
+
 static Nest *wrap(Sched *s, const Step *step, int n, Nest *body)
 {
     while (n-- > 0) {
@@ -182,15 +195,6 @@ static Expr *work_access(Prog *p, Tensor *w)
     return e;
 }
 
-/* e with the sum replaced by `by`. */
-static Expr *without_sum(Sched *s, Expr *e, Expr *by)
-{
-    if (e == s->sum) return by;
-    if (e->op == O_CONST || e->op == O_ACCESS) return e;
-    Expr *a = without_sum(s, e->kid[0], by), *b = e->kid[1] ? without_sum(s, e->kid[1], by) : NULL;
-    return a == e->kid[0] && b == e->kid[1] ? e : expr_new(s->p, e->op, a, b);
-}
-
 static bool varies(const Sched *s, const Expr *e) { return s->vec >= 0 && in(expr_vars(e), s->vec); }
 
 static Expr *join(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
@@ -247,21 +251,26 @@ static int block_loops(Sched *s, uint32_t which, bool unroll, Step *step, int n)
     return n;
 }
 
-/* Few accumulators leave the adder waiting: take several positions at a time. */
+/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
+ * (long rows gain up to 1.3x, short ones lose up to 1.03x), four when it brings a number. */
 static void unroll_positions(Sched *s, Step *last)
 {
     if (!last->in || last->kind == L_PAR) return;
     const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
     if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
-    if (s->vec >= 0 && in(s->kept, s->vec)) return;
-    last->unroll = 4;
+    if (s->vec < 0 || !in(s->kept, s->vec)) {
+        last->unroll = 4;
+        return;
+    }
+    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
+    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
 }
 
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
 static Nest *write_sum(Sched *s, Expr *sum, Op store)
 {
     if (s->through) return nest_eval(s->p, work_access(s->p, s->through), store, sum);
-    return nest_eval(s->p, s->lhs, store, without_sum(s, s->rhs, sum));
+    return nest_eval(s->p, s->lhs, store, replaced(s->p, s->rhs, s->sum, sum));
 }
 
 /* The registers that sum up, with one slot for every kept index inside a dense block. */
@@ -297,7 +306,7 @@ static Nest *summed(Sched *s, int first, Op store)
     if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
     n = block_loops(s, s->kept, true, step, 0);
     body = nest_work(p, c, body, wrap(s, step, n, out));
-    if (!s->tile) return body;
+    if (!s->tile || s->panel) return body;
     return nest_loop(p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL, body);
 }
 
@@ -366,8 +375,72 @@ static Nest *through(Sched *s, Place place, Nest *f(Sched *))
     Nest *body = f(s);
     for (int d = 0; d < ndim; d++)
         n = add_step(step, n, whole(s->lhs->ix[d].var), NULL, !d ? L_PAR : d == ndim - 1 ? L_VEC : L_FOR);
-    Expr *out = without_sum(s, s->rhs, work_access(p, w));
+    Expr *out = replaced(p, s->rhs, s->sum, work_access(p, w));
     return nest_work(p, w, body, wrap(s, step, n, nest_eval(p, s->lhs, O_CONST, out)));
+}
+
+/* ---- packing ----
+ * F.linear(x, W) and x @ A: nothing runs along the one dense index n at stride 1, so no vector is at hand. A tile
+ * of x transposed into the thread's scratch makes one, and each of its rows is read many times; blocks of the
+ * result are transposed back as they are stored. */
+enum { STRIP = 16 };
+
+static int uses(const Expr *e, int v, Expr **found)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && in(expr_vars(e), v)) {
+        *found = (Expr *)e;
+        n = 1;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += uses(e->kid[k], v, found);
+    return n;
+}
+
+static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+
+static bool choose_panel(Sched *s)
+{
+    if (!s->a || s->vec >= 0 || s->last_kept != 0 || s->nmain < s->a->format.nlevel) return false;
+    Index root = level_index(s->a, 0);
+    uint32_t free = s->kept & ~s->stored;
+    if (s->a->format.level[0].kind != SC_DENSE || root.part != SC_WHOLE || unit_var(s->lhs) != root.var) return false;
+    if (__builtin_popcount(free) != 1) return false;
+    int v = __builtin_ctz(free);
+    Expr *x = NULL;
+    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v) return false;
+    int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
+    if (n < 2) return false;
+    s->vec = v;
+    s->packed = x;
+    for (s->tile = 64; s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);) s->tile /= 2;
+    return true;
+}
+
+static Index block(int v, sc_part part, int size) { return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
+
+/* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
+ * { C[n,o] = y } } } } */
+static Nest *paneled(Sched *s)
+{
+    Prog *p = s->p;
+    int i = unit_var(s->packed), o = level_index(s->a, 0).var;
+    Index tile = vec_index(s), strip = block(o, SC_MOD, STRIP);
+    Tensor *t = s->panel = new_work(s, "t", W_LANE), *y = s->through = new_work(s, "y", W_LANE);
+    add_slot(t, whole(i));
+    add_slot(t, tile);
+    add_slot(y, strip);
+    add_slot(y, tile);
+    Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
+                           nest_eval(p, work_access(p, t), O_CONST, s->packed));
+    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
+    s->product = replaced(p, s->product, s->packed, work_access(p, t));
+    Nest *sum = nest_loop(p, L_FOR, strip, NULL, summed(s, 1, O_CONST));
+    Expr *result = replaced(p, s->rhs, s->sum, work_access(p, y));
+    Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
+    Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
+    rows = nest_loop(p, L_PAR, block(o, SC_DIV, STRIP), NULL, rows);
+    return nest_loop(p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, nest_work(p, t, pack, rows));
 }
 
 /* Every coordinate of the result is visited, stored or not. */
@@ -411,10 +484,13 @@ static void explain(Sched *s)
 {
     sc_text *why = &s->p->why;
     if (s->a) sc_text_add(why, "loops over %s follow its storage order\n", s->a->name);
-    if (s->vec >= 0)
+    if (s->panel)
+        sc_text_add(why, "%s is the vector, though nothing runs along it at stride 1: tiles of %d are packed first\n",
+                    s->p->var[s->vec].name, s->tile);
+    else if (s->vec >= 0)
         sc_text_add(why, "%s is the vector: it runs at stride 1 in most operands%s\n", s->p->var[s->vec].name,
                     s->tile ? ", tiled so that a tile of sums fits the registers" : "");
-    if (s->through)
+    if (s->through && !s->panel)
         sc_text_add(why, s->through->place == W_PRIVATE
                              ? "sums scatter over a small result: every thread has a copy, added up in order\n"
                              : "rows without entries need their value too: sums go through a workspace\n");
@@ -428,7 +504,7 @@ void schedule(Prog *p)
     s->product = s->sum ? s->sum->kid[0] : s->rhs;
     classify(s);
     if (!s->sum) p->nest = elementwise(s);
-    else if (s->owned && (covers(s) || s->rhs == s->sum)) p->nest = owned(s);
+    else if (s->owned && (covers(s) || s->rhs == s->sum)) p->nest = choose_panel(s) ? paneled(s) : owned(s);
     else if (s->owned) p->nest = through(s, W_SHARED, owned);
     else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES) convert(s);
     else p->nest = through(s, W_PRIVATE, scattered);

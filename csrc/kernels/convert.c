@@ -4,6 +4,7 @@
  * pairs of two-dimensional formats have a shorter one, listed in `shortcut`.
  * Both keep the same promises: one allocation for each array of the result, of
  * its exact size, and nothing written outside it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -159,22 +160,55 @@ static void dense_strides(sc_tensor *t)
     }
 }
 
-int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)
+static int prepare(const sc_tensor *from, sc_tensor *to, sc_err *e)
 {
-    sc_conversion c = {from, to, alloc, ctx, perm, e};
     to->dtype = from->dtype;
     memset(&to->view, 0, sizeof to->view);
     memcpy(to->view.dim, from->view.dim, sizeof to->view.dim);
-    if (perm) *perm = NULL;
     int rc = check(from, to, e);
-    if (rc) return rc;
-    if (sc_format_is_dense(&to->format)) {
-        int64_t n = (int64_t)sc_dtype_size(from->dtype);
-        for (int d = 0; d < to->format.ndim; d++)
-            if (!sc_mul(n, sc_max(to->view.dim[d], 1), &n))
-                return sc_error(e, SC_EVALUE, "a dense tensor of this shape has more than 2^63 bytes");
-        dense_strides(to);
+    if (rc || !sc_format_is_dense(&to->format)) return rc;
+    int64_t n = (int64_t)sc_dtype_size(from->dtype);
+    for (int d = 0; d < to->format.ndim; d++)
+        if (!sc_mul(n, sc_max(to->view.dim[d], 1), &n))
+            return sc_error(e, SC_EVALUE, "a dense tensor of this shape has more than 2^63 bytes");
+    dense_strides(to);
+    return SC_OK;
+}
+
+static int convert(const sc_conversion *c)
+{
+    way *short_way = shortcut(c->from, &c->to->format);
+    return short_way ? short_way(c) : long_way(c);
+}
+
+/* A source whose values lie elsewhere: they are put in place first, and the
+ * resulting perm is led back to where they were. */
+static int convert_through(sc_conversion *c)
+{
+    sc_tensor t = *c->from;
+    int64_t n = t.view.nval, *at = sc_convert_take(c, n, sizeof *at);
+    void *val = sc_convert_take(c, n, sc_dtype_size(t.dtype));
+    int rc = at && val ? SC_OK : SC_ENOMEM;
+    if (!rc) {
+        sc_convert_narrow(at, SC_I64, t.view.perm, t.itype, n);
+        sc_gather_values(val, t.view.val, at, n, t.dtype);
+        t.view.val = val;
+        t.view.perm = NULL;
+        c->from = &t;
+        rc = convert(c);
     }
-    way *short_way = shortcut(from, &to->format);
-    return short_way ? short_way(&c) : long_way(&c);
+    for (int64_t i = 0; !rc && c->perm && *c->perm && i < c->to->view.nval; i++)
+        if ((*c->perm)[i] >= 0) (*c->perm)[i] = at[(*c->perm)[i]];
+    free(at);
+    free(val);
+    return rc;
+}
+
+int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)
+{
+    sc_conversion c = {from, to, alloc, ctx, perm, e};
+    if (perm) *perm = NULL;
+    int rc = prepare(from, to, e);
+    if (rc) return rc;
+    return from->view.perm && !sc_format_is_dense(&from->format) ? convert_through(&c) : convert(&c);
 }

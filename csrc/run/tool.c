@@ -11,11 +11,24 @@
 #include "oracle.h"
 #include "run.h"
 
+/* Converting is the caller's job, and a file has no caller. */
+static int refuse_conversion(const Prog *p, sc_err *err)
+{
+    char format[200];
+    for (int k = 0; k < p->nin; k++) {
+        if (!p->convert[k].nlevel) continue;
+        sc_format_print(&p->convert[k], format, sizeof format);
+        return sc_error(err, SC_ENOTIMPL, "%s is wanted as %s: give it in that format", p->tensor[k]->name, format);
+    }
+    return SC_OK;
+}
+
 int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, sc_err *err)
 {
     Prog *p = calloc(1, sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);
+    if (!rc && strcmp(stage, "index") && strcmp(stage, "why")) rc = refuse_conversion(p, err);
     if (!rc) rc = sc_compile_text(p, stage, out, err);
     sc_compile_free(p);
     free(p);
@@ -245,8 +258,7 @@ int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *er
     Heap *h = calloc(1, sizeof *h);
     Prog *p = calloc(1, sizeof *p);
     int rc = h && p ? sc_compile(p, NULL, text, width, err) : sc_error(err, SC_ENOMEM, "out of memory");
-    if (!rc && p->converts)
-        rc = sc_error(err, SC_ENOTIMPL, "the scheduler asks for another format of an operand; give it in the file");
+    if (!rc) rc = refuse_conversion(p, err);
     if (!rc) rc = trial(p, jit, width, seed, h, err);
     if (p) sc_compile_free(p);
     if (h) heap_free(h);

@@ -237,6 +237,36 @@ static void test_refusals(void)
     pool_free(&m);
 }
 
+/* Values that a perm leads to: here the reverse of a copy. */
+static void test_through(void)
+{
+    static const int64_t dim[2] = {12, 18};
+    for (int a = 0; a < SC_LEN(formats2); a++) {
+        pool source = {0}, first = {0}, second = {0};
+        sc_tensor coo, from = {0}, to = {0};
+        sc_err e = {0};
+        random_coo(&coo, dim, 2, 50, SC_F32, SC_I64, &source);
+        convert_one(&coo, &from, "csr", SC_I64, &first);
+        int64_t n = from.view.nval, place[50], *perm;
+        float val[50];
+        for (int64_t i = 0; i < n; i++) val[place[i] = n - 1 - i] = ((float *)from.view.val)[i];
+        sc_tensor through = from;
+        through.view.val = val;
+        through.view.perm = place;
+        to.itype = SC_I32;
+        sc_format_parse(&to.format, formats2[a], 2, &e);
+        CHECK(!sc_convert(&through, &to, pool_alloc, &second, &perm, &e), "%s", e.msg);
+        dict x = unpack(&from, true), y = unpack(&to, true);
+        CHECK(same(&x, &y), "csr -> %s through a perm", formats2[a]);
+        check_perm(&through, &to, perm);
+        free(x.e);
+        free(y.e);
+        pool_free(&source);
+        pool_free(&first);
+        pool_free(&second);
+    }
+}
+
 /* Strided sources: transposed, padded rows, with not-a-number kept. */
 static void test_strided(void)
 {
@@ -411,6 +441,7 @@ int main(void)
         test_wide();
         test_refusals();
         test_strided();
+        test_through();
         test_validate_csr();
         test_validate_others();
         test_validate_damage();

@@ -22,41 +22,6 @@
  *   loops over A follow its storage order
  *   k is the vector: it runs at stride 1 in most operands
  */
-typedef __INT64_TYPE__ sc_i64;
-typedef struct {
-    const void *pos, *crd;
-    sc_i64 size, npos;
-} sc_level;
-typedef struct {
-    sc_level level[12];
-    void *val;
-    const void *perm;
-    sc_i64 stride[8], dim[8], nval;
-} sc_view;
-typedef struct sc_call {
-    unsigned abi, size;
-    const sc_view *view;
-    const sc_i64 *dim;
-    const double *scalar;
-    sc_i64 *const *count;
-    void *shared;
-    const void *self;
-    int nlane;
-} sc_call;
-typedef struct {
-    int id, n;
-    void *scratch;
-    void *partial;
-    sc_i64 cursor[8];
-} sc_lane;
-typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
-typedef struct {
-    unsigned abi, size;
-    const char *key;
-    int nentry;
-    sc_kernel *entry[8];
-} sc_object;
-
 typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x8 __attribute__((vector_size(32)));
 typedef int i32x16 __attribute__((vector_size(64)));

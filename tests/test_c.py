@@ -1,0 +1,33 @@
+"""The test programs of the C core, tests/c/test_*.c: each is linked with the core and run.
+
+With SCORCH_SANITIZE=1 core and programs have the address and undefined-behaviour sanitizers; the slow tests
+run them so in any case.
+"""
+
+import pytest
+
+import native
+
+PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
+SKIPPED = 77
+SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+
+
+def check(source, core, kernel_cache):
+    done = native.run(core.program(source), cwd=native.ROOT, env={**SANITIZER, **kernel_cache})
+    said = f"{done.stdout}{done.stderr}"
+    if done.returncode == SKIPPED:
+        pytest.skip(said[-300:])
+    assert done.returncode == 0, f"{source.name} ended with {done.returncode}\n{said[-8000:]}"
+
+
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda f: f.stem)
+def test_program(source, kernel_cache):
+    check(source, native.core(), kernel_cache)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(native.SANITIZED, reason="the other tests of this file already are")
+@pytest.mark.parametrize("source", PROGRAMS, ids=lambda f: f.stem)
+def test_sanitized_program(source, kernel_cache):
+    check(source, native.core(sanitized=True), kernel_cache)
