@@ -140,7 +140,7 @@ class Format:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The levels as text; of a name that any number of dimensions can have, those for the least usual one."""
+        """The levels as text; for a name that any number of dimensions can have, an example."""
         bound = self.bind(_RANK_OF_ALIAS.get(self._text, _rank(self._text)))
         return tuple(_level(*level) for level in bound.levels)
 
@@ -166,6 +166,6 @@ class Format:
 
 
 def _rank(text: str) -> int:
-    """The number of dimensions a text speaks of: two for an alias, else one more than the largest it names."""
+    """The dimensions a text speaks of: two for an alias, else one more than the largest named."""
     dims = [] if _ALIAS.match(text) else _DIM.findall(text)
     return 1 + max(map(int, dims), default=1)

@@ -1,6 +1,6 @@
 """What torch functions mean for a SparseTensor: fills the tables that the class consults.
 
-Methods that compute are attached to the class here too, because they need the operations, which need the class.
+Methods that compute are attached to the class here too: they need the operations, which need the class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ aten = torch.ops.aten
 
 # ---- the @ operator ----
 def _operator(kind: int):
-    """``A @ x`` and ``x @ A``: the fast entry first, then the general path; the table of functions is not asked."""
+    """``A @ x`` and ``x @ A``: the fast entry first, then the general path; the table is not asked."""
 
     def multiply(self: SparseTensor, x: object) -> torch.Tensor:
         if not torch.compiler.is_dynamo_compiling():
@@ -140,7 +140,7 @@ def _to_sparse(
 
 
 def to_scipy(a: SparseTensor):
-    """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo); memory is shared where it is the same."""
+    """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo), on the same memory if it can."""
     import scipy.sparse
 
     name = a._fmt.partition("(")[0]
@@ -193,13 +193,12 @@ def _scaled(f):
         if isinstance(b, SparseTensor) and f is torch.mul:
             a, b = b, a
         if (
-            (isinstance(b, torch.Tensor)
-            and b.dim())
+            (isinstance(b, torch.Tensor) and b.dim())
             or not isinstance(a, SparseTensor)
             or isinstance(b, SparseTensor)
         ):
             raise NotImplementedError(
-                f"{f.__name__} of a SparseTensor takes numbers: for tensors use scorch.einsum or scorch.evaluate"
+                f"{f.__name__} of a SparseTensor takes numbers: use scorch.einsum for tensors"
             )
         return a._like((*a._arrays()[:-1], f(a._val, b, **kwargs)))
 
@@ -226,8 +225,8 @@ HANDLERS.update({
     torch.permute: SparseTensor.permute, torch.transpose: SparseTensor.transpose, torch.t: SparseTensor.t,
     torch.Tensor.requires_grad.__set__: _set_requires_grad,
     torch.Tensor.to_dense: SparseTensor.to_dense,
-    **{f: _scaled(torch.mul) for f in (torch.mul, torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__)},
-    **{f: _scaled(torch.div) for f in (torch.div, torch.Tensor.div, torch.Tensor.__truediv__)},
+    **dict.fromkeys((torch.mul, torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__), _scaled(torch.mul)),
+    **dict.fromkeys((torch.div, torch.Tensor.div, torch.Tensor.__truediv__), _scaled(torch.div)),
 })  # fmt: skip
 for _name in (
     "abs",

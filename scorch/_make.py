@@ -172,15 +172,15 @@ def sparse(
     index_dtype: torch.dtype | None = None,
     copy: bool | None = None,
 ) -> SparseTensor:
-    """A SparseTensor of a dense tensor, a torch sparse tensor of any layout, a SciPy sparse array, or another one.
+    """A SparseTensor of a dense tensor, a torch sparse tensor, a SciPy sparse array, or another SparseTensor.
 
     Args:
         x: of any real type on the CPU. Products compute in float32 and float64.
         format: "auto" is csr for matrices and csf for more dimensions; statistics take no part in it yet.
-        index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds the arrays and
-            they fit.
-        copy: None shares what torch owns and copies what others own; False never copies arrays that already are in
-            the format (the owner must not change their structure); True always copies.
+        index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
+            the arrays and they fit.
+        copy: None shares what torch owns and copies what others own; False never copies arrays that are in
+            the format already (the owner must not change their structure); True always copies.
 
     Raises:
         ValueError: the structure of x is malformed, or the format does not fit its dimensions.
@@ -234,10 +234,11 @@ def from_components(
         validate: False skips all checks of the structure; malformed arrays are then undefined behaviour.
 
     Raises:
-        ValueError: an array is missing, has another length, is unsorted or out of range; the message names the level
-            and the position. TypeError: an array has a wrong type.
+        ValueError: an array is missing, has another length, is unsorted or out of range; the message names
+            the level and the position. TypeError: an array has a wrong type.
 
-    >>> scorch.from_components("csr", (2, 3), [None, torch.tensor([0, 1, 2])], [None, torch.tensor([0, 2])], torch.ones(2))
+    >>> pos, crd = torch.tensor([0, 1, 2]), torch.tensor([0, 2])
+    >>> scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(2))
     SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
     """
     form = Format(format).bind(len(shape))
@@ -252,9 +253,7 @@ def from_components(
         for kind, entries in given.items():
             wanted, array = f"{kind}{level}" in form.names, entries[level]
             if wanted != (array is not None):
-                raise ValueError(
-                    f"level {level} of {form.text}: expected {'an array' if wanted else 'None'} for {kind[1:]}"
-                )
+                raise ValueError(f"level {level} of {form.text}: {kind[1:]} must {'not ' * wanted}be None")
             if wanted:
                 arrays.append(array)
     if not values.is_contiguous():
@@ -271,14 +270,15 @@ def from_edge_index(
     normalize: str | None = None,
     format: str | Format = "csr",
 ) -> SparseTensor:
-    """The adjacency matrix [N, N] of a graph: entry (target, source) for each edge, so that A @ x gathers from sources.
+    """The adjacency matrix [N, N] of a graph, an entry (target, source) an edge: A @ x gathers from sources.
 
     Args:
         edge_index: [2, E] int64 or int32: sources, targets.
         edge_weight: [E]; ones in the default float type if None. Parallel edges are summed.
         num_nodes: N; one more than the largest index if None.
         add_self_loops: adds an edge of weight 1 at each node that has none.
-        normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A. Nodes without edges get 0.
+        normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
+            Nodes without edges get 0.
         format: of the result.
 
     Raises:

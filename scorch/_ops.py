@@ -189,8 +189,8 @@ def evaluate(
     """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
 
     Operands are given by name; several results, separated by ``;``, give a tuple. Reductions are ``=`` and
-    ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. The other arguments, the types and
-    the errors are those of :func:`einsum`.
+    ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. The other arguments,
+    the types and the errors are those of :func:`einsum`.
     """
     program, xs = _notation(expression, operands, schedule, implicit)
     if not _plain(xs):
@@ -257,7 +257,7 @@ class Kernel:
 def compile(
     expression: str, *operands: object, schedule: str | None = None, implicit: str = "zero", **named: object
 ) -> Kernel:
-    """The kernel of an expression, ahead of the call: einsum text with operands, or index notation with names.
+    """The kernel of an expression, ahead of the call: einsum with operands, or index notation with names.
 
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
@@ -280,7 +280,7 @@ def explain(
 
 # ---- products ----
 def fast_product(a: SparseTensor, x: object, kind: int) -> torch.Tensor:
-    """A product by the extension's fast entry, or NotImplemented where something else than plain eager goes on."""
+    """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     core = a.__dict__.get("_core")
     if core is None:
         if not _C.plain():

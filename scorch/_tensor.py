@@ -1,9 +1,8 @@
 """The SparseTensor class.
 
-A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class that
-need no detour (``@`` first of all), the table of torch functions below, and the dispatcher, which accepts a
-short list of structural operators and refuses the rest by name. Nothing ever falls through to a dense
-computation.
+A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class
+that need no detour (``@`` first of all), the table of torch functions, and the dispatcher, which accepts a short
+list of structural operators and refuses the rest by name. Nothing ever falls through to a dense computation.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def is_sparse(x: object) -> bool:
 def _rebuild_v1(
     text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...], is_param: bool
 ) -> SparseTensor:
-    """Loads a saved tensor; files name this function, so it never changes. Validates: files are not trusted."""
+    """Loads a saved tensor. Files name this function, so it never changes, and are not trusted: it validates."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
     core_of(self)
     self._is_param = is_param
@@ -75,9 +74,9 @@ torch.serialization.add_safe_globals([_rebuild_v1])
 class SparseTensor(torch.Tensor):
     """A sparse tensor: a format, a shape, and plain tensors for positions, coordinates and values.
 
-    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To torch it is
-    a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells), without memory:
-    ``data_ptr()`` and ``numpy()`` raise, and operations that have no sparse meaning raise NotImplementedError.
+    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To torch it
+    is a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells) without
+    memory: ``data_ptr()`` and ``numpy()`` raise, and what has no sparse meaning raises NotImplementedError.
     """
 
     __array_ufunc__ = None
@@ -101,7 +100,7 @@ class SparseTensor(torch.Tensor):
         handler = STRUCTURAL.get(func)
         if handler is None:
             raise NotImplementedError(
-                f"{func} has no meaning for a SparseTensor, and nothing is computed densely behind your back: use "
+                f"{func} has no meaning for a SparseTensor, and nothing is computed densely instead: use "
                 f"A.to_dense(), or A.values() for the stored entries"
             )
         return handler(*args, **(kwargs or {}))
@@ -181,11 +180,11 @@ class SparseTensor(torch.Tensor):
         return sum(a.numel() * a.element_size() for a in self._arrays())
 
     def values(self) -> torch.Tensor:
-        """The stored values [nnz], in storage order; the memory is shared: writing into it changes this tensor."""
+        """The stored values [nnz], in storage order, on the same memory: writing there changes this tensor."""
         return self._val.detach()
 
     def pos(self, level: int) -> torch.Tensor:
-        """Positions of a compressed level [parents + 1], shared memory. ValueError where the level has none."""
+        """Positions [parents + 1] of a compressed level, shared memory. ValueError where there are none."""
         return self._component("_pos", level)
 
     def crd(self, level: int) -> torch.Tensor:
@@ -286,10 +285,8 @@ class SparseTensor(torch.Tensor):
         """Sums duplicates; this tensor itself where its format has none."""
         form = layout(self._fmt, self._ndim)
         kinds = [level for level in form.levels if not level[1]]
-        if (
-            not kinds
-            or (all(level[0] == "compressed" or level[0] == "singleton" for level in kinds)
-            and self._fmt == "coo")
+        if not kinds or (
+            all(level[0] == "compressed" or level[0] == "singleton" for level in kinds) and self._fmt == "coo"
         ):
             return self
         return self.convert("coo")
@@ -299,7 +296,7 @@ class SparseTensor(torch.Tensor):
         return self.coalesce() is self
 
     def to(self, *args: object, index_dtype: torch.dtype | None = None, **kwargs: object) -> SparseTensor:
-        """With another dtype or index type; itself if nothing changes. Devices other than the CPU are refused."""
+        """With another dtype or index type; itself if nothing changes. Only the CPU is a device here."""
         device, dtype, copied = _torch.parse_to(*args, **kwargs)
         if device is not None and device.type != "cpu":
             raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
@@ -315,8 +312,7 @@ class SparseTensor(torch.Tensor):
         changed = (
             copied
             or dtype not in (None, values.dtype)
-            or (index_dtype not in (None, self.index_dtype)
-            and len(structure) > 0)
+            or (index_dtype not in (None, self.index_dtype) and len(structure) > 0)
         )
         if not changed:
             return self

@@ -89,7 +89,7 @@ def mark_dynamic(array: torch.Tensor) -> None:
 
 
 def is_tracing(*tensors: torch.Tensor) -> bool:
-    """Whether the operator must be called: a graph is recorded, or a mode, transform or subclass is at work."""
+    """Whether the operator must be called: a graph is recorded, or a mode, transform or subclass at work."""
     if torch.compiler.is_dynamo_compiling():
         return True
     return not _C.plain() or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors)
@@ -186,7 +186,7 @@ def _fake(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch
 
 @lru_cache(maxsize=4096)
 def _gradient(program: str, k: int) -> tuple[str, str]:
-    """The program of the gradient to dense operand k (operands: the gradient, then the others), and its indices."""
+    """The program of the gradient to dense operand k, from the gradient and the others; its indices."""
     parsed = parse_program(program)
     wanted = parsed.operands[k]
     if wanted.arrays:

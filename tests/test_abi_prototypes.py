@@ -29,7 +29,8 @@ _FIELDS = {
     ("sc_dl_header", "DLPackExchangeAPIHeader"): "version prev=prev_api",
     ("sc_dl_api", "DLPackExchangeAPI"): (
         "header allocate=managed_tensor_allocator own=managed_tensor_from_py_object_no_sync "
-        "object=managed_tensor_to_py_object_no_sync borrow=dltensor_from_py_object_no_sync stream=current_work_stream"
+        "object=managed_tensor_to_py_object_no_sync borrow=dltensor_from_py_object_no_sync "
+        "stream=current_work_stream"
     ),
 }
 _CODES = {"SC_DL_CPU": "kDLCPU", "SC_DL_INT": "kDLInt", "SC_DL_UINT": "kDLUInt", "SC_DL_FLOAT": "kDLFloat",

@@ -141,6 +141,7 @@ static int compile(const sc_request *rq, sc_program **out, sc_err *err)
     p->target = sc_this_process.target;
     sc_text text = {0};
     if (sc_compile(g, rq, NULL, p->target.vector_bytes, err) ||
+        (rq->schedule && sc_trial_schedule(g, rq, p->target.vector_bytes, err)) ||
         (!g->converts && sc_compile_text(g, "c", &text, err))) {
         program_free(p);
         sc_text_free(&text);

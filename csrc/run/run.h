@@ -33,6 +33,12 @@ extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
 
+/* trial.c: runs a compiled program on generated data (seed) and compares every result with the oracle: through
+ * the executor, or through compiled code for vectors of `width` bytes. */
+int sc_trial(Prog *, bool jit, int width, uint64_t seed, sc_err *);
+/* Tries the schedule of a request, p compiled from it, on small extents. */
+int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
+
 /* explain.c: what was decided and why, as text for people; null when out of memory. */
 char *sc_explain(const sc_program *);
 #endif

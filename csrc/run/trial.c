@@ -1,0 +1,278 @@
+/* trial.c: a compiled program, run on generated data and compared with the oracle.
+ *
+ * Values are small integers, so that every order of summation gives the same
+ * floats and equality is exact; functions such as exp are compared to a relative
+ * error. Tests use it, and every schedule that a user passes is tried before it
+ * is believed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+#include "run.h"
+#include "tool.h"
+
+/* ---- memory of one trial ---- */
+typedef struct {
+    void *block[256];
+    int n;
+} Heap;
+
+static void *heap_get(Heap *h, size_t size)
+{
+    if (h->n == SC_LEN(h->block)) return NULL;
+    return h->block[h->n++] = calloc(size ? size : 1, 1);
+}
+
+static void heap_free(Heap *h)
+{
+    while (h->n) free(h->block[--h->n]);
+}
+
+static void *heap_alloc(void *ctx, int what, int level, sc_dtype type, int64_t n)
+{
+    (void)what;
+    (void)level;
+    return heap_get(ctx, (size_t)n * sc_dtype_size(type));
+}
+
+/* ---- data ---- */
+static uint64_t next(uint64_t *seed)
+{
+    uint64_t x = *seed += 0x9e3779b97f4a7c15u; /* splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static int64_t size_of(const Tensor *t)
+{
+    int64_t n = 1;
+    for (int d = 0; d < t->ndim; d++) n *= t->extent[d];
+    return n;
+}
+
+static void set_element(void *p, sc_dtype type, int64_t i, double v)
+{
+    if (type == SC_F32) ((float *)p)[i] = (float)v;
+    else ((double *)p)[i] = v;
+}
+
+static double element(const void *p, sc_dtype type, int64_t i)
+{
+    return type == SC_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+static sc_tensor describe(const Tensor *t)
+{
+    sc_tensor x = {.format = t->format, .dtype = t->dtype, .itype = t->itype};
+    int64_t stride = 1;
+    for (int d = t->ndim; d-- > 0; stride *= t->extent[d]) {
+        x.view.dim[d] = t->extent[d];
+        x.view.stride[d] = stride;
+    }
+    return x;
+}
+
+/* Row-major storage, but the dimension `unit` innermost. */
+static void order_strides(const Tensor *t, sc_tensor *x)
+{
+    if (t->unit < 0 || t->unit == t->ndim - 1) return;
+    int64_t stride = t->extent[t->unit];
+    for (int d = t->ndim; d-- > 0;) {
+        if (d == t->unit) continue;
+        x->view.stride[d] = stride;
+        stride *= t->extent[d];
+    }
+    x->view.stride[t->unit] = 1;
+}
+
+/* Moves the values somewhere else and says where in perm. */
+static int scatter_values(sc_tensor *x, uint64_t *seed, Heap *h, sc_err *err)
+{
+    int64_t n = x->view.nval;
+    char *val = heap_get(h, (size_t)n * sc_dtype_size(x->dtype)), *old = x->view.val;
+    char *perm = heap_get(h, (size_t)n * sc_dtype_size(x->itype));
+    if (!val || !perm) return sc_error(err, SC_ENOMEM, "out of memory");
+    int64_t step = n > 0 ? (int64_t)(next(seed) % (uint64_t)n) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = (i + step) % n;
+        if (x->itype == SC_I64) ((int64_t *)(void *)perm)[i] = to;
+        else ((int32_t *)(void *)perm)[i] = (int32_t)to;
+        memcpy(val + (size_t)to * sc_dtype_size(x->dtype), old + (size_t)i * sc_dtype_size(x->dtype),
+               sc_dtype_size(x->dtype));
+    }
+    x->view.val = val;
+    x->view.perm = perm;
+    return SC_OK;
+}
+
+static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out, sc_err *err)
+{
+    bool sparse = !sc_format_is_dense(&t->format);
+    sc_tensor x = describe(t);
+    int64_t n = size_of(t);
+    x.view.val = heap_get(h, (size_t)n * sc_dtype_size(t->dtype));
+    if (!x.view.val) return sc_error(err, SC_ENOMEM, "out of memory");
+    x.view.nval = n;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = next(seed);
+        bool stored = !sparse || r % 8 == 0;
+        set_element(x.view.val, t->dtype, i, stored ? (double)(r >> 8 & 3) - 1.5 + ((r >> 10 & 1) ? 0.5 : -0.5) : 0);
+    }
+    *out = x;
+    if (!sparse) {
+        order_strides(t, out);
+        return SC_OK;
+    }
+    if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
+    return sc_convert(&x, out, heap_alloc, h, NULL, err);
+}
+
+static int make_result(const Tensor *t, Heap *h, sc_tensor *out, sc_err *err)
+{
+    *out = describe(t);
+    if (!sc_format_is_dense(&t->format)) return SC_OK;
+    out->view.nval = size_of(t);
+    out->view.val = heap_get(h, (size_t)out->view.nval * sc_dtype_size(t->dtype));
+    return out->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
+}
+
+/* ---- comparison ---- */
+static bool close_to(double a, double b)
+{
+    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+    return a == b || fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
+}
+
+static int compare(const Tensor *t, const sc_tensor *got, const double *want, Heap *h, sc_err *err)
+{
+    sc_tensor dense = *got;
+    if (!sc_format_is_dense(&got->format)) {
+        if (sc_validate(got, err)) return err->code;
+        dense.format = (sc_format){0};
+        if (sc_format_parse(&dense.format, "dense", t->ndim, err)) return err->code;
+        memset(&dense.view, 0, sizeof dense.view);
+        memcpy(dense.view.dim, got->view.dim, sizeof dense.view.dim);
+        if (sc_convert(got, &dense, heap_alloc, h, NULL, err)) return err->code;
+    }
+    for (int64_t i = 0; i < size_of(t); i++) {
+        double v = element(dense.view.val, t->dtype, i);
+        if (!close_to(v, want[i]))
+            return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name, (long long)i, want[i], v);
+    }
+    return SC_OK;
+}
+
+/* ---- a trial ---- */
+static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void **self, sc_err *err)
+{
+    if (!jit) {
+        for (int i = 0; i < SC_MAXENTRY; i++) entry[i] = sc_exec_kernels[i];
+        *self = p->module;
+        return SC_OK;
+    }
+    sc_target target;
+    sc_text c = {0};
+    const sc_object *o;
+    sc_jit_how how;
+    if (!sc_target_make(&target, width) || !sc_target_runs(&target))
+        return sc_error(err, SC_ENOTIMPL, "this CPU has no vectors of %d bytes", width);
+    int rc = sc_compile_text(p, "c", &c, err);
+    if (!rc) rc = sc_jit_get(c.s, &target, &o, &how, err);
+    for (int i = 0; !rc && i < o->nentry; i++) entry[i] = o->entry[i];
+    sc_text_free(&c);
+    return rc;
+}
+
+static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc_err *err)
+{
+    sc_kernel *entry[SC_MAXENTRY] = {0};
+    const void *self = NULL;
+    int64_t dim[SC_MAXVAR];
+    for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
+    int rc = code_of(p, jit, width, entry, &self, err);
+    if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, h, err);
+    return rc;
+}
+
+static const Tensor *result(const Prog *p, int r)
+{
+    for (int t = 0; t < p->ntensor; t++)
+        if (p->tensor[t]->role == T_OUT && p->tensor[t]->arg == p->nin + r) return p->tensor[t];
+    return NULL;
+}
+
+static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *err)
+{
+    sc_tensor tensor[SC_MAXOP], given[SC_MAXOP];
+    double *want[SC_MAXOP];
+    for (int k = 0; k < p->nin; k++) {
+        if (make_operand(p->tensor[k], &seed, h, &given[k], err)) return err->code;
+        tensor[k] = given[k];
+        if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
+    }
+    for (int r = 0; r < p->nout; r++) {
+        const Tensor *t = result(p, r);
+        sc_tensor *x = &tensor[p->nin + r];
+        if (make_result(t, h, x, err)) return err->code;
+        if (t->like) {
+            x->view = tensor[t->like->arg].view;
+            x->view.val = heap_get(h, (size_t)x->view.nval * sc_dtype_size(t->dtype));
+        }
+        want[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));
+        if (!want[r] || (t->like && !x->view.val)) return sc_error(err, SC_ENOMEM, "out of memory");
+    }
+    if (run_plan(p, tensor, jit, width, h, err)) return err->code;
+    if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
+    for (int r = 0; r < p->nout; r++)
+        if (compare(result(p, r), &tensor[p->nin + r], want[r], h, err)) return err->code;
+    return SC_OK;
+}
+
+int sc_trial(Prog *p, bool jit, int width, uint64_t seed, sc_err *err)
+{
+    Heap *h = calloc(1, sizeof *h);
+    if (!h) return sc_error(err, SC_ENOMEM, "out of memory");
+    int rc = trial(p, jit, width, seed, h, err);
+    heap_free(h);
+    free(h);
+    return rc;
+}
+
+/* ---- schedules of users ---- */
+/* Extents of the trial: what is folded or blocked stays legal, the rest is small and differs. */
+static int64_t small_extent(const Prog *p, int v)
+{
+    int64_t block = 1;
+    for (int k = 0; k < p->nin; k++)
+        for (int l = 0; l < p->tensor[k]->format.nlevel; l++) {
+            const sc_levelspec *s = &p->tensor[k]->format.level[l];
+            if (p->tensor[k]->dimvar[s->dim] == v && s->part != SC_WHOLE) block = s->block;
+        }
+    if (p->var[v].fold) return p->var[v].extent;
+    return block > 1 ? 2 * block : 5 + v;
+}
+
+int sc_trial_schedule(const Prog *p, const sc_request *rq, int width, sc_err *err)
+{
+    sc_request *small = calloc(1, sizeof *small);
+    Prog *g = calloc(1, sizeof *g);
+    sc_err why = {0};
+    int rc = small && g ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
+    if (!rc) {
+        *small = *rq;
+        for (int k = 0; k < p->nin; k++)
+            for (int d = 0; d < p->tensor[k]->ndim; d++)
+                small->dim[k][d] = small_extent(p, p->tensor[k]->dimvar[d]);
+        rc = sc_compile(g, small, NULL, width, &why);
+        for (uint64_t seed = 1; seed <= 3 && !rc; seed++) rc = sc_trial(g, false, width, seed, &why);
+    }
+    if (why.code == SC_ENOMEM) sc_error(err, why.code, "%s", why.msg);
+    else if (why.code)
+        sc_error(err, SC_EVALUE, "the schedule does not compute the expression: on generated data, %s", why.msg);
+    if (g) sc_compile_free(g);
+    free(g);
+    free(small);
+    return rc;
+}
