@@ -36,6 +36,7 @@ class Case:
     calls: dict[str, Callable[[], object]] = field(default_factory=dict)
     against: dict[str, tuple[str, ...]] = field(default_factory=dict)
     measured: dict[str, Time] = field(default_factory=dict)  # times taken in processes of their own
+    same: bool = True  # the calls compute the same
 
 
 # ---- data ----
@@ -61,7 +62,7 @@ def power_law() -> torch.Tensor:
 
 
 def graphs(root: str | None) -> Iterator[tuple[str, torch.Tensor]]:
-    for name in ("cora", "pubmed"):
+    for name in SIZES:
         graph = citation(name, root)
         yield _title(name, graph), adjacency(graph.edge_index, len(graph.x))
     yield "power law 169k", power_law()
@@ -118,6 +119,26 @@ def _product(name: str, csr: torch.Tensor, csr32: torch.Tensor, A: torch.Tensor,
         against = {"Scorch": (*against["Scorch"], "MKL"), "Scorch out=": ("MKL kept",)}
     calls |= {"Scorch": lambda: A @ x, "Scorch out=": lambda: scorch.einsum("ij,jk->ik", A, x, out=out)}
     return Case(name, calls, against)
+
+
+def neighbours(root: str | None) -> Iterator[Case]:
+    """Expressions next to SpMM that nobody tuned, against SpMM itself."""
+    for name, csr in graphs(root):
+        A, rows, columns = scorch.sparse(int32(csr)), torch.randn(csr.shape[0]), torch.randn(csr.shape[1])
+        for width in (16, 64, 128):
+            x, scale = torch.randn(csr.shape[1], width), torch.randn(width)
+            yield _neighbour(name, "ij,jk,k->ik", A, x, scale)
+            yield _neighbour(name, "ij,jk,i->ik", A, x, rows)
+            yield _neighbour(name, "ij,jk,j->ik", A, x, columns)
+            yield _neighbour(name, "ji,jk->ik", A, x)
+
+
+def _neighbour(name: str, text: str, A: torch.Tensor, x: torch.Tensor, *last: torch.Tensor) -> Case:
+    calls = {
+        "ij,jk->ik": lambda: scorch.einsum("ij,jk->ik", A, x),
+        "neighbour": lambda: scorch.einsum(text, A, x, *last),
+    }
+    return Case(f"{text}, {name}, {x.shape[1]}", calls, {"neighbour": ("ij,jk->ik",)}, same=False)
 
 
 def convert(root: str | None) -> Iterator[Case]:
@@ -226,4 +247,4 @@ def _processes(script: str, folders: list[tempfile.TemporaryDirectory]) -> Time:
     return Time(min(seconds), median(seconds), len(seconds))
 
 
-SUITES = {suite.__name__: suite for suite in (gcn, spmm, overhead, convert)}
+SUITES = {suite.__name__: suite for suite in (gcn, spmm, neighbours, overhead, convert)}

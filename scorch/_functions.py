@@ -140,7 +140,7 @@ def _to_sparse(
 
 
 def to_scipy(a: SparseTensor):
-    """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo), on the same memory if it can."""
+    """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo), sharing memory if it can."""
     import scipy.sparse
 
     name = a._fmt.partition("(")[0]
@@ -225,7 +225,8 @@ HANDLERS.update({
     torch.permute: SparseTensor.permute, torch.transpose: SparseTensor.transpose, torch.t: SparseTensor.t,
     torch.Tensor.requires_grad.__set__: _set_requires_grad,
     torch.Tensor.to_dense: SparseTensor.to_dense,
-    **dict.fromkeys((torch.mul, torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__), _scaled(torch.mul)),
+    **dict.fromkeys((torch.mul, torch.Tensor.mul), _scaled(torch.mul)),
+    **dict.fromkeys((torch.Tensor.__mul__, torch.Tensor.__rmul__), _scaled(torch.mul)),
     **dict.fromkeys((torch.div, torch.Tensor.div, torch.Tensor.__truediv__), _scaled(torch.div)),
 })  # fmt: skip
 for _name in (

@@ -1,8 +1,8 @@
 """The SparseTensor class.
 
 A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class
-that need no detour (``@`` first of all), the table of torch functions, and the dispatcher, which accepts a short
-list of structural operators and refuses the rest by name. Nothing ever falls through to a dense computation.
+that need no detour (``@`` first of all), the table of torch functions, and the dispatcher, which accepts a
+short list of structural operators and refuses the rest by name. Nothing falls through to a dense computation.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def is_sparse(x: object) -> bool:
 def _rebuild_v1(
     text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...], is_param: bool
 ) -> SparseTensor:
-    """Loads a saved tensor. Files name this function, so it never changes, and are not trusted: it validates."""
+    """Loads a saved tensor. Files name it, so it never changes; they are not trusted: it validates."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
     core_of(self)
     self._is_param = is_param
@@ -74,9 +74,10 @@ torch.serialization.add_safe_globals([_rebuild_v1])
 class SparseTensor(torch.Tensor):
     """A sparse tensor: a format, a shape, and plain tensors for positions, coordinates and values.
 
-    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To torch it
-    is a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells) without
-    memory: ``data_ptr()`` and ``numpy()`` raise, and what has no sparse meaning raises NotImplementedError.
+    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To
+    torch it is a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells)
+    without memory: ``data_ptr()`` and ``numpy()`` raise, and what has no sparse form raises
+    NotImplementedError.
     """
 
     __array_ufunc__ = None
@@ -100,7 +101,7 @@ class SparseTensor(torch.Tensor):
         handler = STRUCTURAL.get(func)
         if handler is None:
             raise NotImplementedError(
-                f"{func} has no meaning for a SparseTensor, and nothing is computed densely instead: use "
+                f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
                 f"A.to_dense(), or A.values() for the stored entries"
             )
         return handler(*args, **(kwargs or {}))
@@ -180,7 +181,7 @@ class SparseTensor(torch.Tensor):
         return sum(a.numel() * a.element_size() for a in self._arrays())
 
     def values(self) -> torch.Tensor:
-        """The stored values [nnz], in storage order, on the same memory: writing there changes this tensor."""
+        """The stored values [nnz], in storage order, on shared memory: writing there changes this tensor."""
         return self._val.detach()
 
     def pos(self, level: int) -> torch.Tensor:

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "build" / "tests" / "kernels"
+KERNELS.parent.mkdir(parents=True, exist_ok=True)
+os.environ.setdefault("SCORCH_CACHE_DIR", str(KERNELS))  # read when scorch is imported
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -80,6 +80,13 @@ def term(draw: random.Random, depth: int) -> str:
     return form.format(*(term(draw, depth - 1) for _ in range(form.count("{}"))))
 
 
+def vanishes(body: str) -> bool:
+    """Whether the expression is zero where nothing sparse is stored: a loop over one operand needs that."""
+    names = {"relu": lambda x: max(x, 0), "abs": abs, "min": min, "max": max}
+    plain = re.sub(r"[ABD]\[i,j\]", "0", body).replace("X[i,j]", "X")
+    return not any(eval(plain, {**names, "X": x}) for x in (-2, -1, 0, 1, 2))
+
+
 def source(operands: list[str]) -> str:
     return {0: "", 1: f" in {''.join(operands)}"}.get(len(operands), f" merge {', '.join(operands)}")
 
@@ -87,7 +94,7 @@ def source(operands: list[str]) -> str:
 def merge(draw: random.Random) -> str:
     """Several sparse operands that one loop runs over together, rows too where they are not all stored."""
     body, used = "", []
-    while not used:
+    while not used or (len(used) == 1 and not vanishes(body)):
         body = term(draw, 3)
         used = [name for name in "ABD" if f"{name}[" in body]
     form, itype = draw.choice(("csr", "dcsr")), draw.choice(("i32", "i64"))

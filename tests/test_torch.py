@@ -39,6 +39,15 @@ def test_opcheck(grad):
     torch.library.opcheck(torch.ops.scorch.evaluate.default, (PRODUCT, [*a._arrays(), x], [8, 6]))
 
 
+def test_operator_notices_a_structure_that_was_written_to():
+    a, x = scorch.sparse(matrix(), "csr"), randn(6, 3)
+    pos, crd, values = (t.clone() for t in a._arrays())
+    torch.ops.scorch.evaluate(PRODUCT, [pos, crd, values, x], [8, 6])
+    crd.data[0] = 10**6
+    with pytest.raises(RuntimeError, match="level 1"):
+        torch.ops.scorch.evaluate(PRODUCT, [pos, crd, values, x], [8, 6])
+
+
 def test_operator_refuses_what_is_wrong():
     a, x = scorch.sparse(matrix(), "csr"), randn(6, 3)
     pos, crd, values = a._arrays()

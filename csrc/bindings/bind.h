@@ -80,6 +80,8 @@ bool sc_level_has_crd(const sc_levelspec *);
  * are the caller's. */
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 void sc_bind_request(sc_request *, int k, const sc_tensor *);
+/* A number that changes with any byte, but for one case in 2^64. */
+uint64_t sc_bind_fingerprint(const void *, size_t);
 
 /* ---- call.c ---- */
 extern PyMethodDef sc_call_methods[];

@@ -281,23 +281,8 @@ static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sin
     return (PyObject *)c;
 }
 
-/* Any write changes it, but for one in 2^64. */
 static uint64_t fingerprint(const sc_component *c)
-{
-    const uint64_t odd = 0x9e3779b97f4a7c15u;
-    size_t n = (size_t)bytes_of(c), i = 0;
-    const char *p = c->data;
-    uint64_t h[4] = {n, n ^ odd, ~n, n + odd}, w[4];
-    for (; i + sizeof w <= n; i += sizeof w) {
-        memcpy(w, p + i, sizeof w);
-        for (int k = 0; k < 4; k++) h[k] = ((h[k] ^ w[k]) * odd) ^ (h[k] >> 29);
-    }
-    memset(w, 0, sizeof w);
-    if (i < n) memcpy(w, p + i, n - i);
-    uint64_t all = 0;
-    for (int k = 0; k < 4; k++) all = (all ^ ((h[k] ^ w[k]) * odd)) * odd + (all >> 31);
-    return all;
-}
+{ return sc_bind_fingerprint(c->data, (size_t)bytes_of(c)); }
 
 static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
 {

@@ -66,6 +66,30 @@ void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
     memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
 }
 
+uint64_t sc_bind_fingerprint(const void *data, size_t n)
+{
+    enum { LANES = 8 };
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    const char *p = data;
+    uint64_t h[LANES], w[LANES], all = n;
+    size_t i = 0;
+    for (int k = 0; k < LANES; k++) h[k] = odd * (uint64_t)(k + 1);
+    for (; i + sizeof w <= n; i += sizeof w) {
+        memcpy(w, p + i, sizeof w);
+        for (int k = 0; k < LANES; k++) {
+            uint64_t x = h[k] ^ w[k];
+            h[k] = (x << 29 | x >> 35) * odd;
+        }
+    }
+    memset(w, 0, sizeof w);
+    if (i < n) memcpy(w, p + i, n - i);
+    for (int k = 0; k < LANES; k++) {
+        uint64_t x = all ^ h[k] ^ (w[k] << 31 | w[k] >> 33) * odd;
+        all = (x << 27 | x >> 37) * odd;
+    }
+    return all;
+}
+
 /* ---- program strings ---- */
 typedef struct entry {
     struct entry *next;

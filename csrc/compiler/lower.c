@@ -276,15 +276,26 @@ static void find_uses(const Nest *n, void *ctx)
     if (n->op == N_EVAL && (reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t)) u->used = true;
 }
 
-/* The register workspace through which a heavy unit can be split: alone below the parallel loop (dense
- * tiles may lie between), filled by one loop over level 1 of the parallel operand. */
+static bool has_slot(const Tensor *w, int var)
+{
+    for (int d = 0; d < w->ndim; d++)
+        if (w->slot[d].var == var && w->slot[d].part == SC_MOD) return true;
+    return false;
+}
+
+/* The register workspace through which a heavy unit can be split: alone below the parallel loop (tiles of one
+ * of its indices may lie between), filled by one loop over level 1 of the parallel operand. */
 static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
 {
     if (l->kernel != par || s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
     const Tensor *t = par->in;
     if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique) return NULL;
     const Nest *n = par->body;
-    while (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge) n = n->body;
+    if (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge && n->ix.part == SC_DIV) {
+        int tiled = n->ix.var; /* its tiles lie side by side in a carry slot */
+        n = n->body;
+        if (n->op != N_WORK || !has_slot(n->work, tiled)) return NULL;
+    }
     if (n->op != N_WORK || n->work->place != W_REG || n->body->op != N_LOOP || n->body->in != t) return NULL;
     Uses after = {.t = t};
     nest_walk(n->then, find_uses, &after); /* what follows must not need the unit's positions again */

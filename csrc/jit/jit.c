@@ -274,6 +274,9 @@ int sc_jit_get(const char *ctext, const sc_target *t, const sc_object **out, sc_
 /* ---- the rest of the interface ---- */
 int sc_jit_clear(int64_t *removed, sc_err *e) { return sc_cache_clear(removed, e); }
 
+static const sc_bundle_entry *bundle;
+static int bundle_size;
+
 void sc_jit_info(sc_text *out)
 {
     static const char *const names[] = {"off", "load", "on", "auto"};
@@ -286,13 +289,11 @@ void sc_jit_info(sc_text *out)
         sc_text_add(out, "compiler: none (%s)\n", why);
     if (cflags[0]) sc_text_add(out, "compiler flags added: %s\n", cflags);
     sc_cache_info(out);
+    sc_text_add(out, "bundle: %d kernels\n", bundle_size);
     sc_text_add(out, "kernels loaded: %d of %d\n", sc_load_count(), SC_JIT_MAXLOADED);
 }
 
 /* ---- bundle ---- */
-static const sc_bundle_entry *bundle;
-static int bundle_size;
-
 void sc_jit_register_bundle(const sc_bundle_entry *entries, int n)
 {
     bundle = entries;

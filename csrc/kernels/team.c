@@ -3,18 +3,35 @@
  * The library starts no threads. It asks the installed team, and does without
  * one whenever a team could hang or would not help: inside a region, while
  * another thread is in one (a nested or second team oversubscribes the cores),
- * and in a child forked after a team ran (its threads are gone there). A body
+ * and in a child forked after threads ran (they are gone there). A body
  * therefore never relies on being run by more than one thread. */
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "kernels.h"
 
 static sc_team team;
-static atomic_bool installed, ran, orphan; /* orphan: forked after a team ran */
+static atomic_bool installed, ran, orphan; /* orphan: forked after threads ran */
 static atomic_int limit;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static _Thread_local bool inside;
+
+/* Whether this process has other threads: the pool may be running for somebody else, torch for one. */
+static bool has_threads(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    if (!d) return true;
+    while (n < 4 && readdir(d)) n++; /* . and .. and the caller */
+    closedir(d);
+    return n > 3;
+}
+
+static void before_fork(void)
+{
+    if (!atomic_load(&ran) && has_threads()) atomic_store(&ran, true);
+}
 
 static void in_child(void)
 {
@@ -22,7 +39,7 @@ static void in_child(void)
     if (!inside) atomic_flag_clear(&busy);
 }
 
-static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+static void watch_fork(void) { pthread_atfork(before_fork, NULL, in_child); }
 
 void sc_team_install(const sc_team *t)
 {

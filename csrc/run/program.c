@@ -28,6 +28,12 @@ static struct {
 static int nrequest, ntext;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void lock_tables(void) { pthread_mutex_lock(&lock); }
+static void unlock_tables(void) { pthread_mutex_unlock(&lock); }
+
+/* A child must not be born while the tables are half written, nor inherit a lock that nobody holds. */
+static void watch_fork(void) { pthread_atfork(lock_tables, unlock_tables, unlock_tables); }
+
 /* ---- requests as bytes ---- */
 static void add_spec(sc_text *t, const sc_request *rq, int k)
 {
@@ -249,8 +255,10 @@ static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_e
 
 int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sc_text key = {0};
     sc_process_start();
+    pthread_once(&once, watch_fork);
     int rc = request_key(rq, &key, err);
     pthread_mutex_lock(&lock);
     if (!rc) {
