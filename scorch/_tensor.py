@@ -237,8 +237,7 @@ class SparseTensor(torch.Tensor):
         """
         tensor, derived = self.nbytes, {}
         core = self.__dict__.get("_core")
-        for name, size, perm in core.memory()[1] if core is not None else ():
-            derived[name] = size + perm
+        derived |= dict(core.memory()[1]) if core is not None else {}
         for dims, other in self.__dict__.get("_relabelled", {}).items():
             derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
         return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}

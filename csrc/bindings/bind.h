@@ -112,6 +112,8 @@ typedef struct {
     int ncomp; /* the last one is the values */
     sc_component comp[SC_MAXCOMP];
     bool validate, computes;
+    PyObject *perm; /* a derived layout: where its values lie among those of the tensor it came from */
+    const void *perm_data;
     int64_t generation;  /* counts changes of the structure */
     sc_derived *derived; /* newest first */
     sc_slot slot[SC_MAXSLOT];
@@ -121,7 +123,7 @@ typedef struct {
 int sc_core_register(PyObject *module, sc_state *);
 /* Looks at the components again; validates if the structure changed. */
 int sc_core_refresh(const sc_state *, sc_core *);
-/* The same tensor in another layout, with current values; a new reference. */
+/* The same tensor in another layout, reading the same values; a new reference. */
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */

@@ -5,10 +5,9 @@
  * products with it resolved to, and layouts derived from it. Before each use it
  * looks again: a pointer or version that moved means that somebody wrote into
  * pos or crd, and then the structure is validated anew, because kernels trust
- * it. Values may change freely; derived layouts keep the permutation that made
- * them and fetch the values when theirs are stale. Not every write moves a
- * version (x.data, memory of NumPy), so stale means: another pointer, another
- * version, or another fingerprint of the bytes. */
+ * it. Values may change freely, and not every write moves a version (x.data,
+ * memory of NumPy): a derived layout holds structure and a permutation only, and
+ * kernels read the values where they are. */
 #include "bind.h"
 
 #include <string.h>
@@ -16,19 +15,18 @@
 struct sc_derived {
     sc_derived *next;
     sc_core *core;
-    PyObject *perm; /* or null: rebuild when values change */
-    int64_t generation, version;
-    const void *data; /* of the values it holds */
-    uint64_t fingerprint;
+    int64_t generation;
 };
 
 static int64_t bytes_of(const sc_component *c) { return c->n * (c->dtype.bits / 8); }
 
+/* Arrays of its own: a derived layout has a permutation instead of values. */
 static int64_t core_bytes(const sc_core *c)
 {
     int64_t n = 0;
-    for (int i = 0; i < c->ncomp; i++) n += bytes_of(&c->comp[i]);
-    return n;
+    for (int i = 0; i < c->ncomp - 1; i++) n += bytes_of(&c->comp[i]);
+    if (c->perm) return n + c->t.view.nval * (int64_t)sc_dtype_size(c->t.itype);
+    return n + bytes_of(&c->comp[c->ncomp - 1]);
 }
 
 /* ---- looking at components ---- */
@@ -42,6 +40,7 @@ static void point(sc_core *c)
         if (sc_level_has_crd(spec)) v->level[l].crd = c->comp[at++].data;
     }
     v->val = (void *)(uintptr_t)c->comp[at].data;
+    v->perm = c->perm_data;
 }
 
 static int changed_shape(int i)
@@ -244,7 +243,6 @@ PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_
 static void free_derived(sc_derived *d)
 {
     Py_XDECREF((PyObject *)d->core);
-    Py_XDECREF(d->perm);
     free(d);
 }
 
@@ -256,7 +254,7 @@ static void drop_derived(sc_core *c)
 }
 
 /* Newest first: the newest stays, older ones while all together stay within
- * the size of the tensor. Permutations come on top and are reported. */
+ * the size of the tensor. */
 static void bound_derived(sc_core *c)
 {
     int64_t kept = 0, limit = core_bytes(c);
@@ -281,16 +279,44 @@ static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sin
     return (PyObject *)c;
 }
 
-static uint64_t fingerprint(const sc_component *c)
-{ return sc_bind_fingerprint(c->data, (size_t)bytes_of(c)); }
+/* The permutation as an array of the index type, or null where an entry has no source. */
+static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype itype)
+{
+    if (itype == SC_I64) return sc_sink_take(sink, &sink->perm);
+    sc_dl_managed *m = sc_sink_dense(sink, itype, 1, &n);
+    if (!m) return PyErr_NoMemory();
+    int32_t *to = m->tensor.data;
+    for (int64_t i = 0; i < n; i++) to[i] = (int32_t)perm[i];
+    return sc_sink_take(sink, &m);
+}
+
+static bool complete(const int64_t *perm, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (perm[i] < 0) return false;
+    return true;
+}
+
+/* From now on the values of d are those of c, found through the permutation. */
+static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
+{
+    static const char nothing[64];
+    sc_component *mine = &d->comp[d->ncomp - 1];
+    sc_borrowed b;
+    if (!perm || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(perm), -1;
+    Py_DECREF(mine->tensor);
+    mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
+    mine->n = c->comp[c->ncomp - 1].n;
+    d->perm = perm;
+    d->perm_data = b.n ? b.t.view.val : nothing;
+    return sc_core_refresh(s, d);
+}
 
 static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_derived *d = sc_malloc(sizeof *d);
     if (!d) return PyErr_NoMemory(), NULL;
-    *d = (sc_derived){.generation = c->generation, .data = c->comp[c->ncomp - 1].data};
-    d->version = sc_bind_version(s, c->comp[c->ncomp - 1].tensor);
-    d->fingerprint = fingerprint(&c->comp[c->ncomp - 1]);
+    *d = (sc_derived){.generation = c->generation};
     sc_tensor from = c->t, to = {.format = *f, .itype = c->t.itype};
     sc_sink sink = {.dl = s->dl};
     int64_t *perm = NULL;
@@ -299,39 +325,28 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
     Py_END_ALLOW_THREADS;
-    if (rc)
-        sc_bind_raise(s, &e);
-    else if ((d->core = (sc_core *)wrap_result(s, &to, &sink)) && perm && sink.perm)
-        d->perm = sc_sink_take(&sink, &sink.perm);
+    if (rc) sc_bind_raise(s, &e);
+    else d->core = (sc_core *)wrap_result(s, &to, &sink);
+    int64_t n = to.view.nval;
+    if (d->core && perm && sink.perm && complete(perm, n)) adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     free_derived(d);
     return NULL;
 }
 
-/* Brings the values up to date: 1 done, 0 not possible, -1 with an exception. */
-static int fetch(const sc_state *s, sc_core *c, sc_derived *d)
+/* 1: as good as new, 0: must be built again, -1 with an exception. */
+static int still_good(const sc_state *s, const sc_core *c, sc_derived *d)
 {
-    const sc_component *v = &c->comp[c->ncomp - 1];
-    int64_t version = sc_bind_version(s, v->tensor);
-    if (d->generation != c->generation) return 0;
-    uint64_t now = fingerprint(v);
-    if (version == d->version && v->data == d->data && now == d->fingerprint) return 1;
-    if (!d->perm) return 0;
-    sc_borrowed perm;
-    if (sc_bind_borrow(s, d->perm, &perm) || sc_core_refresh(s, d->core)) return -1;
-    sc_gather_values(d->core->t.view.val, v->data, perm.t.view.val, perm.n, c->t.dtype);
-    d->data = v->data;
-    d->version = version;
-    d->fingerprint = now;
-    return 1;
+    if (d->generation != c->generation || !d->core->perm) return 0;
+    return sc_core_refresh(s, d->core) ? -1 : 1;
 }
 
 sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 {
     for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
         if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
-        int rc = fetch(s, c, *p);
+        int rc = still_good(s, c, *p);
         if (rc < 0) return NULL;
         if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
         sc_derived *old = *p;
@@ -370,8 +385,7 @@ static PyObject *core_memory(PyObject *self, PyObject *unused)
     for (sc_derived *d = c->derived; list && d; d = d->next) {
         char text[512];
         sc_format_print(&d->core->t.format, text, sizeof text);
-        long long perm = d->perm ? 8 * (long long)d->core->t.view.nval : 0;
-        if (append(list, Py_BuildValue("(sLL)", text, (long long)core_bytes(d->core), perm))) Py_CLEAR(list);
+        if (append(list, Py_BuildValue("(sL)", text, (long long)core_bytes(d->core)))) Py_CLEAR(list);
     }
     return list ? Py_BuildValue("(LN)", (long long)core_bytes(c), list) : NULL;
 }
@@ -383,6 +397,7 @@ static void core_dealloc(PyObject *self)
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     drop_derived(c);
     for (int i = 0; i < c->ncomp; i++) Py_XDECREF(c->comp[i].tensor);
+    Py_XDECREF(c->perm);
     release(self);
     Py_DECREF(type);
 }
@@ -391,7 +406,7 @@ static PyMethodDef core_methods[] = {
     {"refresh", core_refresh, METH_NOARGS,
      "looks at the components again; ValueError if they became malformed"},
     {"release", core_release, METH_NOARGS, "drops derived layouts"},
-    {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes, permutation bytes)])"},
+    {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes)])"},
     {NULL, NULL, 0, NULL},
 };
 

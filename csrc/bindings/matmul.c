@@ -92,8 +92,11 @@ static int resolve(product *p, sc_slot *slot)
     int rc = get(r, &slot->program, &e), done = 0;
     const sc_format *f = rc ? NULL : sc_program_convert(slot->program, p->sparse);
     if (f) {
+        sc_core *d = sc_core_derive(p->s, p->core, f);
+        if (!d) return free(r), -1;
         slot->convert = f;
-        r->in[p->sparse].format = *f;
+        sc_bind_request(r, p->sparse, &d->t);
+        Py_DECREF((PyObject *)d);
         rc = get(r, &slot->program, &e);
         done = !rc && sc_program_convert(slot->program, p->sparse);
     }

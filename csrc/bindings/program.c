@@ -62,6 +62,7 @@ void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
     r->in[k].format = t->format;
     r->in[k].dtype = t->dtype;
     r->in[k].itype = t->itype;
+    r->in[k].perm = t->view.perm != NULL;
     r->in[k].unit = sc_format_is_dense(&t->format) ? sc_bind_unit(&t->view, t->format.ndim) : -1;
     memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
 }
