@@ -38,8 +38,8 @@ def _matmul(a: torch.Tensor, b: torch.Tensor, *, out: torch.Tensor | None = None
         sparse, x, kind = a, b, _ops.MATMUL
     else:
         sparse, x, kind = b, a, _ops.RMATMUL
-    if out is None and not torch.compiler.is_dynamo_compiling():
-        y = _ops.fast_product(sparse, x, kind)
+    if not torch.compiler.is_dynamo_compiling():
+        y = _ops.fast_product(sparse, x, kind, out)
         if y is not NotImplemented:
             return y
     if not isinstance(x, torch.Tensor):

@@ -24,6 +24,7 @@ _EINSUM = (
     ("i,oi->o", "ni,oi->no"),
     ("ij,i->j", "ij,ik->jk"),
 )
+_PRODUCTS = ("ij,jk->ik",)  # of a matrix with a matrix: the fast entry takes either side
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _printed: set[str] = set()
 
@@ -58,7 +59,7 @@ def _line(name: str, x: torch.Tensor) -> str:
 def _options(schedule: str | None, implicit: str) -> list[str]:
     if implicit not in ("zero", "skip"):
         raise ValueError(f'implicit: expected "zero" or "skip", got {implicit!r}')
-    lines = [f"!schedule {schedule}"] if schedule else []
+    lines = [f"!schedule {' '.join(schedule.split())}"] if schedule else []
     return lines + (["!skip"] if implicit == "skip" else [])
 
 
@@ -161,6 +162,10 @@ def einsum(
         NotImplementedError: nothing here computes this yet; the message says what does.
         CompileError: the C compiler failed.
     """
+    if schedule is None and format is None and implicit == "zero":
+        y = _fast_einsum(text, operands, out)
+        if y is not NotImplemented:
+            return y
     xs, text = _operands(operands), _einsum_text(text)
     program = "\n".join([text, *(_line("", x) for x in xs), *_options(schedule, implicit)])
     if _plain(xs):
@@ -279,14 +284,29 @@ def explain(
 
 
 # ---- products ----
-def fast_product(a: SparseTensor, x: object, kind: int) -> torch.Tensor:
+def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     core = a.__dict__.get("_core")
-    if core is None:
-        if not _C.plain():
+    if core is None or _torch.DEBUG_STAGES:
+        if _torch.DEBUG_STAGES or not _C.plain():
             return NotImplemented
         core = core_of(a)
-    return _C.matmul(core, x, kind)
+    if out is None:
+        return _C.matmul(core, x, kind)
+    y = _C.matmul(core, x, kind, out)
+    if y is out:
+        torch.autograd.graph.increment_version(out)
+    return y
+
+
+def _fast_einsum(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
+    if text in _PRODUCTS and len(operands) == 2 and not torch.compiler.is_dynamo_compiling():
+        left, right = operands
+        if isinstance(left, SparseTensor) != isinstance(right, SparseTensor):
+            if isinstance(left, SparseTensor):
+                return fast_product(left, right, MATMUL, out)
+            return fast_product(right, left, RMATMUL, out)
+    return NotImplemented
 
 
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
@@ -311,7 +331,7 @@ def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors; no gradient is recorded."""
-    y = _C.matmul(core_of(a), x, kind)
+    y = NotImplemented if _torch.DEBUG_STAGES else _C.matmul(core_of(a), x, kind)
     if y is not NotImplemented:
         return y
     program, operands = _product_program(a, x.detach(), kind)

@@ -167,6 +167,16 @@ def test_every_width(width, dtype, index):
                       dtype=dtype, index=index, seed=1))  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["csr", "coo", "csc"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_empty_views(form, layout):
+    """The strides of what has no elements do not matter."""
+    for rows, cols, width in ((0, 2, 0), (2, 0, 0), (2, 3, 0), (0, 2, 3), (2, 0, 1), (0, 0, 0)):
+        p = dict(form=form, rows=rows, cols=cols, width=width, density=0.5, hub=False, layout=layout)
+        for check in (check_matrix, check_others, check_vector):
+            check({**p, "dtype": torch.float64, "index": torch.int32, "seed": 0})
+
+
 @pytest.mark.parametrize("form", ["dense", "dense(1), dense(0)"])
 def test_every_level_dense(form):
     g = torch.Generator().manual_seed(0)

@@ -33,6 +33,8 @@ typedef struct {
     } name;
 } sc_state;
 
+/* Warns, once in a process, when p runs in the interpreter: -1 if the warning became an exception. */
+int sc_bind_warn(const sc_program *p);
 /* Sets the exception of *e and returns null. */
 PyObject *sc_bind_raise(const sc_state *, const sc_err *e);
 

@@ -114,7 +114,7 @@ static int resolve(call *c)
             sc_bind_request(&c->request, k, &c->in[k]);
             changed = 1;
         }
-        if (!changed) return 0;
+        if (!changed) return sc_bind_warn(c->program);
     }
     PyErr_SetString(PyExc_RuntimeError, "internal error: the layouts of this program do not settle");
     return -1;

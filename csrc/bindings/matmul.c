@@ -55,6 +55,7 @@ typedef struct {
     int inner;               /* the dimension of the sparse operand that is summed */
     sc_core *core;
     sc_tensor in[2], out;
+    PyObject *into; /* the tensor that takes the result, or null */
     sc_request *request;
     sc_slot *slot;
 } product;
@@ -104,6 +105,7 @@ static int resolve(product *p, sc_slot *slot)
            sc_format_is_dense(&sc_program_result(slot->program, 0)->format);
     free(r);
     if (rc) sc_bind_raise(p->s, &e);
+    if (!rc && done && sc_bind_warn(slot->program)) return -1;
     return rc ? -1 : done;
 }
 
@@ -147,14 +149,47 @@ static void shape_out(product *p)
     o->view.nval = n;
 }
 
+static bool apart(const void *a, int64_t n, const void *b, int64_t m)
+{ return (const char *)a + n <= (const char *)b || (const char *)b + m <= (const char *)a; }
+
+/* Whether p->into is what shape_out asks for, and touches no operand; if so the result goes there. */
+static bool place(product *p)
+{
+    sc_borrowed b;
+    if (sc_bind_borrow(p->s, p->into, &b)) return PyErr_Clear(), false;
+    int ndim = p->slot->ndim;
+    if (b.t.format.ndim != ndim || b.t.dtype != p->out.dtype || !b.contiguous ||
+        memcmp(b.t.view.dim, p->out.view.dim, sizeof(int64_t) * (size_t)ndim))
+        return false;
+    int64_t bytes = b.n * (int64_t)sc_dtype_size(b.t.dtype);
+    for (int i = 0; i < p->core->ncomp; i++) {
+        const sc_component *c = &p->core->comp[i];
+        if (!apart(b.t.view.val, bytes, c->data, c->n * (c->dtype.bits / 8))) return false;
+    }
+    const sc_view *x = &p->in[p->dense].view;
+    int64_t reach = 1;
+    for (int d = 0; d < p->in[p->dense].format.ndim; d++) {
+        if (x->stride[d] < 0) return false;
+        reach += (x->dim[d] > 0 ? x->dim[d] - 1 : 0) * x->stride[d];
+    }
+    if (!apart(b.t.view.val, bytes, x->val, reach * (int64_t)sc_dtype_size(b.t.dtype))) return false;
+    p->out.view.val = b.t.view.val;
+    return true;
+}
+
 static PyObject *run(product *p)
 {
     shape_out(p);
     sc_sink sink = {.dl = p->s->dl};
     sc_err e = {0};
-    sc_dl_managed *m = sc_sink_dense(&sink, p->out.dtype, p->slot->ndim, p->out.view.dim);
-    if (!m) return PyErr_NoMemory();
-    p->out.view.val = m->tensor.data;
+    sc_dl_managed *m = NULL;
+    if (p->into) {
+        if (!place(p)) return Py_NewRef(Py_NotImplemented);
+    } else {
+        m = sc_sink_dense(&sink, p->out.dtype, p->slot->ndim, p->out.view.dim);
+        if (!m) return PyErr_NoMemory();
+        p->out.view.val = m->tensor.data;
+    }
     const sc_program *program = p->slot->program;
     int64_t work =
         p->in[p->sparse].view.nval * (p->slot->ndim == 1 ? 1 : p->in[p->dense].view.dim[!p->sparse]);
@@ -166,8 +201,8 @@ static PyObject *run(product *p)
         rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
         Py_END_ALLOW_THREADS;
     }
-    if (!rc) return sc_sink_take(&sink, &m);
-    m->deleter(m);
+    if (!rc) return m ? sc_sink_take(&sink, &m) : Py_NewRef(p->into);
+    if (m) m->deleter(m);
     return sc_bind_raise(p->s, &e);
 }
 
@@ -202,12 +237,13 @@ static PyObject *multiply(product *p)
     return run(p);
 }
 
-/* matmul(core, x, kind): NotImplemented means: take the general path. */
+/* matmul(core, x, kind, out): NotImplemented means: take the general path. */
 static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     product p = {.s = PyModule_GetState(module)};
-    if (n != 3 || Py_TYPE(args[0]) != p.s->core_type)
-        return PyErr_Format(PyExc_TypeError, "expected matmul(core, x, kind)");
+    if (n < 3 || n > 4 || Py_TYPE(args[0]) != p.s->core_type)
+        return PyErr_Format(PyExc_TypeError, "expected matmul(core, x, kind, out=None)");
+    if (n == 4 && args[3] != Py_None) p.into = args[3];
     p.core = (sc_core *)args[0];
     p.kind = (int)PyLong_AsLong(args[2]);
     if (p.kind < 0 || p.kind >= NKIND)
@@ -221,6 +257,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return Py_NewRef(Py_NotImplemented);
     int plain = sc_bind_plain(p.s), grad = plain == 1 ? needs_grad(p.s, args[1]) : 0;
     if (plain < 0 || grad < 0) return NULL;
+    if (plain && !grad && p.into && (grad = needs_grad(p.s, p.into)) < 0) return NULL;
     if (!plain || grad) return Py_NewRef(Py_NotImplemented);
     sc_borrowed x;
     if (sc_bind_borrow(p.s, args[1], &x)) {
@@ -245,6 +282,6 @@ static PyObject *plain(PyObject *module, PyObject *unused)
 PyMethodDef sc_matmul_methods[] = {
     {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
     {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
-     "matmul(core, x, kind) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: A.T @ x"},
+     "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: A.T @ x"},
     {NULL, NULL, 0, NULL},
 };

@@ -49,6 +49,11 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
         t->view.level[l].npos = npos;
     }
     t->view.nval = npos;
+    if (sc_format_is_dense(&t->format)) { /* strided: in the order of the levels */
+        int64_t stride = 1;
+        for (int l = t->format.nlevel; l-- > 0; stride *= t->view.level[l].size)
+            t->view.stride[t->format.level[l].dim] = stride;
+    }
     if (at != n - 1)
         return sc_error(e, SC_EVALUE, "expected %d component arrays for this format, got %d", at + 1, n);
     return length[at] == npos

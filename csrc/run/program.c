@@ -221,6 +221,21 @@ static int find_code(const sc_request *rq, sc_program **p, sc_err *err)
     return SC_OK;
 }
 
+/* A program is its text and what was assumed for it, folded extents and unit strides, even where the text does
+ * not show them. */
+static int identify(const sc_program *p, char digest[65], sc_err *err)
+{
+    sc_text t = {0};
+    sc_text_add(&t, "%s", p->text);
+    for (int v = 0; v < p->prog->nvar; v++)
+        if (p->prog->var[v].fold) sc_text_add(&t, "%d=%lld\n", v, (long long)p->prog->var[v].extent);
+    for (int k = 0; k < p->prog->nin; k++) sc_text_add(&t, "%d ", p->prog->tensor[k]->unit);
+    if (!t.failed) sc_sha256(t.s, t.n, digest);
+    bool failed = t.failed;
+    sc_text_free(&t);
+    return failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
+}
+
 /* With the lock held: a compilation holds up other new programs, not runs. */
 static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_err *err)
 {
@@ -229,7 +244,10 @@ static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_e
     int rc = compile(rq, &p, err);
     if (rc) return rc;
     if (p->text) {
-        sc_sha256(p->text, strlen(p->text), digest);
+        if (identify(p, digest, err)) {
+            program_free(p);
+            return err->code;
+        }
         const sc_program *same = text_find(digest);
         if (same) {
             program_free(p);
