@@ -14,8 +14,8 @@
 #define SC_MAXLEVEL 12
 #define SC_MAXCURSOR 8
 
-#define SC_ABI_TEXT(...) \
-    __VA_ARGS__          \
+#define SC_ABI_TEXT(...)                                                                                     \
+    __VA_ARGS__                                                                                              \
     static const char sc_abi_text[] __attribute__((unused)) = #__VA_ARGS__;
 
 /* clang-format off */

@@ -25,7 +25,7 @@ int sc_verror(sc_err *e, int code, int pos, const char *fmt, va_list);
 typedef struct sc_chunk sc_chunk;
 typedef struct {
     sc_chunk *head;
-    size_t used, total;  /* bytes of the current chunk; bytes taken in all */
+    size_t used, total;       /* bytes of the current chunk; bytes taken in all */
     void (*nomem)(void *ctx); /* called when memory runs out; must not return */
     void *ctx;
 } sc_arena;
@@ -64,6 +64,8 @@ void sc_sha256(const void *data, size_t n, char hex[65]);
 /* Reads element i of an index array. */
 static inline int64_t sc_index(const void *p, sc_dtype t, int64_t i)
 {
-    return t == SC_I64 ? ((const int64_t *)p)[i] : t == SC_I32 ? ((const int32_t *)p)[i] : ((const int16_t *)p)[i];
+    return t == SC_I64   ? ((const int64_t *)p)[i]
+           : t == SC_I32 ? ((const int32_t *)p)[i]
+                         : ((const int16_t *)p)[i];
 }
 #endif

@@ -51,10 +51,10 @@ typedef struct {
     int16_t var, out;   /* out: the result filled, scanned or allocated; -1 in FILL: the shared workspace */
     int32_t block;
     double fill;
-    sc_size work;       /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */
-    sc_size shared;     /* FILL with out = -1: bytes of the shared workspace, placed in call.shared */
-    sc_size partial;    /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
-    int nscratch;       /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in
+    sc_size work;    /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */
+    sc_size shared;  /* FILL with out = -1: bytes of the shared workspace, placed in call.shared */
+    sc_size partial; /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
+    int nscratch;    /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in
                            lane.scratch; zeroed when the step starts */
     sc_size scratch[SC_MAXWORK];
 } sc_step;
@@ -67,6 +67,6 @@ typedef struct {
 /* Runs a plan (kernels/drive.c). call->view must hold nin operands and nout results, call->dim the
  * extents; tensors gives their formats and types in the same order and is updated with what ALLOC
  * allocated. entry[] are the kernels, in the order the steps number them. */
-int sc_plan_run(const sc_plan *, sc_kernel *const *entry, const void *self, sc_tensor *tensors, const int64_t *dim,
-                const double *scalar, sc_alloc *, void *ctx, sc_err *);
+int sc_plan_run(const sc_plan *, sc_kernel *const *entry, const void *self, sc_tensor *tensors,
+                const int64_t *dim, const double *scalar, sc_alloc *, void *ctx, sc_err *);
 #endif

@@ -100,7 +100,7 @@ typedef struct {
     char name[32]; /* as in the expression; einsum operands may leave it empty */
     sc_format format;
     sc_dtype dtype, itype;
-    int unit; /* dense tensors: the dimension of stride 1, or -1 */
+    int unit;  /* dense tensors: the dimension of stride 1, or -1 */
     bool perm; /* values are read through view.perm: the structure is derived from another's */
 } sc_spec;
 typedef struct {
@@ -132,8 +132,7 @@ int sc_program_way(const sc_program *);
 const char *sc_program_text(const sc_program *, const char *stage);
 /* Runs: operands as in the request; dense results are allocated by the caller,
  * sparse ones through alloc. */
-int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *ctx,
-                   sc_err *);
+int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *ctx, sc_err *);
 
 /* ---- the process ---- */
 typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;

@@ -40,8 +40,10 @@ static int emit_stage(const char *path, const char *stage, int width)
     char *text = read_all(path);
     if (!text) return 1;
     int rc = sc_tool_emit(text, stage, width, &out, &err);
-    if (rc) rc = report(path, &err);
-    else fwrite(out.s, 1, out.n, stdout);
+    if (rc)
+        rc = report(path, &err);
+    else
+        fwrite(out.s, 1, out.n, stdout);
     sc_text_free(&out);
     free(text);
     return rc;
@@ -53,8 +55,10 @@ static int run_file(const char *path, int width, bool jit)
     char *text = read_all(path);
     if (!text) return 1;
     int rc = sc_tool_run(text, width, jit, 1, &err);
-    if (rc) rc = report(path, &err);
-    else printf("%s: ok\n", path);
+    if (rc)
+        rc = report(path, &err);
+    else
+        printf("%s: ok\n", path);
     free(text);
     return rc;
 }
@@ -80,14 +84,22 @@ static bool parse_options(int argc, char **argv, Options *o)
 {
     *o = (Options){.width = 64, .file = argv};
     for (int i = 1; i < argc; i++) {
-        if (!strncmp(argv[i], "--emit=", 7)) o->stage = argv[i] + 7;
-        else if (!strcmp(argv[i], "--run")) o->run = true;
-        else if (!strcmp(argv[i], "--jit")) o->jit = true;
-        else if (!strcmp(argv[i], "--width") && i + 1 < argc) o->width = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--bundle") && i + 1 < argc) o->bundle = argv[++i];
-        else if (!strcmp(argv[i], "-o") && i + 1 < argc) o->dir = argv[++i];
-        else if (argv[i][0] == '-' && argv[i][1]) return false;
-        else o->file[o->nfile++] = argv[i];
+        if (!strncmp(argv[i], "--emit=", 7))
+            o->stage = argv[i] + 7;
+        else if (!strcmp(argv[i], "--run"))
+            o->run = true;
+        else if (!strcmp(argv[i], "--jit"))
+            o->jit = true;
+        else if (!strcmp(argv[i], "--width") && i + 1 < argc)
+            o->width = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--bundle") && i + 1 < argc)
+            o->bundle = argv[++i];
+        else if (!strcmp(argv[i], "-o") && i + 1 < argc)
+            o->dir = argv[++i];
+        else if (argv[i][0] == '-' && argv[i][1])
+            return false;
+        else
+            o->file[o->nfile++] = argv[i];
     }
     bool width = o->width == 16 || o->width == 32 || o->width == 64;
     return width && o->nfile > 0 && (o->bundle ? o->dir != NULL : o->stage || o->run);

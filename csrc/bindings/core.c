@@ -325,10 +325,13 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
     Py_END_ALLOW_THREADS;
-    if (rc) sc_bind_raise(s, &e);
-    else d->core = (sc_core *)wrap_result(s, &to, &sink);
+    if (rc)
+        sc_bind_raise(s, &e);
+    else
+        d->core = (sc_core *)wrap_result(s, &to, &sink);
     int64_t n = to.view.nval;
-    if (d->core && perm && sink.perm && complete(perm, n)) adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
+    if (d->core && perm && sink.perm && complete(perm, n))
+        adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     free_derived(d);

@@ -282,6 +282,7 @@ static PyObject *plain(PyObject *module, PyObject *unused)
 PyMethodDef sc_matmul_methods[] = {
     {"plain", plain, METH_NOARGS, "whether nothing but plain eager arithmetic is going on"},
     {"matmul", (PyCFunction)(void (*)(void))matmul, METH_FASTCALL,
-     "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: A.T @ x"},
+     "matmul(core, x, kind, out=None) -> tensor or NotImplemented; kind 0: A @ x, 1: x @ A, 2: x @ A.T, 3: "
+     "A.T @ x"},
     {NULL, NULL, 0, NULL},
 };

@@ -17,12 +17,13 @@ void *new_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
 static bool reserved(const char *s)
 {
     static const char *const words[] = {
-        "auto",   "break",  "case",   "char",   "const",  "continue", "default",  "do",     "double",
-        "else",   "enum",   "extern", "float",  "for",    "goto",     "if",       "inline", "int",
-        "long",   "register", "restrict", "return", "short", "signed", "sizeof",  "static", "struct",
-        "switch", "typedef", "union", "unsigned", "void", "volatile", "while",    "asm",    "typeof",
-        "call",   "lane",   "begin",  "end",    "bool",   "let",      "mut",      "buf",    "par",
-        "entry",  "i16",    "i32",    "i64",    "f32",    "f64",      "inf",      "nan",    "unix", "linux"};
+        "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
+        "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
+        "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
+        "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+        "volatile", "while",  "asm",    "typeof",   "call",     "lane",     "begin",    "end",
+        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "i16",      "i32",
+        "i64",      "f32",    "f64",    "inf",      "nan",      "unix",     "linux"};
     for (int i = 0; i < SC_LEN(words); i++)
         if (!strcmp(s, words[i])) return true;
     return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
@@ -37,7 +38,8 @@ static int name_find(const Prog *p, const char *s)
 
 static void name_take(Prog *p, const char *s)
 {
-    if (p->nname == SC_LEN(p->name)) fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
+    if (p->nname == SC_LEN(p->name))
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
     p->name[p->nname++].stem = s;
 }
 
@@ -122,8 +124,10 @@ int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes
     p->vector_bytes = vector_bytes;
     p->vector_regs = vector_bytes == 64 ? 32 : 16;
     if (setjmp(escape)) return err->code;
-    if (file) file_parse(p, file);
-    else front(p, rq);
+    if (file)
+        file_parse(p, file);
+    else
+        front(p, rq);
     middle(p);
     return SC_OK;
 }
@@ -134,13 +138,21 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     p->err = err;
     p->escape = &escape;
     if (setjmp(escape)) return err->code;
-    if (!strcmp(stage, "index")) prog_print(p, out);
-    else if (!strcmp(stage, "nest")) nest_print(p, p->nest, out);
-    else if (!strcmp(stage, "stmt")) stmt_print(p, p->module, out);
-    else if (!strcmp(stage, "c")) emit(p, p->module, out);
-    else if (!strcmp(stage, "plan")) plan_print(p, out);
-    else if (!strcmp(stage, "why")) sc_text_add(out, "%s", p->why.s ? p->why.s : "");
-    else return sc_error(err, SC_EVALUE, "unknown stage '%s': expected index, nest, stmt, c, plan or why", stage);
+    if (!strcmp(stage, "index"))
+        prog_print(p, out);
+    else if (!strcmp(stage, "nest"))
+        nest_print(p, p->nest, out);
+    else if (!strcmp(stage, "stmt"))
+        stmt_print(p, p->module, out);
+    else if (!strcmp(stage, "c"))
+        emit(p, p->module, out);
+    else if (!strcmp(stage, "plan"))
+        plan_print(p, out);
+    else if (!strcmp(stage, "why"))
+        sc_text_add(out, "%s", p->why.s ? p->why.s : "");
+    else
+        return sc_error(err, SC_EVALUE, "unknown stage '%s': expected index, nest, stmt, c, plan or why",
+                        stage);
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 

@@ -96,12 +96,12 @@ struct Tensor {
 struct Expr { /* immutable */
     Op op;
     Expr *kid[2];
-    double c;         /* O_CONST */
-    Tensor *tensor;   /* O_ACCESS */
+    double c;       /* O_CONST */
+    Tensor *tensor; /* O_ACCESS */
     Index ix[SC_MAXDIM];
-    Op reduce;        /* O_REDUCE */
-    uint32_t vars;    /* O_REDUCE: bit v = variable v */
-    int pos;          /* offset in the source, for carets */
+    Op reduce;     /* O_REDUCE */
+    uint32_t vars; /* O_REDUCE: bit v = variable v */
+    int pos;       /* offset in the source, for carets */
 };
 
 typedef struct {
@@ -217,7 +217,18 @@ typedef struct {
     int arg, level;
     Val *offset;
 } Buf;
-typedef enum { P_DIM, P_STRIDE, P_NPOS, P_SIZE, P_NVAL, P_SCALAR, P_CURSOR, P_NLANE, P_BEGIN, P_END } ParamOrigin;
+typedef enum {
+    P_DIM,
+    P_STRIDE,
+    P_NPOS,
+    P_SIZE,
+    P_NVAL,
+    P_SCALAR,
+    P_CURSOR,
+    P_NLANE,
+    P_BEGIN,
+    P_END
+} ParamOrigin;
 typedef struct {
     const char *name;
     Type type; /* i64, f64 for P_SCALAR */
@@ -298,11 +309,12 @@ _Noreturn void lex_fail(Lexer *, const char *expected); /* "expected .., got <th
 /* Declared tensors (p->tensor) are resolved by name; unknown names on a left side become results. Fills
  * var, assign; einsum strings ("ij,jk->ik") take the operands in order. */
 void parse_program(Prog *, const char *text);
-Expr *parse_expr(Lexer *);   /* also used by nest_parse */
+Expr *parse_expr(Lexer *); /* also used by nest_parse */
 Expr *parse_access(Lexer *);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
-Tensor *prog_add(Prog *, const char *name, Role, int pos); /* a new tensor: arg -1, dimvar -1, the rest zero */
+Tensor *prog_add(Prog *, const char *name, Role,
+                 int pos); /* a new tensor: arg -1, dimvar -1, the rest zero */
 Expr *expr_new(Prog *, Op, Expr *, Expr *);
 Expr *expr_const(Prog *, double);
 uint32_t expr_vars(const Expr *); /* indices used */
@@ -337,7 +349,7 @@ void plan_print(const Prog *, sc_text *);
 #define I64 ((Type){SC_I64, 1})
 Val *val_int(Prog *, int64_t);
 Val *val_const(Prog *, Type, double);
-Val *val_op(Prog *, Op, Val *, Val *);        /* folds constants, x+0, x*1, x*0 for integers */
+Val *val_op(Prog *, Op, Val *, Val *); /* folds constants, x+0, x*1, x*0 for integers */
 Val *val_select(Prog *, Val *, Val *, Val *);
 Val *val_cast(Prog *, Type, Val *);
 Val *val_hred(Prog *, Op, Val *);

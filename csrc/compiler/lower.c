@@ -61,7 +61,8 @@ Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt *
 /* ---- what the passes below ask ---- */
 bool same_index(Index a, Index b)
 {
-    return a.var == b.var && a.part == b.part && a.slot == b.slot && (a.part == SC_WHOLE || a.block == b.block);
+    return a.var == b.var && a.part == b.part && a.slot == b.slot &&
+           (a.part == SC_WHOLE || a.block == b.block);
 }
 
 int tensor_id(const Low *l, const Tensor *t)
@@ -79,7 +80,8 @@ Val *dim_val(Low *l, int var)
 {
     const Var *v = &l->p->var[var];
     if (v->fold) return val_int(l->p, v->extent);
-    return val_param(l->p, module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
+    return val_param(l->p,
+                     module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
 }
 
 int64_t const_extent(Low *l, const Index *ix)
@@ -149,7 +151,8 @@ static void env_reset(Low *l)
 static int entry(Low *l, const char *name, Mode mode)
 {
     Module *m = l->m;
-    if (m->nentry == SC_MAXENTRY) fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
+    if (m->nentry == SC_MAXENTRY)
+        fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
     Entry *e = &m->entry[m->nentry];
     e->name = fresh(l->p, name);
     int mark = l->p->nname;
@@ -165,7 +168,8 @@ static int entry(Low *l, const char *name, Mode mode)
 static sc_step *step(Low *l, sc_step_op op)
 {
     sc_plan *plan = &l->p->plan;
-    if (plan->nstep == SC_MAXSTEP) fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
+    if (plan->nstep == SC_MAXSTEP)
+        fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
     sc_step *s = &plan->step[plan->nstep++];
     s->op = (uint8_t)op;
     s->arg = s->out = -1;
@@ -193,11 +197,11 @@ sc_size work_size(const Tensor *w)
 typedef struct {
     Low *l;
     const Nest *par;
-    uint32_t bound; /* variables bound by loops over stored coordinates */
+    uint32_t bound;    /* variables bound by loops over stored coordinates */
     const Tensor *out; /* a sparse result to assemble */
     uint32_t fill;     /* results that must be filled first, by arg */
     Op op[SC_MAXOP];
-    const Nest *work;  /* a lone register workspace below par */
+    const Nest *work; /* a lone register workspace below par */
 } Facts;
 
 static void facts(const Nest *n, void *ctx)
@@ -289,7 +293,8 @@ static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
 {
     if (l->kernel != par || s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
     const Tensor *t = par->in;
-    if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique) return NULL;
+    if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique)
+        return NULL;
     const Nest *n = par->body;
     if (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge && n->ix.part == SC_DIV) {
         int tiled = n->ix.var; /* its tiles lie side by side in a carry slot */
@@ -309,7 +314,8 @@ static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
     l->carried = work;
     s->strategy = SC_SPLIT;
     s->partial = work_size(work->work);
-    for (int i = 0; i < work->work->ndim; i++) /* a tile of registers inside the unit: slots for its whole extent */
+    for (int i = 0; i < work->work->ndim;
+         i++) /* a tile of registers inside the unit: slots for its whole extent */
         if (work->work->slot[i].part == SC_MOD && work->work->slot[i].var != par->ix.var) {
             s->partial.bytes /= work->work->slot[i].block;
             size_times(&s->partial, (Index){.var = work->work->slot[i].var});
@@ -449,7 +455,8 @@ void plan_print(const Prog *p, sc_text *out)
             if (s->strategy == SC_SPLIT)
                 sc_text_add(out, " %s %s", p->module->entry[s->part].name, p->module->entry[s->finish].name);
             if (s->arg >= 0)
-                sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level, s->snap ? " snapped" : "");
+                sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level,
+                            s->snap ? " snapped" : "");
             else if (s->var >= 0)
                 sc_text_add(out, " over %s", p->var[s->var].name);
             if (s->block > 1) sc_text_add(out, "/%d", s->block);

@@ -16,13 +16,13 @@
 
 typedef struct { /* what is known of an index variable */
     Val *whole, *div, *mod;
-    Val *base;    /* with div: the first coordinate of the block */
-    Val *modext;  /* with div: coordinates in the block */
-    Val *slot;    /* position inside a tile of positions */
-    bool inner;   /* a tile opened inside the parallel loop */
+    Val *base;   /* with div: the first coordinate of the block */
+    Val *modext; /* with div: coordinates in the block */
+    Val *slot;   /* position inside a tile of positions */
+    bool inner;  /* a tile opened inside the parallel loop */
 } Coord;
 
-typedef struct { /* where a tensor stands */
+typedef struct {               /* where a tensor stands */
     int n;                     /* levels resolved */
     Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
@@ -72,8 +72,8 @@ typedef struct {
         Buf *buf, *bits;
     } lane[SC_MAXWORK];
     int nlane;
-    sc_dtype type;     /* of the evaluation being lowered */
-    Op private_reduce; /* of the private workspace that this kernel may read */
+    sc_dtype type;       /* of the evaluation being lowered */
+    Op private_reduce;   /* of the private workspace that this kernel may read */
     Val *scratch;        /* bytes of lane scratch so far */
     Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */
     const Nest *carried; /* ... and the work node whose registers travel through carry slots */
@@ -88,13 +88,13 @@ Local *mut(Low *, const char *stem, Val *);
 void set(Low *, Local *, Val *);
 Stmt *begin_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
 void body(Low *, const Nest *);
-Val *dim_val(Low *, int var);          /* extent: a constant where it is folded */
-Val *slot_extent(Low *, const Index *); /* of a workspace's dimension */
+Val *dim_val(Low *, int var);               /* extent: a constant where it is folded */
+Val *slot_extent(Low *, const Index *);     /* of a workspace's dimension */
 int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here */
 int tensor_id(const Low *, const Tensor *);
 Where *where(Low *, const Tensor *); /* follows `like` */
 Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
-bool assembled(const Tensor *);         /* a sparse result whose structure this program makes */
+bool assembled(const Tensor *); /* a sparse result whose structure this program makes */
 bool same_index(Index, Index);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
@@ -110,7 +110,7 @@ void lower_bits(Low *, const Nest *);
 typedef struct {
     int off, lanes;
 } Piece;
-sc_size work_size(const Tensor *); /* lower.c: bytes of a workspace */
+sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
 bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);

@@ -20,9 +20,7 @@ Val *index_val(Low *l, Index ix)
 }
 
 static bool is_vec(const Low *l, Index ix)
-{
-    return l->e.vec.on && ix.var == l->e.vec.ix.var && ix.part != SC_DIV && !ix.slot;
-}
+{ return l->e.vec.on && ix.var == l->e.vec.ix.var && ix.part != SC_DIV && !ix.slot; }
 
 /* Value of an index apart from what the pieces add to it. */
 static Val *index_base(Low *l, const Expr *at, Index ix)
@@ -79,7 +77,8 @@ static void strided_address(Low *l, const Expr *e, Address *a)
     const Tensor *t = e->tensor;
     for (int d = 0; d < t->ndim; d++) {
         char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
-        Val *s = t->unit == d ? val_int(l->p, 1) : val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
+        Val *s =
+            t->unit == d ? val_int(l->p, 1) : val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
         add_term(l, a, e, d, s);
     }
 }
@@ -102,14 +101,15 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     if (w->n == t->format.nlevel) {
         Val *pos = w->pos[t->format.nlevel];
         bool moved = t->perm && !e->tensor->like;
-        a->base = moved ? val_cast(l->p, I64, val_load(l->p, tensor_buf(l, B_PERM, t, 0), 1, pos, NULL)) : pos;
+        a->base =
+            moved ? val_cast(l->p, I64, val_load(l->p, tensor_buf(l, B_PERM, t, 0), 1, pos, NULL)) : pos;
         return;
     }
     const sc_levelspec *s = &t->format.level[last];
     Index ix = {.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
     if (w->n != last || s->kind != SC_DENSE || !is_vec(l, ix) || !same_index(ix, l->e.vec.ix))
-        fail(l->p, SC_EVALUE, e->pos, "the stored entry of %s is not known here: its level %d has no loop around",
-             t->name, w->n);
+        fail(l->p, SC_EVALUE, e->pos,
+             "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
     a->base = times(l, w->pos[last], slot_extent(l, &ix));
     a->stride = val_int(l->p, 1);
 }
@@ -123,13 +123,16 @@ static Address address(Low *l, const Expr *e)
         work_address(l, e, &a);
     } else {
         a.buf = tensor_buf(l, B_VAL, t, 0);
-        if (sc_format_is_dense(&t->format)) strided_address(l, e, &a);
-        else stored_address(l, e, &a);
+        if (sc_format_is_dense(&t->format))
+            strided_address(l, e, &a);
+        else
+            stored_address(l, e, &a);
     }
     if (a.stride && val_is_int(a.stride, 1)) a.stride = NULL;
     if (depends(l, e)) {
         Val *known = memo_find(l, e);
-        a.base = known ? known : memo_add(l, e, let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
+        a.base =
+            known ? known : memo_add(l, e, let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
     }
     return a;
 }
@@ -144,9 +147,7 @@ static Val *piece_at(Low *l, const Address *a)
 
 /* ---- values ---- */
 static Val *widen(Low *l, Val *v, int lanes)
-{
-    return val_cast(l->p, (Type){v->type.dtype, (uint8_t)lanes}, v);
-}
+{ return val_cast(l->p, (Type){v->type.dtype, (uint8_t)lanes}, v); }
 
 /* Copies of a private workspace are summed, in lane order, where it is read. */
 static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lanes)
@@ -187,8 +188,10 @@ static Val *operation(Low *l, const Expr *e)
     Prog *p = l->p;
     Val *a = value(l, e->kid[0]), *b = e->kid[1] ? value(l, e->kid[1]) : NULL;
     if (b && a->type.lanes != b->type.lanes) {
-        if (a->type.lanes == 1) a = widen(l, a, b->type.lanes);
-        else b = widen(l, b, a->type.lanes);
+        if (a->type.lanes == 1)
+            a = widen(l, a, b->type.lanes);
+        else
+            b = widen(l, b, a->type.lanes);
     }
     Val *v = val_op(p, e->op, a, b);
     return v->type.dtype == SC_BOOL && a->type.dtype != SC_BOOL ? val_cast(p, a->type, v) : v;
@@ -204,9 +207,7 @@ static const char *stem(Low *l, const Expr *e)
 }
 
 static bool in_register(const Expr *e)
-{
-    return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG;
-}
+{ return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
 
 static Val *value(Low *l, const Expr *e)
 {
@@ -280,18 +281,23 @@ void lower_eval(Low *l, const Nest *n)
         const Expr *e = copy.eval.rhs;
         if (e->op == O_CONST && e->c == (op == O_CONST ? 0 : op_identity(op))) return;
     }
-    if (assembled(t)) append(l, &copy, t);
-    else if (l->mode == COUNT && t->bitmap) bitmap_store(l, t, index_val(l, n->eval.lhs->ix[0]), op, NULL);
-    else if (l->mode != COUNT) assign(l, n->eval.lhs, op, value(l, copy.eval.rhs));
+    if (assembled(t))
+        append(l, &copy, t);
+    else if (l->mode == COUNT && t->bitmap)
+        bitmap_store(l, t, index_val(l, n->eval.lhs->ix[0]), op, NULL);
+    else if (l->mode != COUNT)
+        assign(l, n->eval.lhs, op, value(l, copy.eval.rhs));
 }
 
 /* ---- vector loops ---- */
 static void each_eval(Low *l, const Nest *n, void (*f)(Low *, const Nest *, void *), void *ctx)
 {
-    if (n->op == N_EVAL) f(l, n, ctx);
+    if (n->op == N_EVAL)
+        f(l, n, ctx);
     else if (n->op == N_SEQ)
         for (int i = 0; i < n->n; i++) each_eval(l, n->kid[i], f, ctx);
-    else fail(l->p, SC_EVALUE, -1, "a vec loop holds evaluations only");
+    else
+        fail(l->p, SC_EVALUE, -1, "a vec loop holds evaluations only");
 }
 
 static void hoist_expr(Low *l, const Expr *e)
@@ -408,7 +414,8 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
         outer = l->tail;
         l->tail = &tail->body;
         v->lanes = b;
-        v->at = let(l, p->var[n->ix.var].name, plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
+        v->at =
+            let(l, p->var[n->ix.var].name, plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
         each_eval(l, n->body, run_eval, NULL);
         l->tail = outer;
     }
@@ -431,9 +438,11 @@ void lower_vec(Low *l, const Nest *n)
     each_eval(l, n->body, hoist, NULL);
     each_eval(l, n->body, widest, &size);
     Vector x = {extent, n->ix.var};
-    if (extent >= 0) each_eval(l, n->body, const_eval, &x);
-    else run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var),
-                 l->p->vector_bytes / size);
+    if (extent >= 0)
+        each_eval(l, n->body, const_eval, &x);
+    else
+        run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var),
+                l->p->vector_bytes / size);
     l->nmemo = nmemo;
     l->e.vec = save;
 }
@@ -449,7 +458,8 @@ static Expr *simplified(Prog *p, const Expr *e, Expr *a, Expr *b)
     if (e->op == O_MUL && (is_zero(a) || is_zero(b))) return zero(p);
     if (e->op == O_DIV && is_zero(a)) return zero(p);
     if (e->op == O_DIV && is_zero(b))
-        fail(p, SC_ENOTIMPL, e->pos, "division by a missing entry: the numerator must share the denominator's pattern");
+        fail(p, SC_ENOTIMPL, e->pos,
+             "division by a missing entry: the numerator must share the denominator's pattern");
     if ((e->op == O_ADD || e->op == O_SUB) && is_zero(b)) return a;
     if (e->op == O_ADD && is_zero(a)) return b;
     if (e->op == O_SUB && is_zero(a)) return expr_new(p, O_NEG, b, NULL);

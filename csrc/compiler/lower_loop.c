@@ -19,7 +19,8 @@ static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 
-static Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+static Val *load_index(Low *l, Buf *b, Val *at)
+{ return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
 
 /* ---- coordinates and positions ---- */
 static Index level_index(const Tensor *t, int level)
@@ -100,7 +101,8 @@ typedef struct {
 static void find_vec(const Nest *n, void *ctx)
 {
     FindVec *f = ctx;
-    if (n->op == N_LOOP && n->kind == L_VEC && n->ix.var == f->ix.var && n->ix.part == SC_MOD) f->found = true;
+    if (n->op == N_LOOP && n->kind == L_VEC && n->ix.var == f->ix.var && n->ix.part == SC_MOD)
+        f->found = true;
 }
 
 static void tile(Low *l, const Nest *n, Val *base, Val *extent)
@@ -182,8 +184,10 @@ static void tiles(Low *l, const Nest *n)
         return;
     }
     Env save = l->e;
-    if (known >= 2 * b) each_tile(l, n, num(l, known / b * b), NULL);
-    else if (known >= b) tile(l, n, num(l, 0), num(l, b));
+    if (known >= 2 * b)
+        each_tile(l, n, num(l, known / b * b), NULL);
+    else if (known >= b)
+        tile(l, n, num(l, 0), num(l, b));
     l->e = save;
     if (known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
 }
@@ -344,10 +348,14 @@ static void stored_loop(Low *l, const Nest *n)
     } else {
         range_of(l, t, &lo, &hi);
     }
-    if (n->by) position_tiles(l, n, lo, hi);
-    else if (!s->unique) segments(l, n, lo, hi);
-    else if (s->kind == SC_ELL) ell_loop(l, n, lo, hi);
-    else if (s->kind == SC_SINGLETON && !w->lo) bind_pos(l, t, n->ix, w->pos[w->n]), body(l, n->body);
+    if (n->by)
+        position_tiles(l, n, lo, hi);
+    else if (!s->unique)
+        segments(l, n, lo, hi);
+    else if (s->kind == SC_ELL)
+        ell_loop(l, n, lo, hi);
+    else if (s->kind == SC_SINGLETON && !w->lo)
+        bind_pos(l, t, n->ix, w->pos[w->n]), body(l, n->body);
     else {
         w->lo = w->hi = NULL;
         positions(l, n, lo, hi);
@@ -497,7 +505,8 @@ static void merge(Low *l, const Nest *n)
     for (unsigned s = 1; s <= all; s++) point[s] = point_alive(l, n, s);
     if (point_alive(l, n, 0))
         fail(l->p, SC_ENOTIMPL, -1,
-             "index %s is merged, but the result has values where no operand is stored: convert one operand to dense",
+             "index %s is merged, but the result has values where no operand is stored: convert one operand "
+             "to dense",
              l->p->var[n->ix.var].name);
     set_absent(l, n, all);
     for (int i = 0; i < n->nmerge; i++) {
@@ -515,9 +524,12 @@ static void merge(Low *l, const Nest *n)
 static void finish_unit(Low *l, const Nest *n, Val *unit, const Tensor *out)
 {
     Prog *p = l->p;
-    Buf *count = module_buf(p, B_COUNT, out->arg - p->nin, 0, SC_I64, true, sc_arena_printf(&p->arena, "%s_count", out->name));
-    if (l->mode == COUNT) l->cursor = mut(l, "n", num(l, 0));
-    else l->cursor = mut(l, "q", val_load(p, count, 1, unit, NULL));
+    Buf *count = module_buf(p, B_COUNT, out->arg - p->nin, 0, SC_I64, true,
+                            sc_arena_printf(&p->arena, "%s_count", out->name));
+    if (l->mode == COUNT)
+        l->cursor = mut(l, "n", num(l, 0));
+    else
+        l->cursor = mut(l, "q", val_load(p, count, 1, unit, NULL));
     body(l, n->body);
     if (l->mode != COUNT) return;
     Stmt *s = put(l, S_STORE);
@@ -535,8 +547,10 @@ static void unit_body(Low *l, const Nest *n, Val *unit)
 {
     const Tensor *out = NULL;
     nest_walk(n->body, find_assembled, (void *)&out);
-    if (out) finish_unit(l, n, unit, out);
-    else body(l, n->body);
+    if (out)
+        finish_unit(l, n, unit, out);
+    else
+        body(l, n->body);
 }
 
 static void par_loop(Low *l, const Nest *n)
@@ -547,8 +561,10 @@ static void par_loop(Low *l, const Nest *n)
     const Tensor *t = n->in;
     bool stored = t && t->role == T_IN && t->format.level[where(l, t)->n].kind != SC_DENSE;
     l->unit = true;
-    if (l->mode == PART) hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
-    else if (l->mode == FINISH) hi = NULL;
+    if (l->mode == PART)
+        hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
+    else if (l->mode == FINISH)
+        hi = NULL;
     if (stored && !t->format.level[0].unique) {
         segments(l, n, lo, hi);
         l->unit = false;
@@ -557,8 +573,10 @@ static void par_loop(Low *l, const Nest *n)
     Stmt **outer = NULL;
     Val *unit = lo;
     if (hi) unit = val_local(p, begin_for(l, stored ? "p" : index_name(l, n->ix), lo, hi, 1, &outer)->local);
-    if (stored) bind_pos(l, t, n->ix, unit);
-    else bind(l, n->ix, unit);
+    if (stored)
+        bind_pos(l, t, n->ix, unit);
+    else
+        bind(l, n->ix, unit);
     if (!t && n->ix.part == SC_DIV) { /* the last block of an index may be short */
         Coord *c = &l->e.coord[n->ix.var];
         Val *left = val_op(p, O_SUB, dim_val(l, n->ix.var), c->base);
@@ -572,13 +590,21 @@ static void par_loop(Low *l, const Nest *n)
 void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
-    if (n->kind == L_PAR) par_loop(l, n);
-    else if (n->kind == L_VEC) lower_vec(l, n);
-    else if (n->nmerge) merge(l, n);
-    else if (n->in && n->in->role == T_WORK) lower_bits(l, n);
-    else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE) stored_loop(l, n);
-    else if (n->ix.part == SC_DIV && n->in) blocks(l, n);
-    else if (n->ix.part == SC_DIV) tiles(l, n);
-    else dense_loop(l, n);
+    if (n->kind == L_PAR)
+        par_loop(l, n);
+    else if (n->kind == L_VEC)
+        lower_vec(l, n);
+    else if (n->nmerge)
+        merge(l, n);
+    else if (n->in && n->in->role == T_WORK)
+        lower_bits(l, n);
+    else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE)
+        stored_loop(l, n);
+    else if (n->ix.part == SC_DIV && n->in)
+        blocks(l, n);
+    else if (n->ix.part == SC_DIV)
+        tiles(l, n);
+    else
+        dense_loop(l, n);
     l->e = save;
 }

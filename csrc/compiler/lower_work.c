@@ -42,7 +42,8 @@ int pieces_of(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
     int up = 1;
     while (up < rest) up *= 2;
     if (!adds && up > rest && __builtin_popcount((unsigned)rest) > 2) {
-        if (up <= n) out[k++] = (Piece){(int)n - up, up};
+        if (up <= n)
+            out[k++] = (Piece){(int)n - up, up};
         else {
             out[k++] = (Piece){off, up / 2};
             out[k++] = (Piece){(int)n - up / 2, up / 2};
@@ -66,7 +67,8 @@ typedef struct {
 static void find_reduce(const Nest *n, void *ctx)
 {
     Reduce *r = ctx;
-    if (n->op == N_EVAL && n->eval.lhs->tensor == r->work && n->eval.reduce != O_CONST) r->op = n->eval.reduce;
+    if (n->op == N_EVAL && n->eval.lhs->tensor == r->work && n->eval.reduce != O_CONST)
+        r->op = n->eval.reduce;
 }
 
 Op work_reduce(const Nest *producer, const Tensor *work)
@@ -96,8 +98,8 @@ typedef struct {
 static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int copy, Val *init)
 {
     if (l->nreg == MAXREG)
-        fail(l->p, SC_ENOTIMPL, -1, "the nest keeps more than %d vectors in registers: tile the loops around %s", MAXREG,
-             w->name);
+        fail(l->p, SC_ENOTIMPL, -1,
+             "the nest keeps more than %d vectors in registers: tile the loops around %s", MAXREG, w->name);
     Reg *r = &l->reg[l->nreg++];
     *r = (Reg){.work = (Tensor *)w, .lanes = lanes, .copy = copy};
     memcpy(r->key, key, sizeof r->key);
@@ -128,8 +130,9 @@ static void open_registers(Low *l, const Nest *n)
         s.vec[d] = v.vec;
         s.extent[d] = const_extent(l, &w->slot[d]);
         if (s.extent[d] < 0 || s.extent[d] > 4096)
-            fail(l->p, SC_EVALUE, -1, "register workspace %s needs a small constant extent for each index: tile %s",
-                 w->name, l->p->var[w->slot[d].var].name);
+            fail(l->p, SC_EVALUE, -1,
+                 "register workspace %s needs a small constant extent for each index: tile %s", w->name,
+                 l->p->var[w->slot[d].var].name);
     }
     int key[SC_MAXDIM] = {0};
     Op op = work_reduce(n->body, w);
@@ -155,12 +158,13 @@ Reg *reg_find(Low *l, const Tensor *w, const Expr *access, int copy)
 {
     int key[SC_MAXDIM];
     if (key_of(l, access, key))
-        for (int c = copy; c >= 0; c = c ? 0 : -1) /* what an unrolled loop does not accumulate has one copy */
+        for (int c = copy; c >= 0;
+             c = c ? 0 : -1) /* what an unrolled loop does not accumulate has one copy */
             for (int i = l->nreg; i-- > 0;)
                 if (l->reg[i].work == w && l->reg[i].copy == c && !memcmp(l->reg[i].key, key, sizeof key))
                     return &l->reg[i];
-    fail(l->p, SC_EVALUE, access->pos, "register workspace %s is indexed by a loop that is neither vec nor unrolled",
-         w->name);
+    fail(l->p, SC_EVALUE, access->pos,
+         "register workspace %s is indexed by a loop that is neither vec nor unrolled", w->name);
 }
 
 /* ---- copies of registers in an unrolled loop over positions ---- */
@@ -208,7 +212,8 @@ void copies_close(Low *l, const Nest *loop)
             continue;
         }
         for (int k = 0; k < n; k++)
-            if (!l->reg[k].copy && l->reg[k].work == r->work && !memcmp(l->reg[k].key, r->key, sizeof r->key)) {
+            if (!l->reg[k].copy && l->reg[k].work == r->work &&
+                !memcmp(l->reg[k].key, r->key, sizeof r->key)) {
                 Val *sum = val_op(l->p, work_reduce(loop, r->work), val_local(l->p, l->reg[k].local),
                                   val_local(l->p, r->local));
                 set(l, l->reg[k].local, sum);
@@ -248,7 +253,8 @@ static Val *carry_extent(Low *l, const Tensor *w)
 
 static Buf *carry_buf(Low *l, const Tensor *w)
 {
-    return module_buf(l->p, B_PARTIAL, 0, 0, w->dtype, true, sc_arena_printf(&l->p->arena, "%s_carry", w->name));
+    return module_buf(l->p, B_PARTIAL, 0, 0, w->dtype, true,
+                      sc_arena_printf(&l->p->arena, "%s_carry", w->name));
 }
 
 static void store_carry(Low *l, const Tensor *w)
@@ -331,7 +337,8 @@ static void clear_lane(Low *l, const Nest *n)
     if (op == O_CONST || n->work->bitmap) return; /* assigned, or cleared as it is read */
     Prog *p = l->p;
     Val *count = val_int(p, 1);
-    for (int d = 0; d < n->work->ndim; d++) count = val_op(p, O_MUL, count, slot_extent(l, &n->work->slot[d]));
+    for (int d = 0; d < n->work->ndim; d++)
+        count = val_op(p, O_MUL, count, slot_extent(l, &n->work->slot[d]));
     Stmt **outer;
     Stmt *s = begin_for(l, "x", val_int(p, 0), count, 1, &outer), *store = put(l, S_STORE);
     store->buf = work_buf(l, n->work);
@@ -350,7 +357,8 @@ static void place_lane(Low *l, const Tensor *w)
     add_scratch(l, work_size(w), bytes_of(l, w));
     if (w->bitmap) {
         Prog *p = l->p;
-        Val *words = val_op(p, O_DIV, val_op(p, O_ADD, slot_extent(l, &w->slot[0]), val_int(p, 63)), val_int(p, 64));
+        Val *words =
+            val_op(p, O_DIV, val_op(p, O_ADD, slot_extent(l, &w->slot[0]), val_int(p, 63)), val_int(p, 64));
         l->lane[l->nlane].bits = scratch_buf(l, SC_I64, sc_arena_printf(&p->arena, "%s_bits", w->name));
         sc_size s = {.bytes = 8, .n = 1, .div = {64}, .var = {w->slot[0].var}};
         add_scratch(l, s, val_op(p, O_MUL, words, val_int(p, 8)));
@@ -362,15 +370,22 @@ void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     int nreg = l->nreg;
-    if (w->place == W_REG) open_registers(l, n);
-    else if (w->place == W_LANE) place_lane(l, w), clear_lane(l, n);
-    else fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
-              w->place == W_PRIVATE ? "private" : "shared");
+    if (w->place == W_REG)
+        open_registers(l, n);
+    else if (w->place == W_LANE)
+        place_lane(l, w), clear_lane(l, n);
+    else
+        fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
+             w->place == W_PRIVATE ? "private" : "shared");
     bool carried = n == l->carried;
-    if (carried && l->mode == FINISH) load_carry(l, n);
-    else body(l, n->body);
-    if (carried && l->mode == PART) store_carry(l, w);
-    else body(l, n->then);
+    if (carried && l->mode == FINISH)
+        load_carry(l, n);
+    else
+        body(l, n->body);
+    if (carried && l->mode == PART)
+        store_carry(l, w);
+    else
+        body(l, n->then);
     l->nreg = nreg;
 }
 

@@ -29,14 +29,14 @@ typedef struct {
 typedef struct {
     Prog *p;
     Expr *lhs, *rhs;
-    const Expr *sum; /* the O_REDUCE node, or null */
-    Expr *product;   /* what is summed, or the right side */
-    Tensor *a;       /* the sparse operand, or null */
+    const Expr *sum;            /* the O_REDUCE node, or null */
+    Expr *product;              /* what is summed, or the right side */
+    Tensor *a;                  /* the sparse operand, or null */
     uint32_t kept, stored, all; /* variables of the result, of the sparse operand, of both sides */
-    int vec;         /* the vector variable, -1: none */
-    int tile;        /* of the vector variable, 0: none */
-    int nmain;       /* levels of a in front of its dense blocks */
-    int last_kept;   /* last of those whose variable is kept, -1: none */
+    int vec;                    /* the vector variable, -1: none */
+    int tile;                   /* of the vector variable, 0: none */
+    int nmain;                  /* levels of a in front of its dense blocks */
+    int last_kept;              /* last of those whose variable is kept, -1: none */
     bool owned;
     Expr *packed;    /* a dense factor that is read along another index than the vector: packed first */
     Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
@@ -56,7 +56,8 @@ static int64_t bucket(int64_t n)
 static void find(Sched *s, const Expr *e)
 {
     if (e->op == O_REDUCE) s->sum = e;
-    if (e->op == O_ACCESS && e->tensor->role == T_IN && !sc_format_is_dense(&e->tensor->format)) s->a = e->tensor;
+    if (e->op == O_ACCESS && e->tensor->role == T_IN && !sc_format_is_dense(&e->tensor->format))
+        s->a = e->tensor;
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) find(s, e->kid[k]);
 }
@@ -156,9 +157,7 @@ static Index vec_index(const Sched *s)
 }
 
 static Nest *vec_loop(Sched *s, Nest *body)
-{
-    return s->vec < 0 ? body : nest_loop(s->p, L_VEC, vec_index(s), NULL, body);
-}
+{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, vec_index(s), NULL, body); }
 
 static Tensor *new_work(Sched *s, const char *name, Place place)
 {
@@ -404,11 +403,13 @@ static bool choose_panel(Sched *s)
     if (!s->a || s->vec >= 0 || s->last_kept != 0 || s->nmain < s->a->format.nlevel) return false;
     Index root = level_index(s->a, 0);
     uint32_t free = s->kept & ~s->stored;
-    if (s->a->format.level[0].kind != SC_DENSE || root.part != SC_WHOLE || unit_var(s->lhs) != root.var) return false;
+    if (s->a->format.level[0].kind != SC_DENSE || root.part != SC_WHOLE || unit_var(s->lhs) != root.var)
+        return false;
     if (__builtin_popcount(free) != 1) return false;
     int v = __builtin_ctz(free);
     Expr *x = NULL;
-    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v) return false;
+    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v)
+        return false;
     int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
     if (n < 2) return false;
     s->vec = v;
@@ -417,7 +418,8 @@ static bool choose_panel(Sched *s)
     return true;
 }
 
-static Index block(int v, sc_part part, int size) { return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
+static Index block(int v, sc_part part, int size)
+{ return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
 
 /* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
  * { C[n,o] = y } } } } */
@@ -470,14 +472,17 @@ static void convert(Sched *s)
         for (int d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
             bool dense = f->nlevel == 0 && a->ndim == 2;
-            f->level[f->nlevel++] = (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
+            f->level[f->nlevel++] =
+                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
         }
     s->p->converts = true;
     char from[200], to[200];
     sc_format_print(&a->format, from, sizeof from);
     sc_format_print(f, to, sizeof to);
-    sc_text_add(&s->p->why, "%s is converted from %s to %s: in storage order its sums would scatter over a result of "
-                            "more than %d bytes\n", a->name, from, to, PRIVATE_BYTES);
+    sc_text_add(&s->p->why,
+                "%s is converted from %s to %s: in storage order its sums would scatter over a result of "
+                "more than %d bytes\n",
+                a->name, from, to, PRIVATE_BYTES);
 }
 
 static void explain(Sched *s)
@@ -485,15 +490,17 @@ static void explain(Sched *s)
     sc_text *why = &s->p->why;
     if (s->a) sc_text_add(why, "loops over %s follow its storage order\n", s->a->name);
     if (s->panel)
-        sc_text_add(why, "%s is the vector, though nothing runs along it at stride 1: tiles of %d are packed first\n",
-                    s->p->var[s->vec].name, s->tile);
+        sc_text_add(
+            why, "%s is the vector, though nothing runs along it at stride 1: tiles of %d are packed first\n",
+            s->p->var[s->vec].name, s->tile);
     else if (s->vec >= 0)
         sc_text_add(why, "%s is the vector: it runs at stride 1 in most operands%s\n", s->p->var[s->vec].name,
                     s->tile ? ", tiled so that a tile of sums fits the registers" : "");
     if (s->through && !s->panel)
-        sc_text_add(why, s->through->place == W_PRIVATE
-                             ? "sums scatter over a small result: every thread has a copy, added up in order\n"
-                             : "rows without entries need their value too: sums go through a workspace\n");
+        sc_text_add(why,
+                    s->through->place == W_PRIVATE
+                        ? "sums scatter over a small result: every thread has a copy, added up in order\n"
+                        : "rows without entries need their value too: sums go through a workspace\n");
 }
 
 void schedule(Prog *p)
@@ -503,10 +510,15 @@ void schedule(Prog *p)
     find(s, s->rhs);
     s->product = s->sum ? s->sum->kid[0] : s->rhs;
     classify(s);
-    if (!s->sum) p->nest = elementwise(s);
-    else if (s->owned && (covers(s) || s->rhs == s->sum)) p->nest = choose_panel(s) ? paneled(s) : owned(s);
-    else if (s->owned) p->nest = through(s, W_SHARED, owned);
-    else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES) convert(s);
-    else p->nest = through(s, W_PRIVATE, scattered);
+    if (!s->sum)
+        p->nest = elementwise(s);
+    else if (s->owned && (covers(s) || s->rhs == s->sum))
+        p->nest = choose_panel(s) ? paneled(s) : owned(s);
+    else if (s->owned)
+        p->nest = through(s, W_SHARED, owned);
+    else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)
+        convert(s);
+    else
+        p->nest = through(s, W_PRIVATE, scattered);
     explain(s);
 }

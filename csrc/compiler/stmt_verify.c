@@ -245,7 +245,8 @@ static void check_buf(Verifier *v, const Buf *b)
     bool placed = b->origin == B_SCRATCH || b->origin == B_SHARED || b->origin == B_PARTIAL;
     v->entry = sc_arena_printf(&v->p->arena, "buffer %s", b->name);
     if (b->dtype >= SC_NDTYPE) WRONG(v, "no known type");
-    if ((b->origin == B_POS || b->origin == B_CRD || b->origin == B_PERM) && b->dtype != SC_I32 && b->dtype != SC_I64)
+    if ((b->origin == B_POS || b->origin == B_CRD || b->origin == B_PERM) && b->dtype != SC_I32 &&
+        b->dtype != SC_I64)
         WRONG(v, "index arrays are i32 or i64, got %s", sc_dtype_name(b->dtype));
     if (b->origin == B_COUNT && b->dtype != SC_I64)
         WRONG(v, "counts are i64, got %s", sc_dtype_name(b->dtype));

@@ -14,7 +14,8 @@ static int extents(const sc_program *p, const sc_tensor *in, int64_t *dim, sc_er
     for (int v = 0; v < g->nvar; v++) {
         dim[v] = in[p->extent[v].operand].view.dim[p->extent[v].dim];
         if (g->var[v].fold && dim[v] != g->var[v].extent)
-            return sc_error(err, SC_EVALUE, "index %s has extent %lld, but this program was compiled for %lld",
+            return sc_error(err, SC_EVALUE,
+                            "index %s has extent %lld, but this program was compiled for %lld",
                             g->var[v].name, (long long)dim[v], (long long)g->var[v].extent);
     }
     for (int k = 0; k < g->nin; k++)
@@ -35,18 +36,21 @@ static int strides(const sc_program *p, const sc_tensor *t, int unit, const char
 }
 
 /* A result with the structure of an operand: its arrays, and values of its own. */
-static int share(const sc_program *p, int r, const sc_tensor *like, sc_tensor *out, sc_alloc *alloc, void *ctx,
-                 sc_err *err)
+static int share(const sc_program *p, int r, const sc_tensor *like, sc_tensor *out, sc_alloc *alloc,
+                 void *ctx, sc_err *err)
 {
     sc_dtype type = p->result[r].dtype;
     void *val = out->view.val;
     *out = *like;
     out->dtype = type;
     out->view.val = val ? val : alloc(ctx, SC_VAL, r, type, like->view.nval);
-    return out->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)like->view.nval);
+    return out->view.val
+               ? SC_OK
+               : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)like->view.nval);
 }
 
-int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *ctx, sc_err *err)
+int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *ctx,
+                   sc_err *err)
 {
     const Prog *g = p->prog;
     int64_t dim[SC_MAXVAR];

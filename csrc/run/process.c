@@ -49,7 +49,8 @@ void sc_info(char *out, size_t size)
     sc_process_start();
     sc_text t = {0};
     sc_text_add(&t, "version: %s\n", SC_VERSION);
-    sc_text_add(&t, "cpu: %s, vectors of %d bytes\n", sc_this_process.target.name, sc_this_process.target.vector_bytes);
+    sc_text_add(&t, "cpu: %s, vectors of %d bytes\n", sc_this_process.target.name,
+                sc_this_process.target.vector_bytes);
     sc_text_add(&t, "threads: %d\n", sc_team_width());
     sc_jit_info(&t);
     if (size) {

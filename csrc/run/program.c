@@ -182,7 +182,8 @@ static int through_jit(sc_program *p, sc_err *err)
     int rc = sc_jit_get(p->text, &p->target, &o, &how, err);
     if (rc) return rc;
     use_object(p, o, SC_WAY_JIT);
-    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compile_ns : &sc_this_process.load_ns, sc_now() - start);
+    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compile_ns : &sc_this_process.load_ns,
+                     sc_now() - start);
     atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compiled
                      : how == SC_JIT_DISK   ? &sc_this_process.from_disk
                                             : &sc_this_process.from_memory,
@@ -256,8 +257,8 @@ static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_e
         }
         if (ntext == SLOTS) {
             program_free(p);
-            return sc_error(err, SC_ENOTIMPL, "this process has compiled %d programs, the most it keeps: start another",
-                            SLOTS);
+            return sc_error(err, SC_ENOTIMPL,
+                            "this process has compiled %d programs, the most it keeps: start another", SLOTS);
         }
         if ((rc = find_code(rq, &p, err))) {
             program_free(p);
@@ -281,8 +282,10 @@ int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
     pthread_mutex_lock(&lock);
     if (!rc) {
         const Slot *s = request_slot(key.s, key.n);
-        if (s->key) *out = s->program;
-        else rc = make(rq, &key, out, err);
+        if (s->key)
+            *out = s->program;
+        else
+            rc = make(rq, &key, out, err);
     }
     pthread_mutex_unlock(&lock);
     sc_text_free(&key);
@@ -307,9 +310,7 @@ void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t 
 }
 
 const sc_format *sc_program_convert(const sc_program *p, int k)
-{
-    return p->prog->convert[k].nlevel ? &p->prog->convert[k] : NULL;
-}
+{ return p->prog->convert[k].nlevel ? &p->prog->convert[k] : NULL; }
 
 const char *sc_program_text(const sc_program *cp, const char *stage)
 {
@@ -324,8 +325,10 @@ const char *sc_program_text(const sc_program *cp, const char *stage)
         if (strcmp(stage, names[i])) continue;
         sc_text t = {0};
         bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why");
-        if (!p->stage[i] && made && !sc_compile_text(p->prog, stage, &t, &err)) p->stage[i] = t.s;
-        else sc_text_free(&t);
+        if (!p->stage[i] && made && !sc_compile_text(p->prog, stage, &t, &err))
+            p->stage[i] = t.s;
+        else
+            sc_text_free(&t);
         out = p->stage[i];
     }
     pthread_mutex_unlock(&lock);

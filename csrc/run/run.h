@@ -27,7 +27,8 @@ struct sc_program {
 typedef struct {
     sc_jit_mode mode;
     sc_target target;
-    _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns, load_ns;
+    _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns,
+        load_ns;
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */

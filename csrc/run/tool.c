@@ -13,7 +13,8 @@ static int refuse_conversion(const Prog *p, sc_err *err)
     for (int k = 0; k < p->nin; k++) {
         if (!p->convert[k].nlevel) continue;
         sc_format_print(&p->convert[k], format, sizeof format);
-        return sc_error(err, SC_ENOTIMPL, "%s is wanted as %s: give it in that format", p->tensor[k]->name, format);
+        return sc_error(err, SC_ENOTIMPL, "%s is wanted as %s: give it in that format", p->tensor[k]->name,
+                        format);
     }
     return SC_OK;
 }

@@ -51,7 +51,8 @@ static int add_request(Bundle *b, const sc_request *rq, int width, sc_err *err)
     Prog *p = calloc(1, sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, rq, NULL, width, err);
-    if (!rc && p->converts) rc = sc_error(err, SC_EVALUE, "%s converts an operand; list the converted format", rq->text);
+    if (!rc && p->converts)
+        rc = sc_error(err, SC_EVALUE, "%s converts an operand; list the converted format", rq->text);
     if (!rc) rc = sc_compile_text(p, "c", &text, err);
     if (!rc) rc = add_text(b, text.s, width, err);
     sc_compile_free(p);
@@ -65,8 +66,10 @@ static int operand_rank(const char *einsum, int k)
 {
     int n = 0;
     for (const char *s = einsum; *s && *s != '-'; s++) {
-        if (*s == ',') k--;
-        else if (k == 0) n++;
+        if (*s == ',')
+            k--;
+        else if (k == 0)
+            n++;
     }
     return n;
 }
@@ -111,12 +114,15 @@ int sc_tool_bundle(const char *list, const int *width, int nwidth, const char *d
     char *copy = strdup(list);
     int rc = b && copy ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
     if (b) b->dir = dir;
-    for (char *save = NULL, *line = rc ? NULL : strtok_r(copy, "\n", &save); line && !rc; line = strtok_r(NULL, "\n", &save))
+    for (char *save = NULL, *line = rc ? NULL : strtok_r(copy, "\n", &save); line && !rc;
+         line = strtok_r(NULL, "\n", &save))
         rc = add_line(b, line, width, nwidth, err);
     if (!rc) {
-        sc_text_add(&b->extern_, "\nstatic const sc_bundle_entry table[] = {\n%s};\n", b->table.s ? b->table.s : "");
-        sc_text_add(&b->extern_, "\nvoid sc_bundle_register(void)\n{\n"
-                                 "    sc_jit_register_bundle(table, (int)(sizeof table / sizeof *table));\n}\n");
+        sc_text_add(&b->extern_, "\nstatic const sc_bundle_entry table[] = {\n%s};\n",
+                    b->table.s ? b->table.s : "");
+        sc_text_add(&b->extern_,
+                    "\nvoid sc_bundle_register(void)\n{\n"
+                    "    sc_jit_register_bundle(table, (int)(sizeof table / sizeof *table));\n}\n");
         rc = write_file(dir, "bundle.c", index_head, b->extern_.s, err);
     }
     if (b) {

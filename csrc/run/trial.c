@@ -54,14 +54,14 @@ static int64_t size_of(const Tensor *t)
 
 static void set_element(void *p, sc_dtype type, int64_t i, double v)
 {
-    if (type == SC_F32) ((float *)p)[i] = (float)v;
-    else ((double *)p)[i] = v;
+    if (type == SC_F32)
+        ((float *)p)[i] = (float)v;
+    else
+        ((double *)p)[i] = v;
 }
 
 static double element(const void *p, sc_dtype type, int64_t i)
-{
-    return type == SC_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
-}
+{ return type == SC_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i]; }
 
 static sc_tensor describe(const Tensor *t)
 {
@@ -97,8 +97,10 @@ static int scatter_values(sc_tensor *x, uint64_t *seed, Heap *h, sc_err *err)
     int64_t step = n > 0 ? (int64_t)(next(seed) % (uint64_t)n) : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t to = (i + step) % n;
-        if (x->itype == SC_I64) ((int64_t *)(void *)perm)[i] = to;
-        else ((int32_t *)(void *)perm)[i] = (int32_t)to;
+        if (x->itype == SC_I64)
+            ((int64_t *)(void *)perm)[i] = to;
+        else
+            ((int32_t *)(void *)perm)[i] = (int32_t)to;
         memcpy(val + (size_t)to * sc_dtype_size(x->dtype), old + (size_t)i * sc_dtype_size(x->dtype),
                sc_dtype_size(x->dtype));
     }
@@ -118,7 +120,8 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     for (int64_t i = 0; i < n; i++) {
         uint64_t r = next(seed);
         bool stored = !sparse || r % 8 == 0;
-        set_element(x.view.val, t->dtype, i, stored ? (double)(r >> 8 & 3) - 1.5 + ((r >> 10 & 1) ? 0.5 : -0.5) : 0);
+        set_element(x.view.val, t->dtype, i,
+                    stored ? (double)(r >> 8 & 3) - 1.5 + ((r >> 10 & 1) ? 0.5 : -0.5) : 0);
     }
     *out = x;
     if (!sparse) {
@@ -159,7 +162,8 @@ static int compare(const Tensor *t, const sc_tensor *got, const double *want, He
     for (int64_t i = 0; i < size_of(t); i++) {
         double v = element(dense.view.val, t->dtype, i);
         if (!close_to(v, want[i]))
-            return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name, (long long)i, want[i], v);
+            return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name,
+                            (long long)i, want[i], v);
     }
     return SC_OK;
 }
@@ -268,9 +272,11 @@ int sc_trial_schedule(const Prog *p, const sc_request *rq, int width, sc_err *er
         rc = sc_compile(g, small, NULL, width, &why);
         for (uint64_t seed = 1; seed <= 3 && !rc; seed++) rc = sc_trial(g, false, width, seed, &why);
     }
-    if (why.code == SC_ENOMEM) sc_error(err, why.code, "%s", why.msg);
+    if (why.code == SC_ENOMEM)
+        sc_error(err, why.code, "%s", why.msg);
     else if (why.code)
-        sc_error(err, SC_EVALUE, "the schedule does not compute the expression: on generated data, %s", why.msg);
+        sc_error(err, SC_EVALUE, "the schedule does not compute the expression: on generated data, %s",
+                 why.msg);
     if (g) sc_compile_free(g);
     free(g);
     free(small);
