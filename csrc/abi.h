@@ -53,9 +53,10 @@ typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *ent
  *            has none); size: extent of the level (slots for ell); npos:
  *            positions stored in the level.
  * sc_view    one operand or result: its levels, its values (null until a
- *            result is allocated), perm: where the value of a position lies in val,
- *            of the tensor's index type (null: there); strides in elements (dense tensors only),
- *            extents of its dimensions, number of stored values.
+ *            result is allocated), perm: where in val the value of a position
+ *            lies, of the tensor's index type (null: at the position), strides
+ *            in elements (dense tensors only), extents of its dimensions,
+ *            number of stored values.
  * sc_call    shared by the team and read-only during a step. view: operands
  *            in order, then results. dim: extent of each index variable, in
  *            the program's order. count: per result, an array of one entry a
@@ -63,9 +64,9 @@ typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *ent
  *            memory of shared and private workspaces. self: the executor's
  *            program; generated code ignores it. nlane: copies that a private
  *            workspace has.
- * sc_lane    the thread's own. scratch: 64-byte aligned, zero when a plan
- *            starts; kernels leave bitmaps clear. partial: this lane's copy of
- *            a private workspace, or the carry slots of a split row. cursor:
- *            [0] the unit of a split row, [1] the number of carry slots.
+ * sc_lane    the thread's own. scratch: 64-byte aligned; bitmaps in it are zero
+ *            when a step starts, and kernels leave them so. partial: this lane's
+ *            copy of a private workspace, or the carry slots of a split row.
+ *            cursor: [0] the unit of a split row, [1] the number of carry slots.
  * sc_kernel  works on units [begin, end) and returns 0 or an SC_E code. */
 #endif

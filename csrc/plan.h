@@ -44,6 +44,7 @@ typedef struct {
     uint8_t op, strategy, entry, part, finish;
     uint8_t snap;       /* units are positions of a nonunique level: cut only where the coordinate changes */
     uint8_t dtype;      /* of fill and of the private copies */
+    uint8_t clean;      /* lane.scratch holds bitmaps: zero when the step starts */
     uint8_t keeps;      /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
     int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
                            size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units
@@ -55,7 +56,7 @@ typedef struct {
     sc_size shared;  /* FILL with out = -1: bytes of the shared workspace, placed in call.shared */
     sc_size partial; /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
     int nscratch;    /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in
-                           lane.scratch; zeroed when the step starts */
+                           lane.scratch */
     sc_size scratch[SC_MAXWORK];
 } sc_step;
 

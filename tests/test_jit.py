@@ -104,15 +104,14 @@ def test_off(cache):
 def test_what_is_slow_is_said_once(cache):
     for env in ({"SCORCH_JIT": "off"}, {"SCORCH_CC": "/nowhere/cc"}):
         said = work(cache, **env)["warnings"]
-        assert len(said) == 1 and "compiler" in said[0].lower() or "SCORCH_JIT" in said[0], said
+        assert len(said) == 1 and ("compiler" in said[0] or "SCORCH_JIT" in said[0]), said
 
 
 def test_on_without_a_compiler_is_an_error(cache, tmp_path):
     nothing = tmp_path / "bin"
     nothing.mkdir()
-    text = WORK.replace("A = scorch", "import sysconfig\nA = scorch")
     for env in ({"SCORCH_CC": "/nowhere/cc"}, {"SCORCH_CC": "no-such-compiler", "PATH": str(nothing)}):
-        done = python(text, cache, check=False, SCORCH_JIT="on", **env)
+        done = python(WORK, cache, check=False, SCORCH_JIT="on", **env)
         assert done.returncode == 1 and "CompileError" in done.stderr and "SCORCH_CC" in done.stderr
 
 
@@ -331,6 +330,7 @@ A = scorch.sparse(torch.eye(3000), "csr")
 X = torch.ones(3000, 64)
 def child(queue):
     y = A @ X
+    torch.set_num_threads(1)  # torch's own loops would wait for ever after fork
     z = scorch.einsum("ij,jk->ik", A, torch.ones(3000, 13))
     queue.put(bool(torch.equal(y, X)) and tuple(z.shape) == (3000, 13))
 if __name__ == "__main__":
@@ -340,7 +340,7 @@ if __name__ == "__main__":
     queue = context.Queue()
     workers = [context.Process(target=child, args=(queue,)) for _ in range(2)]
     [w.start() for w in workers]
-    good = [queue.get(timeout=120) for _ in workers]
+    good = [queue.get(timeout=60) for _ in workers]
     [w.join(60) for w in workers]
     assert torch.equal(A @ X, X)
     print("right" if all(good) and all(w.exitcode == 0 for w in workers) else "wrong")

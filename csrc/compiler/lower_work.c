@@ -11,13 +11,22 @@
 /* ---- pieces of a vector extent ---- */
 typedef struct {
     int var;
-    bool adds; /* some evaluation adds into memory, or reduces, along the variable */
+    bool adds; /* some evaluation adds into memory, or reduces, along the variable, or names its block */
 } Overlap;
+
+static bool uses_block(const Expr *e, int var)
+{
+    for (int d = 0; e->op == O_ACCESS && d < e->tensor->ndim; d++)
+        if (e->ix[d].var == var && e->ix[d].part == SC_DIV) return true;
+    return (e->kid[0] && uses_block(e->kid[0], var)) || (e->kid[1] && uses_block(e->kid[1], var));
+}
 
 static void find_adds(const Nest *n, void *ctx)
 {
     Overlap *o = ctx;
-    if (n->op != N_EVAL || n->eval.reduce == O_CONST) return;
+    if (n->op != N_EVAL) return;
+    if (uses_block(n->eval.lhs, o->var) || uses_block(n->eval.rhs, o->var)) o->adds = true;
+    if (n->eval.reduce == O_CONST) return;
     const Tensor *t = n->eval.lhs->tensor;
     bool over = expr_vars(n->eval.lhs) >> o->var & 1, used = expr_vars(n->eval.rhs) >> o->var & 1;
     if ((over && !(t->role == T_WORK && t->place == W_REG)) || (used && !over)) o->adds = true;
@@ -356,6 +365,7 @@ static void place_lane(Low *l, const Tensor *w)
     l->lane[l->nlane].buf = scratch_buf(l, w->dtype, sc_arena_printf(&l->p->arena, "%s_lane", w->name));
     add_scratch(l, work_size(w), bytes_of(l, w));
     if (w->bitmap) {
+        l->step->clean = 1;
         Prog *p = l->p;
         Val *words =
             val_op(p, O_DIV, val_op(p, O_ADD, slot_extent(l, &w->slot[0]), val_int(p, 63)), val_int(p, 64));

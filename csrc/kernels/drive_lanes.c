@@ -155,7 +155,7 @@ static void run_lane(stepping *r, int t)
     sc_lane lane = {.id = t, .n = r->nlane};
     if (r->scratch) {
         lane.scratch = r->scratch + t * r->scratch_size;
-        memset(lane.scratch, 0, (size_t)r->scratch_size);
+        if (s->clean) memset(lane.scratch, 0, (size_t)r->scratch_size);
     }
     if (r->items) {
         run_items(r, &lane);
