@@ -34,6 +34,12 @@ static bool must_fail(void) { return fail_after > 0 && --fail_after == 0; }
 
 void *sc_malloc(size_t size) { return must_fail() ? NULL : malloc(size ? size : 1); }
 
+void *sc_zalloc(size_t size)
+{
+    void *p = sc_malloc(size);
+    return p ? memset(p, 0, size) : NULL;
+}
+
 void *sc_realloc(void *p, size_t size) { return must_fail() ? NULL : realloc(p, size ? size : 1); }
 
 /* ---- arena ---- */

@@ -39,6 +39,7 @@ void sc_arena_free(sc_arena *);
  * the library goes through these two. */
 void sc_fail_alloc_after(long n);
 void *sc_malloc(size_t size);
+void *sc_zalloc(size_t size); /* zeroed */
 void *sc_realloc(void *, size_t size);
 
 /* ---- growing text ---- */

@@ -86,7 +86,9 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
 /* ---- conversion (kernels/convert.c) ----
  * Any format to any format: same shape, duplicates summed where the target's
  * levels are unique, explicit zeros kept (dense sources: zeros dropped, NaN
- * kept). `to` carries format and itype on entry, and is complete on return.
+ * kept). `to` carries format and itype on entry, and is complete on return. An
+ * array of the result that would equal the source's of the same kind and level
+ * may be that array: the pointer is the source's and alloc was not asked.
  * perm, if not null, receives memory from alloc (what = SC_CRD, level = -1,
  * SC_I64) with the source position of every result value, so that the values
  * alone can be refreshed later; only for a sparse source without duplicates

@@ -10,7 +10,7 @@ import torch
 
 from . import _C, _torch
 from ._format import Format, Layout, layout
-from ._tensor import SparseTensor, core_of, from_result, wrap
+from ._tensor import _CARRIER, SparseTensor, core_of, from_result, wrap
 
 if TYPE_CHECKING:
     import numpy
@@ -74,8 +74,6 @@ def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | No
 
 # ---- from what others have ----
 def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
-    from ._tensor import _CARRIER
-
     _refuse_grad(x)
     form = Format(format).bind(x.dim())
     wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
@@ -84,15 +82,30 @@ def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype 
     return _finish(made, form.text, None)
 
 
-def _from_coo(x: torch.Tensor) -> SparseTensor:
+def _from_coo(
+    x: torch.Tensor, format: str | Format = "coo", index_dtype: torch.dtype | None = None
+) -> SparseTensor:
+    """In COO, or, where entries are to be sorted and summed anyway, in the format asked for."""
     if x.dense_dim():
         raise NotImplementedError(
             f"expected a COO tensor without dense dimensions, got {x.dense_dim()}: flatten them first"
         )
+    if x.dim() and not x.is_coalesced() and _C.plain():
+        return _from_entries(x, Format(format).bind(x.dim()), index_dtype)
     x = x.coalesce()
     indices = x.indices()
     crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(x.dim())]
     return _assemble(layout("coo", x.dim()), x.shape, [_pos_of_list(x._nnz(), indices), *crd, x.values()])
+
+
+def _from_entries(x: torch.Tensor, form: Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    """A COO tensor in any order, with duplicates."""
+    indices, values = x._indices().contiguous(), x._values().resolve_neg()
+    levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, x.dim()))]
+    arrays = _pos_of_list(x._nnz(), indices), *indices, values.to(_CARRIER.get(x.dtype, x.dtype)).contiguous()
+    core = _C.Core(layout(", ".join(levels), x.dim()).text, tuple(x.shape), arrays, False)
+    made = from_result(*_C.convert(core, form.text, (index_dtype or indices.dtype) == torch.int64))
+    return made.to(x.dtype)
 
 
 def _canonical(
@@ -201,7 +214,7 @@ def sparse(
         return _from_dense(x, format, index_dtype)
     elif x.layout is torch.sparse_coo:
         _refuse_grad(x)
-        made = _from_coo(x.detach())
+        made = _from_coo(x.detach(), format, index_dtype)
     elif x.layout in _COMPRESSED:
         _refuse_grad(x)
         made = _from_compressed(x.detach(), copy)
@@ -212,7 +225,8 @@ def sparse(
     if Format(format) == Format("auto"):
         format = made._fmt if made._fmt in ("csr", "csf") else format
     result = _finish(made, format, index_dtype)
-    return result.clone() if copy and result is made else result
+    shared = {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}
+    return result.clone() if copy and shared else result
 
 
 def from_components(

@@ -252,7 +252,8 @@ class SparseTensor(torch.Tensor):
     def convert(self, format: str | Format, *, index_dtype: torch.dtype | None = None) -> SparseTensor:
         """The same tensor in another format; this one if it has it already.
 
-        Duplicates are summed where the target's levels are unique; explicit zeros stay.
+        Duplicates are summed where the target's levels are unique; explicit zeros stay. The result may share
+        memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
         Raises: ValueError: no such format for this number of dimensions.
         """
         form = Format(format).bind(self._ndim)

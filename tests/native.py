@@ -41,7 +41,7 @@ def widths() -> list[int]:
 
 def run(*argv: object, env: dict | None = None, **options) -> subprocess.CompletedProcess:
     """Runs a program, at most five minutes; its output is text."""
-    environment = {**os.environ, **(env or {})}
+    environment = {"ASAN_OPTIONS": "exitcode=99", **os.environ, **(env or {})}
     return subprocess.run(
         list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=300, **options
     )
@@ -69,6 +69,20 @@ def _make(target: Path, flags: list[str], *argv: object) -> None:
         os.replace(fresh, target)
     finally:
         Path(fresh).unlink(missing_ok=True)
+
+
+def checked_compiler(folder: Path) -> dict[str, str]:
+    """The environment in which generated code is compiled with sanitizers, and cached in this folder.
+
+    Kernels are linked with nothing, so undefined behaviour traps; in a sanitized program, whose runtime they
+    find in the process, it is reported, and so are accesses outside of arrays.
+    """
+    flags = " ".join(SANITIZE) if SANITIZED else "-fsanitize=undefined -fsanitize-undefined-trap-on-error"
+    script = folder / "bin" / "cc"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(f'#!/bin/sh\nexec {compiler()} "$@" {flags}\n')
+    script.chmod(0o755)
+    return {"PATH": f"{script.parent}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(folder)}
 
 
 class Core:

@@ -10,7 +10,7 @@ import native
 
 PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
 SKIPPED = 77
-SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+SANITIZER = {"ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
 def check(source, core, kernel_cache):

@@ -138,7 +138,7 @@ def sweep(texts: Iterator[str], folder, *options: object, env: dict | None = Non
         done = native.run(native.core().scorchc(), "--run", *options, *part, cwd=folder, env=env)
         assert done.returncode in (0, 1), f"ended with {done.returncode} in {folder}\n{done.stderr[-3000:]}"
         for report in re.split(r"^(?=\d{4}\.sc: )", done.stderr, flags=re.M):
-            if report.strip():
+            if re.match(r"\d{4}\.sc: ", report):
                 text = (folder / report[:7]).read_text()
                 assert REFUSED.search(report), f"{report}\n{text}"
         right += done.stdout.count(": ok")
@@ -161,6 +161,14 @@ def test_merges(tmp_path):
 
 def test_compiled_merges(tmp_path, kernel_cache):
     assert sweep(merges(30, seed=3), tmp_path, "--jit", "--width", 16, env=kernel_cache) > 10
+
+
+@pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
+@pytest.mark.parametrize("width", native.widths())
+def test_compiled_under_sanitizers(tmp_path, width):
+    env = native.checked_compiler(tmp_path)
+    assert sweep(problems(60, seed=40 + width), tmp_path, "--jit", "--width", width, env=env) > 40
+    assert sweep(merges(20, seed=50 + width), tmp_path, "--jit", "--width", width, env=env) > 5
 
 
 @pytest.mark.slow

@@ -95,6 +95,12 @@ def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
     native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=kernel_cache)
 
 
+def test_compiled_code_under_sanitizers(scorchc, tmp_path):
+    env = native.checked_compiler(tmp_path)
+    native.must(scorchc, "--run", "--jit", "--width", native.widths()[-1], *FILES, env=env)
+    assert len(list((tmp_path / "scorch").glob("*.so"))) >= len(FILES) - 2, "they were compiled by that compiler"
+
+
 def test_generated_code_is_clean(scorchc, tmp_path):
     """The C texts of all files compile without a warning."""
     for file in FILES:

@@ -185,11 +185,14 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 /* ---- results as Python objects ---- */
-static PyObject *share(const void *p, sc_core *const *from, int nfrom)
+/* The component of n elements at p: one of the last ones, values, or one of the others. */
+static PyObject *share(const void *p, int64_t n, bool values, sc_core *const *from, int nfrom)
 {
     for (int k = 0; p && k < nfrom; k++)
-        for (int i = 0; from[k] && i < from[k]->ncomp; i++)
-            if (from[k]->comp[i].data == p) return Py_NewRef(from[k]->comp[i].tensor);
+        for (int i = 0; from[k] && i < from[k]->ncomp; i++) {
+            const sc_component *c = &from[k]->comp[i];
+            if (c->data == p && c->n == n && values == (i == from[k]->ncomp - 1)) return Py_NewRef(c->tensor);
+        }
     return PyErr_Format(PyExc_RuntimeError, "internal error: a result array was not allocated"), NULL;
 }
 
@@ -215,15 +218,17 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
     for (int l = 0; !bad && l < t->format.nlevel; l++) {
         const sc_levelspec *spec = &t->format.level[l];
         const sc_level *at = &t->view.level[l];
+        int64_t above = l ? at[-1].npos : 1;
         if (sc_level_has_pos(spec))
-            bad =
-                append(list, sink->pos[l] ? sc_sink_take(sink, &sink->pos[l]) : share(at->pos, from, nfrom));
+            bad = append(list, sink->pos[l] ? sc_sink_take(sink, &sink->pos[l])
+                                            : share(at->pos, above + 1, false, from, nfrom));
         if (!bad && sc_level_has_crd(spec))
-            bad =
-                append(list, sink->crd[l] ? sc_sink_take(sink, &sink->crd[l]) : share(at->crd, from, nfrom));
+            bad = append(list, sink->crd[l] ? sc_sink_take(sink, &sink->crd[l])
+                                            : share(at->crd, at->npos, false, from, nfrom));
     }
     if (!bad)
-        bad = append(list, sink->val ? sc_sink_take(sink, &sink->val) : share(t->view.val, from, nfrom));
+        bad = append(list, sink->val ? sc_sink_take(sink, &sink->val)
+                                     : share(t->view.val, t->view.nval, true, from, nfrom));
     PyObject *tuple = bad ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return tuple;
@@ -270,9 +275,9 @@ static void bound_derived(sc_core *c)
     }
 }
 
-static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sink)
+static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *from)
 {
-    PyObject *components = components_of(t, sink, NULL, 0), *shape = components ? shape_of(t) : NULL;
+    PyObject *components = components_of(t, sink, &from, 1), *shape = components ? shape_of(t) : NULL;
     sc_core *c = shape ? make(s, &t->format, shape, components, false) : NULL;
     Py_XDECREF(shape);
     Py_XDECREF(components);
@@ -328,7 +333,7 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     if (rc)
         sc_bind_raise(s, &e);
     else
-        d->core = (sc_core *)wrap_result(s, &to, &sink);
+        d->core = (sc_core *)wrap_result(s, &to, &sink, c);
     int64_t n = to.view.nval;
     if (d->core && perm && sink.perm && complete(perm, n))
         adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));

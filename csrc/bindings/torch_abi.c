@@ -76,6 +76,14 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
     return p ? p : nothing;
 }
 
+/* Arrays of `old` that `s` does not replace stay: a conversion's result may share them. */
+static void sink_keep(sink *s, sink *old)
+{
+    AtenTensorHandle *to = (AtenTensorHandle *)s, *from = (AtenTensorHandle *)old;
+    for (size_t i = 0; i < sizeof *s / sizeof *to; i++)
+        if (!to[i]) to[i] = from[i], from[i] = NULL;
+}
+
 static void sink_clear(sink *s)
 {
     for (int l = 0; l < SC_MAXLEVEL; l++) drop(&s->pos[l]), drop(&s->crd[l]);
@@ -258,6 +266,7 @@ static int settle(call *c)
                             .itype = sc_format_is_dense(&c->in[k].format) ? SC_I32 : c->in[k].itype};
             sink fresh = {0};
             int rc = sc_convert(&c->in[k], &to, sink_alloc, &fresh, NULL, &c->e);
+            sink_keep(&fresh, &c->temp[k]);
             sink_clear(&c->temp[k]);
             c->temp[k] = fresh;
             if (rc) return rc;

@@ -2,8 +2,9 @@
  *
  * Every pair of formats has a way, through a sorted list of entries. A few
  * pairs of two-dimensional formats have a shorter one, listed in `shortcut`.
- * Both keep the same promises: one allocation for each array of the result, of
- * its exact size, and nothing written outside it. */
+ * Both keep the same promises: at most one allocation for each array of the
+ * result, of its exact size, and nothing written outside it. Arrays that would
+ * be copies of the source's are the source's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, i
 {
     static const char *const names[] = {"pos", "crd", "values"};
     *out = c->alloc(c->ctx, what, level, dtype, n);
+    if (*out) sc_fill_advise(*out, (size_t)n * sc_dtype_size(dtype));
     if (*out || n == 0) return SC_OK;
     return sc_error(c->err, SC_ENOMEM, "out of memory: %lld entries of %s, level %d", (long long)n,
                     names[what], level);
@@ -44,7 +46,6 @@ int sc_convert_crd(const sc_conversion *c, int level, int64_t n, void **out)
 int sc_convert_val(const sc_conversion *c, int64_t n, void **out)
 {
     int rc = result(c, SC_VAL, -1, c->from->dtype, n, out);
-    if (*out) sc_fill_advise(*out, (size_t)n * sc_dtype_size(c->from->dtype));
     c->to->view.val = *out;
     c->to->view.nval = n;
     return rc;
@@ -117,9 +118,27 @@ static bool csr(const sc_format *f) { return pair(f, SC_DENSE, SC_COMPRESSED) &&
 
 static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON) && !f->level[0].unique; }
 
+/* (dense, compressed) over blocks of dense tiles. */
+static bool bsr(const sc_format *f)
+{
+    const sc_levelspec *s = f->level;
+    return f->ndim == 2 && f->nlevel == 4 && unique(f) && s[0].kind == SC_DENSE &&
+           s[1].kind == SC_COMPRESSED && s[2].kind == SC_DENSE && s[3].kind == SC_DENSE &&
+           s[0].part == SC_DIV && s[1].part == SC_DIV && s[2].part == SC_MOD && s[3].part == SC_MOD;
+}
+
 /* Entries and columns that one word of a key can hold together. */
 static bool fits(const sc_tensor *t)
 { return t->view.nval <= UINT32_MAX && t->view.dim[0] <= UINT32_MAX && t->view.dim[1] <= UINT32_MAX; }
+
+/* Marking blocks looks at a word for each 4096 of them in every row of blocks. */
+static bool marks(const sc_tensor *from, const sc_format *to)
+{
+    double rows = (double)from->view.dim[to->level[0].dim] / to->level[0].block;
+    double blocks = (double)from->view.dim[to->level[1].dim] / to->level[1].block;
+    double n = 4 * (double)from->view.nval + 65536;
+    return blocks <= n && rows * (blocks / 4096) <= n;
+}
 
 static way *shortcut(const sc_tensor *source, const sc_format *to)
 {
@@ -132,6 +151,12 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     if (csr(from) && to_dense) return sc_convert_csr_dense;
     if (csr(from) && csr(to) && !order) return sc_convert_csr_transpose;
     if (csr(from) && coo(to) && order) return sc_convert_csr_coo;
+    if (dense && coo(to)) return sc_convert_dense_coo;
+    if (coo(from) && from->level[1].unique && to_dense) return sc_convert_coo_dense;
+    if (csr(from) && bsr(to) && order && marks(source, to)) return sc_convert_csr_bsr;
+    if (bsr(from) && csr(to) && order) return sc_convert_bsr_csr;
+    if (dense && bsr(to)) return sc_convert_dense_bsr;
+    if (bsr(from) && to_dense) return sc_convert_bsr_dense;
     if (coo(from) && csr(to) && fits(source)) return sc_convert_coo_csr;
     return NULL;
 }
@@ -195,6 +220,7 @@ static int convert_through(sc_conversion *c)
         t.view.val = val;
         t.view.perm = NULL;
         c->from = &t;
+        c->lent = true;
         rc = convert(c);
     }
     for (int64_t i = 0; !rc && c->perm && *c->perm && i < c->to->view.nval; i++)
@@ -206,7 +232,7 @@ static int convert_through(sc_conversion *c)
 
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)
 {
-    sc_conversion c = {from, to, alloc, ctx, perm, e};
+    sc_conversion c = {from, to, alloc, ctx, perm, e, false};
     if (perm) *perm = NULL;
     int rc = prepare(from, to, e);
     if (rc) return rc;

@@ -2,8 +2,8 @@
  *
  * Any format to any format goes through a list of entries in coordinates of the
  * target's levels: convert_list.c makes the list, convert_sort.c orders it,
- * convert_pack.c builds levels from it. convert_dense.c, convert_csr.c and
- * convert_coo.c are shorter ways between the formats that matter most;
+ * convert_pack.c builds levels from it. convert_dense.c, convert_csr.c,
+ * convert_coo.c and convert_bsr.c are shorter ways between the formats that matter most;
  * convert.c chooses. */
 #ifndef SC_CONVERT_H
 #define SC_CONVERT_H
@@ -17,6 +17,7 @@ typedef struct {
     void *ctx;
     int64_t **perm; /* null when not asked for */
     sc_err *err;
+    bool lent; /* the source's values are not the caller's: the result may not have them */
 } sc_conversion;
 
 /* Where a coordinate lies in the words of a key: key[word] >> shift & mask. */
@@ -48,6 +49,12 @@ void *sc_convert_take(const sc_conversion *, int64_t n, size_t size);
 int sc_convert_pos(const sc_conversion *, int level, int64_t n, void **out);
 int sc_convert_crd(const sc_conversion *, int level, int64_t n, void **out);
 int sc_convert_val(const sc_conversion *, int64_t n, void **out);
+/* Level `level` of the result has these n coordinates of the source: the same
+ * array, where the index type is the same. */
+int sc_convert_crd_keep(const sc_conversion *, int level, const void *crd, int64_t n, void **out);
+/* The result has the source's values in the source's order: the same array, if
+ * it may. Also gives perm. */
+int sc_convert_val_keep(const sc_conversion *);
 /* Room for perm where one was asked for; *out is null otherwise. */
 int sc_convert_perm(const sc_conversion *, int64_t n, int64_t **out);
 /* The error for a coordinate that is out of range: the source was not validated. */
@@ -73,14 +80,33 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
     }
 }
 
+#define SC_BY_DTYPE(dtype, CALL)                                                                             \
+    do {                                                                                                     \
+        switch (dtype) {                                                                                     \
+        case SC_BOOL: CALL(SC_BOOL); break;                                                                  \
+        case SC_I16: CALL(SC_I16); break;                                                                    \
+        case SC_I32: CALL(SC_I32); break;                                                                    \
+        case SC_I64: CALL(SC_I64); break;                                                                    \
+        case SC_F32: CALL(SC_F32); break;                                                                    \
+        default: CALL(SC_F64); break;                                                                        \
+        }                                                                                                    \
+    } while (0)
+
 /* Short ways, for two dimensions. "Rows" are the dense level of a pair (dense,
  * compressed), whichever dimension that is. */
 int sc_convert_dense_copy(const sc_conversion *);
 int sc_convert_dense_csr(const sc_conversion *);
+int sc_convert_dense_coo(const sc_conversion *);
 int sc_convert_csr_dense(const sc_conversion *);
+int sc_convert_coo_dense(const sc_conversion *); /* unique entries */
 int sc_convert_csr_transpose(const sc_conversion *);
 int sc_convert_csr_coo(const sc_conversion *);
 int sc_convert_coo_csr(const sc_conversion *);
+/* The same with blocks of dense tiles on one side, rows of blocks first. */
+int sc_convert_csr_bsr(const sc_conversion *);
+int sc_convert_bsr_csr(const sc_conversion *);
+int sc_convert_dense_bsr(const sc_conversion *);
+int sc_convert_bsr_dense(const sc_conversion *);
 /* Same format, unique levels: copies, with a change of index type. */
 int sc_convert_same(const sc_conversion *);
 

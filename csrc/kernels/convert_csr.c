@@ -1,6 +1,7 @@
 /* convert_csr.c: short ways from (dense, compressed): copy, expand to
  * coordinates, transpose; and the counting sort that transposing rests on.
  *
+ * What stays as it is, is not copied: the result has the source's array.
  * Transposing reads the rows in order and puts each entry behind those already
  * in its column, so columns come out sorted without sorting. */
 #include <stdlib.h>
@@ -66,13 +67,29 @@ int sc_convert_perm_identity(const sc_conversion *c, int64_t n)
     return rc;
 }
 
-static int copy_values(const sc_conversion *c)
+int sc_convert_crd_keep(const sc_conversion *c, int level, const void *crd, int64_t n, void **out)
 {
-    void *val;
+    if (n && c->from->itype == c->to->itype) {
+        *out = (void *)(uintptr_t)crd;
+        return SC_OK;
+    }
+    int rc = sc_convert_crd(c, level, n, out);
+    if (!rc) sc_convert_narrow(*out, c->to->itype, crd, c->from->itype, n);
+    return rc;
+}
+
+int sc_convert_val_keep(const sc_conversion *c)
+{
     int64_t n = c->from->view.nval;
-    int rc = sc_convert_val(c, n, &val);
-    if (rc) return rc;
-    sc_convert_copy(val, c->from->view.val, n, c->from->dtype);
+    void *val;
+    if (n && !c->lent) {
+        c->to->view.val = c->from->view.val;
+        c->to->view.nval = n;
+    } else {
+        int rc = sc_convert_val(c, n, &val);
+        if (rc) return rc;
+        sc_convert_copy(val, c->from->view.val, n, c->from->dtype);
+    }
     return sc_convert_perm_identity(c, n);
 }
 
@@ -89,13 +106,12 @@ int sc_convert_same(const sc_conversion *c)
             sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, above + 1);
         }
         if (c->to->format.level[l].kind != SC_DENSE) {
-            if ((rc = sc_convert_crd(c, l, from->npos, &crd))) return rc;
-            sc_convert_narrow(crd, c->to->itype, from->crd, c->from->itype, from->npos);
+            if ((rc = sc_convert_crd_keep(c, l, from->crd, from->npos, &crd))) return rc;
         }
         *to = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};
         above = from->npos;
     }
-    return copy_values(c);
+    return sc_convert_val_keep(c);
 }
 
 void sc_convert_csr_levels(sc_tensor *t, int64_t n)
@@ -134,16 +150,17 @@ int sc_convert_csr_coo(const sc_conversion *c)
     sc_level *level = c->to->view.level;
     void *pos, *row, *col;
     int rc = sc_convert_pos(c, 0, 2, &pos);
-    if (rc || (rc = sc_convert_crd(c, 0, n, &row)) || (rc = sc_convert_crd(c, 1, n, &col))) return rc;
+    if (rc || (rc = sc_convert_crd(c, 0, n, &row)) ||
+        (rc = sc_convert_crd_keep(c, 1, c->from->view.level[1].crd, n, &col)))
+        return rc;
     expanding x = {c, row};
     sc_index_put(pos, c->to->itype, 0, 0);
     sc_index_put(pos, c->to->itype, 1, n);
     sc_parallel_ranges(sc_team_lanes((double)n / 2), n, expand_range, &x);
-    sc_convert_narrow(col, c->to->itype, c->from->view.level[1].crd, c->from->itype, n);
     for (int l = 0; l < 2; l++)
         level[l] = (sc_level){.crd = l ? col : row, .size = c->from->view.level[l].size, .npos = n};
     level[0].pos = pos;
-    return copy_values(c);
+    return sc_convert_val_keep(c);
 }
 
 /* ---- counting sort ---- */

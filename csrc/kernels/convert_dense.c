@@ -10,18 +10,7 @@
 #include "convert.h"
 
 #define TILE 64
-
-#define BY_DTYPE(dtype, CALL)                                                                                \
-    do {                                                                                                     \
-        switch (dtype) {                                                                                     \
-        case SC_BOOL: CALL(SC_BOOL); break;                                                                  \
-        case SC_I16: CALL(SC_I16); break;                                                                    \
-        case SC_I32: CALL(SC_I32); break;                                                                    \
-        case SC_I64: CALL(SC_I64); break;                                                                    \
-        case SC_F32: CALL(SC_F32); break;                                                                    \
-        default: CALL(SC_F64); break;                                                                        \
-        }                                                                                                    \
-    } while (0)
+#define RUN_LENGTH 16
 
 /* ---- strided to strided ---- */
 typedef struct {
@@ -76,13 +65,33 @@ typedef struct {
     int64_t rows, cols, row_step, col_step;
     int64_t *pos; /* counts, then positions */
     void *crd, *val;
+    void *row; /* coordinates of rows, for a result that lists them */
 } sifting;
+
+/* How many of RUN_LENGTH neighbours are not zero; -0.0 is. */
+SC_INLINE int count_run(const void *val, int64_t at, sc_dtype t)
+{
+    int n = 0;
+#define COUNT(bits, mask)                                                                                    \
+    for (int j = 0; j < RUN_LENGTH; j++) n += (((const bits *)val)[at + j] & (mask)) != 0
+    switch (t) {
+    case SC_BOOL: COUNT(uint8_t, UINT8_MAX); break;
+    case SC_I16: COUNT(sc_bits16, UINT16_MAX); break;
+    case SC_I32: COUNT(sc_bits32, UINT32_MAX); break;
+    case SC_I64: COUNT(sc_bits64, UINT64_MAX); break;
+    case SC_F32: COUNT(sc_bits32, UINT32_MAX >> 1); break;
+    default: COUNT(sc_bits64, UINT64_MAX >> 1); break;
+    }
+#undef COUNT
+    return n;
+}
 
 SC_INLINE void count_row(const sifting *x, sc_dtype t, int64_t r, int64_t step)
 {
     const void *val = x->c->from->view.val;
-    int64_t n = 0, at = r * x->row_step;
-    for (int64_t j = 0; j < x->cols; j++) n += sc_value_nonzero(val, at + j * step, t);
+    int64_t n = 0, at = r * x->row_step, j = 0;
+    for (; step == 1 && j + RUN_LENGTH <= x->cols; j += RUN_LENGTH) n += count_run(val, at + j, t);
+    for (; j < x->cols; j++) n += sc_value_nonzero(val, at + j * step, t);
     x->pos[r + 1] = n;
 }
 
@@ -102,6 +111,8 @@ SC_INLINE void write_row(const sifting *x, sc_dtype t, sc_dtype itype, int64_t r
     const void *val = x->c->from->view.val;
     int64_t at = r * x->row_step, end = x->pos[r + 1];
     for (int64_t k = x->pos[r], j = 0; k < end; j++) {
+        while (step == 1 && j % RUN_LENGTH == 0 && j + RUN_LENGTH <= x->cols && !count_run(val, at + j, t))
+            j += RUN_LENGTH;
         sc_index_put(x->crd, itype, k, j);
         sc_value_move(x->val, k, val, at + j * step, sc_dtype_size(t));
         k += sc_value_nonzero(val, at + j * step, t);
@@ -149,7 +160,7 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
     const sifting *x = arg;
     (void)lane;
 #define RUN(t) count_typed(x, t, begin, end)
-    BY_DTYPE(x->c->from->dtype, RUN);
+    SC_BY_DTYPE(x->c->from->dtype, RUN);
 #undef RUN
 }
 
@@ -162,31 +173,60 @@ static void write_range(void *arg, int lane, int64_t begin, int64_t end)
         write_typed(x, t, SC_I64, begin, end);                                                               \
     else                                                                                                     \
         write_typed(x, t, SC_I32, begin, end)
-    BY_DTYPE(x->c->from->dtype, RUN);
+    SC_BY_DTYPE(x->c->from->dtype, RUN);
 #undef RUN
 }
 
-static int sift(sifting *x)
+static void name_rows(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const sifting *x = arg;
+    (void)lane;
+#define RUN(itype)                                                                                           \
+    for (int64_t r = begin; r < end; r++)                                                                    \
+        for (int64_t k = x->pos[r]; k < x->pos[r + 1]; k++) sc_index_put(x->row, itype, k, r)
+    SC_BY_INDEX(x->c->to->itype, RUN);
+#undef RUN
+}
+
+/* pos of the result: rows, or one list. */
+static int sift_pos(const sifting *x, int64_t n, bool list)
+{
+    sc_dtype itype = x->c->to->itype;
+    void *pos;
+    int rc = sc_convert_pos(x->c, !list, list ? 2 : x->rows + 1, &pos);
+    if (rc) return rc;
+    x->c->to->view.level[!list].pos = pos;
+    if (list) {
+        sc_index_put(pos, itype, 0, 0);
+        sc_index_put(pos, itype, 1, n);
+    } else
+        sc_convert_narrow(pos, itype, x->pos, SC_I64, x->rows + 1);
+    return SC_OK;
+}
+
+static int sift(sifting *x, bool list)
 {
     const sc_conversion *c = x->c;
+    sc_level *level = c->to->view.level;
     int lanes = sc_team_lanes((double)x->rows * (double)x->cols), rc;
-    void *pos;
     x->pos[0] = 0;
     sc_parallel_ranges(lanes, x->rows, count_range, x);
     for (int64_t r = 0; r < x->rows; r++) x->pos[r + 1] += x->pos[r];
     int64_t n = x->pos[x->rows];
-    if ((rc = sc_convert_pos(c, 1, x->rows + 1, &pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
-        (rc = sc_convert_val(c, n, &x->val)))
-        return rc;
-    sc_convert_narrow(pos, c->to->itype, x->pos, SC_I64, x->rows + 1);
-    sc_parallel_ranges(lanes, x->rows, write_range, x);
     sc_convert_csr_levels(c->to, n);
-    c->to->view.level[1].pos = pos;
-    c->to->view.level[1].crd = x->crd;
+    if ((rc = sift_pos(x, n, list)) || (list && (rc = sc_convert_crd(c, 0, n, &x->row))) ||
+        (rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_convert_val(c, n, &x->val)))
+        return rc;
+    sc_parallel_ranges(lanes, x->rows, write_range, x);
+    level[1].crd = x->crd;
+    if (!list) return SC_OK;
+    sc_parallel_ranges(lanes, x->rows, name_rows, x);
+    level[0].crd = x->row;
+    level[0].npos = n;
     return SC_OK;
 }
 
-int sc_convert_dense_csr(const sc_conversion *c)
+static int sift_into(const sc_conversion *c, bool list)
 {
     int row = c->to->format.level[0].dim, col = c->to->format.level[1].dim;
     const sc_view *v = &c->from->view;
@@ -194,10 +234,13 @@ int sc_convert_dense_csr(const sc_conversion *c)
     x.row_step = v->stride[row];
     x.col_step = v->stride[col];
     x.pos = sc_convert_take(c, x.rows + 1, sizeof *x.pos);
-    int rc = x.pos ? sift(&x) : SC_ENOMEM;
+    int rc = x.pos ? sift(&x, list) : SC_ENOMEM;
     free(x.pos);
     return rc;
 }
+
+int sc_convert_dense_csr(const sc_conversion *c) { return sift_into(c, false); }
+int sc_convert_dense_coo(const sc_conversion *c) { return sift_into(c, true); }
 
 /* ---- (dense, compressed) to contiguous ---- */
 typedef struct {
@@ -267,4 +310,55 @@ int sc_convert_csr_dense(const sc_conversion *c)
     for (int t = 0; t < lanes; t++)
         if (x.stray[t]) return sc_convert_stray(c);
     return spread_perm(c, n, &x);
+}
+
+/* ---- coordinates to contiguous ---- */
+typedef struct {
+    const sc_conversion *c;
+    int64_t *perm;
+    bool stray[SC_MAXLANE];
+} scattering;
+
+SC_INLINE bool scatter_entries(const scattering *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
+{
+    const sc_view *v = &x->c->from->view, *to = &x->c->to->view;
+    int outer = x->c->from->format.level[0].dim, inner = !outer;
+    bool stray = false;
+    for (int64_t e = begin; e < end; e++) {
+        int64_t i = sc_index(v->level[0].crd, itype, e), j = sc_index(v->level[1].crd, itype, e);
+        if (((uint64_t)i >= (uint64_t)to->dim[outer]) | ((uint64_t)j >= (uint64_t)to->dim[inner])) {
+            stray = true;
+            continue;
+        }
+        int64_t at = i * to->stride[outer] + j * to->stride[inner];
+        sc_value_move(to->val, at, v->val, e, size);
+        if (x->perm) x->perm[at] = e;
+    }
+    return stray;
+}
+
+static void scatter_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    scattering *x = arg;
+#define RUN(size)                                                                                            \
+    x->stray[lane] = x->c->from->itype == SC_I64 ? scatter_entries(x, SC_I64, size, begin, end)              \
+                                                 : scatter_entries(x, SC_I32, size, begin, end)
+    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#undef RUN
+}
+
+int sc_convert_coo_dense(const sc_conversion *c)
+{
+    scattering x = {.c = c};
+    int64_t n = c->from->view.dim[0] * c->from->view.dim[1], entries = c->from->view.nval;
+    void *val;
+    int rc;
+    if ((rc = sc_convert_val(c, n, &val)) || (rc = sc_convert_perm(c, n, &x.perm))) return rc;
+    sc_fill(val, c->from->dtype, n, 0);
+    if (x.perm) sc_fill(x.perm, SC_I64, n, -1);
+    int lanes = sc_team_lanes((double)entries);
+    sc_parallel_ranges(lanes, entries, scatter_range, &x);
+    for (int t = 0; t < lanes; t++)
+        if (x.stray[t]) return sc_convert_stray(c);
+    return SC_OK;
 }

@@ -134,10 +134,8 @@ static void describe(sc_program *p)
 
 static int compile(const sc_request *rq, sc_program **out, sc_err *err)
 {
-    sc_program *p = sc_malloc(sizeof *p);
-    Prog *g = sc_malloc(sizeof *g);
-    if (p) memset(p, 0, sizeof *p);
-    if (g) memset(g, 0, sizeof *g);
+    sc_program *p = sc_zalloc(sizeof *p);
+    Prog *g = sc_zalloc(sizeof *g);
     if (!p || !g) {
         free(p);
         free(g);

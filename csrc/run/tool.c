@@ -21,7 +21,7 @@ static int refuse_conversion(const Prog *p, sc_err *err)
 
 int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, sc_err *err)
 {
-    Prog *p = calloc(1, sizeof *p);
+    Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);
     if (!rc && strcmp(stage, "index") && strcmp(stage, "why")) rc = refuse_conversion(p, err);
@@ -33,7 +33,7 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
 
 int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *err)
 {
-    Prog *p = calloc(1, sizeof *p);
+    Prog *p = sc_zalloc(sizeof *p);
     int rc = p ? sc_compile(p, NULL, text, width, err) : sc_error(err, SC_ENOMEM, "out of memory");
     if (!rc) rc = refuse_conversion(p, err);
     if (!rc) rc = sc_trial(p, jit, width, seed, err);

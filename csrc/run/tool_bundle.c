@@ -48,7 +48,7 @@ static int add_text(Bundle *b, const char *text, int width, sc_err *err)
 static int add_request(Bundle *b, const sc_request *rq, int width, sc_err *err)
 {
     sc_text text = {0};
-    Prog *p = calloc(1, sizeof *p);
+    Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, rq, NULL, width, err);
     if (!rc && p->converts)
@@ -110,7 +110,7 @@ static const char index_head[] = "/* Written by scorchc --bundle. */\n#include \
 
 int sc_tool_bundle(const char *list, const int *width, int nwidth, const char *dir, sc_err *err)
 {
-    Bundle *b = calloc(1, sizeof *b);
+    Bundle *b = sc_zalloc(sizeof *b);
     char *copy = strdup(list);
     int rc = b && copy ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
     if (b) b->dir = dir;

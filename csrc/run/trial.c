@@ -21,7 +21,7 @@ typedef struct {
 static void *heap_get(Heap *h, size_t size)
 {
     if (h->n == SC_LEN(h->block)) return NULL;
-    return h->block[h->n++] = calloc(size ? size : 1, 1);
+    return h->block[h->n++] = sc_zalloc(size);
 }
 
 static void heap_free(Heap *h)
@@ -236,7 +236,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
 
 int sc_trial(Prog *p, bool jit, int width, uint64_t seed, sc_err *err)
 {
-    Heap *h = calloc(1, sizeof *h);
+    Heap *h = sc_zalloc(sizeof *h);
     if (!h) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = trial(p, jit, width, seed, h, err);
     heap_free(h);
@@ -260,8 +260,8 @@ static int64_t small_extent(const Prog *p, int v)
 
 int sc_trial_schedule(const Prog *p, const sc_request *rq, int width, sc_err *err)
 {
-    sc_request *small = calloc(1, sizeof *small);
-    Prog *g = calloc(1, sizeof *g);
+    sc_request *small = sc_zalloc(sizeof *small);
+    Prog *g = sc_zalloc(sizeof *g);
     sc_err why = {0};
     int rc = small && g ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
     if (!rc) {
