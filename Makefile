@@ -1,5 +1,6 @@
 # make demo      install into .venv and run the GCN example against torch.sparse
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
+# make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
@@ -7,7 +8,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all lint bench dist scorchc clean
+.PHONY: demo test test-all sanitize lint bench dist scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -19,7 +20,16 @@ test-all: .venv/.editable
 
 lint: .venv/.tools
 	$(BIN)/ruff check .
-	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch])
+	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch] tests/c/*.[ch])
+
+# The extension's runtime must come before everything; torch throws, so libstdc++ must be there to be watched.
+RUNTIME = $(foreach l,asan ubsan stdc++,$(shell $(CC) -print-file-name=lib$l.so))
+sanitize: .venv/.editable
+	SCORCH_SANITIZE=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_c.py tests/test_golden.py tests/test_executor.py
+	SCORCH_SANITIZE=1 $(BIN)/python setup.py build --build-lib build/sanitize/lib
+	LD_PRELOAD="$(RUNTIME)" ASAN_OPTIONS=detect_leaks=0:exitcode=99 \
+	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" \
+	tests/test_sparse_tensor.py tests/test_spmm.py
 
 bench: .venv/.editable
 	@mkdir -p build

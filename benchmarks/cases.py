@@ -159,9 +159,21 @@ def _dense_conversions(zeros: float) -> Iterator[Case]:
         lambda: scipy_sparse.csr_matrix(dense.numpy()),
         lambda: scorch.sparse(dense, format="csr"),
     )
-    scipy = _scipy(csr)
     yield _conversion(
-        f"CSR -> dense, {zeros:.0%} zeros", csr.to_dense, lambda: scipy.toarray(), scorch.sparse(csr).to_dense
+        f"dense -> COO, {zeros:.0%} zeros",
+        dense.to_sparse_coo,
+        lambda: scipy_sparse.coo_matrix(dense.numpy()),
+        lambda: scorch.sparse(dense, format="coo"),
+    )
+    scipy, ours = _scipy(csr), scorch.sparse(csr)
+    yield _conversion(
+        f"CSR -> dense, {zeros:.0%} zeros", csr.to_dense, lambda: scipy.toarray(), ours.to_dense
+    )
+    yield _conversion(
+        f"CSR -> BSR(4,4), {zeros:.0%} zeros",
+        lambda: csr.to_sparse_bsr((4, 4)),
+        lambda: scipy.tobsr((4, 4)),
+        lambda: ours.convert("bsr(4,4)"),
     )
 
 
@@ -177,12 +189,20 @@ def _sparse_conversions(name: str, csr: torch.Tensor) -> Iterator[Case]:
         lambda: scipy_sparse.coo_matrix(triplets, csr.shape).tocsr(),
         lambda: scorch.sparse(coo, format="csr"),
     )
-    scipy = _scipy(csr)
+    scipy, ours = _scipy(csr), scorch.sparse(csr)
     yield _conversion(
-        f"CSR -> CSC, {name}",
-        csr.to_sparse_csc,
-        lambda: scipy.tocsc(),
-        lambda: scorch.sparse(csr, format="csc"),
+        f"CSR -> CSC, {name}", csr.to_sparse_csc, lambda: scipy.tocsc(), lambda: ours.convert("csc")
+    )
+    yield _conversion(
+        f"CSR -> COO, {name}", csr.to_sparse_coo, lambda: scipy.tocoo(copy=False), lambda: ours.convert("coo")
+    )
+    triples, listed = csr.to_sparse_coo().coalesce(), ours.convert("coo")
+    scipy_coo = scipy_sparse and scipy.tocoo()
+    yield _conversion(
+        f"COO sorted -> CSR, {name}",
+        triples.to_sparse_csr,
+        lambda: scipy_coo.tocsr(),
+        lambda: listed.convert("csr"),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ def _compiler() -> str | None:
 
 def _connect() -> None:
     """Hands the extension what belongs to torch, and the environment, read once."""
-    library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    library = os.path.join(os.path.dirname(torch.__file__), "lib", f"libtorch_cpu{suffix}")
     guards = (
         torch._C._len_torch_dispatch_stack,
         torch._C._len_torch_function_stack,
@@ -52,7 +54,7 @@ def _connect() -> None:
     threads = int(os.environ.get("SCORCH_NUM_THREADS") or 0)
     mode = os.environ.get("SCORCH_JIT") or "auto"
     if mode not in _JIT_MODES:
-        raise ImportError(f"SCORCH_JIT: expected off, load or on, got {mode!r}")
+        raise ImportError(f"SCORCH_JIT: expected off, load, on or auto, got {mode!r}")
     _C.connect(
         library,
         torch.Tensor,

@@ -39,11 +39,11 @@ def widths() -> list[int]:
     return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
 
 
-def run(*argv: object, env: dict | None = None, **options) -> subprocess.CompletedProcess:
-    """Runs a program, at most five minutes; its output is text."""
+def run(*argv: object, env: dict | None = None, limit: int = 300, **options) -> subprocess.CompletedProcess:
+    """Runs a program, at most ``limit`` seconds; its output is text."""
     environment = {"ASAN_OPTIONS": "exitcode=99", **os.environ, **(env or {})}
     return subprocess.run(
-        list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=300, **options
+        list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=limit, **options
     )
 
 

@@ -7,6 +7,7 @@ ones a larger one. A problem may be refused, but only with one of the messages t
 
 import random
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -122,9 +123,9 @@ def merges(count: int, seed: int) -> Iterator[str]:
     return (merge(draw) for _ in range(count))
 
 
-def write(texts: Iterator[str], folder) -> list[str]:
+def write(texts: Iterator[str], folder, first: int = 0) -> list[str]:
     names = []
-    for n, text in enumerate(texts):
+    for n, text in enumerate(texts, first):
         (folder / f"{n:04}.sc").write_text(text)
         names.append(f"{n:04}.sc")
     return names
@@ -187,3 +188,11 @@ def test_compiled_at_length(tmp_path, kernel_cache, width):
 def test_merges_at_length(tmp_path, kernel_cache):
     assert sweep(merges(4000, seed=4), tmp_path) > 1500
     assert sweep(merges(300, seed=5), tmp_path, "--jit", env=kernel_cache) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(native.SANITIZED, reason="it is the results that are looked at")
+def test_seeded_bugs_are_noticed():
+    """tests/mutate.py: one replacement at a time in the compiler and the driver."""
+    done = native.run(sys.executable, native.ROOT / "tests" / "mutate.py", limit=1200)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr[-2000:]}"

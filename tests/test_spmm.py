@@ -267,6 +267,14 @@ def test_relu_keeps_nan():
     assert y[0].isnan().all() and torch.equal(y[1], torch.zeros(3))
 
 
+def test_extremes_of_what_is_stored():
+    """Rows of negative entries: the start of a maximum must not be zero."""
+    a = scorch.sparse(torch.tensor([[-3.0, 0, -2], [0, 5, -1], [0, 0, 0]]), "csr")
+    inf = float("inf")
+    same(scorch.evaluate("m[i] max= A[i,j]", A=a, implicit="skip"), torch.tensor([-2.0, 5, -inf]))
+    same(scorch.evaluate("m[i] min= A[i,j]", A=a, implicit="skip"), torch.tensor([-3.0, -1, inf]))
+
+
 # ---- threads ----
 @pytest.fixture
 def threads():

@@ -293,7 +293,7 @@ static PyObject *take_stage(call *c, PyObject *stage)
     const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
     if (text) return PyUnicode_FromString(text);
     return s ? PyErr_Format(PyExc_ValueError,
-                            "no stage \"%s\": expected index, nest, stmt, c, plan or explain", s)
+                            "no stage \"%s\": expected index, nest, stmt, c, plan, why or explain", s)
              : NULL;
 }
 

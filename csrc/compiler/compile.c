@@ -40,7 +40,8 @@ static void name_take(Prog *p, const char *s)
 {
     if (p->nname == SC_LEN(p->name))
         fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
-    p->name[p->nname++].stem = s;
+    p->name[p->nname].stem = s;
+    p->name[p->nname++].count = 0;
 }
 
 const char *fresh(Prog *p, const char *stem)

@@ -304,6 +304,8 @@ static void operation(Emit *e, const Val *v)
     } else if (h != H_COUNT) {
         emit_helper(e, h, v->type);
         args(e, v, op_info(v->op)->arity);
+    } else if (op_info(v->op)->form == F_CALL) {
+        fail((Prog *)e->p, SC_EINTERNAL, -1, "%s has no C text: add it to helper_of", op_info(v->op)->text);
     } else {
         arithmetic(e, v);
     }

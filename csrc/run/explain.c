@@ -7,7 +7,7 @@ static const char *way_name(const sc_program *p)
 {
     static const char *const name[] = {"bundle: compiled when the library was built",
                                        "jit: compiled for this expression and CPU, cached",
-                                       "executor: interpreted, 30-300 times slower than compiled code"};
+                                       "executor: interpreted, tens to hundreds of times slower than compiled code"};
     return name[p->way];
 }
 

@@ -187,6 +187,9 @@ static void test_conversions(void)
     test_pairs(plain, SC_LEN(plain), one, 2, 1);
     static const int64_t big[2] = {240, 300};
     test_pairs(formats2, 10, big, 2, 40000);
+    static const int64_t broad[2] = {12, 48000};
+    static const char *const blocked[] = {"csr", "bsr(2,3)", "csc", "bsc(2,3)", "bsr(3,1)"};
+    test_pairs(blocked, SC_LEN(blocked), broad, 2, 3000);
 }
 
 /* Keys of several words, and extents that only a 64-bit index reaches. */
@@ -265,6 +268,71 @@ static void test_through(void)
         pool_free(&first);
         pool_free(&second);
     }
+}
+
+/* A stride of the whole square: every entry once, in no order; with 7 columns more than 8 a row. */
+static void shuffled(sc_tensor *t, const int64_t *dim, const char *text, pool *m)
+{
+    int64_t n = dim[0] * dim[1];
+    sc_err e = {0};
+    random_coo(t, dim, 2, n, SC_F32, SC_I64, m);
+    CHECK(!sc_format_parse(&t->format, text, 2, &e), "%s", e.msg);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = i * 11 % n;
+        value_set((void *)(uintptr_t)t->view.level[0].crd, SC_I64, i, (double)(k / dim[1]));
+        value_set((void *)(uintptr_t)t->view.level[1].crd, SC_I64, i, (double)(k % dim[1]));
+    }
+}
+
+/* All entries distinct: perm is asked for and given, also where "coo" promises an order that is not there. */
+static void test_shuffled(void)
+{
+    static const int64_t dim[][2] = {{13, 7}, {7, 13}, {40, 3}, {12, 18}};
+    static const char *const names[] = {"compressed(0, nonunique), singleton(1, nonunique)", "coo"};
+    for (int k = 0; k < SC_LEN(dim); k++)
+        for (int from = 0; from < 2; from++)
+            for (int side = 0; side < 2; side++) {
+                pool source = {0}, m = {0};
+                sc_tensor coo, to = {.itype = any_itype()};
+                sc_err e = {0};
+                int64_t *perm;
+                shuffled(&coo, dim[k], names[from], &source);
+                sc_format_parse(&to.format, side ? "csc" : "csr", 2, &e);
+                CHECK(!sc_convert(&coo, &to, pool_alloc, &m, &perm, &e) && perm, "%s", e.msg);
+                CHECK(!sc_validate(&to, &e), "%s", e.msg);
+                check_perm(&coo, &to, perm);
+                pool_free(&source);
+                pool_free(&m);
+            }
+}
+
+/* Columns and values that stay as they are belong to both; but not of another index type, and not borrowed ones. */
+static void test_sharing(void)
+{
+    static const int64_t dim[2] = {12, 18};
+    static const char *const names[] = {"csr", "coo"};
+    for (int k = 0; k < 2; k++)
+        for (int wide = 0; wide < 2; wide++) {
+            pool source = {0}, first = {0}, second = {0}, third = {0};
+            sc_tensor any, from = {0}, to = {0}, lent = {0};
+            random_coo(&any, dim, 2, 50, SC_F32, SC_I32, &source);
+            convert_one(&any, &from, names[k], SC_I32, &first);
+            convert_one(&from, &to, names[!k], wide ? SC_I64 : SC_I32, &second);
+            CHECK(to.view.val == from.view.val, "values copied");
+            CHECK((to.view.level[1].crd == from.view.level[1].crd) == !wide, "columns, wide %d", wide);
+            int32_t place[50];
+            for (int i = 0; i < 50; i++) place[i] = i;
+            from.view.perm = place;
+            sc_err e = {0};
+            lent.itype = SC_I32;
+            sc_format_parse(&lent.format, names[!k], 2, &e);
+            CHECK(!sc_convert(&from, &lent, pool_alloc, &third, NULL, &e), "%s", e.msg);
+            CHECK(lent.view.val == third.p[third.n - 1], "values of a source that reads through a perm");
+            pool_free(&source);
+            pool_free(&first);
+            pool_free(&second);
+            pool_free(&third);
+        }
 }
 
 /* Strided sources: transposed, padded rows, with not-a-number kept. */
@@ -442,6 +510,8 @@ int main(void)
         test_refusals();
         test_strided();
         test_through();
+        test_shuffled();
+        test_sharing();
         test_validate_csr();
         test_validate_others();
         test_validate_damage();

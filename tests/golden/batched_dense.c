@@ -8,7 +8,7 @@
  *   par i in A {
  *     for l {
  *       work c[k]: reg f32 {
- *         for j in A {
+ *         for j in A unroll 2 {
  *           vec k {
  *             c[k] += A[i,j] * Y[l,j,k]
  *           }
@@ -60,13 +60,34 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             float c_2 = 0.0f;
             const sc_i64 A_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+            f32x16 c_3 = (f32x16){0};
+            f32x2 c_4 = (f32x2){0};
+            float c_5 = 0.0f;
+            for (sc_i64 p = A_lo; p < whole; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 const float a = A_val[p];
                 const sc_i64 Y_at = l * Y_stride0 + j * Y_stride1;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&Y_val[Y_at]);
                 c_1 = c_1 + sc_splat_f32x2(a) * sc_load_f32x2(&Y_val[Y_at + 16]);
                 c_2 = c_2 + a * Y_val[Y_at + 18];
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                const float a_1 = A_val[p + 1];
+                const sc_i64 Y_at_1 = l * Y_stride0 + j_1 * Y_stride1;
+                c_3 = c_3 + sc_splat_f32x16(a_1) * sc_load_f32x16(&Y_val[Y_at_1]);
+                c_4 = c_4 + sc_splat_f32x2(a_1) * sc_load_f32x2(&Y_val[Y_at_1 + 16]);
+                c_5 = c_5 + a_1 * Y_val[Y_at_1 + 18];
+            }
+            c = c + c_3;
+            c_1 = c_1 + c_4;
+            c_2 = c_2 + c_5;
+            for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
+                const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+                const float a_2 = A_val[p_1];
+                const sc_i64 Y_at_2 = l * Y_stride0 + j_2 * Y_stride1;
+                c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&Y_val[Y_at_2]);
+                c_1 = c_1 + sc_splat_f32x2(a_2) * sc_load_f32x2(&Y_val[Y_at_2 + 16]);
+                c_2 = c_2 + a_2 * Y_val[Y_at_2 + 18];
             }
             const sc_i64 C_at = l * C_stride0 + i * C_stride1;
             sc_store_f32x16(&C_val[C_at], c);
@@ -77,67 +98,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
-static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    const sc_i64 l_dim = call->dim[0];
-    const sc_i64 Y_stride0 = call->view[1].stride[0];
-    const sc_i64 Y_stride1 = call->view[1].stride[1];
-    const int *restrict const A_crd1 = call->view[0].level[1].crd;
-    const float *restrict const A_val = call->view[0].val;
-    const float *restrict const Y_val = call->view[1].val;
-    float *restrict const c_carry = lane->partial;
-
-    for (sc_i64 l = 0; l < l_dim; l++) {
-        f32x16 c = (f32x16){0};
-        f32x2 c_1 = (f32x2){0};
-        float c_2 = 0.0f;
-        for (sc_i64 p = begin; p < end; p++) {
-            const sc_i64 j = (sc_i64)A_crd1[p];
-            const float a = A_val[p];
-            const sc_i64 Y_at = l * Y_stride0 + j * Y_stride1;
-            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&Y_val[Y_at]);
-            c_1 = c_1 + sc_splat_f32x2(a) * sc_load_f32x2(&Y_val[Y_at + 16]);
-            c_2 = c_2 + a * Y_val[Y_at + 18];
-        }
-        sc_store_f32x16(c_carry, c);
-        sc_store_f32x2(&c_carry[16], c_1);
-        c_carry[18] = c_2;
-    }
-    return 0;
-}
-
-static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    const sc_i64 l_dim = call->dim[0];
-    const sc_i64 C_stride0 = call->view[2].stride[0];
-    const sc_i64 C_stride1 = call->view[2].stride[1];
-    const sc_i64 carried = lane->cursor[1];
-    float *restrict const C_val = call->view[2].val;
-    float *restrict const c_carry = lane->partial;
-    (void)end;
-
-    for (sc_i64 l = 0; l < l_dim; l++) {
-        f32x16 c = (f32x16){0};
-        f32x2 c_1 = (f32x2){0};
-        float c_2 = 0.0f;
-        for (sc_i64 slot = 0; slot < carried; slot++) {
-            const sc_i64 at = slot * 19;
-            c = c + sc_load_f32x16(&c_carry[at]);
-            c_1 = c_1 + sc_load_f32x2(&c_carry[at + 16]);
-            c_2 = c_2 + c_carry[at + 18];
-        }
-        const sc_i64 C_at = l * C_stride0 + begin * C_stride1;
-        sc_store_f32x16(&C_val[C_at], c);
-        sc_store_f32x2(&C_val[C_at + 16], c_1);
-        C_val[C_at + 18] = c_2;
-    }
-    return 0;
-}
-
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 1, {body}};

@@ -139,16 +139,16 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)end;
 
     f32x16 c = (f32x16){0};
-    f32x16 c_8 = (f32x16){0};
+    f32x16 c_1 = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 32;
         c = c + sc_load_f32x16(&c_carry[at]);
-        c_8 = c_8 + sc_load_f32x16(&c_carry[at + 16]);
+        c_1 = c_1 + sc_load_f32x16(&c_carry[at + 16]);
     }
     const sc_i64 C_at = begin * 2 * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     const sc_i64 C_at_1 = (begin * 2 + 1) * C_stride0;
-    sc_store_f32x16(&C_val[C_at_1], c_8);
+    sc_store_f32x16(&C_val[C_at_1], c_1);
     return 0;
 }
 

@@ -9,7 +9,7 @@
  *   par i in B {
  *     work c[r]: reg f32 {
  *       for j in B {
- *         for k in B {
+ *         for k in B unroll 2 {
  *           vec r {
  *             c[r] += B[i,j,k] * (C[j,r] * D[k,r])
  *           }
@@ -59,12 +59,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = (sc_i64)B_crd1[p_1];
             const sc_i64 B_lo_1 = (sc_i64)B_pos2[p_1];
             const sc_i64 B_hi_1 = (sc_i64)B_pos2[p_1 + 1];
-            for (sc_i64 p_2 = B_lo_1; p_2 < B_hi_1; p_2++) {
+            const sc_i64 whole = B_lo_1 + (B_hi_1 - B_lo_1 - (B_hi_1 - B_lo_1) % 2);
+            f32x16 c_1 = (f32x16){0};
+            for (sc_i64 p_2 = B_lo_1; p_2 < whole; p_2 += 2) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
                 const float b = B_val[p_2];
                 const sc_i64 C_at = j * C_stride0;
                 const sc_i64 D_at = k * D_stride0;
                 c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
+                const sc_i64 k_1 = (sc_i64)B_crd2[p_2 + 1];
+                const float b_1 = B_val[p_2 + 1];
+                const sc_i64 C_at_1 = j * C_stride0;
+                const sc_i64 D_at_1 = k_1 * D_stride0;
+                c_1 = c_1 + sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+            }
+            c = c + c_1;
+            for (sc_i64 p_3 = whole; p_3 < B_hi_1; p_3++) {
+                const sc_i64 k_2 = (sc_i64)B_crd2[p_3];
+                const float b_2 = B_val[p_3];
+                const sc_i64 C_at_2 = j * C_stride0;
+                const sc_i64 D_at_2 = k_2 * D_stride0;
+                c = c + sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
             }
         }
         const sc_i64 M_at = i * M_stride0;
@@ -90,12 +105,27 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 j = (sc_i64)B_crd1[p];
         const sc_i64 B_lo = (sc_i64)B_pos2[p];
         const sc_i64 B_hi = (sc_i64)B_pos2[p + 1];
-        for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+        const sc_i64 whole = B_lo + (B_hi - B_lo - (B_hi - B_lo) % 2);
+        f32x16 c_1 = (f32x16){0};
+        for (sc_i64 p_1 = B_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
             const float b = B_val[p_1];
             const sc_i64 C_at = j * C_stride0;
             const sc_i64 D_at = k * D_stride0;
             c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
+            const sc_i64 k_1 = (sc_i64)B_crd2[p_1 + 1];
+            const float b_1 = B_val[p_1 + 1];
+            const sc_i64 C_at_1 = j * C_stride0;
+            const sc_i64 D_at_1 = k_1 * D_stride0;
+            c_1 = c_1 + sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+        }
+        c = c + c_1;
+        for (sc_i64 p_2 = whole; p_2 < B_hi; p_2++) {
+            const sc_i64 k_2 = (sc_i64)B_crd2[p_2];
+            const float b_2 = B_val[p_2];
+            const sc_i64 C_at_2 = j * C_stride0;
+            const sc_i64 D_at_2 = k_2 * D_stride0;
+            c = c + sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
         }
     }
     sc_store_f32x16(c_carry, c);

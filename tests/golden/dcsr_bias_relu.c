@@ -9,7 +9,7 @@
  *   work w[i,k]: shared f32 {
  *     par i in A {
  *       work c[k]: reg f32 {
- *         for j in A {
+ *         for j in A unroll 2 {
  *           vec k {
  *             c[k] += A[i,j] * B[j,k]
  *           }
@@ -58,11 +58,24 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c = (f32x16){0};
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
+        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        f32x16 c_1 = (f32x16){0};
+        for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             const float a = A_val[p_1];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+            const sc_i64 j_1 = (sc_i64)A_crd1[p_1 + 1];
+            const float a_1 = A_val[p_1 + 1];
+            const sc_i64 B_at_1 = j_1 * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+        }
+        c = c + c_1;
+        for (sc_i64 p_2 = whole; p_2 < A_hi; p_2++) {
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
+            const float a_2 = A_val[p_2];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
         }
         const sc_i64 w_at = i * 16;
         sc_store_f32x16(&w_copy[w_at], c);
@@ -79,11 +92,24 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
 
     f32x16 c = (f32x16){0};
-    for (sc_i64 p = begin; p < end; p++) {
+    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    f32x16 c_1 = (f32x16){0};
+    for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+        const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+        const float a_1 = A_val[p + 1];
+        const sc_i64 B_at_1 = j_1 * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+    }
+    c = c + c_1;
+    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
+        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+        const float a_2 = A_val[p_1];
+        const sc_i64 B_at_2 = j_2 * B_stride0;
+        c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
     }
     sc_store_f32x16(c_carry, c);
     return 0;

@@ -84,16 +84,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = (sc_i64)A_crd1[p];
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
-            for (sc_i64 p_2 = B_lo; p_2 < B_hi; p_2++) {
-                const sc_i64 k = (sc_i64)B_crd1[p_2];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits_1[word];
                 w_bits_1[word] = old | bit;
                 if ((old & bit) == 0) {
-                    w_lane_1[k] = A_val[p] * B_val[p_2];
+                    w_lane_1[k] = A_val[p] * B_val[p_1];
                 } else {
-                    w_lane_1[k] = w_lane_1[k] + A_val[p] * B_val[p_2];
+                    w_lane_1[k] = w_lane_1[k] + A_val[p] * B_val[p_1];
                 }
             }
         }

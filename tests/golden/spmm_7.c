@@ -7,7 +7,7 @@
  * by
  *   par i in A {
  *     work c[k]: reg f32 {
- *       for j in A {
+ *       for j in A unroll 2 {
  *         vec k {
  *           c[k] += A[i,j] * B[j,k]
  *         }
@@ -47,12 +47,29 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x4 c_1 = (f32x4){0};
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        f32x4 c_2 = (f32x4){0};
+        f32x4 c_3 = (f32x4){0};
+        for (sc_i64 p = A_lo; p < whole; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]);
             c_1 = c_1 + sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at + 3]);
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            const float a_1 = A_val[p + 1];
+            const sc_i64 B_at_1 = j_1 * B_stride0;
+            c_2 = c_2 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]);
+            c_3 = c_3 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+        }
+        c = c + c_2;
+        c_1 = c_1 + c_3;
+        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+            const float a_2 = A_val[p_1];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c = c + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]);
+            c_1 = c_1 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2 + 3]);
         }
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x4(&C_val[C_at], c);
@@ -71,12 +88,29 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     f32x4 c = (f32x4){0};
     f32x4 c_1 = (f32x4){0};
-    for (sc_i64 p = begin; p < end; p++) {
+    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    f32x4 c_2 = (f32x4){0};
+    f32x4 c_3 = (f32x4){0};
+    for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]);
         c_1 = c_1 + sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at + 3]);
+        const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+        const float a_1 = A_val[p + 1];
+        const sc_i64 B_at_1 = j_1 * B_stride0;
+        c_2 = c_2 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]);
+        c_3 = c_3 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+    }
+    c = c + c_2;
+    c_1 = c_1 + c_3;
+    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
+        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+        const float a_2 = A_val[p_1];
+        const sc_i64 B_at_2 = j_2 * B_stride0;
+        c = c + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]);
+        c_1 = c_1 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2 + 3]);
     }
     sc_store_f32x4(c_carry, c);
     sc_store_f32x4(&c_carry[3], c_1);

@@ -50,6 +50,10 @@ SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 SC_INLINE void sc_store_f32x8(float *p, f32x8 x) { *(f32x8u *)p = x; }
 SC_INLINE void sc_store_f32x4(float *p, f32x4 x) { *(f32x4u *)p = x; }
 SC_INLINE void sc_store_f32x2(float *p, f32x2 x) { *(f32x2u *)p = x; }
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -64,116 +68,120 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)lane;
 
     for (sc_i64 i = begin; i < end; i++) {
-        for (sc_i64 k_block = 0; k_block < k_dim - k_dim % 64; k_block += 64) {
-            f32x16 c = (f32x16){0};
-            f32x16 c_1 = (f32x16){0};
-            f32x16 c_2 = (f32x16){0};
-            f32x16 c_3 = (f32x16){0};
-            const sc_i64 A_lo = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p = A_lo; p < A_hi; p++) {
-                const sc_i64 j = (sc_i64)A_crd1[p];
-                const float a = A_val[p];
-                const sc_i64 B_at = j * B_stride0 + k_block;
-                c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-                c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
-                c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 32]);
-                c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 48]);
+        if (k_dim >= 64) {
+            for (sc_i64 k_block = 0; k_block < k_dim; k_block += 64) {
+                const sc_i64 at = sc_min_i64(k_block, k_dim - 64);
+                f32x16 c = (f32x16){0};
+                f32x16 c_1 = (f32x16){0};
+                f32x16 c_2 = (f32x16){0};
+                f32x16 c_3 = (f32x16){0};
+                const sc_i64 A_lo = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p = A_lo; p < A_hi; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    const float a = A_val[p];
+                    const sc_i64 B_at = j * B_stride0 + at;
+                    c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+                    c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+                    c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 32]);
+                    c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 48]);
+                }
+                const sc_i64 C_at = i * C_stride0 + at;
+                sc_store_f32x16(&C_val[C_at], c);
+                sc_store_f32x16(&C_val[C_at + 16], c_1);
+                sc_store_f32x16(&C_val[C_at + 32], c_2);
+                sc_store_f32x16(&C_val[C_at + 48], c_3);
             }
-            const sc_i64 C_at = i * C_stride0 + k_block;
-            sc_store_f32x16(&C_val[C_at], c);
-            sc_store_f32x16(&C_val[C_at + 16], c_1);
-            sc_store_f32x16(&C_val[C_at + 32], c_2);
-            sc_store_f32x16(&C_val[C_at + 48], c_3);
-        }
-        const sc_i64 rest = k_dim % 64;
-        const sc_i64 full = k_dim - rest;
-        if ((rest & 32) != 0) {
-            const sc_i64 k_block_1 = full + (rest & -64);
-            f32x16 c_4 = (f32x16){0};
-            f32x16 c_5 = (f32x16){0};
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
-                const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
-                const float a_1 = A_val[p_1];
-                const sc_i64 B_at_1 = j_1 * B_stride0 + k_block_1;
-                c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-                c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+        } else {
+            const sc_i64 rest = k_dim % 64;
+            const sc_i64 full = k_dim - rest;
+            if ((rest & 32) != 0) {
+                const sc_i64 k_block_1 = full + (rest & -64);
+                f32x16 c_4 = (f32x16){0};
+                f32x16 c_5 = (f32x16){0};
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+                    const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
+                    const float a_1 = A_val[p_1];
+                    const sc_i64 B_at_1 = j_1 * B_stride0 + k_block_1;
+                    c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+                    c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+                }
+                const sc_i64 C_at_1 = i * C_stride0 + k_block_1;
+                sc_store_f32x16(&C_val[C_at_1], c_4);
+                sc_store_f32x16(&C_val[C_at_1 + 16], c_5);
             }
-            const sc_i64 C_at_1 = i * C_stride0 + k_block_1;
-            sc_store_f32x16(&C_val[C_at_1], c_4);
-            sc_store_f32x16(&C_val[C_at_1 + 16], c_5);
-        }
-        if ((rest & 16) != 0) {
-            const sc_i64 k_block_2 = full + (rest & -32);
-            f32x16 c_6 = (f32x16){0};
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-                const float a_2 = A_val[p_2];
-                const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_2;
-                c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+            if ((rest & 16) != 0) {
+                const sc_i64 k_block_2 = full + (rest & -32);
+                f32x16 c_6 = (f32x16){0};
+                const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
+                    const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
+                    const float a_2 = A_val[p_2];
+                    const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_2;
+                    c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+                }
+                const sc_i64 C_at_2 = i * C_stride0 + k_block_2;
+                sc_store_f32x16(&C_val[C_at_2], c_6);
             }
-            const sc_i64 C_at_2 = i * C_stride0 + k_block_2;
-            sc_store_f32x16(&C_val[C_at_2], c_6);
-        }
-        if ((rest & 8) != 0) {
-            const sc_i64 k_block_3 = full + (rest & -16);
-            f32x8 c_7 = (f32x8){0};
-            const sc_i64 A_lo_3 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_3 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
-                const float a_3 = A_val[p_3];
-                const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_3;
-                c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_3]);
+            if ((rest & 8) != 0) {
+                const sc_i64 k_block_3 = full + (rest & -16);
+                f32x8 c_7 = (f32x8){0};
+                const sc_i64 A_lo_3 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_3 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
+                    const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
+                    const float a_3 = A_val[p_3];
+                    const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_3;
+                    c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_3]);
+                }
+                const sc_i64 C_at_3 = i * C_stride0 + k_block_3;
+                sc_store_f32x8(&C_val[C_at_3], c_7);
             }
-            const sc_i64 C_at_3 = i * C_stride0 + k_block_3;
-            sc_store_f32x8(&C_val[C_at_3], c_7);
-        }
-        if ((rest & 4) != 0) {
-            const sc_i64 k_block_4 = full + (rest & -8);
-            f32x4 c_8 = (f32x4){0};
-            const sc_i64 A_lo_4 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_4 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4++) {
-                const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
-                const float a_4 = A_val[p_4];
-                const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_4;
-                c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_4]);
+            if ((rest & 4) != 0) {
+                const sc_i64 k_block_4 = full + (rest & -8);
+                f32x4 c_8 = (f32x4){0};
+                const sc_i64 A_lo_4 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_4 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4++) {
+                    const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
+                    const float a_4 = A_val[p_4];
+                    const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_4;
+                    c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_4]);
+                }
+                const sc_i64 C_at_4 = i * C_stride0 + k_block_4;
+                sc_store_f32x4(&C_val[C_at_4], c_8);
             }
-            const sc_i64 C_at_4 = i * C_stride0 + k_block_4;
-            sc_store_f32x4(&C_val[C_at_4], c_8);
-        }
-        if ((rest & 2) != 0) {
-            const sc_i64 k_block_5 = full + (rest & -4);
-            f32x2 c_9 = (f32x2){0};
-            const sc_i64 A_lo_5 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_5 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5++) {
-                const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
-                const float a_5 = A_val[p_5];
-                const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_5;
-                c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_5]);
+            if ((rest & 2) != 0) {
+                const sc_i64 k_block_5 = full + (rest & -4);
+                f32x2 c_9 = (f32x2){0};
+                const sc_i64 A_lo_5 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_5 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5++) {
+                    const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
+                    const float a_5 = A_val[p_5];
+                    const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_5;
+                    c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_5]);
+                }
+                const sc_i64 C_at_5 = i * C_stride0 + k_block_5;
+                sc_store_f32x2(&C_val[C_at_5], c_9);
             }
-            const sc_i64 C_at_5 = i * C_stride0 + k_block_5;
-            sc_store_f32x2(&C_val[C_at_5], c_9);
-        }
-        if ((rest & 1) != 0) {
-            const sc_i64 k_block_6 = full + (rest & -2);
-            float c_10 = 0.0f;
-            const sc_i64 A_lo_6 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_6 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6++) {
-                const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
-                const float a_6 = A_val[p_6];
-                const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_6;
-                c_10 = c_10 + a_6 * B_val[B_at_6];
+            if ((rest & 1) != 0) {
+                const sc_i64 k_block_6 = full + (rest & -2);
+                float c_10 = 0.0f;
+                const sc_i64 A_lo_6 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_6 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6++) {
+                    const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
+                    const float a_6 = A_val[p_6];
+                    const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_6;
+                    c_10 = c_10 + a_6 * B_val[B_at_6];
+                }
+                const sc_i64 C_at_6 = i * C_stride0 + k_block_6;
+                C_val[C_at_6] = c_10;
             }
-            const sc_i64 C_at_6 = i * C_stride0 + k_block_6;
-            C_val[C_at_6] = c_10;
         }
     }
     return 0;
@@ -188,95 +196,99 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
-    for (sc_i64 k_block = 0; k_block < k_dim - k_dim % 64; k_block += 64) {
-        f32x16 c = (f32x16){0};
-        f32x16 c_1 = (f32x16){0};
-        f32x16 c_2 = (f32x16){0};
-        f32x16 c_3 = (f32x16){0};
-        for (sc_i64 p = begin; p < end; p++) {
-            const sc_i64 j = (sc_i64)A_crd1[p];
-            const float a = A_val[p];
-            const sc_i64 B_at = j * B_stride0 + k_block;
-            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-            c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
-            c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 32]);
-            c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 48]);
+    if (k_dim >= 64) {
+        for (sc_i64 k_block = 0; k_block < k_dim; k_block += 64) {
+            const sc_i64 at = sc_min_i64(k_block, k_dim - 64);
+            f32x16 c = (f32x16){0};
+            f32x16 c_1 = (f32x16){0};
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            for (sc_i64 p = begin; p < end; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                const float a = A_val[p];
+                const sc_i64 B_at = j * B_stride0 + at;
+                c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+                c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+                c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 32]);
+                c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 48]);
+            }
+            sc_store_f32x16(&c_carry[at], c);
+            sc_store_f32x16(&c_carry[at + 16], c_1);
+            sc_store_f32x16(&c_carry[at + 32], c_2);
+            sc_store_f32x16(&c_carry[at + 48], c_3);
         }
-        sc_store_f32x16(&c_carry[k_block], c);
-        sc_store_f32x16(&c_carry[k_block + 16], c_1);
-        sc_store_f32x16(&c_carry[k_block + 32], c_2);
-        sc_store_f32x16(&c_carry[k_block + 48], c_3);
-    }
-    const sc_i64 rest = k_dim % 64;
-    const sc_i64 full = k_dim - rest;
-    if ((rest & 32) != 0) {
-        const sc_i64 k_block_7 = full + (rest & -64);
-        f32x16 c_4 = (f32x16){0};
-        f32x16 c_5 = (f32x16){0};
-        for (sc_i64 p_7 = begin; p_7 < end; p_7++) {
-            const sc_i64 j_1 = (sc_i64)A_crd1[p_7];
-            const float a_1 = A_val[p_7];
-            const sc_i64 B_at_7 = j_1 * B_stride0 + k_block_7;
-            c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_7]);
-            c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_7 + 16]);
+    } else {
+        const sc_i64 rest = k_dim % 64;
+        const sc_i64 full = k_dim - rest;
+        if ((rest & 32) != 0) {
+            const sc_i64 k_block_1 = full + (rest & -64);
+            f32x16 c_4 = (f32x16){0};
+            f32x16 c_5 = (f32x16){0};
+            for (sc_i64 p_1 = begin; p_1 < end; p_1++) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
+                const float a_1 = A_val[p_1];
+                const sc_i64 B_at_1 = j_1 * B_stride0 + k_block_1;
+                c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+                c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+            }
+            sc_store_f32x16(&c_carry[k_block_1], c_4);
+            sc_store_f32x16(&c_carry[k_block_1 + 16], c_5);
         }
-        sc_store_f32x16(&c_carry[k_block_7], c_4);
-        sc_store_f32x16(&c_carry[k_block_7 + 16], c_5);
-    }
-    if ((rest & 16) != 0) {
-        const sc_i64 k_block_8 = full + (rest & -32);
-        f32x16 c_6 = (f32x16){0};
-        for (sc_i64 p_8 = begin; p_8 < end; p_8++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_8];
-            const float a_2 = A_val[p_8];
-            const sc_i64 B_at_8 = j_2 * B_stride0 + k_block_8;
-            c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_8]);
+        if ((rest & 16) != 0) {
+            const sc_i64 k_block_2 = full + (rest & -32);
+            f32x16 c_6 = (f32x16){0};
+            for (sc_i64 p_2 = begin; p_2 < end; p_2++) {
+                const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
+                const float a_2 = A_val[p_2];
+                const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_2;
+                c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+            }
+            sc_store_f32x16(&c_carry[k_block_2], c_6);
         }
-        sc_store_f32x16(&c_carry[k_block_8], c_6);
-    }
-    if ((rest & 8) != 0) {
-        const sc_i64 k_block_9 = full + (rest & -16);
-        f32x8 c_7 = (f32x8){0};
-        for (sc_i64 p_9 = begin; p_9 < end; p_9++) {
-            const sc_i64 j_3 = (sc_i64)A_crd1[p_9];
-            const float a_3 = A_val[p_9];
-            const sc_i64 B_at_9 = j_3 * B_stride0 + k_block_9;
-            c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_9]);
+        if ((rest & 8) != 0) {
+            const sc_i64 k_block_3 = full + (rest & -16);
+            f32x8 c_7 = (f32x8){0};
+            for (sc_i64 p_3 = begin; p_3 < end; p_3++) {
+                const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
+                const float a_3 = A_val[p_3];
+                const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_3;
+                c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_3]);
+            }
+            sc_store_f32x8(&c_carry[k_block_3], c_7);
         }
-        sc_store_f32x8(&c_carry[k_block_9], c_7);
-    }
-    if ((rest & 4) != 0) {
-        const sc_i64 k_block_10 = full + (rest & -8);
-        f32x4 c_8 = (f32x4){0};
-        for (sc_i64 p_10 = begin; p_10 < end; p_10++) {
-            const sc_i64 j_4 = (sc_i64)A_crd1[p_10];
-            const float a_4 = A_val[p_10];
-            const sc_i64 B_at_10 = j_4 * B_stride0 + k_block_10;
-            c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_10]);
+        if ((rest & 4) != 0) {
+            const sc_i64 k_block_4 = full + (rest & -8);
+            f32x4 c_8 = (f32x4){0};
+            for (sc_i64 p_4 = begin; p_4 < end; p_4++) {
+                const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
+                const float a_4 = A_val[p_4];
+                const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_4;
+                c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_4]);
+            }
+            sc_store_f32x4(&c_carry[k_block_4], c_8);
         }
-        sc_store_f32x4(&c_carry[k_block_10], c_8);
-    }
-    if ((rest & 2) != 0) {
-        const sc_i64 k_block_11 = full + (rest & -4);
-        f32x2 c_9 = (f32x2){0};
-        for (sc_i64 p_11 = begin; p_11 < end; p_11++) {
-            const sc_i64 j_5 = (sc_i64)A_crd1[p_11];
-            const float a_5 = A_val[p_11];
-            const sc_i64 B_at_11 = j_5 * B_stride0 + k_block_11;
-            c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_11]);
+        if ((rest & 2) != 0) {
+            const sc_i64 k_block_5 = full + (rest & -4);
+            f32x2 c_9 = (f32x2){0};
+            for (sc_i64 p_5 = begin; p_5 < end; p_5++) {
+                const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
+                const float a_5 = A_val[p_5];
+                const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_5;
+                c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_5]);
+            }
+            sc_store_f32x2(&c_carry[k_block_5], c_9);
         }
-        sc_store_f32x2(&c_carry[k_block_11], c_9);
-    }
-    if ((rest & 1) != 0) {
-        const sc_i64 k_block_12 = full + (rest & -2);
-        float c_10 = 0.0f;
-        for (sc_i64 p_12 = begin; p_12 < end; p_12++) {
-            const sc_i64 j_6 = (sc_i64)A_crd1[p_12];
-            const float a_6 = A_val[p_12];
-            const sc_i64 B_at_12 = j_6 * B_stride0 + k_block_12;
-            c_10 = c_10 + a_6 * B_val[B_at_12];
+        if ((rest & 1) != 0) {
+            const sc_i64 k_block_6 = full + (rest & -2);
+            float c_10 = 0.0f;
+            for (sc_i64 p_6 = begin; p_6 < end; p_6++) {
+                const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
+                const float a_6 = A_val[p_6];
+                const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_6;
+                c_10 = c_10 + a_6 * B_val[B_at_6];
+            }
+            c_carry[k_block_6] = c_10;
         }
-        c_carry[k_block_12] = c_10;
     }
     return 0;
 }
@@ -290,88 +302,92 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
-    for (sc_i64 k_block = 0; k_block < k_dim - k_dim % 64; k_block += 64) {
-        f32x16 c = (f32x16){0};
-        f32x16 c_1 = (f32x16){0};
-        f32x16 c_2 = (f32x16){0};
-        f32x16 c_3 = (f32x16){0};
-        for (sc_i64 slot = 0; slot < carried; slot++) {
-            const sc_i64 at = slot * k_dim;
-            c = c + sc_load_f32x16(&c_carry[at + k_block]);
-            c_1 = c_1 + sc_load_f32x16(&c_carry[at + k_block + 16]);
-            c_2 = c_2 + sc_load_f32x16(&c_carry[at + k_block + 32]);
-            c_3 = c_3 + sc_load_f32x16(&c_carry[at + k_block + 48]);
+    if (k_dim >= 64) {
+        for (sc_i64 k_block = 0; k_block < k_dim; k_block += 64) {
+            const sc_i64 at = sc_min_i64(k_block, k_dim - 64);
+            f32x16 c = (f32x16){0};
+            f32x16 c_1 = (f32x16){0};
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            for (sc_i64 slot = 0; slot < carried; slot++) {
+                const sc_i64 at_1 = slot * k_dim;
+                c = c + sc_load_f32x16(&c_carry[at_1 + at]);
+                c_1 = c_1 + sc_load_f32x16(&c_carry[at_1 + at + 16]);
+                c_2 = c_2 + sc_load_f32x16(&c_carry[at_1 + at + 32]);
+                c_3 = c_3 + sc_load_f32x16(&c_carry[at_1 + at + 48]);
+            }
+            const sc_i64 C_at = begin * C_stride0 + at;
+            sc_store_f32x16(&C_val[C_at], c);
+            sc_store_f32x16(&C_val[C_at + 16], c_1);
+            sc_store_f32x16(&C_val[C_at + 32], c_2);
+            sc_store_f32x16(&C_val[C_at + 48], c_3);
         }
-        const sc_i64 C_at = begin * C_stride0 + k_block;
-        sc_store_f32x16(&C_val[C_at], c);
-        sc_store_f32x16(&C_val[C_at + 16], c_1);
-        sc_store_f32x16(&C_val[C_at + 32], c_2);
-        sc_store_f32x16(&C_val[C_at + 48], c_3);
-    }
-    const sc_i64 rest = k_dim % 64;
-    const sc_i64 full = k_dim - rest;
-    if ((rest & 32) != 0) {
-        const sc_i64 k_block_7 = full + (rest & -64);
-        f32x16 c_4 = (f32x16){0};
-        f32x16 c_5 = (f32x16){0};
-        for (sc_i64 slot_13 = 0; slot_13 < carried; slot_13++) {
-            const sc_i64 at_1 = slot_13 * k_dim;
-            c_4 = c_4 + sc_load_f32x16(&c_carry[at_1 + k_block_7]);
-            c_5 = c_5 + sc_load_f32x16(&c_carry[at_1 + k_block_7 + 16]);
+    } else {
+        const sc_i64 rest = k_dim % 64;
+        const sc_i64 full = k_dim - rest;
+        if ((rest & 32) != 0) {
+            const sc_i64 k_block_1 = full + (rest & -64);
+            f32x16 c_4 = (f32x16){0};
+            f32x16 c_5 = (f32x16){0};
+            for (sc_i64 slot_1 = 0; slot_1 < carried; slot_1++) {
+                const sc_i64 at_2 = slot_1 * k_dim;
+                c_4 = c_4 + sc_load_f32x16(&c_carry[at_2 + k_block_1]);
+                c_5 = c_5 + sc_load_f32x16(&c_carry[at_2 + k_block_1 + 16]);
+            }
+            const sc_i64 C_at_1 = begin * C_stride0 + k_block_1;
+            sc_store_f32x16(&C_val[C_at_1], c_4);
+            sc_store_f32x16(&C_val[C_at_1 + 16], c_5);
         }
-        const sc_i64 C_at_1 = begin * C_stride0 + k_block_7;
-        sc_store_f32x16(&C_val[C_at_1], c_4);
-        sc_store_f32x16(&C_val[C_at_1 + 16], c_5);
-    }
-    if ((rest & 16) != 0) {
-        const sc_i64 k_block_8 = full + (rest & -32);
-        f32x16 c_6 = (f32x16){0};
-        for (sc_i64 slot_14 = 0; slot_14 < carried; slot_14++) {
-            const sc_i64 at_2 = slot_14 * k_dim;
-            c_6 = c_6 + sc_load_f32x16(&c_carry[at_2 + k_block_8]);
+        if ((rest & 16) != 0) {
+            const sc_i64 k_block_2 = full + (rest & -32);
+            f32x16 c_6 = (f32x16){0};
+            for (sc_i64 slot_2 = 0; slot_2 < carried; slot_2++) {
+                const sc_i64 at_3 = slot_2 * k_dim;
+                c_6 = c_6 + sc_load_f32x16(&c_carry[at_3 + k_block_2]);
+            }
+            const sc_i64 C_at_2 = begin * C_stride0 + k_block_2;
+            sc_store_f32x16(&C_val[C_at_2], c_6);
         }
-        const sc_i64 C_at_2 = begin * C_stride0 + k_block_8;
-        sc_store_f32x16(&C_val[C_at_2], c_6);
-    }
-    if ((rest & 8) != 0) {
-        const sc_i64 k_block_9 = full + (rest & -16);
-        f32x8 c_7 = (f32x8){0};
-        for (sc_i64 slot_15 = 0; slot_15 < carried; slot_15++) {
-            const sc_i64 at_3 = slot_15 * k_dim;
-            c_7 = c_7 + sc_load_f32x8(&c_carry[at_3 + k_block_9]);
+        if ((rest & 8) != 0) {
+            const sc_i64 k_block_3 = full + (rest & -16);
+            f32x8 c_7 = (f32x8){0};
+            for (sc_i64 slot_3 = 0; slot_3 < carried; slot_3++) {
+                const sc_i64 at_4 = slot_3 * k_dim;
+                c_7 = c_7 + sc_load_f32x8(&c_carry[at_4 + k_block_3]);
+            }
+            const sc_i64 C_at_3 = begin * C_stride0 + k_block_3;
+            sc_store_f32x8(&C_val[C_at_3], c_7);
         }
-        const sc_i64 C_at_3 = begin * C_stride0 + k_block_9;
-        sc_store_f32x8(&C_val[C_at_3], c_7);
-    }
-    if ((rest & 4) != 0) {
-        const sc_i64 k_block_10 = full + (rest & -8);
-        f32x4 c_8 = (f32x4){0};
-        for (sc_i64 slot_16 = 0; slot_16 < carried; slot_16++) {
-            const sc_i64 at_4 = slot_16 * k_dim;
-            c_8 = c_8 + sc_load_f32x4(&c_carry[at_4 + k_block_10]);
+        if ((rest & 4) != 0) {
+            const sc_i64 k_block_4 = full + (rest & -8);
+            f32x4 c_8 = (f32x4){0};
+            for (sc_i64 slot_4 = 0; slot_4 < carried; slot_4++) {
+                const sc_i64 at_5 = slot_4 * k_dim;
+                c_8 = c_8 + sc_load_f32x4(&c_carry[at_5 + k_block_4]);
+            }
+            const sc_i64 C_at_4 = begin * C_stride0 + k_block_4;
+            sc_store_f32x4(&C_val[C_at_4], c_8);
         }
-        const sc_i64 C_at_4 = begin * C_stride0 + k_block_10;
-        sc_store_f32x4(&C_val[C_at_4], c_8);
-    }
-    if ((rest & 2) != 0) {
-        const sc_i64 k_block_11 = full + (rest & -4);
-        f32x2 c_9 = (f32x2){0};
-        for (sc_i64 slot_17 = 0; slot_17 < carried; slot_17++) {
-            const sc_i64 at_5 = slot_17 * k_dim;
-            c_9 = c_9 + sc_load_f32x2(&c_carry[at_5 + k_block_11]);
+        if ((rest & 2) != 0) {
+            const sc_i64 k_block_5 = full + (rest & -4);
+            f32x2 c_9 = (f32x2){0};
+            for (sc_i64 slot_5 = 0; slot_5 < carried; slot_5++) {
+                const sc_i64 at_6 = slot_5 * k_dim;
+                c_9 = c_9 + sc_load_f32x2(&c_carry[at_6 + k_block_5]);
+            }
+            const sc_i64 C_at_5 = begin * C_stride0 + k_block_5;
+            sc_store_f32x2(&C_val[C_at_5], c_9);
         }
-        const sc_i64 C_at_5 = begin * C_stride0 + k_block_11;
-        sc_store_f32x2(&C_val[C_at_5], c_9);
-    }
-    if ((rest & 1) != 0) {
-        const sc_i64 k_block_12 = full + (rest & -2);
-        float c_10 = 0.0f;
-        for (sc_i64 slot_18 = 0; slot_18 < carried; slot_18++) {
-            const sc_i64 at_6 = slot_18 * k_dim;
-            c_10 = c_10 + c_carry[at_6 + k_block_12];
+        if ((rest & 1) != 0) {
+            const sc_i64 k_block_6 = full + (rest & -2);
+            float c_10 = 0.0f;
+            for (sc_i64 slot_6 = 0; slot_6 < carried; slot_6++) {
+                const sc_i64 at_7 = slot_6 * k_dim;
+                c_10 = c_10 + c_carry[at_7 + k_block_6];
+            }
+            const sc_i64 C_at_6 = begin * C_stride0 + k_block_6;
+            C_val[C_at_6] = c_10;
         }
-        const sc_i64 C_at_6 = begin * C_stride0 + k_block_12;
-        C_val[C_at_6] = c_10;
     }
     return 0;
 }

@@ -65,22 +65,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     double c = 0.0;
     const sc_i64 whole = begin + (end - begin - (end - begin) % 4);
+    double c_1 = 0.0;
     double c_2 = 0.0;
     double c_3 = 0.0;
-    double c_4 = 0.0;
     for (sc_i64 p = begin; p < whole; p += 4) {
         const sc_i64 j = A_crd1[p];
         c = c + A_val[p] * x_val[j];
         const sc_i64 j_1 = A_crd1[p + 1];
-        c_2 = c_2 + A_val[p + 1] * x_val[j_1];
+        c_1 = c_1 + A_val[p + 1] * x_val[j_1];
         const sc_i64 j_2 = A_crd1[p + 2];
-        c_3 = c_3 + A_val[p + 2] * x_val[j_2];
+        c_2 = c_2 + A_val[p + 2] * x_val[j_2];
         const sc_i64 j_3 = A_crd1[p + 3];
-        c_4 = c_4 + A_val[p + 3] * x_val[j_3];
+        c_3 = c_3 + A_val[p + 3] * x_val[j_3];
     }
+    c = c + c_1;
     c = c + c_2;
     c = c + c_3;
-    c = c + c_4;
     for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
         const sc_i64 j_4 = A_crd1[p_1];
         c = c + A_val[p_1] * x_val[j_4];

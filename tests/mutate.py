@@ -1,0 +1,116 @@
+"""Seeded bugs: does the suite notice? Each is one replacement in a copy of csrc.
+
+    python tests/mutate.py [NAME...]
+
+Golden texts must not be what notices, since they are rewritten with a change: what counts is the comparison with
+the oracle, through the executor and through compiled code, and for the driver the program tests/c/test_drive.c.
+Prints a line for every bug; the exit status is the number that nothing noticed.
+"""
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import native
+import test_executor
+
+GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
+DRIVE = native.ROOT / "tests" / "c" / "test_drive.c"
+MUTATIONS = {  # name: file, text, replacement
+    "tail tile starts one late": (
+        "compiler/lower_loop.c", "num(l, known / b * b), num(l, known % b)", "num(l, known / b * b + 1), num(l, known % b)",
+    ),
+    "last tile is never cut": ("compiler/lower_loop.c", "if (known % b) tile(", "if (0) tile("),
+    "powers of two skip one": ("compiler/lower_loop.c", "for (int64_t part = b / 2; part;", "for (int64_t part = b / 2; part > 1;"),
+    "unrolled loop drops its rest": (
+        "compiler/lower_loop.c", "from = let(l, \"whole\", plus(l, lo, whole));", "from = hi; (void)whole;",
+    ),
+    "position tile reads past its end": (
+        "compiler/lower_loop.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), hi)", "plus(l, w->tile_lo, num(l, n->by))",
+    ),
+    "block base forgotten": ("compiler/lower_loop.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
+    "dense position without its parent": (
+        "compiler/lower_loop.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
+    ),
+    "maximum starts from zero": (
+        "compiler/lower_work.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
+    ),
+    "private copies start from nothing": (
+        "compiler/lower.c", "s->fill = op == O_CONST ? 0 : op_identity(op);", "s->fill = 1;",
+    ),
+    "constants fold wrongly": ("compiler/build.c", "case O_SUB: *out = x - y;", "case O_SUB: *out = x + y;"),
+    "scan of counts starts at one": ("kernels/drive.c", "int64_t total = 0;", "int64_t total = 1;"),
+    "rows are cut inside": (
+        "kernels/drive_units.c", "return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;", "return p;",
+    ),
+    "finish sees one slot fewer": ("kernels/drive_lanes.c", "return slot + np;", "return slot + np - 1;"),
+    "a hub leaves the rest undone": (
+        "kernels/drive_lanes.c", "put_range(r, from, r->units.n);", "put_range(r, from, from);",
+    ),
+}  # fmt: skip
+
+
+def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
+    """The core of a copy of the sources in which the edit has been made; other objects are taken over."""
+    source, objects, kept = folder / "csrc", folder / "objects", native.core(False)
+    shutil.copytree(native.CSRC, source)
+    if edit:
+        file, text, replacement = source / edit[0], edit[1], edit[2]
+        before = file.read_text()
+        if text not in before:
+            raise LookupError(f"{edit[0]} has no {text!r}: bring this list up to date")
+        file.write_text(before.replace(text, replacement, 1))
+    for made in kept.objects():
+        target = objects / made.relative_to(kept.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not edit or target.relative_to(objects).with_suffix(".c") != Path(edit[0]):
+            shutil.copy(made, target)  # newer than the copied sources
+    return native.Core([], objects, source)
+
+
+def right(program: Path, folder: Path) -> bool:
+    """Whether every problem gives the right result or is refused."""
+    cases = folder / "cases"
+    cases.mkdir()
+    names = test_executor.write(test_executor.problems(250, seed=1), cases)
+    names += test_executor.write(test_executor.merges(20, seed=2), cases, first=len(names))
+    golden = [str(f) for f in GOLDEN]
+    sample = random.Random(0).sample(names, 25)
+    jit = ["--jit", "--width", str(native.widths()[-1])]
+    for options, files in (([], [*names, *golden]), (jit, [*sample, *golden])):
+        env = {"XDG_CACHE_HOME": str(folder / "cache")}
+        try:
+            done = native.run(program, "--run", *options, *files, cwd=cases, env=env)
+        except subprocess.TimeoutExpired:
+            return False
+        said = [line for line in done.stderr.splitlines() if ".sc: " in line]
+        if done.returncode not in (0, 1) or not all(map(test_executor.REFUSED.search, said)):
+            return False
+    return True
+
+
+def passes(core: native.Core, folder: Path, edit: tuple[str, str, str] | None) -> bool:
+    if edit and edit[0].startswith("kernels/") and native.run(core.program(DRIVE), cwd=native.ROOT).returncode:
+        return False
+    return right(core.scorchc(), folder)
+
+
+def main(names: list[str]) -> int:
+    """Builds and tries the bugs of these names, all without one; first none at all, which must pass."""
+    left = 0
+    for name, edit in {"no bug": None, **MUTATIONS}.items():
+        if names and name not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            passed = passes(build(Path(folder), edit), Path(folder), edit)
+        wrong = passed != (edit is None)
+        left += wrong
+        print(f"{name}: {'passes' if passed else 'noticed'}{'   <---' if wrong else ''}", flush=True)
+    return left
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
