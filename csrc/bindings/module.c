@@ -33,11 +33,12 @@ int sc_bind_warn(const sc_program *p)
 {
     static atomic_bool warned;
     if (sc_program_way(p) != SC_WAY_EXECUTOR || atomic_exchange(&warned, true)) return 0;
-    return PyErr_WarnEx(PyExc_RuntimeWarning,
-                        "scorch: an expression runs in the interpreter, tens to hundreds of times slower than "
-                        "compiled code, because it could not be compiled: install a C compiler, set SCORCH_CC, or see "
-                        "scorch.info(); scorch.stats() counts such calls",
-                        2);
+    return PyErr_WarnEx(
+        PyExc_RuntimeWarning,
+        "scorch: an expression runs in the interpreter, tens to hundreds of times slower than "
+        "compiled code, because it could not be compiled: install a C compiler, set SCORCH_CC, or see "
+        "scorch.info(); scorch.stats() counts such calls",
+        2);
 }
 
 /* ---- connect ---- */

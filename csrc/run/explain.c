@@ -5,9 +5,9 @@
 
 static const char *way_name(const sc_program *p)
 {
-    static const char *const name[] = {"bundle: compiled when the library was built",
-                                       "jit: compiled for this expression and CPU, cached",
-                                       "executor: interpreted, tens to hundreds of times slower than compiled code"};
+    static const char *const name[] = {
+        "bundle: compiled when the library was built", "jit: compiled for this expression and CPU, cached",
+        "executor: interpreted, tens to hundreds of times slower than compiled code"};
     return name[p->way];
 }
 
