@@ -285,7 +285,8 @@ static void arithmetic(Emit *e, const Val *v)
         tight(e, v->kid[0]);
     } else {
         kid(e, v, 0);
-        sc_text_add(e->out, " %s ", op_info(v->op)->text);
+        bool both = v->op == O_AND && v->type.dtype == SC_BOOL; /* the right side may rely on the left */
+        sc_text_add(e->out, " %s ", both ? "&&" : op_info(v->op)->text);
         kid(e, v, 1);
     }
     emit_add(e, narrow ? ")" : "");

@@ -204,7 +204,7 @@ struct Nest {
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")"
  *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
  * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
- * converted by a cast to 0 or 1). Addresses are i64. Loads widen nothing: cast after. */
+ * converted by a cast to 0 or 1). "a & b" of two bools reads b only where a holds. Addresses are i64. Loads widen nothing: cast after. */
 typedef struct {
     uint8_t dtype, lanes;
 } Type;

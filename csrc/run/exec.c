@@ -238,7 +238,9 @@ static int64_t scalar_int(const Run *r, const Val *v)
     }
     if (floats(v->kid[0]->type))
         return op_test(v->op, scalar_float(r, v->kid[0]), scalar_float(r, v->kid[1]));
-    int64_t a = scalar_int(r, v->kid[0]), b = v->kid[1] ? scalar_int(r, v->kid[1]) : 0;
+    int64_t a = scalar_int(r, v->kid[0]);
+    if (v->op == O_AND && v->type.dtype == SC_BOOL && !a) return 0; /* the right side may rely on the left */
+    int64_t b = v->kid[1] ? scalar_int(r, v->kid[1]) : 0;
     return wrap(v->type.dtype, (uint64_t)op_int(v->op, a, b));
 }
 

@@ -47,7 +47,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 first = p;
         const sc_i64 i = (sc_i64)A_crd0[first];
         p = first + 1;
-        while ((p < end) & ((sc_i64)A_crd0[p] == i)) {
+        while ((p < end) && ((sc_i64)A_crd0[p] == i)) {
             p = p + 1;
         }
         const sc_i64 last = p;

@@ -34,11 +34,11 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_lo = (sc_i64)B_pos1[i];
         const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
         sc_i64 pB = B_lo;
-        while ((pA < A_hi) & (pB < B_hi)) {
+        while ((pA < A_hi) && (pB < B_hi)) {
             const sc_i64 j_A = (sc_i64)A_crd1[pA];
             const sc_i64 j_B = (sc_i64)B_crd1[pB];
             const sc_i64 j = sc_min_i64(j_A, j_B);
-            if ((j_A == j) & (j_B == j)) {
+            if ((j_A == j) && (j_B == j)) {
                 n = n + 1;
             }
             pA = pA + (sc_i64)(j_A == j);
@@ -70,11 +70,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_lo = (sc_i64)B_pos1[i];
         const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
         sc_i64 pB = B_lo;
-        while ((pA < A_hi) & (pB < B_hi)) {
+        while ((pA < A_hi) && (pB < B_hi)) {
             const sc_i64 j_A = (sc_i64)A_crd1[pA];
             const sc_i64 j_B = (sc_i64)B_crd1[pB];
             const sc_i64 j = sc_min_i64(j_A, j_B);
-            if ((j_A == j) & (j_B == j)) {
+            if ((j_A == j) && (j_B == j)) {
                 C_crd1[q] = (int)j;
                 C_val[q] = A_val[pA] * B_val[pB];
                 q = q + 1;
