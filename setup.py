@@ -67,7 +67,7 @@ class Toolchain:
         found = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         self.cc = found if shutil.which(found[0]) else ["cc"]
         self.extra, self.ldflags, self.folder = [], [], Path("build/native")
-        if flag("SCORCH_WERROR"):
+        if flag("SCORCH_WERROR") and not flag("SCORCH_SANITIZE"):  # instrumented, gcc warns of what cannot be
             self.extra += ["-Werror"]
         if flag("SCORCH_SANITIZE"):
             self.ldflags = ["-fsanitize=address,undefined"]

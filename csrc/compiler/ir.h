@@ -333,6 +333,9 @@ void infer(Prog *);
 void schedule(Prog *);
 
 /* ---- nest.c ---- */
+bool same_index(Index, Index);
+Index level_index(const Tensor *, int level); /* what the level is indexed by */
+bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 void nest_print(const Prog *, const Nest *, sc_text *);
 void nest_verify(Prog *, const Nest *);

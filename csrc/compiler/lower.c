@@ -59,12 +59,6 @@ Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt *
 }
 
 /* ---- what the passes below ask ---- */
-bool same_index(Index a, Index b)
-{
-    return a.var == b.var && a.part == b.part && a.slot == b.slot &&
-           (a.part == SC_WHOLE || a.block == b.block);
-}
-
 int tensor_id(const Low *l, const Tensor *t)
 {
     for (int i = 0; i < l->p->ntensor; i++)
@@ -73,8 +67,6 @@ int tensor_id(const Low *l, const Tensor *t)
 }
 
 Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
-
-bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
 
 Val *dim_val(Low *l, int var)
 {

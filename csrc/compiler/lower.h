@@ -94,15 +94,18 @@ int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here
 int tensor_id(const Low *, const Tensor *);
 Where *where(Low *, const Tensor *); /* follows `like` */
 Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
-bool assembled(const Tensor *); /* a sparse result whose structure this program makes */
-bool same_index(Index, Index);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);
 void bind(Low *, Index, Val *coord);
-void par_unit(Low *, const Nest *, Val *unit); /* binds one unit of the parallel loop, then its body */
+Val *load_index(Low *, Buf *, Val *at); /* an entry of pos or crd, as an address */
+/* Positions of the tensor's next level under where it stands. */
+void range_of(Low *, const Tensor *, Val **lo, Val **hi);
+
+/* lower_merge.c */
+void lower_merge(Low *, const Nest *);
 
 /* lower_work.c */
 void lower_work(Low *, const Nest *);

@@ -105,9 +105,9 @@ static void stored_address(Low *l, const Expr *e, Address *a)
             moved ? val_cast(l->p, I64, val_load(l->p, tensor_buf(l, B_PERM, t, 0), 1, pos, NULL)) : pos;
         return;
     }
-    const sc_levelspec *s = &t->format.level[last];
-    Index ix = {.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
-    if (w->n != last || s->kind != SC_DENSE || !is_vec(l, ix) || !same_index(ix, l->e.vec.ix))
+    Index ix = level_index(t, last);
+    if (w->n != last || t->format.level[last].kind != SC_DENSE || !is_vec(l, ix) ||
+        !same_index(ix, l->e.vec.ix))
         fail(l->p, SC_EVALUE, e->pos,
              "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
     a->base = times(l, w->pos[last], slot_extent(l, &ix));
@@ -235,11 +235,10 @@ static void append(Low *l, const Nest *n, const Tensor *t)
     Val *q = val_local(p, l->cursor);
     if (l->mode != COUNT) {
         int level = t->format.nlevel - 1;
-        const sc_levelspec *ls = &t->format.level[level];
-        Index ix = {.var = (uint8_t)t->dimvar[ls->dim], .part = ls->part, .block = ls->block};
         Address val = {.buf = tensor_buf(l, B_VAL, t, 0)}, crd = {.buf = tensor_buf(l, B_CRD, t, level)};
         Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
-        store(l, &crd, q, O_CONST, val_cast(p, (Type){(uint8_t)t->itype, 1}, index_val(l, ix)));
+        store(l, &crd, q, O_CONST,
+              val_cast(p, (Type){(uint8_t)t->itype, 1}, index_val(l, level_index(t, level))));
         store(l, &val, q, O_CONST, v);
     }
     set(l, l->cursor, plus(l, q, val_int(p, 1)));

@@ -2,8 +2,7 @@
  *
  * A dense loop counts coordinates. A loop over a tensor counts positions of its
  * next level and loads the coordinate; a level whose coordinates repeat is
- * walked in segments of equal coordinate. A merge advances several positions
- * together through the cases that absence substitution leaves. */
+ * walked in segments of equal coordinate. */
 #include "lower.h"
 
 #include <string.h>
@@ -19,15 +18,7 @@ static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 
-static Val *load_index(Low *l, Buf *b, Val *at)
-{ return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
-
-/* ---- coordinates and positions ---- */
-static Index level_index(const Tensor *t, int level)
-{
-    const sc_levelspec *s = &t->format.level[level];
-    return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
-}
+Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
 
 static Val *level_size(Low *l, const Tensor *t, int level)
 {
@@ -296,7 +287,7 @@ static void segments(Low *l, const Nest *n, Val *lo, Val *hi)
 }
 
 /* Positions of the tensor's next level under where it stands. */
-static void range_of(Low *l, const Tensor *t, Val **lo, Val **hi)
+void range_of(Low *l, const Tensor *t, Val **lo, Val **hi)
 {
     Where *w = where(l, t);
     Prog *p = l->p;
@@ -360,164 +351,6 @@ static void stored_loop(Low *l, const Nest *n)
         w->lo = w->hi = NULL;
         positions(l, n, lo, hi);
     }
-}
-
-/* ---- co-iteration ---- */
-typedef struct {
-    Low *l;
-    bool any;
-} Alive;
-
-static bool is_zero(const Expr *e) { return e->op == O_CONST && e->c == 0; }
-
-static void alive(const Nest *n, void *ctx)
-{
-    Alive *a = ctx;
-    if (n->op != N_EVAL) return;
-    Expr *e = expr_absent(a->l->p, n->eval.rhs, &a->l->e, a->l);
-    Op op = n->eval.reduce;
-    bool drops = e->op == O_CONST && (op == O_CONST ? is_zero(e) : e->c == op_identity(op));
-    if (!drops) a->any = true;
-}
-
-static void set_absent(Low *l, const Nest *n, unsigned present)
-{
-    for (int i = 0; i < n->nmerge; i++) where(l, n->merge[i])->absent = !(present >> i & 1);
-}
-
-static bool point_alive(Low *l, const Nest *n, unsigned present)
-{
-    Alive a = {.l = l};
-    set_absent(l, n, present);
-    nest_walk(n->body, alive, &a);
-    return a.any;
-}
-
-typedef struct {
-    Local *p[6];
-    Val *end[6], *crd[6], *here;
-} Merge;
-
-static Val *all_inside(Low *l, const Nest *n, const Merge *m, unsigned set_)
-{
-    Val *v = NULL;
-    for (int i = 0; i < n->nmerge; i++) {
-        if (!(set_ >> i & 1)) continue;
-        Val *in = val_op(l->p, O_LT, val_local(l->p, m->p[i]), m->end[i]);
-        v = v ? val_op(l->p, O_AND, v, in) : in;
-    }
-    return v;
-}
-
-static void merge_case(Low *l, const Nest *n, const Merge *m, unsigned set_, Val *c)
-{
-    Env save = l->e;
-    set_absent(l, n, set_);
-    for (int i = 0; i < n->nmerge; i++) {
-        if (!(set_ >> i & 1)) continue;
-        Where *w = where(l, n->merge[i]);
-        w->pos[++w->n] = val_local(l->p, m->p[i]);
-    }
-    bind(l, n->ix, c);
-    body(l, n->body);
-    l->e = save;
-}
-
-/* Some case inside `set` does something. */
-static bool useful(const bool *point, unsigned set_)
-{
-    for (unsigned sub = set_; sub; sub = (sub - 1) & set_)
-        if (point[sub]) return true;
-    return false;
-}
-
-/* All of `sub` are at this coordinate. */
-static Val *case_test(Low *l, const Nest *n, const Merge *m, unsigned sub)
-{
-    Val *test = NULL;
-    for (int i = 0; i < n->nmerge; i++) {
-        if (!(sub >> i & 1)) continue;
-        Val *here = val_op(l->p, O_EQ, m->crd[i], m->here);
-        test = test ? val_op(l->p, O_AND, test, here) : here;
-    }
-    return test;
-}
-
-/* if all of a larger subset are at this coordinate ... else if ... Larger subsets come first; one that does
- * nothing still needs its empty case in front of a smaller one that does. */
-static void merge_cases(Low *l, const Nest *n, const Merge *m, unsigned set_, const bool *point)
-{
-    bool all = true;
-    for (unsigned sub = set_; sub; sub = (sub - 1) & set_) all &= useful(point, sub);
-    unsigned left = (1u << __builtin_popcount(set_)) - 1;
-    Stmt **after = NULL; /* where the walk goes on behind the whole chain */
-    for (int size = n->nmerge; size; size--)
-        for (unsigned sub = set_; sub; sub = (sub - 1) & set_) {
-            if (__builtin_popcount(sub) != size) continue;
-            left--;
-            if (!useful(point, sub)) continue;
-            if (all && !left) { /* nothing else remains */
-                merge_case(l, n, m, sub, m->here);
-                continue;
-            }
-            Stmt *s = put(l, S_IF);
-            if (!after) after = l->tail;
-            s->a = case_test(l, n, m, sub);
-            l->tail = &s->body;
-            if (point[sub]) merge_case(l, n, m, sub, m->here);
-            l->tail = &s->other;
-        }
-    if (after) l->tail = after;
-}
-
-/* One loop of the merge: while all of `set` have entries left. */
-static void merge_loop(Low *l, const Nest *n, Merge *m, unsigned set_, const bool *point)
-{
-    Prog *p = l->p;
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
-    loop->a = all_inside(l, n, m, set_);
-    l->tail = &loop->body;
-    Val *c = NULL;
-    const char *name = p->var[n->ix.var].name;
-    for (int i = 0; i < n->nmerge; i++) {
-        if (!(set_ >> i & 1)) continue;
-        Buf *crd = tensor_buf(l, B_CRD, n->merge[i], where(l, n->merge[i])->n);
-        const char *stem = sc_arena_printf(&p->arena, "%s_%s", name, n->merge[i]->name);
-        m->crd[i] = let(l, stem, load_index(l, crd, val_local(p, m->p[i])));
-        c = c ? val_op(p, O_MIN, c, m->crd[i]) : m->crd[i];
-    }
-    m->here = let(l, name, c);
-    merge_cases(l, n, m, set_, point);
-    for (int i = 0; i < n->nmerge; i++) {
-        if (!(set_ >> i & 1)) continue;
-        bool alone = set_ == 1u << i;
-        Val *step = alone ? num(l, 1) : val_cast(p, I64, val_op(p, O_EQ, m->crd[i], m->here));
-        set(l, m->p[i], plus(l, val_local(p, m->p[i]), step));
-    }
-    l->tail = outer;
-}
-
-static void merge(Low *l, const Nest *n)
-{
-    bool point[64];
-    Merge m;
-    unsigned all = (1u << n->nmerge) - 1;
-    for (unsigned s = 1; s <= all; s++) point[s] = point_alive(l, n, s);
-    if (point_alive(l, n, 0))
-        fail(l->p, SC_ENOTIMPL, -1,
-             "index %s is merged, but the result has values where no operand is stored: convert one operand "
-             "to dense",
-             l->p->var[n->ix.var].name);
-    set_absent(l, n, all);
-    for (int i = 0; i < n->nmerge; i++) {
-        Val *lo, *hi;
-        range_of(l, n->merge[i], &lo, &hi);
-        m.p[i] = mut(l, sc_arena_printf(&l->p->arena, "p%s", n->merge[i]->name), lo);
-        m.end[i] = hi;
-    }
-    for (int size = n->nmerge; size; size--)
-        for (unsigned s = all; s; s--)
-            if (__builtin_popcount(s) == size && useful(point, s)) merge_loop(l, n, &m, s, point);
 }
 
 /* ---- the parallel loop ---- */
@@ -595,7 +428,7 @@ void lower_loop(Low *l, const Nest *n)
     else if (n->kind == L_VEC)
         lower_vec(l, n);
     else if (n->nmerge)
-        merge(l, n);
+        lower_merge(l, n);
     else if (n->in && n->in->role == T_WORK)
         lower_bits(l, n);
     else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE)

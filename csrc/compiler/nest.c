@@ -20,6 +20,20 @@ static Nest *nest_new(Prog *p, NestOp op)
     return n;
 }
 
+bool same_index(Index a, Index b)
+{
+    return a.var == b.var && a.part == b.part && a.slot == b.slot &&
+           (a.part == SC_WHOLE || a.block == b.block);
+}
+
+Index level_index(const Tensor *t, int level)
+{
+    const sc_levelspec *s = &t->format.level[level];
+    return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
+}
+
+bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
+
 Nest *nest_seq(Prog *p, int n, Nest *const *kid)
 {
     if (n == 1) return kid[0];

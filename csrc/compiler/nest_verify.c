@@ -88,27 +88,13 @@ static const char *show_level(Prog *p, const Tensor *t, int l)
 {
     static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
     const sc_levelspec *s = &t->format.level[l];
-    Index ix = {.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
     return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
-                           show_index(p, ix));
+                           show_index(p, level_index(t, l)));
 }
 
 /* ---- indices ---- */
 static bool is_operand(const Tensor *t) { return t->role == T_IN; }
 static bool is_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
-static bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !is_dense(t); }
-
-static bool same_index(Index a, Index b)
-{
-    return a.var == b.var && a.part == b.part && a.slot == b.slot &&
-           (a.part == SC_WHOLE || a.block == b.block);
-}
-
-static Index level_index(const Tensor *t, int l)
-{
-    const sc_levelspec *s = &t->format.level[l];
-    return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
-}
 
 /* The loop that makes ix known, or null. i is known by i, or by i/N and i%N. */
 static const Nest *binder(const State *s, Index ix)

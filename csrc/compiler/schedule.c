@@ -62,12 +62,6 @@ static void find(Sched *s, const Expr *e)
         if (e->kid[k]) find(s, e->kid[k]);
 }
 
-static Index level_index(const Tensor *t, int level)
-{
-    const sc_levelspec *v = &t->format.level[level];
-    return (Index){.var = (uint8_t)t->dimvar[v->dim], .part = v->part, .block = v->block};
-}
-
 /* Accesses that run along v at stride 1; the result counts double, since it is written. */
 static int unit_uses(const Expr *e, int v, int weight)
 {
