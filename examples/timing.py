@@ -1,8 +1,9 @@
 """Comparing times on a noisy machine: the candidates take turns in one process.
 
-Each round calls every candidate once (A B C A B C ...), so that a slow moment of the machine hits all of
-them alike; short candidates are called several times a turn. The minimum says what the code can do, the
-median what it did; only ratios within one comparison carry over to another machine.
+In each round every candidate has a turn (A B C A B C ...), so that a slow moment of the machine hits all of
+them alike. A turn lasts a few milliseconds at least: short candidates are called many times in it, as a program
+calls them, and find caches and threads as they left them themselves, not as the others did. The minimum says
+what the code can do, the median what it did; only ratios within one comparison carry over to another machine.
 """
 
 import math
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-TURN = 2e-4  # seconds that one turn of a short candidate should last
+TURN = 2e-3  # seconds that one turn of a short candidate should last
 
 
 @dataclass(frozen=True)

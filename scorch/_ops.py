@@ -24,7 +24,7 @@ _EINSUM = (
     ("i,oi->o", "ni,oi->no"),
     ("ij,i->j", "ij,ik->jk"),
 )
-_PRODUCTS = ("ij,jk->ik",)  # of a matrix with a matrix: the fast entry takes either side
+_PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _printed: set[str] = set()
 
@@ -300,13 +300,21 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
 
 
 def _fast_einsum(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
-    if text in _PRODUCTS and len(operands) == 2 and not torch.compiler.is_dynamo_compiling():
+    """einsum by the extension's entries for it; NotImplemented where more than plain eager goes on."""
+    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES or "->" not in text or " " in text:
+        return NotImplemented
+    if text in _PRODUCTS and len(operands) == 2:
         left, right = operands
-        if isinstance(left, SparseTensor) != isinstance(right, SparseTensor):
-            if isinstance(left, SparseTensor):
-                return fast_product(left, right, MATMUL, out)
-            return fast_product(right, left, RMATMUL, out)
-    return NotImplemented
+        if isinstance(left, SparseTensor) and not isinstance(right, SparseTensor):
+            return fast_product(left, right, _PRODUCTS[text], out)
+    if not all(isinstance(x, torch.Tensor) for x in operands) or not _C.plain():
+        return NotImplemented
+    results = _C.einsum(text, tuple(map(_direct, operands)), out)
+    if results is NotImplemented:
+        return results
+    if out is not None:
+        torch.autograd.graph.increment_version(out)
+    return results[0] if isinstance(results[0], torch.Tensor) else from_result(*results[0])
 
 
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:

@@ -135,6 +135,8 @@ PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *
 extern PyMethodDef sc_matmul_methods[];
 /* True when plain eager arithmetic is all there is: no mode, transform, dual level. */
 int sc_bind_plain(const sc_state *);
+/* 1 if x requires a gradient and gradients are on, -1 with an exception. */
+int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- team.c, torch_abi.c ---- */
 int sc_team_connect(void *libtorch, int cap, sc_err *);

@@ -242,11 +242,22 @@ static PyObject *collect(call *c, results *r, PyObject *out)
     return list;
 }
 
-static PyObject *evaluate(call *c, PyObject *out)
+/* Room for so many results; only these are cleared, because the whole would cost more than a small call. */
+static results *new_results(int n)
 {
     results *r = sc_malloc(sizeof *r);
+    if (!r) return NULL;
+    r->n = r->nsparse = 0;
+    memset(r->t, 0, (size_t)n * sizeof *r->t);
+    memset(r->sink, 0, (size_t)n * sizeof *r->sink);
+    memset(r->object, 0, (size_t)n * sizeof *r->object);
+    return r;
+}
+
+static PyObject *evaluate(call *c, PyObject *out)
+{
+    results *r = new_results(sc_program_nresult(c->program));
     if (!r) return PyErr_NoMemory();
-    memset(r, 0, sizeof *r);
     PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r, out);
     for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
     free(r);
@@ -274,14 +285,72 @@ static PyObject *describe_results(call *c)
     return list;
 }
 
+/* Operands are written as they are loaded; the rest starts empty. */
+static call *new_call(const sc_state *s)
+{
+    call *c = sc_malloc(sizeof *c);
+    if (!c) return NULL;
+    c->s = s;
+    c->program = NULL;
+    memset(&c->request, 0, sizeof c->request);
+    memset(c->core, 0, sizeof c->core);
+    memset(c->temp, 0, sizeof c->temp);
+    return c;
+}
+
 static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
                            PyObject *(*body)(call *, PyObject *), PyObject *arg)
 {
-    call *c = sc_malloc(sizeof *c);
+    call *c = new_call(PyModule_GetState(module));
     if (!c) return PyErr_NoMemory();
-    memset(c, 0, sizeof *c);
-    c->s = PyModule_GetState(module);
     PyObject *r = load(c, text, operands) || resolve(c) ? NULL : body(c, arg);
+    unload(c);
+    free(c);
+    return r;
+}
+
+/* ---- einsum with little around it ---- */
+/* Whether nothing but plain eager arithmetic happens to these objects; -1 with an exception. */
+static int plain(const sc_state *s, PyObject *operands, PyObject *out)
+{
+    int yes = sc_bind_plain(s);
+    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(operands) + (out != NULL); k++) {
+        PyObject *x = k < PyTuple_Size(operands) ? PyTuple_GetItem(operands, k) : out;
+        PyTypeObject *type = Py_TYPE(x);
+        if (type == s->core_type) continue;
+        if ((PyObject *)type != s->tensor_type && (PyObject *)type != s->parameter_type) return 0;
+        int grad = sc_bind_needs_grad(s, x);
+        if (grad) return grad < 0 ? -1 : 0;
+    }
+    return yes;
+}
+
+static int load_einsum(call *c, const char *text, PyObject *operands)
+{
+    Py_ssize_t n = PyTuple_Size(operands);
+    c->request.text = text;
+    c->request.nin = (int)n;
+    for (int k = 0; k < n; k++) {
+        PyObject *x = PyTuple_GetItem(operands, k);
+        if (Py_TYPE(x) == c->s->core_type ? load_sparse(c, k, x) : load_dense(c, k, x)) return -1;
+        sc_bind_request(&c->request, k, &c->in[k]);
+    }
+    return 0;
+}
+
+static PyObject *program_einsum(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *text, *operands, *out = NULL;
+    if (!PyArg_ParseTuple(args, "UO!|O", &text, &PyTuple_Type, &operands, &out)) return NULL;
+    if (out == Py_None) out = NULL;
+    const char *words = PyUnicode_AsUTF8AndSize(text, NULL);
+    int yes = words && PyTuple_Size(operands) <= SC_MAXOP ? plain(s, operands, out) : 0;
+    if (yes < 0 || !words) return NULL;
+    if (!yes) return Py_NewRef(Py_NotImplemented);
+    call *c = new_call(s);
+    if (!c) return PyErr_NoMemory();
+    PyObject *r = load_einsum(c, words, operands) || resolve(c) ? NULL : evaluate(c, out);
     unload(c);
     free(c);
     return r;
@@ -340,6 +409,8 @@ static PyObject *program_results(PyObject *module, PyObject *args)
 
 PyMethodDef sc_call_methods[] = {
     {"run", program_run, METH_VARARGS, "run(program, operands, out=None) -> list of results"},
+    {"einsum", program_einsum, METH_VARARGS,
+     "einsum(text, operands, out=None) -> list of results, or NotImplemented: take the general path"},
     {"text", program_text, METH_VARARGS, "text(program, operands, stage) -> str"},
     {"way", program_way, METH_VARARGS, "way(program, operands) -> 'bundle', 'jit' or 'executor'"},
     {"results", program_results, METH_VARARGS,

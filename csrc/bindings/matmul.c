@@ -39,7 +39,7 @@ int sc_bind_plain(const sc_state *s)
     return level && PyLong_AsLong(level) < 0;
 }
 
-static int needs_grad(const sc_state *s, PyObject *x)
+int sc_bind_needs_grad(const sc_state *s, PyObject *x)
 {
     if (!sc_torch_grad_enabled()) return 0;
     PyObject *r = PyObject_GetAttr(x, s->name.requires_grad);
@@ -255,9 +255,9 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if ((type != p.s->tensor_type && type != p.s->parameter_type) || !p.core->computes ||
         p.core->t.format.ndim != 2)
         return Py_NewRef(Py_NotImplemented);
-    int plain = sc_bind_plain(p.s), grad = plain == 1 ? needs_grad(p.s, args[1]) : 0;
+    int plain = sc_bind_plain(p.s), grad = plain == 1 ? sc_bind_needs_grad(p.s, args[1]) : 0;
     if (plain < 0 || grad < 0) return NULL;
-    if (plain && !grad && p.into && (grad = needs_grad(p.s, p.into)) < 0) return NULL;
+    if (plain && !grad && p.into && (grad = sc_bind_needs_grad(p.s, p.into)) < 0) return NULL;
     if (!plain || grad) return Py_NewRef(Py_NotImplemented);
     sc_borrowed x;
     if (sc_bind_borrow(p.s, args[1], &x)) {
