@@ -1,9 +1,9 @@
 """Comparing times on a noisy machine: the candidates take turns in one process.
 
 In each round every candidate has a turn (A B C A B C ...), so that a slow moment of the machine hits all of
-them alike. A turn lasts a few milliseconds at least: short candidates are called many times in it, as a program
-calls them, and find caches and threads as they left them themselves, not as the others did. The minimum says
-what the code can do, the median what it did; only ratios within one comparison carry over to another machine.
+them alike. A turn lasts two milliseconds at least: short candidates are called many times in it, as a program
+would, and find caches and threads as they left them themselves, not as the others did. The minimum says what
+the code can do, the median what it did; only ratios within one comparison carry over to another machine.
 """
 
 import math
