@@ -6,92 +6,9 @@
  * the setjmp below; that is legal because passes own nothing but arena memory. */
 #include "compile.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory while compiling"); }
-
-void *new_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
-
-/* Words that generated names must avoid: C's, and those that emit itself uses. */
-static bool reserved(const char *s)
-{
-    static const char *const words[] = {
-        "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
-        "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
-        "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
-        "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
-        "volatile", "while",  "asm",    "typeof",   "call",     "lane",     "begin",    "end",
-        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "i16",      "i32",
-        "i64",      "f32",    "f64",    "inf",      "nan",      "unix",     "linux"};
-    for (int i = 0; i < SC_LEN(words); i++)
-        if (!strcmp(s, words[i])) return true;
-    return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
-}
-
-static int name_find(const Prog *p, const char *s)
-{
-    for (int i = 0; i < p->nname; i++)
-        if (!strcmp(p->name[i].stem, s)) return i;
-    return -1;
-}
-
-static void name_take(Prog *p, const char *s)
-{
-    if (p->nname == SC_LEN(p->name))
-        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
-    p->name[p->nname].stem = s;
-    p->name[p->nname++].count = 0;
-}
-
-const char *fresh(Prog *p, const char *stem)
-{
-    int at = name_find(p, stem);
-    const char *s = stem;
-    if (at >= 0 || reserved(stem)) {
-        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = p->nname - 1;
-        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++p->name[at].count);
-        while (name_find(p, s) >= 0);
-    }
-    s = sc_arena_printf(&p->arena, "%s", s);
-    name_take(p, s);
-    return s;
-}
-
-/* Locals of one entry do not clash with those of the next; arrays and parameters belong to all. */
-void names_reset(Prog *p, int mark)
-{
-    p->nname = mark;
-    for (int i = 0; i < p->module->nbuf; i++)
-        if (name_find(p, p->module->buf[i]->name) < 0) name_take(p, p->module->buf[i]->name);
-    for (int i = 0; i < p->module->nparam; i++)
-        if (name_find(p, p->module->param[i]->name) < 0) name_take(p, p->module->param[i]->name);
-}
-
-/* The line of the source that holds pos, with a caret under it. */
-static void show_caret(const Prog *p, int pos, char *out, size_t size)
-{
-    const char *s = p->source;
-    int len = (int)strlen(s), from, to;
-    if (pos > len) pos = len;
-    for (from = pos; from > 0 && s[from - 1] != '\n';) from--;
-    for (to = pos; s[to] && s[to] != '\n';) to++;
-    if (to - from > 400) to = from + 400;
-    snprintf(out, size, "\n  %.*s\n  %*s^", to - from, s + from, pos - from, "");
-}
-
-void fail(Prog *p, int code, int pos, const char *fmt, ...)
-{
-    char msg[600], caret[400] = "";
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(msg, sizeof msg, fmt, ap);
-    va_end(ap);
-    if (pos >= 0 && p->source) show_caret(p, pos, caret, sizeof caret);
-    sc_error(p->err, code, "%s%s", msg, caret);
-    if (p->err) p->err->pos = pos;
-    longjmp(*p->escape, 1);
-}
 
 static void front(Prog *p, const sc_request *rq)
 {

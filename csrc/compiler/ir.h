@@ -276,7 +276,7 @@ typedef struct Module {
     Entry entry[SC_MAXENTRY];
 } Module;
 
-/* ---- compile.c ---- */
+/* ---- prog.c ---- */
 /* Stops the compilation: code and message (pos: offset in p->source, or -1; with a position the
  * message gets the source line and a caret). */
 _Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4, 5);
