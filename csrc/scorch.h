@@ -145,7 +145,6 @@ typedef struct {
     const char *cc;        /* SCORCH_CC, or sysconfig's CC; null: search PATH */
     const char *cflags;    /* SCORCH_CFLAGS or null */
     const char *cache_dir; /* null: XDG_CACHE_HOME/scorch, HOME/.cache/scorch */
-    int threads;           /* SCORCH_NUM_THREADS or 0: ask the team */
 } sc_config;
 int sc_configure(const sc_config *, sc_err *); /* once, before the first program; strings are copied */
 

@@ -69,7 +69,6 @@ def _connect() -> None:
         _compiler(),
         os.environ.get("SCORCH_CFLAGS"),
         os.environ.get("SCORCH_CACHE_DIR"),
-        threads,
     )
 
 

@@ -96,7 +96,7 @@ static PyObject *module_configure(PyObject *module, PyObject *args)
     sc_config c = {0};
     sc_err e = {0};
     int jit;
-    if (!PyArg_ParseTuple(args, "izzzi", &jit, &c.cc, &c.cflags, &c.cache_dir, &c.threads)) return NULL;
+    if (!PyArg_ParseTuple(args, "izzz", &jit, &c.cc, &c.cflags, &c.cache_dir)) return NULL;
     c.jit = (sc_jit_mode)jit;
     if (sc_configure(&c, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
     Py_RETURN_NONE;
@@ -217,7 +217,7 @@ static PyObject *module_clear_cache(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
-    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, threads)"},
+    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"stats", module_stats, METH_NOARGS, "counts of this process"},

@@ -16,8 +16,6 @@
 #define SC_INLINE static inline __attribute__((always_inline))
 
 /* ---- team.c ---- */
-/* A bound on the threads of a region, 0 for the team's own (SCORCH_NUM_THREADS). */
-void sc_team_limit(int threads);
 /* Lanes worth starting for this much work, at least 1. */
 int sc_team_lanes(double work);
 /* body(arg, lane, begin, end) for n items cut evenly into nlane ranges. */

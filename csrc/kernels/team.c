@@ -13,7 +13,6 @@
 
 static sc_team team;
 static atomic_bool installed, ran, orphan; /* orphan: forked after threads ran */
-static atomic_int limit;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static _Thread_local bool inside;
 
@@ -51,13 +50,10 @@ void sc_team_install(const sc_team *t)
     atomic_store(&installed, true);
 }
 
-void sc_team_limit(int threads) { atomic_store(&limit, threads > 0 ? threads : 0); }
-
 int sc_team_width(void)
 {
     if (!atomic_load_explicit(&installed, memory_order_acquire) || atomic_load(&orphan)) return 1;
-    int n = atomic_load_explicit(&limit, memory_order_relaxed);
-    if (!n) n = team.width();
+    int n = team.width();
     return n < 1 ? 1 : n;
 }
 
