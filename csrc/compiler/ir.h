@@ -313,6 +313,7 @@ Expr *parse_expr(Lexer *); /* also used by nest_parse */
 Expr *parse_access(Lexer *);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
+Tensor *prog_result(const Prog *, int r);
 Tensor *prog_add(Prog *, const char *name, Role,
                  int pos); /* a new tensor: arg -1, dimvar -1, the rest zero */
 Expr *expr_new(Prog *, Op, Expr *, Expr *);

@@ -22,22 +22,21 @@ Stmt *put(Low *l, StmtOp op)
     return s;
 }
 
-Val *let(Low *l, const char *stem, Val *v)
-{
-    if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
-    Stmt *s = put(l, S_LET);
-    s->local = local_new(l->p, stem, v->type, false);
-    s->a = v;
-    return val_local(l->p, s->local);
-}
-
-Local *mut(Low *l, const char *stem, Val *v)
+Local *declare(Low *l, const char *stem, Val *v, bool mutable)
 {
     Stmt *s = put(l, S_LET);
-    s->local = local_new(l->p, stem, v->type, true);
+    s->local = local_new(l->p, stem, v->type, mutable);
     s->a = v;
     return s->local;
 }
+
+Val *let(Low *l, const char *stem, Val *v)
+{
+    if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
+    return val_local(l->p, declare(l, stem, v, false));
+}
+
+Local *mut(Low *l, const char *stem, Val *v) { return declare(l, stem, v, true); }
 
 void set(Low *l, Local *x, Val *v)
 {
@@ -187,13 +186,11 @@ sc_size work_size(const Tensor *w)
 }
 
 typedef struct {
-    Low *l;
     const Nest *par;
     uint32_t bound;    /* variables bound by loops over stored coordinates */
     const Tensor *out; /* a sparse result to assemble */
     uint32_t fill;     /* results that must be filled first, by arg */
     Op op[SC_MAXOP];
-    const Nest *work; /* a lone register workspace below par */
 } Facts;
 
 static void facts(const Nest *n, void *ctx)
@@ -342,15 +339,14 @@ static void fill_steps(Low *l, const Facts *f)
         if (!(f->fill >> (l->p->nin + i) & 1)) continue;
         sc_step *s = step(l, SC_STEP_FILL);
         s->out = (int16_t)i;
-        for (int k = 0; k < l->p->ntensor; k++)
-            if (l->p->tensor[k]->arg == l->p->nin + i) s->dtype = (uint8_t)l->p->tensor[k]->dtype;
+        s->dtype = (uint8_t)prog_result(l->p, i)->dtype;
         s->fill = op_identity(f->op[l->p->nin + i]);
     }
 }
 
 static void kernel(Low *l, const Nest *n, const Tensor *private)
 {
-    Facts f = {.l = l};
+    Facts f = {.par = NULL};
     nest_walk(n, facts, &f);
     fill_steps(l, &f);
     l->kernel = n;

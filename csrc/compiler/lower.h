@@ -83,7 +83,8 @@ typedef struct {
 
 /* lower.c */
 Stmt *put(Low *, StmtOp);
-Val *let(Low *, const char *stem, Val *);
+Local *declare(Low *, const char *stem, Val *, bool mutable);
+Val *let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
 Local *mut(Low *, const char *stem, Val *);
 void set(Low *, Local *, Val *);
 Stmt *begin_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
@@ -117,6 +118,7 @@ sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
 bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
+Val *work_elements(Low *, const Tensor *); /* of one copy */
 void bitmap_store(Low *, const Tensor *, Val *k, Op, Val *);
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
 void copies_open(Low *, const Nest *loop);

@@ -154,8 +154,7 @@ static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lan
 {
     Prog *p = l->p;
     const Tensor *w = e->tensor;
-    Val *size = val_int(p, 1);
-    for (int d = 0; d < w->ndim; d++) size = times(l, size, slot_extent(l, &w->slot[d]));
+    Val *size = work_elements(l, w);
     Op op = l->private_reduce;
     Type type = {(uint8_t)w->dtype, (uint8_t)lanes};
     Local *sum = mut(l, w->name, val_const(p, type, op_identity(op)));

@@ -5,8 +5,6 @@
  * walked in segments of equal coordinate. */
 #include "lower.h"
 
-#include <string.h>
-
 static const char *index_name(Low *l, Index ix)
 {
     const char *name = l->p->var[ix.var].name;
@@ -183,16 +181,7 @@ static void tiles(Low *l, const Nest *n)
     if (known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
 }
 
-/* Blocks of a tensor's level divide the extent evenly (check.c), so their last tile is whole. */
-static void blocks(Low *l, const Nest *n)
-{
-    Stmt **outer;
-    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), slot_extent(l, &n->ix), 1, &outer);
-    bind(l, n->ix, val_local(l->p, s->local));
-    body(l, n->body);
-    l->tail = outer;
-}
-
+/* Blocks of a tensor's level divide the extent evenly (check.c), so their last one is whole. */
 static void dense_loop(Low *l, const Nest *n)
 {
     int64_t extent = const_extent(l, &n->ix);
@@ -200,7 +189,7 @@ static void dense_loop(Low *l, const Nest *n)
         unrolled(l, n, extent);
         return;
     }
-    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var);
+    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : slot_extent(l, &n->ix);
     Stmt **outer;
     Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), hi, 1, &outer);
     bind(l, n->ix, val_local(l->p, s->local));
@@ -251,13 +240,8 @@ static void positions(Low *l, const Nest *n, Val *lo, Val *hi)
 }
 
 /* The value now of a local that moves on. */
-static Val *snapshot(Low *l, const char *stem, const Local *x)
-{
-    Stmt *s = put(l, S_LET);
-    s->local = local_new(l->p, stem, x->type, false);
-    s->a = val_local(l->p, (Local *)x);
-    return val_local(l->p, s->local);
-}
+static Val *snapshot(Low *l, const char *stem, Local *x)
+{ return val_local(l->p, declare(l, stem, val_local(l->p, x), false)); }
 
 /* [lo, hi) in runs of equal coordinate: each run is one visit of the body. */
 static void segments(Low *l, const Nest *n, Val *lo, Val *hi)
@@ -433,9 +417,7 @@ void lower_loop(Low *l, const Nest *n)
         lower_bits(l, n);
     else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE)
         stored_loop(l, n);
-    else if (n->ix.part == SC_DIV && n->in)
-        blocks(l, n);
-    else if (n->ix.part == SC_DIV)
+    else if (n->ix.part == SC_DIV && !n->in)
         tiles(l, n);
     else
         dense_loop(l, n);

@@ -178,7 +178,6 @@ Reg *reg_find(Low *l, const Tensor *w, const Expr *access, int copy)
 
 /* ---- copies of registers in an unrolled loop over positions ---- */
 typedef struct {
-    const Nest *loop;
     Tensor *inner[16]; /* workspaces opened inside the loop */
     int n;
 } Inner;
@@ -191,7 +190,7 @@ static void find_inner(const Nest *n, void *ctx)
 
 static bool accumulates(const Nest *loop, const Tensor *w)
 {
-    Inner in = {.loop = loop};
+    Inner in = {.n = 0};
     nest_walk(loop, find_inner, &in);
     for (int i = 0; i < in.n; i++)
         if (in.inner[i] == w) return false;
@@ -297,11 +296,21 @@ static void load_carry(Low *l, const Nest *n)
 }
 
 /* ---- lane workspaces ---- */
-static Val *bytes_of(Low *l, const Tensor *w)
+Val *work_elements(Low *l, const Tensor *w)
 {
-    Val *n = val_int(l->p, (int64_t)sc_dtype_size(w->dtype));
+    Val *n = val_int(l->p, 1);
     for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, slot_extent(l, &w->slot[d]));
     return n;
+}
+
+static Val *bytes_of(Low *l, const Tensor *w)
+{ return val_op(l->p, O_MUL, work_elements(l, w), val_int(l->p, (int64_t)sc_dtype_size(w->dtype))); }
+
+/* Words of the bitmap of a workspace. */
+static Val *words_of(Low *l, const Tensor *w)
+{
+    Prog *p = l->p;
+    return val_op(p, O_DIV, val_op(p, O_ADD, work_elements(l, w), val_int(p, 63)), val_int(p, 64));
 }
 
 static void add_scratch(Low *l, sc_size size, Val *bytes)
@@ -345,11 +354,9 @@ static void clear_lane(Low *l, const Nest *n)
     Op op = work_reduce(n->body, n->work);
     if (op == O_CONST || n->work->bitmap) return; /* assigned, or cleared as it is read */
     Prog *p = l->p;
-    Val *count = val_int(p, 1);
-    for (int d = 0; d < n->work->ndim; d++)
-        count = val_op(p, O_MUL, count, slot_extent(l, &n->work->slot[d]));
     Stmt **outer;
-    Stmt *s = begin_for(l, "x", val_int(p, 0), count, 1, &outer), *store = put(l, S_STORE);
+    Stmt *s = begin_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
+         *store = put(l, S_STORE);
     store->buf = work_buf(l, n->work);
     store->a = val_local(p, s->local);
     store->b = val_const(p, (Type){(uint8_t)n->work->dtype, 1}, op_identity(op));
@@ -367,11 +374,9 @@ static void place_lane(Low *l, const Tensor *w)
     if (w->bitmap) {
         l->step->clean = 1;
         Prog *p = l->p;
-        Val *words =
-            val_op(p, O_DIV, val_op(p, O_ADD, slot_extent(l, &w->slot[0]), val_int(p, 63)), val_int(p, 64));
         l->lane[l->nlane].bits = scratch_buf(l, SC_I64, sc_arena_printf(&p->arena, "%s_bits", w->name));
         sc_size s = {.bytes = 8, .n = 1, .div = {64}, .var = {w->slot[0].var}};
-        add_scratch(l, s, val_op(p, O_MUL, words, val_int(p, 8)));
+        add_scratch(l, s, val_op(p, O_MUL, words_of(l, w), val_int(p, 8)));
     }
     l->nlane++;
 }
@@ -405,10 +410,8 @@ void lower_bits(Low *l, const Nest *n)
 {
     Prog *p = l->p;
     Buf *bits = bits_buf(l, n->in);
-    Val *extent = slot_extent(l, &n->in->slot[0]);
-    Val *words = val_op(p, O_DIV, val_op(p, O_ADD, extent, val_int(p, 63)), val_int(p, 64));
     Stmt **outer;
-    Stmt *s = begin_for(l, "word", val_int(p, 0), words, 1, &outer);
+    Stmt *s = begin_for(l, "word", val_int(p, 0), words_of(l, n->in), 1, &outer);
     Val *word = val_local(p, s->local);
     Local *left = mut(l, "left", val_load(p, bits, 1, word, NULL));
     Stmt *clear = put(l, S_STORE);

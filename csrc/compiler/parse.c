@@ -81,6 +81,13 @@ Tensor *prog_tensor(Prog *p, const char *name)
     return NULL;
 }
 
+Tensor *prog_result(const Prog *p, int r)
+{
+    for (int t = 0; t < p->ntensor; t++)
+        if (p->tensor[t]->role == T_OUT && p->tensor[t]->arg == p->nin + r) return p->tensor[t];
+    return NULL;
+}
+
 Tensor *prog_add(Prog *p, const char *name, Role role, int pos)
 {
     check_name(p, name, sizeof p->tensor[0]->name, pos);

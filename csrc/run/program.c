@@ -9,10 +9,8 @@
 #include "run.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { SLOTS = 4096 };
 typedef struct {
@@ -39,7 +37,8 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
 {
     const sc_spec *s = &rq->in[k];
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
-    sc_text_addn(t, (const char *)&s->format.ndim, sizeof s->format.ndim);
+    int shape[2] = {s->format.ndim, s->format.nlevel};
+    sc_text_addn(t, (const char *)shape, sizeof shape);
     sc_text_addn(t, (const char *)s->format.level, (size_t)s->format.nlevel * sizeof *s->format.level);
     int facts[4] = {(int)s->dtype, (int)s->itype, s->unit, s->perm};
     sc_text_addn(t, (const char *)facts, sizeof facts);
@@ -119,16 +118,15 @@ static void describe(sc_program *p)
         for (int k = g->nin; k-- > 0;)
             for (int d = 0; d < g->tensor[k]->ndim; d++)
                 if (g->tensor[k]->dimvar[d] == v) p->extent[v].operand = k, p->extent[v].dim = d;
-    for (int t = 0; t < g->ntensor; t++) {
-        const Tensor *r = g->tensor[t];
-        if (r->role != T_OUT) continue;
-        sc_spec *s = &p->result[r->arg - g->nin];
-        memcpy(s->name, r->name, sizeof s->name);
-        s->format = r->format;
-        s->dtype = r->dtype;
-        s->itype = r->itype;
-        s->unit = r->unit;
-        p->like[r->arg - g->nin] = r->like ? r->like->arg : -1;
+    for (int r = 0; r < g->nout; r++) {
+        const Tensor *t = prog_result(g, r);
+        sc_spec *s = &p->result[r];
+        memcpy(s->name, t->name, sizeof s->name);
+        s->format = t->format;
+        s->dtype = t->dtype;
+        s->itype = t->itype;
+        s->unit = t->unit;
+        p->like[r] = t->like ? t->like->arg : -1;
     }
 }
 
@@ -142,10 +140,9 @@ static int compile(const sc_request *rq, sc_program **out, sc_err *err)
         return sc_error(err, SC_ENOMEM, "out of memory");
     }
     p->prog = g;
-    p->target = sc_this_process.target;
     sc_text text = {0};
-    if (sc_compile(g, rq, NULL, p->target.vector_bytes, err) ||
-        (rq->schedule && sc_trial_schedule(g, rq, p->target.vector_bytes, err)) ||
+    if (sc_compile(g, rq, NULL, sc_this_process.target.vector_bytes, err) ||
+        (rq->schedule && sc_trial_schedule(g, rq, sc_this_process.target.vector_bytes, err)) ||
         (!g->converts && sc_compile_text(g, "c", &text, err))) {
         program_free(p);
         sc_text_free(&text);
@@ -165,7 +162,7 @@ static void use_object(sc_program *p, const sc_object *o, int way)
 
 static bool in_bundle(sc_program *p)
 {
-    const sc_object *o = sc_jit_bundle(p->text, &p->target);
+    const sc_object *o = sc_jit_bundle(p->text, &sc_this_process.target);
     if (!o) return false;
     use_object(p, o, SC_WAY_BUNDLE);
     atomic_fetch_add(&sc_this_process.from_bundle, 1);
@@ -177,7 +174,7 @@ static int through_jit(sc_program *p, sc_err *err)
     const sc_object *o = NULL;
     sc_jit_how how = SC_JIT_MEMORY;
     int64_t start = sc_now();
-    int rc = sc_jit_get(p->text, &p->target, &o, &how, err);
+    int rc = sc_jit_get(p->text, &sc_this_process.target, &o, &how, err);
     if (rc) return rc;
     use_object(p, o, SC_WAY_JIT);
     atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compile_ns : &sc_this_process.load_ns,
@@ -297,13 +294,10 @@ int sc_program_way(const sc_program *p) { return p->way; }
 
 void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t *dim)
 {
-    for (int t = 0; t < p->prog->ntensor; t++) {
-        const Tensor *o = p->prog->tensor[t];
-        if (o->role != T_OUT || o->arg != p->prog->nin + r) continue;
-        for (int d = 0; d < o->ndim; d++) {
-            int v = o->dimvar[d];
-            dim[d] = rq->dim[p->extent[v].operand][p->extent[v].dim];
-        }
+    const Tensor *o = prog_result(p->prog, r);
+    for (int d = 0; d < o->ndim; d++) {
+        int v = o->dimvar[d];
+        dim[d] = rq->dim[p->extent[v].operand][p->extent[v].dim];
     }
 }
 

@@ -10,7 +10,6 @@
 
 struct sc_program {
     Prog *prog;
-    sc_target target;
     sc_kernel *entry[SC_MAXENTRY];
     const void *self; /* the executor's module */
     int way;

@@ -200,13 +200,6 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     return rc;
 }
 
-static const Tensor *result(const Prog *p, int r)
-{
-    for (int t = 0; t < p->ntensor; t++)
-        if (p->tensor[t]->role == T_OUT && p->tensor[t]->arg == p->nin + r) return p->tensor[t];
-    return NULL;
-}
-
 static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *err)
 {
     sc_tensor tensor[SC_MAXOP], given[SC_MAXOP];
@@ -217,7 +210,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
         if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
     }
     for (int r = 0; r < p->nout; r++) {
-        const Tensor *t = result(p, r);
+        const Tensor *t = prog_result(p, r);
         sc_tensor *x = &tensor[p->nin + r];
         if (make_result(t, h, x, err)) return err->code;
         if (t->like) {
@@ -230,7 +223,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
     if (run_plan(p, tensor, jit, width, h, err)) return err->code;
     if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
     for (int r = 0; r < p->nout; r++)
-        if (compare(result(p, r), &tensor[p->nin + r], want[r], h, err)) return err->code;
+        if (compare(prog_result(p, r), &tensor[p->nin + r], want[r], h, err)) return err->code;
     return SC_OK;
 }
 
