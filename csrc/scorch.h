@@ -27,7 +27,8 @@ enum {
     SC_ENOTIMPL,  /* NotImplementedError */
     SC_ECOMPILE,  /* scorch.CompileError: the C compiler or the loader failed */
     SC_EINTERNAL, /* a bug of the library */
-    SC_ESTOP      /* cancelled */
+    SC_ESTOP,     /* cancelled */
+    SC_EGROW      /* kernels only: a workspace of the lane is too small; the driver grows it and repeats */
 };
 typedef struct {
     int code;
@@ -104,6 +105,9 @@ typedef struct {
     sc_dtype dtype, itype;
     int unit;  /* dense tensors: the dimension of stride 1, or -1 */
     bool perm; /* values are read through view.perm: the structure is derived from another's */
+    /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
+     * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
+    uint8_t positions[SC_MAXLEVEL];
 } sc_spec;
 typedef struct {
     const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */
@@ -113,6 +117,8 @@ typedef struct {
     int nin;
     sc_spec in[SC_MAXOP];
     int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
+    int nask;                         /* results whose format is asked for, in the order of the assignments; */
+    sc_format ask[SC_MAXOP];          /* nlevel 0: inferred */
 } sc_request;
 
 typedef struct sc_program sc_program;

@@ -143,7 +143,7 @@ struct Prog {
  *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] "{" nest "}"
  *   index := var | var "/" N | var "%" N
  *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
- *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype "{" nest "}" "then" "{" nest "}"
+ *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
  *   slot  := index | "#" var
  *   place := "reg" | "lane" | "private" | "shared"
  *   eval  := access ("=" | "+=" | "max=" | "min=") expr      (O_REDUCE never occurs here)
@@ -152,14 +152,24 @@ struct Prog {
  *       `unroll N` on a loop with a constant extent unrolls it; on a loop over positions it takes N at a time
  *       with N copies of the registers accumulated inside.
  * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.
- *       in a bitmap workspace: its set bits, in order.
- * merge co-iterates the next levels of several tensors; which combinations are visited follows from the
- *       expressions inside (absence substitution).
+ *       In a sparse workspace that was filled: its entries, in order of coordinate.
+ * merge co-iterates the next levels of several tensors, of any kind but dense, and sparse workspaces; which
+ *       combinations are visited follows from the expressions inside (absence substitution).
+ *       in and merge over an index that is bound already look the coordinate up: `in` runs its body where the
+ *       entry is stored, `merge` once for the combination that is, none stored included. So
+ *       `for i { for i merge A, B {..} }` visits every coordinate, `for j in A { for j in B {..} }` searches B
+ *       for the entries of A, and a diagonal is `for i in A { for i in A {..} }`.
+ *       par .. merge: units are ranges of coordinates, cut by the entries of the first tensor.
  * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
  *       visits them, and #i is the position inside the tile.
  * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
  *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
  *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel.
+ *       bitmap, hash: a sparse lane workspace over whole indices; what was written is what it stores.
+ * A sparse result is assembled: its levels are dense ones, each with a dense loop over its index, then compressed
+ *       unique ones, each with a loop; the loops that are over its indices stand in the order of its levels. An
+ *       entry is appended wherever the assignment is reached; a fibre of a compressed level is stored where
+ *       something was appended below it.
  * Index i is known where i, or both i/N and i%N, are bound by enclosing loops. */
 typedef enum { N_LOOP, N_WORK, N_EVAL, N_SEQ } NestOp;
 typedef enum { L_FOR, L_PAR, L_VEC } LoopKind;

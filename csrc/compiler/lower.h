@@ -98,6 +98,10 @@ Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
+/* lower_result.c: sparse results */
+void append(Low *, const Nest *eval, const Tensor *);
+void unit_body(Low *, const Nest *par, Val *unit);
+
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);
 void bind(Low *, Index, Val *coord);
@@ -126,6 +130,12 @@ void copies_close(Low *, const Nest *loop);
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
 
 /* lower_eval.c */
+typedef struct {
+    Buf *buf;
+    Val *base, *stride; /* stride of the vector index; null: 1 */
+} Address;
+Val *value(Low *, const Expr *);
+void store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
 void lower_vec(Low *, const Nest *);
 Val *index_val(Low *, Index);

@@ -61,10 +61,6 @@ static Val *memo_add(Low *l, const Expr *e, Val *v)
 }
 
 /* ---- addresses ---- */
-typedef struct {
-    Buf *buf;
-    Val *base, *stride; /* stride of the vector index; null: 1 */
-} Address;
 
 static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
 {
@@ -180,8 +176,6 @@ static Val *access_val(Low *l, const Expr *e)
     return val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL);
 }
 
-static Val *value(Low *l, const Expr *e);
-
 static Val *operation(Low *l, const Expr *e)
 {
     Prog *p = l->p;
@@ -208,7 +202,7 @@ static const char *stem(Low *l, const Expr *e)
 static bool in_register(const Expr *e)
 { return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
 
-static Val *value(Low *l, const Expr *e)
+Val *value(Low *l, const Expr *e)
 {
     if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->type, 1}, e->c);
     bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
@@ -219,28 +213,13 @@ static Val *value(Low *l, const Expr *e)
 }
 
 /* ---- stores ---- */
-static void store(Low *l, const Address *a, Val *at, Op op, Val *v)
+void store(Low *l, const Address *a, Val *at, Op op, Val *v)
 {
     Stmt *s = put(l, S_STORE);
     s->buf = a->buf;
     s->a = at;
     s->c = v->type.lanes > 1 ? a->stride : NULL;
     s->b = op == O_CONST ? v : val_op(l->p, op, val_load(l->p, a->buf, v->type.lanes, at, s->c), v);
-}
-
-static void append(Low *l, const Nest *n, const Tensor *t)
-{
-    Prog *p = l->p;
-    Val *q = val_local(p, l->cursor);
-    if (l->mode != COUNT) {
-        int level = t->format.nlevel - 1;
-        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)}, crd = {.buf = tensor_buf(l, B_CRD, t, level)};
-        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
-        store(l, &crd, q, O_CONST,
-              val_cast(p, (Type){(uint8_t)t->itype, 1}, index_val(l, level_index(t, level))));
-        store(l, &val, q, O_CONST, v);
-    }
-    set(l, l->cursor, plus(l, q, val_int(p, 1)));
 }
 
 static void assign(Low *l, const Expr *lhs, Op op, Val *v)

@@ -338,38 +338,6 @@ static void stored_loop(Low *l, const Nest *n)
 }
 
 /* ---- the parallel loop ---- */
-static void finish_unit(Low *l, const Nest *n, Val *unit, const Tensor *out)
-{
-    Prog *p = l->p;
-    Buf *count = module_buf(p, B_COUNT, out->arg - p->nin, 0, SC_I64, true,
-                            sc_arena_printf(&p->arena, "%s_count", out->name));
-    if (l->mode == COUNT)
-        l->cursor = mut(l, "n", num(l, 0));
-    else
-        l->cursor = mut(l, "q", val_load(p, count, 1, unit, NULL));
-    body(l, n->body);
-    if (l->mode != COUNT) return;
-    Stmt *s = put(l, S_STORE);
-    s->buf = count;
-    s->a = unit;
-    s->b = val_local(p, l->cursor);
-}
-
-static void find_assembled(const Nest *n, void *ctx)
-{
-    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) *(const Tensor **)ctx = n->eval.lhs->tensor;
-}
-
-static void unit_body(Low *l, const Nest *n, Val *unit)
-{
-    const Tensor *out = NULL;
-    nest_walk(n->body, find_assembled, (void *)&out);
-    if (out)
-        finish_unit(l, n, unit, out);
-    else
-        body(l, n->body);
-}
-
 static void par_loop(Low *l, const Nest *n)
 {
     Prog *p = l->p;

@@ -18,63 +18,31 @@
  *   its levels.
  *
  * That a nest computes what the expression says is not proved here. */
-#include <string.h>
-
-#include "ir.h"
-
-#define MAXTENSOR (2 * SC_MAXOP)
-#define MAXLOOP 80
-
-typedef struct { /* at a place of the nest; copied at every loop */
-    struct {
-        const Nest *whole, *div, *mod, *slot; /* the loops that bind i, i/N, i%N and #i */
-    } var[SC_MAXVAR];
-    struct {
-        int n;            /* levels resolved */
-        const Nest *tile; /* the loop over tiles of level n */
-        bool merged;
-    } at[MAXTENSOR];
-    const Nest *par, *loop[MAXLOOP];
-    int nloop;
-} State;
-
-typedef enum { CLOSED, FILLING, READING } Scope;
-
-typedef struct {
-    Prog *p;
-    struct {
-        Scope scope;
-        int depth; /* loops around the workspace */
-        int writes;
-        Op reduce;
-    } use[MAXTENSOR];
-    int nlane;   /* lane workspaces of the kernel */
-    bool serial; /* the kernel has no par loop */
-} Verifier;
+#include "nest_verify.h"
 
 /* ---- describing ---- */
-static int id_of(const Prog *p, const Tensor *t)
+int nv_id(const Prog *p, const Tensor *t)
 {
     for (int k = 0; k < p->ntensor; k++)
         if (p->tensor[k] == t) return k;
     fail((Prog *)p, SC_EINTERNAL, -1, "the nest names a tensor %s that is not in the program", t->name);
 }
 
-static const char *show_index(Prog *p, Index ix)
+const char *nv_index(Prog *p, Index ix)
 {
     const char *name = p->var[ix.var].name;
     if (ix.part == SC_WHOLE) return sc_arena_printf(&p->arena, "%s%s", ix.slot ? "#" : "", name);
     return sc_arena_printf(&p->arena, "%s%c%d", name, ix.part == SC_DIV ? '/' : '%', ix.block);
 }
 
-static const char *show_loop(Prog *p, const Nest *n)
+const char *nv_loop(Prog *p, const Nest *n)
 {
     static const char *const kind[] = {"for", "par", "vec"};
-    return sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], show_index(p, n->ix), n->in ? " in " : "",
+    return sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], nv_index(p, n->ix), n->in ? " in " : "",
                            n->in ? n->in->name : "");
 }
 
-static const char *show_expr(Prog *p, const Expr *e)
+const char *nv_expr(Prog *p, const Expr *e)
 {
     sc_text t = {0};
     expr_print(p, e, &t);
@@ -84,20 +52,20 @@ static const char *show_expr(Prog *p, const Expr *e)
     return s;
 }
 
-static const char *show_level(Prog *p, const Tensor *t, int l)
+const char *nv_level(Prog *p, const Tensor *t, int l)
 {
     static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
     const sc_levelspec *s = &t->format.level[l];
     return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
-                           show_index(p, level_index(t, l)));
+                           nv_index(p, level_index(t, l)));
 }
 
 /* ---- indices ---- */
-static bool is_operand(const Tensor *t) { return t->role == T_IN; }
-static bool is_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
+bool nv_operand(const Tensor *t) { return t->role == T_IN; }
+bool nv_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
 
 /* The loop that makes ix known, or null. i is known by i, or by i/N and i%N. */
-static const Nest *binder(const State *s, Index ix)
+const Nest *nv_binder(const State *s, Index ix)
 {
     const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
     if (ix.slot) return s->var[ix.var].slot;
@@ -107,7 +75,7 @@ static const Nest *binder(const State *s, Index ix)
     return div && mod && div->ix.block == mod->ix.block ? mod : NULL;
 }
 
-static int64_t const_extent(const Prog *p, Index ix)
+int64_t nv_extent(const Prog *p, Index ix)
 {
     const Var *v = &p->var[ix.var];
     if (ix.part == SC_MOD) return ix.block;
@@ -124,9 +92,9 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
     if (clash)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s' binds an index that '%s' around it binds already; remove one of the two",
-             show_loop(p, n), show_loop(p, clash));
+             nv_loop(p, n), nv_loop(p, clash));
     if (ix.part == SC_MOD && (!div || div->ix.block != ix.block))
-        fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", show_loop(p, n),
+        fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", nv_loop(p, n),
              p->var[ix.var].name, ix.block);
     if (ix.part == SC_WHOLE) s->var[ix.var].whole = n;
     if (ix.part == SC_DIV) s->var[ix.var].div = n;
@@ -138,8 +106,8 @@ static void advance(Verifier *v, State *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
-        while (is_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
-               t->format.level[s->at[k].n].kind == SC_DENSE && binder(s, level_index(t, s->at[k].n)))
+        while (nv_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
+               t->format.level[s->at[k].n].kind == SC_DENSE && nv_binder(s, level_index(t, s->at[k].n)))
             s->at[k].n++;
     }
 }
@@ -149,36 +117,34 @@ static void advance(Verifier *v, State *s)
 static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor *t)
 {
     Prog *p = v->p;
-    const int k = id_of(p, t), l = s->at[k].n;
-    if (!is_operand(t))
+    const int k = nv_id(p, t), l = s->at[k].n;
+    if (!nv_operand(t))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': %s is no operand; a loop runs in a sparse operand or a bitmap workspace",
-             show_loop(p, n), t->name);
-    if (is_dense(t))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", show_loop(p, n), t->name);
+             nv_loop(p, n), t->name);
+    if (nv_dense(t))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", nv_loop(p, n), t->name);
     if (l == t->format.nlevel)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", show_loop(p, n),
-             t->name);
+        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", nv_loop(p, n), t->name);
     if (!same_index(level_index(t, l), n->ix))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", show_loop(p, n),
-             show_level(p, t, l));
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", nv_loop(p, n),
+             nv_level(p, t, l));
     return k;
 }
 
 static void enter_bitmap(Verifier *v, State *s, const Nest *n)
 {
     Prog *p = v->p;
-    const int k = id_of(p, n->in);
+    const int k = nv_id(p, n->in);
     if (!n->in->bitmap || v->use[k].scope != READING)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': a loop runs in a bitmap workspace, inside the block after 'then'",
-             show_loop(p, n));
+             nv_loop(p, n));
     if (!same_index(n->in->slot[0], n->ix))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is over %s", show_loop(p, n), n->in->name,
-             show_index(p, n->in->slot[0]));
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is over %s", nv_loop(p, n), n->in->name,
+             nv_index(p, n->in->slot[0]));
     if (n->by || n->unroll)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': a loop in a bitmap has neither by nor unroll",
-             show_loop(p, n));
+        fail(p, SC_EVALUE, -1, "schedule: '%s': a loop in a bitmap has neither by nor unroll", nv_loop(p, n));
     s->at[k].n = 1;
     bind_index(v, s, n);
 }
@@ -190,12 +156,12 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
     const bool dense = kind == SC_DENSE;
     if (n->kind == L_PAR && !dense && s->at[k].n)
         fail(p, SC_ENOTIMPL, -1, "schedule: '%s': par runs over a dense level or the first level of a tensor",
-             show_loop(p, n));
+             nv_loop(p, n));
     if (n->by && (dense || s->at[k].tile || n->kind == L_PAR))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s by %d': by cuts the positions of a level that is not dense, once, and not in a "
              "par loop",
-             show_loop(p, n), n->by);
+             nv_loop(p, n), n->by);
     if (n->by) {
         s->at[k].tile = n;
         return;
@@ -210,7 +176,7 @@ static void enter_merge(Verifier *v, State *s, const Nest *n)
 {
     Prog *p = v->p;
     if (n->nmerge < 2)
-        fail(p, SC_EVALUE, -1, "schedule: '%s merge': needs two tensors; use in", show_loop(p, n));
+        fail(p, SC_EVALUE, -1, "schedule: '%s merge': needs two tensors; use in", nv_loop(p, n));
     for (int m = 0; m < n->nmerge; m++) {
         const Tensor *t = n->merge[m];
         const int k = check_source(v, s, n, t);
@@ -220,17 +186,16 @@ static void enter_merge(Verifier *v, State *s, const Nest *n)
                  "schedule: '%s': %s is not compressed and unique, so it cannot be merged; convert %s, or "
                  "leave a dense "
                  "one out",
-                 show_loop(p, n), show_level(p, t, s->at[k].n), t->name);
+                 nv_loop(p, n), nv_level(p, t, s->at[k].n), t->name);
         if (s->at[k].tile || n->by || n->unroll)
-            fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll",
-                 show_loop(p, n));
+            fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", nv_loop(p, n));
         for (int q = 0; q < m; q++)
             if (n->merge[q] == t)
-                fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", show_loop(p, n), t->name);
+                fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", nv_loop(p, n), t->name);
         s->at[k].merged = true;
     }
     bind_index(v, s, n);
-    for (int m = 0; m < n->nmerge; m++) s->at[id_of(p, n->merge[m])].n++;
+    for (int m = 0; m < n->nmerge; m++) s->at[nv_id(p, n->merge[m])].n++;
 }
 
 static bool only_evals(const Nest *n)
@@ -242,7 +207,7 @@ static bool only_evals(const Nest *n)
 
 static void check_head(Prog *p, const Nest *n)
 {
-    const char *loop = show_loop(p, n);
+    const char *loop = nv_loop(p, n);
     const bool source = n->in || n->nmerge;
     if (n->kind == L_VEC && (source || n->by || n->unroll || n->ix.part == SC_DIV))
         fail(p, SC_EVALUE, -1,
@@ -254,7 +219,7 @@ static void check_head(Prog *p, const Nest *n)
              loop, n->by, p->var[n->ix.var].name, n->by);
     if (n->unroll && (n->kind == L_PAR || n->by))
         fail(p, SC_EVALUE, -1, "schedule: '%s': unroll goes with neither par nor by", loop);
-    if (n->unroll && !source && const_extent(p, n->ix) != n->unroll)
+    if (n->unroll && !source && nv_extent(p, n->ix) != n->unroll)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s unroll %d': a dense loop is unrolled when its extent is that constant", loop,
              n->unroll);
@@ -270,10 +235,10 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
     s.loop[s.nloop++] = n;
     if (n->kind == L_PAR && s.par)
         fail(v->p, SC_EVALUE, -1, "schedule: '%s' stands inside of '%s'; a kernel has one par loop",
-             show_loop(v->p, n), show_loop(v->p, s.par));
+             nv_loop(v->p, n), nv_loop(v->p, s.par));
     if (n->kind == L_PAR) s.par = n;
     if (n->nmerge && n->kind == L_PAR)
-        fail(v->p, SC_ENOTIMPL, -1, "schedule: '%s merge': a merged loop cannot be par", show_loop(v->p, n));
+        fail(v->p, SC_ENOTIMPL, -1, "schedule: '%s merge': a merged loop cannot be par", nv_loop(v->p, n));
     if (n->nmerge)
         enter_merge(v, &s, n);
     else if (n->in && n->in->role == T_WORK)
@@ -286,232 +251,20 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
     walk(v, &s, n->body);
 }
 
-/* ---- evaluations ---- */
-static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
-{
-    if (binder(s, ix)) return;
-    fail(v->p, SC_EVALUE, e->pos, "schedule: %s needs index %s, which no loop around it binds",
-         show_expr(v->p, e), show_index(v->p, ix));
-}
-
-static void check_plain(Verifier *v, const State *s, const Expr *e)
-{
-    const Tensor *t = e->tensor;
-    for (int d = 0; d < t->ndim; d++) {
-        const Index ix = e->ix[d];
-        if (ix.part != SC_WHOLE || ix.slot)
-            fail(v->p, SC_EVALUE, e->pos, "schedule: %s: only workspaces take parts of an index; write %s",
-                 show_expr(v->p, e), v->p->var[ix.var].name);
-        if (v->p->var[ix.var].extent != t->extent[d])
-            fail(v->p, SC_EVALUE, e->pos,
-                 "schedule: %s: dimension %d of %s has extent %lld and index %s %lld", show_expr(v->p, e), d,
-                 t->name, (long long)t->extent[d], v->p->var[ix.var].name,
-                 (long long)v->p->var[ix.var].extent);
-        if ((t->role != T_IN || !is_dense(t)) && ix.var != t->dimvar[d])
-            fail(v->p, SC_EVALUE, e->pos, "schedule: %s: the expression has index %s in dimension %d of %s",
-                 show_expr(v->p, e), v->p->var[t->dimvar[d]].name, d, t->name);
-        check_known(v, s, e, ix);
-    }
-}
-
-static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t)
-{
-    const int n = s->at[id_of(v->p, t)].n;
-    if (n == t->format.nlevel) return;
-    fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
-         show_expr(v->p, e), show_level(v->p, t, n), show_index(v->p, level_index(t, n)), t->name);
-}
-
-/* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
-static void check_register(Verifier *v, const State *s, const Expr *e)
-{
-    const int depth = v->use[id_of(v->p, e->tensor)].depth;
-    for (int d = 0; d < e->tensor->ndim; d++) {
-        const Nest *by = binder(s, e->ix[d]);
-        bool inside = false;
-        for (int k = depth; k < s->nloop; k++) inside |= s->loop[k] == by;
-        if (!inside || (by->kind != L_VEC && (!by->unroll || by->in)))
-            fail(v->p, SC_EVALUE, e->pos,
-                 "schedule: %s: %s is in registers, so a vec or unrolled loop over %s must stand "
-                 "inside of its block",
-                 show_expr(v->p, e), e->tensor->name, show_index(v->p, e->ix[d]));
-    }
-}
-
-static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
-{
-    Prog *p = v->p;
-    const Tensor *t = e->tensor;
-    const int k = id_of(p, t);
-    for (int a = 0; a < p->nassign; a++)
-        if (p->assign[a].lhs->tensor == t)
-            fail(p, SC_EVALUE, e->pos,
-                 "schedule: %s is a temporary of the expression; compute it in a workspace", t->name);
-    if (v->use[k].scope != scope)
-        fail(p, SC_EVALUE, e->pos, "schedule: workspace %s is %s", t->name,
-             v->use[k].scope == CLOSED ? "used outside of its blocks"
-             : scope == READING        ? "read where it is being filled; read it after 'then'"
-                                       : "written after 'then'; write it in its first block");
-    for (int d = 0; d < t->ndim; d++) {
-        if (!same_index(e->ix[d], t->slot[d]))
-            fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", show_expr(p, e), d,
-                 t->name, show_index(p, t->slot[d]));
-        check_known(v, s, e, e->ix[d]);
-    }
-    if (t->place == W_REG) check_register(v, s, e);
-    if (t->bitmap && scope == READING && !s->at[k].n)
-        fail(p, SC_EVALUE, e->pos, "schedule: a bitmap workspace is read inside 'for %s in %s'",
-             show_index(p, t->slot[0]), t->name);
-}
-
-static void check_reads(Verifier *v, const State *s, const Expr *e)
-{
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) check_reads(v, s, e->kid[k]);
-    if (e->op == O_REDUCE) fail(v->p, SC_EINTERNAL, -1, "schedule: a reduction inside an evaluation");
-    if (e->op != O_ACCESS) return;
-    if (e->tensor->role == T_OUT)
-        fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a result and cannot be read; use a workspace",
-             e->tensor->name);
-    if (e->tensor->role == T_WORK) {
-        check_work(v, s, e, READING);
-        return;
-    }
-    check_plain(v, s, e);
-    if (!is_dense(e->tensor)) check_resolved(v, s, e, e->tensor);
-}
-
-/* A result that is appended to: the loops around are exactly its levels, in order. */
-static void check_append(Verifier *v, const State *s, const Assign *a)
-{
-    const Tensor *t = a->lhs->tensor;
-    const sc_levelspec *l = t->format.level;
-    if (t->format.nlevel != 2 || l[0].kind != SC_DENSE || l[0].dim || l[0].part ||
-        l[1].kind != SC_COMPRESSED || !l[1].unique || l[1].part)
-        fail(v->p, SC_ENOTIMPL, -1, "%s: the format of a sparse result is csr, or 'like' that of an operand",
-             t->name);
-    bool order = s->nloop == 2 && s->loop[0] == s->par && s->loop[1]->kind == L_FOR && !s->loop[1]->unroll;
-    for (int k = 0; order && k < 2; k++)
-        order = same_index(s->loop[k]->ix, level_index(t, k)) && !s->loop[k]->by;
-    if (!order)
-        fail(v->p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assembled in order, so it is assigned inside 'par %s' and 'for %s' and no "
-             "other loop",
-             show_expr(v->p, a->lhs), v->p->var[t->dimvar[0]].name, v->p->var[t->dimvar[1]].name);
-    if (a->reduce != O_CONST)
-        fail(v->p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assembled, each entry once; use = and a workspace", show_expr(v->p, a->lhs));
-    if (v->use[id_of(v->p, t)].writes)
-        fail(v->p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assembled in one place, but the nest assigns it in two", t->name);
-}
-
-/* What all threads share is written inside par, at an index that par tells apart. */
-static void check_race(Verifier *v, const State *s, const Expr *lhs)
-{
-    Prog *p = v->p;
-    const Tensor *t = lhs->tensor;
-    if (t->role == T_WORK && (t->place == W_REG || t->place == W_LANE)) return;
-    if (v->serial) return;
-    if (!s->par)
-        fail(p, SC_EVALUE, lhs->pos, "schedule: %s is assigned outside of the par loop, by every thread",
-             show_expr(p, lhs));
-    if (t->role == T_WORK && t->place == W_PRIVATE) return;
-    for (int d = 0; d < t->ndim; d++) {
-        const Index ix = lhs->ix[d];
-        if (ix.var == s->par->ix.var && (ix.part == SC_WHOLE || same_index(ix, s->par->ix))) return;
-    }
-    fail(p, SC_EVALUE, lhs->pos,
-         "schedule: threads of '%s' would write the same elements of %s; make an index of %s "
-         "parallel, or gather in a private workspace",
-         show_loop(p, s->par), show_expr(p, lhs), t->name);
-}
-
-static void walk_eval(Verifier *v, const State *s, const Assign *a)
-{
-    Prog *p = v->p;
-    Tensor *t = a->lhs->tensor;
-    const int k = id_of(p, t);
-    if (a->lhs->op != O_ACCESS || t->role == T_IN)
-        fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is an operand and cannot be assigned", t->name);
-    if (t->role == T_WORK)
-        check_work(v, s, a->lhs, FILLING);
-    else
-        check_plain(v, s, a->lhs);
-    check_race(v, s, a->lhs);
-    if (t->like) {
-        check_resolved(v, s, a->lhs, t->like);
-        if (s->at[id_of(p, t->like)].merged)
-            fail(p, SC_EVALUE, a->lhs->pos,
-                 "schedule: %s has the structure of %s, so %s must be iterated, not merged", t->name,
-                 t->like->name, t->like->name);
-    }
-    if (assembled(t)) check_append(v, s, a);
-    if (v->use[k].writes++ && v->use[k].reduce != a->reduce)
-        fail(p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assigned by = and by a reduction, or by two; use one", t->name);
-    if (t->role == T_WORK && t->place == W_PRIVATE && a->reduce == O_CONST)
-        fail(p, SC_EVALUE, a->lhs->pos,
-             "schedule: the copies of private workspace %s are reduced; fill it by +=, max= "
-             "or min=",
-             t->name);
-    v->use[k].reduce = a->reduce;
-    check_reads(v, s, a->rhs);
-}
-
-/* ---- workspaces ---- */
-static int count_par(const Nest *n)
+/* ---- blocks ---- */
+int nv_count_par(const Nest *n)
 {
     int count = n->op == N_LOOP && n->kind == L_PAR;
-    for (int k = 0; k < n->n; k++) count += count_par(n->kid[k]);
-    return count + (n->body ? count_par(n->body) : 0) + (n->then ? count_par(n->then) : 0);
-}
-
-static void check_slots(Verifier *v, const State *s, const Tensor *t)
-{
-    Prog *p = v->p;
-    for (int d = 0; d < t->ndim; d++) {
-        const Index ix = t->slot[d];
-        bool tiled = false;
-        for (int k = 0; k < s->nloop; k++) tiled |= s->loop[k]->by && s->loop[k]->ix.var == ix.var;
-        if (ix.slot && !tiled)
-            fail(p, SC_EVALUE, -1,
-                 "schedule: dimension #%s of workspace %s needs a loop over %s with 'by' around it",
-                 p->var[ix.var].name, t->name, p->var[ix.var].name);
-        if (t->place == W_REG && const_extent(p, ix) < 0)
-            fail(p, SC_EVALUE, -1,
-                 "schedule: workspace %s is in registers, but the extent of %s is no constant; cut it, as in "
-                 "%s%%16",
-                 t->name, show_index(p, ix), p->var[ix.var].name);
-        for (int k = 0; k < d; k++)
-            if (t->slot[k].var == ix.var && (same_index(t->slot[k], ix) || ix.part == SC_WHOLE))
-                fail(p, SC_EVALUE, -1, "schedule: workspace %s has index %s twice", t->name,
-                     p->var[ix.var].name);
-    }
-}
-
-static void check_declared(Verifier *v, const State *s, const Tensor *t)
-{
-    Prog *p = v->p;
-    if (t->role != T_WORK || v->use[id_of(p, t)].scope != CLOSED)
-        fail(p, SC_EINTERNAL, -1, "schedule: workspace %s is opened twice", t->name);
-    if (t->dtype != SC_F32 && t->dtype != SC_F64)
-        fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected f32 or f64", t->name,
-             sc_dtype_name(t->dtype));
-    if (t->bitmap && (t->place != W_LANE || t->ndim != 1 || t->slot[0].part != SC_WHOLE || t->slot[0].slot))
-        fail(p, SC_EVALUE, -1, "schedule: workspace %s: a bitmap is for lane workspaces over one whole index",
-             t->name);
-    if (t->place == W_LANE && ++v->nlane > SC_MAXWORK)
-        fail(p, SC_ENOTIMPL, -1, "schedule: a kernel has at most %d lane workspaces", SC_MAXWORK);
-    check_slots(v, s, t);
+    for (int k = 0; k < n->n; k++) count += nv_count_par(n->kid[k]);
+    return count + (n->body ? nv_count_par(n->body) : 0) + (n->then ? nv_count_par(n->then) : 0);
 }
 
 typedef void Walk(Verifier *, const State *, const Nest *);
 
 static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
 {
-    const int k = id_of(v->p, n->work);
-    check_declared(v, s, n->work);
+    const int k = nv_id(v->p, n->work);
+    nv_workspace(v, s, n->work);
     v->use[k].depth = s->nloop;
     v->use[k].scope = FILLING;
     fill(v, s, n->body);
@@ -527,7 +280,7 @@ static void walk_work(Verifier *v, const State *s, const Nest *n)
         fail(v->p, SC_EVALUE, -1,
              "schedule: workspace %s is for all threads and must stand at the top of the nest",
              n->work->name);
-    if (!s->par && count_par(n->body))
+    if (!s->par && nv_count_par(n->body))
         fail(v->p, SC_EVALUE, -1,
              "schedule: workspace %s belongs to one thread, so no par loop can fill it; make it private or "
              "shared",
@@ -540,7 +293,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
     switch (n->op) {
     case N_LOOP: walk_loop(v, s, n); break;
     case N_WORK: walk_work(v, s, n); break;
-    case N_EVAL: walk_eval(v, s, &n->eval); break;
+    case N_EVAL: nv_eval(v, s, &n->eval); break;
     case N_SEQ:
         for (int k = 0; k < n->n; k++) walk(v, s, n->kid[k]);
         break;
@@ -549,7 +302,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
 
 static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 {
-    const int pars = count_par(n);
+    const int pars = nv_count_par(n);
     v->serial = pars == 0;
     v->nlane = 0;
     if (pars > 1)

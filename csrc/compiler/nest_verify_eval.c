@@ -1,0 +1,216 @@
+/* nest_verify_eval.c: evaluations and workspaces of a nest: indices known, levels resolved, nothing shared
+ * written by two threads. */
+#include "nest_verify.h"
+
+/* ---- evaluations ---- */
+static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
+{
+    if (nv_binder(s, ix)) return;
+    fail(v->p, SC_EVALUE, e->pos, "schedule: %s needs index %s, which no loop around it binds",
+         nv_expr(v->p, e), nv_index(v->p, ix));
+}
+
+static void check_plain(Verifier *v, const State *s, const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    for (int d = 0; d < t->ndim; d++) {
+        const Index ix = e->ix[d];
+        if (ix.part != SC_WHOLE || ix.slot)
+            fail(v->p, SC_EVALUE, e->pos, "schedule: %s: only workspaces take parts of an index; write %s",
+                 nv_expr(v->p, e), v->p->var[ix.var].name);
+        if (v->p->var[ix.var].extent != t->extent[d])
+            fail(v->p, SC_EVALUE, e->pos,
+                 "schedule: %s: dimension %d of %s has extent %lld and index %s %lld", nv_expr(v->p, e), d,
+                 t->name, (long long)t->extent[d], v->p->var[ix.var].name,
+                 (long long)v->p->var[ix.var].extent);
+        if ((t->role != T_IN || !nv_dense(t)) && ix.var != t->dimvar[d])
+            fail(v->p, SC_EVALUE, e->pos, "schedule: %s: the expression has index %s in dimension %d of %s",
+                 nv_expr(v->p, e), v->p->var[t->dimvar[d]].name, d, t->name);
+        check_known(v, s, e, ix);
+    }
+}
+
+static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t)
+{
+    const int n = s->at[nv_id(v->p, t)].n;
+    if (n == t->format.nlevel) return;
+    fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
+         nv_expr(v->p, e), nv_level(v->p, t, n), nv_index(v->p, level_index(t, n)), t->name);
+}
+
+/* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
+static void check_register(Verifier *v, const State *s, const Expr *e)
+{
+    const int depth = v->use[nv_id(v->p, e->tensor)].depth;
+    for (int d = 0; d < e->tensor->ndim; d++) {
+        const Nest *by = nv_binder(s, e->ix[d]);
+        bool inside = false;
+        for (int k = depth; k < s->nloop; k++) inside |= s->loop[k] == by;
+        if (!inside || (by->kind != L_VEC && (!by->unroll || by->in)))
+            fail(v->p, SC_EVALUE, e->pos,
+                 "schedule: %s: %s is in registers, so a vec or unrolled loop over %s must stand "
+                 "inside of its block",
+                 nv_expr(v->p, e), e->tensor->name, nv_index(v->p, e->ix[d]));
+    }
+}
+
+static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
+{
+    Prog *p = v->p;
+    const Tensor *t = e->tensor;
+    const int k = nv_id(p, t);
+    for (int a = 0; a < p->nassign; a++)
+        if (p->assign[a].lhs->tensor == t)
+            fail(p, SC_EVALUE, e->pos,
+                 "schedule: %s is a temporary of the expression; compute it in a workspace", t->name);
+    if (v->use[k].scope != scope)
+        fail(p, SC_EVALUE, e->pos, "schedule: workspace %s is %s", t->name,
+             v->use[k].scope == CLOSED ? "used outside of its blocks"
+             : scope == READING        ? "read where it is being filled; read it after 'then'"
+                                       : "written after 'then'; write it in its first block");
+    for (int d = 0; d < t->ndim; d++) {
+        if (!same_index(e->ix[d], t->slot[d]))
+            fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", nv_expr(p, e), d,
+                 t->name, nv_index(p, t->slot[d]));
+        check_known(v, s, e, e->ix[d]);
+    }
+    if (t->place == W_REG) check_register(v, s, e);
+    if (t->bitmap && scope == READING && !s->at[k].n)
+        fail(p, SC_EVALUE, e->pos, "schedule: a bitmap workspace is read inside 'for %s in %s'",
+             nv_index(p, t->slot[0]), t->name);
+}
+
+static void check_reads(Verifier *v, const State *s, const Expr *e)
+{
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) check_reads(v, s, e->kid[k]);
+    if (e->op == O_REDUCE) fail(v->p, SC_EINTERNAL, -1, "schedule: a reduction inside an evaluation");
+    if (e->op != O_ACCESS) return;
+    if (e->tensor->role == T_OUT)
+        fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a result and cannot be read; use a workspace",
+             e->tensor->name);
+    if (e->tensor->role == T_WORK) {
+        check_work(v, s, e, READING);
+        return;
+    }
+    check_plain(v, s, e);
+    if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor);
+}
+
+/* A result that is appended to: the loops around are exactly its levels, in order. */
+static void check_append(Verifier *v, const State *s, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    const sc_levelspec *l = t->format.level;
+    if (t->format.nlevel != 2 || l[0].kind != SC_DENSE || l[0].dim || l[0].part ||
+        l[1].kind != SC_COMPRESSED || !l[1].unique || l[1].part)
+        fail(v->p, SC_ENOTIMPL, -1, "%s: the format of a sparse result is csr, or 'like' that of an operand",
+             t->name);
+    bool order = s->nloop == 2 && s->loop[0] == s->par && s->loop[1]->kind == L_FOR && !s->loop[1]->unroll;
+    for (int k = 0; order && k < 2; k++)
+        order = same_index(s->loop[k]->ix, level_index(t, k)) && !s->loop[k]->by;
+    if (!order)
+        fail(v->p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s is assembled in order, so it is assigned inside 'par %s' and 'for %s' and no "
+             "other loop",
+             nv_expr(v->p, a->lhs), v->p->var[t->dimvar[0]].name, v->p->var[t->dimvar[1]].name);
+    if (a->reduce != O_CONST)
+        fail(v->p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s is assembled, each entry once; use = and a workspace", nv_expr(v->p, a->lhs));
+    if (v->use[nv_id(v->p, t)].writes)
+        fail(v->p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s is assembled in one place, but the nest assigns it in two", t->name);
+}
+
+/* What all threads share is written inside par, at an index that par tells apart. */
+static void check_race(Verifier *v, const State *s, const Expr *lhs)
+{
+    Prog *p = v->p;
+    const Tensor *t = lhs->tensor;
+    if (t->role == T_WORK && (t->place == W_REG || t->place == W_LANE)) return;
+    if (v->serial) return;
+    if (!s->par)
+        fail(p, SC_EVALUE, lhs->pos, "schedule: %s is assigned outside of the par loop, by every thread",
+             nv_expr(p, lhs));
+    if (t->role == T_WORK && t->place == W_PRIVATE) return;
+    for (int d = 0; d < t->ndim; d++) {
+        const Index ix = lhs->ix[d];
+        if (ix.var == s->par->ix.var && (ix.part == SC_WHOLE || same_index(ix, s->par->ix))) return;
+    }
+    fail(p, SC_EVALUE, lhs->pos,
+         "schedule: threads of '%s' would write the same elements of %s; make an index of %s "
+         "parallel, or gather in a private workspace",
+         nv_loop(p, s->par), nv_expr(p, lhs), t->name);
+}
+
+void nv_eval(Verifier *v, const State *s, const Assign *a)
+{
+    Prog *p = v->p;
+    Tensor *t = a->lhs->tensor;
+    const int k = nv_id(p, t);
+    if (a->lhs->op != O_ACCESS || t->role == T_IN)
+        fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is an operand and cannot be assigned", t->name);
+    if (t->role == T_WORK)
+        check_work(v, s, a->lhs, FILLING);
+    else
+        check_plain(v, s, a->lhs);
+    check_race(v, s, a->lhs);
+    if (t->like) {
+        check_resolved(v, s, a->lhs, t->like);
+        if (s->at[nv_id(p, t->like)].merged)
+            fail(p, SC_EVALUE, a->lhs->pos,
+                 "schedule: %s has the structure of %s, so %s must be iterated, not merged", t->name,
+                 t->like->name, t->like->name);
+    }
+    if (assembled(t)) check_append(v, s, a);
+    if (v->use[k].writes++ && v->use[k].reduce != a->reduce)
+        fail(p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s is assigned by = and by a reduction, or by two; use one", t->name);
+    if (t->role == T_WORK && t->place == W_PRIVATE && a->reduce == O_CONST)
+        fail(p, SC_EVALUE, a->lhs->pos,
+             "schedule: the copies of private workspace %s are reduced; fill it by +=, max= "
+             "or min=",
+             t->name);
+    v->use[k].reduce = a->reduce;
+    check_reads(v, s, a->rhs);
+}
+
+/* ---- workspaces ---- */
+static void check_slots(Verifier *v, const State *s, const Tensor *t)
+{
+    Prog *p = v->p;
+    for (int d = 0; d < t->ndim; d++) {
+        const Index ix = t->slot[d];
+        bool tiled = false;
+        for (int k = 0; k < s->nloop; k++) tiled |= s->loop[k]->by && s->loop[k]->ix.var == ix.var;
+        if (ix.slot && !tiled)
+            fail(p, SC_EVALUE, -1,
+                 "schedule: dimension #%s of workspace %s needs a loop over %s with 'by' around it",
+                 p->var[ix.var].name, t->name, p->var[ix.var].name);
+        if (t->place == W_REG && nv_extent(p, ix) < 0)
+            fail(p, SC_EVALUE, -1,
+                 "schedule: workspace %s is in registers, but the extent of %s is no constant; cut it, as in "
+                 "%s%%16",
+                 t->name, nv_index(p, ix), p->var[ix.var].name);
+        for (int k = 0; k < d; k++)
+            if (t->slot[k].var == ix.var && (same_index(t->slot[k], ix) || ix.part == SC_WHOLE))
+                fail(p, SC_EVALUE, -1, "schedule: workspace %s has index %s twice", t->name,
+                     p->var[ix.var].name);
+    }
+}
+
+void nv_workspace(Verifier *v, const State *s, const Tensor *t)
+{
+    Prog *p = v->p;
+    if (t->role != T_WORK || v->use[nv_id(p, t)].scope != CLOSED)
+        fail(p, SC_EINTERNAL, -1, "schedule: workspace %s is opened twice", t->name);
+    if (t->dtype != SC_F32 && t->dtype != SC_F64)
+        fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected f32 or f64", t->name,
+             sc_dtype_name(t->dtype));
+    if (t->bitmap && (t->place != W_LANE || t->ndim != 1 || t->slot[0].part != SC_WHOLE || t->slot[0].slot))
+        fail(p, SC_EVALUE, -1, "schedule: workspace %s: a bitmap is for lane workspaces over one whole index",
+             t->name);
+    if (t->place == W_LANE && ++v->nlane > SC_MAXWORK)
+        fail(p, SC_ENOTIMPL, -1, "schedule: a kernel has at most %d lane workspaces", SC_MAXWORK);
+    check_slots(v, s, t);
+}
