@@ -37,6 +37,8 @@ def mkl() -> ctypes.CDLL | None:
     lib.mkl_sparse_s_create_csr.argtypes = [POINTER(c_void_p), c_int, c_int, c_int] + [c_void_p] * 4
     lib.mkl_sparse_set_mm_hint.argtypes = [c_void_p, c_int, _Descr, c_int, c_int, c_int]
     lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
+    lib.mkl_sparse_spmm.argtypes = [c_int, c_void_p, c_void_p, POINTER(c_void_p)]
+    lib.mkl_sparse_order.argtypes = [c_void_p]
     lib.mkl_sparse_s_mm.argtypes = [c_int, c_float, c_void_p, _Descr, c_int, c_void_p, c_int, c_int]
     lib.mkl_sparse_s_mm.argtypes += [c_float, c_void_p, c_int]
     return lib
@@ -73,6 +75,21 @@ class MklMatrix:
     def _check(status: int) -> None:
         if status:
             raise RuntimeError(f"MKL returned status {status}")
+
+
+class MklProduct(MklMatrix):
+    """A float32 torch CSR matrix whose product with itself MKL computes, as a handle of its own."""
+
+    def __init__(self, csr: torch.Tensor):
+        super().__init__(csr, 1)
+
+    def square(self, ordered: bool) -> None:
+        """Makes, orders where asked, and drops the product."""
+        result = c_void_p()
+        self._check(mkl().mkl_sparse_spmm(NON_TRANSPOSE, self.handle, self.handle, ctypes.byref(result)))
+        if ordered:
+            self._check(mkl().mkl_sparse_order(result))
+        self._check(mkl().mkl_sparse_destroy(result))
 
 
 def absent() -> list[str]:

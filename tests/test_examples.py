@@ -6,7 +6,7 @@ import torch
 import gcn
 import planetoid
 from benchmarks.__main__ import check, ratios, render
-from benchmarks.cases import Case
+from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
 

@@ -1,0 +1,221 @@
+"""Suites of what only the compiler writes: sparse results, several sparse operands, tensors, blocks."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+
+import scorch
+from benchmarks import taco
+from benchmarks.data import Case, graphs, int32
+from benchmarks.peers import MklMatrix, MklProduct, mkl, scipy_sparse
+
+SHAPES = ((512, 512, 512), (20_000, 2000, 500))  # of tensors with a million stored values
+MILLION = 1_000_000
+
+
+def _scipy(csr: torch.Tensor):
+    parts = csr.values().numpy(), csr.col_indices().numpy(), csr.crow_indices().numpy()
+    return scipy_sparse and scipy_sparse.csr_matrix(parts, csr.shape)
+
+
+def random_csr(rows: int, columns: int, density: float, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    dense = torch.randn(rows, columns, generator=generator)
+    return (dense * (torch.rand(rows, columns, generator=generator) < density)).to_sparse_csr()
+
+
+def squares(root: str | None) -> Iterator[tuple[str, torch.Tensor]]:
+    yield from (g for g in graphs(root) if g[1].shape[0] < 100_000)
+    yield "random 2048, 1 %", random_csr(2048, 2048, 0.01)
+
+
+def spgemm(root: str | None) -> Iterator[Case]:
+    """A @ A, fresh results. Scorch's rows are sorted; torch's and MKL's are not, so they are also given with
+    the sort that makes them so."""
+    for name, csr in squares(root):
+        csr32, A = int32(csr), scorch.sparse(int32(csr))
+        calls = {
+            "torch CSR i64": lambda csr=csr: csr @ csr,
+            "torch CSR i32": lambda csr=csr32: csr @ csr,
+        }
+        if scipy_sparse:
+            m = _scipy(csr32)
+            calls["torch i32 sorted"] = lambda csr=csr32: _sorted(csr @ csr)
+            calls["SciPy sorted"] = lambda m=m: _sort_scipy(m @ m)
+        if mkl():
+            handle = MklProduct(csr)
+            calls["MKL"] = lambda h=handle: h.square(False)
+            calls["MKL sorted"] = lambda h=handle: h.square(True)
+        peers = tuple(calls)
+        yield Case(name, {**calls, "Scorch": lambda A=A: A @ A}, {"Scorch": peers})
+
+
+def _sorted(csr: torch.Tensor) -> object:
+    """A torch CSR product with its rows put in order, by SciPy's C routine: the fastest way there is."""
+    return _sort_scipy(_scipy(csr))
+
+
+def _sort_scipy(m: object) -> object:
+    m.has_sorted_indices = False
+    m.sort_indices()
+    return m
+
+
+def sddmm(root: str | None) -> Iterator[Case]:
+    """A product sampled where a graph has edges: [n, width] @ [width, n]."""
+    for name, csr in graphs(root):
+        ones = torch.sparse_csr_tensor(csr.crow_indices(), csr.col_indices(), torch.ones(csr._nnz()))
+        for width in (16, 64, 128):
+            yield _sampled(f"{name}, {width}", ones, width)
+
+
+def _sampled(name: str, ones: torch.Tensor, width: int) -> Case:
+    q, k, ones32, mask = torch.randn(len(ones), width), torch.randn(len(ones), width), int32(ones)
+    mask = scorch.sparse(ones32)
+    calls = {
+        "torch CSR i64": lambda: torch.sparse.sampled_addmm(ones, q, k.T, beta=0),
+        "torch CSR i32": lambda: torch.sparse.sampled_addmm(ones32, q, k.T, beta=0),
+    }
+    ours = {"Scorch": lambda: scorch.einsum("ij,ik,jk->ij", mask, q, k)}
+    return Case(name, {**calls, **ours}, {"Scorch": tuple(calls)})
+
+
+def elementwise(root: str | None) -> Iterator[Case]:
+    """A + B and A * B of two patterns."""
+    for name, csr in graphs(root):
+        shift = torch.roll(torch.arange(csr.shape[0]), 1)
+        other = csr.to_sparse_coo().coalesce()
+        index = torch.stack([other.indices()[0], shift[other.indices()[1]]])
+        other = torch.sparse_coo_tensor(index, other.values(), csr.shape).coalesce().to_sparse_csr()
+        yield from _pair(name, csr, other)
+    yield from _pair("random 4096, 1 %", random_csr(4096, 4096, 0.01), random_csr(4096, 4096, 0.01, 1))
+
+
+def _pair(name: str, a: torch.Tensor, b: torch.Tensor) -> Iterator[Case]:
+    a32, b32, A, B = int32(a), int32(b), scorch.sparse(int32(a)), scorch.sparse(int32(b))
+    m, n = _scipy(a32), _scipy(b32)
+    torch_calls = {"torch CSR i64": lambda: a + b, "torch CSR i32": lambda: a32 + b32}
+    scipy_calls = {"SciPy": lambda: m + n} if scipy_sparse else {}
+    yield _elementwise(f"A + B, {name}", {**torch_calls, **scipy_calls}, lambda: A + B)
+    torch_calls = {"torch CSR i64": lambda: a * b, "torch CSR i32": lambda: a32 * b32}
+    scipy_calls = {"SciPy": lambda: m.multiply(n)} if scipy_sparse else {}
+    yield _elementwise(f"A * B, {name}", {**torch_calls, **scipy_calls}, lambda: A * B)
+
+
+def _elementwise(name: str, peers: dict[str, Callable[[], object]], ours: Callable[[], object]) -> Case:
+    return Case(name, {**peers, "Scorch": ours}, {"Scorch": tuple(peers)})
+
+
+# ---- tensors ----
+def random_tensor(shape: tuple[int, ...], count: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    index = torch.stack([torch.randint(n, (count,), generator=generator) for n in shape])
+    coo = torch.sparse_coo_tensor(index, torch.randn(count, generator=generator), shape).coalesce()
+    return scorch.sparse(coo, format="csf", index_dtype=torch.int32)
+
+
+def mttkrp(root: str | None) -> Iterator[Case]:
+    """Every mode from one CSF tensor of a million values, against the loops TACO publishes (serial)."""
+    for shape in SHAPES:
+        tensor = random_tensor(shape, MILLION)
+        reference = taco.library() and taco.Csf(tensor)
+        for rank in (16, 32):
+            factors = [torch.randn(n, rank) for n in shape]
+            for mode in range(3):
+                yield _mttkrp(tensor, reference, factors, mode)
+
+
+def _mttkrp(tensor: torch.Tensor, reference: object, factors: list[torch.Tensor], mode: int) -> Case:
+    names, rank = "ikl", factors[0].shape[1]
+    c, d = (factors[m] for m in range(3) if m != mode)
+    text = f"ikl,{','.join(names[m] + 'j' for m in range(3) if m != mode)}->{names[mode]}j"
+    calls = {
+        "Scorch": lambda: scorch.einsum(text, tensor, c, d),
+        "Scorch, 1 thread": _single(lambda: scorch.einsum(text, tensor, c, d)),
+    }
+    against = dict.fromkeys(calls, ())
+    if reference:
+        calls["TACO"] = lambda: reference.mttkrp(f"mode{mode}", mode, c, d)
+        against = dict.fromkeys(against, ("TACO",))
+        if mode == 0:
+            calls["TACO, workspace"] = lambda: reference.mttkrp("mode0_fibre", mode, c, d)
+    shape = "x".join(map(str, tensor.shape))
+    return Case(f"{shape}, rank {rank}, mode {mode}", calls, against)
+
+
+def _single(call: Callable[[], object]) -> Callable[[], object]:
+    def run() -> object:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return call()
+        finally:
+            torch.set_num_threads(threads)
+
+    return run
+
+
+def contractions(root: str | None) -> Iterator[Case]:
+    """A sparse tensor of a million values times a vector and times a matrix, against the same as products of
+    a CSR matrix of fibres, results sparse."""
+    for shape in SHAPES:
+        tensor = random_tensor(shape, MILLION)
+        size = (len(tensor.crd(1)), shape[2])
+        fibres = torch.sparse_csr_tensor(tensor.pos(2), tensor.crd(2), tensor.values(), size)
+        yield _contraction("ikl,l->ik", tensor, fibres, torch.randn(shape[2]))
+        yield _contraction("ikl,lj->ikj", tensor, fibres, torch.randn(shape[2], 16))
+
+
+def _contraction(text: str, tensor: torch.Tensor, fibres: torch.Tensor, x: torch.Tensor) -> Case:
+    calls = {"torch, fibres as CSR": lambda: fibres @ x, "Scorch": lambda: scorch.einsum(text, tensor, x)}
+    shape = "x".join(map(str, tensor.shape))
+    return Case(f"{text}, {shape}", calls, {"Scorch": ("torch, fibres as CSR",)}, same=False)
+
+
+def linear(root: str | None) -> Iterator[Case]:
+    """Pruned weights: W @ X with the columns of X as a batch, and F.linear(x, W) as models call it."""
+    for side in (1024, 4096):
+        for zeros in (0.8, 0.9, 0.95, 0.99):
+            csr = random_csr(side, side, 1 - zeros)
+            dense, csr32, W = csr.to_dense(), int32(csr), scorch.sparse(int32(csr))
+            for batch in (32, 128, 512):
+                yield _weight(f"W @ X, {side}, {zeros:.0%}, {batch}", csr, csr32, W, batch)
+                yield _layer(f"F.linear, {side}, {zeros:.0%}, {batch}", csr, dense, W, batch)
+
+
+def _weight(name: str, csr: torch.Tensor, csr32: torch.Tensor, W: torch.Tensor, batch: int) -> Case:
+    x = torch.randn(csr.shape[1], batch)
+    calls = {"torch CSR i32": lambda: csr32 @ x}
+    if mkl():
+        handle = MklMatrix(csr, batch)
+        calls["MKL"] = lambda: handle.mm(x)
+    return Case(name, {**calls, "Scorch": lambda: W @ x}, {"Scorch": tuple(calls)})
+
+
+def _layer(name: str, csr: torch.Tensor, dense: torch.Tensor, W: torch.Tensor, batch: int) -> Case:
+    x = torch.randn(batch, csr.shape[1])
+    calls = {
+        "torch F.linear(csr)": lambda: torch.nn.functional.linear(x, csr),
+        "torch dense": lambda: torch.nn.functional.linear(x, dense),
+    }
+    return Case(name, {**calls, "Scorch": lambda: torch.nn.functional.linear(x, W)}, {"Scorch": tuple(calls)})
+
+
+def blocks(root: str | None) -> Iterator[Case]:
+    """Block-sparse weights of 2048 x 2048, W @ X."""
+    for size in (8, 16, 32):
+        for zeros in (0.8, 0.9, 0.95):
+            mask = torch.rand(2048 // size, 2048 // size, generator=torch.Generator().manual_seed(0)) >= zeros
+            dense = torch.randn(2048, 2048) * mask.repeat_interleave(size, 0).repeat_interleave(size, 1)
+            bsr, W = dense.to_sparse_bsr((size, size)), scorch.sparse(dense, format=f"bsr({size},{size})")
+            for batch in (32, 128, 512):
+                x = torch.randn(2048, batch)
+                calls = {
+                    "torch BSR": lambda b=bsr, x=x: b @ x,
+                    "torch dense": lambda d=dense, x=x: d @ x,
+                    "Scorch": lambda w=W, x=x: w @ x,
+                }
+                yield Case(f"{size}x{size}, {zeros:.0%}, {batch}", calls, {"Scorch": ("torch BSR",)})
+
+
+SUITES = {f.__name__: f for f in (spgemm, sddmm, elementwise, mttkrp, contractions, linear, blocks)}
