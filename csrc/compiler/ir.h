@@ -21,6 +21,8 @@ typedef struct Nest Nest;
 typedef struct Val Val;
 typedef struct Stmt Stmt;
 
+#define MAXTENSOR 64 /* operands, their aliases, results and workspaces of one program */
+
 /* ---- ops ---- */
 typedef enum {
 #define OP(id, text, arity, form, zero) O_##id,
@@ -64,6 +66,7 @@ double op_eval(Op, double a, double b);
 typedef struct {
     char name[24];
     int64_t extent; /* at compile time */
+    int arg, dim;   /* where it is read: dimension dim of operand arg */
     bool fold;      /* the extent is a constant of the generated code */
 } Var;
 
@@ -75,12 +78,17 @@ typedef struct { /* i, i/block or i%block; slot: the position of i inside its ti
 typedef enum { T_IN, T_OUT, T_WORK } Role;
 typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
 
+/* A sparse operand that is accessed with several tuples of indices, or a diagonal A[i,i] beside A[i,j], is one
+ * Tensor for every tuple: the operand itself for the first, and aliases A_1, A_2 .. for the others, which have the
+ * arg, structure and values of the operand, and dimvar and a name of their own. A diagonal has one variable in two
+ * places of dimvar. Dense tensors have no aliases: their dimvar is that of the first access. */
 struct Tensor {
     char name[32];
     Role role;
     int arg; /* position in sc_call.view: operands, then results; -1 for workspaces */
     int ndim;
     int dimvar[SC_MAXDIM]; /* the index variable that runs over each dimension (extents agree) */
+    Tensor *alias;         /* of a sparse operand accessed at several tuples of indices; see below */
     int64_t extent[SC_MAXDIM];
     sc_format format;
     sc_dtype dtype, itype;
@@ -118,7 +126,7 @@ struct Prog {
     bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
     int nvar, ntensor, nassign;
     Var var[SC_MAXVAR];
-    Tensor *tensor[2 * SC_MAXOP];
+    Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[8];
     int nin, nout;
     int vector_bytes; /* of the target: 16, 32 or 64 */
@@ -132,6 +140,7 @@ struct Prog {
         int count;
     } name[2048]; /* generated names so far */
     int nname;
+    sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
     sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
     bool converts;
     sc_text why; /* reasons of the scheduler, one line each */
@@ -324,11 +333,12 @@ Expr *parse_access(Lexer *);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
 Tensor *prog_result(const Prog *, int r);
-Tensor *prog_add(Prog *, const char *name, Role,
-                 int pos); /* a new tensor: arg -1, dimvar -1, the rest zero */
+/* A new tensor: arg -1, dimvar -1, the rest zero. */
+Tensor *prog_add(Prog *, const char *name, Role, int pos);
 Expr *expr_new(Prog *, Op, Expr *, Expr *);
 Expr *expr_const(Prog *, double);
-uint32_t expr_vars(const Expr *); /* indices used */
+Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimension */
+uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
 void expr_print(const Prog *, const Expr *, sc_text *);
 void prog_print(const Prog *, sc_text *); /* parses back */
 
@@ -336,10 +346,40 @@ void prog_declare(Prog *, const sc_spec *, const int64_t *dim); /* an operand, b
 /* ---- file.c: .sc files, the test format ---- */
 void file_parse(Prog *, const char *text);
 
+/* ---- rewrite.c: expressions as equal expressions, up to rounding and to products of a zero sum with infinity or
+ * NaN. Nothing is changed in place; what does not change is shared. Called after check. ---- */
+#define MAXFACTOR 64
+typedef struct {
+    Expr *e;
+    bool under; /* a factor: divides. A term: is subtracted */
+} Part;
+uint32_t expr_free(const Expr *);                              /* indices used and not reduced inside */
+bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
+bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
+Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
+Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *);          /* the expression itself without vars */
+/* The maximal product (* / and unary -, which becomes a factor -1) or sum (+ -) at e, left to right: how many parts;
+ * one part, e, where it is neither or has more than MAXFACTOR. */
+int expr_factors(Prog *, Expr *, Part *);
+int expr_terms(Prog *, Expr *, Part *);
+Expr *expr_product(Prog *, int n, const Part *); /* of no factor: 1 */
+Expr *expr_sum(Prog *, int n, const Part *);     /* of no term: 0 */
+/* Constants folded, x*1 x/1 x+0 x-0 0*x 0/x -(-x) gone, constants of a product in front. A missing factor makes
+ * x*1 missing as before. */
+Expr *expr_simplify(Prog *, Expr *);
+/* reduce_V(product) as reduce_{V-inner}(the factors without an index of inner * reduce_inner(the others)); for max
+ * and min the same with the terms of a sum. The node itself where that is not legal or changes nothing: inner must
+ * be a part of V. */
+Expr *expr_contract(Prog *, Expr *reduce, uint32_t inner);
+Expr *expr_hoist(Prog *, Expr *);       /* out of every reduction, what does not depend on it */
+Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
+
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
 void check(Prog *);
-/* ---- infer.c: result formats and types ---- */
+/* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
+ * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void infer(Prog *);
+void result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
 /* ---- schedule.c: expression -> nest ---- */
 void schedule(Prog *);
 

@@ -10,7 +10,6 @@
 
 #include "ir.h"
 
-#define MAXTENSOR (2 * SC_MAXOP)
 #define MAXREG 512
 #define MAXMEMO 64
 

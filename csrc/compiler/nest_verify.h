@@ -5,7 +5,6 @@
 
 #include "ir.h"
 
-#define MAXTENSOR (2 * SC_MAXOP)
 #define MAXLOOP 80
 
 typedef struct { /* at a place of the nest; copied at every loop */

@@ -36,7 +36,7 @@ typedef struct {         /* of one tensor */
 typedef struct {
     const Prog *p;
     sc_err *err;
-    Map map[2 * SC_MAXOP];
+    Map map[MAXTENSOR];
     int64_t at[SC_MAXVAR]; /* the coordinate */
     uint32_t bound;        /* variables that have one */
     bool hit;              /* skip mode: all that was asked so far is stored */
