@@ -117,8 +117,9 @@ typedef struct {
     int nin;
     sc_spec in[SC_MAXOP];
     int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
-    int nask;                         /* results whose format is asked for, in the order of the assignments; */
-    sc_format ask[SC_MAXOP];          /* nlevel 0: inferred */
+    int nask;                  /* results whose format is asked for, in the order of the assignments; */
+    sc_format ask[SC_MAXOP];   /* nlevel 0: inferred */
+    int8_t ask_like[SC_MAXOP]; /* k + 1: result r has the structure of sparse operand k; 0: not asked */
 } sc_request;
 
 typedef struct sc_program sc_program;

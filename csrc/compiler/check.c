@@ -148,6 +148,7 @@ static Missing value_missing(const Expr *e)
     if (e->op == O_REDUCE) return (Missing){false, 0};
     Missing a = value_missing(e->kid[0]), b = {true, 0};
     if (e->kid[1]) b = value_missing(e->kid[1]);
+    if (e->op == O_STORED) return a;
     if (e->op == O_MUL && ((a.known && a.value == 0) || (b.known && b.value == 0))) return (Missing){true, 0};
     if (!a.known || !b.known) return (Missing){false, 0};
     return (Missing){true, op_eval(e->op, a.value, b.value)};
@@ -165,7 +166,7 @@ static bool has_factor(const Expr *e, const Tensor *t)
 {
     if (e->op == O_ACCESS) return e->tensor == t;
     if (e->op == O_MUL) return has_factor(e->kid[0], t) || has_factor(e->kid[1], t);
-    return (e->op == O_DIV || e->op == O_NEG) && has_factor(e->kid[0], t);
+    return (e->op == O_DIV || e->op == O_NEG || e->op == O_STORED) && has_factor(e->kid[0], t);
 }
 
 static void check_division(Prog *p, const Expr *e)

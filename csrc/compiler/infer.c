@@ -26,6 +26,8 @@ static void infer_result(Prog *p, Tensor *t)
     if (t->dtype != p->tensor[0]->dtype)
         fail(p, SC_ENOTIMPL, -1, "%s is declared as %s; a result has the type of the operands, %s", t->name,
              sc_dtype_name(t->dtype), sc_dtype_name(p->tensor[0]->dtype));
+    if (t->role == T_OUT && p->ask_like[t->arg - p->nin])
+        t->like = p->tensor[p->ask_like[t->arg - p->nin] - 1];
     if (t->like) infer_like(p, t);
     if (!t->format.nlevel && sc_format_parse(&t->format, "dense", t->ndim, &err))
         fail(p, SC_EINTERNAL, -1, "%s", err.msg);

@@ -141,6 +141,7 @@ struct Prog {
     } name[2048]; /* generated names so far */
     int nname;
     sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
+    int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
     sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
     bool converts;
     sc_text why; /* reasons of the scheduler, one line each */

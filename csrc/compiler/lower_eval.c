@@ -205,6 +205,7 @@ static bool in_register(const Expr *e)
 Val *value(Low *l, const Expr *e)
 {
     if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->type, 1}, e->c);
+    if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->type, 1}, 1);
     bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
@@ -430,6 +431,7 @@ static bool is_zero(const Expr *e) { return e->op == O_CONST && e->c == 0; }
 
 static Expr *simplified(Prog *p, const Expr *e, Expr *a, Expr *b)
 {
+    if (e->op == O_STORED) return is_zero(a) ? zero(p) : (Expr *)e;
     if (a->op == O_CONST && (!b || b->op == O_CONST) && !(e->op == O_DIV && is_zero(b)))
         return expr_const(p, op_eval(e->op, a->c, b ? b->c : 0));
     if (e->op == O_MUL && (is_zero(a) || is_zero(b))) return zero(p);

@@ -34,6 +34,7 @@ static double eval_unary(Op op, double a)
     case O_LOG: return log(a);
     case O_TANH: return tanh(a);
     case O_SIGMOID: return 1 / (1 + exp(-a));
+    case O_STORED: return 1;
     default: return NAN;
     }
 }

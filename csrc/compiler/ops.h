@@ -26,6 +26,7 @@ OP(EXP, "exp", 1, CALL, 1)
 OP(LOG, "log", 1, CALL, -INFINITY)
 OP(TANH, "tanh", 1, CALL, 0)
 OP(SIGMOID, "sigmoid", 1, CALL, 0.5)
+OP(STORED, "stored", 1, CALL, 0) /* of an access: 1 where it has an entry, missing where not */
 #endif
 #ifdef OPS
 OPS(MOD, "%", 2, INFIX)

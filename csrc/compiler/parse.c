@@ -271,6 +271,8 @@ static Expr *parse_call(Parser *ps)
     } while (lex_accept(lx, ","));
     if (n < arity) fail(p, SC_EVALUE, lx->pos, "%s takes %d arguments, got %d", name, arity, n);
     lex_expect(lx, ")", "after the arguments of a function");
+    if (op == O_STORED && kid[0]->op != O_ACCESS)
+        fail(p, SC_EVALUE, pos, "stored() takes a tensor at its indices, such as stored(A[i,j])");
     Expr *e = op == O_NEG ? negate(p, kid[0]) : expr_new(p, op, kid[0], kid[1]);
     e->pos = pos;
     return e;

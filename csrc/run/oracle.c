@@ -177,7 +177,7 @@ static bool is_void(const Oracle *o, const Expr *e)
     if (e->op == O_ACCESS)
         return is_sparse(e->tensor) && !(expr_vars(e) & ~o->bound) && !access_value(o, e).has;
     if (e->op == O_MUL) return is_void(o, e->kid[0]) || is_void(o, e->kid[1]);
-    return (e->op == O_DIV || e->op == O_NEG) && is_void(o, e->kid[0]);
+    return (e->op == O_DIV || e->op == O_NEG || e->op == O_STORED) && is_void(o, e->kid[0]);
 }
 
 static bool has_sparse(const Expr *e)
@@ -247,6 +247,10 @@ static Term evaluate(Oracle *o, const Expr *e)
         return t;
     }
     const Term a = evaluate(o, e->kid[0]), b = e->kid[1] ? evaluate(o, e->kid[1]) : (Term){0, false};
+    if (e->op == O_STORED) {
+        const bool has = a.has || !is_sparse(e->kid[0]->tensor);
+        return (Term){has, has};
+    }
     if (e->op == O_MUL && !(a.has && b.has)) return (Term){0, false};
     if (e->op == O_DIV && !a.has) return (Term){0, false};
     const double v = op_eval(e->op, a.v, b.v);

@@ -51,6 +51,7 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
     char flags[3] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin};
     sc_text_addn(t, flags, sizeof flags);
+    sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
     for (int k = 0; k < rq->nin; k++) add_spec(t, rq, k);
     return t->failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
 }
