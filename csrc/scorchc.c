@@ -3,13 +3,25 @@
  * or runs it on generated data and compares with the oracle.
  *
  *   scorchc --emit=index|nest|stmt|c|plan|why [--width 16|32|64] FILE
- *   scorchc --run [--width W] [--jit] FILE...    executor (or compiled code) against the oracle
+ *   scorchc --run [--width W] [--jit] [--lanes N] FILE...    executor (or compiled code) against the oracle,
+ *                                                            in the chunks of N lanes, one after another
  *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/tool.h"
+#include "scorch.h"
+
+/* ---- a team of lanes that take turns, the last first ---- */
+static int lanes = 1;
+
+static int team_width(void) { return lanes; }
+
+static void take_turns(sc_body *body, void *arg, int n)
+{
+    for (int id = n; id-- > 0;) body(arg, id, n);
+}
 
 static char *read_all(const char *path)
 {
@@ -49,12 +61,20 @@ static int emit_stage(const char *path, const char *stage, int width)
     return rc;
 }
 
+/* Data differs from file to file and is the same in every run. */
+static uint64_t seed_of(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    while (*text) h = (h ^ (uint8_t)*text++) * 0x100000001b3u;
+    return h;
+}
+
 static int run_file(const char *path, int width, bool jit)
 {
     sc_err err = {0};
     char *text = read_all(path);
     if (!text) return 1;
-    int rc = sc_tool_run(text, width, jit, 1, &err);
+    int rc = sc_tool_run(text, width, jit, seed_of(text), &err);
     if (rc)
         rc = report(path, &err);
     else
@@ -66,7 +86,7 @@ static int run_file(const char *path, int width, bool jit)
 static int usage(void)
 {
     fputs("usage: scorchc --emit=index|nest|stmt|c|plan|why [--width 16|32|64] FILE\n"
-          "       scorchc --run [--jit] [--width W] FILE...\n"
+          "       scorchc --run [--jit] [--width W] [--lanes N] FILE...\n"
           "       scorchc --bundle LIST -o DIR WIDTH...\n",
           stderr);
     return 2;
@@ -92,6 +112,8 @@ static bool parse_options(int argc, char **argv, Options *o)
             o->jit = true;
         else if (!strcmp(argv[i], "--width") && i + 1 < argc)
             o->width = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--lanes") && i + 1 < argc)
+            lanes = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--bundle") && i + 1 < argc)
             o->bundle = argv[++i];
         else if (!strcmp(argv[i], "-o") && i + 1 < argc)
@@ -122,6 +144,8 @@ int main(int argc, char **argv)
     Options o;
     int rc = 0;
     if (!parse_options(argc, argv, &o)) return usage();
+    if (lanes > 1) sc_team_install(&(sc_team){take_turns, team_width});
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was said stands if a later file kills us */
     if (o.bundle) return bundle(&o);
     for (int i = 0; i < o.nfile; i++)
         rc |= o.stage ? emit_stage(o.file[i], o.stage, o.width) : run_file(o.file[i], o.width, o.jit);

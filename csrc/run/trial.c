@@ -109,27 +109,54 @@ static int scatter_values(sc_tensor *x, uint64_t *seed, Heap *h, sc_err *err)
     return SC_OK;
 }
 
+/* -2 to 2, zero among them: a stored zero is an entry. */
+static double small_value(uint64_t *seed)
+{
+    const uint64_t r = next(seed);
+    return (double)(r >> 8 & 3) - 1.5 + ((r >> 10 & 1) ? 0.5 : -0.5);
+}
+
+/* Repeats entries where the last levels, lists of coordinates, say that they may occur again. */
+static void repeat_entries(sc_tensor *x, uint64_t *seed)
+{
+    const sc_format *f = &x->format;
+    int first = f->nlevel;
+    while (first > 0 && !f->level[first - 1].unique) first--;
+    if (first || f->level[0].kind != SC_COMPRESSED) return;
+    const size_t size = sc_dtype_size(x->itype);
+    for (int64_t p = 1; p < x->view.nval; p++) {
+        if (next(seed) % 4) continue;
+        for (int l = 0; l < f->nlevel; l++) {
+            char *crd = (char *)(intptr_t)x->view.level[l].crd; /* ours */
+            memcpy(crd + (size_t)p * size, crd + (size_t)(p - 1) * size, size);
+        }
+    }
+}
+
+/* A sparse operand is empty or stores an eighth, half or nearly all of its elements. */
 static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out, sc_err *err)
 {
-    bool sparse = !sc_format_is_dense(&t->format);
+    static const uint64_t eighths[] = {0, 1, 1, 4, 4, 4, 7, 7};
+    const bool sparse = !sc_format_is_dense(&t->format);
+    const uint64_t fill = eighths[next(seed) % SC_LEN(eighths)];
     sc_tensor x = describe(t);
-    int64_t n = size_of(t);
+    const int64_t n = size_of(t);
     x.view.val = heap_get(h, (size_t)n * sc_dtype_size(t->dtype));
     if (!x.view.val) return sc_error(err, SC_ENOMEM, "out of memory");
     x.view.nval = n;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t r = next(seed);
-        bool stored = !sparse || r % 8 == 0;
-        set_element(x.view.val, t->dtype, i,
-                    stored ? (double)(r >> 8 & 3) - 1.5 + ((r >> 10 & 1) ? 0.5 : -0.5) : 0);
-    }
+    for (int64_t i = 0; i < n; i++)
+        set_element(x.view.val, t->dtype, i, sparse ? next(seed) % 8 < fill : small_value(seed));
     *out = x;
     if (!sparse) {
         order_strides(t, out);
         return SC_OK;
     }
     if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
-    return sc_convert(&x, out, heap_alloc, h, NULL, err);
+    if (sc_convert(&x, out, heap_alloc, h, NULL, err)) return err->code;
+    repeat_entries(out, seed);
+    for (int64_t i = 0; i < out->view.nval; i++)
+        set_element(out->view.val, t->dtype, i, small_value(seed));
+    return SC_OK;
 }
 
 static int make_result(const Tensor *t, Heap *h, sc_tensor *out, sc_err *err)
