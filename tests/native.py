@@ -126,3 +126,10 @@ def core(sanitized: bool = SANITIZED) -> Core:
     """The core of this tree."""
     name = "sanitize" if sanitized else "plain"
     return Core(SANITIZE if sanitized else [], ROOT / "build" / "tests" / name)
+
+
+@cache
+def chunked() -> Core:
+    """The core of this tree in which a few multiply-adds pay for a lane, so that small problems are cut."""
+    flags = ["-DSC_LANE_WORK=4", *(SANITIZE if SANITIZED else [])]
+    return Core(flags, ROOT / "build" / "tests" / ("chunked-sanitize" if SANITIZED else "chunked"))

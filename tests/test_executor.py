@@ -10,8 +10,10 @@ import re
 import sys
 from collections.abc import Iterator
 
+import generate
 import native
 import pytest
+import sweep
 
 WIDTHS = (1, 3, 6, 7, 16, 33, 64, 250)
 SHAPES = ((50, 40), (64, 65), (1, 1), (17, 1), (1, 300), (0, 8), (9, 0), (129, 16))
@@ -139,7 +141,7 @@ def write(texts: Iterator[str], folder, first: int = 0) -> list[str]:
     return names
 
 
-def sweep(texts: Iterator[str], folder, *options: object, env: dict | None = None, chunk: int = 200) -> int:
+def ran(texts: Iterator[str], folder, *options: object, env: dict | None = None, chunk: int = 200) -> int:
     """Runs the problems; returns how many were computed and not refused."""
     names, right = write(texts, folder), 0
     for at in range(0, len(names), chunk):
@@ -154,48 +156,73 @@ def sweep(texts: Iterator[str], folder, *options: object, env: dict | None = Non
     return right
 
 
+def anything(count: int, seed: int, *options: object, **how) -> int:
+    """Random problems of the whole grammar; a failure is shown small. Returns how many were computed."""
+    made = list(generate.problems(count, seed))
+    said = sweep.run(list(map(str, made)), *options, **how)
+    for p, report in zip(made, said, strict=True):
+        if report and not sweep.REFUSED.match(report) and not sweep.PENDING.match(report):
+            p, report = sweep.shrink(p, report, *options, **how)
+            pytest.fail(f"{p}\n{report}", pytrace=False)
+    return said.count("")
+
+
+def test_anything():
+    assert anything(600, 1) > 50
+
+
+@pytest.mark.parametrize("width", native.widths())
+def test_anything_compiled(kernel_cache, width):
+    assert anything(20, width, "--jit", "--width", width, env=kernel_cache) > 0
+
+
+def test_anything_in_chunks():
+    """Lanes take turns, and the work of a few multiply-adds pays for one."""
+    assert anything(300, 2, "--lanes", 3, program=native.chunked().scorchc()) > 20
+
+
 def test_executor(tmp_path):
-    assert sweep(problems(500, seed=1), tmp_path) > 350
+    assert ran(problems(500, seed=1), tmp_path) > 350
 
 
 @pytest.mark.parametrize("width", native.widths())
 def test_compiled(tmp_path, kernel_cache, width):
     texts = problems(40, seed=10 + width)
-    assert sweep(texts, tmp_path, "--jit", "--width", width, env=kernel_cache) > 25
+    assert ran(texts, tmp_path, "--jit", "--width", width, env=kernel_cache) > 25
 
 
 def test_merges(tmp_path):
-    assert sweep(merges(300, seed=2), tmp_path) > 100
+    assert ran(merges(300, seed=2), tmp_path) > 100
 
 
 def test_compiled_merges(tmp_path, kernel_cache):
-    assert sweep(merges(30, seed=3), tmp_path, "--jit", "--width", 16, env=kernel_cache) > 10
+    assert ran(merges(30, seed=3), tmp_path, "--jit", "--width", 16, env=kernel_cache) > 10
 
 
 @pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
 @pytest.mark.parametrize("width", native.widths())
 def test_compiled_under_sanitizers(tmp_path, width):
     env = native.checked_compiler(tmp_path)
-    assert sweep(problems(60, seed=40 + width), tmp_path, "--jit", "--width", width, env=env) > 40
-    assert sweep(merges(20, seed=50 + width), tmp_path, "--jit", "--width", width, env=env) > 5
+    assert ran(problems(60, seed=40 + width), tmp_path, "--jit", "--width", width, env=env) > 40
+    assert ran(merges(20, seed=50 + width), tmp_path, "--jit", "--width", width, env=env) > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", (16, 32, 64))
 def test_executor_at_length(tmp_path, width):
-    assert sweep(problems(2500, seed=20 + width), tmp_path, "--width", width) > 1500
+    assert ran(problems(2500, seed=20 + width), tmp_path, "--width", width) > 1500
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", native.widths())
 def test_compiled_at_length(tmp_path, kernel_cache, width):
-    assert sweep(problems(600, seed=30 + width), tmp_path, "--jit", "--width", width, env=kernel_cache) > 400
+    assert ran(problems(600, seed=30 + width), tmp_path, "--jit", "--width", width, env=kernel_cache) > 400
 
 
 @pytest.mark.slow
 def test_merges_at_length(tmp_path, kernel_cache):
-    assert sweep(merges(4000, seed=4), tmp_path) > 1500
-    assert sweep(merges(300, seed=5), tmp_path, "--jit", env=kernel_cache) > 100
+    assert ran(merges(4000, seed=4), tmp_path) > 1500
+    assert ran(merges(300, seed=5), tmp_path, "--jit", env=kernel_cache) > 100
 
 
 @pytest.mark.slow
