@@ -67,7 +67,7 @@ typedef struct {
 
 /* Runs a plan (kernels/drive.c). call->view must hold nin operands and nout results, call->dim the
  * extents; tensors gives their formats and types in the same order and is updated with what ALLOC
- * allocated. entry[] are the kernels, in the order the steps number them. */
+ * allocated, with alloc(ctx[r], ..) for result r. entry[] are the kernels, in the order the steps number them. */
 int sc_plan_run(const sc_plan *, sc_kernel *const *entry, const void *self, sc_tensor *tensors,
-                const int64_t *dim, const double *scalar, sc_alloc *, void *ctx, sc_err *);
+                const int64_t *dim, const double *scalar, sc_alloc *, void *const *ctx, sc_err *);
 #endif

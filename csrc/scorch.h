@@ -81,7 +81,8 @@ int sc_validate(const sc_tensor *, sc_err *);
 /* ---- memory of results ---- */
 enum { SC_POS, SC_CRD, SC_VAL };
 /* Returns memory for n elements of dtype, or null. what: SC_POS, SC_CRD (of
- * `level`) or SC_VAL. The caller owns it: torch's allocator in the bindings. */
+ * `level`) or SC_VAL. The caller owns it: torch's allocator in the bindings. A run may ask for one array twice
+ * (a result that is converted); the tensor says in the end which memory it uses, the rest can go. */
 typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n);
 
 /* ---- conversion (kernels/convert.c) ----
@@ -129,7 +130,7 @@ enum { SC_WAY_BUNDLE, SC_WAY_JIT, SC_WAY_EXECUTOR };
  * compiled. Programs live as long as the process. */
 int sc_program_get(const sc_request *, const sc_program **, sc_err *);
 int sc_program_nresult(const sc_program *);
-/* Result r: its format and dtype; its shape for operands of these extents. */
+/* Result r as it is delivered: its format and types; its shape for operands of these extents. */
 const sc_spec *sc_program_result(const sc_program *, int r);
 void sc_program_shape(const sc_program *, int r, const sc_request *, int64_t *dim);
 /* Format that operand k should be converted to first, or null: the plan's
@@ -139,9 +140,11 @@ const sc_format *sc_program_convert(const sc_program *, int k);
 int sc_program_way(const sc_program *);
 /* Stages as text, owned by the program: "index" "nest" "stmt" "c" "plan" "explain". */
 const char *sc_program_text(const sc_program *, const char *stage);
-/* Runs: operands as in the request; dense results are allocated by the caller,
- * sparse ones through alloc. */
-int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *ctx, sc_err *);
+/* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
+ * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no
+ * result is sparse or converted). */
+int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
+                   sc_err *);
 
 /* ---- the process ---- */
 typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;

@@ -55,20 +55,27 @@ int64_t sc_bind_version(const sc_state *, PyObject *x);
 /* The dimension of stride 1 (the last one, if several), or -1. */
 int sc_bind_unit(const sc_view *, int ndim);
 
-/* Arrays allocated during a run; owned until sc_sink_take hands one over. */
+/* Arrays allocated during a run, for a result and what it is converted from; owned until sc_sink_take hands one
+ * over. Start with dl set and n 0. */
+#define SC_MAXARRAY (4 * SC_MAXLEVEL + 4)
 typedef struct {
     const sc_dl_api *dl;
-    sc_dl_managed *pos[SC_MAXLEVEL], *crd[SC_MAXLEVEL], *val, *perm;
-    char message[256];
+    int n;
+    sc_dl_managed *array[SC_MAXARRAY];
+    char empty[SC_MAXARRAY]; /* addresses of arrays without elements */
 } sc_sink;
 void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
-sc_dl_managed *sc_sink_dense(sc_sink *, sc_dtype, int ndim, const int64_t *dim);
-PyObject *sc_sink_take(sc_sink *, sc_dl_managed **); /* new reference */
+/* The object of the array at p, a new reference; null without an exception where the sink has none. */
+PyObject *sc_sink_take(sc_sink *, const void *p);
+/* A tensor of its own, and its object. */
+sc_dl_managed *sc_dense_alloc(const sc_dl_api *, sc_dtype, int ndim, const int64_t *dim);
+PyObject *sc_dense_object(const sc_dl_api *, sc_dl_managed *);
 void sc_sink_clear(sc_sink *);
 
 /* ---- program.c: program strings ----
  * "expression\nname:ndim:format\n...": one line an operand; dense operands have
- * neither ndim nor format ("b::"). Lines "!schedule TEXT" and "!skip" may follow. */
+ * neither ndim nor format ("b::"). Lines "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
+ * "!ask" (as inferred) may follow. */
 typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];

@@ -92,29 +92,48 @@ static int convert_dense(call *c, int k, const sc_format *f)
     return 0;
 }
 
+static int convert_sparse(call *c, int k, const sc_format *f)
+{
+    bool given = sc_format_equal(f, &c->core[k]->t.format);
+    sc_core *d = given ? (sc_core *)Py_NewRef((PyObject *)c->core[k]) : sc_core_derive(c->s, c->core[k], f);
+    if (!d) return -1;
+    hold(c, k, (PyObject *)d);
+    c->in[k] = d->t;
+    return 0;
+}
+
+/* What is inferred for the operands as they were given is what is delivered, whatever they are converted to. */
+static void ask_results(call *c)
+{
+    c->request.nask = sc_program_nresult(c->program);
+    for (int r = 0; r < c->request.nask; r++) c->request.ask[r] = sc_program_result(c->program, r)->format;
+}
+
+/* Operands in the layouts the program wants: 1 if any changed, -1 with an exception. */
+static int convert(call *c)
+{
+    int changed = 0;
+    for (int k = 0; k < c->request.nin; k++) {
+        const sc_format *f = sc_program_convert(c->program, k);
+        if (!f || sc_format_equal(f, &c->in[k].format)) continue;
+        if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
+        if (!changed++) ask_results(c);
+        sc_bind_request(&c->request, k, &c->in[k]);
+    }
+    return changed;
+}
+
 static int resolve(call *c)
 {
     sc_err e = {0};
     for (int round = 0; round < SC_MAXOP; round++) {
-        int rc, changed = 0;
+        int rc;
         Py_BEGIN_ALLOW_THREADS;
         rc = sc_program_get(&c->request, &c->program, &e);
         Py_END_ALLOW_THREADS;
         if (rc) return sc_bind_raise(c->s, &e), -1;
-        for (int k = 0; k < c->request.nin; k++) {
-            const sc_format *f = sc_program_convert(c->program, k);
-            if (!f || sc_format_equal(f, &c->in[k].format)) continue;
-            if (c->core[k]) {
-                sc_core *d = sc_core_derive(c->s, c->core[k], f);
-                if (!d) return -1;
-                hold(c, k, (PyObject *)d);
-                c->in[k] = d->t;
-            } else if (convert_dense(c, k, f))
-                return -1;
-            sc_bind_request(&c->request, k, &c->in[k]);
-            changed = 1;
-        }
-        if (!changed) return sc_bind_warn(c->program);
+        if ((rc = convert(c)) < 0) return -1;
+        if (!rc) return sc_bind_warn(c->program);
     }
     PyErr_SetString(PyExc_RuntimeError, "internal error: the layouts of this program do not settle");
     return -1;
@@ -127,10 +146,10 @@ static void unload(call *c)
 
 /* ---- results ---- */
 typedef struct {
-    int n, nsparse;
+    int n;
     sc_tensor t[SC_MAXOP];
     sc_sink sink[SC_MAXOP];
-    PyObject *object[SC_MAXOP];
+    PyObject *object[SC_MAXOP]; /* of dense results */
 } results;
 
 /* out may not lie over an operand: results are written while operands are read. */
@@ -157,11 +176,11 @@ static int place_dense(const call *c, results *r, int k, PyObject *out)
     const sc_spec *spec = sc_program_result(c->program, k);
     sc_borrowed b;
     if (!out) {
-        sc_dl_managed *m = r->sink[k].val =
-            sc_sink_dense(&r->sink[k], spec->dtype, spec->format.ndim, t->view.dim);
+        sc_dl_managed *m = sc_dense_alloc(c->s->dl, spec->dtype, spec->format.ndim, t->view.dim);
         if (!m) return PyErr_NoMemory(), -1;
-        r->object[k] = sc_sink_take(&r->sink[k], &r->sink[k].val);
-        out = r->object[k];
+        out = r->object[k] = sc_dense_object(c->s->dl, m);
+    } else {
+        r->object[k] = Py_NewRef(out);
     }
     if (!out || sc_bind_borrow(c->s, out, &b)) return -1;
     if (b.t.format.ndim != spec->format.ndim || b.t.dtype != spec->dtype || !b.contiguous ||
@@ -181,23 +200,42 @@ static int place_dense(const call *c, results *r, int k, PyObject *out)
     return 0;
 }
 
+/* What takes result k, or null; out is null, a tensor, or a tuple with one entry (which may be None) a result. */
+static int out_of(PyObject *out, int k, int n, PyObject **one)
+{
+    *one = out;
+    if (out && PyTuple_Check(out)) {
+        if (PyTuple_Size(out) != n)
+            return PyErr_Format(PyExc_ValueError,
+                                "out: expected a tuple of %d tensors, one a result, got %zd", n,
+                                PyTuple_Size(out)),
+                   -1;
+        *one = PyTuple_GetItem(out, k);
+    } else if (out && n > 1) {
+        PyErr_Format(PyExc_ValueError,
+                     "out: expected a tuple of %d tensors, one a result (None where it is to be made)", n);
+        return -1;
+    }
+    if (*one == Py_None) *one = NULL;
+    return 0;
+}
+
 static int place(const call *c, results *r, PyObject *out)
 {
-    r->n = sc_program_nresult(c->program);
     for (int k = 0; k < r->n; k++) {
+        PyObject *one;
         const sc_spec *spec = sc_program_result(c->program, k);
         sc_tensor *t = &r->t[k];
         t->format = spec->format;
         t->dtype = spec->dtype;
         t->itype = spec->itype;
-        r->sink[k].dl = c->s->dl;
         sc_program_shape(c->program, k, &c->request, t->view.dim);
+        if (out_of(out, k, r->n, &one)) return -1;
         if (sc_format_is_dense(&spec->format)) {
-            if (place_dense(c, r, k, out)) return -1;
-        } else if (r->nsparse++ || out) {
-            PyErr_SetString(PyExc_NotImplementedError,
-                            out ? "out= takes a dense result; ask for format=\"dense\""
-                                : "at most one result of a program can be sparse");
+            if (place_dense(c, r, k, one)) return -1;
+        } else if (one) {
+            PyErr_SetString(PyExc_ValueError,
+                            "out: expected a dense result, and this one is sparse: ask for format=\"dense\"");
             return -1;
         }
     }
@@ -214,9 +252,8 @@ static int64_t work(const call *c)
 static int run(call *c, results *r)
 {
     sc_err e = {0};
-    sc_sink *sink = &r->sink[0];
-    for (int k = 0; k < r->n; k++)
-        if (!r->object[k] && !sc_format_is_dense(&r->t[k].format)) sink = &r->sink[k];
+    void *sink[SC_MAXOP];
+    for (int k = 0; k < r->n; k++) sink[k] = &r->sink[k];
     int rc;
     if (work(c) < 256) {
         rc = sc_program_run(c->program, c->in, r->t, sc_sink_alloc, sink, &e);
@@ -228,13 +265,12 @@ static int run(call *c, results *r)
     return rc ? sc_bind_raise(c->s, &e), -1 : 0;
 }
 
-static PyObject *collect(call *c, results *r, PyObject *out)
+static PyObject *collect(call *c, results *r)
 {
     PyObject *list = PyList_New(0);
     for (int k = 0; list && k < r->n; k++) {
         PyObject *x = r->object[k];
         r->object[k] = NULL;
-        if (!x && out) x = Py_NewRef(out);
         if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], c->core, c->request.nin);
         if (!x || PyList_Append(list, x)) Py_CLEAR(list);
         Py_XDECREF(x);
@@ -243,22 +279,22 @@ static PyObject *collect(call *c, results *r, PyObject *out)
 }
 
 /* Room for so many results; only these are cleared, because the whole would cost more than a small call. */
-static results *new_results(int n)
+static results *new_results(const sc_dl_api *dl, int n)
 {
     results *r = sc_malloc(sizeof *r);
     if (!r) return NULL;
-    r->n = r->nsparse = 0;
+    r->n = n;
     memset(r->t, 0, (size_t)n * sizeof *r->t);
-    memset(r->sink, 0, (size_t)n * sizeof *r->sink);
     memset(r->object, 0, (size_t)n * sizeof *r->object);
+    for (int k = 0; k < n; k++) r->sink[k].dl = dl, r->sink[k].n = 0;
     return r;
 }
 
 static PyObject *evaluate(call *c, PyObject *out)
 {
-    results *r = new_results(sc_program_nresult(c->program));
+    results *r = new_results(c->s->dl, sc_program_nresult(c->program));
     if (!r) return PyErr_NoMemory();
-    PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r, out);
+    PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r);
     for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
     free(r);
     return list;

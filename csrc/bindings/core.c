@@ -185,9 +185,11 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 /* ---- results as Python objects ---- */
-/* The component of n elements at p: one of the last ones, values, or one of the others. */
-static PyObject *share(const void *p, int64_t n, bool values, sc_core *const *from, int nfrom)
+/* The component of n elements at p: of the sink, or one of the last ones, values, or one of the others. */
+static PyObject *share(sc_sink *sink, const void *p, int64_t n, bool values, sc_core *const *from, int nfrom)
 {
+    PyObject *own = sc_sink_take(sink, p);
+    if (own || PyErr_Occurred()) return own;
     for (int k = 0; p && k < nfrom; k++)
         for (int i = 0; from[k] && i < from[k]->ncomp; i++) {
             const sc_component *c = &from[k]->comp[i];
@@ -219,16 +221,11 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
         const sc_levelspec *spec = &t->format.level[l];
         const sc_level *at = &t->view.level[l];
         int64_t above = l ? at[-1].npos : 1;
-        if (sc_level_has_pos(spec))
-            bad = append(list, sink->pos[l] ? sc_sink_take(sink, &sink->pos[l])
-                                            : share(at->pos, above + 1, false, from, nfrom));
+        if (sc_level_has_pos(spec)) bad = append(list, share(sink, at->pos, above + 1, false, from, nfrom));
         if (!bad && sc_level_has_crd(spec))
-            bad = append(list, sink->crd[l] ? sc_sink_take(sink, &sink->crd[l])
-                                            : share(at->crd, at->npos, false, from, nfrom));
+            bad = append(list, share(sink, at->crd, at->npos, false, from, nfrom));
     }
-    if (!bad)
-        bad = append(list, sink->val ? sc_sink_take(sink, &sink->val)
-                                     : share(t->view.val, t->view.nval, true, from, nfrom));
+    if (!bad) bad = append(list, share(sink, t->view.val, t->view.nval, true, from, nfrom));
     PyObject *tuple = bad ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return tuple;
@@ -287,12 +284,12 @@ static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sin
 /* The permutation as an array of the index type, or null where an entry has no source. */
 static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype itype)
 {
-    if (itype == SC_I64) return sc_sink_take(sink, &sink->perm);
-    sc_dl_managed *m = sc_sink_dense(sink, itype, 1, &n);
+    if (itype == SC_I64) return sc_sink_take(sink, perm);
+    sc_dl_managed *m = sc_dense_alloc(sink->dl, itype, 1, &n);
     if (!m) return PyErr_NoMemory();
     int32_t *to = m->tensor.data;
     for (int64_t i = 0; i < n; i++) to[i] = (int32_t)perm[i];
-    return sc_sink_take(sink, &m);
+    return sc_dense_object(sink->dl, m);
 }
 
 static bool complete(const int64_t *perm, int64_t n)
@@ -335,8 +332,7 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = (sc_core *)wrap_result(s, &to, &sink, c);
     int64_t n = to.view.nval;
-    if (d->core && perm && sink.perm && complete(perm, n))
-        adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
+    if (d->core && perm && complete(perm, n)) adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     free_derived(d);

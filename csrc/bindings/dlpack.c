@@ -140,11 +140,8 @@ int sc_bind_unit(const sc_view *v, int ndim)
 }
 
 /* ---- results ---- */
-static void keep_message(void *ctx, const char *kind, const char *message)
-{
-    sc_sink *sink = ctx;
-    snprintf(sink->message, sizeof sink->message, "%s: %s", kind, message);
-}
+static void no_message(void *ctx, const char *kind, const char *message)
+{ (void)ctx, (void)kind, (void)message; }
 
 static sc_dl_dtype dl_dtype(sc_dtype t)
 {
@@ -152,47 +149,47 @@ static sc_dl_dtype dl_dtype(sc_dtype t)
     return (sc_dl_dtype){code, (uint8_t)(8 * sc_dtype_size(t)), 1};
 }
 
-sc_dl_managed *sc_sink_dense(sc_sink *sink, sc_dtype t, int ndim, const int64_t *dim)
+sc_dl_managed *sc_dense_alloc(const sc_dl_api *dl, sc_dtype t, int ndim, const int64_t *dim)
 {
     int64_t shape[SC_MAXDIM] = {0};
     for (int i = 0; i < ndim; i++) shape[i] = dim[i];
     sc_dl_tensor want = {.device = {SC_DL_CPU, 0}, .ndim = ndim, .dtype = dl_dtype(t), .shape = shape};
     sc_dl_managed *m = NULL;
-    return sink->dl->allocate(&want, &m, sink, keep_message) ? NULL : m;
+    return dl->allocate(&want, &m, NULL, no_message) ? NULL : m;
 }
+
+PyObject *sc_dense_object(const sc_dl_api *dl, sc_dl_managed *m)
+{
+    void *object = NULL;
+    return dl->object(m, &object) ? NULL : object;
+}
+
+/* Arrays of no elements still have an address, one each. */
+static const void *address(const sc_sink *s, int i)
+{ return s->array[i]->tensor.data ? s->array[i]->tensor.data : &s->empty[i]; }
 
 void *sc_sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
-    static char nothing[64]; /* arrays of no elements still have an address */
-    sc_sink *sink = ctx;
-    sc_dl_managed **at = what == SC_VAL   ? &sink->val
-                         : what == SC_POS ? &sink->pos[level]
-                         : level < 0      ? &sink->perm
-                                          : &sink->crd[level];
-    if (*at) (*at)->deleter(*at);
-    *at = sc_sink_dense(sink, t, 1, &n);
-    if (!*at) return NULL;
-    void *p = (*at)->tensor.data;
-    return p ? p : nothing;
+    sc_sink *s = ctx;
+    (void)what, (void)level;
+    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_dense_alloc(s->dl, t, 1, &n))) return NULL;
+    return (void *)(uintptr_t)address(s, s->n++);
 }
 
-PyObject *sc_sink_take(sc_sink *sink, sc_dl_managed **m)
+PyObject *sc_sink_take(sc_sink *s, const void *p)
 {
-    void *object = NULL;
-    sc_dl_managed *taken = *m;
-    *m = NULL;
-    return sink->dl->object(taken, &object) ? NULL : object;
+    for (int i = 0; p && i < s->n; i++) {
+        if (!s->array[i] || address(s, i) != p) continue;
+        sc_dl_managed *taken = s->array[i];
+        s->array[i] = NULL;
+        return sc_dense_object(s->dl, taken);
+    }
+    return NULL;
 }
 
-static void drop(sc_dl_managed **m)
+void sc_sink_clear(sc_sink *s)
 {
-    if (*m) (*m)->deleter(*m);
-    *m = NULL;
-}
-
-void sc_sink_clear(sc_sink *sink)
-{
-    for (int l = 0; l < SC_MAXLEVEL; l++) drop(&sink->pos[l]), drop(&sink->crd[l]);
-    drop(&sink->val);
-    drop(&sink->perm);
+    for (int i = 0; i < s->n; i++)
+        if (s->array[i]) s->array[i]->deleter(s->array[i]);
+    s->n = 0;
 }

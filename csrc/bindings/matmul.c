@@ -180,13 +180,12 @@ static bool place(product *p)
 static PyObject *run(product *p)
 {
     shape_out(p);
-    sc_sink sink = {.dl = p->s->dl};
     sc_err e = {0};
     sc_dl_managed *m = NULL;
     if (p->into) {
         if (!place(p)) return Py_NewRef(Py_NotImplemented);
     } else {
-        m = sc_sink_dense(&sink, p->out.dtype, p->slot->ndim, p->out.view.dim);
+        m = sc_dense_alloc(p->s->dl, p->out.dtype, p->slot->ndim, p->out.view.dim);
         if (!m) return PyErr_NoMemory();
         p->out.view.val = m->tensor.data;
     }
@@ -201,7 +200,7 @@ static PyObject *run(product *p)
         rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
         Py_END_ALLOW_THREADS;
     }
-    if (!rc) return m ? sc_sink_take(&sink, &m) : Py_NewRef(p->into);
+    if (!rc) return m ? sc_dense_object(p->s->dl, m) : Py_NewRef(p->into);
     if (m) m->deleter(m);
     return sc_bind_raise(p->s, &e);
 }

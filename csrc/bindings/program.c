@@ -62,14 +62,21 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
                           (long long)npos, (long long)length[at]);
 }
 
+/* log2, rounded up; 0 stands for unknown. */
+static uint8_t bucket(int64_t n)
+{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
+
 void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
 {
     r->in[k].format = t->format;
     r->in[k].dtype = t->dtype;
     r->in[k].itype = t->itype;
     r->in[k].perm = t->view.perm != NULL;
-    r->in[k].unit = sc_format_is_dense(&t->format) ? sc_bind_unit(&t->view, t->format.ndim) : -1;
     memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
+    bool dense = sc_format_is_dense(&t->format);
+    r->in[k].unit = dense ? sc_bind_unit(&t->view, t->format.ndim) : -1;
+    for (int l = 0; l < t->format.nlevel; l++)
+        r->in[k].positions[l] = dense ? 0 : bucket(t->view.level[l].npos);
 }
 
 uint64_t sc_bind_fingerprint(const void *data, size_t n)
@@ -135,6 +142,16 @@ static int parse_operand(sc_template *t, char *line, sc_err *e)
                         : 0;
 }
 
+/* " ndim:format", or nothing */
+static int parse_ask(sc_template *t, const char *line, sc_err *e)
+{
+    sc_request *r = &t->request;
+    const char *format = strchr(line, ':');
+    if (r->nask == SC_MAXOP) return sc_error(e, SC_EVALUE, "expected at most %d results", SC_MAXOP);
+    sc_format *f = &r->ask[r->nask++];
+    return format ? sc_format_parse(f, format + 1, (int)strtol(line, NULL, 10), e) : 0;
+}
+
 /* Takes text apart in place; it must live as long as the template. */
 static int parse(sc_template *t, char *text, sc_err *e)
 {
@@ -148,6 +165,8 @@ static int parse(sc_template *t, char *text, sc_err *e)
             t->request.schedule = line + 10;
         else if (!strcmp(line, "!skip"))
             t->request.skip = true;
+        else if (!strncmp(line, "!ask", 4))
+            rc = parse_ask(t, line + 4, e);
         else
             rc = parse_operand(t, line, e);
         if (rc) return rc;

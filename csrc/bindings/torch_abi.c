@@ -45,7 +45,8 @@ static bool from_torch(int32_t d, sc_dtype *out)
 
 /* ---- memory: handles, one an array ---- */
 typedef struct {
-    AtenTensorHandle pos[SC_MAXLEVEL], crd[SC_MAXLEVEL], val;
+    int n;
+    AtenTensorHandle array[SC_MAXARRAY];
 } sink;
 
 static AtenTensorHandle empty(sc_dtype t, int ndim, const int64_t *dim)
@@ -69,25 +70,16 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
     static char nothing[64];
     sink *s = ctx;
-    AtenTensorHandle *at = what == SC_VAL ? &s->val : what == SC_POS ? &s->pos[level] : &s->crd[level];
-    drop(at);
     void *p = NULL;
-    if (!(*at = empty(t, 1, &n)) || torch.aoti_torch_get_data_ptr(*at, &p)) return NULL;
+    (void)what, (void)level;
+    if (s->n == SC_MAXARRAY || !(s->array[s->n] = empty(t, 1, &n))) return NULL;
+    if (torch.aoti_torch_get_data_ptr(s->array[s->n++], &p)) return NULL;
     return p ? p : nothing;
-}
-
-/* Arrays of `old` that `s` does not replace stay: a conversion's result may share them. */
-static void sink_keep(sink *s, sink *old)
-{
-    AtenTensorHandle *to = (AtenTensorHandle *)s, *from = (AtenTensorHandle *)old;
-    for (size_t i = 0; i < sizeof *s / sizeof *to; i++)
-        if (!to[i]) to[i] = from[i], from[i] = NULL;
 }
 
 static void sink_clear(sink *s)
 {
-    for (int l = 0; l < SC_MAXLEVEL; l++) drop(&s->pos[l]), drop(&s->crd[l]);
-    drop(&s->val);
+    while (s->n) drop(&s->array[--s->n]);
 }
 
 /* ---- a call ---- */
@@ -100,8 +92,8 @@ typedef struct {
     sc_request request;
     const sc_program *prog;
     sc_tensor in[SC_MAXOP], out;
-    sink temp[SC_MAXOP], result;
-    AtenTensorHandle dense; /* the result */
+    sink temp[SC_MAXOP], made; /* of converted operands, and of what the result is converted from */
+    AtenTensorHandle dense;    /* the result */
 } call;
 
 static int broken(call *c) { return sc_error(&c->e, SC_EINTERNAL, "torch's C interface reported an error"); }
@@ -254,22 +246,30 @@ static int load(call *c)
     return 0;
 }
 
+/* A sparse result is asked for in dense form: 1 if that changes the request. */
+static int ask_dense(call *c)
+{
+    char all[] = "dense";
+    if (sc_program_nresult(c->prog) != 1)
+        return sc_error(&c->e, SC_ENOTIMPL, "expected a program of one result"), 0;
+    const sc_format *f = &sc_program_result(c->prog, 0)->format;
+    if (sc_format_is_dense(f)) return 0;
+    c->request.nask = 1;
+    return !sc_format_parse(&c->request.ask[0], all, f->ndim, &c->e);
+}
+
 static int settle(call *c)
 {
     for (int round = 0; round < SC_MAXOP; round++) {
-        int changed = 0;
         if (sc_program_get(&c->request, &c->prog, &c->e)) return c->e.code;
+        int changed = ask_dense(c);
+        if (c->e.code) return c->e.code;
         for (int k = 0; k < c->request.nin; k++) {
             const sc_format *f = sc_program_convert(c->prog, k);
             if (!f || sc_format_equal(f, &c->in[k].format)) continue;
             sc_tensor to = {.format = *f,
                             .itype = sc_format_is_dense(&c->in[k].format) ? SC_I32 : c->in[k].itype};
-            sink fresh = {0};
-            int rc = sc_convert(&c->in[k], &to, sink_alloc, &fresh, NULL, &c->e);
-            sink_keep(&fresh, &c->temp[k]);
-            sink_clear(&c->temp[k]);
-            c->temp[k] = fresh;
-            if (rc) return rc;
+            if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], NULL, &c->e)) return c->e.code;
             c->in[k] = to;
             sc_bind_request(&c->request, k, &to);
             changed = 1;
@@ -289,40 +289,12 @@ static int place_dense(call *c, sc_tensor *o)
     return view_tensor(c, c->dense, o);
 }
 
-/* The dense form of a sparse result. */
-static int spread(call *c, const sc_tensor *from)
-{
-    sc_tensor to = {0};
-    char all[] = "dense";
-    if (sc_format_parse(&to.format, all, from->format.ndim, &c->e)) return c->e.code;
-    sink flat = {0};
-    int rc = sc_convert(from, &to, sink_alloc, &flat, NULL, &c->e);
-    const void *src = NULL;
-    void *dst = NULL;
-    sc_tensor o;
-    if (!rc) rc = place_dense(c, &o);
-    if (!rc &&
-        (torch.torch_get_const_data_ptr(flat.val, &src) || torch.aoti_torch_get_data_ptr(c->dense, &dst)))
-        rc = broken(c);
-    if (!rc && o.view.nval) memcpy(dst, src, (size_t)o.view.nval * sc_dtype_size(o.dtype));
-    sink_clear(&flat);
-    return rc;
-}
-
 static int execute(call *c)
 {
-    const sc_spec *spec = sc_program_result(c->prog, 0);
-    bool dense = sc_format_is_dense(&spec->format);
-    sc_tensor *o = &c->out;
-    if (sc_program_nresult(c->prog) != 1)
-        return sc_error(&c->e, SC_ENOTIMPL, "expected a program of one result");
-    sc_program_shape(c->prog, 0, &c->request, o->view.dim);
-    if (dense && place_dense(c, o)) return c->e.code;
-    o->format = spec->format;
-    o->dtype = spec->dtype;
-    o->itype = spec->itype;
-    int rc = sc_program_run(c->prog, c->in, o, sink_alloc, &c->result, &c->e);
-    return rc || dense ? rc : spread(c, o);
+    void *ctx[] = {&c->made};
+    return place_dense(c, &c->out) || sc_program_run(c->prog, c->in, &c->out, sink_alloc, ctx, &c->e)
+               ? c->e.code
+               : 0;
 }
 
 static void finish(call *c)
@@ -330,7 +302,7 @@ static void finish(call *c)
     for (size_t i = 0; c->handle && i < c->noperand; i++) drop(&c->handle[i]);
     free(c->handle);
     for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]);
-    sink_clear(&c->result);
+    sink_clear(&c->made);
     drop(&c->dense);
 }
 

@@ -10,6 +10,21 @@
 
 static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory while compiling"); }
 
+/* A format is asked of a result by its number; it must have the result's rank. */
+static void take_asks(Prog *p, const sc_request *rq)
+{
+    if (rq->nask > p->nout)
+        fail(p, SC_EVALUE, -1, "formats are asked for %d results, but the expression has %d", rq->nask,
+             p->nout);
+    for (int r = 0; r < rq->nask; r++) {
+        const Tensor *t = prog_result(p, r);
+        p->ask[r] = rq->ask[r];
+        if (p->ask[r].nlevel && p->ask[r].ndim != t->ndim)
+            fail(p, SC_EVALUE, -1, "%s has %d dimensions, but the format asked for has %d", t->name, t->ndim,
+                 p->ask[r].ndim);
+    }
+}
+
 static void front(Prog *p, const sc_request *rq)
 {
     p->skip = rq->skip;
@@ -17,6 +32,7 @@ static void front(Prog *p, const sc_request *rq)
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);
+    take_asks(p, rq);
     if (rq->schedule) p->nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 

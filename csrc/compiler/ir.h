@@ -92,7 +92,8 @@ struct Tensor {
     int64_t extent[SC_MAXDIM];
     sc_format format;
     sc_dtype dtype, itype;
-    int unit;     /* dense: dimension of stride 1, or -1 */
+    uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
+    int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;    /* values are found through view.perm */
     Tensor *like; /* result that shares the structure of this operand */
     /* workspaces */

@@ -183,7 +183,7 @@ static int scan_result(sc_drive *d, const sc_step *s)
     if (s->level > 0 && parent != n)
         return sc_error(d->err, SC_EINTERNAL, "plan counts %lld units for a level below %lld positions",
                         (long long)n, (long long)parent);
-    if (!level->pos) level->pos = d->alloc(d->ctx, SC_POS, s->level, r->itype, parent + 1);
+    if (!level->pos) level->pos = d->alloc(d->ctx[s->out], SC_POS, s->level, r->itype, parent + 1);
     if (!level->pos)
         return sc_error(d->err, SC_ENOMEM, "out of memory: result's pos of %lld entries",
                         (long long)parent + 1);
@@ -210,12 +210,12 @@ static int alloc_result(sc_drive *d, const sc_step *s)
     int64_t n = v->level[l].npos;
     complete(d, t, l);
     do {
-        v->level[l].crd = d->alloc(d->ctx, SC_CRD, l, r->itype, n);
+        v->level[l].crd = d->alloc(d->ctx[s->out], SC_CRD, l, r->itype, n);
         if (!v->level[l].crd && n)
             return sc_error(d->err, SC_ENOMEM, "out of memory: result's crd of %lld entries", (long long)n);
     } while (++l < r->format.nlevel && r->format.level[l].kind == SC_SINGLETON);
     v->nval = v->level[r->format.nlevel - 1].npos;
-    v->val = d->alloc(d->ctx, SC_VAL, -1, r->dtype, v->nval);
+    v->val = d->alloc(d->ctx[s->out], SC_VAL, -1, r->dtype, v->nval);
     if (!v->val && v->nval)
         return sc_error(d->err, SC_ENOMEM, "out of memory: %lld values of the result", (long long)v->nval);
     if (v->val) sc_fill_advise(v->val, (size_t)v->nval * sc_dtype_size(r->dtype));
@@ -253,7 +253,7 @@ static void advise(const sc_drive *d)
 }
 
 int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, sc_tensor *tensors,
-                const int64_t *dim, const double *scalar, sc_alloc *alloc, void *ctx, sc_err *e)
+                const int64_t *dim, const double *scalar, sc_alloc *alloc, void *const *ctx, sc_err *e)
 {
     sc_drive d;
     int n = plan->nin + plan->nout, rc = SC_OK;

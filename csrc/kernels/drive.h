@@ -22,7 +22,7 @@ typedef struct {
     sc_kernel *const *entry;
     sc_tensor *tensor;
     sc_alloc *alloc;
-    void *ctx;
+    void *const *ctx; /* of alloc, per result */
     sc_err *err;
     const int64_t *dim;
     sc_call call;

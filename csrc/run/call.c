@@ -1,6 +1,8 @@
 /* call.c: one run of a program: extents are read off the operands and checked
- * against the code, results that share a structure take it, and the plan goes to
- * the driver. */
+ * against the code, results that share a structure take it, the plan goes to
+ * the driver, and a result that was asked for in another format than the kernels
+ * write is converted. What the kernels write then is memory of the caller's
+ * too: where both formats have an array in common, it is not copied. */
 #include "run.h"
 
 #include <string.h>
@@ -27,30 +29,88 @@ static int extents(const sc_program *p, const sc_tensor *in, int64_t *dim, sc_er
     return SC_OK;
 }
 
-static int strides(const sc_program *p, const sc_tensor *t, int unit, const char *name, sc_err *err)
+/* Strides of a tensor without elements do not matter. */
+static int strides(const sc_tensor *t, int unit, const char *name, sc_err *err)
 {
-    (void)p;
     if (unit < 0 || t->view.dim[unit] <= 1 || t->view.stride[unit] == 1) return SC_OK;
+    for (int d = 0; d < t->format.ndim; d++)
+        if (!t->view.dim[d]) return SC_OK;
     return sc_error(err, SC_EVALUE, "%s: expected stride 1 in dimension %d, got %lld", name, unit,
                     (long long)t->view.stride[unit]);
 }
 
+/* ---- results ---- */
 /* A result with the structure of an operand: its arrays, and values of its own. */
-static int share(const sc_program *p, int r, const sc_tensor *like, sc_tensor *out, sc_alloc *alloc,
-                 void *ctx, sc_err *err)
+static int share(const sc_tensor *like, sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
 {
-    sc_dtype type = p->result[r].dtype;
-    void *val = out->view.val;
-    *out = *like;
-    out->dtype = type;
-    out->view.val = val ? val : alloc(ctx, SC_VAL, r, type, like->view.nval);
-    return out->view.val
+    sc_dtype type = t->dtype;
+    *t = *like;
+    t->dtype = type;
+    t->view.perm = NULL;
+    t->view.val = alloc(ctx, SC_VAL, -1, type, like->view.nval);
+    return t->view.val || !t->view.nval
                ? SC_OK
                : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)like->view.nval);
 }
 
-int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *ctx,
-                   sc_err *err)
+/* A dense tensor that becomes the result by conversion. */
+static int make_dense(sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
+{
+    int64_t n = 1;
+    for (int l = t->format.nlevel; l-- > 0;) {
+        int d = t->format.level[l].dim;
+        t->view.stride[d] = n;
+        t->view.level[l].size = t->view.dim[d];
+        if (!sc_mul(n, t->view.dim[d], &n))
+            return sc_error(err, SC_EVALUE, "a result has more than 2^63 elements before it is converted");
+    }
+    t->view.nval = n;
+    t->view.val = alloc(ctx, SC_VAL, -1, t->dtype, n);
+    return t->view.val || !n ? SC_OK
+                             : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
+}
+
+/* Result r as the kernels write it. */
+static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_tensor *out, sc_tensor *t,
+                   sc_alloc *alloc, void *ctx, sc_err *err)
+{
+    const Tensor *made = prog_result(p->prog, r);
+    *t = *out;
+    t->format = made->format;
+    t->dtype = made->dtype;
+    t->itype = p->result[r].itype;
+    if (p->like[r] >= 0) return share(&in[p->like[r]], t, alloc, ctx, err);
+    if (!p->converts[r]) return strides(t, made->unit, "the result", err);
+    t->view = (sc_view){0};
+    memcpy(t->view.dim, out->view.dim, sizeof t->view.dim);
+    return sc_format_is_dense(&t->format) ? make_dense(t, alloc, ctx, err) : SC_OK;
+}
+
+/* Where the caller wants a dense result. */
+static void *given(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
+{
+    (void)what, (void)level, (void)dtype, (void)n;
+    return ctx;
+}
+
+/* Result r as it is delivered, from what the kernels wrote. */
+static int deliver(const sc_program *p, int r, const sc_tensor *made, sc_tensor *out, sc_alloc *alloc,
+                   void *ctx, sc_err *err)
+{
+    if (!p->converts[r]) {
+        *out = *made;
+        return SC_OK;
+    }
+    sc_tensor to = {.format = p->result[r].format, .itype = p->result[r].itype};
+    bool dense = sc_format_is_dense(&to.format);
+    int rc = dense ? sc_convert(made, &to, given, out->view.val, NULL, err)
+                   : sc_convert(made, &to, alloc, ctx, NULL, err);
+    if (!rc) *out = to;
+    return rc;
+}
+
+int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                   void *const *ctx, sc_err *err)
 {
     const Prog *g = p->prog;
     int64_t dim[SC_MAXVAR];
@@ -58,20 +118,15 @@ int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_
     if (g->converts) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
     if (extents(p, in, dim, err)) return err->code;
     for (int k = 0; k < g->nin; k++) {
-        if (strides(p, &in[k], g->tensor[k]->unit, operand_name(p, k), err)) return err->code;
+        if (strides(&in[k], g->tensor[k]->unit, operand_name(p, k), err)) return err->code;
         tensor[k] = in[k];
     }
-    for (int r = 0; r < g->nout; r++) {
-        sc_tensor *t = &tensor[g->nin + r];
-        if (p->like[r] >= 0 && share(p, r, &in[p->like[r]], &out[r], alloc, ctx, err)) return err->code;
-        if (strides(p, &out[r], p->result[r].unit, "the result", err)) return err->code;
-        *t = out[r];
-        t->format = p->result[r].format;
-        t->dtype = p->result[r].dtype;
-        t->itype = p->result[r].itype;
-    }
+    for (int r = 0; r < g->nout; r++)
+        if (prepare(p, r, in, &out[r], &tensor[g->nin + r], alloc, ctx ? ctx[r] : NULL, err))
+            return err->code;
     atomic_fetch_add_explicit(&sc_this_process.runs[p->way], 1, memory_order_relaxed);
     int rc = sc_plan_run(&g->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
-    for (int r = 0; r < g->nout; r++) out[r] = tensor[g->nin + r];
+    for (int r = 0; r < g->nout && !rc; r++)
+        rc = deliver(p, r, &tensor[g->nin + r], &out[r], alloc, ctx ? ctx[r] : NULL, err);
     return rc;
 }

@@ -29,7 +29,7 @@ static void section(const sc_program *p, sc_text *t, const char *title, const ch
 {
     sc_err err = {0};
     sc_text part = {0};
-    if (!sc_compile_text(p->prog, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    if (!sc_program_stage(p, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
     sc_text_free(&part);
 }
 

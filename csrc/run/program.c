@@ -33,13 +33,19 @@ static void unlock_tables(void) { pthread_mutex_unlock(&lock); }
 static void watch_fork(void) { pthread_atfork(lock_tables, unlock_tables, unlock_tables); }
 
 /* ---- requests as bytes ---- */
+static void add_format(sc_text *t, const sc_format *f)
+{
+    int shape[2] = {f->ndim, f->nlevel};
+    sc_text_addn(t, (const char *)shape, sizeof shape);
+    sc_text_addn(t, (const char *)f->level, (size_t)f->nlevel * sizeof *f->level);
+}
+
 static void add_spec(sc_text *t, const sc_request *rq, int k)
 {
     const sc_spec *s = &rq->in[k];
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
-    int shape[2] = {s->format.ndim, s->format.nlevel};
-    sc_text_addn(t, (const char *)shape, sizeof shape);
-    sc_text_addn(t, (const char *)s->format.level, (size_t)s->format.nlevel * sizeof *s->format.level);
+    add_format(t, &s->format);
+    sc_text_addn(t, (const char *)s->positions, (size_t)s->format.nlevel);
     int facts[4] = {(int)s->dtype, (int)s->itype, s->unit, s->perm};
     sc_text_addn(t, (const char *)facts, sizeof facts);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
@@ -49,10 +55,11 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
-    char flags[3] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin};
+    char flags[4] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin, (char)rq->nask};
     sc_text_addn(t, flags, sizeof flags);
     sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
     for (int k = 0; k < rq->nin; k++) add_spec(t, rq, k);
+    for (int r = 0; r < rq->nask; r++) add_format(t, &rq->ask[r]);
     return t->failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
 }
 
@@ -112,6 +119,15 @@ static void program_free(sc_program *p)
     free(p);
 }
 
+/* Of a dense result that is delivered sparse: that of the sparse operands, the wider one. */
+static sc_dtype index_type(const Prog *g)
+{
+    sc_dtype type = SC_I32;
+    for (int k = 0; k < g->nin; k++)
+        if (!sc_format_is_dense(&g->tensor[k]->format) && g->tensor[k]->itype == SC_I64) type = SC_I64;
+    return type;
+}
+
 static void describe(sc_program *p)
 {
     const Prog *g = p->prog;
@@ -123,10 +139,11 @@ static void describe(sc_program *p)
         const Tensor *t = prog_result(g, r);
         sc_spec *s = &p->result[r];
         memcpy(s->name, t->name, sizeof s->name);
-        s->format = t->format;
+        p->converts[r] = g->ask[r].nlevel && !sc_format_equal(&g->ask[r], &t->format);
+        s->format = p->converts[r] ? g->ask[r] : t->format;
         s->dtype = t->dtype;
-        s->itype = t->itype;
-        s->unit = t->unit;
+        s->itype = p->converts[r] && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
+        s->unit = !sc_format_is_dense(&s->format) ? -1 : p->converts[r] ? t->ndim - 1 : t->unit;
         p->like[r] = t->like ? t->like->arg : -1;
     }
 }
@@ -218,8 +235,8 @@ static int find_code(const sc_request *rq, sc_program **p, sc_err *err)
     return SC_OK;
 }
 
-/* A program is its text and what was assumed for it, folded extents and unit strides, even where the text does
- * not show them. */
+/* A program is its text and what was assumed for it, folded extents, unit strides and formats of results, even
+ * where the text does not show them. */
 static int identify(const sc_program *p, char digest[65], sc_err *err)
 {
     sc_text t = {0};
@@ -227,6 +244,10 @@ static int identify(const sc_program *p, char digest[65], sc_err *err)
     for (int v = 0; v < p->prog->nvar; v++)
         if (p->prog->var[v].fold) sc_text_add(&t, "%d=%lld\n", v, (long long)p->prog->var[v].extent);
     for (int k = 0; k < p->prog->nin; k++) sc_text_add(&t, "%d ", p->prog->tensor[k]->unit);
+    for (int r = 0; r < p->prog->nout; r++) {
+        add_format(&t, &prog_result(p->prog, r)->format);
+        add_format(&t, &p->result[r].format);
+    }
     if (!t.failed) sc_sha256(t.s, t.n, digest);
     bool failed = t.failed;
     sc_text_free(&t);
@@ -305,6 +326,20 @@ void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t 
 const sc_format *sc_program_convert(const sc_program *p, int k)
 { return p->prog->convert[k].nlevel ? &p->prog->convert[k] : NULL; }
 
+int sc_program_stage(const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+{
+    int rc = sc_compile_text(p->prog, stage, out, err);
+    for (int r = 0; !rc && !strcmp(stage, "plan") && r < p->prog->nout; r++) {
+        const Tensor *t = prog_result(p->prog, r);
+        char from[400], to[400];
+        if (!p->converts[r]) continue;
+        sc_format_print(&t->format, from, sizeof from);
+        sc_format_print(&p->result[r].format, to, sizeof to);
+        sc_text_add(out, "convert %s from %s to %s\n", t->name, from, to);
+    }
+    return rc;
+}
+
 const char *sc_program_text(const sc_program *cp, const char *stage)
 {
     static const char *const names[] = {"index", "nest", "stmt", "plan", "why"};
@@ -318,7 +353,7 @@ const char *sc_program_text(const sc_program *cp, const char *stage)
         if (strcmp(stage, names[i])) continue;
         sc_text t = {0};
         bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why");
-        if (!p->stage[i] && made && !sc_compile_text(p->prog, stage, &t, &err))
+        if (!p->stage[i] && made && !sc_program_stage(p, stage, &t, &err))
             p->stage[i] = t.s;
         else
             sc_text_free(&t);

@@ -16,9 +16,10 @@ struct sc_program {
     struct {
         int operand, dim; /* where the extent of each index variable is read */
     } extent[SC_MAXVAR];
-    sc_spec result[SC_MAXOP];
-    int like[SC_MAXOP]; /* operand whose structure the result shares, or -1 */
-    char *text;         /* the C text */
+    sc_spec result[SC_MAXOP]; /* as delivered */
+    bool converts[SC_MAXOP];  /* the kernels write another format than that */
+    int like[SC_MAXOP];       /* operand whose structure the result shares, or -1 */
+    char *text;               /* the C text */
     char *explain;
     char *stage[5];
 };
@@ -38,6 +39,9 @@ int64_t sc_now(void);              /* nanoseconds */
 int sc_trial(Prog *, bool jit, int width, uint64_t seed, sc_err *);
 /* Tries the schedule of a request, p compiled from it, on small extents. */
 int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
+
+/* program.c: a stage as text; the plan says which results are converted at the end. */
+int sc_program_stage(const sc_program *, const char *stage, sc_text *, sc_err *);
 
 /* explain.c: what was decided and why, as text for people; null when out of memory. */
 char *sc_explain(const sc_program *);

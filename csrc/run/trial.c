@@ -220,9 +220,11 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     sc_kernel *entry[SC_MAXENTRY] = {0};
     const void *self = NULL;
     int64_t dim[SC_MAXVAR];
+    void *ctx[SC_MAXOP];
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
+    for (int r = 0; r < p->nout; r++) ctx[r] = h;
     int rc = code_of(p, jit, width, entry, &self, err);
-    if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, h, err);
+    if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
     return rc;
 }
 

@@ -176,7 +176,8 @@ static void bench_init(bench *b, const char *format)
 static int go(bench *b, const sc_plan *p, sc_kernel *const *entry, const void *self, sc_err *e)
 {
     memset(e, 0, sizeof *e);
-    return sc_plan_run(p, entry, self, b->t, b->dim, NULL, pool_alloc, &b->m, e);
+    void *ctx[] = {&b->m};
+    return sc_plan_run(p, entry, self, b->t, b->dim, NULL, pool_alloc, ctx, e);
 }
 
 static bool equal(const double *a, const double *b, int64_t n)
