@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from numbers import Number
 
 import torch
@@ -26,7 +28,12 @@ _EINSUM = (
 )
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
+_NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
 _printed: set[str] = set()
+
+Asked = str | Format | Sequence | None
+Out = torch.Tensor | tuple[torch.Tensor | None, ...] | None
 
 
 # ---- operands ----
@@ -54,6 +61,21 @@ def _operands(given: tuple) -> list[torch.Tensor]:
 
 def _line(name: str, x: torch.Tensor) -> str:
     return f"{name}:{x._ndim}:{x._fmt}" if isinstance(x, SparseTensor) else f"{name}::"
+
+
+def _asked(format: object, ndims: Sequence[int]) -> list[str]:
+    """Lines that ask for formats: one for all results, or a sequence with one (or None) a result."""
+    if format is None:
+        return []
+    each = [format] * len(ndims) if isinstance(format, (str, Format)) else list(format)
+    if len(each) != len(ndims):
+        raise ValueError(f"format: expected one format, or {len(ndims)}, one a result, got {len(each)}")
+    return ["!ask" if f is None else _ask(f, n) for f, n in zip(each, ndims, strict=True)]
+
+
+def _ask(format: str | Format, ndim: int) -> str:
+    bound = Format(format).bind(ndim)
+    return f"!ask {ndim}:{'dense' if bound.is_dense else bound.text}"
 
 
 def _options(schedule: str | None, implicit: str) -> list[str]:
@@ -85,7 +107,14 @@ def _direct(x: torch.Tensor) -> object:
     return core_of(x) if isinstance(x, SparseTensor) else x
 
 
-def _run(program: str, operands: list[torch.Tensor], out: torch.Tensor | None = None) -> list[torch.Tensor]:
+def _written(out: Out) -> None:
+    """Tells autograd that what took a result has changed."""
+    for x in out if isinstance(out, tuple) else (out,):
+        if x is not None:
+            torch.autograd.graph.increment_version(x)
+
+
+def _run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[torch.Tensor]:
     direct = tuple(map(_direct, operands))
     if _torch.DEBUG_STAGES and program not in _printed:
         _printed.add(program)
@@ -93,7 +122,7 @@ def _run(program: str, operands: list[torch.Tensor], out: torch.Tensor | None = 
             print(f"-- {stage}\n{_C.text(program, direct, stage)}", file=sys.stderr)
     results = [r if isinstance(r, torch.Tensor) else from_result(*r) for r in _C.run(program, direct, out)]
     if out is not None:
-        torch.autograd.graph.increment_version(out)
+        _written(out)
     return results
 
 
@@ -117,29 +146,22 @@ def _dense_result(text: str, operands: list[torch.Tensor]) -> bool:
     return True
 
 
-def _finish(
-    results: list[torch.Tensor], format: str | Format | None
-) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    if format is not None:
-        results = [_as_format(r, format) for r in results]
+def _finish(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _as_format(x: torch.Tensor, format: str | Format) -> torch.Tensor:
-    wanted = Format(format).bind(x.dim())
-    if isinstance(x, SparseTensor):
-        return x.to_dense() if wanted.is_dense else x.convert(format)
-    if wanted.is_dense:
-        return x
-    from ._make import sparse
-
-    return sparse(x, format)
+def _einsum_program(
+    text: str, operands: list[torch.Tensor], format: Asked, schedule: str | None, implicit: str
+) -> str:
+    lines = [_line("", x) for x in operands]
+    lines += _asked(format, (len(text.partition("->")[2]),))
+    return "\n".join([text, *lines, *_options(schedule, implicit)])
 
 
 def einsum(
     text: str,
     *operands: object,
-    format: str | Format | None = None,
+    format: Asked = None,
     schedule: str | None = None,
     implicit: str = "zero",
     out: torch.Tensor | None = None,
@@ -152,7 +174,7 @@ def einsum(
         format: of the result; inferred where not given (sparse where the product is).
         schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
         implicit: what a missing entry is for ``min=`` and ``max=``: "zero", or "skip" to leave it out.
-        out: a contiguous dense tensor that takes the result.
+        out: a contiguous dense tensor that takes the result, apart from the operands.
 
     Returns:
         A dense tensor or a SparseTensor.
@@ -167,9 +189,8 @@ def einsum(
         if y is not NotImplemented:
             return y
     xs, text = _operands(operands), _einsum_text(text)
-    program = "\n".join([text, *(_line("", x) for x in xs), *_options(schedule, implicit)])
     if _plain(xs):
-        return _finish(_run(program, xs, out), format)
+        return _finish(_run(_einsum_program(text, xs, format, schedule, implicit), xs, out))
     if out is not None:
         raise ValueError("out: expected a call without gradients, transforms or torch.compile")
     if text.count(",") + 1 != len(xs):
@@ -179,41 +200,59 @@ def einsum(
             f'a sparse result of {text!r} has no traced form or gradient yet: pass format="dense", '
             f"or call it under torch.no_grad() and outside torch.compile"
         )
-    return _through_op(program, xs)
+    return _through_op(_einsum_program(text, xs, None, schedule, implicit), xs)
 
 
 def evaluate(
     expression: str,
     *,
-    format: str | Format | None = None,
+    format: Asked = None,
     schedule: str | None = None,
     implicit: str = "zero",
-    out: torch.Tensor | None = None,
+    out: Out = None,
     **operands: object,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
 
-    Operands are given by name; several results, separated by ``;``, give a tuple. Reductions are ``=`` and
-    ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. The other arguments,
-    the types and the errors are those of :func:`einsum`.
+    Operands are given by name; several assignments, separated by ``;`` or on lines of their own, give a tuple
+    of the results that no later one reads. Reductions are ``=`` and ``+=``, ``max=``, ``min=``; an index
+    that the left side lacks is reduced. ``format`` is one format for all results or a sequence with one
+    (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
+    :func:`einsum`.
     """
-    program, xs = _notation(expression, operands, schedule, implicit)
+    program, xs = _notation(expression, operands, format, schedule, implicit)
     if not _plain(xs):
         raise NotImplementedError(
             "index notation has no gradient and no traced form yet: call it under torch.no_grad() "
             "and outside torch.compile, or use scorch.einsum"
         )
-    return _finish(_run(program, xs, out), format)
+    return _finish(_run(program, xs, out))
 
 
-def _notation(expression: str, operands: dict, schedule: str | None, implicit: str) -> tuple[str, list]:
-    used = set(_NAME.findall(expression))
+@lru_cache(maxsize=4096)
+def _assignments(expression: str) -> tuple[str, frozenset[str], tuple[int, ...]]:
+    """An expression on one line, the names in it, and the rank of each result."""
+    text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
+    parts = text.split(";")
+    read = [set(_NAME.findall(part.partition("=")[2])) for part in parts]
+    ranks = []
+    for at, part in enumerate(parts):
+        left = re.match(_LEFT, part.strip())
+        if left and not any(left[1] in names for names in read[at + 1 :]):
+            ranks.append(left[2].count(",") + 1 if left[2] else 0)
+    return text, frozenset(_NAME.findall(text)), tuple(ranks)
+
+
+def _notation(
+    expression: str, operands: dict, format: Asked, schedule: str | None, implicit: str
+) -> tuple[str, list]:
+    text, used, ranks = _assignments(expression)
     for name in operands:
         if name not in used:
             raise ValueError(f"operand {name!r} does not occur in {expression!r}")
     xs = _operands(tuple(operands.values()))
     lines = [_line(name, x) for name, x in zip(operands, xs, strict=True)]
-    return "\n".join([" ".join(expression.split()), *lines, *_options(schedule, implicit)]), xs
+    return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)]), xs
 
 
 class Kernel:
@@ -229,17 +268,17 @@ class Kernel:
         _C.results(program, self._example)
 
     def __call__(
-        self, *operands: torch.Tensor, out: torch.Tensor | None = None, **named: torch.Tensor
-    ) -> torch.Tensor:
+        self, *operands: object, out: Out = None, **named: object
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
         """Runs on operands like the ones it was made with; extents may differ."""
-        xs = list(operands) or [named[name] for name in self._names]
+        xs = _operands(operands or tuple(named[name] for name in self._names))
         if [getattr(x, "_fmt", "dense") for x in xs] != self._kinds:
             raise ValueError(f"expected operands in the formats {self._kinds}")
         if not _plain(xs):
             raise NotImplementedError(
                 "a compiled kernel has no gradient: use scorch.einsum, or torch.no_grad()"
             )
-        return _finish(_run(self._program, xs, out), None)
+        return _finish(_run(self._program, xs, out))
 
     @property
     def source(self) -> str:
@@ -260,27 +299,36 @@ class Kernel:
 
 
 def compile(
-    expression: str, *operands: object, schedule: str | None = None, implicit: str = "zero", **named: object
+    expression: str,
+    *operands: object,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    **named: object,
 ) -> Kernel:
     """The kernel of an expression, ahead of the call: einsum with operands, or index notation with names.
 
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
     if named:
-        program, xs = _notation(expression, named, schedule, implicit)
+        program, xs = _notation(expression, named, format, schedule, implicit)
     else:
         xs = _operands(operands)
-        program = "\n".join(
-            [_einsum_text(expression), *(_line("", x) for x in xs), *_options(schedule, implicit)]
-        )
+        program = _einsum_program(_einsum_text(expression), xs, format, schedule, implicit)
     return Kernel(expression, program, tuple(named), xs)
 
 
 def explain(
-    expression: str, *operands: object, schedule: str | None = None, implicit: str = "zero", **named: object
+    expression: str,
+    *operands: object,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    **named: object,
 ) -> str:
     """How an einsum or an evaluate with these arguments would run, as text."""
-    return compile(expression, *operands, schedule=schedule, implicit=implicit, **named).explain()
+    made = compile(expression, *operands, format=format, schedule=schedule, implicit=implicit, **named)
+    return made.explain()
 
 
 # ---- products ----
@@ -343,12 +391,13 @@ def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     if y is not NotImplemented:
         return y
     program, operands = _product_program(a, x.detach(), kind)
-    return _as_format(_run(program, _operands(tuple(operands)))[0], "dense")
+    return _run(program, _operands(tuple(operands)))[0]
 
 
 def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
     operands = [x, a] if kind in (RMATMUL, LINEAR) else [a, x]
-    return "\n".join([_EINSUM[kind][x.dim() - 1], *(_line("", o) for o in operands)]), operands
+    text = _EINSUM[kind][x.dim() - 1]
+    return _einsum_program(text, operands, None, None, "zero"), operands
 
 
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:

@@ -17,11 +17,16 @@ static void take_asks(Prog *p, const sc_request *rq)
         fail(p, SC_EVALUE, -1, "formats are asked for %d results, but the expression has %d", rq->nask,
              p->nout);
     for (int r = 0; r < rq->nask; r++) {
-        const Tensor *t = prog_result(p, r);
+        Tensor *t = prog_result(p, r);
         p->ask[r] = rq->ask[r];
         if (p->ask[r].nlevel && p->ask[r].ndim != t->ndim)
             fail(p, SC_EVALUE, -1, "%s has %d dimensions, but the format asked for has %d", t->name, t->ndim,
                  p->ask[r].ndim);
+        if (rq->schedule && t->ndim > 1 && !sc_format_is_dense(&rq->ask[r])) {
+            if (sc_format_parse(&t->format, t->ndim == 2 ? "csr" : "csf", t->ndim, p->err))
+                longjmp(*p->escape, 1);
+            t->itype = SC_I32;
+        }
     }
 }
 

@@ -22,10 +22,12 @@ static int extents(const sc_program *p, const sc_tensor *in, int64_t *dim, sc_er
     }
     for (int k = 0; k < g->nin; k++)
         for (int d = 0; d < g->tensor[k]->ndim; d++)
-            if (in[k].view.dim[d] != dim[g->tensor[k]->dimvar[d]])
-                return sc_error(err, SC_EVALUE, "dimension %d of %s: expected extent %lld, got %lld", d,
-                                operand_name(p, k), (long long)dim[g->tensor[k]->dimvar[d]],
-                                (long long)in[k].view.dim[d]);
+            for (uint32_t rest = p->index[k][d]; rest; rest &= rest - 1) {
+                int64_t want = dim[__builtin_ctz(rest)];
+                if (in[k].view.dim[d] != want)
+                    return sc_error(err, SC_EVALUE, "dimension %d of %s: expected extent %lld, got %lld", d,
+                                    operand_name(p, k), (long long)want, (long long)in[k].view.dim[d]);
+            }
     return SC_OK;
 }
 

@@ -16,10 +16,12 @@ struct sc_program {
     struct {
         int operand, dim; /* where the extent of each index variable is read */
     } extent[SC_MAXVAR];
-    sc_spec result[SC_MAXOP]; /* as delivered */
-    bool converts[SC_MAXOP];  /* the kernels write another format than that */
-    int like[SC_MAXOP];       /* operand whose structure the result shares, or -1 */
-    char *text;               /* the C text */
+    uint32_t index[SC_MAXOP]
+                  [SC_MAXDIM]; /* the variables, as bits, that run over each dimension of an operand */
+    sc_spec result[SC_MAXOP];  /* as delivered */
+    bool converts[SC_MAXOP];   /* the kernels write another format than that */
+    int like[SC_MAXOP];        /* operand whose structure the result shares, or -1 */
+    char *text;                /* the C text */
     char *explain;
     char *stage[5];
 };
