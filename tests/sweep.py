@@ -23,6 +23,7 @@ REFUSED = re.compile(  # each is explained in docs/expressions.md
     r"^(division by \w+, which is zero where \w+ has no entry"
     r")"
 )
+KNOWN = re.compile(r'"ell\(\d|nonunique\)"')  # problems that are left out until their bug is gone
 PENDING = re.compile(  # what main cannot do yet
     r"^(not supported without a schedule"
     r"|the sparse operand \w+ is used with different indices"
@@ -146,10 +147,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="random problems against the oracle")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--known", action="store_true", help="problems with known bugs too")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--only", default="", help="kinds of messages to show, a regular expression")
     given, options = parser.parse_known_args()
-    made = list(generate.problems(given.count, given.seed))
+    made = [p for p in generate.problems(given.count, given.seed) if given.known or not KNOWN.search(str(p))]
     kinds: dict[str, list[tuple[Problem, str]]] = {}
     for p, said in zip(made, run(list(map(str, made)), *options), strict=True):
         kinds.setdefault(kind_of(said), []).append((p, said))

@@ -158,7 +158,7 @@ def ran(texts: Iterator[str], folder, *options: object, env: dict | None = None,
 
 def anything(count: int, seed: int, *options: object, **how) -> int:
     """Random problems of the whole grammar; a failure is shown small. Returns how many were computed."""
-    made = list(generate.problems(count, seed))
+    made = [p for p in generate.problems(count, seed) if not sweep.KNOWN.search(str(p))]
     said = sweep.run(list(map(str, made)), *options, **how)
     for p, report in zip(made, said, strict=True):
         if report and not sweep.REFUSED.match(report) and not sweep.PENDING.match(report):
