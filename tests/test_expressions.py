@@ -56,9 +56,10 @@ def compute(p: generate.Problem, operands: dict[str, torch.Tensor], **how: objec
     made = scorch.evaluate(program, **operands, **how)
     made = made if isinstance(made, tuple) else (made,)
     for x in made:
-        assert not form or (str(x.format) if scorch.is_sparse(x) else "dense") == str(
-            scorch.Format(form).bind(x.dim()).text
-        ), "format"
+        if form:
+            assert (str(x.format) if scorch.is_sparse(x) else "dense") == scorch.Format(form).bind(
+                x.dim()
+            ).text
     return [(x.to_dense() if scorch.is_sparse(x) else x).double().numpy() for x in made]
 
 
@@ -100,3 +101,129 @@ def test_random_expressions(random, seed):
 def test_random_expressions_at_length(random, seed):
     if p := draw(random):
         check(p, seed)
+
+
+# ---- one operand, every format ----
+MATRICES = (
+    "csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bsc(3,2)", "ell(6)", "dense(1), compressed(0)",
+    "compressed(0), dense(1)", "compressed(1), ell(0, 6)", "dense(0/2), compressed(1), dense(0%2)",
+    "compressed(0/3), compressed(1/2), dense(1%2), dense(0%3)", "dense(0), compressed(1, nonunique)",
+)  # fmt: skip
+ONE = (
+    "ij->ji",
+    "ii->i",
+    "ij->",
+    "ii->",
+    "ij->i",
+    "ij->j",
+    "ij,ij->ij",
+    "ij,ji->ij",
+    "ij,jk->ik",
+    "ij,kj->ik",
+)
+
+
+def dense(x: torch.Tensor) -> torch.Tensor:
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def einsum(text: str, *operands: torch.Tensor, **how: object) -> torch.Tensor:
+    try:
+        return dense(scorch.einsum(text, *operands, **how))
+    except NotImplementedError as error:
+        if sweep.PENDING.match(str(error)):
+            pytest.skip("not supported yet")
+        raise
+
+
+@pytest.mark.parametrize("form", MATRICES)
+@pytest.mark.parametrize("text", ONE)
+def test_every_format(text, form, rng):
+    x = torch.from_numpy(rng.integers(-2, 3, (6, 6)) * (rng.random((6, 6)) < 0.4)).float()
+    a = scorch.sparse(x, form)
+    count = text.count(",") + 1
+    assert torch.equal(einsum(text, *[a] * count), torch.einsum(text, *[x] * count))
+
+
+@pytest.mark.parametrize("text", ("ij,jk->ik", "ij,ij->ij", "ij->j", "ij,jk->ki", "ij,ik->kj"))
+@pytest.mark.parametrize(
+    "forms", (("csr", "csc"), ("dcsr", "dcsc"), ("bsr(2,3)", "bsc(2,3)"), ("csf", "coo"))
+)
+def test_the_order_of_levels_does_not_matter(text, forms, rng):
+    x, y = (torch.from_numpy(rng.integers(-2, 3, (6, 6)) * (rng.random((6, 6)) < 0.4)).float() for _ in "xy")
+    operands = [x, y][: text.count(",") + 1]
+    want = torch.einsum(text, *operands)
+    for first in forms:
+        for second in forms:
+            a = [scorch.sparse(t, f) for t, f in zip(operands, (first, second), strict=False)]
+            assert torch.equal(einsum(text, *a), want), (first, second)
+
+
+@pytest.mark.parametrize("expression", ("C[i] = A[i,j]", "C[i,j] = A[i,j] * A[i,j]", "C[i,j] = relu(A[i,j])"))
+@pytest.mark.parametrize("last", ("", pytest.param(", nonunique", marks=pytest.mark.xfail(strict=False))))
+def test_duplicates_are_summed(expression, last):
+    crd = [torch.tensor([0, 0, 0, 2, 2]), torch.tensor([1, 1, 3, 0, 0])]
+    values = torch.tensor([1.0, -3.0, 4.0, -2.0, 5.0])
+    x = torch.sparse_coo_tensor(torch.stack(crd), values, (3, 4))
+    if last:
+        form, pos = "compressed(0, nonunique), singleton(1, nonunique)", torch.tensor([0, 5])
+        a = scorch.from_components(form, (3, 4), [pos, None], crd, values)
+    else:
+        a = scorch.sparse(x, "coo")
+    want = {"C[i] = A[i,j]": x.to_dense().sum(1), "C[i,j] = relu(A[i,j])": x.to_dense().relu()}
+    try:
+        got = dense(scorch.evaluate(expression, A=a))
+    except NotImplementedError as error:
+        assert sweep.PENDING.match(str(error))
+        pytest.skip("not supported yet")
+    assert torch.equal(got, want.get(expression, x.to_dense() ** 2))
+
+
+# ---- threads ----
+FORMS = (  # A and B sparse, X dense; large enough for a chunk a thread
+    "C[i] = A[i,j]", "C[j] = A[i,j]", "C = A[i,j]", "C[i,k] = A[i,j] * X[j,k]", "C[j,k] = A[i,j] * X[i,k]",
+    "C[i,j] = A[i,j] * B[i,j]", "C[i,j] = A[i,j] + B[i,j]", "C[i,k] = A[i,j] * B[j,k]",
+    "C[i,j] = A[i,j] + B[j,i]", "C[i] max= A[i,j]", "C = A[i,j] * B[j,i]",
+    "C[i,j] = A[i,j] * X[i,k] * X[j,k]", "C[i,k] = relu(A[i,j] * B[j,k])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", FORMS)
+def test_threads(expression, rng):
+    """One to three threads give the same bits; the first rows hold most entries."""
+    n, before = 600, torch.get_num_threads()
+    mark = rng.random((2, n, n)) < np.where(np.arange(n) < 8, 0.9, 0.1)[:, None]
+    x = torch.from_numpy(rng.integers(-2, 3, (2, n, n)) * mark).double()
+    forms = (("csr", "csr"), ("csc", "csr"), ("coo", "dcsr"), ("dcsr", "csc"))
+    try:
+        for first, second in forms:
+            operands = {
+                "A": scorch.sparse(x[0], first),
+                "B": scorch.sparse(x[1], second),
+                "X": x[0, :, :20].contiguous(),
+            }
+            right = expression.split("= ", 1)[1]
+            used = {name: t for name, t in operands.items() if f"{name}[" in right}
+            made = []
+            for threads in (1, 2, 3):
+                torch.set_num_threads(threads)
+                made.append(dense(scorch.evaluate(expression, **used)))
+            want = expected(expression, x[0], x[1], operands["X"])
+            assert all(torch.equal(y, want) for y in made), (first, second)
+    except NotImplementedError as error:
+        assert sweep.PENDING.match(str(error))
+        pytest.skip("not supported yet")
+    finally:
+        torch.set_num_threads(before)
+
+
+def expected(expression: str, a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return {
+        "C[i] = A[i,j]": lambda: a.sum(1), "C[j] = A[i,j]": lambda: a.sum(0), "C = A[i,j]": lambda: a.sum(),
+        "C[i,k] = A[i,j] * X[j,k]": lambda: a @ x, "C[j,k] = A[i,j] * X[i,k]": lambda: a.T @ x,
+        "C[i,j] = A[i,j] * B[i,j]": lambda: a * b, "C[i,j] = A[i,j] + B[i,j]": lambda: a + b,
+        "C[i,k] = A[i,j] * B[j,k]": lambda: a @ b, "C[i,j] = A[i,j] + B[j,i]": lambda: a + b.T,
+        "C[i] max= A[i,j]": lambda: a.amax(1), "C = A[i,j] * B[j,i]": lambda: (a * b.T).sum(),
+        "C[i,j] = A[i,j] * X[i,k] * X[j,k]": lambda: a * (x @ x.T),
+        "C[i,k] = relu(A[i,j] * B[j,k])": lambda: (a @ b).relu(),
+    }[expression]()  # fmt: skip

@@ -1,0 +1,141 @@
+"""NaN, infinities, -0, denormals and division: what is stored takes part, what is absent annihilates.
+
+Element-wise expressions are drawn at random: their values are defined to the bit. Of sums, which may be
+split and factored, listed forms are looked at, and the rule that an empty row is zero whatever it meets.
+"""
+
+import itertools
+
+import generate
+import numpy as np
+import pytest
+import reference
+import sweep
+import test_expressions
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scorch
+
+NAN, INF = float("nan"), float("inf")
+SPECIAL = (NAN, INF, -INF, -0.0, 0.0, 1.0, -1.0, 2.0)
+TINY = {torch.float32: 1e-40, torch.float64: 1e-310}
+FORMATS = ("csr", "csc", "coo", "dcsr", "csf", "bsr(2,2)", "ell(6)", "dense(0), compressed(1)")
+SUMS = (  # A and B sparse [6, 6], X [6, 5], Y [6, 6], x [6] dense
+    "C[i] = A[i,j] * x[j]", "C[j] = A[i,j] * x[i]", "C[i,k] = A[i,j] * X[j,k]", "C[j,k] = A[i,j] * X[i,k]",
+    "C = A[i,j]", "C[i] = A[i,j]", "C[i] = A[i,j] * B[i,j]", "C[i,k] = A[i,j] * B[j,k]",
+    "C[i,j] = A[i,j] * Y[i,k] * Y[j,k]", "C[i] += max(A[i,j], B[i,j])", "C[i] max= A[i,j]",
+    "C[i] min= A[i,j]",
+    "C[j] max= A[i,j] * x[i]", "C[i] += A[i,j] < B[i,j]", "C[i] = relu(A[i,j] * x[j] + x[i])",
+    "C[i,j] = A[i,j] / (A[i,k] * B[k,j] + 1)",
+)  # fmt: skip
+
+
+def no_sums(p: generate.Problem) -> bool:
+    return all(set(a.left) == generate.indices(a.right) for a in p.assigns)
+
+
+@settings(max_examples=150, **test_expressions.QUIET)
+@given(st.randoms(use_true_random=False), st.integers(0, 9))
+def test_element_wise(random, seed):
+    p = test_expressions.draw(random)
+    if p and no_sums(p) and not ("skip" in p.flags and "m" in p.assigns[0].op):
+        test_expressions.check(p, seed, SPECIAL)
+
+
+def operands(expression: str, form: str, seed: int) -> dict[str, tuple[torch.Tensor, reference.Stored]]:
+    """What the expression names, of special values; half of the rows of the sparse ones are empty."""
+    r = np.random.default_rng(seed)
+    shapes = {"A": (6, 6), "B": (6, 6), "X": (6, 5), "Y": (6, 6), "x": (6,)}
+    made = {}
+    for name, dims in shapes.items():
+        if f"{name}[" not in expression.split("=", 1)[1].replace("max=", ""):
+            continue
+        values = r.choice(SPECIAL, dims, p=[0.05, 0.05, 0.05, 0.15, 0.1, 0.2, 0.2, 0.2])
+        if name not in "AB":
+            made[name] = torch.from_numpy(values), reference.Stored(values)
+            continue
+        mark = (r.random(dims) < 0.5) & (np.arange(6) // 2 != 1)[:, None]
+        a = scorch.sparse(torch.from_numpy(mark).double(), form)
+        at, stored = a.indices().numpy(), a.values()
+        real = (at >= 0).all(0)
+        stored[torch.from_numpy(real)] = torch.from_numpy(values[tuple(at[:, real])])
+        there = np.zeros(dims, bool)
+        there[tuple(at[:, real])] = True
+        made[name] = a, reference.Stored(np.where(there, values, 0), there)
+    return made
+
+
+@pytest.mark.parametrize("expression", SUMS)
+def test_sums(expression):
+    left, op, right = expression.partition("= ")
+    op = {"x": "max=", "n": "min=", "+": "+="}.get(left[-1], "=")
+    left = left.rstrip("=").split(" ")[0]
+    name, ix = left.partition("[")[0], "".join(c for c in left.partition("[")[2] if c.isalpha())
+    assign = generate.Assign(name, ix, op, parse(right))
+    extent = {"i": 6, "j": 6, "k": 5 if "X[" in right else 6}
+    for form, seed in itertools.product(FORMATS, range(3)):
+        made = operands(expression, form, seed)
+        p = generate.Problem("f64", extent, {}, [assign])
+        try:
+            got = scorch.evaluate(expression, **{n: x for n, (x, _) in made.items()})
+        except NotImplementedError as error:
+            assert sweep.PENDING.match(str(error))
+            continue
+        got = (got.to_dense() if scorch.is_sparse(got) else got).numpy()
+        want = reference.Reference(p, {n: s for n, (_, s) in made.items()}).results()[name]
+        np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{form} {seed}")
+
+
+def parse(text: str) -> generate.Node:
+    """The tree of an expression that is also one of Python."""
+    import ast
+
+    infix = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<"}
+
+    def node(e: ast.expr) -> generate.Node:
+        match e:
+            case ast.Constant(value):
+                return ("num", value)
+            case ast.Subscript(ast.Name(name), ast.Name(i)):
+                return ("at", name, i)
+            case ast.Subscript(ast.Name(name), ast.Tuple(ix)):
+                return ("at", name, "".join(i.id for i in ix))
+            case ast.Call(ast.Name(f), args):
+                return (f, *map(node, args))
+            case ast.Compare(a, [op], [b]):
+                return (infix[type(op)], node(a), node(b))
+            case ast.BinOp(a, op, b):
+                return (infix[type(op)], node(a), node(b))
+        raise TypeError(ast.dump(e))
+
+    return node(ast.parse(text, mode="eval").body)
+
+
+@pytest.mark.parametrize("factor", (NAN, INF))
+def test_an_empty_row_is_zero_whatever_it_meets(factor):
+    dense = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+    x, y = torch.tensor([1.0, factor]), torch.tensor([2.0, factor])
+    for form in ("csr", "csc", "coo", "dcsr"):
+        a = scorch.sparse(dense, form)
+        assert scorch.evaluate("C[i] = A[i,j] * x[j] * y[i]", A=a, x=x, y=y).tolist() == [2, 0], form
+        assert scorch.evaluate("C = A[i,j] * x[j] * y[i]", A=a, x=x, y=y).item() == 2, form
+        assert scorch.einsum("ij,jk,i->ik", a, x[:, None], y).tolist() == [[2], [0]], form
+
+
+@pytest.mark.parametrize("dtype", TINY)
+def test_denormals_are_kept(dtype):
+    tiny = TINY[dtype]
+    a = scorch.sparse(torch.tensor([[tiny, 0.0], [0.0, 1.0]], dtype=dtype))
+    x = torch.tensor([1.0, tiny], dtype=dtype)
+    assert (a @ x).tolist() == x.new_tensor([tiny, tiny]).tolist() and tiny > 0
+    assert scorch.evaluate("C[i,j] = A[i,j] * 2", A=a).to_dense().tolist()[0][0] == x[1].item() * 2
+
+
+def test_signed_zero_divides():
+    a = scorch.sparse(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
+    x = torch.tensor([[-0.0, 1.0], [1.0, 0.0]])
+    c = scorch.evaluate("C[i,j] = A[i,j] / X[i,j]", A=a, X=x)
+    c = c.to_dense() if scorch.is_sparse(c) else c
+    assert c.tolist() == [[-INF, 0], [0, -INF]]
