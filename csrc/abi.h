@@ -6,7 +6,7 @@
 #ifndef SC_ABI_H
 #define SC_ABI_H
 
-#define SC_ABI 1
+#define SC_ABI 2
 
 /* Limits that the structures below spell out as numbers: 8 dimensions,
  * 12 levels a tensor, 8 cursors a lane. */
@@ -33,7 +33,6 @@ typedef struct sc_call {
     const sc_view *view;
     const sc_i64 *dim;
     const double *scalar;
-    sc_i64 *const *count;
     void *shared;
     const void *self;
     int nlane;
@@ -42,10 +41,10 @@ typedef struct {
     int id, n;
     void *scratch;
     void *partial;
-    sc_i64 cursor[8];
+    sc_i64 slots, cursor[8];
 } sc_lane;
 typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
-typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *entry[8]; } sc_object;
+typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *entry[16]; } sc_object;
 )
 /* clang-format on */
 
@@ -59,14 +58,16 @@ typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *ent
  *            number of stored values.
  * sc_call    shared by the team and read-only during a step. view: operands
  *            in order, then results. dim: extent of each index variable, in
- *            the program's order. count: per result, an array of one entry a
- *            unit: counts after a COUNT step, offsets after SCAN. shared:
- *            memory of shared and private workspaces. self: the executor's
- *            program; generated code ignores it. nlane: copies that a private
- *            workspace has.
- * sc_lane    the thread's own. scratch: 64-byte aligned; bitmaps in it are zero
- *            when a step starts, and kernels leave them so. partial: this lane's
- *            copy of a private workspace, or the carry slots of a split row.
- *            cursor: [0] the unit of a split row, [1] the number of carry slots.
- * sc_kernel  works on units [begin, end) and returns 0 or an SC_E code. */
+ *            the program's order. shared: memory of shared and private
+ *            workspaces. self: the executor's program; generated code ignores
+ *            it. nlane: copies that a private workspace has.
+ * sc_lane    the thread's own. scratch: 64-byte aligned; bitmaps and hash tables
+ *            in it are zero when a step starts, and kernels leave them so. partial:
+ *            this lane's copy of a private workspace, or the carry slots of a split
+ *            row. slots: a power of two, of every hash table in scratch. cursor:
+ *            where results are assembled, one for each compressed level of theirs:
+ *            the entries so far (counting), the place of the next one (filling).
+ *            Else [0] the unit of a split row, [1] the number of carry slots.
+ * sc_kernel  works on units [begin, end) and returns 0 or an SC_E code; after
+ *            SC_EGROW, a table was full, the same units are asked for again. */
 #endif

@@ -8,8 +8,8 @@
 
 #include "scorch.h"
 
-#define SC_MAXSTEP 16
-#define SC_MAXENTRY 8
+#define SC_MAXSTEP 32
+#define SC_MAXENTRY 16
 #define SC_MAXWORK 6
 
 /* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
@@ -22,10 +22,14 @@ typedef struct {
 typedef enum {
     SC_STEP_FILL,   /* memory `out` := fill, in parallel; skipped memory costs nothing */
     SC_STEP_KERNEL, /* entry over the units */
-    SC_STEP_SCAN,   /* count[out] of nunit entries -> exclusive prefix sums, nunit + 1 entries, written
-                       into result out's pos array of level `level` (its itype) and kept in count[out] */
-    SC_STEP_ALLOC   /* allocate crd of level `level` and values of result `out`: total from SCAN */
+    SC_STEP_ALLOC   /* result `out`, whose compressed levels have the cursors from `cursor` on: allocates
+                       pos, crd and values, and turns counts into the place where each chunk starts */
 } sc_step_op;
+
+/* Sparse results are assembled by two KERNEL steps, with one ALLOC a result between them. The first one cuts the
+ * units into chunks, several a lane, and notes what lane.cursor[0 .. ncursor) holds after each; the second one runs
+ * over the same chunks, each begun with its cursors at its first entries, in order of the units. Dense levels come
+ * first; the kernels write pos but for its first entry, and both entries of a level that has no level above. */
 
 /* SERIAL  one lane, all units.
  * OWN     disjoint ranges of units balanced by weight; each unit's results are its own.
@@ -42,14 +46,20 @@ typedef enum { SC_SERIAL, SC_OWN, SC_SPLIT, SC_PRIVATE } sc_strategy;
 
 typedef struct {
     uint8_t op, strategy, entry, part, finish;
-    uint8_t snap;       /* units are positions of a nonunique level: cut only where the coordinate changes */
-    uint8_t dtype;      /* of fill and of the private copies */
-    uint8_t clean;      /* lane.scratch holds bitmaps: zero when the step starts */
-    uint8_t keeps;      /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
+    uint8_t snap;    /* units are positions of a nonunique level: cut only where the coordinate changes */
+    uint8_t dtype;   /* of fill and of the private copies */
+    uint8_t clean;   /* lane.scratch holds bitmaps or hash tables: zero when the step starts */
+    uint8_t keeps;   /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
+    uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
+    uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
+    uint8_t cursor;  /* ALLOC */
+    uint8_t coords;  /* KERNEL: what the entry gets are coordinates from 0 to the extent of level 0 of operand
+                           arg, cut where its units would be cut */
+    int32_t hash;    /* KERNEL: bytes that one slot of every hash table takes, behind the workspaces below */
     int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
                            size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units
-                           are ceil(dim[var] / block) coordinates, all of one weight; one unit if var = -1. SCAN, ALLOC: level */
-    int16_t var, out;   /* out: the result filled, scanned or allocated; -1 in FILL: the shared workspace */
+                           are ceil(dim[var] / block) coordinates, all of one weight; one unit if var = -1 */
+    int16_t var, out;   /* out: the result filled or allocated; -1 in FILL: the shared workspace */
     int32_t block;
     double fill;
     sc_size work;    /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */

@@ -46,9 +46,9 @@ MUTATIONS = {  # name: file, text, replacement
     "stride of another dimension": (
         "compiler/lower_eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
     ),
-    "scan of counts starts at one": ("kernels/drive.c", "int64_t total = 0;", "int64_t total = 1;"),
+    "a chunk begins with its own entries": ("kernels/drive_result.c", "*at = total;", "*at = total + n;"),
     "rows are cut inside": (
-        "kernels/drive_units.c", "return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;", "return p;",
+        "kernels/drive_units.c", "return u->snap ? run_end(u, p) : p;", "return p;",
     ),
     "finish sees one slot fewer": ("kernels/drive_lanes.c", "cursor[1] = m - k;", "cursor[1] = m - k - 1;"),
     "a hub leaves the rest undone": (

@@ -192,6 +192,7 @@ static void param(Emit *e, const Param *q)
     case P_SCALAR: sc_text_add(e->out, "call->scalar[%d];\n", q->a); break;
     case P_CURSOR: sc_text_add(e->out, "lane->cursor[%d];\n", q->a); break;
     case P_NLANE: emit_add(e, "call->nlane;\n"); break;
+    case P_SLOTS: emit_add(e, "lane->slots;\n"); break;
     case P_BEGIN: emit_add(e, "begin;\n"); break;
     case P_END: emit_add(e, "end;\n"); break;
     }
@@ -209,12 +210,11 @@ static void buffer(Emit *e, const Buf *b)
         sc_text_add(e->out, "call->view[%d].val;\n", b->arg);
     } else if (b->origin == B_PERM) {
         sc_text_add(e->out, "call->view[%d].perm;\n", b->arg);
-    } else if (b->origin == B_COUNT) {
-        sc_text_add(e->out, "call->count[%d];\n", b->arg);
     } else {
-        const char *from = b->origin == B_SCRATCH  ? "lane->scratch"
-                           : b->origin == B_SHARED ? "call->shared"
-                                                   : "lane->partial";
+        const char *from = b->origin == B_SCRATCH   ? "lane->scratch"
+                           : b->origin == B_CURSORS ? "lane->cursor"
+                           : b->origin == B_SHARED  ? "call->shared"
+                                                    : "lane->partial";
         bool plain = !b->offset || val_is_int(b->offset, 0);
         sc_text_add(e->out, plain ? "%s" : "(void *)((char *)%s + (", from);
         if (!plain) emit_value(e, b->offset);
@@ -231,12 +231,13 @@ static void unused(Emit *e)
         ParamOrigin o = e->m->param[k]->origin;
         begin |= o == P_BEGIN;
         end |= o == P_END;
-        lane |= o == P_CURSOR;
-        call |= o != P_BEGIN && o != P_END && o != P_CURSOR;
+        lane |= o == P_CURSOR || o == P_SLOTS;
+        call |= o != P_BEGIN && o != P_END && o != P_CURSOR && o != P_SLOTS;
     }
     for (int k = 0; k < e->m->nbuf; k++) {
         if (!e->buf[k]) continue;
-        bool own = e->m->buf[k]->origin == B_SCRATCH || e->m->buf[k]->origin == B_PARTIAL;
+        BufOrigin o = e->m->buf[k]->origin;
+        bool own = o == B_SCRATCH || o == B_PARTIAL || o == B_CURSORS;
         lane |= own;
         call |= !own;
     }

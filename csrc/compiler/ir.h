@@ -207,12 +207,11 @@ struct Nest {
 /* ---- S: statements ----
  *   module := { buf | par | entry }
  *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg | "perm" arg
- *                                                          | "count" arg | "scratch" val | "shared" val | "partial" val
- *             (count: int64 array of result arg; scratch, shared, partial: val is the byte offset, an
- *             expression over parameters)
+ *                                                          | "cursors" val | "scratch" val | "shared" val | "partial" val
+ *             (cursors: the int64 ones of the lane; val is the byte offset, an expression over parameters)
  *   par    := "par" NAME ":" type "=" origin               origin: "dim" var | "stride" arg dim | "npos" arg level |
  *                                                          "size" arg level | "nval" arg | "scalar" n | "cursor" n |
- *                                                          "nlane" | "begin" | "end"
+ *                                                          "nlane" | "slots" | "begin" | "end"
  *   entry  := "entry" NAME "{" { stmt } "}"
  *   stmt   := "let" NAME ":" type "=" val                  a constant
  *           | "mut" NAME ":" type "=" val                  a variable
@@ -229,7 +228,7 @@ struct Nest {
 typedef struct {
     uint8_t dtype, lanes;
 } Type;
-typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_COUNT, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
+typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_CURSORS, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
 typedef struct {
     const char *name;
     sc_dtype dtype;
@@ -247,6 +246,7 @@ typedef enum {
     P_SCALAR,
     P_CURSOR,
     P_NLANE,
+    P_SLOTS,
     P_BEGIN,
     P_END
 } ParamOrigin;

@@ -118,6 +118,8 @@ void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
 
 void body(Low *l, const Nest *n)
 {
+    if (l->mode == COUNT && !results_need(n)) return;
+    fibres_open(l, n);
     switch (n->op) {
     case N_SEQ:
         for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
@@ -126,6 +128,7 @@ void body(Low *l, const Nest *n)
     case N_WORK: lower_work(l, n); break;
     case N_EVAL: lower_eval(l, n); break;
     }
+    fibres_close(l, n);
 }
 
 /* ---- entries ---- */
@@ -133,7 +136,6 @@ static void env_reset(Low *l)
 {
     memset(&l->e, 0, sizeof l->e);
     l->nreg = l->nmemo = l->nlane = 0;
-    l->cursor = NULL;
     l->scratch = val_int(l->p, 0);
     l->step->nscratch = 0;
     for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
@@ -150,7 +152,9 @@ static int entry(Low *l, const char *name, Mode mode)
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
+    results_open(l);
     body(l, l->kernel);
+    results_close(l);
     names_reset(l->p, mark);
     return m->nentry++;
 }
@@ -187,9 +191,8 @@ sc_size work_size(const Tensor *w)
 
 typedef struct {
     const Nest *par;
-    uint32_t bound;    /* variables bound by loops over stored coordinates */
-    const Tensor *out; /* a sparse result to assemble */
-    uint32_t fill;     /* results that must be filled first, by arg */
+    uint32_t bound; /* variables bound by loops over stored coordinates */
+    uint32_t fill;  /* results that must be filled first, by arg */
     Op op[SC_MAXOP];
 } Facts;
 
@@ -207,10 +210,7 @@ static void facts(const Nest *n, void *ctx)
     }
     if (n->op != N_EVAL || n->eval.lhs->tensor->role != T_OUT) return;
     const Tensor *t = n->eval.lhs->tensor;
-    if (assembled(t)) {
-        f->out = t;
-        return;
-    }
+    if (assembled(t)) return;
     bool reduces = n->eval.reduce != O_CONST;
     bool misses = !t->like && (expr_vars(n->eval.lhs) & f->bound);
     if (reduces || misses) {
@@ -223,7 +223,7 @@ static void facts(const Nest *n, void *ctx)
 static void units(Low *l, sc_step *s, const Nest *par)
 {
     Prog *p = l->p;
-    Tensor *t = par->in;
+    Tensor *t = par->nmerge ? par->merge[0] : par->in;
     s->var = par->ix.var;
     s->block = par->ix.part == SC_DIV ? par->ix.block : 1;
     for (int i = 0; !t && i < p->nin; i++) { /* balance by any operand stored by rows of this index */
@@ -236,7 +236,8 @@ static void units(Low *l, sc_step *s, const Nest *par)
     const sc_levelspec *v = &t->format.level[0];
     if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return;
     s->arg = (int16_t)t->arg;
-    s->snap = !v->unique;
+    s->coords = par->nmerge > 0;
+    s->snap = !v->unique && !s->coords;
 }
 
 static void leaf_work(Low *l, sc_step *s)
@@ -318,18 +319,19 @@ static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
     l->carried = NULL;
 }
 
-static void count_steps(Low *l, const sc_step *fill, const Tensor *out)
+/* The entry that counts, over the units of `fill`, and the allocation of what it counted. */
+static void count_steps(Low *l, const sc_step *fill)
 {
-    int level = out->format.nlevel - 1;
     sc_step *s = step(l, SC_STEP_KERNEL);
     *s = *fill;
+    s->counts = 1;
     l->step = s;
     s->entry = (uint8_t)entry(l, "count", COUNT);
-    for (int i = 0; i < 2; i++) {
-        s = step(l, i ? SC_STEP_ALLOC : SC_STEP_SCAN);
-        s->out = (int16_t)(out->arg - l->p->nin);
-        s->level = (int16_t)level;
-        s->var = (int16_t)out->dimvar[0];
+    for (int c = 0; c < l->ncursor; c++) {
+        if (c && l->cursor[c].result == l->cursor[c - 1].result) continue;
+        s = step(l, SC_STEP_ALLOC);
+        s->out = (int16_t)(l->cursor[c].result->arg - l->p->nin);
+        s->cursor = (uint8_t)c;
     }
 }
 
@@ -356,7 +358,8 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         units(l, &base, f.par);
     }
     leaf_work(l, &base);
-    if (f.out) count_steps(l, &base, f.out);
+    base.ncursor = (uint8_t)results_find(l);
+    if (base.ncursor) count_steps(l, &base);
     sc_step *s = step(l, SC_STEP_KERNEL);
     *s = base;
     l->step = s;
@@ -367,7 +370,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         s->fill = op_identity(work_reduce(n, private));
     }
     s->entry = (uint8_t)entry(l, "body", BODY);
-    const Nest *work = private || !f.par ? NULL : splittable(l, f.par, s);
+    const Nest *work = private || !f.par || base.ncursor ? NULL : splittable(l, f.par, s);
     if (work) split_entries(l, s, f.par, work);
 }
 
@@ -433,7 +436,7 @@ static void size_print(const Prog *p, const char *what, const sc_size *s, sc_tex
 
 void plan_print(const Prog *p, sc_text *out)
 {
-    static const char *const op[] = {"fill", "kernel", "scan", "alloc"};
+    static const char *const op[] = {"fill", "kernel", "alloc"};
     static const char *const strategy[] = {"serial", "own", "split", "private"};
     for (int i = 0; i < p->plan.nstep; i++) {
         const sc_step *s = &p->plan.step[i];
@@ -448,9 +451,9 @@ void plan_print(const Prog *p, sc_text *out)
             else if (s->var >= 0)
                 sc_text_add(out, " over %s", p->var[s->var].name);
             if (s->block > 1) sc_text_add(out, "/%d", s->block);
+            if (s->coords) sc_text_add(out, " by coordinate");
         } else if (s->out >= 0) {
             sc_text_add(out, " result %d", s->out);
-            if (s->op != SC_STEP_FILL) sc_text_add(out, " level %d", s->level);
         }
         if (s->op == SC_STEP_FILL || s->strategy == SC_PRIVATE) sc_text_add(out, " with %g", s->fill);
         size_print(p, "work", &s->work, out);

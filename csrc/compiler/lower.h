@@ -77,7 +77,19 @@ typedef struct {
     Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */
     const Nest *carried; /* ... and the work node whose registers travel through carry slots */
     bool unit;           /* inside the parallel loop */
-    Local *cursor;       /* next entry of the sparse result being counted or filled */
+    /* lower_result.c: results that the kernel assembles, and what surrounds the loops over their levels */
+    int ncursor, nfibre;
+    struct {
+        const Tensor *result;
+        int level;
+        Local *next; /* position of the next entry */
+    } cursor[SC_MAXCURSOR];
+    struct {
+        const Nest *body; /* of the loop over this level */
+        const Tensor *result;
+        int level;
+        Val *first; /* next entry of the level below when the body began */
+    } fibre[SC_MAXCURSOR * SC_MAXLEVEL];
 } Low;
 
 /* lower.c */
@@ -97,9 +109,14 @@ Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
-/* lower_result.c: sparse results */
+/* lower_result.c: sparse results that the nest assembles */
+int results_find(Low *);         /* those of l->kernel; how many */
+void results_open(Low *);        /* at the head of an entry */
+void results_close(Low *);       /* at its end */
+bool results_need(const Nest *); /* something inside decides what is stored */
+void fibres_open(Low *, const Nest *body);
+void fibres_close(Low *, const Nest *body);
 void append(Low *, const Nest *eval, const Tensor *);
-void unit_body(Low *, const Nest *par, Val *unit);
 
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);

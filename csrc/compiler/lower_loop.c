@@ -367,7 +367,7 @@ static void par_loop(Low *l, const Nest *n)
         Val *left = val_op(p, O_SUB, dim_val(l, n->ix.var), c->base);
         c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
     }
-    unit_body(l, n, unit);
+    body(l, n->body);
     if (outer) l->tail = outer;
     l->unit = false;
 }

@@ -1,50 +1,182 @@
-/* lower_result.c: sparse results that the nest assembles: entries are counted in one entry of the kernel and
- * appended in another. */
+/* lower_result.c: sparse results that the nest assembles.
+ *
+ * A result has dense levels, then compressed ones, each with a cursor: the position of its next entry, counted from
+ * where the chunk begins. The nest is lowered twice. The entry that counts moves the cursors and leaves them to the
+ * driver; the entry that fills begins with them where the driver says, and writes. The innermost level grows where
+ * the assignment stands. Every level above is looked at again where the body of its own loop ends: when the level
+ * below has grown, the coordinate is stored, and where the fibre below ends. */
 #include "lower.h"
+
+/* ---- what is assembled ---- */
+typedef struct {
+    Low *l;
+    const Nest *loop[80];
+    int n;
+} Path;
+
+/* The outermost loop around that counts coordinates of the index. */
+static const Nest *loop_over(const Path *path, Index ix)
+{
+    for (int k = 0; k < path->n; k++)
+        if (same_index(path->loop[k]->ix, ix) && !path->loop[k]->by) return path->loop[k];
+    return NULL;
+}
+
+static void add_result(Path *path, const Tensor *t)
+{
+    Low *l = path->l;
+    for (int k = 0; k < t->format.nlevel; k++) {
+        l->fibre[l->nfibre].body = loop_over(path, level_index(t, k))->body;
+        l->fibre[l->nfibre].result = t;
+        l->fibre[l->nfibre++].level = k;
+        if (t->format.level[k].kind == SC_DENSE) continue;
+        if (l->ncursor == SC_MAXCURSOR)
+            fail(l->p, SC_ENOTIMPL, -1,
+                 "a kernel of the nest assembles results of more than %d compressed levels: make them in "
+                 "several "
+                 "kernels",
+                 SC_MAXCURSOR);
+        l->cursor[l->ncursor].result = t;
+        l->cursor[l->ncursor++].level = k;
+    }
+}
+
+static void find(Path *path, const Nest *n)
+{
+    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) add_result(path, n->eval.lhs->tensor);
+    if (n->op == N_LOOP) path->loop[path->n++] = n;
+    for (int k = 0; k < n->n; k++) find(path, n->kid[k]);
+    if (n->body) find(path, n->body);
+    if (n->then) find(path, n->then);
+    if (n->op == N_LOOP) path->n--;
+}
+
+int results_find(Low *l)
+{
+    Path path = {.l = l};
+    l->ncursor = l->nfibre = 0;
+    find(&path, l->kernel);
+    return l->ncursor;
+}
+
+static Local *cursor_of(const Low *l, const Tensor *t, int level)
+{
+    for (int c = 0; c < l->ncursor; c++)
+        if (l->cursor[c].result == t && l->cursor[c].level == level) return l->cursor[c].next;
+    return NULL;
+}
+
+static void find_need(const Nest *n, void *ctx)
+{
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (assembled(t) || t->bitmap) *(bool *)ctx = true;
+}
+
+bool results_need(const Nest *n)
+{
+    bool any = false;
+    nest_walk(n, find_need, &any);
+    return any;
+}
+
+/* ---- entries ---- */
+static Buf *cursors(Low *l) { return module_buf(l->p, B_CURSORS, 0, 0, SC_I64, true, "cursors"); }
+
+void results_open(Low *l)
+{
+    for (int c = 0; c < l->ncursor; c++) {
+        char *name =
+            sc_arena_printf(&l->p->arena, "%s_next%d", l->cursor[c].result->name, l->cursor[c].level);
+        l->cursor[c].next = mut(l, name, val_load(l->p, cursors(l), 1, val_int(l->p, c), NULL));
+    }
+}
+
+void results_close(Low *l)
+{
+    for (int c = 0; c < l->ncursor && l->mode == COUNT; c++) {
+        Address to = {.buf = cursors(l)};
+        store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
+    }
+}
+
+/* ---- levels ---- */
+static void put_index(Low *l, BufOrigin origin, const Tensor *t, int level, Val *at, Val *v)
+{
+    Address to = {.buf = tensor_buf(l, origin, t, level)};
+    to.buf->mut = true;
+    store(l, &to, at, O_CONST, val_cast(l->p, (Type){(uint8_t)t->itype, 1}, v));
+}
+
+/* Position of the result in its dense levels down to this one. */
+static Val *dense_position(Low *l, const Tensor *t, int level)
+{
+    Val *at = val_int(l->p, 0);
+    for (int k = 0; k <= level; k++) {
+        Index ix = level_index(t, k);
+        at = val_op(l->p, O_ADD, val_op(l->p, O_MUL, at, slot_extent(l, &ix)), index_val(l, ix));
+    }
+    return at;
+}
+
+void fibres_open(Low *l, const Nest *n)
+{
+    for (int i = 0; i < l->nfibre; i++) {
+        const Tensor *t = l->fibre[i].result;
+        int k = l->fibre[i].level;
+        if (l->fibre[i].body != n || t->format.level[k].kind == SC_DENSE || k + 1 == t->format.nlevel)
+            continue;
+        Val *next = val_local(l->p, cursor_of(l, t, k + 1));
+        l->fibre[i].first = val_local(l->p, declare(l, "first", next, false));
+    }
+}
+
+/* Below a stored or dense coordinate: the fibre ends here. */
+static void end_fibre(Low *l, const Tensor *t, int level, Val *parent)
+{
+    if (l->mode == COUNT) return;
+    Val *end = val_local(l->p, cursor_of(l, t, level));
+    put_index(l, B_POS, t, level, val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end);
+}
+
+static void close_stored(Low *l, const Tensor *t, int level, Val *first)
+{
+    Prog *p = l->p;
+    Local *next = cursor_of(l, t, level);
+    Stmt *grown = put(l, S_IF), **outer = l->tail;
+    grown->a = val_op(p, O_NE, val_local(p, cursor_of(l, t, level + 1)), first);
+    l->tail = &grown->body;
+    if (l->mode != COUNT)
+        put_index(l, B_CRD, t, level, val_local(p, next), index_val(l, level_index(t, level)));
+    end_fibre(l, t, level + 1, val_local(p, next));
+    set(l, next, val_op(p, O_ADD, val_local(p, next), val_int(p, 1)));
+    l->tail = outer;
+}
+
+void fibres_close(Low *l, const Nest *n)
+{
+    for (int i = 0; i < l->nfibre; i++) {
+        const Tensor *t = l->fibre[i].result;
+        int k = l->fibre[i].level;
+        if (l->fibre[i].body != n || k + 1 == t->format.nlevel) continue;
+        if (t->format.level[k].kind != SC_DENSE)
+            close_stored(l, t, k, l->fibre[i].first);
+        else if (t->format.level[k + 1].kind != SC_DENSE)
+            end_fibre(l, t, k + 1, dense_position(l, t, k));
+    }
+}
 
 void append(Low *l, const Nest *n, const Tensor *t)
 {
     Prog *p = l->p;
-    Val *q = val_local(p, l->cursor);
+    int level = t->format.nlevel - 1;
+    Local *next = cursor_of(l, t, level);
+    Val *at = val_local(p, next);
     if (l->mode != COUNT) {
-        int level = t->format.nlevel - 1;
-        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)}, crd = {.buf = tensor_buf(l, B_CRD, t, level)};
+        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)};
         Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
-        store(l, &crd, q, O_CONST,
-              val_cast(p, (Type){(uint8_t)t->itype, 1}, index_val(l, level_index(t, level))));
-        store(l, &val, q, O_CONST, v);
+        put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
+        store(l, &val, at, O_CONST, v);
     }
-    set(l, l->cursor, val_op(p, O_ADD, q, val_int(p, 1)));
-}
-
-static void finish_unit(Low *l, const Nest *n, Val *unit, const Tensor *out)
-{
-    Prog *p = l->p;
-    Buf *count = module_buf(p, B_COUNT, out->arg - p->nin, 0, SC_I64, true,
-                            sc_arena_printf(&p->arena, "%s_count", out->name));
-    if (l->mode == COUNT)
-        l->cursor = mut(l, "n", val_int(p, 0));
-    else
-        l->cursor = mut(l, "q", val_load(p, count, 1, unit, NULL));
-    body(l, n->body);
-    if (l->mode != COUNT) return;
-    Stmt *s = put(l, S_STORE);
-    s->buf = count;
-    s->a = unit;
-    s->b = val_local(p, l->cursor);
-}
-
-static void find_assembled(const Nest *n, void *ctx)
-{
-    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) *(const Tensor **)ctx = n->eval.lhs->tensor;
-}
-
-void unit_body(Low *l, const Nest *n, Val *unit)
-{
-    const Tensor *out = NULL;
-    nest_walk(n->body, find_assembled, (void *)&out);
-    if (out)
-        finish_unit(l, n, unit, out);
-    else
-        body(l, n->body);
+    set(l, next, val_op(p, O_ADD, at, val_int(p, 1)));
 }

@@ -97,23 +97,78 @@ static void check_reads(Verifier *v, const State *s, const Expr *e)
     if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor);
 }
 
-/* A result that is appended to: the loops around are exactly its levels, in order. */
+/* requires of an assembled result: dense levels, then compressed unique ones */
+static void check_levels(Prog *p, const Tensor *t)
+{
+    bool stored = false;
+    for (int k = 0; k < t->format.nlevel; k++) {
+        const sc_levelspec *l = &t->format.level[k];
+        const bool fits =
+            l->part == SC_WHOLE && (l->kind == SC_DENSE ? !stored : l->kind == SC_COMPRESSED && l->unique);
+        if (!fits || (k + 1 == t->format.nlevel && l->kind == SC_DENSE))
+            fail(p, SC_ENOTIMPL, -1,
+                 "%s: %s cannot be assembled; a sparse result has dense levels, then compressed ones, or the "
+                 "structure of an operand",
+                 t->name, nv_level(p, t, k));
+        stored |= l->kind == SC_COMPRESSED;
+    }
+}
+
+/* A loop that looks up, or cuts into tiles, an index that a loop around it runs over. */
+static bool repeats(const State *s, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (s->loop[i]->ix.var == s->loop[k]->ix.var && !s->loop[i]->by) return true;
+    return s->loop[k]->by > 0;
+}
+
+/* The loop visits every coordinate of its index. */
+static bool counts(const Nest *loop)
+{
+    if (!loop->in) return !loop->nmerge;
+    for (int k = 0; k < loop->in->format.nlevel; k++)
+        if (same_index(level_index(loop->in, k), loop->ix)) return loop->in->format.level[k].kind == SC_DENSE;
+    return false;
+}
+
+static _Noreturn void fail_order(Verifier *v, const Nest *loop, const Assign *a, const char *want)
+{
+    fail(v->p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled in order, but '%s' stands where %s",
+         nv_expr(v->p, a->lhs), nv_loop(v->p, loop), want);
+}
+
+/* The loops around are over the levels of the result, in order; lookups may stand between them, but not around a
+ * dense level: every position of it has its fibre. */
+static void check_order(Verifier *v, const State *s, const Assign *a)
+{
+    Prog *p = v->p;
+    const Tensor *t = a->lhs->tensor;
+    int level = 0;
+    for (int k = 0; k < s->nloop; k++) {
+        const Nest *loop = s->loop[k];
+        const bool dense = level < t->format.nlevel && t->format.level[level].kind == SC_DENSE;
+        if (repeats(s, k) && !dense) continue;
+        if (level == t->format.nlevel)
+            fail_order(v, loop, a, "every entry has been reached; sum in a workspace and assign behind it");
+        const char *want = sc_arena_printf(&p->arena, "the loop over %s, is expected", nv_level(p, t, level));
+        if (!same_index(loop->ix, level_index(t, level))) fail_order(v, loop, a, want);
+        if (dense && !counts(loop))
+            fail_order(v, loop, a, "a dense level needs a loop over all its coordinates");
+        if (loop->kind == L_PAR && level)
+            fail_order(v, loop, a, "only the loop over the first level can be par");
+        level++;
+    }
+    if (level < t->format.nlevel)
+        fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled, and %s has no loop", nv_expr(p, a->lhs),
+             nv_level(p, t, level));
+}
+
+/* A result that is appended to. */
 static void check_append(Verifier *v, const State *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
-    const sc_levelspec *l = t->format.level;
-    if (t->format.nlevel != 2 || l[0].kind != SC_DENSE || l[0].dim || l[0].part ||
-        l[1].kind != SC_COMPRESSED || !l[1].unique || l[1].part)
-        fail(v->p, SC_ENOTIMPL, -1, "%s: the format of a sparse result is csr, or 'like' that of an operand",
-             t->name);
-    bool order = s->nloop == 2 && s->loop[0] == s->par && s->loop[1]->kind == L_FOR && !s->loop[1]->unroll;
-    for (int k = 0; order && k < 2; k++)
-        order = same_index(s->loop[k]->ix, level_index(t, k)) && !s->loop[k]->by;
-    if (!order)
-        fail(v->p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assembled in order, so it is assigned inside 'par %s' and 'for %s' and no "
-             "other loop",
-             nv_expr(v->p, a->lhs), v->p->var[t->dimvar[0]].name, v->p->var[t->dimvar[1]].name);
+    check_levels(v->p, t);
+    check_order(v, s, a);
     if (a->reduce != O_CONST)
         fail(v->p, SC_EVALUE, a->lhs->pos,
              "schedule: %s is assembled, each entry once; use = and a workspace", nv_expr(v->p, a->lhs));

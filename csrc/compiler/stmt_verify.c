@@ -242,14 +242,14 @@ static void check_entry(Verifier *v, const Entry *e)
 
 static void check_buf(Verifier *v, const Buf *b)
 {
-    bool placed = b->origin == B_SCRATCH || b->origin == B_SHARED || b->origin == B_PARTIAL;
+    bool placed = b->origin >= B_CURSORS;
     v->entry = sc_arena_printf(&v->p->arena, "buffer %s", b->name);
     if (b->dtype >= SC_NDTYPE) WRONG(v, "no known type");
     if ((b->origin == B_POS || b->origin == B_CRD || b->origin == B_PERM) && b->dtype != SC_I32 &&
         b->dtype != SC_I64)
         WRONG(v, "index arrays are i32 or i64, got %s", sc_dtype_name(b->dtype));
-    if (b->origin == B_COUNT && b->dtype != SC_I64)
-        WRONG(v, "counts are i64, got %s", sc_dtype_name(b->dtype));
+    if (b->origin == B_CURSORS && b->dtype != SC_I64)
+        WRONG(v, "cursors are i64, got %s", sc_dtype_name(b->dtype));
     if (b->level < 0 || b->level >= SC_MAXLEVEL || b->arg < 0) WRONG(v, "no such level");
     if (!placed) return;
     if (!b->offset) return;

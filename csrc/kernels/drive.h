@@ -1,6 +1,6 @@
-/* drive.h: what the driver's three files share. drive.c walks the plan,
- * drive_units.c says what units are and weigh, drive_lanes.c runs one KERNEL
- * step on its lanes. */
+/* drive.h: what the driver's files share. drive.c walks the plan, drive_units.c
+ * says what units are and weigh, drive_lanes.c runs one KERNEL step on its
+ * lanes, drive_result.c allocates sparse results. */
 #ifndef SC_DRIVE_H
 #define SC_DRIVE_H
 
@@ -14,7 +14,16 @@ typedef struct {
     int64_t n;
     int64_t each;     /* leaves of a unit where all are alike, else 0 */
     const void *snap; /* coordinates that a cut must not divide, or null */
+    const void *crd;  /* coordinates that are handed out for the units, or null */
+    int64_t end;      /* where the last range ends: n, or the extent of the coordinates */
 } sc_units;
+
+/* The ranges of units that the kernels of a sparse result run over. */
+typedef struct {
+    int64_t *cut;    /* n + 1 */
+    int64_t *cursor; /* n rows of ncursor: counts, after ALLOC places */
+    int n, ncursor;
+} sc_chunks;
 
 /* One run of a plan. */
 typedef struct {
@@ -26,9 +35,8 @@ typedef struct {
     sc_err *err;
     const int64_t *dim;
     sc_call call;
-    int64_t *count[SC_MAXOP]; /* per result, workspaces of nunit + 1 entries */
-    int64_t nunit;            /* of the last KERNEL step */
-    void *shared;             /* workspace behind call.shared */
+    sc_chunks chunks; /* of the results being assembled; cut is a workspace */
+    void *shared;     /* workspace behind call.shared */
     sc_view view[SC_MAXOP];
 } sc_drive;
 
@@ -47,5 +55,8 @@ int sc_size_bytes(const sc_size *, const int64_t *dim, int64_t *out, sc_err *);
 double sc_size_work(const sc_size *, const int64_t *dim);
 
 int sc_drive_kernel(sc_drive *, const sc_step *);
+/* drive_result.c */
+int sc_chunks_cut(sc_drive *, const sc_step *, const sc_units *, int64_t total, int nlane);
+int sc_drive_alloc(sc_drive *, const sc_step *);
 
 #endif

@@ -7,7 +7,10 @@
  *
  * A hub is a unit heavier than a quarter of a lane's share q = total / (4 T).
  * Every hub holds a multiple of q inside its own span of the weight axis, so 4 T
- * binary searches find them all. */
+ * binary searches find them all.
+ *
+ * Chunks of a sparse result are fixed ranges that lanes take from a common
+ * counter. A kernel whose hash table is full is called again with a larger one. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -18,6 +21,8 @@ typedef struct {
     int64_t begin, end, unit;
     int slot;
 } item;
+
+#define SLOTS 256 /* of a hash table at first */
 
 typedef struct {
     sc_drive *drive;
@@ -135,6 +140,33 @@ static void report(stepping *r, int rc)
 
 static bool going(stepping *r) { return atomic_load_explicit(&r->rc, memory_order_relaxed) == 0; }
 
+/* Scratch of a lane that has hash tables, of lane->slots slots. */
+static int tables(const stepping *r, sc_lane *lane)
+{
+    int64_t size;
+    sc_work_give(lane->scratch);
+    lane->scratch = NULL;
+    if (sc_mul(lane->slots, r->step->hash, &size) && sc_add(size, r->scratch_size, &size))
+        lane->scratch = sc_work_take((size_t)size);
+    if (!lane->scratch) return SC_ENOMEM;
+    memset(lane->scratch, 0, (size_t)size);
+    return SC_OK;
+}
+
+/* One call of an entry; a kernel that asks for larger tables runs again from where it was. */
+static void run_range(stepping *r, sc_lane *lane, int entry, int64_t begin, int64_t end)
+{
+    sc_lane start = *lane;
+    int rc = r->drive->entry[entry](&r->drive->call, lane, begin, end);
+    while (rc == SC_EGROW && r->step->hash) {
+        memcpy(lane->cursor, start.cursor, sizeof start.cursor);
+        lane->slots *= 4;
+        rc = tables(r, lane);
+        if (!rc) rc = r->drive->entry[entry](&r->drive->call, lane, begin, end);
+    }
+    report(r, rc);
+}
+
 static void run_items(stepping *r, sc_lane *lane)
 {
     const sc_step *s = r->step;
@@ -144,30 +176,53 @@ static void run_items(stepping *r, sc_lane *lane)
         const item *it = &r->items[k];
         lane->partial = it->slot < 0 ? NULL : r->partial + it->slot * r->partial_size;
         lane->cursor[0] = it->unit;
-        report(r,
-               r->drive->entry[it->slot < 0 ? s->entry : s->part](&r->drive->call, lane, it->begin, it->end));
+        run_range(r, lane, it->slot < 0 ? s->entry : s->part, it->begin, it->end);
     }
+}
+
+static void run_chunks(stepping *r, sc_lane *lane)
+{
+    const sc_chunks *c = &r->drive->chunks;
+    size_t size = sizeof(int64_t) * (size_t)c->ncursor;
+    while (going(r)) {
+        int k = atomic_fetch_add(&r->next, 1);
+        if (k >= c->n) return;
+        int64_t *cursor = c->cursor + k * c->ncursor;
+        memcpy(lane->cursor, cursor, size);
+        run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
+        if (r->step->counts) memcpy(cursor, lane->cursor, size);
+    }
+}
+
+/* The lane's share of the units. */
+static void run_share(stepping *r, sc_lane *lane, int t)
+{
+    const sc_step *s = r->step;
+    if (s->strategy == SC_PRIVATE) {
+        lane->partial = r->partial + t * r->partial_size;
+        sc_fill_serial(lane->partial, s->dtype, r->partial_size / (int64_t)sc_dtype_size(s->dtype), s->fill);
+    }
+    int64_t begin = sc_units_cut(&r->units, r->total, t, r->nlane);
+    int64_t end = sc_units_cut(&r->units, r->total, t + 1, r->nlane);
+    if (begin < end && going(r)) run_range(r, lane, s->entry, begin, end);
 }
 
 static void run_lane(stepping *r, int t)
 {
     const sc_step *s = r->step;
-    sc_lane lane = {.id = t, .n = r->nlane};
+    sc_lane lane = {.id = t, .n = r->nlane, .slots = SLOTS};
     if (r->scratch) {
         lane.scratch = r->scratch + t * r->scratch_size;
         if (s->clean) memset(lane.scratch, 0, (size_t)r->scratch_size);
     }
-    if (r->items) {
+    if (s->hash) report(r, tables(r, &lane));
+    if (r->items)
         run_items(r, &lane);
-        return;
-    }
-    if (s->strategy == SC_PRIVATE) {
-        lane.partial = r->partial + t * r->partial_size;
-        sc_fill_serial(lane.partial, s->dtype, r->partial_size / (int64_t)sc_dtype_size(s->dtype), s->fill);
-    }
-    int64_t begin = sc_units_cut(&r->units, r->total, t, r->nlane);
-    int64_t end = sc_units_cut(&r->units, r->total, t + 1, r->nlane);
-    if (begin < end && going(r)) report(r, r->drive->entry[s->entry](&r->drive->call, &lane, begin, end));
+    else if (s->ncursor)
+        run_chunks(r, &lane);
+    else
+        run_share(r, &lane, t);
+    if (s->hash) sc_work_give(lane.scratch);
 }
 
 static void run_lanes(void *arg, int id, int n)
@@ -202,7 +257,8 @@ static int prepare(stepping *r)
     if (!rc && s->nscratch) rc = scratch_bytes(s, d->dim, &r->scratch_size, d->err);
     if (rc) return rc;
     r->nlane = lanes(r);
-    if (r->scratch_size && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
+    if (s->counts && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
+    if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
     if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
     if (s->strategy != SC_PRIVATE) return SC_OK;
     sc_work_give(d->shared);
@@ -227,10 +283,9 @@ int sc_drive_kernel(sc_drive *d, const sc_step *s)
 {
     stepping r = {.drive = d, .step = s};
     sc_units_init(&r.units, s, d->tensor, d->dim);
-    d->nunit = r.units.n;
     r.total = sc_units_before(&r.units, r.units.n);
     int rc = prepare(&r);
-    if (!rc && (r.units.n > 0 || s->strategy == SC_PRIVATE)) {
+    if (!rc && (r.units.end > 0 || s->strategy == SC_PRIVATE)) {
         if (r.nlane > 1)
             sc_parallel(r.nlane, run_lanes, &r);
         else

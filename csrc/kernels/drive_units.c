@@ -21,24 +21,28 @@ static void dense_units(sc_units *u, const sc_tensor *t, int level)
             u->each = INT32_MAX;
 }
 
-void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const int64_t *dim)
+static void stored_units(sc_units *u, const sc_step *s, const sc_tensor *t)
 {
-    *u = (sc_units){.level = s->level, .each = 1};
-    if (s->arg < 0) {
-        u->n = s->var < 0 ? 1 : ceil_div(dim[s->var], s->block);
-        return;
-    }
-    const sc_tensor *t = &tensor[s->arg];
-    if (sc_format_is_dense(&t->format)) {
-        dense_units(u, t, s->level);
-        return;
-    }
     const sc_level *v = &t->view.level[s->level];
     bool dense_root = s->level == 0 && t->format.level[0].kind == SC_DENSE;
     u->t = t;
     u->each = 0;
     u->n = dense_root ? v->size : v->npos;
     if (s->snap && v->crd) u->snap = v->crd;
+    if (s->coords) u->crd = v->crd;
+}
+
+void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const int64_t *dim)
+{
+    *u = (sc_units){.level = s->level, .each = 1};
+    const sc_tensor *t = s->arg < 0 ? NULL : &tensor[s->arg];
+    if (!t)
+        u->n = s->var < 0 ? 1 : ceil_div(dim[s->var], s->block);
+    else if (sc_format_is_dense(&t->format))
+        dense_units(u, t, s->level);
+    else
+        stored_units(u, s, t);
+    u->end = s->coords ? t->view.dim[t->format.level[0].dim] : u->n;
 }
 
 int64_t sc_units_before(const void *units, int64_t unit)
@@ -92,9 +96,11 @@ static int64_t run_end(const sc_units *u, int64_t p)
 int64_t sc_units_cut(const sc_units *u, int64_t total, int lane, int nlane)
 {
     if (lane <= 0) return 0;
-    if (lane >= nlane) return u->n;
+    if (lane >= nlane) return u->end;
     int64_t p = sc_split_find(sc_units_before, u, u->n, sc_share(total, lane, nlane));
-    return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;
+    if (p <= 0 || p >= u->n) return p <= 0 ? 0 : u->end;
+    if (u->crd) return sc_index(u->crd, u->t->itype, p);
+    return u->snap ? run_end(u, p) : p;
 }
 
 /* ---- sizes ---- */

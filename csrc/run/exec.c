@@ -26,7 +26,7 @@ typedef union {
 } Lanes;
 typedef struct {
     const sc_call *call;
-    const sc_lane *lane;
+    sc_lane *lane;
     int64_t begin, end;
     Cell *frame;
 } Run;
@@ -127,6 +127,7 @@ static int64_t param_int(const Run *r, const Param *q)
     case P_NVAL: return view[q->a].nval;
     case P_CURSOR: return r->lane->cursor[q->a];
     case P_NLANE: return r->call->nlane;
+    case P_SLOTS: return r->lane->slots;
     case P_BEGIN: return r->begin;
     default: return r->end;
     }
@@ -141,7 +142,7 @@ static void *base(const Run *r, const Buf *b)
     case B_CRD: return (void *)(uintptr_t)view[b->arg].level[b->level].crd;
     case B_VAL: return view[b->arg].val;
     case B_PERM: return (void *)(uintptr_t)view[b->arg].perm;
-    case B_COUNT: return r->call->count[b->arg];
+    case B_CURSORS: p = r->lane->cursor; break;
     case B_SCRATCH: p = r->lane->scratch; break;
     case B_SHARED: p = r->call->shared; break;
     default: p = r->lane->partial;
@@ -459,5 +460,14 @@ KERNEL(4)
 KERNEL(5)
 KERNEL(6)
 KERNEL(7)
+KERNEL(8)
+KERNEL(9)
+KERNEL(10)
+KERNEL(11)
+KERNEL(12)
+KERNEL(13)
+KERNEL(14)
+KERNEL(15)
 
-sc_kernel *const sc_exec_kernels[SC_MAXENTRY] = {run0, run1, run2, run3, run4, run5, run6, run7};
+sc_kernel *const sc_exec_kernels[SC_MAXENTRY] = {run0, run1, run2,  run3,  run4,  run5,  run6,  run7,
+                                                 run8, run9, run10, run11, run12, run13, run14, run15};

@@ -110,30 +110,56 @@ static int columns_reduce(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 
     return SC_OK;
 }
 
+/* Even columns of operand 0, as dcsr: counted, then filled. */
 static int even_count(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    (void)lane;
     const sc_level *v = &c->view[0].level[1];
-    for (sc_i64 i = begin; i < end; i++)
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 n = lane->cursor[2];
         for (sc_i64 p = sc_index(v->pos, SC_I64, i); p < sc_index(v->pos, SC_I64, i + 1); p++)
-            c->count[0][i] += sc_index(v->crd, SC_I64, p) % 2 == 0;
+            lane->cursor[2] += sc_index(v->crd, SC_I64, p) % 2 == 0;
+        lane->cursor[1] += lane->cursor[2] > n;
+    }
     return SC_OK;
 }
 
 static int even_fill(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    (void)lane;
-    const sc_level *v = &c->view[0].level[1], *w = &c->view[1].level[1];
+    const sc_level *v = &c->view[0].level[1], *w = c->view[1].level;
+    sc_i64 row = lane->cursor[1], k = lane->cursor[2];
     for (sc_i64 i = begin; i < end; i++) {
-        sc_i64 k = c->count[0][i];
+        sc_i64 n = k;
         for (sc_i64 p = sc_index(v->pos, SC_I64, i); p < sc_index(v->pos, SC_I64, i + 1); p++) {
             if (sc_index(v->crd, SC_I64, p) % 2) continue;
-            ((int32_t *)(uintptr_t)w->crd)[k] = (int32_t)sc_index(v->crd, SC_I64, p);
+            ((int32_t *)(uintptr_t)w[1].crd)[k] = (int32_t)sc_index(v->crd, SC_I64, p);
             ((double *)c->view[1].val)[k++] = ((const double *)c->view[0].val)[p];
         }
-        if (k != c->count[0][i + 1]) return SC_EINTERNAL;
+        if (k == n) continue;
+        ((int32_t *)(uintptr_t)w[0].crd)[row++] = (int32_t)i;
+        ((int32_t *)(uintptr_t)w[1].pos)[row] = (int32_t)k;
     }
     return SC_OK;
+}
+
+/* A kernel that needs a table of 3000 slots: it starts over, and finds its cursor as it was. */
+static int grows(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const char *table = lane->scratch;
+    (void)c, (void)begin, (void)end;
+    for (int k = 0; k < 8 * lane->slots; k++)
+        if (table[64 + k]) return SC_EINTERNAL;
+    memset(lane->scratch, 1, (size_t)(64 + 8 * lane->slots));
+    if (lane->cursor[0]++) return SC_EINTERNAL;
+    return lane->slots < 3000 ? SC_EGROW : SC_OK;
+}
+
+/* Ranges of coordinates: counts how often each one is met. */
+static int covered(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    int64_t *y = c->view[1].val;
+    (void)lane;
+    for (sc_i64 i = begin; i < end; i++) __atomic_fetch_add(&y[i], 1, __ATOMIC_RELAXED);
+    return begin < end ? SC_OK : SC_EINTERNAL;
 }
 
 static int failing(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -260,21 +286,20 @@ static void test_private(void)
     pool_free(&b.m);
 }
 
-static void test_two_phases(void)
+static void test_assembled(void)
 {
     sc_kernel *const entry[] = {even_count, even_fill};
-    sc_plan p = {.nstep = 4, .nin = 1, .nout = 1, .nvar = 2};
-    p.step[0] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .work = heavy};
-    p.step[1] = (sc_step){.op = SC_STEP_SCAN, .level = 1};
-    p.step[2] = (sc_step){.op = SC_STEP_ALLOC, .level = 1};
-    p.step[3] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .work = heavy};
-    for (int fail = 0; fail < 4; fail++) {
+    sc_plan p = {.nstep = 3, .nin = 1, .nout = 1, .nvar = 2};
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .work = heavy, .counts = 1, .ncursor = 3};
+    p.step[1] = (sc_step){.op = SC_STEP_ALLOC, .cursor = 1};
+    p.step[2] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .work = heavy, .ncursor = 3};
+    for (int fail = 0; fail < 6; fail++) {
         bench b;
         sc_err e = {0};
         bench_init(&b, "csr");
-        b.m.fail_at = fail ? fail : 0;
+        b.m.fail_at = fail;
         b.t[1] = (sc_tensor){.dtype = SC_F64, .itype = SC_I32, .view = {.dim = {b.dim[0], b.dim[1]}}};
-        sc_format_parse(&b.t[1].format, "csr", 2, &e);
+        sc_format_parse(&b.t[1].format, "dcsr", 2, &e);
         int rc = go(&b, &p, entry, NULL, &e);
         CHECK(rc == (fail ? SC_ENOMEM : SC_OK), "code %d: %s", rc, e.msg);
         if (!rc) {
@@ -288,6 +313,47 @@ static void test_two_phases(void)
             free(in.e);
             free(out.e);
         }
+        pool_free(&b.m);
+    }
+}
+
+static void test_grows(void)
+{
+    bench b;
+    sc_err e;
+    sc_kernel *const entry[] = {grows};
+    sc_plan p = {.nstep = 1, .nin = 1, .nout = 1, .nvar = 2};
+    bench_init(&b, "csr");
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
+                          .strategy = SC_OWN,
+                          .work = heavy,
+                          .clean = 1,
+                          .hash = 8,
+                          .nscratch = 1,
+                          .scratch = {{.bytes = 64}}};
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    for (int n = 1, rc = 1; rc && n < 30; n++) {
+        sc_fail_alloc_after(n);
+        rc = go(&b, &p, entry, NULL, &e);
+        sc_fail_alloc_after(0);
+        CHECK(!rc || rc == SC_ENOMEM, "code %d", rc);
+    }
+    pool_free(&b.m);
+}
+
+static void test_coordinates(void)
+{
+    sc_kernel *const entry[] = {covered};
+    sc_plan p = {.nstep = 1, .nin = 1, .nout = 1, .nvar = 2};
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .work = heavy, .coords = 1};
+    for (int empty = 0; empty < 2; empty++) {
+        bench b;
+        sc_err e;
+        bench_init(&b, "dcsr");
+        if (empty) b.t[0].view.level[0].npos = b.t[0].view.level[1].npos = b.t[0].view.nval = 0;
+        memset(b.y, 0, sizeof b.y);
+        CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+        for (int i = 0; i < 300; i++) CHECK(((int64_t *)(void *)b.y)[i] == 1, "coordinate %d", i);
         pool_free(&b.m);
     }
 }
@@ -315,7 +381,9 @@ int main(void)
         test_rows();
         test_snap();
         test_private();
-        test_two_phases();
+        test_assembled();
+        test_grows();
+        test_coordinates();
         test_fill();
     }
     test_team();

@@ -19,15 +19,14 @@ SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    sc_i64 *restrict const C_count = call->count[0];
+    sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
-    (void)lane;
 
+    sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
-        sc_i64 n = 0;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -39,45 +38,45 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j_B = (sc_i64)B_crd1[pB];
             const sc_i64 j = sc_min_i64(j_A, j_B);
             if ((j_A == j) && (j_B == j)) {
-                n = n + 1;
+                C_next1 = C_next1 + 1;
             } else {
                 if (j_B == j) {
-                    n = n + 1;
+                    C_next1 = C_next1 + 1;
                 } else {
-                    n = n + 1;
+                    C_next1 = C_next1 + 1;
                 }
             }
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);
         }
         while (pB < B_hi) {
-            n = n + 1;
+            C_next1 = C_next1 + 1;
             pB = pB + 1;
         }
         while (pA < A_hi) {
-            n = n + 1;
+            C_next1 = C_next1 + 1;
             pA = pA + 1;
         }
-        C_count[i] = n;
     }
+    cursors[0] = C_next1;
     return 0;
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    sc_i64 *restrict const C_count = call->count[0];
+    sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const C_val = call->view[2].val;
-    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
-    (void)lane;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
+    sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
-        sc_i64 q = C_count[i];
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -89,18 +88,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j_B = (sc_i64)B_crd1[pB];
             const sc_i64 j = sc_min_i64(j_A, j_B);
             if ((j_A == j) && (j_B == j)) {
-                C_crd1[q] = (int)j;
-                C_val[q] = A_val[pA] + B_val[pB];
-                q = q + 1;
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = A_val[pA] + B_val[pB];
+                C_next1 = C_next1 + 1;
             } else {
                 if (j_B == j) {
-                    C_crd1[q] = (int)j;
-                    C_val[q] = B_val[pB];
-                    q = q + 1;
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = B_val[pB];
+                    C_next1 = C_next1 + 1;
                 } else {
-                    C_crd1[q] = (int)j;
-                    C_val[q] = A_val[pA];
-                    q = q + 1;
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = A_val[pA];
+                    C_next1 = C_next1 + 1;
                 }
             }
             pA = pA + (sc_i64)(j_A == j);
@@ -108,18 +107,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         while (pB < B_hi) {
             const sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
-            C_crd1[q] = (int)j_B_1;
-            C_val[q] = B_val[pB];
-            q = q + 1;
+            C_crd1[C_next1] = (int)j_B_1;
+            C_val[C_next1] = B_val[pB];
+            C_next1 = C_next1 + 1;
             pB = pB + 1;
         }
         while (pA < A_hi) {
             const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-            C_crd1[q] = (int)j_A_1;
-            C_val[q] = A_val[pA];
-            q = q + 1;
+            C_crd1[C_next1] = (int)j_A_1;
+            C_val[C_next1] = A_val[pA];
+            C_next1 = C_next1 + 1;
             pA = pA + 1;
         }
+        C_pos1[i + 1] = (int)C_next1;
     }
     return 0;
 }
@@ -130,4 +130,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};

@@ -25,15 +25,15 @@ SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
-    sc_i64 *restrict const C_count = call->count[0];
+    sc_i64 *restrict const cursors = lane->cursor;
     sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
 
+    sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
-        sc_i64 n = 0;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -53,18 +53,18 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             w_bits[word_1] = 0;
             while (left != 0) {
                 left = left & (left - 1);
-                n = n + 1;
+                C_next1 = C_next1 + 1;
             }
         }
-        C_count[i] = n;
     }
+    cursors[0] = C_next1;
     return 0;
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
-    sc_i64 *restrict const C_count = call->count[0];
+    sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
@@ -75,9 +75,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
     int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
+    sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
-        sc_i64 q = C_count[i];
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -103,11 +104,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             while (left != 0) {
                 const sc_i64 k_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                C_crd1[q] = (int)k_1;
-                C_val[q] = w_lane_1[k_1];
-                q = q + 1;
+                C_crd1[C_next1] = (int)k_1;
+                C_val[C_next1] = w_lane_1[k_1];
+                C_next1 = C_next1 + 1;
             }
         }
+        C_pos1[i + 1] = (int)C_next1;
     }
     return 0;
 }
@@ -118,4 +120,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {1, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};

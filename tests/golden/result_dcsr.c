@@ -1,0 +1,112 @@
+/* Computes
+ *   C[i,j] = A[i,j] * B[i,j]
+ * with
+ *   A: csr f32, indices i32
+ *   B: dcsr f32, indices i64
+ *   C: dcsr f32, indices i64
+ * by
+ *   par i in B {
+ *     for j merge A, B {
+ *       C[i,j] = A[i,j] * B[i,j]
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const sc_i64 *restrict const B_crd0 = call->view[1].level[0].crd;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const sc_i64 *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const sc_i64 *restrict const B_crd1 = call->view[1].level[1].crd;
+
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 i = B_crd0[p];
+        const sc_i64 first = C_next1;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = B_pos1[p];
+        const sc_i64 B_hi = B_pos1[p + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) && (pB < B_hi)) {
+            const sc_i64 j_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_B = B_crd1[pB];
+            const sc_i64 j = sc_min_i64(j_A, j_B);
+            if ((j_A == j) && (j_B == j)) {
+                C_next1 = C_next1 + 1;
+            }
+            pA = pA + (sc_i64)(j_A == j);
+            pB = pB + (sc_i64)(j_B == j);
+        }
+        if (C_next1 != first) {
+            C_next0 = C_next0 + 1;
+        }
+    }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const sc_i64 *restrict const B_crd0 = call->view[1].level[0].crd;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const sc_i64 *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const sc_i64 *restrict const B_crd1 = call->view[1].level[1].crd;
+    float *restrict const C_val = call->view[2].val;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    sc_i64 *restrict const C_crd1 = (sc_i64 *)call->view[2].level[1].crd;
+    sc_i64 *restrict const C_crd0 = (sc_i64 *)call->view[2].level[0].crd;
+    sc_i64 *restrict const C_pos1 = (sc_i64 *)call->view[2].level[1].pos;
+
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 i = B_crd0[p];
+        const sc_i64 first = C_next1;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = B_pos1[p];
+        const sc_i64 B_hi = B_pos1[p + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) && (pB < B_hi)) {
+            const sc_i64 j_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_B = B_crd1[pB];
+            const sc_i64 j = sc_min_i64(j_A, j_B);
+            if ((j_A == j) && (j_B == j)) {
+                C_crd1[C_next1] = j;
+                C_val[C_next1] = A_val[pA] * B_val[pB];
+                C_next1 = C_next1 + 1;
+            }
+            pA = pA + (sc_i64)(j_A == j);
+            pB = pB + (sc_i64)(j_B == j);
+        }
+        if (C_next1 != first) {
+            C_crd0[C_next0] = i;
+            C_pos1[C_next0 + 1] = C_next1;
+            C_next0 = C_next0 + 1;
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
