@@ -15,16 +15,21 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _functions  # noqa: F401
+from . import _C, _functions, _layouts  # noqa: F401
 from ._C import CompileError
 from ._format import Format
 from ._info import clear_cache, info, stats
+from ._join import collate
 from ._make import from_components, from_edge_index, sparse
 from ._ops import compile, einsum, evaluate, explain
+from ._pointwise import map
+from ._products import sddmm
+from ._reduce import log_softmax, softmax
 from ._tensor import SparseTensor, is_sparse
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "Format", "SparseTensor", "clear_cache", "compile", "einsum", "evaluate", "explain",
-    "from_components", "from_edge_index", "info", "is_sparse", "sparse", "stats",
+    "CompileError", "Format", "SparseTensor", "clear_cache", "collate", "compile", "einsum", "evaluate",
+    "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "sddmm",
+    "softmax", "sparse", "stats",
 ]  # fmt: skip

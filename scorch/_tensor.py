@@ -39,6 +39,16 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     return self
 
 
+def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
+    """The SparseTensor of arrays that an operation computed, the values perhaps differentiably."""
+    if arrays[-1].requires_grad and torch.is_grad_enabled():
+        raise NotImplementedError(
+            "gradients through the values of a SparseTensor are not available yet: detach the operands, or "
+            "work under torch.no_grad()"
+        )
+    return wrap(form, shape, arrays)
+
+
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     """The SparseTensor of arrays that the extension made."""
     return wrap(layout(text, len(shape)), shape, arrays)
@@ -152,6 +162,12 @@ class SparseTensor(torch.Tensor):
             self.shape,
             (),
         )
+
+    def _with_values(self, values: torch.Tensor) -> SparseTensor:
+        """This structure with other values [nnz], in storage order; padding is set to zero."""
+        if "ell" in self._fmt and self.nnz:
+            values = values.masked_fill(self.indices()[0] < 0, 0)
+        return assemble(layout(self._fmt, self._ndim), self.shape, (*self._arrays()[:-1], values))
 
     # ---- what it is ----
     @property
@@ -324,13 +340,11 @@ class SparseTensor(torch.Tensor):
             ]
         )
 
-    def float(self) -> SparseTensor:
-        """With float32 values."""
-        return self.to(torch.float32)
-
-    def double(self) -> SparseTensor:
-        """With float64 values."""
-        return self.to(torch.float64)
+    def type(self, dtype: torch.dtype | str | None = None, non_blocking: bool = False) -> SparseTensor | str:
+        """With values of a type; without one, the name of this tensor's."""
+        if dtype is None:
+            return self._val.type()
+        return self.to(dtype if isinstance(dtype, torch.dtype) else torch.empty(0).type(dtype).dtype)
 
     def cpu(self) -> SparseTensor:
         """Itself."""
@@ -400,3 +414,19 @@ class SparseTensor(torch.Tensor):
     def is_shared(self) -> bool:
         """Whether all component arrays are in shared memory."""
         return all(a.is_shared() for a in self._arrays())
+
+
+def _cast(dtype: torch.dtype):
+    def cast(self: SparseTensor, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        return self.to(dtype)
+
+    cast.__doc__ = f"With {str(dtype)[6:]} values."
+    return cast
+
+
+for _name, _dtype in {
+    "float": torch.float32, "double": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16,
+    "int": torch.int32, "long": torch.int64, "short": torch.int16, "char": torch.int8, "byte": torch.uint8,
+    "bool": torch.bool,
+}.items():  # fmt: skip
+    setattr(SparseTensor, _name, _cast(_dtype))

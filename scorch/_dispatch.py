@@ -1,0 +1,153 @@
+"""What the dispatcher accepts for a SparseTensor: structure-preserving operators, and those of optimizers.
+
+A user's call is answered by the table of torch functions. What arrives here was called by torch itself:
+copies, casts, the bookkeeping of modules, and the steps of optimizers, which mean the stored values whatever
+their arithmetic does to zero. The list is closed; everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ._entries import same_structure
+from ._tensor import STRUCTURAL, SparseTensor
+
+aten = torch.ops.aten
+
+
+# ---- copies and casts ----
+def _each(f: Callable) -> Callable:
+    return lambda a, *args, **kwargs: a._like([f(x) for x in a._arrays()])
+
+
+def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> SparseTensor:
+    *structure, values = a._arrays()
+    move = [x.to(device=device, copy=True) for x in structure]
+    return a._like([*move, values.to(device=device, dtype=dtype, copy=True)])
+
+
+def copy_(target: SparseTensor, source: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
+    """``target.copy_(source)``: values, between tensors of one structure.
+
+    Raises: NotImplementedError: one is dense. ValueError: they differ in format or structure.
+    """
+    if not (isinstance(source, SparseTensor) and isinstance(target, SparseTensor)):
+        raise NotImplementedError(
+            "copy_ between sparse and dense tensors: convert with scorch.sparse or to_dense first"
+        )
+    if not same_structure(target, source):
+        raise ValueError(
+            "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
+            "assign the tensor (load_state_dict(..., assign=True))"
+        )
+    target._val.copy_(source._val)
+    return target
+
+
+def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:
+    """A's structure with one value everywhere."""
+    return a._with_values(torch.full_like(a._val, value, dtype=dtype))
+
+
+def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTensor:
+    if tuple(size) != tuple(a.shape):
+        raise NotImplementedError("new_empty_strided of another shape: a SparseTensor keeps its structure")
+    return filled(a, 0, options.get("dtype"))
+
+
+STRUCTURAL.update(
+    {
+        aten.detach.default: _each(torch.Tensor.detach),
+        aten.alias.default: _each(torch.Tensor.detach),
+        aten.clone.default: _each(torch.clone),
+        aten._to_copy.default: _to_copy,
+        aten.copy_.default: copy_,
+        aten.is_pinned.default: lambda a, *_: all(x.is_pinned() for x in a._arrays()),
+        aten._pin_memory.default: _each(torch.Tensor.pin_memory),
+        aten.zeros_like.default: lambda a, dtype=None, **_: filled(a, 0, dtype),
+        aten.empty_like.default: lambda a, dtype=None, **_: filled(a, 0, dtype),
+        aten.new_empty_strided.default: _empty_strided,
+    }
+)
+
+
+# ---- arithmetic of optimizers ----
+def _values_of(x: object, like: SparseTensor) -> object:
+    if isinstance(x, list | tuple):
+        return type(x)(_values_of(y, like) for y in x)
+    if not isinstance(x, SparseTensor):
+        return x
+    if not same_structure(x, like):
+        raise ValueError("expected SparseTensors of one structure, as parameter and gradient have")
+    return x._val
+
+
+def _on_stored(func: Callable) -> Callable:
+    """An in-place operator between tensors of one structure, on their values."""
+
+    def step(a: SparseTensor, *args: object, **kwargs: object) -> SparseTensor:
+        if not isinstance(a, SparseTensor):
+            raise NotImplementedError(
+                f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
+            )
+        func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
+        return a
+
+    return step
+
+
+def _foreach_on_stored(func: Callable) -> Callable:
+    """The same for lists: tensors side by side share a structure, dense ones stay as they are."""
+
+    def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> None:
+        def plain(x: object) -> object:
+            if isinstance(x, list | tuple) and len(x) == len(tensors):
+                return [
+                    _values_of(y, a) if isinstance(a, SparseTensor) else y
+                    for y, a in zip(x, tensors, strict=True)
+                ]
+            return x
+
+        func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+
+    return step
+
+
+def _overloads(name: str) -> list[Callable]:
+    packet = getattr(aten, name)
+    return [getattr(packet, overload) for overload in packet.overloads() if not overload.endswith("out")]
+
+
+for _name in (
+    "add_",
+    "addcdiv_",
+    "addcmul_",
+    "div_",
+    "fill_",
+    "lerp_",
+    "mul_",
+    "neg_",
+    "sqrt_",
+    "sub_",
+    "zero_",
+):
+    STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
+for _name in (
+    "_foreach_add_",
+    "_foreach_addcdiv_",
+    "_foreach_addcmul_",
+    "_foreach_div_",
+    "_foreach_lerp_",
+    "_foreach_mul_",
+    "_foreach_neg_",
+    "_foreach_sqrt_",
+    "_foreach_sub_",
+    "_foreach_zero_",
+    "_fused_adagrad_",
+    "_fused_adam_",
+    "_fused_adamw_",
+    "_fused_sgd_",
+):
+    STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})

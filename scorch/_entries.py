@@ -1,0 +1,191 @@
+"""Entries: the stored values of a sparse tensor by coordinates, sorted and unique.
+
+What has no kernel is done here in a few vectorised passes over the entries, never over the dense shape:
+coordinates become one int64 key in row-major order, so that slicing, joining, reshaping and matching the
+entries of two tensors are arithmetic, sorting and searching on keys. A tensor is built from entries in the
+format that the operation wants to keep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from . import _C
+from ._format import _level, layout
+from ._tensor import SparseTensor, assemble, core_of
+
+
+class Entries(NamedTuple):
+    """Coordinates [ndim, n] (int64, in row-major order, each once) and values [n] of a tensor of a shape."""
+
+    shape: tuple[int, ...]
+    indices: torch.Tensor
+    values: torch.Tensor
+
+
+# ---- keys ----
+def ravel(indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Row-major keys [n] of coordinates [ndim, n]; zeros where there are no dimensions."""
+    key = indices.new_zeros(indices.shape[1])
+    for coordinates, extent in zip(indices, shape, strict=True):
+        key = key * extent + coordinates
+    return key
+
+
+def unravel(key: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Coordinates [ndim, n] of row-major keys."""
+    rows = []
+    for extent in reversed(shape):
+        rows.append(key % max(extent, 1))
+        key = key.div(max(extent, 1), rounding_mode="floor")
+    return torch.stack(rows[::-1]) if rows else key.new_empty((0, key.numel()))
+
+
+def _ascending(key: torch.Tensor) -> bool:
+    return key.numel() < 2 or bool((key[1:] > key[:-1]).all())
+
+
+def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor) -> Entries:
+    """Entries of coordinates in any order; the values of one coordinate are summed in the order given."""
+    key = ravel(indices, shape)
+    if _ascending(key):
+        return Entries(tuple(shape), indices, values)
+    order = torch.argsort(key, stable=True)
+    key, indices, values = key[order], indices[:, order], values[order]
+    if not _ascending(key):
+        first = torch.ones_like(key, dtype=torch.bool)
+        first[1:] = key[1:] != key[:-1]
+        slot = first.cumsum(0) - 1
+        indices, values = indices[:, first], add_up(values, slot, int(slot[-1]) + 1)
+    return Entries(tuple(shape), indices, values)
+
+
+def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
+    """Sums [n] of the values of each slot; half types add in float32, bool is "any"."""
+    if values.dtype == torch.bool:
+        return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
+    wide = torch.float32 if values.dtype in (torch.float16, torch.bfloat16) else values.dtype
+    return values.new_zeros(n, dtype=wide).index_add(0, slot, values.to(wide)).to(values.dtype)
+
+
+# ---- reading ----
+def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Coordinates [ndim, nnz] in storage order, and which are stored (None: all); padding is at 0."""
+    indices = a.indices().long()
+    if "ell" not in a._fmt or indices.numel() == 0:
+        return indices, None
+    return indices.clamp(min=0), indices[0] >= 0
+
+
+def entries(a: SparseTensor) -> Entries:
+    """The stored entries; duplicates are summed, padding is left out, stored zeros stay."""
+    form, shape = layout(a._fmt, a._ndim), tuple(a.shape)
+    if form.is_dense:
+        levels = [level[2] for level in form.levels]
+        grid = a.values().view([shape[d] for d in levels])
+        values = grid.permute([levels.index(d) for d in range(a._ndim)]).reshape(-1)
+        return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
+    (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
+    indices, values = torch.stack(arrays[1:-1]), a.values()
+    if perm is not None:
+        values = values[perm]
+    elif values.numel() != indices.shape[1]:
+        values = values[:0]
+    return canonical(shape, indices, values)
+
+
+def flat_format(ndim: int) -> str:
+    """Coordinates in any order, duplicates allowed."""
+    kinds = [f"compressed(0{', nonunique' if ndim > 1 else ''})"]
+    kinds += [f"singleton({d}, nonunique)" for d in range(1, ndim)]
+    return layout(", ".join(kinds), ndim).text
+
+
+def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
+    """Whether two tensors store values at the same coordinates in the same order, in the same format."""
+    if a is b:
+        return True
+    if a._fmt != b._fmt or a.shape != b.shape or a.index_dtype != b.index_dtype:
+        return False
+    pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
+    return a.nnz == b.nnz and all(x is y or torch.equal(x, y) for x, y in pairs)
+
+
+# ---- building ----
+def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
+    """The nearest format for a tensor whose dimension k was ``dims[k]`` of ``a``, or is new (None).
+
+    Levels stay with their dimensions and new dimensions are dense; padded formats become csr, or csc where
+    the columns come first. What is not a list of dense and compressed levels is coo.
+    """
+    levels, n = layout(a._fmt, a._ndim).levels, len(dims)
+    if n == 0:
+        return "dense"
+    same = list(dims) == list(range(a._ndim))
+    if any(kind == "ell" or (part and not same) for kind, _, _, part, _, _ in levels):
+        return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"
+    if same:
+        return a._fmt
+    if any(kind == "singleton" or not unique for kind, unique, *_ in levels):
+        return "coo"
+    kept = [_level("dense", 1, k, 0, 0, 0) for k, old in enumerate(dims) if old is None]
+    kept += [_level(kind, 1, dims.index(d), 0, 0, 0) for kind, _, d, *_ in levels if d in dims]
+    if all(level.startswith("dense") for level in kept):
+        return "coo" if n == 1 else "csr" if n == 2 else "csf"
+    return layout(", ".join(kept), n).text
+
+
+def _fitting(format: str, shape: Sequence[int]) -> str:
+    """The format, or csr and csc where the blocks of bsr and bsc do not divide the shape."""
+    for _, _, dim, part, block, _ in layout(format, len(shape)).levels:
+        if part and shape[dim] % block:
+            return "csc" if format.startswith("bsc") else "csr"
+    return format
+
+
+def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
+    """The tensor of these entries: a SparseTensor, or a dense tensor where the format is dense.
+
+    int32 indices become int64 where they would not fit.
+    """
+    shape, indices, values = e
+    if format == "dense":
+        return scatter(e)
+    format, n = _fitting(format, shape), values.shape[0]
+    if max((*shape, n), default=0) >= 2**31:
+        index_dtype = torch.int64
+    if format == "csr" and len(shape) > 1:
+        counts = torch.bincount(ravel(indices[:-1], shape[:-1]), minlength=math.prod(shape[:-1]))
+        pos = torch.zeros(counts.numel() + 1, dtype=index_dtype)
+        pos[1:] = counts.cumsum(0)
+        return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
+    pos = torch.tensor([0, n], dtype=index_dtype)
+    crd = [row.to(index_dtype).contiguous() for row in indices]
+    return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
+
+
+def scatter(e: Entries) -> torch.Tensor:
+    """The dense tensor of entries."""
+    dense = e.values.new_zeros(math.prod(e.shape))
+    dense[ravel(e.indices, e.shape)] = e.values
+    return dense.view(e.shape)
+
+
+def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
+    run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    start = lengths.cumsum(0) - lengths
+    return run, torch.arange(run.numel()) - start[run]
+
+
+def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where wanted keys are among ascending keys: (found [n] bool, position [n], 0 where not found)."""
+    at = torch.searchsorted(key, wanted)
+    inside = at < key.numel()
+    at = at * inside
+    found = inside & (key[at] == wanted) if key.numel() else inside
+    return found, at * found

@@ -1,0 +1,325 @@
+"""Joining and rearranging: cat, stack, reshape, flip, repeat, triangles, diagonals.
+
+All of it renumbers coordinates; values move along. Tensors joined with a dense one become dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import torch
+import torch.utils.data
+
+from ._entries import Entries, build, canonical, entries, kept_format, ravel, runs, unravel
+from ._format import layout
+from ._index import _axis
+from ._tensor import SparseTensor, assemble
+
+
+# ---- joining ----
+def _common(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
+    """The promoted types of values and of indices."""
+    sparse = [t for t in tensors if isinstance(t, SparseTensor)]
+    index = torch.int64 if any(t.index_dtype == torch.int64 for t in sparse) else torch.int32
+    return reduce(torch.promote_types, [t.dtype for t in tensors]), index
+
+
+def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
+    tensors = list(tensors)
+    first = tensors[0]
+    if not all(isinstance(t, SparseTensor) for t in tensors):
+        return torch.cat([t.to_dense() if isinstance(t, SparseTensor) else t for t in tensors], dim)
+    dim = _axis(dim, first._ndim)
+    for t in tensors:
+        wrong = t._ndim != first._ndim or any(
+            n != m for d, (n, m) in enumerate(zip(t.shape, first.shape, strict=False)) if d != dim
+        )
+        if wrong:
+            raise ValueError(
+                f"cat: expected shapes that agree but in dimension {dim}, got {tuple(first.shape)} and "
+                f"{tuple(t.shape)}"
+            )
+    dtype, index = _common(tensors)
+    shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
+    if dim == 0 and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
+        return _cat_csr(tensors, shape, dtype, index)
+    parts, at = [], 0
+    for t in tensors:
+        e = entries(t)
+        parts.append(
+            (torch.cat([e.indices[:dim], e.indices[dim : dim + 1] + at, e.indices[dim + 1 :]]), e.values)
+        )
+        at += t.shape[dim]
+    indices = torch.cat([i for i, _ in parts], 1)
+    values = torch.cat([v.to(dtype) for _, v in parts])
+    return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
+
+
+def _cat_csr(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
+) -> SparseTensor:
+    """Rows after rows: the arrays one after the other."""
+    if sum(t.nnz for t in tensors) >= 2**31:
+        index = torch.int64
+    pos, at = [torch.zeros(1, dtype=index)], 0
+    for t in tensors:
+        pos.append(t._arrays()[0][1:].to(index) + at)
+        at += t.nnz
+    crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
+    values = torch.cat([t.values().to(dtype) for t in tensors])
+    return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
+
+
+def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    """``torch.stack``: a new dimension, stored densely; csr matrices become a batch with unequal nnz."""
+    tensors = list(tensors)
+    if any(tuple(t.shape) != tuple(tensors[0].shape) for t in tensors):
+        raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
+    return cat([t.unsqueeze(dim) for t in tensors], dim)
+
+
+def _rank(t: torch.Tensor) -> int:
+    return t._ndim if isinstance(t, SparseTensor) else t.dim()
+
+
+def hstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.hstack``."""
+    return cat(tensors, 0 if _rank(tensors[0]) == 1 else 1)
+
+
+def vstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.vstack``."""
+    return cat([t.unsqueeze(0) if _rank(t) == 1 else t for t in tensors], 0)
+
+
+def dstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.dstack``."""
+    deep = [t.unsqueeze(0) if _rank(t) == 1 else t for t in tensors]
+    return cat([t.unsqueeze(2) if _rank(t) == 2 else t for t in deep], 2)
+
+
+def block_diag(*tensors: torch.Tensor) -> SparseTensor:
+    """``torch.block_diag`` of matrices: a csr matrix of all of them, as graphs are batched."""
+    parts, rows, columns = [], 0, 0
+    for t in tensors:
+        if _rank(t) != 2:
+            raise ValueError(f"block_diag: expected matrices, got {_rank(t)} dimensions")
+        e = entries(_as_sparse(t))
+        parts.append((e.indices + torch.tensor([[rows], [columns]]), e.values))
+        rows, columns = rows + t.shape[0], columns + t.shape[1]
+    dtype, index = _common(tensors)
+    indices = torch.cat([i for i, _ in parts], 1)
+    return build(Entries((rows, columns), indices, torch.cat([v.to(dtype) for _, v in parts])), "csr", index)
+
+
+def _as_sparse(t: torch.Tensor) -> SparseTensor:
+    from ._make import sparse
+
+    return t if isinstance(t, SparseTensor) else sparse(t)
+
+
+def collate(batch: Sequence[object]) -> object:
+    """Joins samples into a batch, for ``DataLoader(collate_fn=scorch.collate)``.
+
+    SparseTensors of one shape are stacked (csr matrices become a batch with unequal nnz), everything else
+    goes the way of torch's default_collate, which knows SparseTensors too once scorch is imported.
+    """
+    return torch.utils.data.default_collate(batch)
+
+
+torch.utils.data._utils.collate.default_collate_fn_map[SparseTensor] = lambda batch, *, collate_fn_map=None: (
+    stack(batch)
+)
+
+
+# ---- the same entries under other coordinates ----
+def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tensor:
+    e = entries(a)
+    return build(
+        Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), e.values), format, a.index_dtype
+    )
+
+
+def _general_format(a: SparseTensor, ndim: int) -> str:
+    if ndim == 0:
+        return "dense"
+    return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
+
+
+def reshape(input: SparseTensor, *shape: int | Sequence[int]) -> torch.Tensor:
+    """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more)."""
+    shape = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    if shape.count(-1) > 1 or any(n < -1 for n in shape):
+        raise ValueError(f"reshape: expected extents, one of them perhaps -1, got {shape}")
+    if -1 in shape:
+        known = math.prod(n for n in shape if n != -1)
+        shape[shape.index(-1)] = input.numel() // known if known else 0
+    if math.prod(shape) != input.numel():
+        raise ValueError(f"reshape: {tuple(input.shape)} has {input.numel()} entries, {tuple(shape)} has not")
+    if tuple(shape) == tuple(input.shape):
+        return input
+    return _reshaped(input, shape, _general_format(input, len(shape)))
+
+
+def flatten(input: SparseTensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor:
+    """``torch.flatten``."""
+    lo, hi = _axis(start_dim, input._ndim), _axis(end_dim, input._ndim)
+    merged = math.prod(input.shape[lo : hi + 1])
+    return reshape(input, (*input.shape[:lo], merged, *input.shape[hi + 1 :]))
+
+
+def unflatten(input: SparseTensor, dim: int, sizes: Sequence[int]) -> torch.Tensor:
+    """``torch.unflatten``."""
+    dim, sizes = _axis(dim, input._ndim), list(sizes)
+    if -1 in sizes:
+        known = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = input.shape[dim] // max(known, 1)
+    return reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
+
+
+def squeeze(input: SparseTensor, dim: int | Sequence[int] | None = None) -> torch.Tensor:
+    """``torch.squeeze``."""
+    n = input._ndim
+    dims = range(n) if dim is None else [dim] if isinstance(dim, int) else dim
+    gone = {_axis(d, n) for d in dims if input.shape[d] == 1}
+    if not gone:
+        return input
+    kept = [d for d in range(n) if d not in gone]
+    return _reshaped(input, [input.shape[d] for d in kept], kept_format(input, kept))
+
+
+def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
+    """``torch.unsqueeze``: the new dimension is stored densely."""
+    dim = _axis(dim, input._ndim + 1)
+    dims = [*range(dim), None, *range(dim, input._ndim)]
+    if input._fmt == "csr" and dim == 0:
+        return assemble(layout("csr", len(dims)), (1, *input.shape), (*input._arrays()[:-1], input.values()))
+    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], kept_format(input, dims))
+
+
+def movedim(
+    input: SparseTensor, source: int | Sequence[int], destination: int | Sequence[int]
+) -> SparseTensor:
+    """``torch.movedim``; zero copy."""
+    n = input._ndim
+    source = [_axis(d, n) for d in ([source] if isinstance(source, int) else source)]
+    target = [_axis(d, n) for d in ([destination] if isinstance(destination, int) else destination)]
+    order = [d for d in range(n) if d not in source]
+    for to, d in sorted(zip(target, source, strict=True)):
+        order.insert(to, d)
+    return input.permute(*order)
+
+
+def flip(input: SparseTensor, *dims: int | Sequence[int]) -> torch.Tensor:
+    """``torch.flip``."""
+    dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    e, rows = entries(input), {_axis(d, input._ndim) for d in dims}
+    indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
+    return _renumbered(input, e.shape, indices, e.values)
+
+
+def _renumbered(
+    a: SparseTensor, shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    return build(canonical(shape, indices, values), kept_format(a, range(a._ndim)), a.index_dtype)
+
+
+def roll(
+    input: SparseTensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> torch.Tensor:
+    """``torch.roll``."""
+    if dims is None or dims == ():
+        return reshape(roll(flatten(input), shifts, 0), tuple(input.shape))
+    shifts, dims = ([x] if isinstance(x, int) else list(x) for x in (shifts, dims))
+    e = entries(input)
+    indices = e.indices.clone()
+    for shift, d in zip(shifts, dims, strict=True):
+        indices[d] = (indices[d] + shift) % max(e.shape[d], 1)
+    return _renumbered(input, e.shape, indices, e.values)
+
+
+def repeat(input: SparseTensor, *repeats: int | Sequence[int]) -> torch.Tensor:
+    """``Tensor.repeat`` and ``torch.tile``: copies side by side."""
+    repeats = list(repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)
+    if len(repeats) < input._ndim:
+        raise ValueError(f"repeat: expected a number for each of {input._ndim} dimensions, got {repeats}")
+    while input._ndim < len(repeats):
+        input = unsqueeze(input, 0)
+    for dim, times in enumerate(repeats):
+        if times != 1:
+            input = cat([input] * times, dim) if times else input.narrow(dim, 0, 0)
+    return input
+
+
+def tile(input: SparseTensor, *dims: int | Sequence[int]) -> torch.Tensor:
+    """``torch.tile``."""
+    dims = list(dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
+    return repeat(input, [1] * (input._ndim - len(dims)) + dims)
+
+
+def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
+    """``torch.kron`` of tensors with equally many dimensions."""
+    a, b = entries(_as_sparse(input)), entries(_as_sparse(other))
+    if len(a.shape) != len(b.shape):
+        raise ValueError(f"kron: expected equally many dimensions, got {len(a.shape)} and {len(b.shape)}")
+    left, right = runs(torch.full((a.values.numel(),), b.values.numel()))
+    extents = torch.tensor(b.shape)[:, None]
+    indices = a.indices[:, left] * extents + b.indices[:, right]
+    shape = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
+    like = input if isinstance(input, SparseTensor) else other
+    return _renumbered(like, shape, indices, a.values[left] * b.values[right])
+
+
+# ---- parts of matrices ----
+def _triangle(a: SparseTensor, keep) -> torch.Tensor:
+    if a._ndim < 2:
+        raise ValueError(f"expected at least 2 dimensions, got {a._ndim}")
+    e = entries(a)
+    mask = keep(e.indices[-1] - e.indices[-2])
+    kept = Entries(e.shape, e.indices[:, mask], e.values[mask])
+    return build(kept, kept_format(a, range(a._ndim)), a.index_dtype)
+
+
+def tril(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.tril``: the entries above the diagonal are dropped."""
+    return _triangle(input, lambda offset: offset <= diagonal)
+
+
+def triu(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.triu``: the entries below the diagonal are dropped."""
+    return _triangle(input, lambda offset: offset >= diagonal)
+
+
+def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
+    """``torch.diagonal``: of a matrix a dense vector, of more dimensions a SparseTensor."""
+    n = input._ndim
+    dim1, dim2 = _axis(dim1, n), _axis(dim2, n)
+    if dim1 == dim2:
+        raise ValueError("diagonal: expected two dimensions, got one twice")
+    e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
+    mask = e.indices[dim2] - e.indices[dim1] == offset
+    place = e.indices[dim1 if offset >= 0 else dim2][mask]
+    rows, columns = e.shape[dim1], e.shape[dim2]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    shape = [*(e.shape[d] for d in rest), length]
+    indices = torch.cat([e.indices[rest][:, mask], place[None]]) if rest else place[None]
+    made = canonical(shape, indices, e.values[mask])
+    return build(made, _general_format(input, n - 1) if rest else "dense", input.index_dtype)
+
+
+def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.diag`` of a matrix: its diagonal, dense."""
+    if input._ndim != 2:
+        raise NotImplementedError("diag of a sparse vector: use torch.diag(A.to_dense())")
+    return _diagonal(input, diagonal)
+
+
+_diagonal = diagonal
+
+
+def trace(input: SparseTensor) -> torch.Tensor:
+    """``torch.trace``."""
+    return _diagonal(input).sum()

@@ -1,0 +1,181 @@
+"""Products: the ``@`` operator, torch's matrix and vector products, and products at sparse places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import torch
+
+from . import _ops
+from ._entries import coordinates
+from ._tensor import SparseTensor
+
+_BLOCK = 1 << 22  # elements gathered at a time
+
+
+# ---- the @ operator ----
+def _operator(kind: int) -> Callable:
+    """``A @ x`` and ``x @ A``: the fast entry first, then the general path; the table is not asked."""
+
+    def multiply(self: SparseTensor, x: object) -> torch.Tensor:
+        if not torch.compiler.is_dynamo_compiling():
+            y = _ops.fast_product(self, x, kind)
+            if y is not NotImplemented:
+                return y
+        return _ops.product(self, x if isinstance(x, torch.Tensor) else torch.as_tensor(x), kind)
+
+    return multiply
+
+
+SparseTensor.__matmul__ = _operator(_ops.MATMUL)
+SparseTensor.__rmatmul__ = _operator(_ops.RMATMUL)
+
+
+# ---- matmul and its kin ----
+def matmul(
+    input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None, out_dtype: None = None
+) -> torch.Tensor:
+    """``torch.matmul``."""
+    a, b = input, other
+    if isinstance(a, SparseTensor):
+        sparse, x, kind = a, b, _ops.MATMUL
+    else:
+        sparse, x, kind = b, a, _ops.RMATMUL
+    if not torch.compiler.is_dynamo_compiling():
+        y = _ops.fast_product(sparse, x, kind, out)
+        if y is not NotImplemented:
+            return y
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
+    if out is None:
+        return _ops.product(sparse, x, kind)
+    left, right = (sparse, x) if kind == _ops.MATMUL else (x, sparse)
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((_rank(left), _rank(right)))
+    if text is None:
+        raise NotImplementedError("matmul: out= takes products of matrices and vectors")
+    return _ops.einsum(text, left, right, out=out)
+
+
+def _rank(x: torch.Tensor) -> int:
+    return x._ndim if isinstance(x, SparseTensor) else x.dim()
+
+
+def ranks(name: str, left: int, right: int) -> Callable:
+    """matmul of operands of these numbers of dimensions."""
+
+    def checked(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+        found = _rank(input), _rank(other)
+        if found != (left, right):
+            raise ValueError(
+                f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
+            )
+        return matmul(input, other, out=out)
+
+    return checked
+
+
+mm, mv, bmm, dot = ranks("mm", 2, 2), ranks("mv", 2, 1), ranks("bmm", 3, 3), ranks("dot", 1, 1)
+
+
+def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """``b @ a``."""
+    return matmul(b, a)
+
+
+def sparse_mm(mat1: torch.Tensor, mat2: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
+    """``torch.sparse.mm``."""
+    if reduce != "sum":
+        raise NotImplementedError(
+            f'torch.sparse.mm with reduce="{reduce}": use scorch.evaluate with max= or min='
+        )
+    return mm(mat1, mat2)
+
+
+def added(name: str, left: int, right: int) -> Callable:
+    """``beta * input + alpha * (a @ b)``: addmm, addmv, baddbmm."""
+    product = ranks(name, left, right)
+
+    def add(
+        input: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta=1, alpha=1, out=None
+    ) -> torch.Tensor:
+        if out is not None:
+            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
+        return torch.add(input if beta == 1 else beta * input, product(a, b), alpha=alpha)
+
+    return add
+
+
+def multi_dot(tensors: list[torch.Tensor], *, out: None = None) -> torch.Tensor:
+    """``torch.linalg.multi_dot``, from the left."""
+    return reduce(torch.matmul, tensors)
+
+
+def inner(input: torch.Tensor, other: torch.Tensor, *, out: None = None) -> torch.Tensor:
+    """``torch.inner``."""
+    return torch.matmul(input, other.mT if _rank(other) > 1 else other)
+
+
+def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:
+    """``torch.einsum``."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    return _ops.einsum(equation, *operands)
+
+
+# ---- products at sparse places ----
+def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
+    """``mask * (Q @ K.mT)``, computed where the mask stores values only.
+
+    Args:
+        mask: [..., n, m], any format.
+        Q: [..., n, k]; K: [..., m, k]; dense, with the batch dimensions of the mask.
+
+    Returns:
+        A SparseTensor with the structure of the mask.
+
+    Raises:
+        TypeError: mask is no SparseTensor. ValueError: the shapes do not fit.
+    """
+    if not isinstance(mask, SparseTensor):
+        raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")
+    return mask._with_values(mask.values() * _at_stored(mask, Q, K))
+
+
+def _at_stored(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """Products of rows of q and k at the stored places of the mask, a block of places at a time."""
+    *batch, n, m = mask.shape
+    for name, x, rows in (("Q", q, n), ("K", k, m)):
+        if x.dim() != mask._ndim or list(x.shape[:-1]) != [*batch, rows] or q.shape[-1] != k.shape[-1]:
+            raise ValueError(
+                f"{name}: expected shape {[*batch, rows, 'k']} for a mask {list(mask.shape)}, got "
+                f"{list(x.shape)}"
+            )
+    indices, _ = coordinates(mask)
+    parts = []
+    for part in indices.split(max(_BLOCK // max(q.shape[-1], 1), 1), 1):
+        lead = tuple(part[:-2])
+        parts.append((q[(*lead, part[-2])] * k[(*lead, part[-1])]).sum(-1))
+    return torch.cat(parts) if parts else q.new_zeros(0)
+
+
+def sampled_addmm(
+    input: SparseTensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    out: None = None,
+) -> SparseTensor:
+    """``torch.sparse.sampled_addmm``: ``alpha * (mat1 @ mat2) + beta * input`` where input stores values."""
+    if (
+        not isinstance(input, SparseTensor)
+        or isinstance(mat1, SparseTensor)
+        or isinstance(mat2, SparseTensor)
+    ):
+        raise NotImplementedError("sampled_addmm: expected a SparseTensor and two dense matrices")
+    if out is not None:
+        raise NotImplementedError("sampled_addmm: out= is not available: use the result")
+    input = input.coalesce()
+    return input._with_values(alpha * _at_stored(input, mat1, mat2.mT) + beta * input.values())

@@ -1,0 +1,284 @@
+"""Reductions, norms and softmax.
+
+A reduction counts missing entries as zeros, as torch does for the dense tensor. What remains with two or
+more dimensions is sparse; vectors and numbers are dense. Softmax is over stored entries only: a missing entry
+takes no part, as if it were minus infinity, and stays missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from ._entries import Entries, add_up, build, coordinates, entries, ravel, unravel
+from ._index import _axis
+from ._tensor import SparseTensor
+
+Dims = int | Sequence[int] | None
+
+
+class _Groups(NamedTuple):
+    """Entries by what they are reduced into."""
+
+    values: torch.Tensor
+    slot: torch.Tensor  # [n] the group of each entry
+    n: int  # groups
+    size: int  # entries of the dense tensor in a group
+    key: torch.Tensor | None  # keys of the groups in the kept shape; None: all of them, in order
+    kept: tuple[int, ...]
+
+
+def _dims(dim: Dims, ndim: int) -> list[int]:
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return list(range(ndim))
+    dims = [_axis(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+    if len(set(dims)) < len(dims):
+        raise ValueError(f"expected different dimensions, got {dim}")
+    return dims
+
+
+def _group(a: SparseTensor, dims: list[int]) -> _Groups:
+    e = entries(a)
+    rest = [d for d in range(a._ndim) if d not in dims]
+    kept = tuple(e.shape[d] for d in rest)
+    slot, size = ravel(e.indices[rest], kept), math.prod(e.shape[d] for d in dims)
+    if len(rest) < 2:
+        return _Groups(e.values, slot, math.prod(kept), size, None, kept)
+    key, slot = torch.unique(slot, return_inverse=True)
+    return _Groups(e.values, slot, key.numel(), size, key, kept)
+
+
+def _finish(
+    a: SparseTensor, g: _Groups, result: torch.Tensor, dims: list[int], keepdim: bool
+) -> torch.Tensor:
+    if g.key is None:
+        y = result.view(g.kept)
+    else:
+        format = "coo" if a._fmt == "coo" else "csr" if len(g.kept) == 2 else "csf"
+        y = build(Entries(g.kept, unravel(g.key, g.kept), result), format, a.index_dtype)
+    for d in sorted(dims) if keepdim else ():
+        y = y.unsqueeze(d)
+    return y
+
+
+def _count(g: _Groups) -> torch.Tensor:
+    return torch.bincount(g.slot, minlength=g.n)
+
+
+# ---- sums ----
+def sum_(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.sum``; integers and bool add up in int64, half types in float32."""
+    dims = _dims(dim, input._ndim)
+    if dtype is None and not input.dtype.is_floating_point:
+        dtype = torch.int64
+    g = _group(input if dtype is None else input.to(dtype), dims)
+    return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
+
+
+def mean(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.mean`` over all entries, missing ones included."""
+    dtype = dtype or input.dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
+    dims = _dims(dim, input._ndim)
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    g = _group(input.to(wide), dims)
+    total = (add_up(g.values, g.slot, g.n) / g.size).to(dtype)
+    return _finish(input, g, total, dims, keepdim)
+
+
+def var(
+    input: SparseTensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction=None
+) -> torch.Tensor:
+    """``torch.var`` over all entries, missing ones included; the result has at most one dimension."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    dims = _dims(dim, input._ndim)
+    g = _group(input, dims)
+    if g.key is not None:
+        raise NotImplementedError("var of what leaves two or more dimensions: use A.to_dense()")
+    middle = add_up(g.values, g.slot, g.n) / g.size
+    off = (g.values - middle[g.slot]).square()
+    total = add_up(off, g.slot, g.n) + middle.square() * (g.size - _count(g))
+    correction = int(unbiased) if correction is None else correction
+    return _finish(input, g, total / max(g.size - correction, 0), dims, keepdim)
+
+
+def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
+    """``torch.std``; as :func:`var`."""
+    return var(input, *args, **kwargs).sqrt()
+
+
+def count_nonzero(input: SparseTensor, dim: Dims = None) -> torch.Tensor:
+    """``torch.count_nonzero``: stored zeros do not count."""
+    return sum_(input._with_values(input.coalesce().values() != 0), dim)
+
+
+# ---- extremes and products ----
+def _scattered(input: SparseTensor, dim: Dims, keepdim: bool, kind: str, identity: float) -> torch.Tensor:
+    dims = _dims(dim, input._ndim)
+    g = _group(input, dims)
+    if g.size == 0 and g.n and kind != "prod":
+        raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
+    values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+    start = torch.full((g.n,), identity, dtype=values.dtype)
+    result = start.scatter_reduce(0, g.slot, values, kind, include_self=kind == "prod")
+    partial = _count(g) < g.size
+    other = {"amax": torch.clamp(result, min=0), "amin": torch.clamp(result, max=0)}.get(kind, result * 0)
+    result = torch.where(partial, other, result)
+    return _finish(input, g, result.to(g.values.dtype), dims, keepdim)
+
+
+def amax(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.amax``: a missing entry counts as 0."""
+    return _scattered(input, dim, keepdim, "amax", 0)
+
+
+def amin(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.amin``: a missing entry counts as 0."""
+    return _scattered(input, dim, keepdim, "amin", 0)
+
+
+def aminmax(input: SparseTensor, *, dim: int | None = None, keepdim: bool = False):
+    """``torch.aminmax``."""
+    pair = amin(input, dim, keepdim), amax(input, dim, keepdim)
+    return torch.return_types.aminmax(pair)
+
+
+def prod(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.prod``: 0 where an entry is missing."""
+    if dtype is None and not input.dtype.is_floating_point:
+        dtype = torch.int64
+    return _scattered(input if dtype is None else input.to(dtype), dim, keepdim, "prod", 1)
+
+
+def _extreme(name: str, reduce):
+    def extreme(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
+        if (args and isinstance(args[0], torch.Tensor)) or "other" in kwargs:
+            return getattr(torch, f"{name}imum")(input, *args, **kwargs)
+        if args or kwargs:
+            raise NotImplementedError(
+                f"torch.{name} along a dimension also gives positions, which missing entries make arbitrary: "
+                f"use torch.a{name}, or A.to_dense()"
+            )
+        return reduce(input)
+
+    return extreme
+
+
+max_, min_ = _extreme("max", amax), _extreme("min", amin)
+
+
+def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.any``."""
+    return amax(input._with_values(input.coalesce().values() != 0), dim, keepdim)
+
+
+def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.all``: False where an entry is missing."""
+    return amin(input._with_values(input.coalesce().values() != 0), dim, keepdim)
+
+
+# ---- norms ----
+def vector_norm(
+    x: SparseTensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``torch.linalg.vector_norm`` for orders of 0 and more."""
+    a = x.coalesce() if dtype is None else x.coalesce().to(dtype)
+    if not a.dtype.is_floating_point:
+        raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
+    size = a.abs()
+    if ord == math.inf:
+        return amax(size, dim, keepdim)
+    if ord == 0:
+        return sum_(size._with_values((size.values() != 0).to(a.dtype)), dim, keepdim)
+    if ord < 0:
+        raise NotImplementedError(f"norm of order {ord}: missing entries make it 0 or arbitrary")
+    return sum_(size**ord, dim, keepdim) ** (1 / ord) if ord != 1 else sum_(size, dim, keepdim)
+
+
+def norm(
+    input: SparseTensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False, *, dtype=None
+) -> torch.Tensor:
+    """``torch.norm`` and ``torch.linalg.norm``: of the entries; "fro" alone of the norms of matrices."""
+    if isinstance(p, str) and p != "fro":
+        raise NotImplementedError(f"norm {p!r} of a matrix: use A.to_dense()")
+    return vector_norm(input, 2 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+
+
+def linalg_norm(
+    A: SparseTensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *, dtype=None
+) -> torch.Tensor:
+    """``torch.linalg.norm``: vectors of any order, matrices with "fro"."""
+    of_matrix = A._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    if of_matrix and ord not in (None, "fro"):
+        raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
+    return norm(A, ord, dim, keepdim, dtype=dtype)
+
+
+def normalize(
+    input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
+) -> SparseTensor:
+    """``F.normalize``."""
+    if input._ndim > 2 or out is not None:
+        raise NotImplementedError("normalize: expected a matrix or a vector, and no out=")
+    return input / vector_norm(input, p, dim, True).clamp_min(eps)
+
+
+# ---- softmax ----
+def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
+    a = a.coalesce() if dtype is None else a.coalesce().to(dtype)
+    if not a.dtype.is_floating_point:
+        raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
+    dim = _axis(dim, a._ndim)
+    indices, stored = coordinates(a)
+    rest = [d for d in range(a._ndim) if d != dim]
+    shape = [a.shape[d] for d in rest]
+    slot, values = ravel(indices[rest], shape), a.values()
+    groups = math.prod(shape)
+    if groups > 4 * values.numel() + 1024:
+        key, slot = torch.unique(slot, return_inverse=True)
+        groups = key.numel()
+    wide = torch.float32 if a.dtype in (torch.float16, torch.bfloat16) else a.dtype
+    values = values.to(wide)
+    if stored is not None:
+        values = values.masked_fill(~stored, -math.inf)
+    top = values.new_zeros(groups).scatter_reduce(0, slot, values.detach(), "amax", include_self=False)
+    shifted = values - top.masked_fill(top == -math.inf, 0)[slot]
+    total = add_up(shifted.exp(), slot, groups)
+    result = shifted - total.log()[slot] if log else shifted.exp() / total[slot]
+    if stored is not None:
+        result = result.masked_fill(~stored, 0)
+    return a._with_values(result.to(a.dtype))
+
+
+def softmax(
+    input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> SparseTensor:
+    """Softmax over the stored entries along ``dim``; the structure stays.
+
+    A missing entry takes no part, as if it were minus infinity. Stored zeros do, also in blocks.
+    ``torch.softmax``, ``F.softmax`` and ``torch.sparse.softmax`` of a SparseTensor are this too.
+    """
+    return _normalised(input, dim, dtype, False)
+
+
+def log_softmax(
+    input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> SparseTensor:
+    """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing."""
+    return _normalised(input, dim, dtype, True)

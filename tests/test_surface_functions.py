@@ -1,0 +1,467 @@
+"""SparseTensor in the place of dense ones: operators, reductions, indexing, joining."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+import torch.nn.functional as F
+
+import scorch
+
+FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)"]
+CUBES = ["csr", "csf", "coo", "dense(2), compressed(0), compressed(1)"]
+
+
+def matrix(rows=8, cols=6, seed=0, dtype=torch.float64, density=0.4):
+    g = torch.Generator().manual_seed(seed)
+    values = torch.randint(-8, 9, (rows, cols), generator=g)
+    return (values * (torch.rand(rows, cols, generator=g) < density)).to(dtype)
+
+
+def cube(seed=0):
+    return matrix(12, 5, seed).view(3, 4, 5)
+
+
+def plain(x):
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def same(got, wanted):
+    if isinstance(wanted, tuple | list):
+        assert len(got) == len(wanted)
+        for g, w in zip(got, wanted, strict=True):
+            same(g, w)
+        return
+    got = plain(got)
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape, (got.dtype, got.shape, wanted.shape)
+    torch.testing.assert_close(got, wanted, equal_nan=True)
+
+
+def agree(f, *dense, formats=FORMATS):
+    """f on sparse operands gives what it gives on dense ones, in every format."""
+    wanted = f(*dense)
+    for fmt in formats:
+        same(f(*(scorch.sparse(d, fmt) for d in dense)), wanted)
+
+
+# ---- functions of one tensor ----
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.abs, torch.neg, torch.relu, torch.tanh, torch.sin, torch.expm1, torch.sign, torch.square,
+        torch.erf,
+        torch.isnan, torch.isinf, F.relu, F.gelu, F.silu, F.leaky_relu, F.elu, F.hardtanh, F.softsign,
+        lambda a: torch.clamp(a, -2, 3), lambda a: a.clip(min=-1), lambda a: -a, abs, lambda a: +a,
+        lambda a: a**2,
+        lambda a: a**3.0, lambda a: a.abs().sqrt(), torch.nan_to_num, lambda a: a.abs().log1p(),
+        lambda a: F.threshold(a, -1.0, 0.0), lambda a: a.int(), lambda a: a.half(), lambda a: a.bool(),
+    ],
+)  # fmt: skip
+def test_functions_that_keep_zero(f):
+    agree(f, matrix())
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.exp,
+        torch.cos,
+        torch.sigmoid,
+        torch.log,
+        torch.reciprocal,
+        F.softplus,
+        lambda a: a**-1,
+        lambda a: a**0,
+        lambda a: torch.clamp(a, 1, 2),
+        lambda a: 2**a,
+        lambda a: 1 / a,
+        torch.logical_not,
+    ],
+)
+def test_functions_that_do_not_are_refused_with_a_way_out(f):
+    with pytest.raises(NotImplementedError, match=r"map|to_dense"):
+        f(scorch.sparse(matrix(), "csr"))
+
+
+def test_map():
+    d = matrix()
+    for fmt in FORMATS:
+        a = scorch.map(scorch.sparse(d, fmt), torch.exp)
+        stored = scorch.sparse(d, fmt).map if False else None
+        assert stored is None
+        if "bsr" not in fmt:
+            same(a, torch.where(d != 0, d.exp(), 0))
+    a = scorch.sparse(d, "csr")
+    assert scorch.map(a, torch.exp).crd(1).data_ptr() == a.crd(1).data_ptr()
+    with pytest.raises(ValueError):
+        scorch.map(a, torch.sum)
+    with pytest.raises(TypeError):
+        scorch.map(d, torch.exp)
+
+
+# ---- arithmetic ----
+BINARY = [
+    torch.add, torch.sub, torch.mul, torch.maximum, torch.minimum, torch.ne, torch.lt, torch.gt, torch.eq,
+    torch.le,
+    torch.logical_and, torch.logical_or, torch.hypot, lambda a, b: torch.add(a, b, alpha=2),
+    lambda a, b: a - b,
+    lambda a, b: a * b + b, lambda a, b: (a > 0) & (b > 0), lambda a, b: (a > 0) ^ (b > 0),
+    lambda a, b: a != b,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", BINARY)
+def test_sparse_with_sparse(f):
+    agree(f, matrix(), matrix(seed=1))
+    agree(f, matrix(), matrix(), formats=["csr"])
+
+
+def test_mixed_formats_and_broadcasting_of_sparse_tensors():
+    d, e = matrix(), matrix(seed=1)
+    same(scorch.sparse(d, "csr") + scorch.sparse(e, "csc"), d + e)
+    assert (scorch.sparse(d, "csr") + scorch.sparse(e, "coo")).format == scorch.Format("csr")
+    row, column = matrix(1, 6, seed=2), matrix(8, 1, seed=3)
+    for f in (torch.add, torch.mul, torch.maximum):
+        same(f(scorch.sparse(d, "csr"), scorch.sparse(row, "csr")), f(d, row))
+        same(f(scorch.sparse(column, "coo"), scorch.sparse(row, "csr")), f(column, row))
+        same(f(scorch.sparse(cube(), "csf"), scorch.sparse(matrix(4, 5), "csr")), f(cube(), matrix(4, 5)))
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_with_dense_tensors_and_numbers(fmt):
+    d, full = matrix(), matrix(seed=4, density=2) + 20
+    a, row, column = scorch.sparse(d, fmt), full[0], full[:, :1]
+    for b in (full, row, column, full[0, 0], 3, 2.5):
+        for f in (torch.mul, torch.div, lambda x, y: y * x, lambda x, y: x / y, torch.fmod):
+            assert scorch.is_sparse(f(a, b))
+            same(f(a, b), f(d, b))
+        for f in (torch.sub, torch.add, lambda x, y: y - x, lambda x, y: x >= y, torch.eq, torch.maximum):
+            if f is not torch.maximum or isinstance(b, torch.Tensor):
+                same(f(a, b), f(d, b))
+    assert not scorch.is_sparse(a + row) and scorch.is_sparse(a + 0) and scorch.is_sparse(a > 0)
+    same(a * np.float64(2), d * 2)
+    same(a * np.ones((8, 6)), d)
+    same(np.ones((8, 6)) * a, d)
+    same(a + scipy.sparse.csr_array(d.numpy()), 2 * d)
+    same(a + d.to_sparse_coo(), 2 * d)
+    for f in (lambda: full / a, lambda: a / a, lambda: 1 // a):
+        with pytest.raises(NotImplementedError, match="skip"):
+            f()
+    with pytest.raises((TypeError, RuntimeError)):
+        a + "x"
+
+
+def test_a_missing_entry_annihilates():
+    a = scorch.sparse(torch.eye(3), "csr")
+    bad = torch.full((3, 3), math.nan)
+    assert torch.equal((a * bad).isnan().to_dense(), torch.eye(3).bool())
+    assert torch.equal(
+        (scorch.sparse(torch.eye(3), "ell(2)") * math.inf).to_dense().isnan().sum(), torch.tensor(0)
+    )
+
+
+def test_types_are_promoted():
+    a, b = scorch.sparse(matrix(dtype=torch.int32)), scorch.sparse(matrix(dtype=torch.bfloat16))
+    for f in (torch.add, torch.mul):
+        same(f(a, b), f(a.to_dense(), b.to_dense()))
+        same(f(a, 2.5), f(a.to_dense(), 2.5))
+        same(f(b, torch.tensor(2.5)), f(b.to_dense(), torch.tensor(2.5)))
+        same(f(b, torch.ones(6)), f(b.to_dense(), torch.ones(6)))
+    for dtype in (torch.bool, torch.int8, torch.int64, torch.float16, torch.bfloat16):
+        d = matrix(dtype=dtype)
+        a = scorch.sparse(d, "csr")
+        same(a[1:5], d[1:5])
+        same(a.sum(), d.sum())
+        same(a.sum(0), d.sum(0))
+        same(torch.cat([a, a], 1), torch.cat([d, d], 1))
+        same(a.amax(1), d.amax(1))
+        same(a | a if dtype == torch.bool else a * a, d | d if dtype == torch.bool else d * d)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_in_place(fmt):
+    d, full = matrix(), matrix(seed=4, density=2)
+    a = scorch.sparse(d, fmt)
+    before = a.values().data_ptr()
+    a *= 2
+    a.mul_(full)
+    a /= 4
+    a.add_(a, alpha=2)
+    a.neg_().clamp_(-100, 100)
+    same(a, (-(d * 2 * full / 4 * 3)).clamp(-100, 100))
+    a += 1
+    assert a.to_dense().count_nonzero() <= a.nnz and a.values().data_ptr() == before
+    a.zero_()
+    same(a, torch.zeros_like(d))
+    with pytest.raises(ValueError, match="structure"):
+        a.add_(scorch.sparse(matrix(seed=9), fmt if "(" not in fmt else "csr"))
+    with pytest.raises(NotImplementedError):
+        full.add_(a)
+
+
+def test_where_nothing_is_sparse_the_refusal_says_so():
+    a = scorch.sparse(matrix(), "csr")
+    for f in (
+        torch.det,
+        lambda x: torch.topk(x, 2),
+        lambda x: torch.where(x > 0, x, x),
+        lambda x: x.view(-1),
+    ):
+        with pytest.raises(NotImplementedError, match="to_dense"):
+            f(a)
+
+
+def test_masked_fill():
+    d, mask = matrix(), matrix(seed=5) > 0
+    for fmt in FORMATS:
+        a = scorch.sparse(d, fmt)
+        same(a.masked_fill(mask, 0), d.masked_fill(mask, 0))
+        same(a.masked_fill(mask, 2), d.masked_fill(mask, 2))
+        same(torch.masked_fill(a, scorch.sparse(mask, "csr"), 2), d.masked_fill(mask, 2))
+        same(torch.masked_select(a, mask), torch.masked_select(d, mask))
+
+
+def test_equal_and_allclose():
+    d, e = matrix(), matrix()
+    e[0, 0] += 1e-12
+    for fmt in FORMATS:
+        a = scorch.sparse(d, fmt)
+        assert torch.equal(a, scorch.sparse(d, "csr")) and torch.equal(a, d) and torch.equal(d, a)
+        assert not torch.equal(a, scorch.sparse(d + torch.eye(8)[:, :6], "csr")) and not torch.equal(a, d.T)
+        assert torch.allclose(a, scorch.sparse(e, "csr")) and a.allclose(e) and not torch.allclose(a, d + 1)
+
+
+# ---- reductions ----
+@pytest.mark.parametrize("dim", [None, 0, 1, -1, (0, 1), ()])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_reductions_of_matrices(dim, keepdim):
+    for f in (torch.sum, torch.mean, torch.amax, torch.amin, torch.linalg.vector_norm):
+        agree(lambda a, f=f: f(a, dim=dim, keepdim=keepdim), matrix())
+    if dim != ():
+        agree(lambda a: torch.var(a, dim=dim, keepdim=keepdim), matrix())
+        agree(lambda a: torch.std(a, dim=dim, keepdim=keepdim, correction=0), matrix())
+    agree(lambda a: torch.sum(a, dim=dim, keepdim=keepdim, dtype=torch.float32), matrix())
+    agree(lambda a: a.sum(axis=dim, keepdims=keepdim), matrix())
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, (0, 2), (0, 1, 2)])
+def test_reductions_of_cubes(dim):
+    for f in (torch.sum, torch.mean, torch.amax, torch.amin):
+        for keepdim in (False, True):
+            agree(lambda a, f=f, k=keepdim: f(a, dim=dim, keepdim=k), cube(), formats=CUBES)
+    assert scorch.is_sparse(scorch.sparse(cube(), "csf").sum(0)) is True
+
+
+def test_other_reductions():
+    d = matrix()
+    d[:, 2] = torch.arange(1, 9)
+    d[3] = torch.arange(2, 8)
+    for f in (
+        lambda a: a.prod(0), lambda a: a.prod(1), lambda a: a.prod(), lambda a: a.count_nonzero(),
+        lambda a: a.count_nonzero(dim=1), lambda a: a.any(), lambda a: a.all(), lambda a: a.any(0),
+        lambda a: a.all(0),
+        lambda a: a.max(), lambda a: a.min(), lambda a: torch.max(a, a), lambda a: a.norm(),
+        lambda a: a.norm(1),
+        lambda a: torch.linalg.norm(a), lambda a: torch.linalg.vector_norm(a, math.inf, 0),
+        lambda a: a.norm(p=3, dim=1),
+        lambda a: torch.linalg.vector_norm(a, 0), lambda a: torch.stack(list(torch.aminmax(a))), torch.trace,
+        lambda a: F.normalize(a), lambda a: F.normalize(a, p=1, dim=0),
+        lambda a: a / a.sum(1, keepdim=True).clamp(min=1),
+    ):  # fmt: skip
+        agree(f, d)
+    with pytest.raises(NotImplementedError, match="amax"):
+        scorch.sparse(d).max(1)
+    empty = scorch.sparse(torch.zeros(3, 4), "csr")
+    assert empty.sum() == 0 and empty.amax() == 0 and empty.amin(1).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsc", "ell(6)"])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_softmax_over_stored_entries(fmt, dim):
+    d = matrix()
+    lowered = torch.where(d != 0, d, -math.inf)
+    wanted = torch.softmax(lowered, dim).nan_to_num(0)
+    a = scorch.sparse(d, fmt)
+    for f in (torch.softmax, F.softmax, torch.sparse.softmax, scorch.softmax):
+        same(f(a, dim), wanted)
+    same(a.softmax(dim), wanted)
+    same(scorch.map(F.log_softmax(a, dim), torch.exp), wanted)
+    same(F.softmax(a.float(), dim, dtype=torch.float64), wanted)
+    assert torch.softmax(a, dim).format == a.format
+    same(torch.softmax(scorch.sparse(d.bfloat16(), fmt), dim).double(), wanted.bfloat16().double())
+
+
+def test_dropout():
+    a = scorch.sparse(torch.ones(50, 50), "csr")
+    b = F.dropout(a, 0.5)
+    assert set(b.values().unique().tolist()) == {0.0, 2.0} and b.crd(1).data_ptr() == a.crd(1).data_ptr()
+    assert F.dropout(a, 0.5, training=False) is a and torch.nn.Dropout(0.3).eval()(a) is a
+
+
+# ---- indexing ----
+@pytest.mark.parametrize(
+    "index",
+    [
+        0, -1, (3, 2), (-1, -6), slice(2, 5), slice(None, None, 3), slice(5, 2), (slice(None), 1),
+        (slice(1, 7, 2), slice(2, 5)),
+        (2, slice(1, 4)), None, (None, 2), (slice(None), None), Ellipsis, (Ellipsis, 2), (Ellipsis, None),
+        (0, Ellipsis),
+        torch.tensor([3, 0, 3, -1]), [1, 2], (slice(None), torch.tensor([5, 0, 0])), (slice(2, 8), [1, 3]),
+        torch.tensor([True, False] * 4), (slice(None), torch.arange(6) > 2),
+        torch.tensor([], dtype=torch.long),
+        (torch.tensor([1, 2, 0]), torch.tensor([5, 0, 1])), (torch.tensor([[1], [2]]), torch.tensor([5, 0])),
+        (3, [1, 2]),
+        np.array([4, 4]), (slice(None), slice(None, None, 2)), (torch.tensor([2, 1]), 3), torch.tensor(3),
+    ],
+)  # fmt: skip
+def test_indexing_a_matrix(index):
+    agree(lambda a: a[index], matrix())
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        0, (0, 1), (0, 1, 2), (slice(None), 1), (Ellipsis, 3), slice(1, 3),
+        (slice(None), slice(1, 4, 2), slice(0, 4)),
+        torch.tensor([2, 0, 2]), (1, torch.tensor([3, 3])), (slice(None), slice(None), torch.tensor([4, 0])),
+        (1, slice(None), 2), (None, 1), (slice(None), None, 2),
+        (slice(None), torch.tensor([True, False, True, True])),
+    ],
+)  # fmt: skip
+def test_indexing_a_cube(index):
+    agree(lambda a: a[index], cube(), formats=CUBES)
+
+
+def test_indexing_keeps_the_format_and_shares_memory():
+    d = matrix(20, 30)
+    a = scorch.sparse(d, "csr")
+    assert a[2:5].format == scorch.Format("csr") and a.T[:, 2:5].format == scorch.Format("csc")
+    start = int(a.pos(1)[2])
+    assert a[2:5].crd(1).data_ptr() == a.crd(1)[start:].data_ptr()
+    same(a[2:5] @ torch.ones(30, 2, dtype=d.dtype), d[2:5] @ torch.ones(30, 2, dtype=d.dtype))
+    same(a[[3, 3, 1]].T @ torch.ones(3, dtype=d.dtype), d[[3, 3, 1]].T @ torch.ones(3, dtype=d.dtype))
+    same(scorch.sparse(d, "bsr(2,3)")[1:4, 2:7], d[1:4, 2:7])
+    assert [row.nnz for row in a] == (d != 0).sum(1).tolist() and len(a) == 20
+    mask = d > 2
+    same(a[mask], d[mask])
+    same(a[scorch.sparse(mask, "coo")], d[mask])
+    assert scorch.sparse(torch.eye(3))[1, 1].item() == 1
+
+
+def test_index_errors():
+    a = scorch.sparse(matrix(), "csr")
+    for index in (8, (0, 6), -9, torch.tensor([8]), torch.tensor([True]), (0, 0, 0), 1.5, "x"):
+        with pytest.raises((IndexError, TypeError, ValueError)):
+            a[index]
+    with pytest.raises(NotImplementedError, match="one dimension at a time"):
+        a[torch.tensor([[1], [2]])]
+    with pytest.raises(ValueError, match="step"):
+        a[::-1]
+    with pytest.raises(NotImplementedError, match="values"):
+        a[0, 0] = 1
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_parts(dim):
+    for f in (
+        lambda a: torch.select(a, dim, 2), lambda a: a.narrow(dim, 1, 4),
+        lambda a: torch.narrow(a, dim, 0, 0),
+        lambda a: torch.index_select(a, dim, torch.tensor([3, 0, 3])), lambda a: torch.unbind(a, dim),
+        lambda a: torch.split(a, 3, dim), lambda a: a.split([1, 2, a.shape[dim] - 3], dim),
+        lambda a: a.chunk(4, dim),
+        lambda a: torch.tensor_split(a, 4, dim), lambda a: torch.tensor_split(a, (1, 4), dim),
+    ):  # fmt: skip
+        agree(f, matrix())
+
+
+# ---- joining and rearranging ----
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_cat_and_stack(dim):
+    d = matrix()
+    agree(lambda a: torch.cat([a, a.T.T, a], dim), d)
+    agree(lambda a: torch.stack([a, a], dim), d)
+    agree(lambda a: torch.cat([a, a], dim), cube(), formats=CUBES)
+    agree(lambda a, b: torch.cat([a, b], 1 - dim % 2), matrix(4, 6), matrix(4, 6, seed=2))
+    mixed = [scorch.sparse(d, "csr"), scorch.sparse(2 * d, "coo"), scorch.sparse(d.float(), "csc")]
+    same(torch.cat(mixed, dim), torch.cat([d, 2 * d, d], dim))
+    same(torch.cat([scorch.sparse(d), d], dim), torch.cat([d, d], dim))
+    assert not scorch.is_sparse(torch.cat([scorch.sparse(d), d], dim))
+    with pytest.raises(ValueError):
+        torch.cat([mixed[0], mixed[0][1:, 1:]], dim)
+
+
+def test_batches_with_unequal_nnz():
+    d = cube()
+    parts = [scorch.sparse(x, "csr") for x in d]
+    assert len({p.nnz for p in parts}) > 1
+    batch = torch.stack(parts)
+    assert batch.format == scorch.Format(["dense", "dense", "compressed"])
+    same(batch, d)
+    same(batch[1], d[1])
+    x = torch.ones(3, 5, 2, dtype=d.dtype)
+    same(torch.bmm(batch, x), torch.bmm(d, x))
+    same(batch @ x, d @ x)
+    same(scorch.collate(parts), d)
+
+
+def test_rearranging():
+    for f in (
+        lambda a: a.reshape(4, 12), lambda a: a.reshape((-1,)), lambda a: torch.flatten(a),
+        lambda a: a.reshape(2, 4, -1),
+        lambda a: a.unflatten(0, (2, -1)), lambda a: a.unsqueeze(0), lambda a: a.unsqueeze(-1),
+        lambda a: a.unsqueeze(1),
+        lambda a: a[None, :, None].squeeze(), lambda a: a[None].squeeze(0), lambda a: a.squeeze(1),
+        lambda a: a.T, lambda a: a.mT,
+        lambda a: torch.swapaxes(a, 0, 1), lambda a: a.movedim(0, 1), lambda a: torch.flip(a, (0,)),
+        lambda a: a.flip(0, 1),
+        lambda a: torch.roll(a, 2, 0), lambda a: torch.roll(a, (1, -2), (0, 1)), lambda a: torch.roll(a, 3),
+        lambda a: a.repeat(2, 3),
+        lambda a: torch.tile(a, (2,)), lambda a: torch.tril(a), lambda a: torch.triu(a, 1),
+        lambda a: a.tril(-2), lambda a: a.diagonal(),
+        lambda a: torch.diagonal(a, -1), lambda a: torch.diag(a, 2), torch.fliplr, torch.flipud,
+        lambda a: a.adjoint(),
+        lambda a: torch.hstack([a, a]), lambda a: torch.vstack([a, a[0]]), lambda a: torch.dstack([a, a]),
+        lambda a: torch.block_diag(a, a.T), lambda a: torch.kron(a, a), lambda a: torch.empty_like(a).zero_(),
+        torch.zeros_like, torch.ones_like, lambda a: torch.full_like(a, 2), lambda a: a.new_ones(3),
+    ):  # fmt: skip
+        agree(f, matrix())
+    for f in (
+        lambda a: a.permute(2, 0, 1), lambda a: a.movedim((0, 1), (2, 0)), lambda a: a.flatten(1),
+        lambda a: a.flatten(0, 1),
+        lambda a: a.diagonal(1, 1, 2), lambda a: torch.diagonal(a, 0, 0, 2), lambda a: a.tril(),
+        lambda a: a[:, :1].squeeze(1),
+        lambda a: a.transpose(0, 2).reshape(5, 12), lambda a: a.sum(2, keepdim=True),
+        lambda a: a.tile((2, 1, 1)),
+    ):  # fmt: skip
+        agree(f, cube(), formats=CUBES)
+
+
+# ---- products ----
+def test_products_under_other_names():
+    d, x = matrix(), matrix(6, 4, seed=2, density=2)
+    m = matrix(8, 4, seed=3, density=2)
+    for fmt in FORMATS:
+        a = scorch.sparse(d, fmt)
+        same(torch.addmm(m, a, x, beta=2, alpha=3), torch.addmm(m, d, x, beta=2, alpha=3))
+        same(torch.addmv(m[:, 0], a, x[:, 0]), torch.addmv(m[:, 0], d, x[:, 0]))
+        same(torch.mv(a, x[:, 0]), d @ x[:, 0])
+        same(torch.linalg.multi_dot([a, x, x.T]), d @ x @ x.T)
+        same(torch.inner(a, x.T), torch.inner(d, x.T))
+        same(torch.einsum("ij,jk", a, x), d @ x)
+
+
+def test_products_at_stored_places():
+    d = matrix()
+    q, k = matrix(8, 3, seed=2, density=2), matrix(6, 3, seed=3, density=2)
+    for fmt in FORMATS:
+        a = scorch.sparse(d, fmt)
+        same(scorch.sddmm(a, q, k), d * (q @ k.T))
+        if "bsr" not in fmt:
+            wanted = 2 * (q @ k.T) * (d != 0) + 3 * d
+            same(torch.sparse.sampled_addmm(a, q, k.T, beta=3, alpha=2), wanted)
+    batch = scorch.sparse(cube(), "csr")
+    same(scorch.sddmm(batch, torch.ones(3, 4, 2).double(), torch.ones(3, 5, 2).double()), 2 * cube())
+    with pytest.raises(ValueError, match="K"):
+        scorch.sddmm(scorch.sparse(d), q, q)
