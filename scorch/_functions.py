@@ -159,9 +159,9 @@ _KINDS = {
     DENSE: "eq le less_equal ge greater_equal isclose",
 }
 _OPERATORS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide",
-    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "eq": "eq", "ne": "ne",
-    "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "div": "div",
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "div": "div",
+    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "eq": "eq",
+    "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
 _BINARY = {
     name: _pointwise.binary(getattr(torch, name), name, kind)
