@@ -146,15 +146,6 @@ void sc_text_free(sc_text *t)
 bool sc_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool sc_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
 
-/* ---- types ---- */
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[SC_NDTYPE] = {{"bool", 1}, {"i16", 2}, {"i32", 4}, {"i64", 8}, {"f32", 4}, {"f64", 8}};
-
-size_t sc_dtype_size(sc_dtype t) { return dtypes[t].size; }
-const char *sc_dtype_name(sc_dtype t) { return dtypes[t].name; }
-
 /* ---- SHA-256 (FIPS 180-4) ---- */
 static const uint32_t sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

@@ -37,7 +37,8 @@ typedef struct {
 } sc_err;
 
 /* ---- types ---- */
-typedef enum { SC_BOOL, SC_I16, SC_I32, SC_I64, SC_F32, SC_F64, SC_NDTYPE } sc_dtype;
+/* f16 and bf16 are storage: numbers of these types are computed with in f32. */
+typedef enum { SC_BOOL, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPE } sc_dtype;
 size_t sc_dtype_size(sc_dtype);
 const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
 

@@ -188,7 +188,7 @@ def sparse(
     """A SparseTensor of a dense tensor, a torch sparse tensor, a SciPy sparse array, or another SparseTensor.
 
     Args:
-        x: of any real type on the CPU. Products compute in float32 and float64.
+        x: of any real type on the CPU. Products take all but int8, uint8 and int16.
         format: "auto" is csr for matrices and csf for more dimensions; statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
             the arrays and they fit.

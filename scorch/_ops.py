@@ -170,7 +170,7 @@ def einsum(
 
     Args:
         text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``.
-        operands: SparseTensors, dense tensors or torch sparse tensors, float32 or float64, on the CPU.
+        operands: SparseTensors, dense tensors or torch sparse tensors, on the CPU; types promote as in torch.
         format: of the result; inferred where not given (sparse where the product is).
         schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
         implicit: what a missing entry is for ``min=`` and ``max=``: "zero", or "skip" to leave it out.

@@ -20,7 +20,7 @@ _CARRIER = {
     torch.bfloat16: torch.float32,
     torch.int8: torch.int32,
     torch.uint8: torch.int32,
-}  # types the extension moves, but cannot add: converted through these
+}  # types whose duplicates are summed in a wider one, or that the extension only moves
 HANDLERS: dict = {}  # torch function -> what it means here; filled by _functions.py
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; likewise
 

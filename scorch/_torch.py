@@ -179,9 +179,10 @@ def _fake(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch
     for o, (tensors, own) in zip(parsed.operands, _split(parsed, operands, sizes), strict=True):
         shape = own if o.arrays else tensors[0].shape
         torch._check(len(shape) == len(o.indices), lambda: "an operand has another rank than its indices")
-        dtype = dtype or tensors[-1].dtype
+        dtype = torch.promote_types(dtype or tensors[-1].dtype, tensors[-1].dtype)
         for index, n in zip(o.indices, shape, strict=True):
             torch._check(extent.setdefault(index, n) == n, lambda: "operands disagree about an extent")
+    dtype = torch.int64 if dtype == torch.bool else dtype
     return operands[0].new_empty([extent[i] for i in parsed.output], dtype=dtype)
 
 

@@ -34,8 +34,9 @@ static bool native(sc_dl_dtype d, sc_dtype *out)
         uint8_t code, bits;
         sc_dtype t;
     } table[] = {
-        {SC_DL_FLOAT, 32, SC_F32}, {SC_DL_FLOAT, 64, SC_F64}, {SC_DL_INT, 32, SC_I32},
-        {SC_DL_INT, 64, SC_I64},   {SC_DL_BOOL, 8, SC_BOOL},  {SC_DL_INT, 16, SC_I16},
+        {SC_DL_FLOAT, 32, SC_F32}, {SC_DL_FLOAT, 64, SC_F64},   {SC_DL_INT, 32, SC_I32},
+        {SC_DL_INT, 64, SC_I64},   {SC_DL_BOOL, 8, SC_BOOL},    {SC_DL_INT, 16, SC_I16},
+        {SC_DL_FLOAT, 16, SC_F16}, {SC_DL_BFLOAT, 16, SC_BF16},
     };
     for (int i = 0; i < SC_LEN(table); i++)
         if (table[i].code == d.code && table[i].bits == d.bits && d.lanes == 1)
@@ -145,7 +146,10 @@ static void no_message(void *ctx, const char *kind, const char *message)
 
 static sc_dl_dtype dl_dtype(sc_dtype t)
 {
-    uint8_t code = t == SC_BOOL ? SC_DL_BOOL : t == SC_F32 || t == SC_F64 ? SC_DL_FLOAT : SC_DL_INT;
+    uint8_t code = t == SC_BOOL   ? SC_DL_BOOL
+                   : t == SC_BF16 ? SC_DL_BFLOAT
+                   : t >= SC_F16  ? SC_DL_FLOAT
+                                  : SC_DL_INT;
     return (sc_dl_dtype){code, (uint8_t)(8 * sc_dtype_size(t)), 1};
 }
 

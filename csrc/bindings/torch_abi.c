@@ -31,6 +31,8 @@ static int32_t to_torch(sc_dtype t)
     case SC_I16: return torch.aoti_torch_dtype_int16();
     case SC_I32: return torch.aoti_torch_dtype_int32();
     case SC_I64: return torch.aoti_torch_dtype_int64();
+    case SC_F16: return torch.aoti_torch_dtype_float16();
+    case SC_BF16: return torch.aoti_torch_dtype_bfloat16();
     case SC_F32: return torch.aoti_torch_dtype_float32();
     default: return torch.aoti_torch_dtype_float64();
     }

@@ -50,6 +50,8 @@ typedef struct StringOpaque *StringHandle;
     X(int32_t, aoti_torch_dtype_int16, (void))                                                               \
     X(int32_t, aoti_torch_dtype_int32, (void))                                                               \
     X(int32_t, aoti_torch_dtype_int64, (void))                                                               \
+    X(int32_t, aoti_torch_dtype_float16, (void))                                                             \
+    X(int32_t, aoti_torch_dtype_bfloat16, (void))                                                            \
     X(int32_t, aoti_torch_dtype_float32, (void))                                                             \
     X(int32_t, aoti_torch_dtype_float64, (void))
 /* clang-format on */

@@ -43,7 +43,9 @@ static Val *const_int(Prog *p, Type t, uint64_t x)
 static Val *const_float(Prog *p, Type t, double x)
 {
     Val *v = new_val(p, O_CONST, t, NULL, NULL, NULL);
-    v->f = t.dtype == SC_F32 ? (double)(float)x : x;
+    v->f = t.dtype == SC_F64 ? x : (double)(float)x;
+    if (type_is_half(t))
+        v->f = (double)sc_half_get((sc_dtype)t.dtype, sc_half_put((sc_dtype)t.dtype, (float)x));
     return v;
 }
 
@@ -56,7 +58,17 @@ static int64_t to_int(double x)
 Val *val_const(Prog *p, Type t, double x)
 {
     if (type_is_float(t)) return const_float(p, t, x);
-    return const_int(p, t, t.dtype == SC_BOOL ? x != 0 : (uint64_t)to_int(x));
+    if (t.dtype == SC_BOOL) return const_int(p, t, x != 0);
+    if (x - x == 0) return const_int(p, t, (uint64_t)to_int(x));
+    int64_t whole = 0; /* an infinity is the farthest integer there is */
+    union {
+        int64_t l;
+        int32_t i;
+        int16_t h;
+    } far = {.l = 0};
+    sc_number_put((sc_dtype)t.dtype, &far, 0, x);
+    whole = t.dtype == SC_I64 ? far.l : t.dtype == SC_I32 ? far.i : far.h;
+    return const_int(p, t, (uint64_t)whole);
 }
 
 bool val_is_int(const Val *v, int64_t x) { return is_const(v) && !type_is_float(v->type) && v->i == x; }
@@ -251,7 +263,7 @@ Val *val_select(Prog *p, Val *c, Val *a, Val *b)
 static Val *cast_const(Prog *p, Type t, const Val *v)
 {
     if (type_is_float(v->type)) return val_const(p, t, v->f);
-    if (type_is_float(t)) return const_float(p, t, t.dtype == SC_F32 ? (double)(float)v->i : (double)v->i);
+    if (type_is_float(t)) return const_float(p, t, t.dtype == SC_F64 ? (double)v->i : (double)(float)v->i);
     return const_int(p, t, (uint64_t)v->i);
 }
 
@@ -259,6 +271,9 @@ Val *val_cast(Prog *p, Type t, Val *v)
 {
     if (type_same(t, v->type)) return v;
     if (is_const(v)) return cast_const(p, t, v);
+    bool through = type_is_half(t) ? v->type.dtype != SC_F32 : type_is_half(v->type) && t.dtype != SC_F32;
+    if (through && t.dtype != v->type.dtype)
+        return val_cast(p, t, val_cast(p, (Type){SC_F32, v->type.lanes}, v));
     if (t.dtype != v->type.dtype) {
         Type scalar = {t.dtype, v->type.lanes};
         if (t.lanes != v->type.lanes) return val_cast(p, t, val_cast(p, scalar, v));

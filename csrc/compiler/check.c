@@ -116,18 +116,10 @@ static bool is_used(const Expr *e, const Tensor *t)
 
 static void check_operand(Prog *p, const Tensor *t)
 {
-    const Tensor *first = p->tensor[0];
     bool used = false;
     for (int a = 0; a < p->nassign; a++) used |= is_used(p->assign[a].rhs, t);
     if (!used)
         fail(p, SC_EVALUE, -1, "operand %s is not used in the expression; remove it or use it", t->name);
-    if (t->dtype != SC_F32 && t->dtype != SC_F64)
-        fail(p, SC_ENOTIMPL, -1,
-             "%s is %s; expressions take float32 or float64, convert it with .to(torch.float32)", t->name,
-             user_dtype(t->dtype));
-    if (t->dtype != first->dtype)
-        fail(p, SC_ETYPE, -1, "%s is %s and %s is %s; operands must have one dtype, convert one with .to()",
-             first->name, user_dtype(first->dtype), t->name, user_dtype(t->dtype));
     if (is_sparse(t) && t->itype != SC_I32 && t->itype != SC_I64)
         fail(p, SC_ETYPE, -1, "%s has indices of type %s, expected int32 or int64", t->name,
              user_dtype(t->itype));

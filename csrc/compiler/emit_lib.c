@@ -10,17 +10,20 @@
  *   splat     an initializer: exact for -0 and NaN, one broadcast */
 #include "stmt.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const char *const names[H_COUNT] = {"splat", "load", "store", "gather", "scatter", "select", "min",
-                                           "max",   "relu", "abs",   "sqrt",   "shl",     "hadd",   "hmax",
-                                           "hmin",  "exp",  "log",   "tanh",   "sigmoid"};
+static const char *const names[H_COUNT] = {"splat",    "load",      "store",  "gather",  "scatter", "select",
+                                           "min",      "max",       "relu",   "abs",     "sqrt",    "shl",
+                                           "from_f16", "from_bf16", "to_f16", "to_bf16", "hadd",    "hmax",
+                                           "hmin",     "exp",       "log",    "tanh",    "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
 const char *c_scalar(int dtype)
 {
-    static const char *const c[] = {"signed char", "short", "int", "sc_i64", "float", "double"};
+    static const char *const c[] = {"signed char",    "short",          "int",   "sc_i64",
+                                    "unsigned short", "unsigned short", "float", "double"};
     return c[dtype];
 }
 
@@ -47,6 +50,10 @@ void need_type(Needs *n, Type t)
     if (t.lanes > 1) n->vector[t.dtype] |= bit(t.lanes);
 }
 
+/* The 16 bit type that a conversion helper is about. */
+static Type half_of(Helper h, int lanes)
+{ return (Type){h == H_FROM_F16 || h == H_TO_F16 ? SC_F16 : SC_BF16, (uint8_t)lanes}; }
+
 static void need_halves(Needs *n, Helper h, Type t)
 {
     for (int k = t.lanes / 2; k >= 1; k /= 2) {
@@ -62,6 +69,7 @@ void need(Needs *n, Helper h, Type t)
     need_type(n, t);
     need_type(n, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
+    if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
         need(n, h, lanes_of(t, t.dtype == SC_F32 ? 4 : 2));
@@ -163,6 +171,79 @@ static void print_shl(sc_text *out, Type t)
     sc_text_add(out, "%s)x << n); }\n", u);
 }
 
+/* Bodies for one number and for vectors; # is what the vector of 16 bit numbers is called. */
+static const char *const half_one[] = {
+    "    v.i = (x & 0x7fffu) << 13;\n"
+    "    v.f *= 0x1p112f;\n"
+    "    if (v.f >= 65536) v.i |= 0x7f800000;\n"
+    "    v.i |= (x & 0x8000u) << 16;\n"
+    "    return v.f;\n",
+    "    v.i = (unsigned)x << 16;\n"
+    "    return v.f;\n",
+    "    v.f = x;\n"
+    "    unsigned sign = v.i >> 16 & 0x8000;\n"
+    "    v.i &= 0x7fffffff;\n"
+    "    if (v.i >= 0x477ff000) return (unsigned short)(sign | (v.i > 0x7f800000 ? 0x7e00 : 0x7c00));\n"
+    "    if (v.i < 0x38800000) {\n"
+    "        v.f += 0.5f;\n"
+    "        return (unsigned short)(sign | (v.i - 0x3f000000));\n"
+    "    }\n"
+    "    return (unsigned short)(sign | (v.i + 0xc8000fff + (v.i >> 13 & 1)) >> 13);\n",
+    "    v.f = x;\n"
+    "    if (x != x) return 0x7fc0;\n"
+    "    return (unsigned short)((v.i + 0x7fff + (v.i >> 16 & 1)) >> 16);\n",
+};
+static const char *const half_many[] = {
+    "    const %M h = __builtin_convertvector(x, %M);\n"
+    "    const %T m = (%T)((h & 0x7fff) << 13) * 0x1p112f;\n"
+    "    return (%T)((%M)m | ((%M)(m >= 65536.0f) & 0x7f800000) | (h & 0x8000) << 16);\n",
+    "    return (%T)(__builtin_convertvector(x, %M) << 16);\n",
+    "    const %M sign = (%M)x >> 16 & 0x8000, a = (%M)x & 0x7fffffff;\n"
+    "    const %M small = a < 0x38800000, large = a >= 0x477ff000, nan = a > 0x7f800000;\n"
+    "    const %M below = (%M)((%T)a + 0.5f) - 0x3f000000, above = (a - 0x37fff001 + (a >> 13 & 1)) >> 13;\n"
+    "    const %M r = (small & below) | (~(small | large) & above) | (large & 0x7c00) | (nan & 0x7e00);\n"
+    "    return __builtin_convertvector(r | sign, #);\n",
+    "    const %M b = (%M)x, nan = (%M)(x != x);\n"
+    "    const %M r = (~nan & (b + 0x7fff + (b >> 16 & 1)) >> 16) | (nan & 0x7fc0);\n"
+    "    return __builtin_convertvector(r, #);\n",
+};
+
+static void half_body(sc_text *out, Helper h, Type t)
+{
+    const char *s = (t.lanes == 1 ? half_one : half_many)[h - H_FROM_F16], *mark = strchr(s, '#');
+    if (!mark) {
+        print(out, t, s);
+        return;
+    }
+    char head[512];
+    snprintf(head, sizeof head, "%.*s", (int)(mark - s), s);
+    print(out, t, head);
+    c_type(out, half_of(h, t.lanes));
+    print(out, t, mark + 1);
+}
+
+/* binary16 and bfloat16, by integer arithmetic on the bits of a binary32. The factor 2^112 moves the exponent
+ * of a binary16, subnormal ones too; adding 0.5 rounds what becomes subnormal there. */
+static void print_half(sc_text *out, Helper h, Type t)
+{
+    bool one = t.lanes == 1, to = h == H_TO_F16 || h == H_TO_BF16;
+    sc_text_add(out, "SC_INLINE ");
+    if (to)
+        c_type(out, half_of(h, t.lanes));
+    else
+        c_type(out, t);
+    sc_text_add(out, " sc_%s_", names[h]);
+    print(out, t, "%N(");
+    if (to)
+        c_type(out, t);
+    else
+        c_type(out, half_of(h, t.lanes));
+    sc_text_add(out, " x)\n{\n");
+    if (one) print(out, t, "    union { unsigned i; float f; } v;\n");
+    half_body(out, h, t);
+    sc_text_add(out, "}\n");
+}
+
 /* v8 = low half + high half, and so on */
 static void print_hred(sc_text *out, Helper h, Type t)
 {
@@ -221,6 +302,10 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_ABS: print_abs(out, t); break;
     case H_SQRT: print_sqrt(out, t); break;
     case H_SHL: print_shl(out, t); break;
+    case H_FROM_F16:
+    case H_FROM_BF16:
+    case H_TO_F16:
+    case H_TO_BF16: print_half(out, h, t); break;
     case H_HADD:
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;

@@ -61,6 +61,8 @@ static void number(Emit *e, const Val *v)
             sc_text_add(e->out, "(%lld - 1)", (long long)(v->i + 1));
         else
             sc_text_add(e->out, "%lld", (long long)v->i);
+    } else if (type_is_half(v->type)) {
+        sc_text_add(e->out, "%u", sc_half_put(t, (float)v->f));
     } else if (v->f != v->f) {
         emit_add(e, f32 ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")");
     } else if (v->f - v->f != 0) {
@@ -205,6 +207,13 @@ static void cast(Emit *e, const Val *v)
     Type to = v->type, from = v->kid[0]->type;
     if (from.lanes < to.lanes) {
         emit_helper(e, H_SPLAT, to);
+        args(e, v, 1);
+        return;
+    }
+    if (type_is_half(from) || type_is_half(to)) {
+        Helper h = type_is_half(from) ? (from.dtype == SC_F16 ? H_FROM_F16 : H_FROM_BF16)
+                                      : (to.dtype == SC_F16 ? H_TO_F16 : H_TO_BF16);
+        emit_helper(e, h, (Type){SC_F32, to.lanes});
         args(e, v, 1);
         return;
     }

@@ -130,8 +130,9 @@ struct Prog {
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[8];
     int nin, nout;
-    int vector_bytes; /* of the target: 16, 32 or 64 */
-    int vector_regs;  /* of the target: 16 or 32 */
+    sc_dtype type, result_type; /* what is computed in; of results that were not declared */
+    int vector_bytes;           /* of the target: 16, 32 or 64 */
+    int vector_regs;            /* of the target: 16 or 32 */
     Nest *nest;
     struct Module *module;
     sc_plan plan;

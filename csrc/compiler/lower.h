@@ -71,7 +71,6 @@ typedef struct {
         Buf *buf, *bits;
     } lane[SC_MAXWORK];
     int nlane;
-    sc_dtype type;       /* of the evaluation being lowered */
     Op private_reduce;   /* of the private workspace that this kernel may read */
     Val *scratch;        /* bytes of lane scratch so far */
     Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */

@@ -173,7 +173,8 @@ static Val *access_val(Low *l, const Expr *e)
     int lanes = vec ? l->e.vec.lanes : 1;
     if (t->role == T_WORK && t->place == W_PRIVATE && l->step->strategy != SC_PRIVATE)
         return sum_copies(l, e, &a, at, lanes);
-    return val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL);
+    return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)lanes},
+                    val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
 }
 
 static Val *operation(Low *l, const Expr *e)
@@ -204,8 +205,8 @@ static bool in_register(const Expr *e)
 
 Val *value(Low *l, const Expr *e)
 {
-    if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->type, 1}, e->c);
-    if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->type, 1}, 1);
+    if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, e->c);
+    if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, 1);
     bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
@@ -220,7 +221,11 @@ void store(Low *l, const Address *a, Val *at, Op op, Val *v)
     s->buf = a->buf;
     s->a = at;
     s->c = v->type.lanes > 1 ? a->stride : NULL;
-    s->b = op == O_CONST ? v : val_op(l->p, op, val_load(l->p, a->buf, v->type.lanes, at, s->c), v);
+    if (op != O_CONST) {
+        Val *old = val_cast(l->p, v->type, val_load(l->p, a->buf, v->type.lanes, at, s->c));
+        v = val_op(l->p, op, old, v);
+    }
+    s->b = val_cast(l->p, (Type){(uint8_t)a->buf->dtype, v->type.lanes}, v);
 }
 
 static void assign(Low *l, const Expr *lhs, Op op, Val *v)
@@ -228,7 +233,6 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     Prog *p = l->p;
     const Tensor *t = lhs->tensor;
     bool vec = depends(l, lhs);
-    v = val_cast(p, (Type){(uint8_t)t->dtype, v->type.lanes}, v);
     if (vec) v = widen(l, v, l->e.vec.lanes);
     if (t->role == T_WORK && t->place == W_REG) {
         Local *r = reg_find(l, t, lhs, l->e.copy)->local;
@@ -253,7 +257,6 @@ void lower_eval(Low *l, const Nest *n)
     Nest copy = *n;
     const Tensor *t = n->eval.lhs->tensor;
     Op op = n->eval.reduce;
-    l->type = t->dtype;
     if (merges(l)) {
         copy.eval.rhs = expr_absent(l->p, n->eval.rhs, &l->e, l);
         const Expr *e = copy.eval.rhs;
@@ -293,7 +296,6 @@ static void hoist_expr(Low *l, const Expr *e)
 static void hoist(Low *l, const Nest *n, void *ctx)
 {
     (void)ctx;
-    l->type = n->eval.lhs->tensor->dtype;
     hoist_expr(l, n->eval.rhs);
     if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs);
 }
@@ -307,7 +309,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
 {
     const Vector *x = ctx;
     Piece piece[MAXREG];
-    sc_dtype type = n->eval.lhs->tensor->dtype;
+    sc_dtype type = l->p->type;
     int k = pieces_of(l, type, x->extent, x->var, piece);
     bool over = depends(l, n->eval.lhs);
     Val *sum[65] = {NULL}, *total = NULL; /* partial sums by number of lanes */
@@ -318,7 +320,6 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
             lower_eval(l, n);
             continue;
         }
-        l->type = type;
         Val *v = widen(l, value(l, n->eval.rhs), piece[i].lanes), **s = &sum[piece[i].lanes];
         *s = *s ? val_op(l->p, n->eval.reduce, *s, v) : v;
     }
@@ -341,7 +342,7 @@ static void open_sum(Low *l, const Nest *n, void *ctx)
     Sums *s = ctx;
     if (depends(l, n->eval.lhs)) return;
     if (s->n == SC_LEN(s->sum)) fail(l->p, SC_ENOTIMPL, -1, "too many reductions in one vec loop");
-    Type t = {(uint8_t)n->eval.lhs->tensor->dtype, (uint8_t)l->e.vec.lanes};
+    Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
     s->sum[s->n++] = mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
 }
 
@@ -359,7 +360,6 @@ static void run_eval(Low *l, const Nest *n, void *ctx)
         lower_eval(l, n);
         return;
     }
-    l->type = n->eval.lhs->tensor->dtype;
     Val *v = widen(l, value(l, n->eval.rhs), l->e.vec.lanes);
     if (s) {
         Local *x = s->sum[s->n++];
@@ -399,28 +399,20 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
     }
 }
 
-static void widest(Low *l, const Nest *n, void *ctx)
-{
-    (void)l;
-    int *size = ctx, s = (int)sc_dtype_size(n->eval.lhs->tensor->dtype);
-    if (s > *size) *size = s;
-}
-
 void lower_vec(Low *l, const Nest *n)
 {
     if (l->mode == COUNT) return;
     Vec save = l->e.vec;
-    int nmemo = l->nmemo, size = 4;
+    int nmemo = l->nmemo;
     int64_t extent = const_extent(l, &n->ix);
     l->e.vec = (Vec){.on = true, .ix = n->ix};
     each_eval(l, n->body, hoist, NULL);
-    each_eval(l, n->body, widest, &size);
     Vector x = {extent, n->ix.var};
     if (extent >= 0)
         each_eval(l, n->body, const_eval, &x);
     else
         run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var),
-                l->p->vector_bytes / size);
+                l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;
 }

@@ -259,9 +259,9 @@ void nv_workspace(Verifier *v, const State *s, const Tensor *t)
     Prog *p = v->p;
     if (t->role != T_WORK || v->use[nv_id(p, t)].scope != CLOSED)
         fail(p, SC_EINTERNAL, -1, "schedule: workspace %s is opened twice", t->name);
-    if (t->dtype != SC_F32 && t->dtype != SC_F64)
-        fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected f32 or f64", t->name,
-             sc_dtype_name(t->dtype));
+    if (t->dtype != v->p->type)
+        fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected %s, what is computed in here", t->name,
+             sc_dtype_name(t->dtype), sc_dtype_name(p->type));
     if (t->bitmap && (t->place != W_LANE || t->ndim != 1 || t->slot[0].part != SC_WHOLE || t->slot[0].slot))
         fail(p, SC_EVALUE, -1, "schedule: workspace %s: a bitmap is for lane workspaces over one whole index",
              t->name);

@@ -86,7 +86,7 @@ static void choose_vector(Sched *s)
     if (!s->a && s->vec >= 0 && s->lhs->tensor->ndim && s->lhs->ix[0].var == s->vec) s->vec = -1;
 }
 
-static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->lhs->tensor->dtype); }
+static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
 
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 static void choose_tile(Sched *s, int slots)
@@ -168,7 +168,7 @@ static Tensor *new_work(Sched *s, const char *name, Place place)
     w->role = T_WORK;
     w->arg = -1;
     w->place = place;
-    w->dtype = s->lhs->tensor->dtype;
+    w->dtype = p->type;
     w->unit = -1;
     p->tensor[p->ntensor++] = w;
     return w;

@@ -7,7 +7,8 @@
 /* Deepest value and deepest nesting of blocks: what recursive walks may rely on. */
 #define MAXDEPTH 256
 
-static inline bool type_is_float(Type t) { return t.dtype == SC_F32 || t.dtype == SC_F64; }
+static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
+static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
 static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
 bool op_compares(Op); /* ops.c */
 
@@ -45,6 +46,10 @@ typedef enum {
     H_ABS,
     H_SQRT,
     H_SHL,
+    H_FROM_F16, /* of the type f32 that is given or taken */
+    H_FROM_BF16,
+    H_TO_F16,
+    H_TO_BF16,
     H_HADD,
     H_HMAX,
     H_HMIN,

@@ -74,12 +74,17 @@ static void check_cast(Verifier *v, const Val *x)
         WRONG(v, "no conversion from %s to %s: lanes must agree or be 1", text(v, from), text(v, x->type));
     if (splat && from.dtype != x->type.dtype)
         WRONG(v, "a splat of %s to %s: convert first", text(v, from), text(v, x->type));
+    if (from.dtype != x->type.dtype && (type_is_half(from) ? x->type.dtype : from.dtype) != SC_F32 &&
+        (type_is_half(from) || type_is_half(x->type)))
+        WRONG(v, "a conversion from %s to %s: 16 bit numbers are converted from and to f32", text(v, from),
+              text(v, x->type));
     if (x->type.dtype == SC_BOOL && from.dtype != SC_BOOL)
         WRONG(v, "a conversion to bool: compare with zero instead");
 }
 
 static bool op_takes(Op op, Type t)
 {
+    if (type_is_half(t)) return false;
     switch (op) {
     case O_MOD:
     case O_SHL:
@@ -149,7 +154,7 @@ static void check_value(Verifier *v, const Val *x, int depth)
         return;
     case O_HRED:
         check_kids(v, x, 1, depth);
-        if (x->kid[0]->type.lanes == 1 || x->kid[0]->type.dtype == SC_BOOL)
+        if (x->kid[0]->type.lanes == 1 || x->kid[0]->type.dtype == SC_BOOL || type_is_half(x->type))
             WRONG(v, "a reduction over the lanes of %s", text(v, x->kid[0]->type));
         if (x->reduce != O_ADD && x->reduce != O_MAX && x->reduce != O_MIN)
             WRONG(v, "lanes reduce by +, max or min, not by '%s'", op_info(x->reduce)->text);

@@ -75,6 +75,8 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
     case SC_I16: return ((const int16_t *)p)[i] != 0;
     case SC_I32: return ((const int32_t *)p)[i] != 0;
     case SC_I64: return ((const int64_t *)p)[i] != 0;
+    case SC_F16:
+    case SC_BF16: return (((const uint16_t *)p)[i] & 0x7fff) != 0;
     case SC_F32: return ((const float *)p)[i] != 0;
     default: return ((const double *)p)[i] != 0;
     }
@@ -87,6 +89,8 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
         case SC_I16: CALL(SC_I16); break;                                                                    \
         case SC_I32: CALL(SC_I32); break;                                                                    \
         case SC_I64: CALL(SC_I64); break;                                                                    \
+        case SC_F16: CALL(SC_F16); break;                                                                    \
+        case SC_BF16: CALL(SC_BF16); break;                                                                  \
         case SC_F32: CALL(SC_F32); break;                                                                    \
         default: CALL(SC_F64); break;                                                                        \
         }                                                                                                    \

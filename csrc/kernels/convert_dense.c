@@ -79,6 +79,8 @@ SC_INLINE int count_run(const void *val, int64_t at, sc_dtype t)
     case SC_I16: COUNT(sc_bits16, UINT16_MAX); break;
     case SC_I32: COUNT(sc_bits32, UINT32_MAX); break;
     case SC_I64: COUNT(sc_bits64, UINT64_MAX); break;
+    case SC_F16:
+    case SC_BF16: COUNT(sc_bits16, UINT16_MAX >> 1); break;
     case SC_F32: COUNT(sc_bits32, UINT32_MAX >> 1); break;
     default: COUNT(sc_bits64, UINT64_MAX >> 1); break;
     }

@@ -193,6 +193,12 @@ void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t)
     case SC_I64:
         ((int64_t *)to)[i] = (int64_t)((uint64_t)((int64_t *)to)[i] + (uint64_t)((const int64_t *)from)[j]);
         break;
+    case SC_F16:
+    case SC_BF16: {
+        float sum = sc_half_get(t, ((const uint16_t *)to)[i]) + sc_half_get(t, ((const uint16_t *)from)[j]);
+        ((uint16_t *)to)[i] = sc_half_put(t, sum);
+        break;
+    }
     case SC_F32: ((float *)to)[i] += ((const float *)from)[j]; break;
     default: ((double *)to)[i] += ((const double *)from)[j]; break;
     }

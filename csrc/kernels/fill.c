@@ -2,7 +2,6 @@
  *
  * Memory-bound loops: the only questions are who touches a page first and how
  * large the pages are. */
-#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,37 +22,12 @@ void sc_fill_advise(void *p, size_t size)
 #endif
 }
 
-/* value as an integer of [lo, hi]; not-a-number is 0. */
-static int64_t saturate(double value, int64_t lo, int64_t hi)
-{
-    if (isnan(value)) return 0;
-    if (value <= (double)lo) return lo;
-    if (value >= (double)hi) return hi;
-    return (int64_t)value;
-}
-
 /* The bytes of value as a dtype; true if they are all zero. */
-static bool encode(sc_dtype t, double value, void *out)
+static bool encode(sc_dtype t, double value, uint64_t *out)
 {
-    union {
-        uint8_t b;
-        int16_t h;
-        int32_t i;
-        int64_t l;
-        float f;
-        double d;
-        char bytes[8];
-    } v = {.l = 0};
-    switch (t) {
-    case SC_BOOL: v.b = value != 0; break;
-    case SC_I16: v.h = (int16_t)saturate(value, INT16_MIN, INT16_MAX); break;
-    case SC_I32: v.i = (int32_t)saturate(value, INT32_MIN, INT32_MAX); break;
-    case SC_I64: v.l = saturate(value, INT64_MIN, INT64_MAX); break;
-    case SC_F32: v.f = (float)value; break;
-    default: v.d = value; break;
-    }
-    memcpy(out, v.bytes, 8);
-    return v.l == 0;
+    *out = 0;
+    sc_number_put(t, out, 0, value);
+    return *out == 0;
 }
 
 void sc_fill_serial(void *p, sc_dtype t, int64_t n, double value)

@@ -35,7 +35,7 @@ static int64_t scalar_int(const Run *, const Val *);
 static double scalar_float(const Run *, const Val *);
 static void lanes(const Run *, const Val *, Lanes *out);
 
-static bool floats(Type t) { return t.dtype == SC_F32 || t.dtype == SC_F64; }
+static bool floats(Type t) { return t.dtype >= SC_F16; }
 
 /* ---- numbers ---- */
 static int64_t wrap(int dtype, uint64_t x)
@@ -48,7 +48,12 @@ static int64_t wrap(int dtype, uint64_t x)
     }
 }
 
-static double rounded(int dtype, double x) { return dtype == SC_F32 ? (double)(float)x : x; }
+static double rounded(int dtype, double x)
+{
+    if (dtype == SC_F64) return x;
+    if (dtype == SC_F32) return (double)(float)x;
+    return (double)sc_half_get((sc_dtype)dtype, sc_half_put((sc_dtype)dtype, (float)x));
+}
 
 /* Division by zero gives 0; shifts take their count modulo 64. */
 static int64_t op_int(Op op, int64_t a, int64_t b)
@@ -161,7 +166,10 @@ static int64_t fetch_int(sc_dtype t, const void *p, int64_t at)
 }
 
 static double fetch_float(sc_dtype t, const void *p, int64_t at)
-{ return t == SC_F32 ? (double)((const float *)p)[at] : ((const double *)p)[at]; }
+{
+    if (t == SC_F64) return ((const double *)p)[at];
+    return t == SC_F32 ? (double)((const float *)p)[at] : (double)sc_half_get(t, ((const uint16_t *)p)[at]);
+}
 
 static void keep_int(sc_dtype t, void *p, int64_t at, int64_t x)
 {
@@ -175,10 +183,12 @@ static void keep_int(sc_dtype t, void *p, int64_t at, int64_t x)
 
 static void keep_float(sc_dtype t, void *p, int64_t at, double x)
 {
-    if (t == SC_F32)
+    if (t == SC_F64)
+        ((double *)p)[at] = x;
+    else if (t == SC_F32)
         ((float *)p)[at] = (float)x;
     else
-        ((double *)p)[at] = x;
+        ((uint16_t *)p)[at] = sc_half_put(t, (float)x);
 }
 
 /* ---- scalars ---- */
@@ -216,7 +226,8 @@ static int64_t cast_int(const Run *r, const Val *v)
     return wrap(dtype, (uint64_t)scalar_int(r, v->kid[0]));
 }
 
-static double int_to_float(int dtype, int64_t x) { return dtype == SC_F32 ? (double)(float)x : (double)x; }
+static double int_to_float(int dtype, int64_t x)
+{ return dtype == SC_F64 ? (double)x : rounded(dtype, (double)(float)x); }
 
 static double cast_float(const Run *r, const Val *v)
 {

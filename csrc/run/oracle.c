@@ -59,8 +59,7 @@ static const Tensor *result(const Prog *p, int r)
 
 int64_t sc_oracle_size(const Prog *p, int r) { return result(p, r) ? size_of(result(p, r)) : 0; }
 
-static double value_at(const sc_tensor *t, int64_t i)
-{ return t->dtype == SC_F32 ? (double)((const float *)t->view.val)[i] : ((const double *)t->view.val)[i]; }
+static double value_at(const sc_tensor *t, int64_t i) { return sc_number_get(t->dtype, t->view.val, i); }
 
 /* ---- sparse operands as lists ---- */
 static bool push(Map *m, int64_t key, double v)

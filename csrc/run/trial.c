@@ -52,17 +52,6 @@ static int64_t size_of(const Tensor *t)
     return n;
 }
 
-static void set_element(void *p, sc_dtype type, int64_t i, double v)
-{
-    if (type == SC_F32)
-        ((float *)p)[i] = (float)v;
-    else
-        ((double *)p)[i] = v;
-}
-
-static double element(const void *p, sc_dtype type, int64_t i)
-{ return type == SC_F32 ? (double)((const float *)p)[i] : ((const double *)p)[i]; }
-
 static sc_tensor describe(const Tensor *t)
 {
     sc_tensor x = {.format = t->format, .dtype = t->dtype, .itype = t->itype};
@@ -145,7 +134,7 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     if (!x.view.val) return sc_error(err, SC_ENOMEM, "out of memory");
     x.view.nval = n;
     for (int64_t i = 0; i < n; i++)
-        set_element(x.view.val, t->dtype, i, sparse ? next(seed) % 8 < fill : small_value(seed));
+        sc_number_put(t->dtype, x.view.val, i, sparse ? next(seed) % 8 < fill : small_value(seed));
     *out = x;
     if (!sparse) {
         order_strides(t, out);
@@ -154,7 +143,7 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
     if (sc_convert(&x, out, heap_alloc, h, NULL, err)) return err->code;
     repeat_entries(out, seed);
-    for (int64_t i = 0; i < out->view.nval; i++) set_element(out->view.val, t->dtype, i, small_value(seed));
+    for (int64_t i = 0; i < out->view.nval; i++) sc_number_put(t->dtype, out->view.val, i, small_value(seed));
     return SC_OK;
 }
 
@@ -186,7 +175,7 @@ static int compare(const Tensor *t, const sc_tensor *got, const double *want, He
         if (sc_convert(got, &dense, heap_alloc, h, NULL, err)) return err->code;
     }
     for (int64_t i = 0; i < size_of(t); i++) {
-        double v = element(dense.view.val, t->dtype, i);
+        double v = sc_number_get(t->dtype, dense.view.val, i);
         if (!close_to(v, want[i]))
             return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name,
                             (long long)i, want[i], v);

@@ -107,29 +107,8 @@ static void dict_finish(dict *d, bool logical, bool drop)
     d->n = k;
 }
 
-static double value_at(const void *p, sc_dtype t, int64_t i)
-{
-    switch (t) {
-    case SC_BOOL: return ((const uint8_t *)p)[i];
-    case SC_I16: return ((const int16_t *)p)[i];
-    case SC_I32: return ((const int32_t *)p)[i];
-    case SC_I64: return (double)((const int64_t *)p)[i];
-    case SC_F32: return (double)((const float *)p)[i];
-    default: return ((const double *)p)[i];
-    }
-}
-
-static void value_set(void *p, sc_dtype t, int64_t i, double v)
-{
-    switch (t) {
-    case SC_BOOL: ((uint8_t *)p)[i] = v != 0; break;
-    case SC_I16: ((int16_t *)p)[i] = (int16_t)v; break;
-    case SC_I32: ((int32_t *)p)[i] = (int32_t)v; break;
-    case SC_I64: ((int64_t *)p)[i] = (int64_t)v; break;
-    case SC_F32: ((float *)p)[i] = (float)v; break;
-    default: ((double *)p)[i] = v; break;
-    }
-}
+static double value_at(const void *p, sc_dtype t, int64_t i) { return sc_number_get(t, p, i); }
+static void value_set(void *p, sc_dtype t, int64_t i, double v) { sc_number_put(t, p, i, v); }
 
 static void unpack_level(const sc_tensor *t, int l, int64_t p, int64_t *c, dict *d)
 {

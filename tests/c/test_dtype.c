@@ -1,0 +1,55 @@
+/* test_dtype.c: 16 bit numbers, every one of them, and what rounds to them. */
+#include <math.h>
+#include <stdio.h>
+
+#include "../../csrc/base.h"
+
+static int failed;
+
+static void expect(bool ok, const char *what, unsigned bits)
+{
+    if (ok) return;
+    failed++;
+    printf("FAILED %s: %04x\n", what, bits);
+}
+
+static double exact(unsigned h)
+{
+    int exponent = (int)(h >> 10 & 31);
+    double fraction = h & 1023, x;
+    if (exponent == 31)
+        x = fraction != 0 ? NAN : INFINITY;
+    else
+        x = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return h & 0x8000 ? -x : x;
+}
+
+/* A number between two neighbours goes to the nearer, halfway to the even one. */
+static void check_between(sc_dtype t, unsigned h)
+{
+    double lo = (double)sc_half_get(t, (uint16_t)h), hi = (double)sc_half_get(t, (uint16_t)(h + 1));
+    if (!isfinite(lo) || !isfinite(hi)) return;
+    double middle = (lo + hi) / 2;
+    unsigned even = h & 1 ? h + 1 : h;
+    expect(sc_half_put(t, (float)middle) == even, "halfway", h);
+    expect(sc_half_put(t, nextafterf((float)middle, INFINITY)) == (hi > lo ? h + 1 : h), "above halfway", h);
+    expect(sc_half_put(t, nextafterf((float)middle, -INFINITY)) == (hi > lo ? h : h + 1), "below halfway", h);
+}
+
+int main(void)
+{
+    for (unsigned h = 0; h < 0x10000; h++) {
+        double x = (double)sc_half_get(SC_F16, (uint16_t)h), y = exact(h);
+        expect(isnan(y) ? isnan(x) : x == y && signbit(x) == signbit(y), "value of f16", h);
+        for (sc_dtype t = SC_F16; t <= SC_BF16; t++) {
+            float v = sc_half_get(t, (uint16_t)h);
+            uint16_t back = sc_half_put(t, v);
+            expect(isnan(v) ? isnan(sc_half_get(t, back)) : back == h, "round trip", h);
+            if ((h & 0x7fff) != 0x7fff) check_between(t, h);
+        }
+    }
+    expect(sc_half_put(SC_F16, 65519.996f) == 0x7bff, "largest f16", 0x7bff);
+    expect(sc_half_put(SC_F16, 65520.0f) == 0x7c00, "overflow of f16", 0x7c00);
+    expect(sc_half_put(SC_BF16, -INFINITY) == 0xff80, "infinity of bf16", 0xff80);
+    return failed != 0;
+}

@@ -1,3 +1,0 @@
-in A: f32 csr i32 (100, 80)
-in B: f64 dense (80, 16)
-C[i,k] = A[i,j] * B[j,k]

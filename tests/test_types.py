@@ -1,0 +1,58 @@
+"""Types of values: what they promote to, and how exact sums of 16 bit floats are."""
+
+import pytest
+import torch
+
+import scorch
+
+TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
+ERROR = {torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.float32: 1e-5, torch.float64: 1e-12}
+
+
+def operands(left: torch.dtype, right: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    dense = torch.randn(60, 50, generator=generator) * (torch.rand(60, 50, generator=generator) < 0.2)
+    return (4 * dense).to(left), (3 * torch.randn(50, 23, generator=generator)).to(right)
+
+
+@pytest.mark.parametrize("right", TYPES, ids=str)
+@pytest.mark.parametrize("left", (*TYPES, torch.bool), ids=str)
+def test_product(left, right):
+    a, x = operands(left, right)
+    wanted, exact = torch.promote_types(left, right), a.double() @ x.double()
+    for y in (scorch.sparse(a, "csr") @ x, scorch.einsum("ij,jk->ik", scorch.sparse(a, "coo"), x)):
+        assert y.dtype == wanted
+        assert (y.double() - exact).abs().max() <= ERROR.get(wanted, 0) * exact.abs().max()
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16))
+def test_sums_are_made_in_float32(dtype):
+    """5000 ones: in 16 bits a sum would stop at 2048 or 256."""
+    a = scorch.sparse(torch.ones(2, 5000, dtype=dtype), "csr")
+    for x in (torch.ones(5000, dtype=dtype), torch.ones(5000, 8, dtype=dtype)):
+        assert torch.equal(a @ x, torch.full((2, *x.shape[1:]), 5000, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16))
+def test_rounding(dtype):
+    """Every 16 bit number there and back, and what lies between goes where torch puts it."""
+    every = torch.arange(-32768, 32768, dtype=torch.int32).to(torch.int16).view(dtype)
+    every = every[every.isfinite()]
+    one = scorch.sparse(torch.ones(1, 1), "csr")
+    wide = one @ every[None]
+    assert torch.equal(wide, every[None].float())
+    between = torch.cat([wide * (1 + 2.0**-12), wide * (1 - 2.0**-12), wide * 1.0002], 1)
+    narrow = scorch.sparse(torch.ones(1, 1, dtype=dtype), "csr")
+    got = scorch.einsum("ij,jk->ik", narrow, between.to(dtype))
+    assert torch.equal(got, between.to(dtype))
+
+
+def test_integers():
+    a = torch.tensor([[0, 3], [-2, 0]], dtype=torch.int32)
+    s = scorch.sparse(a, "csr")
+    x = torch.tensor([[1, 2], [3, 4]], dtype=torch.int32)
+    assert torch.equal(s @ x, a @ x)
+    half = scorch.evaluate("C[i,k] = A[i,j] * x[j,k] * 0.5", A=s, x=x)
+    assert half.dtype == torch.float32 and torch.equal(half, (a @ x) * 0.5)
+    pattern = scorch.sparse(a != 0, "csr")
+    assert torch.equal(scorch.einsum("ij->i", pattern), (a != 0).sum(1))
