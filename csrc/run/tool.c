@@ -1,4 +1,5 @@
-/* tool.c: .sc files, printed stage by stage or tried against the oracle. */
+/* tool.c: .sc files, printed stage by stage or tried against the oracle. A program that wants operands in other
+ * formats is tried in those: what the bindings do by conversion. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -6,7 +7,13 @@
 
 #include "run.h"
 
-/* Converting is the caller's job, and a file has no caller. */
+static void free_prog(Prog *p)
+{
+    if (p) sc_compile_free(p);
+    free(p);
+}
+
+/* A stage that was never reached because of a conversion has no text. */
 static int refuse_conversion(const Prog *p, sc_err *err)
 {
     char format[200];
@@ -26,8 +33,57 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
     int rc = sc_compile(p, NULL, text, width, err);
     if (!rc && strcmp(stage, "index") && strcmp(stage, "why")) rc = refuse_conversion(p, err);
     if (!rc) rc = sc_compile_text(p, stage, out, err);
-    sc_compile_free(p);
-    free(p);
+    free_prog(p);
+    return rc;
+}
+
+/* ---- programs that convert ---- */
+/* Operand k as the program wants it; derived structures keep the values where they are. */
+static void wanted(const Prog *p, int k, sc_spec *s)
+{
+    const Tensor *t = p->tensor[k];
+    const sc_format *f = &p->convert[k];
+    memcpy(s->name, t->name, sizeof s->name);
+    s->format = f->nlevel ? *f : t->format;
+    s->dtype = t->dtype;
+    s->itype = t->itype;
+    s->unit = t->unit;
+    s->perm = t->perm;
+    memcpy(s->positions, t->positions, sizeof s->positions);
+    if (!f->nlevel) return;
+    bool dense = sc_format_is_dense(f), given = !sc_format_is_dense(&t->format);
+    if (!given) s->itype = SC_I32;
+    s->unit = dense ? f->level[f->nlevel - 1].dim : -1;
+    s->perm = given && !dense;
+    memset(s->positions, 0, sizeof s->positions);
+}
+
+/* The program of *p for converted operands, in its place. */
+static int converted(Prog **p, int width, sc_err *err)
+{
+    sc_text index = {0};
+    sc_request *rq = sc_zalloc(sizeof *rq);
+    Prog *old = *p, *g = sc_zalloc(sizeof *g);
+    int rc = rq && g ? sc_compile_text(old, "index", &index, err) : sc_error(err, SC_ENOMEM, "out of memory");
+    if (!rc) {
+        rq->text = index.s;
+        rq->skip = old->skip;
+        rq->nofold = old->nofold;
+        rq->nin = old->nin;
+        rq->nask = old->nout;
+        for (int k = 0; k < old->nin; k++) {
+            wanted(old, k, &rq->in[k]);
+            memcpy(rq->dim[k], old->tensor[k]->extent, sizeof rq->dim[k]);
+        }
+        for (int r = 0; r < old->nout; r++)
+            rq->ask[r] = old->ask[r].nlevel ? old->ask[r] : prog_result(old, r)->format;
+        memcpy(rq->ask_like, old->ask_like, sizeof rq->ask_like);
+        rc = sc_compile(g, rq, NULL, width, err);
+    }
+    sc_text_free(&index);
+    free(rq);
+    free_prog(old);
+    *p = g;
     return rc;
 }
 
@@ -35,9 +91,9 @@ int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *er
 {
     Prog *p = sc_zalloc(sizeof *p);
     int rc = p ? sc_compile(p, NULL, text, width, err) : sc_error(err, SC_ENOMEM, "out of memory");
+    for (int round = 0; !rc && p->converts && round < SC_MAXOP; round++) rc = converted(&p, width, err);
     if (!rc) rc = refuse_conversion(p, err);
     if (!rc) rc = sc_trial(p, jit, width, seed, err);
-    if (p) sc_compile_free(p);
-    free(p);
+    free_prog(p);
     return rc;
 }
