@@ -6,12 +6,12 @@ import math
 import os
 import platform
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
 
-from benchmarks import cases, compiled, peers
+from benchmarks import bound, cases, compiled, peers, plot
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
@@ -52,12 +52,22 @@ def check(case: Case) -> None:
         )
 
 
-def run(suite: str, root: str | None, seconds: float) -> list[dict]:
+def only(case: Case, wanted: list[str] | None) -> Case:
+    """The case with the peers whose names contain one of these."""
+    peers = {p for fair in case.against.values() for p in fair}
+    gone = {p for p in peers if wanted and "all" not in wanted and not any(w in p for w in wanted)}
+    calls = {name: call for name, call in case.calls.items() if name not in gone}
+    against = {ours: tuple(p for p in fair if p not in gone) for ours, fair in case.against.items()}
+    return replace(case, calls=calls, against=against)
+
+
+def run(suite: str, root: str | None, seconds: float, wanted: list[str] | None = None) -> list[dict]:
     results = []
-    for case in SUITES[suite](root):
+    for case in (only(c, wanted) for c in SUITES[suite](root)):
         check(case)
         times = {**interleave(case.calls, seconds), **case.measured} if case.calls else case.measured
-        results.append({"suite": suite, "case": case.name, "times": times, "ratios": ratios(case, times)})
+        found = {"suite": suite, "case": case.name, "times": times, "ratios": ratios(case, times)}
+        results.append({**found, "bound": bound.seconds(case.flops, case.traffic) if case.flops else 0})
     return results
 
 
@@ -67,9 +77,11 @@ def render(results: list[dict], markdown: bool) -> str:
     for labels in dict.fromkeys(tuple(r["times"]) for r in results):
         rows = [r for r in results if tuple(r["times"]) == labels]
         ours = list(rows[0]["ratios"])
-        head = [rows[0]["suite"], *labels, *(f"best peer / {o}" for o in ours)]
+        bounded = any(r["bound"] for r in rows)
+        head = [rows[0]["suite"], *labels, *(f"best peer / {o}" for o in ours), *["of bound"] * bounded]
         body = [
             [r["case"], *(human(r["times"][n].min) for n in labels), *(_best(r["ratios"][o]) for o in ours)]
+            + [f"{r['bound'] / r['times'][o].min:.0%}" for o in ours[:1] if bounded]
             for r in rows
         ]
         blocks.append(table(head, body, markdown))
@@ -81,6 +93,8 @@ def render(results: list[dict], markdown: bool) -> str:
 
 
 def _best(ratio: dict[str, float]) -> str:
+    if not ratio:
+        return ""
     worst = min(ratio.values())
     return f"{worst:.2f}x{' loss' if worst < 1 else ''}"
 
@@ -104,17 +118,25 @@ def main() -> None:
     parser.add_argument("--root", help="folder with Planetoid's raw files (default: $SCORCH_DATA)")
     parser.add_argument("--seconds", type=float, default=1.0, help="time to spend on each case")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument(
+        "--peer", action="append", help="may be repeated: only these, by a part of their name"
+    )
+    parser.add_argument("--plot", metavar="FOLDER", help="also draw the ratios there; needs matplotlib")
     parser.add_argument("--json", metavar="FILE", help="also write every number there")
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="Sparse ")
     facts = machine()
+    flops, bandwidth = bound.peaks()
+    facts |= {"dense product": f"{flops / 1e9:.0f} GFLOP/s", "copy": f"{bandwidth / 1e9:.0f} GB/s"}
     print(", ".join(f"{k} {v}" for k, v in facts.items() if v))
     print("Times are minima of interleaved turns; ratios above 1 mean that Scorch is faster.")
     results = []
     for suite in args.suite or SUITES:
-        found = run(suite, args.root, args.seconds)
+        found = run(suite, args.root, args.seconds, args.peer)
         print(f"\n{render(found, args.markdown)}", flush=True)
         results += found
+    if args.plot:
+        plot.draw(results, args.plot)
     if args.json:
         plain = [{**r, "times": {n: asdict(t) for n, t in r["times"].items()}} for r in results]
         Path(args.json).write_text(json.dumps({"machine": facts, "results": plain}, indent=1))

@@ -56,7 +56,8 @@ def _product(name: str, csr: torch.Tensor, csr32: torch.Tensor, A: torch.Tensor,
         calls |= {"MKL": lambda: handle.mm(x), "MKL kept": lambda: handle.mm(x, out)}
         against = {"Scorch": (*against["Scorch"], "MKL"), "Scorch out=": ("MKL kept",)}
     calls |= {"Scorch": lambda: A @ x, "Scorch out=": lambda: scorch.einsum("ij,jk->ik", A, x, out=out)}
-    return Case(name, calls, against)
+    traffic = 8 * csr._nnz() + 4 * (x.numel() + out.numel())
+    return Case(name, calls, against, flops=2 * csr._nnz() * width, traffic=traffic)
 
 
 def neighbours(root: str | None) -> Iterator[Case]:

@@ -7,7 +7,7 @@ import torch
 import scorch
 from benchmarks import taco
 from benchmarks.data import Case, graphs, int32
-from benchmarks.peers import MklMatrix, MklProduct, mkl, scipy_sparse
+from benchmarks.peers import MklMatrix, MklProduct, graphblas, graphblas_matrix, mkl, scipy_sparse
 
 SHAPES = ((512, 512, 512), (20_000, 2000, 500))  # of tensors with a million stored values
 MILLION = 1_000_000
@@ -42,6 +42,9 @@ def spgemm(root: str | None) -> Iterator[Case]:
             m = _scipy(csr32)
             calls["torch i32 sorted"] = lambda csr=csr32: _sorted(csr @ csr)
             calls["SciPy sorted"] = lambda m=m: _sort_scipy(m @ m)
+        if graphblas:
+            g = graphblas_matrix(csr32)
+            calls["GraphBLAS"] = lambda g=g: g.mxm(g).new()
         if mkl():
             handle = MklProduct(csr)
             calls["MKL"] = lambda h=handle: h.square(False)
@@ -70,7 +73,7 @@ def sddmm(root: str | None) -> Iterator[Case]:
 
 
 def _sampled(name: str, ones: torch.Tensor, width: int) -> Case:
-    q, k, ones32, mask = torch.randn(len(ones), width), torch.randn(len(ones), width), int32(ones)
+    q, k, ones32 = torch.randn(len(ones), width), torch.randn(len(ones), width), int32(ones)
     mask = scorch.sparse(ones32)
     calls = {
         "torch CSR i64": lambda: torch.sparse.sampled_addmm(ones, q, k.T, beta=0),
@@ -94,11 +97,14 @@ def elementwise(root: str | None) -> Iterator[Case]:
 def _pair(name: str, a: torch.Tensor, b: torch.Tensor) -> Iterator[Case]:
     a32, b32, A, B = int32(a), int32(b), scorch.sparse(int32(a)), scorch.sparse(int32(b))
     m, n = _scipy(a32), _scipy(b32)
+    g, h = (graphblas_matrix(a32), graphblas_matrix(b32)) if graphblas else (None, None)
     torch_calls = {"torch CSR i64": lambda: a + b, "torch CSR i32": lambda: a32 + b32}
     scipy_calls = {"SciPy": lambda: m + n} if scipy_sparse else {}
+    scipy_calls |= {"GraphBLAS": lambda: g.ewise_add(h, "plus").new()} if graphblas else {}
     yield _elementwise(f"A + B, {name}", {**torch_calls, **scipy_calls}, lambda: A + B)
     torch_calls = {"torch CSR i64": lambda: a * b, "torch CSR i32": lambda: a32 * b32}
     scipy_calls = {"SciPy": lambda: m.multiply(n)} if scipy_sparse else {}
+    scipy_calls |= {"GraphBLAS": lambda: g.ewise_mult(h, "times").new()} if graphblas else {}
     yield _elementwise(f"A * B, {name}", {**torch_calls, **scipy_calls}, lambda: A * B)
 
 
@@ -189,7 +195,8 @@ def _weight(name: str, csr: torch.Tensor, csr32: torch.Tensor, W: torch.Tensor, 
     if mkl():
         handle = MklMatrix(csr, batch)
         calls["MKL"] = lambda: handle.mm(x)
-    return Case(name, {**calls, "Scorch": lambda: W @ x}, {"Scorch": tuple(calls)})
+    work = {"flops": 2 * csr._nnz() * batch, "traffic": 8 * csr._nnz() + 8 * x.numel()}
+    return Case(name, {**calls, "Scorch": lambda: W @ x}, {"Scorch": tuple(calls)}, **work)
 
 
 def _layer(name: str, csr: torch.Tensor, dense: torch.Tensor, W: torch.Tensor, batch: int) -> Case:
@@ -198,7 +205,9 @@ def _layer(name: str, csr: torch.Tensor, dense: torch.Tensor, W: torch.Tensor, b
         "torch F.linear(csr)": lambda: torch.nn.functional.linear(x, csr),
         "torch dense": lambda: torch.nn.functional.linear(x, dense),
     }
-    return Case(name, {**calls, "Scorch": lambda: torch.nn.functional.linear(x, W)}, {"Scorch": tuple(calls)})
+    work = {"flops": 2 * csr._nnz() * batch, "traffic": 8 * csr._nnz() + 8 * x.numel()}
+    ours = {"Scorch": lambda: torch.nn.functional.linear(x, W)}
+    return Case(name, {**calls, **ours}, {"Scorch": tuple(calls)}, **work)
 
 
 def blocks(root: str | None) -> Iterator[Case]:
@@ -215,7 +224,8 @@ def blocks(root: str | None) -> Iterator[Case]:
                     "torch dense": lambda d=dense, x=x: d @ x,
                     "Scorch": lambda w=W, x=x: w @ x,
                 }
-                yield Case(f"{size}x{size}, {zeros:.0%}, {batch}", calls, {"Scorch": ("torch BSR",)})
+                work = {"flops": 2 * W.nnz * batch, "traffic": 4 * W.nnz + 8 * x.numel()}
+                yield Case(f"{size}x{size}, {zeros:.0%}, {batch}", calls, {"Scorch": ("torch BSR",)}, **work)
 
 
 SUITES = {f.__name__: f for f in (spgemm, sddmm, elementwise, mttkrp, contractions, linear, blocks)}

@@ -1,4 +1,4 @@
-"""The libraries Scorch is compared with, beyond torch itself: MKL and SciPy. Each may be absent."""
+"""The libraries Scorch is compared with, beyond torch itself. Each may be absent."""
 
 import ctypes
 import sys
@@ -12,6 +12,11 @@ try:
     import scipy.sparse as scipy_sparse
 except ImportError:
     scipy_sparse = None
+
+try:
+    import graphblas
+except ImportError:
+    graphblas = None
 
 NON_TRANSPOSE, GENERAL, NON_UNIT, ROW_MAJOR = 10, 20, 50, 101  # mkl_spblas.h
 LP64, GNU_THREADS = 0, 3
@@ -92,6 +97,15 @@ class MklProduct(MklMatrix):
         self._check(mkl().mkl_sparse_destroy(result))
 
 
+def graphblas_matrix(csr: torch.Tensor) -> object:
+    """A float32 torch CSR matrix as a GraphBLAS matrix."""
+    rows, columns = csr.shape
+    parts = csr.crow_indices().long().numpy(), csr.col_indices().long().numpy(), csr.values().numpy()
+    return graphblas.Matrix.from_csr(*parts, nrows=rows, ncols=columns)
+
+
 def absent() -> list[str]:
     """Names of the peers that this environment lacks."""
-    return [name for name, here in (("MKL", mkl()), ("SciPy", scipy_sparse)) if not here]
+    return [
+        name for name, here in (("MKL", mkl()), ("SciPy", scipy_sparse), ("GraphBLAS", graphblas)) if not here
+    ]
