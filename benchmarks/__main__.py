@@ -77,7 +77,7 @@ def render(results: list[dict], markdown: bool) -> str:
     for labels in dict.fromkeys(tuple(r["times"]) for r in results):
         rows = [r for r in results if tuple(r["times"]) == labels]
         ours = list(rows[0]["ratios"])
-        bounded = any(r["bound"] for r in rows)
+        bounded = any(r.get("bound") for r in rows)
         head = [rows[0]["suite"], *labels, *(f"best peer / {o}" for o in ours), *["of bound"] * bounded]
         body = [
             [r["case"], *(human(r["times"][n].min) for n in labels), *(_best(r["ratios"][o]) for o in ours)]
