@@ -147,6 +147,30 @@ const char *sc_program_text(const sc_program *, const char *stage);
 int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
                    sc_err *);
 
+/* ---- gradients ---- */
+typedef enum { SC_FROM_OPERAND, SC_FROM_RESULT, SC_FROM_GRADIENT, SC_FROM_IDENTITY } sc_origin;
+typedef struct {
+    sc_request request; /* the program that computes the gradients; its text is owned */
+    struct {
+        uint8_t from, index,
+            dim;        /* operand or result index, the gradient of result index, or the csr identity */
+    } source[SC_MAXOP]; /* matrix of the extent of dimension dim of operand index */
+    int nresult;
+    struct {
+        char name[32]; /* in the text */
+        uint8_t
+            operand; /* whose gradient result r is: sparse with the structure of a sparse operand, else dense */
+        uint8_t lacks; /* bit d: without dimension d, along which the gradient is constant */
+    } result[SC_MAXOP];
+} sc_gradient;
+
+/* The program of the gradients to the operands in `wanted` (bit k: operand k), given gradients of the results in
+ * `given` (bit r: result r), dense or of the structure of the result as the results are. A wanted operand that is
+ * not among the results has the gradient zero. Extents do not matter, 0 will do. max=, min= share a gradient
+ * evenly among what attains the extremum, max, min among both sides if equal; relu and abs have slope 0 at 0. */
+int sc_gradient_make(const sc_request *, uint32_t wanted, uint32_t given, sc_gradient *, sc_err *);
+void sc_gradient_free(sc_gradient *);
+
 /* ---- the process ---- */
 typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;
 typedef struct {

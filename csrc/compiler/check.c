@@ -93,7 +93,7 @@ static void check_blocks(Prog *p, const Tensor *t)
 static void check_access(Prog *p, Expr *e)
 {
     const Tensor *t = e->tensor;
-    if (!is_sparse(t)) return;
+    if (!is_sparse(t) || p->meaning) return;
     for (int d = 0; d < t->ndim; d++) {
         for (int k = 0; k < d; k++)
             if (e->ix[d].var == e->ix[k].var)
@@ -356,6 +356,6 @@ void check(Prog *p)
         p->assign[a].rhs = explicit_sums(p, &p->assign[a]);
         check_division(p, p->assign[a].rhs);
     }
-    if (!p->nest) check_supported(p);
+    if (!p->nest && !p->meaning) check_supported(p);
     choose_folds(p);
 }

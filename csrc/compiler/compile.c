@@ -54,13 +54,18 @@ static void middle(Prog *p)
     stmt_verify(p, p->module);
 }
 
+static void start(Prog *p, jmp_buf *escape, sc_err *err)
+{
+    p->err = err;
+    p->escape = escape;
+    p->arena.nomem = out_of_memory;
+    p->arena.ctx = p;
+}
+
 int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes, sc_err *err)
 {
     jmp_buf escape;
-    p->err = err;
-    p->escape = &escape;
-    p->arena.nomem = out_of_memory;
-    p->arena.ctx = p;
+    start(p, &escape, err);
     p->vector_bytes = vector_bytes;
     p->vector_regs = vector_bytes == 64 ? 32 : 16;
     if (setjmp(escape)) return err->code;
@@ -69,6 +74,23 @@ int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes
     else
         front(p, rq);
     middle(p);
+    return SC_OK;
+}
+
+int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_t wanted, uint32_t given,
+                        sc_gradient *out, sc_err *err)
+{
+    jmp_buf escape;
+    start(p, &escape, err);
+    if (setjmp(escape)) return err->code;
+    p->meaning = true;
+    if (file)
+        file_parse(p, file);
+    else
+        front(p, rq);
+    check(p);
+    infer(p);
+    if (out) derive(p, wanted, given, out);
     return SC_OK;
 }
 

@@ -8,6 +8,10 @@
  * success p->module, p->plan and the printed stages are ready, unless p->converts: then operands should
  * be converted to p->convert[] first and nothing was lowered. *p must be zeroed; free it in any case. */
 int sc_compile(Prog *p, const sc_request *, const char *file, int vector_bytes, sc_err *);
+/* The program of the gradients of a request, or of an .sc text (sc_gradient_make in scorch.h); out may be null: then
+ * *p is checked and inferred, for the oracle. */
+int sc_compile_gradient(Prog *p, const sc_request *, const char *file, uint32_t wanted, uint32_t given,
+                        sc_gradient *out, sc_err *);
 int sc_compile_text(Prog *, const char *stage, sc_text *out, sc_err *);
 void sc_compile_free(Prog *);
 #endif

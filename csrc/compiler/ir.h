@@ -124,11 +124,12 @@ struct Prog {
     sc_err *err;
     jmp_buf *escape;
     const char *source, *file;
-    bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
+    bool meaning; /* only what it means is asked: nothing is refused for lack of a schedule */
+    bool skip;    /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
     int nvar, ntensor, nassign;
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
-    Assign assign[8];
+    Assign assign[32];
     int nin, nout;
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
@@ -379,6 +380,9 @@ Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
 
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
 void check(Prog *);
+/* ---- derive*.c: the gradients of a checked and inferred program, as the text of a program; see scorch.h. Changes
+ * the formats of p's results to what is delivered. ---- */
+void derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void infer(Prog *);

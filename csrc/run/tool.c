@@ -28,6 +28,7 @@ static int refuse_conversion(const Prog *p, sc_err *err)
 
 int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, sc_err *err)
 {
+    if (!strcmp(stage, "gradient")) return sc_tool_gradient(text, out, err);
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);

@@ -1,0 +1,505 @@
+/* derive.c: the gradient of a program, as another program.
+ *
+ * requires: check, infer. Reverse mode on index notation. The adjoint of an
+ * expression is a product: the gradient of the result, times the derivatives of
+ * what lies between. It is carried from the roots to the leaves; at an access it
+ * becomes a share of the gradient of that tensor, summed over every index that is
+ * in scope there and that the access lacks. Assignments are walked from the last
+ * to the first, so that a temporary has all its shares when its own turn comes.
+ *
+ *   sums          the adjoint is the same at every point
+ *   max=, min=    shared evenly among the points that attain the extremum
+ *   max, min      half to each side where they are equal
+ *   relu, abs     0 at 0;  comparisons and stored() have no gradient
+ *   skip          every sparse operand of an assignment must be stored where the point counts
+ *
+ * An adjoint below a sum is used at many points: where it is more than a product
+ * of accesses it gets a temporary, unless it is sparse. A temporary is dense, and
+ * a sparse one would cost more than computing it again. A gradient to a sparse
+ * operand is multiplied by stored(), its structure is asked for (derive_write.c).
+ *
+ * The text must mean what the tree says: "=" sums an index in the smallest
+ * product with all its uses. An index that a product lacks, or hides in one
+ * function, gets factors that are 1 and show it (`show`). */
+#include "derive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- looking at expressions ---- */
+bool contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
+{
+    return test(e, x) || (e->kid[0] && contains(e->kid[0], test, x)) ||
+           (e->kid[1] && contains(e->kid[1], test, x));
+}
+
+static bool is_reduce(const Expr *e, const void *unused)
+{
+    (void)unused;
+    return e->op == O_REDUCE;
+}
+
+static bool has_reduce(const Expr *e) { return contains(e, is_reduce, NULL); }
+
+bool derive_sparse(const Tensor *t) { return t->role != T_WORK && !sc_format_is_dense(&t->format); }
+
+Tensor *derive_operand(Derive *d, Tensor *t)
+{ return t->role == T_IN && t->arg >= 0 && t->arg < d->p->nin ? d->p->tensor[t->arg] : t; }
+
+static uint32_t free_vars(const Expr *e)
+{
+    uint32_t vars = 0;
+    for (int k = 0; e->op == O_ACCESS && k < e->tensor->ndim; k++) vars |= 1u << e->ix[k].var;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) vars |= free_vars(e->kid[k]);
+    return e->op == O_REDUCE ? vars & ~e->vars : vars;
+}
+
+/* Indices for which e is surely zero where nothing is stored. */
+static uint32_t covered(const Expr *e)
+{
+    if (e->op == O_CONST) return e->c == 0 ? UINT32_MAX : 0;
+    if (e->op == O_ACCESS) return derive_sparse(e->tensor) ? free_vars(e) : 0;
+    const uint32_t a = covered(e->kid[0]), b = e->kid[1] ? covered(e->kid[1]) : UINT32_MAX;
+    if (e->op == O_REDUCE) return e->reduce == O_ADD ? a & ~e->vars : 0;
+    if (e->op == O_MUL) return a | b;
+    if (e->op == O_DIV) return a;
+    return op_info(e->op)->zero == 0 ? a & b : 0;
+}
+
+static bool is_covered(const Expr *e) { return free_vars(e) && !(free_vars(e) & ~covered(e)); }
+
+/* Whether a gradient to e, or to what it was computed from, is wanted. */
+static bool is_wanted(const Expr *e, const void *x)
+{
+    const Derive *d = x;
+    if (e->op != O_ACCESS) return false;
+    if (e->tensor->role == T_IN) return e->tensor->arg >= 0 && d->wanted >> e->tensor->arg & 1;
+    for (int a = 0; a < d->p->nassign; a++)
+        if (d->p->assign[a].lhs->tensor == e->tensor) return d->active >> a & 1;
+    return false;
+}
+
+/* ---- products ---- */
+typedef struct {
+    Expr *over[48], *under[48];
+    int nover, nunder;
+    double c;
+} Product;
+
+static void flatten(Derive *d, Product *m, Expr *e, bool under)
+{
+    if (e->op == O_NEG) {
+        m->c = -m->c;
+        flatten(d, m, e->kid[0], under);
+    } else if (e->op == O_MUL || e->op == O_DIV) {
+        flatten(d, m, e->kid[0], under);
+        flatten(d, m, e->kid[1], under != (e->op == O_DIV));
+    } else if (e->op == O_CONST && (!under || e->c != 0)) {
+        m->c = under ? m->c / e->c : m->c * e->c;
+    } else {
+        if ((under ? m->nunder : m->nover) == SC_LEN(m->over))
+            fail(d->p, SC_ENOTIMPL, -1, "a gradient has more than %d factors; split the expression",
+                 SC_LEN(m->over));
+        if (under)
+            m->under[m->nunder++] = e;
+        else
+            m->over[m->nover++] = e;
+    }
+}
+
+static Expr *times(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
+
+/* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
+static Expr *rebuild(Prog *p, const Product *m)
+{
+    Expr *e = m->c == 1 || m->c == -1 ? NULL : expr_const(p, m->c);
+    for (int k = 0; k < m->nover; k++)
+        e = times(p, e, !k && m->c == -1 ? expr_new(p, O_NEG, m->over[k], NULL) : m->over[k]);
+    if (!e) e = expr_const(p, m->c);
+    for (int k = 0; k < m->nunder; k++) e = expr_new(p, O_DIV, e, m->under[k]);
+    return e;
+}
+
+static Expr *tidy(Derive *d, Expr *e)
+{
+    Product m = {.c = 1};
+    flatten(d, &m, e, false);
+    return rebuild(d->p, &m);
+}
+
+/* factor * product, in front of its first factor. */
+Expr *derive_prefix(Prog *p, Expr *factor, Expr *e)
+{
+    if (e->op == O_REDUCE || e->op == O_MUL || e->op == O_DIV) {
+        Expr *copy = NEW(p, Expr);
+        *copy = *e;
+        copy->kid[0] = derive_prefix(p, factor, e->kid[0]);
+        return copy;
+    }
+    return expr_new(p, O_MUL, factor, e);
+}
+
+/* ---- sums ---- */
+static Expr *new_access(Derive *d, Tensor *t, const Index *ix)
+{
+    Expr *e = expr_new(d->p, O_ACCESS, NULL, NULL);
+    e->tensor = t;
+    memcpy(e->ix, ix, sizeof e->ix);
+    return e;
+}
+
+static Expr *stored(Derive *d, const Expr *at)
+{ return expr_new(d->p, O_STORED, new_access(d, at->tensor, at->ix), NULL); }
+
+/* 1 at every coordinate of an access. */
+static Expr *one(Derive *d, const Expr *at)
+{
+    Expr *e = stored(d, at);
+    return derive_sparse(at->tensor) ? expr_new(d->p, O_GE, e, expr_const(d->p, 0)) : e;
+}
+
+/* An access in e with index v, whose indices are all among vars. */
+static const Expr *find_access(const Expr *e, int v, uint32_t vars)
+{
+    if (e->op == O_ACCESS) return (free_vars(e) >> v & 1) && !(free_vars(e) & ~vars) ? e : NULL;
+    const Expr *at = e->kid[0] ? find_access(e->kid[0], v, vars) : NULL;
+    return at || !e->kid[1] ? at : find_access(e->kid[1], v, vars);
+}
+
+/* e with factors that make v an index of the product itself. */
+static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
+{
+    Product m = {.c = 1};
+    int uses = 0;
+    const Expr *at = NULL;
+    flatten(d, &m, e, false);
+    for (int k = 0; k < m.nover + m.nunder; k++) {
+        const Expr *f = k < m.nover ? m.over[k] : m.under[k - m.nover];
+        if (!(free_vars(f) >> v & 1)) continue;
+        if (f->op == O_ACCESS) return e;
+        if (!at) at = find_access(f, v, scope);
+        uses++;
+    }
+    if (uses > 1) return e;
+    for (int a = 0; !at && a < d->p->nassign; a++) at = find_access(d->p->assign[a].rhs, v, scope);
+    if (!at)
+        fail(d->p, SC_ENOTIMPL, -1,
+             "the gradient sums over index %s in a way that index notation cannot say; split the expression "
+             "into assignments",
+             d->p->var[v].name);
+    e = derive_prefix(d->p, one(d, at), e);
+    return uses ? e : derive_prefix(d->p, one(d, at), e);
+}
+
+/* The sum of the product e over vars, all of which are in scope. */
+static Expr *sum_over(Derive *d, Expr *e, uint32_t vars, uint32_t scope)
+{
+    for (int v = 0; v < d->p->nvar; v++)
+        if (vars >> v & 1) e = show(d, e, v, scope);
+    if (!vars) return e;
+    Expr *r = expr_new(d->p, O_REDUCE, e, NULL);
+    r->reduce = O_ADD;
+    r->vars = vars;
+    return r;
+}
+
+/* ---- temporaries ---- */
+static Line *new_line(Derive *d, Tensor *t, Op reduce, int of)
+{
+    if (d->nline == MAXLINE)
+        fail(d->p, SC_ENOTIMPL, -1, "a gradient program has at most %d assignments; split the expression",
+             MAXLINE);
+    Line *l = &d->line[d->nline++];
+    *l = (Line){.t = t, .reduce = reduce, .of = of, .has = UINT32_MAX};
+    return l;
+}
+
+static bool name_taken(const Derive *d, const char *name)
+{
+    for (int t = 0; t < d->p->ntensor; t++)
+        if (!strcmp(d->p->tensor[t]->name, name)) return true;
+    for (int l = 0; l < d->nline; l++)
+        if (!strcmp(d->line[l].t->name, name)) return true;
+    for (int r = 0; r < SC_MAXOP; r++)
+        if (d->grad[r] && !strcmp(d->grad[r]->name, name)) return true;
+    return false;
+}
+
+/* A dense tensor called stem_grad, or stem and a number. */
+static Tensor *new_tensor(Derive *d, const char *stem, bool grad)
+{
+    Tensor *t = NEW(d->p, Tensor);
+    if (grad && strlen(stem) + 6 <= sizeof t->name) snprintf(t->name, sizeof t->name, "%.26s_grad", stem);
+    while (!t->name[0] || name_taken(d, t->name))
+        snprintf(t->name, sizeof t->name, "%.8s%d", grad ? "grad" : stem, ++d->count);
+    t->role = T_WORK;
+    t->arg = -1;
+    return t;
+}
+
+static Share *new_share(Derive *d, Tensor *to, Expr *at, Expr *value)
+{
+    Share *s = NEW(d->p, Share);
+    *s = (Share){to, at, value};
+    return s;
+}
+
+/* t[vars] <reduce> value, ahead of what follows; the access to it. */
+static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
+{
+    Index ix[SC_MAXDIM] = {0};
+    for (int v = 0; v < d->p->nvar; v++)
+        if (vars >> v & 1) {
+            if (t->ndim == SC_MAXDIM)
+                fail(d->p, SC_ENOTIMPL, -1, "a temporary of the gradient has more than %d dimensions",
+                     SC_MAXDIM);
+            ix[t->ndim++].var = (uint8_t)v;
+        }
+    Expr *at = new_access(d, t, ix);
+    Line *l = new_line(d, t, reduce, -1);
+    l->share[l->n++] = new_share(d, t, at, value);
+    return at;
+}
+
+/* e where it is used more than once, or where a sum would be: from a dense temporary if that can be. */
+static Expr *once(Derive *d, Expr *e)
+{
+    for (int k = 0; k < d->nonce; k++)
+        if (d->once[k].e == e) return d->once[k].temp;
+    if (!has_reduce(e) || is_covered(e) || d->nonce == SC_LEN(d->once)) return e;
+    Expr *temp = assign(d, new_tensor(d, "t", false), free_vars(e), O_CONST, e);
+    d->once[d->nonce].e = e;
+    d->once[d->nonce++].temp = temp;
+    return temp;
+}
+
+/* The adjoint of a sum. */
+static Expr *settle(Derive *d, Expr *adj)
+{
+    Product m = {.c = 1};
+    bool plain = true;
+    flatten(d, &m, adj, false);
+    for (int k = 0; k < m.nover; k++) plain &= m.over[k]->op == O_ACCESS || m.over[k]->op == O_STORED;
+    for (int k = 0; k < m.nunder; k++) plain &= m.under[k]->op == O_ACCESS;
+    if ((plain && m.nover + m.nunder <= 3) || is_covered(adj)) return adj;
+    adj = rebuild(d->p, &m);
+    return assign(d, new_tensor(d, "t", false), free_vars(adj), O_CONST, adj);
+}
+
+/* ---- walking ---- */
+typedef struct {
+    Derive *d;
+    const Assign *a;
+    uint32_t scope;
+} Walk;
+
+static void walk(Walk *, Expr *, Expr *adj);
+
+static Expr *binary(Walk *w, Op op, Expr *a, Expr *b) { return expr_new(w->d->p, op, a, b); }
+static Expr *number(Walk *w, double c) { return expr_const(w->d->p, c); }
+
+/* The value of e, from the result where e is all of it. */
+static Expr *value_of(Walk *w, Expr *e)
+{
+    const Tensor *t = w->a->lhs->tensor;
+    const bool sparse = derive_sparse(t);
+    if (e == w->a->rhs && (!sparse || (has_reduce(e) && e->op != O_SQRT)) &&
+        (t->role == T_WORK || t->dtype == w->d->p->tensor[0]->dtype))
+        return w->a->lhs;
+    return once(w->d, e);
+}
+
+static bool has_access(const Expr *e, const void *at)
+{
+    const Expr *x = at;
+    if (e->op != O_ACCESS || e->tensor->arg != x->tensor->arg || e->tensor->role != x->tensor->role)
+        return false;
+    for (int k = 0; k < e->tensor->ndim; k++)
+        if (e->ix[k].var != x->ix[k].var) return false;
+    return true;
+}
+
+/* Skip mode: a point counts where all sparse operands are stored, those too whose factor is gone. */
+static Expr *count_where(Walk *w, const Expr *e, Expr *value)
+{
+    if (e->op == O_ACCESS && e->tensor->role == T_IN && derive_sparse(e->tensor) &&
+        !contains(value, has_access, e)) {
+        if (free_vars(e) & ~w->scope)
+            fail(w->d->p, SC_ENOTIMPL, e->pos,
+                 "no gradient of implicit=\"skip\" where %s is inside of a sum of its own; use two calls",
+                 e->tensor->name);
+        value = derive_prefix(w->d->p, stored(w->d, e), value);
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) value = count_where(w, e->kid[k], value);
+    return value;
+}
+
+static void walk_access(Walk *w, Expr *e, Expr *adj)
+{
+    Derive *d = w->d;
+    Expr *value = tidy(d, adj);
+    if (d->p->skip) value = count_where(w, w->a->rhs, value);
+    if (d->nshare == MAXSHARE)
+        fail(d->p, SC_ENOTIMPL, e->pos, "the gradient has more than %d terms; split the expression",
+             MAXSHARE);
+    value = sum_over(d, value, w->scope & ~free_vars(e), w->scope);
+    d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
+}
+
+static void walk_reduce(Walk *w, Expr *e, Expr *adj)
+{
+    Derive *d = w->d;
+    Expr *body = e->kid[0];
+    const uint32_t outer = w->scope;
+    w->scope |= e->vars;
+    if (e->reduce == O_ADD) {
+        walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));
+    } else {
+        Expr *hit = binary(w, O_EQ, body, value_of(w, e));
+        Expr *n = assign(d, new_tensor(d, "n", false), free_vars(e), O_ADD, hit);
+        walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
+    }
+    w->scope = outer;
+}
+
+static void walk_extremum(Walk *w, Expr *e, Expr *adj)
+{
+    Expr *a = once(w->d, e->kid[0]), *b = once(w->d, e->kid[1]);
+    Expr *tie = binary(w, O_MUL, number(w, 0.5), binary(w, O_EQ, a, b));
+    Expr *left = binary(w, O_ADD, binary(w, e->op == O_MAX ? O_GT : O_LT, a, b), tie);
+    Expr *right = binary(w, O_ADD, binary(w, e->op == O_MAX ? O_LT : O_GT, a, b), tie);
+    walk(w, e->kid[0], binary(w, O_MUL, adj, left));
+    walk(w, e->kid[1], binary(w, O_MUL, adj, right));
+}
+
+static void walk_division(Walk *w, Expr *e, Expr *adj)
+{
+    Expr *by = once(w->d, e->kid[1]);
+    walk(w, e->kid[0], binary(w, O_DIV, adj, by));
+    if (!contains(e->kid[1], is_wanted, w->d)) return;
+    Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0]));
+    walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, binary(w, O_DIV, num, by), by), NULL));
+}
+
+/* The derivative of a unary function at its argument. */
+static Expr *slope(Walk *w, Expr *e)
+{
+    Expr *x = e->kid[0], *zero = number(w, 0), *y;
+    switch (e->op) {
+    case O_RELU: return binary(w, O_GT, value_of(w, e), zero);
+    case O_ABS:
+        x = once(w->d, x);
+        return binary(w, O_SUB, binary(w, O_GT, x, zero), binary(w, O_LT, x, zero));
+    case O_SQRT: return binary(w, O_DIV, number(w, 0.5), value_of(w, e));
+    case O_EXP: return value_of(w, e);
+    case O_LOG: return binary(w, O_DIV, number(w, 1), once(w->d, x));
+    case O_TANH: y = value_of(w, e); return binary(w, O_SUB, number(w, 1), binary(w, O_MUL, y, y));
+    case O_SIGMOID: y = value_of(w, e); return binary(w, O_MUL, y, binary(w, O_SUB, number(w, 1), y));
+    default: fail(w->d->p, SC_EINTERNAL, e->pos, "%s has no derivative", op_info(e->op)->text);
+    }
+}
+
+static void walk(Walk *w, Expr *e, Expr *adj)
+{
+    if (!contains(e, is_wanted, w->d)) return;
+    Expr *minus = expr_new(w->d->p, O_NEG, adj, NULL);
+    switch (e->op) {
+    case O_CONST:
+    case O_STORED:
+    case O_LT:
+    case O_LE:
+    case O_GT:
+    case O_GE:
+    case O_EQ:
+    case O_NE: return;
+    case O_ACCESS: walk_access(w, e, adj); return;
+    case O_REDUCE: walk_reduce(w, e, adj); return;
+    case O_ADD:
+    case O_SUB:
+        walk(w, e->kid[0], adj);
+        walk(w, e->kid[1], e->op == O_ADD ? adj : minus);
+        return;
+    case O_NEG: walk(w, e->kid[0], minus); return;
+    case O_MUL:
+        for (int k = 0; k < 2; k++)
+            if (contains(e->kid[k], is_wanted, w->d))
+                walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k])));
+        return;
+    case O_DIV: walk_division(w, e, adj); return;
+    case O_MAX:
+    case O_MIN: walk_extremum(w, e, adj); return;
+    default: walk(w, e->kid[0], binary(w, O_MUL, adj, slope(w, e)));
+    }
+}
+
+/* ---- gradients of tensors ---- */
+/* The sum of the shares of t, as the line that assigns it; null where there are none. */
+static Line *collect(Derive *d, Tensor *t, int of)
+{
+    uint32_t has = 0;
+    int n = 0;
+    for (int k = 0; k < d->nshare; k++) n += d->share[k].to == t;
+    if (!n) return NULL;
+    Tensor *g = new_tensor(d, t->name, true);
+    Line *l = new_line(d, g, O_CONST, of);
+    for (int k = 0; k < d->nshare; k++) {
+        Share *s = &d->share[k];
+        if (s->to != t) continue;
+        l->share[l->n++] = s;
+        for (int i = 0; i < t->ndim; i++) {
+            bool again = false; /* a diagonal: both dimensions are those of the identity */
+            for (int j = 0; j < t->ndim; j++) again |= j != i && s->at->ix[j].var == s->at->ix[i].var;
+            if (again || free_vars(s->value) >> s->at->ix[i].var & 1) has |= 1u << i;
+        }
+    }
+    const uint32_t all = (1u << t->ndim) - 1;
+    l->has = derive_sparse(t) ? all : has;
+    for (int i = 0; i < t->ndim; i++) g->ndim += (int)(l->has >> i & 1);
+    return l;
+}
+
+/* The adjoint of a left side, or null. */
+static Expr *incoming(Derive *d, const Expr *lhs)
+{
+    Tensor *t = lhs->tensor;
+    Index ix[SC_MAXDIM] = {0};
+    int n = 0;
+    if (t->role == T_OUT)
+        return d->given >> (t->arg - d->p->nin) & 1 ? new_access(d, d->grad[t->arg - d->p->nin], lhs->ix)
+                                                    : NULL;
+    const Line *l = collect(d, t, -1);
+    if (!l) return NULL;
+    for (int i = 0; i < t->ndim; i++)
+        if (l->has >> i & 1) ix[n++] = lhs->ix[i];
+    return new_access(d, l->t, ix);
+}
+
+void derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
+{
+    Derive *d = NEW(p, Derive);
+    d->p = p;
+    d->wanted = wanted;
+    d->given = given;
+    for (int a = 0; a < p->nassign; a++)
+        if (contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
+    for (int r = 0; r < p->nout; r++) {
+        Tensor *t = prog_result(p, r);
+        if (p->ask[r].nlevel) t->format = p->ask[r];
+        Tensor *g = new_tensor(d, t->name, true);
+        g->role = T_OUT; /* not T_WORK: it may be sparse */
+        g->ndim = t->ndim;
+        g->format = t->format;
+        d->grad[r] = g;
+    }
+    for (int a = p->nassign; a-- > 0;) {
+        if (!(d->active >> a & 1)) continue;
+        Walk w = {d, &p->assign[a], free_vars(p->assign[a].lhs)};
+        Expr *adj = incoming(d, p->assign[a].lhs);
+        if (adj) walk(&w, p->assign[a].rhs, adj);
+    }
+    for (int k = 0; k < p->nin; k++)
+        if (wanted >> k & 1) collect(d, p->tensor[k], k);
+    derive_write(d, out);
+}
