@@ -1,5 +1,6 @@
 # make demo      install into .venv and run the GCN example against torch.sparse
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
+# make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/
@@ -8,7 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all sanitize lint bench dist scorchc clean
+.PHONY: demo test test-all test-off sanitize lint bench dist scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -18,6 +19,10 @@ test: .venv/.editable
 test-all: .venv/.editable
 	$(BIN)/python -m pytest -q
 
+test-off: .venv/.editable
+	SCORCH_JIT=off CC=/nonexistent $(BIN)/python -m pytest -q -m "not slow" $(filter-out $(NATIVE),$(wildcard tests/test_*.py))
+
+NATIVE = tests/test_c.py tests/test_golden.py tests/test_executor.py tests/test_packaging.py
 lint: .venv/.tools
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch] tests/c/*.[ch])

@@ -269,7 +269,8 @@ def test_raced_and_killed(cache, count):
         "for k in range(1, 12): assert torch.equal(A @ torch.ones(30, k), torch.ones(30, k))",
     ])  # fmt: skip
     argv, pipe = [sys.executable, "-c", text], subprocess.PIPE
-    running = [subprocess.Popen(argv, env=with_cache(cache), stdout=pipe, stderr=pipe) for _ in range(count)]
+    env = {**with_cache(cache), "SCORCH_JIT": "on"}
+    running = [subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe) for _ in range(count)]
     for at, process in enumerate(running):
         process.stdout.readline()
         if at % 2:
@@ -281,7 +282,7 @@ def test_raced_and_killed(cache, count):
     entries = kernels(cache)
     assert entries and all(e.stat().st_size > 1000 for e in entries)
     clean = "import json, scorch\n" + text + "\nprint(json.dumps(scorch.stats()))"
-    stats = json.loads(python(clean, cache).stdout.splitlines()[-1])
+    stats = json.loads(python(clean, cache, SCORCH_JIT="on").stdout.splitlines()[-1])
     assert stats["compiled"] == 0 and stats["from_disk"] == len(entries), "every kernel was there, whole"
 
 
