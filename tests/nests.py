@@ -47,7 +47,7 @@ class Writer:
     def loop(self, v: str, body) -> str:
         """A loop over v, or over what is stored there, and lookups of what can be looked up then."""
         r = self.r
-        word = "par" if self.par and not self.bound else "for"
+        word = "par" if self.par and not self.bound and v in self.assign.left else "for"
         self.par = False
         here = [n for n, todo in self.todo.items() if todo and todo[0][1] == v and todo[0][0] != "dense"]
         source = ""
@@ -101,6 +101,7 @@ class Writer:
             out = f"for {v} in w {{ {out} }}"
 
         def fill() -> str:
+            self.par = False  # a lane fills its workspace alone
             made = self.loops(inner, lambda: f"{kept} {op} {e}")
             return f"work {kept}: {place} {self.p.dtype} {{ {made} }} then {{ {out} }}"
 
