@@ -78,6 +78,7 @@ class Operand:
     format: str
     itype: str = "i32"
     unit: int | None = None
+    dtype: str = ""  # where it is not the problem's
 
     @property
     def sparse(self) -> bool:
@@ -128,7 +129,9 @@ class Problem:
             quoted = f'"{o.format}"' if " " in o.format else o.format
             kind = f"{quoted} {o.itype}" if o.sparse else quoted
             unit = "" if o.unit is None else f" unit {o.unit}"
-            lines.append(f"in {name}: {self.dtype} {kind} ({', '.join(map(str, self.dims(name)))}){unit}")
+            lines.append(
+                f"in {name}: {o.dtype or self.dtype} {kind} ({', '.join(map(str, self.dims(name)))}){unit}"
+            )
         lines += [f"out {name}: {self.dtype} {form}" for name, form in self.asks.items()] + self.flags
         lines += [f"{at(a.name, a.left)} {a.op} {text(a.right)}" for a in self.assigns]
         return "\n".join(lines) + "\n"
@@ -279,6 +282,12 @@ class Draw:
                 assigns[1].op = assigns[1].op if ok else "+="
         flags = ["nofold"] * (r.random() < 0.25) + ["skip"] * (r.random() < 0.08)
         p = Problem(r.choice(("f32", "f64")), self.extent, self.operands, assigns, flags=flags)
+        if r.random() < 0.1:  # types that are promoted; sums of small ones must be small
+            small = prod(self.extent.values()) <= 64 and sum(len(accesses(a.right)) for a in assigns) <= 3
+            types = ("i32", "i64", "bool", "f32", "f64", *(["f16"] if small else []))
+            for o in self.operands.values():
+                o.dtype = r.choice(types)
+            return p
         for a in assigns:
             if a.left and r.random() < 0.35 and not p.accesses(a.name):
                 p.asks[a.name] = result_format(r, len(a.left))

@@ -75,6 +75,8 @@ def _smaller(p: Problem) -> Iterator[Problem]:
                 and (form != "csr" or len(p.dims(name)) == 2)
             ):
                 yield changed(lambda q, name=name, form=form: setattr(q.operands[name], "format", form))
+        if o.dtype:
+            yield changed(lambda q, name=name: setattr(q.operands[name], "dtype", ""))
         if o.unit is not None:
             yield changed(lambda q, name=name: setattr(q.operands[name], "unit", None))
     for i, n in p.extent.items():

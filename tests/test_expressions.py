@@ -85,6 +85,8 @@ def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> 
 
 def draw(random) -> generate.Problem | None:
     p = generate.Draw(random).problem()
+    for o in p.operands.values():
+        o.dtype = ""
     return p if p.is_valid() and not sweep.KNOWN.search(str(p)) else None
 
 
