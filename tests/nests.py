@@ -14,8 +14,10 @@ import re
 import generate
 from generate import Problem
 
-ALIASES = {"csr": "dense(0), compressed(1)", "csc": "dense(1), compressed(0)", "dcsr": "compressed(0), compressed(1)",
-           "dcsc": "compressed(1), compressed(0)"}  # fmt: skip
+ALIASES = {
+    "csr": "dense(0), compressed(1)", "csc": "dense(1), compressed(0)",
+    "dcsr": "compressed(0), compressed(1)", "dcsc": "compressed(1), compressed(0)",
+}  # fmt: skip
 
 
 def levels(form: str, rank: int) -> list[tuple[str, int]] | None:
@@ -24,7 +26,7 @@ def levels(form: str, rank: int) -> list[tuple[str, int]] | None:
     if form in ("coo", "csf"):
         first = "singleton" if form == "coo" else "compressed"
         return [("compressed", 0)] + [(first, d) for d in range(1, rank)]
-    if m := re.fullmatch(r"ell\((\d+)\)", form):
+    if re.fullmatch(r"ell\(\d+\)", form):
         return [("dense", d) for d in range(rank - 1)] + [("ell", rank - 1)]
     found = re.findall(r"(\w+)\((\d+)[^)]*\)", form)
     return None if "%" in form or "bs" in form else [(kind, int(d)) for kind, d in found]
