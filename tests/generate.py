@@ -79,6 +79,7 @@ class Operand:
     itype: str = "i32"
     unit: int | None = None
     dtype: str = ""  # where it is not the problem's
+    perm: bool = False  # values are found through a permutation
 
     @property
     def sparse(self) -> bool:
@@ -129,6 +130,7 @@ class Problem:
             quoted = f'"{o.format}"' if " " in o.format else o.format
             kind = f"{quoted} {o.itype}" if o.sparse else quoted
             unit = "" if o.unit is None else f" unit {o.unit}"
+            unit += " perm" * o.perm
             lines.append(
                 f"in {name}: {o.dtype or self.dtype} {kind} ({', '.join(map(str, self.dims(name)))}){unit}"
             )
@@ -229,6 +231,7 @@ class Draw:
             sparse_format(r, dims) if sparse else "dense",
             r.choice(("i32", "i32", "i64")),
             r.randrange(rank) if rank > 1 and not sparse and r.random() < 0.3 else None,
+            perm=bool(sparse) and r.random() < 0.06,
         )
         self.indices[name] = ix
         return ("at", name, ix)

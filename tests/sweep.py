@@ -28,7 +28,6 @@ PENDING = re.compile(  # what main cannot do yet
     r"^(not supported without a schedule"
     r"|the sparse operand \w+ is used with different indices"
     r"|\w+ is sparse and has index \w twice"
-    r"|\w+ is wanted as .*: give it in that format"
     r")"
 )
 
@@ -77,6 +76,8 @@ def _smaller(p: Problem) -> Iterator[Problem]:
                 yield changed(lambda q, name=name, form=form: setattr(q.operands[name], "format", form))
         if o.dtype:
             yield changed(lambda q, name=name: setattr(q.operands[name], "dtype", ""))
+        if o.perm:
+            yield changed(lambda q, name=name: setattr(q.operands[name], "perm", False))
         if o.unit is not None:
             yield changed(lambda q, name=name: setattr(q.operands[name], "unit", None))
     for i, n in p.extent.items():
