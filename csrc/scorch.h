@@ -171,6 +171,16 @@ typedef struct {
 int sc_gradient_make(const sc_request *, uint32_t wanted, uint32_t given, sc_gradient *, sc_err *);
 void sc_gradient_free(sc_gradient *);
 
+/* What the results of a request are: formats and types, by their text alone, and where extents come from. */
+typedef struct {
+    sc_spec spec;
+    int like; /* the operand whose structure it shares, or -1 */
+    struct {
+        int8_t operand, dim;
+    } extent[SC_MAXDIM];
+} sc_outcome;
+int sc_outcomes(const sc_request *, int *n, sc_outcome *out, sc_err *); /* room for SC_MAXOP */
+
 /* ---- the process ---- */
 typedef enum { SC_JIT_OFF, SC_JIT_LOAD, SC_JIT_ON, SC_JIT_AUTO } sc_jit_mode;
 typedef struct {

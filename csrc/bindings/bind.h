@@ -75,7 +75,7 @@ void sc_sink_clear(sc_sink *);
 /* ---- program.c: program strings ----
  * "expression\nname:ndim:format\n...": one line an operand; dense operands have
  * neither ndim nor format ("b::"). Lines "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
- * "!ask" (as inferred) may follow. */
+ * "!ask" (as inferred) may follow; "!like R K" gives result R the structure of operand K. */
 typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];
@@ -92,8 +92,8 @@ void sc_bind_request(sc_request *, int k, const sc_tensor *);
 /* A number that changes with any byte, but for one case in 2^64. */
 uint64_t sc_bind_fingerprint(const void *, size_t);
 
-/* ---- call.c ---- */
-extern PyMethodDef sc_call_methods[];
+/* ---- call.c, gradient.c ---- */
+extern PyMethodDef sc_call_methods[], sc_gradient_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)

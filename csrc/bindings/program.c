@@ -152,6 +152,17 @@ static int parse_ask(sc_template *t, const char *line, sc_err *e)
     return format ? sc_format_parse(f, format + 1, (int)strtol(line, NULL, 10), e) : 0;
 }
 
+/* "R K" */
+static int parse_like(sc_template *t, char *line, sc_err *e)
+{
+    char *end;
+    const long r = strtol(line, &end, 10), k = strtol(end, NULL, 10);
+    if (r < 0 || r >= SC_MAXOP || k < 0 || k >= t->request.nin || !t->sparse[k])
+        return sc_error(e, SC_EVALUE, "!like: expected a result and a sparse operand, got \"%s\"", line);
+    t->request.ask_like[r] = (int8_t)(k + 1);
+    return 0;
+}
+
 /* Takes text apart in place; it must live as long as the template. */
 static int parse(sc_template *t, char *text, sc_err *e)
 {
@@ -167,6 +178,8 @@ static int parse(sc_template *t, char *text, sc_err *e)
             t->request.skip = true;
         else if (!strncmp(line, "!ask", 4))
             rc = parse_ask(t, line + 4, e);
+        else if (!strncmp(line, "!like ", 6))
+            rc = parse_like(t, line + 6, e);
         else
             rc = parse_operand(t, line, e);
         if (rc) return rc;

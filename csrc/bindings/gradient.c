@@ -1,0 +1,145 @@
+/* gradient.c: program strings taken apart, and the program strings of their gradients.
+ *
+ * What is asked here follows from the text, the formats and the ranks alone, so
+ * it is asked once for a program string and kept by the caller: extents are
+ * given as 0, and where types are not given they are float64. */
+#include "bind.h"
+
+#include <string.h>
+
+/* The request of a program string for operands of these ranks, and of these types, or null. */
+static int request_of(const sc_state *s, PyObject *text, PyObject *ranks, PyObject *types, sc_request *rq)
+{
+    sc_err e = {0};
+    Py_ssize_t len;
+    const char *words = PyUnicode_AsUTF8AndSize(text, &len);
+    const sc_template *t = words ? sc_template_get(words, (size_t)len, &e) : NULL;
+    if (!t) return words ? (sc_bind_raise(s, &e), -1) : -1;
+    *rq = t->request;
+    if (PyTuple_Size(ranks) != rq->nin || (types && PyTuple_Size(types) != rq->nin))
+        return PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", rq->nin,
+                            PyTuple_Size(ranks)),
+               -1;
+    for (int k = 0; k < rq->nin; k++) {
+        const long ndim = PyLong_AsLong(PyTuple_GetItem(ranks, k));
+        if (PyErr_Occurred()) return -1;
+        if (!t->sparse[k] && sc_format_parse(&rq->in[k].format, "dense", (int)ndim, &e))
+            return sc_bind_raise(s, &e), -1;
+        rq->in[k].dtype = SC_F64;
+        rq->in[k].itype = SC_I64;
+        const char *type = types ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(types, k), NULL) : NULL;
+        if (types && !type) return -1;
+        for (int d = 0; type && d < SC_NDTYPE; d++)
+            if (!strcmp(sc_dtype_name((sc_dtype)d), type)) rq->in[k].dtype = (sc_dtype)d;
+    }
+    return 0;
+}
+
+/* ---- what a program gives ---- */
+static PyObject *outcome(const sc_outcome *o)
+{
+    char text[512];
+    sc_format_print(&o->spec.format, text, sizeof text);
+    PyObject *shape = PyTuple_New(o->spec.format.ndim);
+    for (int d = 0; shape && d < o->spec.format.ndim; d++) {
+        PyObject *from = Py_BuildValue("(ii)", (int)o->extent[d].operand, (int)o->extent[d].dim);
+        if (!from || PyTuple_SetItem(shape, d, from)) Py_CLEAR(shape);
+    }
+    if (!shape) return NULL;
+    return Py_BuildValue("(ssiNs)", text, sc_dtype_name(o->spec.dtype), o->like, shape,
+                         sc_dtype_name(o->spec.itype));
+}
+
+static PyObject *describe(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *text, *ranks, *types = NULL;
+    sc_request rq;
+    sc_outcome out[SC_MAXOP];
+    sc_err e = {0};
+    int n;
+    if (!PyArg_ParseTuple(args, "UO!|O!", &text, &PyTuple_Type, &ranks, &PyTuple_Type, &types)) return NULL;
+    if (request_of(s, text, ranks, types, &rq)) return NULL;
+    if (sc_outcomes(&rq, &n, out, &e)) return sc_bind_raise(s, &e);
+    PyObject *list = PyTuple_New(n);
+    for (int r = 0; list && r < n; r++) {
+        PyObject *x = outcome(&out[r]);
+        if (!x || PyTuple_SetItem(list, r, x)) Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* ---- program strings of gradients ---- */
+static PyObject *program_string(const sc_request *rq)
+{
+    sc_text t = {0};
+    char format[512];
+    sc_text_add(&t, "%s", rq->text);
+    for (int k = 0; k < rq->nin; k++) {
+        sc_text_add(&t, "\n%s:", rq->in[k].name);
+        sc_format_print(&rq->in[k].format, format, sizeof format);
+        if (sc_format_is_dense(&rq->in[k].format))
+            sc_text_add(&t, ":");
+        else
+            sc_text_add(&t, "%d:%s", rq->in[k].format.ndim, format);
+    }
+    if (rq->skip) sc_text_add(&t, "\n!skip");
+    for (int r = 0; r < rq->nask; r++) {
+        sc_format_print(&rq->ask[r], format, sizeof format);
+        if (rq->ask_like[r])
+            sc_text_add(&t, "\n!ask\n!like %d %d", r, rq->ask_like[r] - 1);
+        else
+            sc_text_add(&t, "\n!ask %d:%s", rq->ask[r].ndim, format);
+    }
+    PyObject *s = t.failed ? PyErr_NoMemory() : PyUnicode_FromString(t.s);
+    sc_text_free(&t);
+    return s;
+}
+
+static PyObject *pack(const sc_gradient *g)
+{
+    static const char *const name[] = {"operand", "result", "gradient", "identity"};
+    PyObject *text = program_string(&g->request);
+    PyObject *sources = PyTuple_New(g->request.nin), *results = PyTuple_New(g->nresult);
+    for (int k = 0; sources && k < g->request.nin; k++)
+        if (PyTuple_SetItem(sources, k,
+                            Py_BuildValue("(sii)", name[g->source[k].from], (int)g->source[k].index,
+                                          (int)g->source[k].dim)))
+            Py_CLEAR(sources);
+    for (int r = 0; results && r < g->nresult; r++)
+        if (PyTuple_SetItem(results, r,
+                            Py_BuildValue("(ii)", (int)g->result[r].operand, (int)g->result[r].lacks)))
+            Py_CLEAR(results);
+    if (text && sources && results) return Py_BuildValue("(NNN)", text, sources, results);
+    Py_XDECREF(text);
+    Py_XDECREF(sources);
+    Py_XDECREF(results);
+    return NULL;
+}
+
+static PyObject *gradient(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *text, *ranks;
+    unsigned int wanted, given;
+    sc_request rq;
+    sc_gradient g;
+    sc_err e = {0};
+    if (!PyArg_ParseTuple(args, "UO!II", &text, &PyTuple_Type, &ranks, &wanted, &given)) return NULL;
+    if (request_of(s, text, ranks, NULL, &rq)) return NULL;
+    if (sc_gradient_make(&rq, wanted, given, &g, &e)) return sc_bind_raise(s, &e);
+    PyObject *r = pack(&g);
+    sc_gradient_free(&g);
+    return r;
+}
+
+PyMethodDef sc_gradient_methods[] = {
+    {"describe", describe, METH_VARARGS,
+     "describe(program, ranks[, types]) -> ((format, dtype, like, ((operand, dim), ...), itype), ...), a "
+     "result "
+     "each; like: the operand whose structure it shares, or -1"},
+    {"gradient", gradient, METH_VARARGS,
+     "gradient(program, ranks, wanted, given) -> (program, ((origin, index, dim), ...) an operand each, "
+     "((operand, missing dimensions), ...) a result each)"},
+    {NULL, NULL, 0, NULL},
+};
