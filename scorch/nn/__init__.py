@@ -1,0 +1,9 @@
+"""Layers with sparse weights and on graphs, for models written with torch.nn.
+
+Parameters keep the names and the initialisation of torch and of PyTorch Geometric: weights load across.
+"""
+
+from ._graph import GCNConv, RGCNConv, SAGEConv
+from ._linear import Linear
+
+__all__ = ["GCNConv", "Linear", "RGCNConv", "SAGEConv"]

@@ -1,0 +1,266 @@
+"""Graph convolutions with the arguments, parameter names and initialisation of PyTorch Geometric.
+
+A graph is given as PyG gives it, an ``edge_index`` [2, E] of sources and targets, or as a SparseTensor
+[N, N] with an entry (target, source) an edge, which is what ``scorch.from_edge_index`` makes; the second is
+faster, because it is made once.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+from torch import nn
+
+from .._make import from_edge_index, sparse
+from .._tensor import SparseTensor
+
+
+class _Derived:
+    """The last matrix made from a graph, for as long as that graph lives and is not written to."""
+
+    def __init__(self) -> None:
+        self._key, self._graph, self._made = None, None, None
+
+    def __call__(self, graph: torch.Tensor, weight: torch.Tensor | None, make: object) -> SparseTensor:
+        source = graph.values() if isinstance(graph, SparseTensor) else graph
+        key = (source._version, None if weight is None else (id(weight), weight._version))
+        if self._graph is None or self._graph() is not graph or self._key != key:
+            self._made, self._key, self._graph = make(), key, weakref.ref(graph)
+        return self._made
+
+    def __deepcopy__(self, memo: dict) -> _Derived:
+        return _Derived()
+
+    def __reduce__(self) -> tuple:
+        return _Derived, ()
+
+
+def _adjacency(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> SparseTensor:
+    if not isinstance(graph, SparseTensor):
+        return from_edge_index(graph, weight, num_nodes=nodes)
+    if weight is not None:
+        raise ValueError("edge_weight: the SparseTensor holds the weights of its edges already")
+    return graph
+
+
+def _normalized(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool) -> SparseTensor:
+    """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
+    if isinstance(graph, SparseTensor):
+        target, source = graph.indices()
+        index, weight = torch.stack([source, target]), graph.values()
+    else:
+        index = graph
+    return from_edge_index(index, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
+
+
+def _zeros(size: int) -> nn.Parameter:
+    return nn.Parameter(torch.zeros(size))
+
+
+class GCNConv(nn.Module):
+    """Graph convolution of Kipf and Welling (2017): ``D^-1/2 (A + I) D^-1/2 X W + b``.
+
+    Args:
+        in_channels, out_channels: features a node, before and after.
+        improved: not supported; self-loops have weight 1.
+        cached: keeps the normalised matrix of the first graph for good; without it the one of the last
+            graph is kept for as long as that graph lives.
+        add_self_loops, normalize, bias: as in PyG.
+
+    Parameters: ``lin.weight`` [out, in], Glorot; ``bias`` [out], zeros.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        improved: bool = False,
+        cached: bool = False,
+        add_self_loops: bool | None = None,
+        normalize: bool = True,
+        bias: bool = True,
+    ) -> None:
+        if improved:
+            raise NotImplementedError(
+                "improved=True is not supported: add self-loops of weight 2 to the graph"
+            )
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.cached, self.normalize = cached, normalize
+        self.add_self_loops = normalize if add_self_loops is None else add_self_loops
+        self.lin = nn.Linear(in_channels, out_channels, bias=False)
+        self.bias = _zeros(out_channels) if bias else None
+        self._matrix, self._first = _Derived(), None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again and forgets cached matrices."""
+        nn.init.xavier_uniform_(self.lin.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        self._matrix, self._first = _Derived(), None
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
+        adjacency = self._first
+        if adjacency is None:
+            adjacency = self._matrix(
+                edge_index, edge_weight, lambda: self._make(edge_index, edge_weight, len(x))
+            )
+            self._first = adjacency if self.cached else None
+        y = adjacency @ (x @ self.lin.weight.T)
+        return y if self.bias is None else y + self.bias
+
+    def _make(self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> SparseTensor:
+        if self.normalize:
+            return _normalized(graph, weight, nodes, self.add_self_loops)
+        return _adjacency(graph, weight, nodes)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}"
+
+
+class SAGEConv(nn.Module):
+    """GraphSAGE of Hamilton et al. (2017): ``aggregate(A) X W_l + b + X W_r``.
+
+    Args:
+        in_channels, out_channels: features a node, before and after.
+        aggr: "mean" or "sum" over the neighbours.
+        normalize: divides each row of the result by its Euclidean norm.
+        root_weight: whether there is W_r. bias: whether there is b.
+
+    Parameters: ``lin_l.weight``, ``lin_l.bias``, ``lin_r.weight``, initialised as torch.nn.Linear.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        aggr: str = "mean",
+        normalize: bool = False,
+        root_weight: bool = True,
+        bias: bool = True,
+    ) -> None:
+        if aggr not in ("mean", "sum", "add"):
+            raise ValueError(f'aggr: expected "mean" or "sum", got {aggr!r}')
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.aggr, self.normalize = aggr, normalize
+        self.lin_l = nn.Linear(in_channels, out_channels, bias=bias)
+        self.lin_r = nn.Linear(in_channels, out_channels, bias=False) if root_weight else None
+        self._matrix = _Derived()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again."""
+        for layer in (self.lin_l, self.lin_r):
+            if layer is not None:
+                layer.reset_parameters()
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        """x [N, in]; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
+        matrix = self._matrix(edge_index, None, lambda: self._make(edge_index, len(x)))
+        y = self.lin_l(matrix @ x)
+        if self.lin_r is not None:
+            y = y + self.lin_r(x)
+        return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
+
+    def _make(self, graph: torch.Tensor, nodes: int) -> SparseTensor:
+        if self.aggr != "mean":
+            return _adjacency(graph, None, nodes)
+        if isinstance(graph, SparseTensor):
+            target, source = graph.indices()
+            graph = torch.stack([source, target])
+        return from_edge_index(graph, num_nodes=nodes, normalize="row")
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, aggr={self.aggr}"
+
+
+class RGCNConv(nn.Module):
+    """Relational graph convolution of Schlichtkrull et al. (2018), means over the neighbours of a relation:
+    ``sum_r mean(A_r) X W_r + X W_root + b``.
+
+    Args:
+        in_channels, out_channels: features a node, before and after.
+        num_relations: number of relations R.
+        num_bases: weights are sums of so many bases; None: a weight a relation.
+        aggr: "mean" or "sum" over the neighbours of a relation.
+        root_weight, bias: as in PyG.
+
+    Parameters: ``weight`` [R or num_bases, in, out], ``comp`` [R, num_bases] with bases, ``root`` [in, out],
+    ``bias`` [out]; Glorot, zeros.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        num_relations: int,
+        num_bases: int | None = None,
+        aggr: str = "mean",
+        root_weight: bool = True,
+        bias: bool = True,
+    ) -> None:
+        if aggr not in ("mean", "sum", "add"):
+            raise ValueError(f'aggr: expected "mean" or "sum", got {aggr!r}')
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.num_relations, self.num_bases, self.aggr = num_relations, num_bases, aggr
+        self.weight = nn.Parameter(torch.empty(num_bases or num_relations, in_channels, out_channels))
+        self.comp = nn.Parameter(torch.empty(num_relations, num_bases)) if num_bases else None
+        self.root = nn.Parameter(torch.empty(in_channels, out_channels)) if root_weight else None
+        self.bias = _zeros(out_channels) if bias else None
+        self._matrix = _Derived()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again."""
+        for weight in (self.weight, self.comp, self.root):
+            if weight is not None:
+                bound = (6 / (weight.size(-2) + weight.size(-1))) ** 0.5
+                nn.init.uniform_(weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(
+        self, x: torch.Tensor | None, edge_index: torch.Tensor, edge_type: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """x [N, in], or None for one-hot features (in = N); edge_index [2, E] with edge_type [E], or a
+        SparseTensor [N, R * N] as :meth:`adjacency` makes -> [N, out]"""
+        nodes = self.in_channels if x is None else len(x)
+        matrix = edge_index
+        if not isinstance(matrix, SparseTensor):
+            if edge_type is None:
+                raise ValueError("edge_type: expected [E] types for this edge_index, got None")
+            make = lambda: self.adjacency(edge_index, edge_type, nodes)  # noqa: E731
+            matrix = self._matrix(edge_index, edge_type, make)
+        weight = self.weight
+        if self.comp is not None:
+            weight = (self.comp @ weight.flatten(1)).view(self.num_relations, *weight.shape[1:])
+        messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
+        y = matrix @ messages.reshape(-1, self.out_channels)
+        if self.root is not None:
+            y = y + (self.root if x is None else x @ self.root)
+        return y if self.bias is None else y + self.bias
+
+    def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
+        """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of
+        neighbours in the relation where the mean is taken."""
+        source, target = edge_index
+        row = target.long() * self.num_relations + edge_type
+        weight = torch.ones(source.numel())
+        if self.aggr == "mean":
+            weight = (
+                torch.bincount(row, minlength=nodes * self.num_relations).to(weight.dtype).reciprocal()[row]
+            )
+        column = edge_type.long() * nodes + source
+        size = (nodes, self.num_relations * nodes)
+        return sparse(
+            torch.sparse_coo_tensor(torch.stack([target.long(), column]), weight, size), format="csr"
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, num_relations={self.num_relations}"

@@ -1,0 +1,150 @@
+"""A linear layer with a sparse weight."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .._format import Format, Layout
+from .._make import sparse
+from .._tensor import SparseTensor, assemble
+
+
+def _random_pattern(
+    rows: int, columns: int, density: float, layout: Layout, dtype: torch.dtype | None
+) -> torch.Tensor:
+    """Ones [rows, columns] where entries are stored: equally many a row, or a row of blocks."""
+    block = [1, 1]
+    for _, _, dim, part, size, _ in layout.levels:
+        block[dim] = size if part else block[dim]
+    tall, wide = -(-rows // block[0]), -(-columns // block[1])
+    keep = max(1, round(density * wide))
+    chosen = torch.rand(tall, wide).argsort(1)[:, :keep]
+    pattern = torch.zeros(tall, wide, dtype=dtype or torch.get_default_dtype()).scatter_(1, chosen, 1)
+    return pattern.repeat_interleave(block[0], 0).repeat_interleave(block[1], 1)[:rows, :columns].contiguous()
+
+
+class Linear(nn.Module):
+    """``torch.nn.Linear`` with a sparse weight [out_features, in_features] of fixed pattern.
+
+    The stored values are the parameter ``values`` [nnz]; the pattern is in buffers (``pos1``, ``crd1``, ...
+    by level), so optimizers, state_dict, DistributedDataParallel and torch.export see plain tensors.
+
+    Args:
+        in_features, out_features: sizes of the last dimension of input and output.
+        bias: adds a learnt bias [out_features].
+        density: share of the entries that is stored; each row stores the same number, at random columns
+            (blocks of a block format likewise).
+        format: of the weight, any format of two dimensions.
+        device, dtype: as in torch.nn.Linear; the device is the CPU.
+
+    Values start uniform in +-1/sqrt(n), n the stored entries a row: torch.nn.Linear's rule for that fan-in.
+
+    Raises: ValueError: density outside (0, 1], or the format does not fit.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        density: float = 0.1,
+        format: str | Format = "csr",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if not 0 < density <= 1:
+            raise ValueError(f"density: expected a number in (0, 1], got {density}")
+        if torch.device(device or "cpu").type != "cpu":
+            raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+        super().__init__()
+        pattern = _random_pattern(out_features, in_features, density, Format(format).bind(2), dtype)
+        self._adopt(sparse(pattern, format=format), bias)
+        self.reset_parameters()
+
+    def _adopt(self, weight: SparseTensor, bias: bool | torch.Tensor | None) -> None:
+        self.out_features, self.in_features = weight.shape
+        *structure, values = weight._arrays()
+        self.layout = weight.format.bind(2)
+        self._structure = [name.lstrip("_") for name in self.layout.names[:-1]]
+        for name, array in zip(self._structure, structure, strict=True):
+            self.register_buffer(name, array)
+        self.values = nn.Parameter(values.detach().clone())
+        if isinstance(bias, torch.Tensor):
+            self.bias = nn.Parameter(bias.detach().clone())
+        elif bias:
+            self.bias = nn.Parameter(values.new_zeros(self.out_features))
+        else:
+            self.register_parameter("bias", None)
+
+    @classmethod
+    def from_dense(
+        cls,
+        linear: nn.Linear,
+        format: str | Format = "csr",
+        *,
+        density: float | None = None,
+        mask: torch.Tensor | None = None,
+    ) -> Linear:
+        """The sparse twin of a torch.nn.Linear.
+
+        What is kept: where ``mask`` [out, in] is not zero; else the mask of torch.nn.utils.prune if the layer
+        has one; else the largest entries up to ``density``; else the entries that are not zero.
+        """
+        weight = linear.weight.detach()
+        if mask is None:
+            mask = getattr(linear, "weight_mask", None)
+        if mask is None and density is not None:
+            keep = max(1, round(density * weight.numel()))
+            mask = weight.abs() >= weight.abs().flatten().kthvalue(weight.numel() - keep + 1).values
+        if mask is None:
+            mask = weight != 0
+        if mask.shape != weight.shape:
+            raise ValueError(f"mask: expected shape {list(weight.shape)}, got {list(mask.shape)}")
+        kept = sparse((mask != 0).to(weight.dtype), format=format)
+        index = kept.indices()
+        self = cls.__new__(cls)
+        nn.Module.__init__(self)
+        self._adopt(kept, linear.bias)
+        with torch.no_grad():
+            self.values.copy_(weight[index[0], index[1]] * (mask != 0)[index[0], index[1]])
+        return self
+
+    def reset_parameters(self) -> None:
+        """Draws the values and the bias again."""
+        bound = 1 / math.sqrt(max(1.0, self.values.numel() / max(1, self.out_features)))
+        nn.init.uniform_(self.values, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    @property
+    def weight(self) -> SparseTensor:
+        """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
+        arrays = [getattr(self, name) for name in self._structure]
+        return assemble(self.layout, (self.out_features, self.in_features), [*arrays, self.values])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [..., in_features] -> [..., out_features]"""
+        return F.linear(x, self.weight, self.bias)
+
+    def _load_from_state_dict(self, state: dict, prefix: str, *args: object) -> None:
+        for name in self._structure:
+            given = state.get(prefix + name)
+            own = getattr(self, name)
+            if given is not None and not torch.equal(given.to(own.dtype), own):
+                raise ValueError(
+                    f"{prefix}{name}: the state holds another pattern than this layer: build the layer from "
+                    "the weight that was saved"
+                )
+        super()._load_from_state_dict(state, prefix, *args)
+
+    def extra_repr(self) -> str:
+        size = self.in_features * self.out_features
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}, format={self.layout.text}, "
+            f"density={self.values.numel() / max(1, size):.3g}"
+        )
