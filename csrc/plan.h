@@ -10,7 +10,7 @@
 
 #define SC_MAXSTEP 32
 #define SC_MAXENTRY 16
-#define SC_MAXWORK 6
+#define SC_MAXWORK 16
 
 /* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
 typedef struct {
@@ -48,13 +48,13 @@ typedef struct {
     uint8_t op, strategy, entry, part, finish;
     uint8_t snap;    /* units are positions of a nonunique level: cut only where the coordinate changes */
     uint8_t dtype;   /* of fill and of the private copies */
-    uint8_t clean;   /* lane.scratch holds bitmaps or hash tables: zero when the step starts */
     uint8_t keeps;   /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t cursor;  /* ALLOC */
     uint8_t coords;  /* KERNEL: what the entry gets are coordinates from 0 to the extent of level 0 of operand
                            arg, cut where its units would be cut */
+    uint16_t clean;  /* KERNEL: bit k: scratch[k] is zero when the step starts */
     int32_t hash;    /* KERNEL: bytes that one slot of every hash table takes, behind the workspaces below */
     int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
                            size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units

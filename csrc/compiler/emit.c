@@ -138,6 +138,12 @@ static void statement(Emit *e, const Stmt *s, int depth)
     case S_STORE: store(e, s); break;
     case S_FOR: loop(e, s, depth); break;
     case S_RETURN: sc_text_add(e->out, "return %lld;\n", (long long)s->step); break;
+    case S_SORT:
+        emit_helper(e, H_SORT, I64);
+        sc_text_add(e->out, "%s, %s, ", s->buf->name, s->spare->name);
+        emit_value(e, s->a);
+        emit_add(e, ");\n");
+        break;
     case S_NOTE: note(e, s->text); break;
     default: test(e, s, depth);
     }
@@ -168,7 +174,8 @@ static void use_buf(Emit *e, const Buf *b)
 static void use_block(Emit *e, const Stmt *s)
 {
     for (; s; s = s->next) {
-        if (s->op == S_STORE) use_buf(e, s->buf);
+        if (s->buf) use_buf(e, s->buf);
+        if (s->spare) use_buf(e, s->spare);
         use_value(e, s->a);
         use_value(e, s->b);
         use_value(e, s->c);

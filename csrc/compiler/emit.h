@@ -9,7 +9,7 @@ typedef struct {
     const Module *m;
     sc_text *out;
     Needs needs;
-    bool param[96], buf[64]; /* used by the entry */
+    bool param[96], buf[128]; /* used by the entry */
 } Emit;
 
 void emit_add(Emit *, const char *);

@@ -94,11 +94,11 @@ struct Tensor {
     sc_dtype dtype, itype;
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
-    bool perm;    /* values are found through view.perm */
-    Tensor *like; /* result that shares the structure of this operand */
+    bool perm;                      /* values are found through view.perm */
+    Tensor *like;                   /* result that shares the structure of this operand */
     /* workspaces */
     Place place;
-    bool bitmap;
+    bool bitmap, hash;
     Index slot[SC_MAXDIM];
 };
 
@@ -178,7 +178,10 @@ struct Prog {
  * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
  *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
  *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel.
- *       bitmap, hash: a sparse lane workspace over whole indices; what was written is what it stores.
+ *       bitmap, hash: a sparse lane workspace over whole indices; what was written is what it stores. Behind
+ *       "then" it is a tensor of coordinates in lexicographic order, one level an index (Tensor.format says so:
+ *       compressed, then singleton levels), that loops run over like over an operand. A kernel with a hash
+ *       workspace may run over a range of units twice: it assigns what outlives the range by "=".
  * A sparse result is assembled: its levels are dense ones, each with a dense loop over its index, then compressed
  *       unique ones, each with a loop; the loops that are over its indices stand in the order of its levels. An
  *       entry is appended wherever the assignment is reached; a fibre of a compressed level is stored where
@@ -221,6 +224,8 @@ struct Nest {
  *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
  *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
  *           | "while" val block | "if" val block ["else" block]
+ *           | "sort" NAME "," NAME "," val                 the first val keys of an i64 array, none negative; the
+ *                                                          second array, as long, is overwritten
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")"
@@ -275,15 +280,15 @@ struct Val { /* immutable */
     Buf *buf;
     Op reduce; /* O_HRED */
 };
-typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_RETURN, S_NOTE } StmtOp;
+typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_SORT, S_RETURN, S_NOTE } StmtOp;
 struct Stmt {
     StmtOp op;
     Stmt *next;
     Local *local; /* LET (let and mut), SET, FOR */
-    Val *a, *b;   /* LET SET: a. STORE: [a] = b, strided by c. FOR: a to b. WHILE IF: a */
+    Val *a, *b;   /* LET SET: a. STORE: [a] = b, strided by c. FOR: a to b. WHILE IF SORT: a */
     Val *c;
-    Buf *buf;
-    int64_t step; /* FOR; RETURN: the code */
+    Buf *buf, *spare; /* STORE: buf. SORT: both */
+    int64_t step;     /* FOR; RETURN: the code */
     Stmt *body, *other;
     const char *text;
 };
@@ -294,7 +299,7 @@ typedef struct {
 } Entry;
 typedef struct Module {
     int nbuf, nparam, nentry;
-    Buf *buf[64];
+    Buf *buf[128];
     Param *param[96];
     Entry entry[SC_MAXENTRY];
 } Module;
@@ -394,6 +399,7 @@ void schedule(Prog *);
 bool same_index(Index, Index);
 Index level_index(const Tensor *, int level); /* what the level is indexed by */
 bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
+bool gathers(const Tensor *);                 /* a workspace that stores what was written: bitmap or hash */
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 void nest_print(const Prog *, const Nest *, sc_text *);
 void nest_verify(Prog *, const Nest *);

@@ -99,6 +99,7 @@ Val *slot_extent(Low *l, const Index *ix)
 Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
 {
     static const char *const what[] = {"pos", "crd", "val", "perm"};
+    if (t->role == T_WORK) return sparse_crd(l, t, level);
     const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
     bool leveled = origin == B_POS || origin == B_CRD;
     char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
@@ -118,7 +119,7 @@ void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
 
 void body(Low *l, const Nest *n)
 {
-    if (l->mode == COUNT && !results_need(n)) return;
+    if (l->mode == COUNT && !results_need(l, n)) return;
     fibres_open(l, n);
     switch (n->op) {
     case N_SEQ:
@@ -135,9 +136,9 @@ void body(Low *l, const Nest *n)
 static void env_reset(Low *l)
 {
     memset(&l->e, 0, sizeof l->e);
-    l->nreg = l->nmemo = l->nlane = 0;
+    l->nreg = l->nmemo = l->nlane = l->nplace = 0;
     l->scratch = val_int(l->p, 0);
-    l->step->nscratch = 0;
+    l->step->nscratch = l->step->hash = l->step->clean = 0;
     for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
 }
 
@@ -152,6 +153,7 @@ static int entry(Low *l, const char *name, Mode mode)
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
+    lanes_place(l);
     results_open(l);
     body(l, l->kernel);
     results_close(l);
@@ -200,7 +202,7 @@ static void facts(const Nest *n, void *ctx)
 {
     Facts *f = ctx;
     if (n->op == N_LOOP && n->kind == L_PAR) f->par = n;
-    if (n->op == N_LOOP && (n->nmerge || (n->in && n->in->role != T_WORK))) {
+    if (n->op == N_LOOP && (n->nmerge || n->in)) {
         bool stored = n->nmerge > 0;
         for (int k = 0; n->in && k < n->in->format.nlevel; k++) {
             const sc_levelspec *s = &n->in->format.level[k];
@@ -267,6 +269,8 @@ static void find_uses(const Nest *n, void *ctx)
 {
     Uses *u = ctx;
     if (n->op == N_LOOP && n->in == u->t) u->used = true;
+    for (int k = 0; k < n->nmerge; k++)
+        if (n->merge[k] == u->t) u->used = true;
     if (n->op == N_EVAL && (reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t)) u->used = true;
 }
 
@@ -460,6 +464,7 @@ void plan_print(const Prog *p, sc_text *out)
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);
         for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
+        if (s->hash) sc_text_add(out, " slots %d", s->hash);
         if (s->keeps) sc_text_add(out, " keeps");
         sc_text_add(out, "\n");
     }

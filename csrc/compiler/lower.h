@@ -49,6 +49,19 @@ typedef struct {
     Local *local;
 } Reg;
 
+typedef struct { /* a workspace in the lane's scratch */
+    const Tensor *work;
+    Op reduce;
+    Buf *val;
+    Buf *bits, *sums; /* bitmap: a bit a coordinate; a bit a word of those */
+    Buf *table, *used, *key,
+        *spare;          /* hash: keys + 1 in slots; slots in use; keys in order, and to sort them */
+    Buf *crd[SC_MAXDIM]; /* coordinates in order, where they are listed */
+    Local *n;            /* entries; hash: so far */
+    const Nest *direct;  /* the loop that takes the entries without a list, or null */
+    bool counted;        /* being filled for what decides what results store */
+} Lane;
+
 typedef enum { BODY, COUNT, PART, FINISH } Mode;
 
 typedef struct {
@@ -66,11 +79,8 @@ typedef struct {
     int nmemo;
     const Nest *kernel; /* the nest of the kernel being lowered */
     sc_step *step;
-    struct {
-        const Tensor *work;
-        Buf *buf, *bits;
-    } lane[SC_MAXWORK];
-    int nlane;
+    Lane lane[SC_MAXWORK];
+    int nlane, nplace;
     Op private_reduce;   /* of the private workspace that this kernel may read */
     Val *scratch;        /* bytes of lane scratch so far */
     Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */
@@ -78,6 +88,7 @@ typedef struct {
     bool unit;           /* inside the parallel loop */
     /* lower_result.c: results that the kernel assembles, and what surrounds the loops over their levels */
     int ncursor, nfibre;
+    Val *times; /* COUNT: entries that an assignment stands for, null: one */
     struct {
         const Tensor *result;
         int level;
@@ -109,10 +120,10 @@ Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
 /* lower_result.c: sparse results that the nest assembles */
-int results_find(Low *);         /* those of l->kernel; how many */
-void results_open(Low *);        /* at the head of an entry */
-void results_close(Low *);       /* at its end */
-bool results_need(const Nest *); /* something inside decides what is stored */
+int results_find(Low *);                      /* those of l->kernel; how many */
+void results_open(Low *);                     /* at the head of an entry */
+void results_close(Low *);                    /* at its end */
+bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
 void append(Low *, const Nest *eval, const Tensor *);
@@ -129,7 +140,6 @@ void lower_merge(Low *, const Nest *);
 
 /* lower_work.c */
 void lower_work(Low *, const Nest *);
-void lower_bits(Low *, const Nest *);
 typedef struct {
     int off, lanes;
 } Piece;
@@ -138,11 +148,25 @@ bool adds_along(const Nest *, int var); /* something inside adds to memory, or r
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
 Val *work_elements(Low *, const Tensor *); /* of one copy */
-void bitmap_store(Low *, const Tensor *, Val *k, Op, Val *);
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
 void copies_open(Low *, const Nest *loop);
 void copies_close(Low *, const Nest *loop);
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
+
+/* lower_sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
+void lanes_place(Low *); /* all of the kernel, at the head of an entry */
+Lane *lane_of(Low *, const Tensor *);
+void sparse_open(Low *, const Tensor *);              /* before it is filled */
+void sparse_read(Low *, const Tensor *);              /* behind that */
+void sparse_close(Low *, const Tensor *);             /* in the end */
+void sparse_store(Low *, const Expr *lhs, Op, Val *); /* a null value only marks the coordinate */
+Val *sparse_slot(Low *, const Expr *access);          /* hash: where the value of an entry lies */
+/* The loop takes the entries straight from the bitmap; every other one runs over the list: positions of level 0
+ * and, from tensor_buf, coordinates. */
+bool sparse_direct(Low *, const Nest *loop);
+void lower_direct(Low *, const Nest *loop);
+void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
+Buf *sparse_crd(Low *, const Tensor *, int level);
 
 /* lower_eval.c */
 typedef struct {

@@ -116,7 +116,10 @@ static Address address(Low *l, const Expr *e)
     Address a = {.base = val_int(l->p, 0)};
     if (t->role == T_WORK) {
         a.buf = work_buf(l, t);
-        work_address(l, e, &a);
+        if (t->hash)
+            a.base = sparse_slot(l, e);
+        else
+            work_address(l, e, &a);
     } else {
         a.buf = tensor_buf(l, B_VAL, t, 0);
         if (sc_format_is_dense(&t->format))
@@ -237,8 +240,8 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     if (t->role == T_WORK && t->place == W_REG) {
         Local *r = reg_find(l, t, lhs, l->e.copy)->local;
         set(l, r, op == O_CONST ? v : val_op(p, op, val_local(p, r), v));
-    } else if (t->role == T_WORK && t->bitmap) {
-        bitmap_store(l, t, index_val(l, lhs->ix[0]), op, v);
+    } else if (gathers(t)) {
+        sparse_store(l, lhs, op, v);
     } else {
         Address a = address(l, lhs);
         store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
@@ -264,8 +267,8 @@ void lower_eval(Low *l, const Nest *n)
     }
     if (assembled(t))
         append(l, &copy, t);
-    else if (l->mode == COUNT && t->bitmap)
-        bitmap_store(l, t, index_val(l, n->eval.lhs->ix[0]), op, NULL);
+    else if (l->mode == COUNT && gathers(t))
+        sparse_store(l, n->eval.lhs, op, NULL);
     else if (l->mode != COUNT)
         assign(l, n->eval.lhs, op, value(l, copy.eval.rhs));
 }

@@ -281,6 +281,8 @@ void range_of(Low *l, const Tensor *t, Val **lo, Val **hi)
     } else if (w->lo) {
         *lo = w->lo;
         *hi = w->hi;
+    } else if (t->role == T_WORK) {
+        sparse_range(l, t, lo, hi);
     } else if (t->format.level[w->n].kind == SC_COMPRESSED) {
         Buf *pos = tensor_buf(l, B_POS, t, w->n);
         *lo = let(l, sc_arena_printf(&p->arena, "%s_lo", t->name), load_index(l, pos, w->pos[w->n]));
@@ -381,8 +383,8 @@ void lower_loop(Low *l, const Nest *n)
         lower_vec(l, n);
     else if (n->nmerge)
         lower_merge(l, n);
-    else if (n->in && n->in->role == T_WORK)
-        lower_bits(l, n);
+    else if (sparse_direct(l, n))
+        lower_direct(l, n);
     else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE)
         stored_loop(l, n);
     else if (n->ix.part == SC_DIV && !n->in)

@@ -66,18 +66,26 @@ static Local *cursor_of(const Low *l, const Tensor *t, int level)
     return NULL;
 }
 
+typedef struct {
+    const Low *l;
+    bool any;
+} Need;
+
 static void find_need(const Nest *n, void *ctx)
 {
+    Need *need = ctx;
     if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
-    if (assembled(t) || t->bitmap) *(bool *)ctx = true;
+    if (assembled(t)) need->any = true;
+    for (int i = 0; i < need->l->nlane; i++)
+        if (need->l->lane[i].work == t && need->l->lane[i].counted) need->any = true;
 }
 
-bool results_need(const Nest *n)
+bool results_need(const Low *l, const Nest *n)
 {
-    bool any = false;
-    nest_walk(n, find_need, &any);
-    return any;
+    Need need = {.l = l};
+    nest_walk(n, find_need, &need);
+    return need.any;
 }
 
 /* ---- entries ---- */
@@ -178,5 +186,5 @@ void append(Low *l, const Nest *n, const Tensor *t)
         put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
         store(l, &val, at, O_CONST, v);
     }
-    set(l, next, val_op(p, O_ADD, at, val_int(p, 1)));
+    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
 }

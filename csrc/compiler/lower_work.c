@@ -2,8 +2,8 @@
  *
  * A register workspace is a set of locals, one for every combination of its
  * slots: constants of unrolled loops, and the pieces of a vector loop. A lane
- * workspace is a part of the thread's scratch. Private and shared ones belong to
- * the plan (lower.c); here they are buffers. */
+ * workspace is a part of the thread's scratch (lower_sparse.c says where).
+ * Private and shared ones belong to the plan (lower.c); here they are buffers. */
 #include "lower.h"
 
 #include <string.h>
@@ -295,7 +295,7 @@ static void load_carry(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* ---- lane workspaces ---- */
+/* ---- workspaces in memory ---- */
 Val *work_elements(Low *l, const Tensor *w)
 {
     Val *n = val_int(l->p, 1);
@@ -303,56 +303,18 @@ Val *work_elements(Low *l, const Tensor *w)
     return n;
 }
 
-static Val *bytes_of(Low *l, const Tensor *w)
-{ return val_op(l->p, O_MUL, work_elements(l, w), val_int(l->p, (int64_t)sc_dtype_size(w->dtype))); }
-
-/* Words of the bitmap of a workspace. */
-static Val *words_of(Low *l, const Tensor *w)
-{
-    Prog *p = l->p;
-    return val_op(p, O_DIV, val_op(p, O_ADD, work_elements(l, w), val_int(p, 63)), val_int(p, 64));
-}
-
-static void add_scratch(Low *l, sc_size size, Val *bytes)
-{
-    if (l->step->nscratch == SC_MAXWORK)
-        fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
-    l->step->scratch[l->step->nscratch++] = size;
-    Val *up = val_op(l->p, O_AND, val_op(l->p, O_ADD, bytes, val_int(l->p, 63)), val_int(l->p, ~63));
-    l->scratch = val_op(l->p, O_ADD, l->scratch, up);
-}
-
-static Buf *scratch_buf(Low *l, sc_dtype type, const char *name)
-{
-    int kernel = (int)(l->step - l->p->plan.step);
-    Buf *b = module_buf(l->p, B_SCRATCH, kernel, l->step->nscratch, type, true, name);
-    b->offset = l->scratch;
-    return b;
-}
-
 Buf *work_buf(Low *l, const Tensor *w)
 {
-    const char *name = sc_arena_printf(&l->p->arena, "%s_%s", w->name, w->place == W_LANE ? "lane" : "copy");
-    if (w->place == W_LANE) {
-        for (int i = 0; i < l->nlane; i++)
-            if (l->lane[i].work == w) return l->lane[i].buf;
-        fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
-    }
+    if (w->place == W_LANE) return lane_of(l, w)->val;
     bool inside = w->place == W_PRIVATE && l->step->strategy == SC_PRIVATE;
-    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, 0, 0, w->dtype, true, name);
-}
-
-static Buf *bits_buf(Low *l, const Tensor *w)
-{
-    for (int i = 0; i < l->nlane; i++)
-        if (l->lane[i].work == w) return l->lane[i].bits;
-    fail(l->p, SC_EINTERNAL, -1, "workspace %s has no place", w->name);
+    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, 0, 0, w->dtype, true,
+                      sc_arena_printf(&l->p->arena, "%s_copy", w->name));
 }
 
 static void clear_lane(Low *l, const Nest *n)
 {
     Op op = work_reduce(n->body, n->work);
-    if (op == O_CONST || n->work->bitmap) return; /* assigned, or cleared as it is read */
+    if (op == O_CONST) return;
     Prog *p = l->p;
     Stmt **outer;
     Stmt *s = begin_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
@@ -363,32 +325,33 @@ static void clear_lane(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* Scratch for a workspace; its place serves every time it is opened (a ragged tile repeats what is inside). */
-static void place_lane(Low *l, const Tensor *w)
+static void lower_gathered(Low *l, const Nest *n)
 {
-    for (int i = 0; i < l->nlane; i++)
-        if (l->lane[i].work == w) return;
-    l->lane[l->nlane].work = w;
-    l->lane[l->nlane].buf = scratch_buf(l, w->dtype, sc_arena_printf(&l->p->arena, "%s_lane", w->name));
-    add_scratch(l, work_size(w), bytes_of(l, w));
-    if (w->bitmap) {
-        l->step->clean = 1;
-        Prog *p = l->p;
-        l->lane[l->nlane].bits = scratch_buf(l, SC_I64, sc_arena_printf(&p->arena, "%s_bits", w->name));
-        sc_size s = {.bytes = 8, .n = 1, .div = {64}, .var = {w->slot[0].var}};
-        add_scratch(l, s, val_op(p, O_MUL, words_of(l, w), val_int(p, 8)));
-    }
-    l->nlane++;
+    if (l->mode == COUNT && !results_need(l, n->then)) return;
+    sparse_open(l, n->work);
+    body(l, n->body);
+    sparse_read(l, n->work);
+    body(l, n->then);
+    sparse_close(l, n->work);
 }
 
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     int nreg = l->nreg;
+    if (gathers(w)) {
+        lower_gathered(l, n);
+        return;
+    }
+    if (l->mode == COUNT) { /* its values decide nothing */
+        body(l, n->body);
+        body(l, n->then);
+        return;
+    }
     if (w->place == W_REG)
         open_registers(l, n);
     else if (w->place == W_LANE)
-        place_lane(l, w), clear_lane(l, n);
+        clear_lane(l, n);
     else
         fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
              w->place == W_PRIVATE ? "private" : "shared");
@@ -402,55 +365,4 @@ void lower_work(Low *l, const Nest *n)
     else
         body(l, n->then);
     l->nreg = nreg;
-}
-
-/* ---- bitmaps: which entries of a lane workspace were written ---- */
-/* for k in w: the set bits in order, cleared behind. */
-void lower_bits(Low *l, const Nest *n)
-{
-    Prog *p = l->p;
-    Buf *bits = bits_buf(l, n->in);
-    Stmt **outer;
-    Stmt *s = begin_for(l, "word", val_int(p, 0), words_of(l, n->in), 1, &outer);
-    Val *word = val_local(p, s->local);
-    Local *left = mut(l, "left", val_load(p, bits, 1, word, NULL));
-    Stmt *clear = put(l, S_STORE);
-    clear->buf = bits;
-    clear->a = word;
-    clear->b = val_int(p, 0);
-    Stmt *loop = put(l, S_WHILE);
-    loop->a = val_op(p, O_NE, val_local(p, left), val_int(p, 0));
-    l->tail = &loop->body;
-    Val *bit = val_op(p, O_CTZ, val_local(p, left), NULL);
-    Val *k = let(l, p->var[n->ix.var].name, val_op(p, O_ADD, val_op(p, O_MUL, word, val_int(p, 64)), bit));
-    Val *less = val_op(p, O_SUB, val_local(p, left), val_int(p, 1));
-    set(l, left, val_op(p, O_AND, val_local(p, left), less));
-    bind(l, n->ix, k);
-    body(l, n->body);
-    l->tail = outer;
-}
-
-/* w[k] op= v, where an entry starts with its first value. */
-void bitmap_store(Low *l, const Tensor *w, Val *k, Op op, Val *v)
-{
-    Prog *p = l->p;
-    Buf *bits = bits_buf(l, w), *val = work_buf(l, w);
-    Val *word = let(l, "word", val_op(p, O_SHR, k, val_int(p, 6)));
-    Val *bit = let(l, "bit", val_op(p, O_SHL, val_int(p, 1), val_op(p, O_AND, k, val_int(p, 63))));
-    Val *old = let(l, "old", val_load(p, bits, 1, word, NULL));
-    Stmt *mark = put(l, S_STORE);
-    mark->buf = bits;
-    mark->a = word;
-    mark->b = val_op(p, O_OR, old, bit);
-    if (l->mode == COUNT) return;
-    Stmt *first = put(l, S_IF), **outer = l->tail;
-    first->a = val_op(p, O_EQ, val_op(p, O_AND, old, bit), val_int(p, 0));
-    for (int again = 0; again < 2; again++) {
-        l->tail = again ? &first->other : &first->body;
-        Stmt *s = put(l, S_STORE);
-        s->buf = val;
-        s->a = k;
-        s->b = again && op != O_CONST ? val_op(p, op, val_load(p, val, 1, k, NULL), v) : v;
-    }
-    l->tail = outer;
 }

@@ -32,6 +32,8 @@ Index level_index(const Tensor *t, int level)
     return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
 }
 
+bool gathers(const Tensor *t) { return t->bitmap || t->hash; }
+
 bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
 
 Nest *nest_seq(Prog *p, int n, Nest *const *kid)
@@ -54,9 +56,22 @@ Nest *nest_loop(Prog *p, LoopKind kind, Index ix, Tensor *in, Nest *body)
     return n;
 }
 
+/* What a sparse workspace is when it was filled: coordinates in lexicographic order. */
+static void gathered_format(Tensor *w)
+{
+    w->itype = SC_I64;
+    w->format = (sc_format){.ndim = w->ndim, .nlevel = w->ndim};
+    for (int k = 0; k < w->ndim; k++)
+        w->format.level[k] = (sc_levelspec){.kind = k ? SC_SINGLETON : SC_COMPRESSED,
+                                            .unique = k + 1 == w->ndim,
+                                            .dim = (uint8_t)k,
+                                            .part = SC_WHOLE};
+}
+
 Nest *nest_work(Prog *p, Tensor *work, Nest *producer, Nest *consumer)
 {
     Nest *n = nest_new(p, N_WORK);
+    if (gathers(work)) gathered_format(work);
     n->work = work;
     n->body = producer;
     n->then = consumer;
@@ -153,7 +168,7 @@ static sc_dtype parse_dtype(Lexer *lx)
     lex_fail(lx, "the type of the workspace, f32 or f64");
 }
 
-/* head := NAME ["[" slot { "," slot } "]"] ":" place ["bitmap"] dtype */
+/* head := NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype */
 static Tensor *parse_work_head(Lexer *lx)
 {
     Prog *p = lx->prog;
@@ -170,6 +185,7 @@ static Tensor *parse_work_head(Lexer *lx)
     lex_expect(lx, ":", "before the place of the workspace");
     t->place = parse_place(lx);
     t->bitmap = lex_accept(lx, "bitmap");
+    t->hash = !t->bitmap && lex_accept(lx, "hash");
     t->dtype = parse_dtype(lx);
     t->unit = t->ndim - 1;
     return t;
@@ -292,7 +308,10 @@ static void print_work(const Prog *p, const Nest *n, int depth, sc_text *out)
         sc_text_add(out, d ? "," : "[");
         print_index(p, t->slot[d], out);
     }
-    sc_text_add(out, "%s: %s%s %s", t->ndim ? "]" : "", place[t->place], t->bitmap ? " bitmap" : "",
+    sc_text_add(out, "%s: %s%s %s", t->ndim ? "]" : "", place[t->place],
+                t->bitmap ? " bitmap"
+                : t->hash ? " hash"
+                          : "",
                 sc_dtype_name(t->dtype));
     print_block(p, n->body, depth, out);
     sc_text_add(out, " then");

@@ -118,10 +118,12 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
 {
     Prog *p = v->p;
     const int k = nv_id(p, t), l = s->at[k].n;
-    if (!nv_operand(t))
+    if (!nv_operand(t) && !(gathers(t) && v->use[k].scope == READING))
         fail(p, SC_EVALUE, -1,
-             "schedule: '%s': %s is no operand; a loop runs in a sparse operand or a bitmap workspace",
-             nv_loop(p, n), t->name);
+             "schedule: '%s': a loop runs in a sparse operand, or in a bitmap or hash workspace inside the "
+             "block "
+             "after 'then'",
+             nv_loop(p, n));
     if (nv_dense(t))
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", nv_loop(p, n), t->name);
     if (l == t->format.nlevel)
@@ -130,23 +132,6 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", nv_loop(p, n),
              nv_level(p, t, l));
     return k;
-}
-
-static void enter_bitmap(Verifier *v, State *s, const Nest *n)
-{
-    Prog *p = v->p;
-    const int k = nv_id(p, n->in);
-    if (!n->in->bitmap || v->use[k].scope != READING)
-        fail(p, SC_EVALUE, -1,
-             "schedule: '%s': a loop runs in a bitmap workspace, inside the block after 'then'",
-             nv_loop(p, n));
-    if (!same_index(n->in->slot[0], n->ix))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is over %s", nv_loop(p, n), n->in->name,
-             nv_index(p, n->in->slot[0]));
-    if (n->by || n->unroll)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': a loop in a bitmap has neither by nor unroll", nv_loop(p, n));
-    s->at[k].n = 1;
-    bind_index(v, s, n);
 }
 
 static void enter_tensor(Verifier *v, State *s, const Nest *n)
@@ -241,8 +226,6 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
         fail(v->p, SC_ENOTIMPL, -1, "schedule: '%s merge': a merged loop cannot be par", nv_loop(v->p, n));
     if (n->nmerge)
         enter_merge(v, &s, n);
-    else if (n->in && n->in->role == T_WORK)
-        enter_bitmap(v, &s, n);
     else if (n->in)
         enter_tensor(v, &s, n);
     else
@@ -303,6 +286,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
 static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 {
     const int pars = nv_count_par(n);
+    v->kernel = n;
     v->serial = pars == 0;
     v->nlane = 0;
     if (pars > 1)

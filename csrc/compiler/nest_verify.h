@@ -30,6 +30,7 @@ typedef struct {
         int writes;
         Op reduce;
     } use[MAXTENSOR];
+    const Nest *kernel;
     int nlane;   /* lane workspaces of the kernel */
     bool serial; /* the kernel has no par loop */
 } Verifier;

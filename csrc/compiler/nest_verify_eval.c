@@ -54,6 +54,15 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
     }
 }
 
+/* One coordinate after the other goes into a bitmap or hash table. */
+static void check_scalar(Verifier *v, const State *s, const Expr *e)
+{
+    for (int d = 0; d < e->tensor->ndim; d++)
+        if (nv_binder(s, e->ix[d])->kind == L_VEC)
+            fail(v->p, SC_EVALUE, e->pos, "schedule: %s: a vec loop cannot fill workspace %s, a %s",
+                 nv_expr(v->p, e), e->tensor->name, e->tensor->hash ? "hash table" : "bitmap");
+}
+
 static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
 {
     Prog *p = v->p;
@@ -75,9 +84,8 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
         check_known(v, s, e, e->ix[d]);
     }
     if (t->place == W_REG) check_register(v, s, e);
-    if (t->bitmap && scope == READING && !s->at[k].n)
-        fail(p, SC_EVALUE, e->pos, "schedule: a bitmap workspace is read inside 'for %s in %s'",
-             nv_index(p, t->slot[0]), t->name);
+    if (gathers(t) && scope == READING) check_resolved(v, s, e, t);
+    if (gathers(t) && scope == FILLING) check_scalar(v, s, e);
 }
 
 static void check_reads(Verifier *v, const State *s, const Expr *e)
@@ -198,6 +206,26 @@ static void check_race(Verifier *v, const State *s, const Expr *lhs)
          nv_loop(p, s->par), nv_expr(p, lhs), t->name);
 }
 
+static bool has_hash(const Nest *n)
+{
+    bool any = n->op == N_WORK && n->work->hash;
+    for (int k = 0; k < n->n; k++) any |= has_hash(n->kid[k]);
+    return any || (n->body && has_hash(n->body)) || (n->then && has_hash(n->then));
+}
+
+/* A range of units whose hash table was full is computed again. */
+static void check_again(Verifier *v, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    if (a->reduce == O_CONST || (t->role == T_WORK && (t->place == W_REG || t->place == W_LANE))) return;
+    if (has_hash(v->kernel))
+        fail(v->p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s is added to in a kernel with a hash workspace, which may run twice; use a bitmap, "
+             "or sum "
+             "in a workspace inside",
+             nv_expr(v->p, a->lhs));
+}
+
 void nv_eval(Verifier *v, const State *s, const Assign *a)
 {
     Prog *p = v->p;
@@ -210,6 +238,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
     else
         check_plain(v, s, a->lhs);
     check_race(v, s, a->lhs);
+    check_again(v, a);
     if (t->like) {
         check_resolved(v, s, a->lhs, t->like);
         if (s->at[nv_id(p, t->like)].merged)
@@ -254,6 +283,20 @@ static void check_slots(Verifier *v, const State *s, const Tensor *t)
     }
 }
 
+static void check_gathered(Prog *p, const Tensor *t)
+{
+    const char *kind = t->hash ? "hash" : "bitmap";
+    bool whole = t->place == W_LANE && t->ndim > 0;
+    int64_t size = 4;
+    for (int d = 0; d < t->ndim; d++) whole &= t->slot[d].part == SC_WHOLE && !t->slot[d].slot;
+    if (!whole)
+        fail(p, SC_EVALUE, -1, "schedule: workspace %s: %s is for lane workspaces over whole indices",
+             t->name, kind);
+    for (int d = 0; d < t->ndim; d++)
+        if (!sc_mul(size, sc_max(p->var[t->slot[d].var].extent, 1), &size))
+            fail(p, SC_EVALUE, -1, "schedule: workspace %s has more than 2^61 coordinates", t->name);
+}
+
 void nv_workspace(Verifier *v, const State *s, const Tensor *t)
 {
     Prog *p = v->p;
@@ -262,9 +305,7 @@ void nv_workspace(Verifier *v, const State *s, const Tensor *t)
     if (t->dtype != v->p->type)
         fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected %s, what is computed in here", t->name,
              sc_dtype_name(t->dtype), sc_dtype_name(p->type));
-    if (t->bitmap && (t->place != W_LANE || t->ndim != 1 || t->slot[0].part != SC_WHOLE || t->slot[0].slot))
-        fail(p, SC_EVALUE, -1, "schedule: workspace %s: a bitmap is for lane workspaces over one whole index",
-             t->name);
+    if (gathers(t)) check_gathered(p, t);
     if (t->place == W_LANE && ++v->nlane > SC_MAXWORK)
         fail(p, SC_ENOTIMPL, -1, "schedule: a kernel has at most %d lane workspaces", SC_MAXWORK);
     check_slots(v, s, t);

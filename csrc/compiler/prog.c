@@ -15,8 +15,8 @@ static bool reserved(const char *s)
         "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
         "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
         "volatile", "while",  "asm",    "typeof",   "call",     "lane",     "begin",    "end",
-        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "i16",      "i32",
-        "i64",      "f32",    "f64",    "inf",      "nan",      "unix",     "linux"};
+        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "sort",     "i16",
+        "i32",      "i64",    "f32",    "f64",      "inf",      "nan",      "unix",     "linux"};
     for (int i = 0; i < SC_LEN(words); i++)
         if (!strcmp(s, words[i])) return true;
     return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);

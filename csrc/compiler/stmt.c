@@ -213,6 +213,11 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
             sc_text_add(out, "\n");
             break;
         case S_RETURN: sc_text_add(out, "return %lld\n", (long long)s->step); break;
+        case S_SORT:
+            sc_text_add(out, "sort %s, %s, ", s->buf->name, s->spare->name);
+            val_print(s->a, out);
+            sc_text_add(out, "\n");
+            break;
         case S_NOTE: sc_text_add(out, *s->text ? "# %s\n" : "#%s\n", s->text); break;
         default: head_print(s, depth, out);
         }

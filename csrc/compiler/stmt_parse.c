@@ -282,6 +282,18 @@ static Stmt *read_assign(Reader *r)
     return s;
 }
 
+static Stmt *read_sort(Reader *r)
+{
+    Stmt *s = stmt_new(r, S_SORT);
+    s->buf = find_buf(r, lex_name(&r->lx, "the array to sort"));
+    lex_expect(&r->lx, ",", "after the array to sort");
+    s->spare = find_buf(r, lex_name(&r->lx, "a second array"));
+    lex_expect(&r->lx, ",", "after the second array");
+    if (!s->buf || !s->spare) wrong(r, "sort takes two buffers and a number%s", "");
+    s->a = read_val(r, 1);
+    return s;
+}
+
 static Stmt *read_stmt(Reader *r)
 {
     Lexer *lx = &r->lx;
@@ -291,6 +303,7 @@ static Stmt *read_stmt(Reader *r)
     if (lex_accept(lx, "for")) return read_for(r);
     if (lex_accept(lx, "while")) return read_test(r, S_WHILE);
     if (lex_accept(lx, "if")) return read_test(r, S_IF);
+    if (lex_accept(lx, "sort")) return read_sort(r);
     if (!lex_accept(lx, "return")) return read_assign(r);
     Stmt *s = stmt_new(r, S_RETURN);
     s->step = lex_int(lx, "a code");

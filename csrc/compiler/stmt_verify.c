@@ -90,6 +90,7 @@ static bool op_takes(Op op, Type t)
     case O_SHL:
     case O_SHR: return !type_is_float(t) && t.dtype != SC_BOOL;
     case O_CTZ: return !type_is_float(t) && t.dtype != SC_BOOL && t.lanes == 1;
+    case O_POPCOUNT: return type_same(t, I64);
     case O_AND:
     case O_OR: return !type_is_float(t);
     case O_SQRT:
@@ -196,6 +197,11 @@ static void check_for(Verifier *v, const Stmt *s, int depth)
     check_block(v, s->body, depth + 1);
 }
 
+static void check_keys(Verifier *v, const Buf *b)
+{
+    if (b->dtype != SC_I64 || !b->mut) WRONG(v, "sort takes buffers of i64 that are mut, got %s", b->name);
+}
+
 static void check_stmt(Verifier *v, const Stmt *s, int depth)
 {
     switch (s->op) {
@@ -223,6 +229,12 @@ static void check_stmt(Verifier *v, const Stmt *s, int depth)
         if (s->step < 0 || s->step > INT32_MAX)
             WRONG(v, "return %lld: expected an error code", (long long)s->step);
         if (s->next) WRONG(v, "a statement after return");
+        break;
+    case S_SORT:
+        check_value(v, s->a, 1);
+        check_same(v, "a number of entries", I64, s->a->type);
+        check_keys(v, s->buf);
+        check_keys(v, s->spare);
         break;
     case S_NOTE: break;
     }

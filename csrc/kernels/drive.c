@@ -8,6 +8,8 @@
 
 #include "drive.h"
 
+#define SLOTS 256 /* of a hash table at first */
+
 /* ---- FILL ---- */
 typedef struct {
     const sc_view *view;
@@ -132,6 +134,7 @@ int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, 
     d.dim = dim;
     d.shared = NULL;
     d.chunks = (sc_chunks){.n = 0};
+    d.slots = SLOTS;
     for (int k = 0; k < n; k++) d.view[k] = tensors[k].view;
     d.call = (sc_call){.abi = SC_ABI,
                        .size = sizeof(sc_call),

@@ -36,6 +36,7 @@ typedef struct {
     const int64_t *dim;
     sc_call call;
     sc_chunks chunks; /* of the results being assembled; cut is a workspace */
+    int64_t slots;    /* that hash tables needed so far */
     void *shared;     /* workspace behind call.shared */
     sc_view view[SC_MAXOP];
 } sc_drive;

@@ -22,8 +22,6 @@ typedef struct {
     int slot;
 } item;
 
-#define SLOTS 256 /* of a hash table at first */
-
 typedef struct {
     sc_drive *drive;
     const sc_step *step;
@@ -31,21 +29,23 @@ typedef struct {
     int64_t total;
     int nlane;
     char *scratch, *partial;
+    int64_t scratch_at[SC_MAXWORK + 1]; /* where workspaces lie in a lane's scratch; the last is its size */
     int64_t scratch_size, partial_size; /* of a lane; of a copy or carry slot */
     item *items;
     int nitem;
     atomic_int next, rc;
+    _Atomic int64_t slots; /* of the largest table */
 } stepping;
 
 /* ---- sizes and memory ---- */
-static int scratch_bytes(const sc_step *s, const int64_t *dim, int64_t *out, sc_err *e)
+static int scratch_bytes(const sc_step *s, const int64_t *dim, int64_t *at, sc_err *e)
 {
-    *out = 0;
+    at[0] = 0;
     for (int k = 0; k < s->nscratch; k++) {
         int64_t n;
         int rc = sc_size_bytes(&s->scratch[k], dim, &n, e);
         if (rc) return rc;
-        if (n > INT64_MAX - 63 || !sc_add(*out, (n + 63) & ~(int64_t)63, out))
+        if (n > INT64_MAX - 63 || !sc_add(at[k], (n + 63) & ~(int64_t)63, &at[k + 1]))
             return sc_error(e, SC_EVALUE, "the workspaces of this expression overflow: more than 2^63 bytes");
     }
     return SC_OK;
@@ -210,10 +210,13 @@ static void run_share(stepping *r, sc_lane *lane, int t)
 static void run_lane(stepping *r, int t)
 {
     const sc_step *s = r->step;
-    sc_lane lane = {.id = t, .n = r->nlane, .slots = SLOTS};
+    sc_lane lane = {.id = t, .n = r->nlane, .slots = r->drive->slots};
     if (r->scratch) {
         lane.scratch = r->scratch + t * r->scratch_size;
-        if (s->clean) memset(lane.scratch, 0, (size_t)r->scratch_size);
+        for (int k = 0; k < s->nscratch && s->clean; k++)
+            if (s->clean >> k & 1)
+                memset((char *)lane.scratch + r->scratch_at[k], 0,
+                       (size_t)(r->scratch_at[k + 1] - r->scratch_at[k]));
     }
     if (s->hash) report(r, tables(r, &lane));
     if (r->items)
@@ -222,7 +225,10 @@ static void run_lane(stepping *r, int t)
         run_chunks(r, &lane);
     else
         run_share(r, &lane, t);
-    if (s->hash) sc_work_give(lane.scratch);
+    if (!s->hash) return;
+    sc_work_give(lane.scratch);
+    int64_t slots = atomic_load(&r->slots);
+    while (slots < lane.slots && !atomic_compare_exchange_weak(&r->slots, &slots, lane.slots)) continue;
 }
 
 static void run_lanes(void *arg, int id, int n)
@@ -254,8 +260,9 @@ static int prepare(stepping *r)
     int rc = 0;
     if (s->strategy == SC_SPLIT || s->strategy == SC_PRIVATE)
         rc = sc_size_bytes(&s->partial, d->dim, &r->partial_size, d->err);
-    if (!rc && s->nscratch) rc = scratch_bytes(s, d->dim, &r->scratch_size, d->err);
+    if (!rc && s->nscratch) rc = scratch_bytes(s, d->dim, r->scratch_at, d->err);
     if (rc) return rc;
+    r->scratch_size = r->scratch_at[s->nscratch];
     r->nlane = lanes(r);
     if (s->counts && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
@@ -291,6 +298,7 @@ int sc_drive_kernel(sc_drive *d, const sc_step *s)
         else
             run_lanes(&r, 0, 1);
         if (r.items) finish(&r);
+        d->slots = sc_max(d->slots, atomic_load(&r.slots));
         rc = atomic_load(&r.rc);
         if (rc) sc_error(d->err, rc, "%s (code %d)", reason(rc), rc);
     }

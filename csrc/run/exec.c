@@ -74,6 +74,7 @@ static int64_t op_int(Op op, int64_t a, int64_t b)
     case O_NEG: return (int64_t)(0 - x);
     case O_RELU: return a > 0 ? a : 0;
     case O_ABS: return a < 0 ? (int64_t)(0 - x) : a;
+    case O_POPCOUNT: return __builtin_popcountll(x);
     case O_CTZ: return a ? __builtin_ctzll(x) : 64;
     case O_LT: return a < b;
     case O_LE: return a <= b;
@@ -410,6 +411,12 @@ static void store(const Run *r, const Stmt *s)
     }
 }
 
+static int ascending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static int block(const Run *, const Stmt *);
 
 static int loop(const Run *r, const Stmt *s)
@@ -436,6 +443,7 @@ static int statement(const Run *r, const Stmt *s)
         return code;
     case S_IF: return block(r, scalar_int(r, s->a) ? s->body : s->other);
     case S_RETURN: return (int)s->step;
+    case S_SORT: qsort(base(r, s->buf), (size_t)scalar_int(r, s->a), sizeof(int64_t), ascending); break;
     case S_NOTE: break;
     }
     return code;

@@ -228,7 +228,7 @@ static void test_rows(void)
                               .finish = 2,
                               .work = heavy,
                               .partial = {.bytes = 8},
-                              .clean = 1,
+                              .clean = 3,
                               .nscratch = 2,
                               .scratch = {{.bytes = 70}, {.bytes = 1, .n = 1, .var = {J}}}};
         memset(b.y, 0xff, sizeof b.y);

@@ -58,8 +58,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 X_stride0 = call->view[1].stride[0];
     const sc_i64 W_stride0 = call->view[2].stride[0];
     const sc_i64 W_stride1 = call->view[2].stride[1];
-    const int *restrict const G_pos1 = call->view[0].level[1].pos;
     float *restrict const x1_lane = lane->scratch;
+    const int *restrict const G_pos1 = call->view[0].level[1].pos;
     const int *restrict const G_crd1 = call->view[0].level[1].crd;
     const float *restrict const X_val = call->view[1].val;
     const float *restrict const W_val = call->view[2].val;

@@ -21,12 +21,25 @@
  */
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+SC_INLINE sc_i64 sc_popcount_i64(sc_i64 x)
+{
+#if defined(__POPCNT__) || defined(__aarch64__)
+    return __builtin_popcountll((unsigned long long)x);
+#else
+    __UINT64_TYPE__ n = (__UINT64_TYPE__)x;
+    n -= n >> 1 & 0x5555555555555555;
+    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);
+    n = (n + (n >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    return (sc_i64)(n * 0x0101010101010101 >> 56);
+#endif
+}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const w_bits = lane->scratch;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim + 63) / 64 * 8 + 63) & -64));
     sc_i64 *restrict const cursors = lane->cursor;
-    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
@@ -46,14 +59,20 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits[word];
                 w_bits[word] = old | bit;
+                if (old == 0) {
+                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
+                }
             }
         }
-        for (sc_i64 word_1 = 0; word_1 < (k_dim + 63) / 64; word_1++) {
-            sc_i64 left = w_bits[word_1];
-            w_bits[word_1] = 0;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = w_words[s];
+            w_words[s] = 0;
             while (left != 0) {
+                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                C_next1 = C_next1 + 1;
+                const sc_i64 n = sc_popcount_i64(w_bits[word_1]);
+                w_bits[word_1] = 0;
+                C_next1 = C_next1 + n;
             }
         }
     }
@@ -69,8 +88,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
-    float *restrict const w_lane_1 = lane->scratch;
+    float *restrict const w_lane = lane->scratch;
     sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -87,26 +107,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const float v = A_val[p] * B_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits_1[word];
                 w_bits_1[word] = old | bit;
-                if ((old & bit) == 0) {
-                    w_lane_1[k] = A_val[p] * B_val[p_1];
-                } else {
-                    w_lane_1[k] = w_lane_1[k] + A_val[p] * B_val[p_1];
+                if (old == 0) {
+                    w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
                 }
+                w_lane[k] = w_lane[k] + v;
             }
         }
-        for (sc_i64 word_1 = 0; word_1 < (k_dim + 63) / 64; word_1++) {
-            sc_i64 left = w_bits_1[word_1];
-            w_bits_1[word_1] = 0;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = w_words_1[s];
+            w_words_1[s] = 0;
             while (left != 0) {
-                const sc_i64 k_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                C_crd1[C_next1] = (int)k_1;
-                C_val[C_next1] = w_lane_1[k_1];
-                C_next1 = C_next1 + 1;
+                sc_i64 rest = w_bits_1[word_1];
+                w_bits_1[word_1] = 0;
+                while (rest != 0) {
+                    const sc_i64 k_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    rest = rest & (rest - 1);
+                    C_crd1[C_next1] = (int)k_1;
+                    C_val[C_next1] = w_lane[k_1];
+                    C_next1 = C_next1 + 1;
+                    w_lane[k_1] = 0.0f;
+                }
             }
         }
         C_pos1[i + 1] = (int)C_next1;

@@ -135,14 +135,14 @@ SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 n_dim = call->dim[0];
     const sc_i64 j_dim = call->dim[2];
+    const sc_i64 n_dim = call->dim[0];
     const sc_i64 X_stride0 = call->view[1].stride[0];
     const sc_i64 i_dim = call->dim[1];
     const sc_i64 Y_stride0 = call->view[2].stride[0];
     float *restrict const t_lane = lane->scratch;
-    const float *restrict const X_val = call->view[1].val;
     float *restrict const y_lane = (void *)((char *)lane->scratch + ((j_dim * 256 + 63) & -64));
+    const float *restrict const X_val = call->view[1].val;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;

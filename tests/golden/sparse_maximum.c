@@ -1,0 +1,173 @@
+/* Computes
+ *   C[i,k] max= A[i,j] * B[j,k]
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i in A {
+ *     work w[k]: lane hash f32 {
+ *       for j in A {
+ *         for k in B {
+ *           w[k] max= A[i,j] * B[j,k]
+ *         }
+ *       }
+ *     } then {
+ *       for k in w {
+ *         C[i,k] = w[k]
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE float sc_max_f32(float a, float b)
+{
+    return a > b || a != a ? a : b;
+}
+static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
+{
+    sc_i64 *from = key, *to = spare, used = 0;
+    for (sc_i64 i = 1; i < n && n < 64; i++) {
+        sc_i64 x = key[i], k = i;
+        for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];
+        key[k] = x;
+    }
+    if (n < 64) return;
+    for (sc_i64 i = 0; i < n; i++) used |= key[i];
+    for (int shift = 0; shift < 63 && used >> shift; shift += 8) {
+        sc_i64 at[257] = {0};
+        for (sc_i64 i = 0; i < n; i++) at[(from[i] >> shift & 255) + 1]++;
+        for (int d = 0; d < 255; d++) at[d + 1] += at[d];
+        for (sc_i64 i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
+        sc_i64 *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (sc_i64 i = 0; i < n && from != key; i++) key[i] = from[i];
+}
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 slots = lane->slots;
+    sc_i64 *restrict const w_table = lane->scratch;
+    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + (slots * 8));
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 w_n = 0;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const sc_i64 tag = k + 1;
+                sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
+                while ((w_table[slot] != 0) && (w_table[slot] != tag)) {
+                    slot = (slot + 1) & (slots - 1);
+                }
+                if (w_table[slot] == 0) {
+                    if (w_n >= (slots >> 1)) {
+                        return 8;
+                    }
+                    w_table[slot] = tag;
+                    w_used[w_n] = slot;
+                    w_n = w_n + 1;
+                }
+            }
+        }
+        C_next1 = C_next1 + w_n;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_table[w_used[x]] = 0;
+        }
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 slots = lane->slots;
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    sc_i64 *restrict const w_table_1 = lane->scratch;
+    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + (slots * 8));
+    float *restrict const w_lane = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
+    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4));
+    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8));
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        sc_i64 w_n = 0;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const float v = A_val[p] * B_val[p_1];
+                const sc_i64 tag = k + 1;
+                sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
+                while ((w_table_1[slot] != 0) && (w_table_1[slot] != tag)) {
+                    slot = (slot + 1) & (slots - 1);
+                }
+                if (w_table_1[slot] == 0) {
+                    if (w_n >= (slots >> 1)) {
+                        return 8;
+                    }
+                    w_table_1[slot] = tag;
+                    w_used_1[w_n] = slot;
+                    w_n = w_n + 1;
+                    w_lane[slot] = v;
+                } else {
+                    w_lane[slot] = sc_max_f32(w_lane[slot], v);
+                }
+            }
+        }
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_key[x] = w_table_1[w_used_1[x]] - 1;
+        }
+        sc_sort_i64(w_key, w_spare, w_n);
+        for (sc_i64 p_2 = 0, sc_end = w_n; p_2 < sc_end; p_2++) {
+            const sc_i64 k_1 = w_key[p_2];
+            const sc_i64 tag_1 = k_1 + 1;
+            sc_i64 slot_1 = ((k_1 * -7046029254386353131) >> 32) & (slots - 1);
+            while (w_table_1[slot_1] != tag_1) {
+                slot_1 = (slot_1 + 1) & (slots - 1);
+            }
+            C_crd1[C_next1] = (int)k_1;
+            C_val[C_next1] = w_lane[slot_1];
+            C_next1 = C_next1 + 1;
+        }
+        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
+            w_table_1[w_used_1[x_1]] = 0;
+        }
+        C_pos1[i + 1] = (int)C_next1;
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};

@@ -1,0 +1,208 @@
+/* Computes
+ *   C[i,k] = A[i,j] * B[j,k]
+ * with
+ *   A: csc f32, indices i32
+ *   B: csr f32, indices i32
+ *   C: dcsr f32, indices i32
+ * by
+ *   work w[i,k]: lane bitmap f32 {
+ *     for j {
+ *       for i in A {
+ *         for k in B {
+ *           w[i,k] += A[i,j] * B[j,k]
+ *         }
+ *       }
+ *     }
+ *   } then {
+ *     for i in w {
+ *       for k in w {
+ *         C[i,k] = w[i,k]
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 i_dim = call->dim[0];
+    const sc_i64 k_dim = call->dim[1];
+    const sc_i64 j_dim = call->dim[2];
+    sc_i64 *restrict const w_bits = lane->scratch;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64));
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64)));
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64) + ((i_dim * 8 * k_dim + 63) & -64)));
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    (void)begin;
+    (void)end;
+
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    for (sc_i64 j = 0; j < j_dim; j++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[j];
+        const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 i = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const sc_i64 at = i * k_dim + k;
+                const sc_i64 word = at >> 6;
+                const sc_i64 bit = sc_shl_i64(1, at & 63);
+                const sc_i64 old = w_bits[word];
+                w_bits[word] = old | bit;
+                if (old == 0) {
+                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
+                }
+            }
+        }
+    }
+    sc_i64 w_n = 0;
+    for (sc_i64 s = 0; s < (i_dim * k_dim + 4095) / 4096; s++) {
+        sc_i64 left = w_words[s];
+        w_words[s] = 0;
+        while (left != 0) {
+            const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+            left = left & (left - 1);
+            sc_i64 rest = w_bits[word_1];
+            w_bits[word_1] = 0;
+            while (rest != 0) {
+                const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                rest = rest & (rest - 1);
+                const sc_i64 above = at_1 / k_dim;
+                w_crd1[w_n] = at_1 - above * k_dim;
+                w_crd0[w_n] = above;
+                w_n = w_n + 1;
+            }
+        }
+    }
+    sc_i64 p_2 = 0;
+    while (p_2 < w_n) {
+        const sc_i64 first = p_2;
+        const sc_i64 i_1 = w_crd0[first];
+        p_2 = first + 1;
+        while ((p_2 < w_n) && (w_crd0[p_2] == i_1)) {
+            p_2 = p_2 + 1;
+        }
+        const sc_i64 last = p_2;
+        const sc_i64 first_1 = C_next1;
+        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
+            C_next1 = C_next1 + 1;
+        }
+        if (C_next1 != first_1) {
+            C_next0 = C_next0 + 1;
+        }
+    }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 i_dim = call->dim[0];
+    const sc_i64 k_dim = call->dim[1];
+    const sc_i64 j_dim = call->dim[2];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    float *restrict const w_lane = lane->scratch;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((i_dim * 4 * k_dim + 63) & -64));
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64)));
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64)));
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64) + ((i_dim * 8 * k_dim + 63) & -64)));
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const C_crd0 = (int *)call->view[2].level[0].crd;
+    int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
+    (void)begin;
+    (void)end;
+
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    for (sc_i64 j = 0; j < j_dim; j++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[j];
+        const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 i = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const sc_i64 at = i * k_dim + k;
+                const float v = A_val[p] * B_val[p_1];
+                const sc_i64 word = at >> 6;
+                const sc_i64 bit = sc_shl_i64(1, at & 63);
+                const sc_i64 old = w_bits_1[word];
+                w_bits_1[word] = old | bit;
+                if (old == 0) {
+                    w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
+                }
+                w_lane[at] = w_lane[at] + v;
+            }
+        }
+    }
+    sc_i64 w_n = 0;
+    for (sc_i64 s = 0; s < (i_dim * k_dim + 4095) / 4096; s++) {
+        sc_i64 left = w_words_1[s];
+        w_words_1[s] = 0;
+        while (left != 0) {
+            const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+            left = left & (left - 1);
+            sc_i64 rest = w_bits_1[word_1];
+            w_bits_1[word_1] = 0;
+            while (rest != 0) {
+                const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                rest = rest & (rest - 1);
+                const sc_i64 above = at_1 / k_dim;
+                w_crd1_1[w_n] = at_1 - above * k_dim;
+                w_crd0_1[w_n] = above;
+                w_n = w_n + 1;
+            }
+        }
+    }
+    sc_i64 p_2 = 0;
+    while (p_2 < w_n) {
+        const sc_i64 first = p_2;
+        const sc_i64 i_1 = w_crd0_1[first];
+        p_2 = first + 1;
+        while ((p_2 < w_n) && (w_crd0_1[p_2] == i_1)) {
+            p_2 = p_2 + 1;
+        }
+        const sc_i64 last = p_2;
+        const sc_i64 first_1 = C_next1;
+        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
+            const sc_i64 k_1 = w_crd1_1[p_3];
+            C_crd1[C_next1] = (int)k_1;
+            C_val[C_next1] = w_lane[k_1 + i_1 * k_dim];
+            C_next1 = C_next1 + 1;
+        }
+        if (C_next1 != first_1) {
+            C_crd0[C_next0] = (int)i_1;
+            C_pos1[C_next0 + 1] = (int)C_next1;
+            C_next0 = C_next0 + 1;
+        }
+    }
+    for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+        w_lane[w_crd0_1[x] * k_dim + w_crd1_1[x]] = 0.0f;
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
