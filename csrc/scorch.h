@@ -99,6 +99,8 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
 /* out[i] = in[perm[i]] for n values of one dtype, in parallel. */
 void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n, sc_dtype);
+/* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
+void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 
 /* ---- programs (run/) ---- */
 typedef struct {
@@ -134,6 +136,8 @@ int sc_program_nresult(const sc_program *);
 /* Result r as it is delivered: its format and types; its shape for operands of these extents. */
 const sc_spec *sc_program_result(const sc_program *, int r);
 void sc_program_shape(const sc_program *, int r, const sc_request *, int64_t *dim);
+/* The operand whose structure result r is delivered with, or -1. */
+int sc_program_like(const sc_program *, int r);
 /* Format that operand k should be converted to first, or null: the plan's
  * CONVERT step, carried out (and cached) by the caller, who then asks for the
  * program of the converted operand. */

@@ -89,6 +89,11 @@ bool sc_level_has_crd(const sc_levelspec *);
  * are the caller's. */
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 void sc_bind_request(sc_request *, int k, const sc_tensor *);
+/* Asks for the results of p as they are, before operands are converted. */
+void sc_bind_ask(sc_request *, const sc_program *p);
+/* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
+ * `val`, room for its values. */
+void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
 /* A number that changes with any byte, but for one case in 2^64. */
 uint64_t sc_bind_fingerprint(const void *, size_t);
 

@@ -102,14 +102,36 @@ static int convert_sparse(call *c, int k, const sc_format *f)
     return 0;
 }
 
-/* What is inferred for the operands as they were given is what is delivered, whatever they are converted to. */
-static void ask_results(call *c)
+/* Where the values of operand k lie in the operand as it was given, if it was converted; else null. */
+static const void *places(const call *c, int k)
 {
-    c->request.nask = sc_program_nresult(c->program);
-    for (int r = 0; r < c->request.nask; r++) c->request.ask[r] = sc_program_result(c->program, r)->format;
+    const sc_core *d = (const sc_core *)c->temp[k];
+    return c->core[k] && d && d != c->core[k] ? d->perm_data : NULL;
 }
 
-/* Operands in the layouts the program wants: 1 if any changed, -1 with an exception. */
+/* A result that is like an operand is made like the converted one, and put back. */
+static void ask_converted(call *c)
+{
+    for (int r = 0; r < c->request.nask; r++) {
+        int k = c->request.ask_like[r] - 1;
+        if (k >= 0 && places(c, k)) c->request.ask[r] = c->in[k].format;
+    }
+}
+
+static int put_back(const call *c, int r, sc_tensor *t, sc_sink *sink)
+{
+    int k = sc_program_like(c->program, r);
+    const void *perm = k < 0 ? NULL : places(c, k);
+    if (!perm) return 0;
+    const sc_tensor *given = &c->core[k]->t;
+    void *val = sc_sink_alloc(sink, SC_VAL, -1, t->dtype, given->view.nval);
+    if (!val) return PyErr_NoMemory(), -1;
+    sc_bind_restore(t, given, perm, given->itype, val);
+    return 0;
+}
+
+/* Operands in the layouts the program wants: 1 if any changed, -1 with an exception. What was inferred for the
+ * operands as they were given is what is delivered, whatever they are converted to. */
 static int convert(call *c)
 {
     int changed = 0;
@@ -117,9 +139,10 @@ static int convert(call *c)
         const sc_format *f = sc_program_convert(c->program, k);
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
         if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
-        if (!changed++) ask_results(c);
+        if (!changed++) sc_bind_ask(&c->request, c->program);
         sc_bind_request(&c->request, k, &c->in[k]);
     }
+    if (changed) ask_converted(c);
     return changed;
 }
 
@@ -262,7 +285,10 @@ static int run(call *c, results *r)
         rc = sc_program_run(c->program, c->in, r->t, sc_sink_alloc, sink, &e);
         Py_END_ALLOW_THREADS;
     }
-    return rc ? sc_bind_raise(c->s, &e), -1 : 0;
+    if (rc) return sc_bind_raise(c->s, &e), -1;
+    for (int k = 0; k < r->n; k++)
+        if (put_back(c, k, &r->t[k], &r->sink[k])) return -1;
+    return 0;
 }
 
 static PyObject *collect(call *c, results *r)

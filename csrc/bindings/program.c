@@ -79,6 +79,25 @@ void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
         r->in[k].positions[l] = dense ? 0 : bucket(t->view.level[l].npos);
 }
 
+void sc_bind_ask(sc_request *r, const sc_program *p)
+{
+    r->nask = sc_program_nresult(p);
+    for (int k = 0; k < r->nask; k++) {
+        r->ask[k] = sc_program_result(p, k)->format;
+        r->ask_like[k] = (int8_t)(sc_program_like(p, k) + 1);
+    }
+}
+
+void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val)
+{
+    sc_tensor whole = *given;
+    whole.dtype = t->dtype;
+    whole.view.val = val;
+    memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
+    sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
+    *t = whole;
+}
+
 uint64_t sc_bind_fingerprint(const void *data, size_t n)
 {
     enum { LANES = 8 };

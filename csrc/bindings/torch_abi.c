@@ -1,11 +1,14 @@
-/* torch_abi.c: the operator torch.compile and torch.export see.
+/* torch_abi.c: the operators torch.compile and torch.export see.
  *
  *   scorch::evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor
+ *   scorch::program(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]
  *
  * operands are plain tensors: the components of each sparse operand (per level
  * pos, crd; then values) and the dense operands as they are, in the order of the
  * program string. sizes are the extents of the sparse operands, one after the
- * other. The result is dense, whatever the program infers. A kernel is called with handles it owns, and can
+ * other. evaluate returns one dense result, whatever the program infers; program returns all results in order: a
+ * dense one as it is, a sparse one as its components, one with the structure of an operand as its values, in the
+ * operand's order. A kernel is called with handles it owns, and can
  * report an error only by a function that throws a C++ exception through it: so everything is released first,
  * and the throw is the last statement. This file is compiled with -fexceptions. What arrives here may come
  * from anybody, so structure is validated in every call. */
@@ -49,6 +52,7 @@ static bool from_torch(int32_t d, sc_dtype *out)
 typedef struct {
     int n;
     AtenTensorHandle array[SC_MAXARRAY];
+    const void *data[SC_MAXARRAY];
 } sink;
 
 static AtenTensorHandle empty(sc_dtype t, int ndim, const int64_t *dim)
@@ -75,8 +79,9 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
     void *p = NULL;
     (void)what, (void)level;
     if (s->n == SC_MAXARRAY || !(s->array[s->n] = empty(t, 1, &n))) return NULL;
-    if (torch.aoti_torch_get_data_ptr(s->array[s->n++], &p)) return NULL;
-    return p ? p : nothing;
+    bool failed = torch.aoti_torch_get_data_ptr(s->array[s->n], &p);
+    s->data[s->n++] = p;
+    return failed ? NULL : p ? p : nothing;
 }
 
 static void sink_clear(sink *s)
@@ -86,6 +91,13 @@ static void sink_clear(sink *s)
 
 /* ---- a call ---- */
 typedef struct {
+    sc_tensor t;
+    sink made; /* what the run allocated */
+    int n;
+    AtenTensorHandle array[SC_MAXCOMP]; /* what is returned */
+} result;
+
+typedef struct {
     sc_err e;
     StringHandle program;
     StableListHandle operands, sizes;
@@ -93,9 +105,12 @@ typedef struct {
     AtenTensorHandle *handle;               /* of every operand tensor, owned */
     sc_request request;
     const sc_program *prog;
-    sc_tensor in[SC_MAXOP], out;
-    sink temp[SC_MAXOP], made; /* of converted operands, and of what the result is converted from */
-    AtenTensorHandle dense;    /* the result */
+    sc_tensor in[SC_MAXOP], given[SC_MAXOP]; /* given: before conversion */
+    sink temp[SC_MAXOP];                     /* of converted operands, */
+    const int64_t *perm[SC_MAXOP];           /* and where their values were, if each has one place */
+    bool spread;                             /* the one result is dense, whatever is inferred */
+    int nresult;
+    result *result;
 } call;
 
 static int broken(call *c) { return sc_error(&c->e, SC_EINTERNAL, "torch's C interface reported an error"); }
@@ -248,6 +263,7 @@ static int load(call *c)
     return 0;
 }
 
+/* ---- operands in the layouts the program wants ---- */
 /* A sparse result is asked for in dense form: 1 if that changes the request. */
 static int ask_dense(call *c)
 {
@@ -260,43 +276,145 @@ static int ask_dense(call *c)
     return !sc_format_parse(&c->request.ask[0], all, f->ndim, &c->e);
 }
 
+static int convert(call *c, int k, const sc_format *f)
+{
+    bool dense = sc_format_is_dense(&c->in[k].format);
+    sc_tensor to = {.format = *f, .itype = dense ? SC_I32 : c->in[k].itype};
+    int64_t *perm = NULL;
+    if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], dense ? NULL : &perm, &c->e)) return c->e.code;
+    c->perm[k] = perm;
+    c->in[k] = to;
+    sc_bind_request(&c->request, k, &to);
+    return 0;
+}
+
+/* 1 if any was converted. */
+static int convert_all(call *c)
+{
+    int changed = 0;
+    for (int k = 0; k < c->request.nin && !c->e.code; k++) {
+        const sc_format *f = sc_program_convert(c->prog, k);
+        if (!f || sc_format_equal(f, &c->in[k].format)) continue;
+        if (c->temp[k].n)
+            return sc_error(&c->e, SC_EINTERNAL, "operand %d is wanted in one layout after the other", k), 0;
+        if (!changed++) sc_bind_ask(&c->request, c->prog);
+        convert(c, k, f);
+    }
+    for (int r = 0; changed && r < c->request.nask; r++) {
+        int k = c->request.ask_like[r] - 1;
+        if (k >= 0 && c->perm[k]) c->request.ask[r] = c->in[k].format; /* put back after the run */
+    }
+    return changed;
+}
+
 static int settle(call *c)
 {
     for (int round = 0; round < SC_MAXOP; round++) {
         if (sc_program_get(&c->request, &c->prog, &c->e)) return c->e.code;
-        int changed = ask_dense(c);
-        if (c->e.code) return c->e.code;
-        for (int k = 0; k < c->request.nin; k++) {
-            const sc_format *f = sc_program_convert(c->prog, k);
-            if (!f || sc_format_equal(f, &c->in[k].format)) continue;
-            sc_tensor to = {.format = *f,
-                            .itype = sc_format_is_dense(&c->in[k].format) ? SC_I32 : c->in[k].itype};
-            if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], NULL, &c->e)) return c->e.code;
-            c->in[k] = to;
-            sc_bind_request(&c->request, k, &to);
-            changed = 1;
-        }
-        if (!changed) return 0;
+        int changed = c->spread ? ask_dense(c) : 0;
+        if (!c->e.code) changed |= convert_all(c);
+        if (!changed || c->e.code) return c->e.code;
     }
     return sc_error(&c->e, SC_EINTERNAL, "the layouts of this program do not settle");
 }
 
-static int place_dense(call *c, sc_tensor *o)
+/* ---- results ---- */
+static AtenTensorHandle *add_array(result *r) { return &r->array[r->n++]; }
+
+static int place(call *c)
 {
-    sc_spec const *spec = sc_program_result(c->prog, 0);
-    int64_t dim[SC_MAXDIM];
-    sc_program_shape(c->prog, 0, &c->request, dim);
-    if (!(c->dense = empty(spec->dtype, spec->format.ndim, dim)))
-        return sc_error(&c->e, SC_ENOMEM, "out of memory");
-    return view_tensor(c, c->dense, o);
+    c->nresult = sc_program_nresult(c->prog);
+    c->result = sc_zalloc((size_t)c->nresult * sizeof *c->result);
+    if (!c->result) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+    for (int k = 0; k < c->nresult; k++) {
+        const sc_spec *spec = sc_program_result(c->prog, k);
+        result *r = &c->result[k];
+        r->t.format = spec->format;
+        r->t.dtype = spec->dtype;
+        r->t.itype = spec->itype;
+        sc_program_shape(c->prog, k, &c->request, r->t.view.dim);
+        if (!sc_format_is_dense(&spec->format)) continue;
+        AtenTensorHandle *h = add_array(r);
+        if (!(*h = empty(spec->dtype, spec->format.ndim, r->t.view.dim)))
+            return sc_error(&c->e, SC_ENOMEM, "out of memory");
+        if (view_tensor(c, *h, &r->t)) return c->e.code;
+    }
+    return 0;
+}
+
+/* One array of a sparse result as a tensor of its own: the run's, or a copy where it is an operand's. */
+static int take(call *c, result *r, const void *p, sc_dtype type, int64_t n)
+{
+    AtenTensorHandle *h = add_array(r);
+    void *to = NULL;
+    for (int i = 0; n && i < r->made.n; i++)
+        if (r->made.array[i] && r->made.data[i] == p) {
+            *h = r->made.array[i];
+            r->made.array[i] = NULL;
+            return 0;
+        }
+    if (!(*h = empty(type, 1, &n))) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+    if (torch.aoti_torch_get_data_ptr(*h, &to)) return broken(c);
+    if (n) memcpy(to, p, (size_t)n * sc_dtype_size(type));
+    return 0;
+}
+
+static int take_components(call *c, result *r)
+{
+    const sc_tensor *t = &r->t;
+    int64_t above = 1;
+    for (int l = 0; l < t->format.nlevel; above = t->view.level[l++].npos) {
+        const sc_level *at = &t->view.level[l];
+        const sc_levelspec *spec = &t->format.level[l];
+        if (sc_level_has_pos(spec) && take(c, r, at->pos, t->itype, above + 1)) return c->e.code;
+        if (sc_level_has_crd(spec) && take(c, r, at->crd, t->itype, at->npos)) return c->e.code;
+    }
+    return take(c, r, t->view.val, t->dtype, t->view.nval);
+}
+
+/* The values of a result that is like operand k, in the order of the operand as it was given. */
+static int take_values(call *c, result *r, int k)
+{
+    if (c->temp[k].n) {
+        if (!c->perm[k])
+            return sc_error(&c->e, SC_ENOTIMPL, "operand %d stores entries twice: coalesce it first", k);
+        void *val = sink_alloc(&r->made, SC_VAL, -1, r->t.dtype, c->given[k].view.nval);
+        if (!val) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+        sc_bind_restore(&r->t, &c->given[k], c->perm[k], SC_I64, val);
+    }
+    return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
+}
+
+static int deliver(call *c, int k)
+{
+    int like = sc_program_like(c->prog, k);
+    if (sc_format_is_dense(&sc_program_result(c->prog, k)->format)) return 0;
+    return like >= 0 ? take_values(c, &c->result[k], like) : take_components(c, &c->result[k]);
 }
 
 static int execute(call *c)
 {
-    void *ctx[] = {&c->made};
-    return place_dense(c, &c->out) || sc_program_run(c->prog, c->in, &c->out, sink_alloc, ctx, &c->e)
-               ? c->e.code
-               : 0;
+    void *ctx[SC_MAXOP];
+    sc_tensor out[SC_MAXOP];
+    if (place(c)) return c->e.code;
+    for (int k = 0; k < c->nresult; k++) ctx[k] = &c->result[k].made, out[k] = c->result[k].t;
+    if (sc_program_run(c->prog, c->in, out, sink_alloc, ctx, &c->e)) return c->e.code;
+    for (int k = 0; k < c->nresult; k++) {
+        c->result[k].t = out[k];
+        if (deliver(c, k)) return c->e.code;
+    }
+    return 0;
+}
+
+static int list_results(call *c, StableListHandle *list)
+{
+    int rc = torch.torch_new_list_reserve_size((size_t)c->nresult, list);
+    for (int k = 0; !rc && k < c->nresult; k++)
+        for (int i = 0; !rc && i < c->result[k].n; i++) {
+            rc = torch.torch_list_push_back(*list, (StableIValue)(uintptr_t)c->result[k].array[i]);
+            if (!rc) c->result[k].array[i] = NULL;
+        }
+    return rc ? broken(c) : 0;
 }
 
 static void finish(call *c)
@@ -304,24 +422,29 @@ static void finish(call *c)
     for (size_t i = 0; c->handle && i < c->noperand; i++) drop(&c->handle[i]);
     free(c->handle);
     for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]);
-    sink_clear(&c->made);
-    drop(&c->dense);
+    for (int k = 0; k < c->nresult; k++) {
+        for (int i = 0; c->result && i < c->result[k].n; i++) drop(&c->result[k].array[i]);
+        if (c->result) sink_clear(&c->result[k].made);
+    }
+    free(c->result);
 }
 
-static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
+/* ---- the operators ---- */
+static void run(StableIValue *stack, bool spread)
 {
-    (void)nin, (void)nout;
     sc_err e = {0};
     StringHandle program = (StringHandle)(uintptr_t)stack[0];
     StableListHandle operands = (StableListHandle)(uintptr_t)stack[1],
-                     sizes = (StableListHandle)(uintptr_t)stack[2];
-    call *c = sc_malloc(sizeof *c);
+                     sizes = (StableListHandle)(uintptr_t)stack[2], list = NULL;
+    call *c = sc_zalloc(sizeof *c);
     if (c) {
-        memset(c, 0, sizeof *c);
-        c->program = program, c->operands = operands, c->sizes = sizes;
+        c->program = program, c->operands = operands, c->sizes = sizes, c->spread = spread;
         if (!load(c) && !settle(c) && !execute(c)) {
-            stack[0] = (StableIValue)(uintptr_t)c->dense;
-            c->dense = NULL;
+            if (spread) {
+                stack[0] = (StableIValue)(uintptr_t)c->result[0].array[0];
+                c->result[0].array[0] = NULL;
+            } else if (!list_results(c, &list))
+                stack[0] = (StableIValue)(uintptr_t)list;
         }
         finish(c);
         e = c->e;
@@ -334,6 +457,18 @@ static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
     if (e.code) torch.aoti_torch_check(false, __func__, "scorch", 0, e.msg);
 }
 
+static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, true);
+}
+
+static void program(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, false);
+}
+
 /* ---- registration ---- */
 static int define(void)
 {
@@ -341,8 +476,11 @@ static int define(void)
     return torch.aoti_torch_library_init_fragment("scorch", __FILE__, __LINE__, &def) ||
            torch.aoti_torch_library_def(
                def, "evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor") ||
+           torch.aoti_torch_library_def(
+               def, "program(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]") ||
            torch.aoti_torch_library_init_impl("scorch", "CPU", __FILE__, __LINE__, &impl) ||
-           torch.torch_library_impl(impl, "evaluate", evaluate, SC_TORCH_BUILD);
+           torch.torch_library_impl(impl, "evaluate", evaluate, SC_TORCH_BUILD) ||
+           torch.torch_library_impl(impl, "program", program, SC_TORCH_BUILD);
 }
 
 int sc_torch_connect(void *lib, sc_err *e)

@@ -94,3 +94,29 @@ void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n,
     gathering g = {out, in, perm, dtype};
     if (n > 0) sc_parallel_ranges(sc_team_lanes((double)n), n, gather_range, &g);
 }
+
+/* ---- scattering ---- */
+typedef struct {
+    void *out;
+    const void *in, *perm;
+    sc_dtype itype, dtype;
+} scattering;
+
+static void scatter_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const scattering *s = arg;
+    (void)lane;
+#define SCATTER(size)                                                                                        \
+    for (int64_t i = begin; i < end; i++) {                                                                  \
+        int64_t to = sc_index(s->perm, s->itype, i);                                                         \
+        if (to >= 0) sc_value_move(s->out, to, s->in, i, size);                                              \
+    }
+    SC_BY_SIZE(sc_dtype_size(s->dtype), SCATTER);
+#undef SCATTER
+}
+
+void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype dtype)
+{
+    scattering s = {out, in, perm, itype, dtype};
+    if (n > 0) sc_parallel_ranges(sc_team_lanes((double)n), n, scatter_range, &s);
+}

@@ -323,6 +323,7 @@ int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
 int sc_program_nresult(const sc_program *p) { return p->prog->nout; }
 const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r]; }
 int sc_program_way(const sc_program *p) { return p->way; }
+int sc_program_like(const sc_program *p, int r) { return p->converts[r] ? -1 : p->like[r]; }
 
 void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t *dim)
 {
