@@ -23,6 +23,8 @@ def _each(f: Callable) -> Callable:
 
 
 def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> SparseTensor:
+    if dtype is not None and dtype.is_complex:
+        raise TypeError(f"expected a real type, got {dtype}")
     *structure, values = a._arrays()
     move = [x.to(device=device, copy=True) for x in structure]
     return a._like([*move, values.to(device=device, dtype=dtype, copy=True)])
@@ -98,19 +100,30 @@ def _on_stored(func: Callable) -> Callable:
     return step
 
 
+def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
+    if isinstance(a, SparseTensor):
+        return _values_of(x, a)
+    if isinstance(x, SparseTensor):
+        raise NotImplementedError(
+            f"{func} of a dense tensor and a SparseTensor: hold the values as the parameter"
+        )
+    return x
+
+
 def _foreach_on_stored(func: Callable) -> Callable:
     """The same for lists: tensors side by side share a structure, dense ones stay as they are."""
 
-    def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> None:
+    def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor] | None:
         def plain(x: object) -> object:
             if isinstance(x, list | tuple) and len(x) == len(tensors):
-                return [
-                    _values_of(y, a) if isinstance(a, SparseTensor) else y
-                    for y, a in zip(x, tensors, strict=True)
-                ]
+                return [_pair(y, a, func) for y, a in zip(x, tensors, strict=True)]
             return x
 
-        func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+        made = func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+        if made is None:
+            return None
+        pairs = zip(made, tensors, strict=True)
+        return [a._with_values(y) if isinstance(a, SparseTensor) else y for y, a in pairs]
 
     return step
 
@@ -134,20 +147,10 @@ for _name in (
     "zero_",
 ):
     STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
+_LISTS = "add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
 for _name in (
-    "_foreach_add_",
-    "_foreach_addcdiv_",
-    "_foreach_addcmul_",
-    "_foreach_div_",
-    "_foreach_lerp_",
-    "_foreach_mul_",
-    "_foreach_neg_",
-    "_foreach_sqrt_",
-    "_foreach_sub_",
-    "_foreach_zero_",
-    "_fused_adagrad_",
-    "_fused_adam_",
-    "_fused_adamw_",
-    "_fused_sgd_",
+    *(f"_foreach_{name}" for name in _LISTS.split()),
+    *(f"_foreach_{name}_" for name in (*_LISTS.split(), "zero", "copy")),
+    *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
 ):
     STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})

@@ -7,6 +7,7 @@ The meanings are in the modules named after what they do; here is only who answe
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 
 import torch
 import torch.nn.functional as F
@@ -223,11 +224,51 @@ def _dense_like(f: Callable) -> Callable:
     return made
 
 
-for _name in ("ones_like", "full_like", "rand_like", "randn_like"):
+def _full_like(
+    input: SparseTensor, fill_value: float, *, dtype: torch.dtype | None = None, **_: object
+) -> torch.Tensor:
+    """Zeros keep the structure."""
+    if fill_value == 0:
+        return _dispatch.filled(input, 0, dtype)
+    return _dense_like(torch.full_like)(input, fill_value, dtype=dtype)
+
+
+HANDLERS[torch.full_like] = _full_like
+for _name in ("ones_like", "rand_like", "randn_like"):
     HANDLERS[getattr(torch, _name)] = _dense_like(getattr(torch, _name))
 
 
+# ---- methods of the class, called under the name of torch's ----
+for _name, _f in vars(SparseTensor).items():
+    _torchs = getattr(torch.Tensor, _name, None)
+    if isinstance(_f, FunctionType) and _torchs is not None and not _name.startswith("__torch"):
+        HANDLERS.setdefault(_torchs, _f)
+
+
 # ---- refused ----
+def _refused(name: str, hint: str) -> Callable:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise NotImplementedError(f"{name} of a SparseTensor is not available: {hint}")
+
+    return refuse
+
+
+_HINTS = {
+    "const_data_ptr data_ptr set_": "it has no memory of its own: see "
+    "A.values(), A.pos(level) and A.crd(level)",
+    "numpy tolist __array__": "use A.to_dense() or A.to_scipy()",
+    "view view_as expand expand_as broadcast_to as_strided": "its entries are not strided: use A.reshape, "
+    "A.repeat or A.to_dense()",
+    "matrix_power matrix_exp": "use products, or A.to_dense()",
+    "where": "use A.masked_fill or a product with a mask, or A.to_dense()",
+    "argmax argmin argsort sort topk kthvalue median mode cummax cummin cumsum cumprod": "orders and "
+    "positions count missing entries: use A.to_dense(), or A.values() for the stored ones",
+}
+for _names, _hint in _HINTS.items():
+    for _name in _names.split():
+        _put(_refused(_name, _hint), _name)
+
+
 def _set_requires_grad(a: SparseTensor, value: bool) -> None:
     a.requires_grad_(value)
 

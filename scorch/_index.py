@@ -297,6 +297,8 @@ def tensor_split(
     if isinstance(indices_or_sections, torch.Tensor):
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
+        if indices_or_sections <= 0:
+            raise ValueError(f"tensor_split: expected a positive number, got {indices_or_sections}")
         each, more = divmod(extent, indices_or_sections)
         return _pieces(input, [each + (k < more) for k in range(indices_or_sections)], dim)
     cuts = [0, *indices_or_sections, extent]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import numpy
 import torch
 
 from . import _C, _torch
 from ._format import Format, Layout, layout
 from ._tensor import _CARRIER, SparseTensor, core_of, from_result, wrap
-
-if TYPE_CHECKING:
-    import numpy
 
 _COMPRESSED = {
     torch.sparse_csr: "csr",
@@ -178,6 +175,13 @@ def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
     return made.to(index_dtype=indices.dtype)
 
 
+def _from_networkx(graph: object) -> object:
+    import networkx
+
+    name = str(torch.get_default_dtype())[6:]
+    return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
+
+
 def sparse(
     x: object,
     format: str | Format = "auto",
@@ -185,10 +189,11 @@ def sparse(
     index_dtype: torch.dtype | None = None,
     copy: bool | None = None,
 ) -> SparseTensor:
-    """A SparseTensor of a dense tensor, a torch sparse tensor, a SciPy sparse array, or another SparseTensor.
+    """A SparseTensor of a dense or sparse tensor of torch, NumPy or SciPy, a graph, or another SparseTensor.
 
     Args:
-        x: of any real type on the CPU. Products take all but int8, uint8 and int16.
+        x: of any real type on the CPU. Products take all but int8, uint8 and int16. A NetworkX graph gives
+            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v.
         format: "auto" is csr for matrices and csf for more dimensions; statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
             the arrays and they fit.
@@ -199,11 +204,18 @@ def sparse(
         ValueError: the structure of x is malformed, or the format does not fit its dimensions.
         TypeError: x is no tensor, or complex. NotImplementedError: x requires grad, or is not on the CPU.
     """
+    if hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
+        x, copy = _from_networkx(x), False
+    elif isinstance(x, numpy.ndarray):
+        x = _numpy(x, False)
     if isinstance(x, SparseTensor):
         made = x
     elif not isinstance(x, torch.Tensor):
         if not (hasattr(x, "tocoo") and hasattr(x, "format")):
-            raise TypeError(f"expected a torch tensor or a SciPy sparse array, got {type(x).__name__}")
+            raise TypeError(
+                f"expected a torch tensor, a NumPy array, a SciPy sparse array or a NetworkX graph, got "
+                f"{type(x).__name__}"
+            )
         made = _from_scipy(x, copy)
         copy = None if copy else copy
     elif x.device.type != "cpu":

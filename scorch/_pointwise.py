@@ -67,14 +67,18 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
             )
         if kwargs.get("out") is not None:
             raise NotImplementedError(f"{name}: out= of a SparseTensor is not available: use the result")
-        kwargs.pop("inplace", None)
+        in_place = kwargs.pop("inplace", False)
         if not keeps_zero and not _is_zero(f(torch.zeros(1, dtype=input.dtype), *args, **kwargs)):
             raise NotImplementedError(
                 f"{name} of a missing entry is not zero, so the result would be dense: use "
                 f"scorch.map(A, f) for the stored entries, or A.to_dense()"
             )
         a = input.coalesce()
-        return a._with_values(f(a.values(), *args, **kwargs))
+        values = f(a.values(), *args, **kwargs)
+        if not in_place:
+            return a._with_values(values)
+        input._val.copy_(values)
+        return input
 
     return mapped
 
@@ -182,7 +186,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
 
     def apply(input: object, other: object, *, out: object = None, **options: object) -> torch.Tensor:
         if out is not None:
-            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
+            return _into(f, name, out, input, other, options)
 
         def g(x, y):
             return f(x, y, **options)
@@ -203,10 +207,21 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             return _mixed(g, a, b)
         raise NotImplementedError(
             f"{name} of {_spelled(a)} by a SparseTensor divides by zero where nothing is stored: use "
-            f'scorch.evaluate(..., implicit="skip") or scorch.map for the stored entries, or to_dense()'
+            f'scorch.evaluate(..., implicit="skip") or scorch.map for the stored entries, or to_dense(); an '
+            f"optimizer that ends here may take foreach=True"
         )
 
     return apply
+
+
+def _into(f: Callable, name: str, out: object, input: object, other: object, options: dict) -> SparseTensor:
+    """``out=``: stored values only, as in place, between tensors of one structure."""
+    if not all(isinstance(x, SparseTensor) for x in (out, input, other)):
+        raise NotImplementedError(
+            f"{name}: out= takes SparseTensors of one structure: use the result instead"
+        )
+    f(stored(out, input, name), stored(out, other, name), out=out._val, **options)
+    return out
 
 
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:

@@ -318,6 +318,8 @@ class SparseTensor(torch.Tensor):
         if device is not None and device.type != "cpu":
             raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
         *structure, values = self._arrays()
+        if dtype is not None and dtype.is_complex:
+            raise TypeError(f"expected a real type, got {dtype}")
         if index_dtype not in (None, torch.int32, torch.int64):
             raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
         if (
@@ -349,6 +351,10 @@ class SparseTensor(torch.Tensor):
     def cpu(self) -> SparseTensor:
         """Itself."""
         return self
+
+    def cuda(self, *args: object, **kwargs: object) -> SparseTensor:
+        """Refused: scorch computes on the CPU."""
+        return self.to("cuda")
 
     def contiguous(self, memory_format: torch.memory_format = torch.contiguous_format) -> SparseTensor:
         """Itself."""

@@ -1,0 +1,216 @@
+"""SparseTensors in what surrounds computing: copies, files, processes, modules, optimizers."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+import torch.utils.data
+
+import scorch
+
+FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)"]
+DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.int64, torch.bool]
+
+
+def matrix(seed=0, dtype=torch.float32, rows=8, cols=6):
+    g = torch.Generator().manual_seed(seed)
+    values = torch.randint(1, 9, (rows, cols), generator=g)
+    return (values * (torch.rand(rows, cols, generator=g) < 0.4)).to(dtype)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, a):
+        super().__init__()
+        self.register_buffer("a", a)
+        self.linear = torch.nn.Linear(4, 6)
+
+    def forward(self, x):
+        return self.a @ self.linear(x)
+
+
+# ---- copies and files ----
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_type_survives(fmt, dtype):
+    d = matrix(dtype=dtype)
+    a = scorch.sparse(d, fmt)
+    file = io.BytesIO()
+    torch.save([a, {"a": a}], file)
+    file.seek(0)
+    saved, _ = torch.load(file, weights_only=True)
+    for b in (copy.deepcopy(a), pickle.loads(pickle.dumps(a)), saved, a.clone(), a.convert("csr")):
+        assert b.dtype == dtype and torch.equal(b.to_dense(), d)
+    wide = a.to(index_dtype=torch.int64)
+    assert wide.index_dtype == torch.int64 and torch.equal(wide.to_dense(), d)
+    for other in DTYPES:
+        assert torch.equal(a.to(other).to_dense(), d.to(other))
+    assert torch.equal(a.to(torch.ones(1).double()).to_dense(), d.double())
+    assert (
+        torch.equal(a.type_as(torch.ones(1)).to_dense(), d.float())
+        and a.type(torch.float64).dtype == torch.float64
+    )
+
+
+def test_types_under_their_names():
+    a = scorch.sparse(matrix(), "csr")
+    for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
+        assert torch.equal(getattr(a, name)().to_dense(), getattr(matrix(), name)())
+    for refused in (
+        lambda: a.to("meta"),
+        lambda: a.cuda(),
+        lambda: a.to(torch.complex64),
+        lambda: a.cfloat(),
+    ):
+        with pytest.raises((NotImplementedError, TypeError)):
+            refused()
+
+
+def test_deepcopy_of_a_module_with_a_sparse_buffer():
+    model = Model(scorch.sparse(matrix(), "csr"))
+    other = copy.deepcopy(model)
+    other.a.mul_(2)
+    assert torch.equal(model.a.to_dense(), matrix()) and torch.equal(other.a.to_dense(), 2 * matrix())
+    assert torch.equal(
+        model.double()(torch.ones(3, 6, 4).double()[0]), model.a @ model.linear(torch.ones(6, 4).double())
+    )
+
+
+def test_state_dict_of_another_pattern_is_refused():
+    one, two = Model(scorch.sparse(matrix(), "csr")), Model(scorch.sparse(3 * matrix(), "csr"))
+    file = io.BytesIO()
+    torch.save(one.state_dict(), file)
+    file.seek(0)
+    two.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(two.a.to_dense(), matrix())
+    moved = matrix().roll(1, 1)  # as many entries, elsewhere
+    three = Model(scorch.sparse(moved, "csr"))
+    with pytest.raises(RuntimeError, match="structure"):
+        three.load_state_dict(one.state_dict())
+    assert torch.equal(three.a.to_dense(), moved)
+    three.load_state_dict(one.state_dict(), assign=True)
+    assert torch.equal(three.a.to_dense(), matrix())
+    with pytest.raises(RuntimeError):
+        Model(scorch.sparse(matrix(), "csc")).load_state_dict(one.state_dict())
+
+
+# ---- processes ----
+class Graphs(torch.utils.data.Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, k):
+        return scorch.sparse(matrix(seed=k), "csr"), torch.full((2,), float(k)), k
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_workers_of_a_loader(how):
+    torch.mm(torch.ones(200, 200), torch.ones(200, 200))
+    scorch.sparse(matrix(), "csr") @ torch.ones(6, 2)
+    options = {"num_workers": 1, "multiprocessing_context": how, "timeout": 60}
+    loader = torch.utils.data.DataLoader(Graphs(), batch_size=2, collate_fn=scorch.collate, **options)
+    seen = 0
+    for batch, dense, k in loader:
+        wanted = torch.stack([matrix(seed=int(i)) for i in k])
+        assert torch.equal(batch.to_dense(), wanted) and dense.shape == (2, 2)
+        assert torch.equal(batch @ torch.ones(2, 6, 3), wanted @ torch.ones(2, 6, 3))
+        seen += 1
+    assert seen == 3
+
+
+def test_default_collate_stacks():
+    batch, dense, k = next(iter(torch.utils.data.DataLoader(Graphs(), batch_size=3)))
+    assert (
+        scorch.is_sparse(batch)
+        and batch.shape == (3, 8, 6)
+        and k.tolist() == [0, 1, 2]
+        and dense.shape == (3, 2)
+    )
+
+
+def double_in_place(a):
+    a.mul_(2)
+
+
+def test_shared_memory_reaches_another_process():
+    a = scorch.sparse(matrix(), "csr").share_memory_()
+    assert a.is_shared() and Model(a).share_memory().a.is_shared()
+    context = torch.multiprocessing.get_context("fork")
+    worker = context.Process(target=double_in_place, args=(a,))
+    worker.start()
+    worker.join(60)
+    assert torch.equal(a.to_dense(), 2 * matrix())
+
+
+# ---- optimizers ----
+OPTIMIZERS = [
+    ("SGD", {}), ("SGD", {"momentum": 0.9}), ("SGD", {"foreach": True}), ("SGD", {"fused": True}),
+    ("Adam", {}),
+    ("Adam", {"foreach": True}), ("Adam", {"fused": True}), ("Adam", {"amsgrad": True}), ("AdamW", {}),
+    ("RMSprop", {}),
+    ("Adagrad", {}), ("NAdam", {}), ("RAdam", {"foreach": True}), ("ASGD", {}), ("Adamax", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIMIZERS)
+def test_optimizers_step_as_on_the_values(name, options):
+    a = scorch.sparse(matrix(), "csr")
+    p = torch.nn.Parameter(a.clone(), requires_grad=False)
+    q = torch.nn.Parameter(a.values().clone())
+    sparse, plain = (getattr(torch.optim, name)([x], lr=0.1, **options) for x in (p, q))
+    for step in range(8):
+        g = torch.randn(a.nnz, generator=torch.Generator().manual_seed(step))
+        p.grad, q.grad = scorch.map(a, lambda v, g=g: g.clone()), g.clone()
+        norms = [torch.nn.utils.clip_grad_norm_([x], 2.0) for x in (p, q)]
+        torch.testing.assert_close(*norms)
+        q.grad.copy_(p.grad.values())
+        sparse.step()
+        plain.step()
+    assert torch.equal(p.values(), q.detach()) and torch.equal(p.crd(1), a.crd(1))
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adafactor", "SparseAdam", "Rprop"])
+def test_other_optimizers_are_refused(name):
+    p = torch.nn.Parameter(scorch.sparse(matrix(), "csr"), requires_grad=False)
+    p.grad = p.clone()
+    optimizer = getattr(torch.optim, name)([p])
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        optimizer.step()
+
+
+# ---- what it shows and what others bring ----
+def test_plan_and_optimize():
+    a = scorch.sparse(matrix(), "csr")
+    assert "par i in A" in a.plan(columns=4)
+    g = torch.ones(8, 2)
+    assert a.optimize(calls=[lambda a: a @ torch.ones(6, 2), lambda a: a.T @ g]) is a
+    a.release()
+    assert a.memory()["derived"] == {}
+
+
+def test_repr():
+    text = repr(scorch.sparse(matrix(), "csr"))
+    assert text.startswith("SparseTensor(csr, 8x6, nnz=") and "density=" in text and "float32" in text
+    assert "density=0.1%" in repr(scorch.sparse(torch.eye(1000), "csc"))
+    assert "Parameter" in repr(torch.nn.Parameter(scorch.sparse(matrix()), requires_grad=False))
+
+
+def test_graphs_of_other_libraries():
+    networkx = pytest.importorskip("networkx")
+    g = networkx.DiGraph()
+    g.add_weighted_edges_from([(0, 1, 2.0), (2, 0, 3.0), (1, 1, 1.0)])
+    a = scorch.sparse(g)
+    assert a.dtype == torch.float32 and a[0, 1] == 2 and a[2, 0] == 3 and a[1, 1] == 1 and a.nnz == 3
+    assert torch.equal(a @ torch.ones(3, 1), a.to_dense() @ torch.ones(3, 1))
+    b = scorch.sparse(matrix().numpy(), "coo")
+    assert torch.equal(b.to_dense(), matrix())
+
+
+def test_edge_index_of_pyg():
+    pyg = pytest.importorskip("torch_geometric.utils")
+    edge, weight = torch.tensor([[0, 1, 2, 2], [1, 0, 1, 0]]), torch.tensor([1.0, 2, 3, 4])
+    a = scorch.from_edge_index(edge, weight, num_nodes=3)
+    assert torch.equal(a.to_dense(), pyg.to_dense_adj(edge, edge_attr=weight)[0].T)
+    back, values = pyg.from_scipy_sparse_matrix(a.T.to_scipy().tocoo())
+    assert torch.equal(scorch.from_edge_index(back, values.float(), num_nodes=3).to_dense(), a.to_dense())
