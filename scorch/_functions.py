@@ -254,7 +254,7 @@ def _refused(name: str, hint: str) -> Callable:
 
 
 _HINTS = {
-    "const_data_ptr data_ptr set_": "it has no memory of its own: see "
+    "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__": "use A.to_dense() or A.to_scipy()",
     "view view_as expand expand_as broadcast_to as_strided": "its entries are not strided: use A.reshape, "

@@ -18,7 +18,7 @@ BY_DESIGN = {
     r"div|mod$|mod__$|remainder": "a missing entry annihilates, also 0 / 0",
     r"_$|__i\w+__$|init\.": "in place, only stored values change",
     r"(empty|rand|randn)_like$|dropout": "random or unset",
-    r"_cdata|module_load|__reduce_ex__|__hash__|__format__|__repr__|__dir__": "not about entries",
+    r"_cdata|storage|module_load|__reduce_ex__|__(hash|format|repr|dir)__": "not about entries",
     r"is_coalesced|nbytes|values$|indices$|crow_indices|col_indices": "what a SparseTensor has of its own",
     r"__r(sub|pow)__": "called with a number as self",
 }
@@ -45,7 +45,11 @@ def _differ(got, wanted):
         if not isinstance(got, tuple | list) or len(got) != len(wanted):
             return f"a {type(got).__name__}"
         return next(filter(None, map(_differ, got, wanted)), "")
-    return "" if isinstance(got, type(wanted)) and got == wanted else f"{got!r:.60} for {wanted!r:.60}"
+    if isinstance(got, type(wanted)) and got == wanted:
+        return ""
+    return (
+        f"{got!r:.60} for {wanted!r:.60}" if isinstance(got, str | int | float) else f"a {type(got).__name__}"
+    )
 
 
 CALLS = [
