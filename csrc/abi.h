@@ -9,10 +9,11 @@
 #define SC_ABI 2
 
 /* Limits that the structures below spell out as numbers: 8 dimensions,
- * 12 levels a tensor, 8 cursors a lane. */
+ * 12 levels a tensor, 8 cursors a lane, 8 shared workspaces. */
 #define SC_MAXDIM 8
 #define SC_MAXLEVEL 12
 #define SC_MAXCURSOR 8
+#define SC_MAXSHARED 8
 
 #define SC_ABI_TEXT(...)                                                                                     \
     __VA_ARGS__                                                                                              \
@@ -33,9 +34,9 @@ typedef struct sc_call {
     const sc_view *view;
     const sc_i64 *dim;
     const double *scalar;
-    void *shared;
     const void *self;
-    int nlane;
+    void *shared[8];
+    int copies[8];
 } sc_call;
 typedef struct {
     int id, n;
@@ -58,9 +59,9 @@ typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *ent
  *            number of stored values.
  * sc_call    shared by the team and read-only during a step. view: operands
  *            in order, then results. dim: extent of each index variable, in
- *            the program's order. shared: memory of shared and private
- *            workspaces. self: the executor's program; generated code ignores
- *            it. nlane: copies that a private workspace has.
+ *            the program's order. self: the executor's program; generated
+ *            code ignores it. shared: memory of shared and private workspaces.
+ *            copies: how many a private workspace has.
  * sc_lane    the thread's own. scratch: 64-byte aligned; bitmaps and hash tables
  *            in it are zero when a step starts, and kernels leave them so. partial:
  *            this lane's copy of a private workspace, or the carry slots of a split

@@ -40,15 +40,15 @@ typedef enum {
  *         lane.partial = the unit's first slot, lane.cursor[1] = number of slots, added in that order.
  *         The other units go through `entry` as in OWN.
  * PRIVATE as OWN, but every lane has its own copy of a workspace: lane.partial = its copy, `partial` bytes
- *         each, copies contiguous from call.shared, call.nlane copies, filled with `fill` before. The copies
- *         stay until a later step of the plan that says `keeps` is over. */
+ *         each, copies contiguous from call.shared[slot], call.copies[slot] of them, filled with `fill` before.
+ * What lies in a slot stays until a later step uses the slot. */
 typedef enum { SC_SERIAL, SC_OWN, SC_SPLIT, SC_PRIVATE } sc_strategy;
 
 typedef struct {
     uint8_t op, strategy, entry, part, finish;
     uint8_t snap;    /* units are positions of a nonunique level: cut only where the coordinate changes */
     uint8_t dtype;   /* of fill and of the private copies */
-    uint8_t keeps;   /* KERNEL: reads call.shared left by an earlier PRIVATE or FILL step */
+    uint8_t slot;    /* PRIVATE; FILL with out = -1: the place in call.shared */
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t cursor;  /* ALLOC */
@@ -63,7 +63,7 @@ typedef struct {
     int32_t block;
     double fill;
     sc_size work;    /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */
-    sc_size shared;  /* FILL with out = -1: bytes of the shared workspace, placed in call.shared */
+    sc_size shared;  /* FILL with out = -1: bytes of the shared workspace, placed in call.shared[slot] */
     sc_size partial; /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
     int nscratch;    /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in
                            lane.scratch */

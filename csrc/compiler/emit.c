@@ -198,7 +198,7 @@ static void param(Emit *e, const Param *q)
     case P_NVAL: sc_text_add(e->out, "call->view[%d].nval;\n", q->a); break;
     case P_SCALAR: sc_text_add(e->out, "call->scalar[%d];\n", q->a); break;
     case P_CURSOR: sc_text_add(e->out, "lane->cursor[%d];\n", q->a); break;
-    case P_NLANE: emit_add(e, "call->nlane;\n"); break;
+    case P_COPIES: sc_text_add(e->out, "call->copies[%d];\n", q->a); break;
     case P_SLOTS: emit_add(e, "lane->slots;\n"); break;
     case P_BEGIN: emit_add(e, "begin;\n"); break;
     case P_END: emit_add(e, "end;\n"); break;
@@ -217,10 +217,11 @@ static void buffer(Emit *e, const Buf *b)
         sc_text_add(e->out, "call->view[%d].val;\n", b->arg);
     } else if (b->origin == B_PERM) {
         sc_text_add(e->out, "call->view[%d].perm;\n", b->arg);
+    } else if (b->origin == B_SHARED) {
+        sc_text_add(e->out, "call->shared[%d];\n", b->arg);
     } else {
         const char *from = b->origin == B_SCRATCH   ? "lane->scratch"
                            : b->origin == B_CURSORS ? "lane->cursor"
-                           : b->origin == B_SHARED  ? "call->shared"
                                                     : "lane->partial";
         bool plain = !b->offset || val_is_int(b->offset, 0);
         sc_text_add(e->out, plain ? "%s" : "(void *)((char *)%s + (", from);

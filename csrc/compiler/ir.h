@@ -177,7 +177,8 @@ struct Prog {
  *       visits them, and #i is the position inside the tile.
  * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
  *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
- *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel.
+ *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel. At the top
+ *       a dense result that an earlier kernel assigned may be read as well.
  *       bitmap, hash: a sparse lane workspace over whole indices; what was written is what it stores. Behind
  *       "then" it is a tensor of coordinates in lexicographic order, one level an index (Tensor.format says so:
  *       compressed, then singleton levels), that loops run over like over an operand. A kernel with a hash
@@ -212,11 +213,11 @@ struct Nest {
 /* ---- S: statements ----
  *   module := { buf | par | entry }
  *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg | "perm" arg
- *                                                          | "cursors" val | "scratch" val | "shared" val | "partial" val
+ *                                                          | "cursors" val | "scratch" val | "shared" slot | "partial" val
  *             (cursors: the int64 ones of the lane; val is the byte offset, an expression over parameters)
  *   par    := "par" NAME ":" type "=" origin               origin: "dim" var | "stride" arg dim | "npos" arg level |
  *                                                          "size" arg level | "nval" arg | "scalar" n | "cursor" n |
- *                                                          "nlane" | "slots" | "begin" | "end"
+ *                                                          "copies" slot | "slots" | "begin" | "end"
  *   entry  := "entry" NAME "{" { stmt } "}"
  *   stmt   := "let" NAME ":" type "=" val                  a constant
  *           | "mut" NAME ":" type "=" val                  a variable
@@ -235,7 +236,7 @@ struct Nest {
 typedef struct {
     uint8_t dtype, lanes;
 } Type;
-typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_CURSORS, B_SCRATCH, B_SHARED, B_PARTIAL } BufOrigin;
+typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_SHARED, B_CURSORS, B_SCRATCH, B_PARTIAL } BufOrigin;
 typedef struct {
     const char *name;
     sc_dtype dtype;
@@ -252,7 +253,7 @@ typedef enum {
     P_NVAL,
     P_SCALAR,
     P_CURSOR,
-    P_NLANE,
+    P_COPIES,
     P_SLOTS,
     P_BEGIN,
     P_END

@@ -193,8 +193,9 @@ sc_size work_size(const Tensor *w)
 
 typedef struct {
     const Nest *par;
-    uint32_t bound; /* variables bound by loops over stored coordinates */
-    uint32_t fill;  /* results that must be filled first, by arg */
+    uint32_t bound;    /* variables bound by loops over stored coordinates */
+    uint32_t assigned; /* dense results, and those like an operand, by arg */
+    uint32_t fill;     /* which of them must be filled first */
     Op op[SC_MAXOP];
 } Facts;
 
@@ -213,6 +214,7 @@ static void facts(const Nest *n, void *ctx)
     if (n->op != N_EVAL || n->eval.lhs->tensor->role != T_OUT) return;
     const Tensor *t = n->eval.lhs->tensor;
     if (assembled(t)) return;
+    f->assigned |= 1u << t->arg;
     bool reduces = n->eval.reduce != O_CONST;
     bool misses = !t->like && (expr_vars(n->eval.lhs) & f->bound);
     if (reduces || misses) {
@@ -342,7 +344,7 @@ static void count_steps(Low *l, const sc_step *fill)
 static void fill_steps(Low *l, const Facts *f)
 {
     for (int i = 0; i < l->p->nout; i++) {
-        if (!(f->fill >> (l->p->nin + i) & 1)) continue;
+        if (!((f->fill & ~l->assigned) >> (l->p->nin + i) & 1)) continue;
         sc_step *s = step(l, SC_STEP_FILL);
         s->out = (int16_t)i;
         s->dtype = (uint8_t)prog_result(l->p, i)->dtype;
@@ -355,7 +357,9 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     Facts f = {.par = NULL};
     nest_walk(n, facts, &f);
     fill_steps(l, &f);
+    l->assigned |= f.assigned;
     l->kernel = n;
+    l->filling = private;
     sc_step base = {.op = SC_STEP_KERNEL, .arg = -1, .out = -1, .var = -1, .block = 1, .strategy = SC_SERIAL};
     if (f.par) {
         base.strategy = SC_OWN;
@@ -369,6 +373,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     l->step = s;
     if (private) {
         s->strategy = SC_PRIVATE;
+        s->slot = (uint8_t)shared_slot(l, private);
         s->partial = work_size(private);
         s->dtype = (uint8_t)private->dtype;
         s->fill = op_identity(work_reduce(n, private));
@@ -389,21 +394,23 @@ static void top(Low *l, const Nest *n)
         return;
     }
     Tensor *w = n->work;
+    Op op = work_reduce(n->body, w);
+    int slot = l->nshared++;
+    if (slot == SC_MAXSHARED)
+        fail(l->p, SC_ENOTIMPL, -1, "the nest has more than %d private and shared workspaces at once",
+             SC_MAXSHARED);
+    l->shared[slot].work = w;
+    l->shared[slot].reduce = op;
     if (w->place == W_SHARED) {
         sc_step *s = step(l, SC_STEP_FILL);
+        s->slot = (uint8_t)slot;
         s->shared = work_size(w);
         s->dtype = (uint8_t)w->dtype;
-        Op op = work_reduce(n->body, w);
         s->fill = op == O_CONST ? 0 : op_identity(op);
     }
-    int first = l->p->plan.nstep;
     kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
-    if (w->place == W_PRIVATE) {
-        first = l->p->plan.nstep;
-        l->private_reduce = work_reduce(n->body, w);
-    }
     top(l, n->then);
-    for (int i = first; i < l->p->plan.nstep; i++) l->p->plan.step[i].keeps = 1;
+    l->nshared--;
 }
 
 /* "#i" in a workspace has as many values as the tile of i around it has positions. */
@@ -465,7 +472,7 @@ void plan_print(const Prog *p, sc_text *out)
         size_print(p, "partial", &s->partial, out);
         for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
         if (s->hash) sc_text_add(out, " slots %d", s->hash);
-        if (s->keeps) sc_text_add(out, " keeps");
+        if (s->slot) sc_text_add(out, " slot %d", s->slot);
         sc_text_add(out, "\n");
     }
 }

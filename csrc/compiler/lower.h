@@ -81,11 +81,17 @@ typedef struct {
     sc_step *step;
     Lane lane[SC_MAXWORK];
     int nlane, nplace;
-    Op private_reduce;   /* of the private workspace that this kernel may read */
-    Val *scratch;        /* bytes of lane scratch so far */
-    Tensor *split;       /* PART, FINISH: the tensor whose level 1 is cut */
-    const Nest *carried; /* ... and the work node whose registers travel through carry slots */
-    bool unit;           /* inside the parallel loop */
+    struct { /* private and shared workspaces, by their slot */
+        const Tensor *work;
+        Op reduce;
+    } shared[SC_MAXSHARED];
+    int nshared;
+    const Tensor *filling; /* the private workspace of this kernel's lanes, or null */
+    uint32_t assigned;     /* results that kernels assigned so far, by arg */
+    Val *scratch;          /* bytes of lane scratch so far */
+    Tensor *split;         /* PART, FINISH: the tensor whose level 1 is cut */
+    const Nest *carried;   /* ... and the work node whose registers travel through carry slots */
+    bool unit;             /* inside the parallel loop */
     /* lower_result.c: results that the kernel assembles, and what surrounds the loops over their levels */
     int ncursor, nfibre;
     Val *times; /* COUNT: entries that an assignment stands for, null: one */
@@ -147,6 +153,7 @@ sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
 bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
+int shared_slot(Low *, const Tensor *);    /* of a private or shared workspace */
 Val *work_elements(Low *, const Tensor *); /* of one copy */
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
 void copies_open(Low *, const Nest *loop);

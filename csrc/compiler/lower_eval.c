@@ -154,10 +154,11 @@ static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lan
     Prog *p = l->p;
     const Tensor *w = e->tensor;
     Val *size = work_elements(l, w);
-    Op op = l->private_reduce;
+    int slot = shared_slot(l, w);
+    Op op = l->shared[slot].reduce;
     Type type = {(uint8_t)w->dtype, (uint8_t)lanes};
     Local *sum = mut(l, w->name, val_const(p, type, op_identity(op)));
-    Val *copies = val_param(p, module_param(p, P_NLANE, 0, 0, "copies"));
+    Val *copies = val_param(p, module_param(p, P_COPIES, slot, 0, "copies"));
     Stmt **outer;
     Stmt *s = begin_for(l, "copy", val_int(p, 0), copies, 1, &outer);
     Val *from = plus(l, times(l, val_local(p, s->local), size), at);
@@ -174,8 +175,7 @@ static Val *access_val(Low *l, const Expr *e)
     Address a = address(l, e);
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
-    if (t->role == T_WORK && t->place == W_PRIVATE && l->step->strategy != SC_PRIVATE)
-        return sum_copies(l, e, &a, at, lanes);
+    if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
     return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)lanes},
                     val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
 }

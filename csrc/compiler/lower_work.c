@@ -303,11 +303,18 @@ Val *work_elements(Low *l, const Tensor *w)
     return n;
 }
 
+int shared_slot(Low *l, const Tensor *w)
+{
+    for (int k = 0; k < l->nshared; k++)
+        if (l->shared[k].work == w) return k;
+    fail(l->p, SC_EINTERNAL, -1, "workspace %s has no place", w->name);
+}
+
 Buf *work_buf(Low *l, const Tensor *w)
 {
     if (w->place == W_LANE) return lane_of(l, w)->val;
-    bool inside = w->place == W_PRIVATE && l->step->strategy == SC_PRIVATE;
-    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, 0, 0, w->dtype, true,
+    bool inside = w == l->filling;
+    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, inside ? 0 : shared_slot(l, w), 0, w->dtype, true,
                       sc_arena_printf(&l->p->arena, "%s_copy", w->name));
 }
 

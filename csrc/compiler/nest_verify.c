@@ -287,6 +287,7 @@ static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 {
     const int pars = nv_count_par(n);
     v->kernel = n;
+    v->nkernel++;
     v->serial = pars == 0;
     v->nlane = 0;
     if (pars > 1)

@@ -26,11 +26,12 @@ typedef struct {
     Prog *p;
     struct {
         Scope scope;
-        int depth; /* loops around the workspace */
-        int writes;
+        int depth;          /* loops around the workspace */
+        int writes, kernel; /* assignments; the kernel of the last one */
         Op reduce;
     } use[MAXTENSOR];
     const Nest *kernel;
+    int nkernel; /* so far */
     int nlane;   /* lane workspaces of the kernel */
     bool serial; /* the kernel has no par loop */
 } Verifier;

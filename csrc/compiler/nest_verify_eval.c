@@ -88,15 +88,27 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
     if (gathers(t) && scope == FILLING) check_scalar(v, s, e);
 }
 
+/* A dense result that an earlier kernel assigned. */
+static void check_result(Verifier *v, const Tensor *t, const Expr *e)
+{
+    const int k = nv_id(v->p, t);
+    if (!nv_dense(t) || t->like)
+        fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a sparse result and cannot be read; use a workspace",
+             t->name);
+    if (!v->use[k].writes || v->use[k].kernel == v->nkernel)
+        fail(v->p, SC_EVALUE, e->pos,
+             "schedule: %s is read in the kernel that assigns it, or before; read it in a later item of the "
+             "nest",
+             t->name);
+}
+
 static void check_reads(Verifier *v, const State *s, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) check_reads(v, s, e->kid[k]);
     if (e->op == O_REDUCE) fail(v->p, SC_EINTERNAL, -1, "schedule: a reduction inside an evaluation");
     if (e->op != O_ACCESS) return;
-    if (e->tensor->role == T_OUT)
-        fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a result and cannot be read; use a workspace",
-             e->tensor->name);
+    if (e->tensor->role == T_OUT) check_result(v, e->tensor, e);
     if (e->tensor->role == T_WORK) {
         check_work(v, s, e, READING);
         return;
@@ -158,7 +170,7 @@ static void check_order(Verifier *v, const State *s, const Assign *a)
         if (repeats(s, k) && !dense) continue;
         if (level == t->format.nlevel)
             fail_order(v, loop, a, "every entry has been reached; sum in a workspace and assign behind it");
-        const char *want = sc_arena_printf(&p->arena, "the loop over %s, is expected", nv_level(p, t, level));
+        const char *want = sc_arena_printf(&p->arena, "the loop over %s is expected", nv_level(p, t, level));
         if (!same_index(loop->ix, level_index(t, level))) fail_order(v, loop, a, want);
         if (dense && !counts(loop))
             fail_order(v, loop, a, "a dense level needs a loop over all its coordinates");
@@ -256,6 +268,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
              "or min=",
              t->name);
     v->use[k].reduce = a->reduce;
+    v->use[k].kernel = v->nkernel;
     check_reads(v, s, a->rhs);
 }
 

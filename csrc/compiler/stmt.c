@@ -225,10 +225,10 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
 }
 
 /* Spelling, and how many integers follow. */
-const OriginWord buf_words[] = {{"pos", 2},     {"crd", 2},     {"val", 1},    {"perm", 1},
-                                {"cursors", 0}, {"scratch", 0}, {"shared", 0}, {"partial", 0}};
+const OriginWord buf_words[] = {{"pos", 2},    {"crd", 2},     {"val", 1},     {"perm", 1},
+                                {"shared", 1}, {"cursors", 0}, {"scratch", 0}, {"partial", 0}};
 const OriginWord param_words[] = {{"dim", 1},   {"stride", 2}, {"npos", 2},   {"size", 2},
-                                  {"nval", 1},  {"scalar", 1}, {"cursor", 1}, {"nlane", 0},
+                                  {"nval", 1},  {"scalar", 1}, {"cursor", 1}, {"copies", 1},
                                   {"slots", 0}, {"begin", 0},  {"end", 0}};
 
 static void param_print(const Param *q, sc_text *out)

@@ -343,7 +343,7 @@ static void read_param(Reader *r)
     int k = 0;
     while (k < N_PARAM_WORDS && !lex_is(&r->lx, param_words[k].word)) k++;
     if (k == N_PARAM_WORDS)
-        wrong(r, "expected dim, stride, npos, size, nval, scalar, cursor, nlane, slots, begin or end%s", "");
+        wrong(r, "expected dim, stride, npos, size, nval, scalar, cursor, copies, slots, begin or end%s", "");
     lex_next(&r->lx);
     q->origin = (ParamOrigin)k;
     if (param_words[k].args > 0) q->a = read_small(r);
@@ -363,7 +363,7 @@ static void read_buf(Reader *r)
     lex_expect(&r->lx, "=", "after the type of a buffer");
     int k = 0;
     while (k < N_BUF_WORDS && !lex_is(&r->lx, buf_words[k].word)) k++;
-    if (k == N_BUF_WORDS) wrong(r, "expected pos, crd, val, perm, cursors, scratch, shared or partial%s", "");
+    if (k == N_BUF_WORDS) wrong(r, "expected pos, crd, val, perm, shared, cursors, scratch or partial%s", "");
     lex_next(&r->lx);
     b->origin = (BufOrigin)k;
     b->arg = buf_words[k].args > 0 ? read_small(r) : r->m->nbuf;

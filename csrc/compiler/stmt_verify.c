@@ -268,6 +268,7 @@ static void check_buf(Verifier *v, const Buf *b)
     if (b->origin == B_CURSORS && b->dtype != SC_I64)
         WRONG(v, "cursors are i64, got %s", sc_dtype_name(b->dtype));
     if (b->level < 0 || b->level >= SC_MAXLEVEL || b->arg < 0) WRONG(v, "no such level");
+    if (b->origin == B_SHARED && b->arg >= SC_MAXSHARED) WRONG(v, "no such workspace");
     if (!placed) return;
     if (!b->offset) return;
     check_value(v, b->offset, 1);
@@ -281,7 +282,8 @@ static void check_origin(Verifier *v, const Param *q)
                                                              : 1;
     v->entry = sc_arena_printf(&v->p->arena, "parameter %s", q->name);
     check_same(v, "its origin", q->origin == P_SCALAR ? (Type){SC_F64, 1} : I64, q->type);
-    if (q->a < 0 || q->b < 0 || q->b >= limit || (q->origin == P_CURSOR && q->a >= SC_MAXCURSOR))
+    if (q->a < 0 || q->b < 0 || q->b >= limit ||
+        ((q->origin == P_CURSOR || q->origin == P_COPIES) && q->a >= SC_MAXCURSOR))
         WRONG(v, "no such dimension, level or cursor");
 }
 

@@ -83,12 +83,13 @@ static int fill_shared(sc_drive *d, const sc_step *s)
     int64_t n;
     int rc = sc_size_bytes(&s->shared, d->dim, &n, d->err);
     if (rc) return rc;
-    sc_work_give(d->shared);
-    d->shared = d->call.shared = sc_work_take((size_t)n);
-    d->call.nlane = 1;
-    if (!d->shared)
+    void **w = &d->call.shared[s->slot];
+    sc_work_give(*w);
+    *w = sc_work_take((size_t)n);
+    d->call.copies[s->slot] = 1;
+    if (!*w)
         return sc_error(d->err, SC_ENOMEM, "out of memory: a shared workspace of %lld bytes", (long long)n);
-    sc_fill(d->shared, s->dtype, n / (int64_t)sc_dtype_size(s->dtype), s->fill);
+    sc_fill(*w, s->dtype, n / (int64_t)sc_dtype_size(s->dtype), s->fill);
     return SC_OK;
 }
 
@@ -132,20 +133,14 @@ int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, 
     d.ctx = ctx;
     d.err = e;
     d.dim = dim;
-    d.shared = NULL;
     d.chunks = (sc_chunks){.n = 0};
     d.slots = SLOTS;
     for (int k = 0; k < n; k++) d.view[k] = tensors[k].view;
-    d.call = (sc_call){.abi = SC_ABI,
-                       .size = sizeof(sc_call),
-                       .view = d.view,
-                       .dim = dim,
-                       .scalar = scalar,
-                       .self = self,
-                       .nlane = 1};
+    d.call = (sc_call){
+        .abi = SC_ABI, .size = sizeof(sc_call), .view = d.view, .dim = dim, .scalar = scalar, .self = self};
     advise(&d);
     for (int k = 0; k < plan->nstep && !rc; k++) rc = run_step(&d, &plan->step[k]);
     sc_work_give(d.chunks.cut);
-    sc_work_give(d.shared);
+    for (int k = 0; k < SC_MAXSHARED; k++) sc_work_give(d.call.shared[k]);
     return rc;
 }

@@ -37,7 +37,6 @@ typedef struct {
     sc_call call;
     sc_chunks chunks; /* of the results being assembled; cut is a workspace */
     int64_t slots;    /* that hash tables needed so far */
-    void *shared;     /* workspace behind call.shared */
     sc_view view[SC_MAXOP];
 } sc_drive;
 

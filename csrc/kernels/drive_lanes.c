@@ -198,10 +198,6 @@ static void run_chunks(stepping *r, sc_lane *lane)
 static void run_share(stepping *r, sc_lane *lane, int t)
 {
     const sc_step *s = r->step;
-    if (s->strategy == SC_PRIVATE) {
-        lane->partial = r->partial + t * r->partial_size;
-        sc_fill_serial(lane->partial, s->dtype, r->partial_size / (int64_t)sc_dtype_size(s->dtype), s->fill);
-    }
     int64_t begin = sc_units_cut(&r->units, r->total, t, r->nlane);
     int64_t end = sc_units_cut(&r->units, r->total, t + 1, r->nlane);
     if (begin < end && going(r)) run_range(r, lane, s->entry, begin, end);
@@ -219,6 +215,10 @@ static void run_lane(stepping *r, int t)
                        (size_t)(r->scratch_at[k + 1] - r->scratch_at[k]));
     }
     if (s->hash) report(r, tables(r, &lane));
+    if (s->strategy == SC_PRIVATE) {
+        lane.partial = r->partial + t * r->partial_size;
+        sc_fill_serial(lane.partial, s->dtype, r->partial_size / (int64_t)sc_dtype_size(s->dtype), s->fill);
+    }
     if (r->items)
         run_items(r, &lane);
     else if (s->ncursor)
@@ -268,11 +268,11 @@ static int prepare(stepping *r)
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
     if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
     if (s->strategy != SC_PRIVATE) return SC_OK;
-    sc_work_give(d->shared);
-    d->shared = d->call.shared = NULL;
+    sc_work_give(d->call.shared[s->slot]);
+    d->call.shared[s->slot] = NULL;
     if ((rc = take(r->nlane, r->partial_size, &r->partial, d->err))) return rc;
-    d->shared = d->call.shared = r->partial;
-    d->call.nlane = r->nlane;
+    d->call.shared[s->slot] = r->partial;
+    d->call.copies[s->slot] = r->nlane;
     return SC_OK;
 }
 

@@ -132,7 +132,7 @@ static int64_t param_int(const Run *r, const Param *q)
     case P_SIZE: return view[q->a].level[q->b].size;
     case P_NVAL: return view[q->a].nval;
     case P_CURSOR: return r->lane->cursor[q->a];
-    case P_NLANE: return r->call->nlane;
+    case P_COPIES: return r->call->copies[q->a];
     case P_SLOTS: return r->lane->slots;
     case P_BEGIN: return r->begin;
     default: return r->end;
@@ -150,7 +150,7 @@ static void *base(const Run *r, const Buf *b)
     case B_PERM: return (void *)(uintptr_t)view[b->arg].perm;
     case B_CURSORS: p = r->lane->cursor; break;
     case B_SCRATCH: p = r->lane->scratch; break;
-    case B_SHARED: p = r->call->shared; break;
+    case B_SHARED: p = r->call->shared[b->arg]; break;
     default: p = r->lane->partial;
     }
     return b->offset ? (char *)p + scalar_int(r, b->offset) : p;

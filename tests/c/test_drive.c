@@ -105,7 +105,7 @@ static int columns_reduce(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 
     double *y = c->view[1].val;
     for (sc_i64 j = begin; j < end; j++) {
         y[j] = 0;
-        for (int t = 0; t < c->nlane; t++) y[j] += ((double *)c->shared)[t * c->dim[J] + j] - 5;
+        for (int t = 0; t < c->copies[3]; t++) y[j] += ((double *)c->shared[3])[t * c->dim[J] + j] - 5;
     }
     return SC_OK;
 }
@@ -269,12 +269,13 @@ static void test_private(void)
     bench_init(&b, "csr");
     p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
                           .strategy = SC_PRIVATE,
+                          .slot = 3,
                           .dtype = SC_F64,
                           .fill = 5,
                           .work = heavy,
                           .partial = {.bytes = 8, .n = 1, .var = {J}}};
-    p.step[1] = (sc_step){
-        .op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .arg = -1, .var = J, .keeps = 1, .work = heavy};
+    p.step[1] =
+        (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_OWN, .entry = 1, .arg = -1, .var = J, .work = heavy};
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     CHECK(equal(b.y, b.col, b.dim[J]), "column sums, %d threads", team_size);
     for (int n = 1, rc = 1; rc && n < 20; n++) {

@@ -67,7 +67,7 @@ static char *printed(const Module *m)
     "buf A_pos: i32 = pos 0 1\nbuf A_crd: i32 = crd 0 1\nbuf A_val: f32 = val 0\nbuf B_val: f32 = val 1\n"   \
     "buf f: f32 mut = val 2\nbuf d: f64 mut = val 3\nbuf l: i64 mut = val 4\nbuf w: i32 mut = val 5\n"       \
     "buf s: i16 mut = val 6\nbuf b: bool mut = val 7\nbuf tmp: f32 mut = scratch 64\n"                       \
-    "buf all: f64 mut = shared 8 * n\nbuf cnt: i64 mut = cursors 0\n"
+    "buf all: f64 mut = shared 2\nbuf cnt: i64 mut = cursors 0\n"
 
 static const char *const good[] = {
     /* SpMM with register vectors, a tail and a comment */
@@ -388,7 +388,7 @@ static int world_run(World *w, sc_kernel *const *kernel, int n, const void *self
 {
     static const int64_t dim[] = {7};
     static const double scalar[] = {0.5};
-    sc_call call = {SC_ABI, sizeof call, w->view, dim, scalar, w->shared, self, 1};
+    sc_call call = {SC_ABI, sizeof call, w->view, dim, scalar, self, {NULL, NULL, w->shared}, {1, 1, 1}};
     sc_lane lane = {.n = 1, .scratch = w->scratch, .partial = w->scratch};
     int code = 0;
     for (int k = 0; k < n; k++) code |= kernel[k](&call, &lane, 0, ROWS);

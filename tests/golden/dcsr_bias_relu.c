@@ -50,7 +50,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
-    float *restrict const w_copy = call->shared;
+    float *restrict const w_copy = call->shared[0];
     (void)lane;
 
     for (sc_i64 p = begin; p < end; p++) {
@@ -119,7 +119,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 carried = lane->cursor[1];
     const int *restrict const A_crd0 = call->view[0].level[0].crd;
-    float *restrict const w_copy = call->shared;
+    float *restrict const w_copy = call->shared[0];
     float *restrict const c_carry = lane->partial;
     (void)end;
 
@@ -137,7 +137,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 C_stride0 = call->view[3].stride[0];
-    float *restrict const w_copy = call->shared;
+    float *restrict const w_copy = call->shared[0];
     const float *restrict const b_val = call->view[2].val;
     float *restrict const C_val = call->view[3].val;
     (void)lane;

@@ -54,8 +54,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
 static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 copies = call->nlane;
-    double *restrict const w_copy_1 = call->shared;
+    const sc_i64 copies = call->copies[0];
+    double *restrict const w_copy_1 = call->shared[0];
     double *restrict const s_val = call->view[1].val;
     (void)lane;
     (void)begin;
