@@ -27,10 +27,11 @@ MUTATIONS = {  # name: file, text, replacement
     "last tile is never cut": ("compiler/lower_loop.c", "if (known % b) tile(", "if (0) tile("),
     "powers of two skip one": ("compiler/lower_loop.c", "part = b / 2; part;", "part = b / 2; part > 1;"),
     "unrolled loop drops its rest": (
-        "compiler/lower_loop.c", "from = let(l, \"whole\", plus(l, lo, whole));", "from = hi; (void)whole;",
+        "compiler/lower_level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
+        "from = f->hi; (void)whole;",
     ),
     "position tile reads past its end": (
-        "compiler/lower_loop.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), hi)",
+        "compiler/lower_level.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi)",
         "plus(l, w->tile_lo, num(l, n->by))",
     ),
     "block base forgotten": ("compiler/lower_loop.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),

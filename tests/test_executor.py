@@ -47,7 +47,7 @@ REFUSED = re.compile(
     r"is wanted as \w+: give it in that format|not supported without a schedule|is no multiple of its block"
     r"|index \w is not on the left and is used in several terms|more than \d+ lane workspaces"
     r"|index \w is merged, but the result has values where no operand is stored"
-    r"|is assembled in order|the stored entry of \w is not known here"
+    r"|is assembled in order|the stored entry of \w is not known here|has a value where \w has no entry"
 )
 
 

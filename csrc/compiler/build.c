@@ -299,6 +299,13 @@ Val *val_load(Prog *p, Buf *buf, int lanes, Val *index, Val *stride)
     return v;
 }
 
+Val *val_search(Prog *p, Buf *buf, Val *from, Val *to, Val *x)
+{
+    Val *v = new_val(p, O_SEARCH, I64, from, to, x);
+    v->buf = buf;
+    return v;
+}
+
 Val *val_local(Prog *p, Local *l)
 {
     Val *v = new_val(p, O_VAR, l->type, NULL, NULL, NULL);

@@ -7,6 +7,7 @@
  *   min max   propagate NaN
  *   relu      NaN stays; -0 gives 0 or -0
  *   hadd ...  halves are combined until one lane is left, so the order is fixed
+ *   search    doubling steps from lo, then halving: first entry >= x
  *   splat     an initializer: exact for -0 and NaN, one broadcast */
 #include "stmt.h"
 
@@ -16,7 +17,7 @@
 static const char *const names[H_COUNT] = {
     "splat", "load", "store", "gather",   "scatter",   "select", "min",     "max",      "relu",
     "abs",   "sqrt", "shl",   "from_f16", "from_bf16", "to_f16", "to_bf16", "popcount", "sort",
-    "hadd",  "hmax", "hmin",  "exp",      "log",       "tanh",   "sigmoid"};
+    "hadd",  "hmax", "hmin",  "search",   "exp",       "log",    "tanh",    "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -299,6 +300,26 @@ static void print_hred(sc_text *out, Helper h, Type t)
     sc_text_add(out, "}\n");
 }
 
+static void print_search(sc_text *out, Type t)
+{
+    print(out, t,
+          "static sc_i64 sc_search_%N(const %E *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)\n{\n"
+          "    sc_i64 at = lo, step = 1;\n"
+          "    for (; at < hi && crd[at] < x; step += step) {\n"
+          "        lo = at + 1;\n"
+          "        at += step;\n"
+          "    }\n"
+          "    if (at < hi) hi = at;\n"
+          "    while (lo < hi) {\n"
+          "        const sc_i64 mid = lo + (hi - lo) / 2;\n"
+          "        if (crd[mid] < x)\n"
+          "            lo = mid + 1;\n"
+          "        else\n"
+          "            hi = mid;\n"
+          "    }\n"
+          "    return lo;\n}\n");
+}
+
 static void print_helper(sc_text *out, Helper h, Type t)
 {
     switch (h) {
@@ -338,6 +359,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_HADD:
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;
+    case H_SEARCH: print_search(out, t); break;
     default: maths_emit(out, (Op)(O_EXP + (h - H_EXP)), t);
     }
 }

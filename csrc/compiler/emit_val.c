@@ -353,6 +353,11 @@ void emit_value(Emit *e, const Val *v)
         emit_helper(e, v->reduce == O_ADD ? H_HADD : v->reduce == O_MAX ? H_HMAX : H_HMIN, v->kid[0]->type);
         args(e, v, 1);
         break;
+    case O_SEARCH:
+        emit_helper(e, H_SEARCH, (Type){(uint8_t)v->buf->dtype, 1});
+        sc_text_add(e->out, "%s, ", v->buf->name);
+        args(e, v, 3);
+        break;
     default: operation(e, v);
     }
 }

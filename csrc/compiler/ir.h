@@ -40,7 +40,8 @@ typedef enum {
     O_PARAM,  /* S: a run-time number of the call */
     O_LOAD,   /* S: buf[kid[0]], lanes consecutive, or lanes at stride kid[1] */
     O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
-    O_HRED    /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
+    O_HRED,   /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
+    O_SEARCH /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
 } Op;
 typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
 typedef struct {
@@ -229,7 +230,8 @@ struct Nest {
  *                                                          second array, as long, is overwritten
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
- *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")"
+ *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
+ *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
  *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
  * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
  * converted by a cast to 0 or 1). "a & b" of two bools reads b only where a holds. Addresses are i64. Loads widen nothing: cast after. */
@@ -409,6 +411,19 @@ Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
 Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
 Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 
+/* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
+uint64_t tensor_bit(const Prog *, const Tensor *);
+Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
+/* What the evaluation still assigns; null: nothing, its target keeps what it started from. */
+Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
+/* Whether something that is seen outside of the nest is still assigned. */
+bool nest_alive(Prog *, const Nest *, uint64_t absent);
+/* Whether a loop that does not visit coordinates where these are absent leaves a value out. What workspaces have
+ * there may be anything: they are read at the coordinates that were visited. */
+bool loop_misses(Prog *, const Nest *loop, uint64_t absent);
+/* The set for the second block of a workspace: with the workspace where nothing fills it. */
+uint64_t work_absent(Prog *, const Nest *work, uint64_t absent);
+
 /* ---- lower*.c: nest -> statements and plan ---- */
 void lower(Prog *);
 void plan_print(const Prog *, sc_text *);
@@ -422,6 +437,7 @@ Val *val_select(Prog *, Val *, Val *, Val *);
 Val *val_cast(Prog *, Type, Val *);
 Val *val_hred(Prog *, Op, Val *);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
+Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_local(Prog *, Local *);
 Val *val_param(Prog *, Param *);
 bool val_is_int(const Val *, int64_t);

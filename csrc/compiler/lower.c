@@ -196,6 +196,8 @@ typedef struct {
     uint32_t bound;    /* variables bound by loops over stored coordinates */
     uint32_t assigned; /* dense results, and those like an operand, by arg */
     uint32_t fill;     /* which of them must be filled first */
+    const Prog *p;
+    uint64_t sources; /* tensors that loops run over */
     Op op[SC_MAXOP];
 } Facts;
 
@@ -210,13 +212,15 @@ static void facts(const Nest *n, void *ctx)
             if (n->in->dimvar[s->dim] == n->ix.var && s->kind != SC_DENSE) stored = true;
         }
         if (stored) f->bound |= 1u << n->ix.var;
+        if (stored && n->in) f->sources |= tensor_bit(f->p, n->in);
+        for (int k = 0; k < n->nmerge; k++) f->sources |= tensor_bit(f->p, n->merge[k]);
     }
     if (n->op != N_EVAL || n->eval.lhs->tensor->role != T_OUT) return;
     const Tensor *t = n->eval.lhs->tensor;
     if (assembled(t)) return;
     f->assigned |= 1u << t->arg;
     bool reduces = n->eval.reduce != O_CONST;
-    bool misses = !t->like && (expr_vars(n->eval.lhs) & f->bound);
+    bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
     if (reduces || misses) {
         f->fill |= 1u << t->arg;
         f->op[t->arg] = reduces ? n->eval.reduce : O_ADD;
@@ -354,7 +358,7 @@ static void fill_steps(Low *l, const Facts *f)
 
 static void kernel(Low *l, const Nest *n, const Tensor *private)
 {
-    Facts f = {.par = NULL};
+    Facts f = {.p = l->p};
     nest_walk(n, facts, &f);
     fill_steps(l, &f);
     l->assigned |= f.assigned;

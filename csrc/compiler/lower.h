@@ -13,8 +13,11 @@
 #define MAXREG 512
 #define MAXMEMO 64
 
+typedef struct Fibre Fibre;
+
 typedef struct { /* what is known of an index variable */
     Val *whole, *div, *mod;
+    int block;   /* of div and mod */
     Val *base;   /* with div: the first coordinate of the block */
     Val *modext; /* with div: coordinates in the block */
     Val *slot;   /* position inside a tile of positions */
@@ -26,7 +29,9 @@ typedef struct {               /* where a tensor stands */
     Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
     Val *tile_lo, *tile_hi;    /* a tile of the positions of level n */
-    bool absent;               /* in this case of a merge */
+    Local *cursor;             /* moves on through the next level as an enclosing loop does */
+    const Fibre *fibre;        /* ... in this part of it */
+    bool steps;                /* ... by single positions */
 } Where;
 
 typedef struct {
@@ -40,7 +45,8 @@ typedef struct {
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
     Vec vec;
-    int copy; /* of the registers, inside an unrolled loop over positions */
+    uint64_t absent; /* tensors without an entry in this case */
+    int copy;        /* of the registers, inside an unrolled loop over positions */
 } Env;
 
 typedef struct {
@@ -137,9 +143,31 @@ void append(Low *, const Nest *eval, const Tensor *);
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);
 void bind(Low *, Index, Val *coord);
+void resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
+const char *index_name(Low *, Index);
+
+/* lower_level.c: the next level of a tensor, where it stores coordinates */
+struct Fibre {
+    const Tensor *t;
+    Buf *crd;
+    Val *lo, *hi;     /* its positions under where the tensor stands, by coordinate, without padding */
+    bool unique, one; /* one: there is one position */
+};
+typedef struct {
+    Val *pos, *end; /* end: of the run of equal coordinates, null where they are unique */
+    Val *here;      /* whether there is an entry */
+} Found;
 Val *load_index(Low *, Buf *, Val *at); /* an entry of pos or crd, as an address */
-/* Positions of the tensor's next level under where it stands. */
-void range_of(Low *, const Tensor *, Val **lo, Val **hi);
+Fibre fibre_of(Low *, const Tensor *);
+/* The tensor stands at position `first` of its next level, or at the run [first, last). */
+void enter_level(Low *, const Tensor *, Val *first, Val *last);
+Found look_up(Low *, const Fibre *, Val *coord);
+void walk_fibre(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+void stored_loop(Low *, const Nest *);
+Stmt **unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
+/* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
+ * coordinate where it is not the first of all, or null. */
+void open_cursors(Low *, const Nest *loop, Val *from);
 
 /* lower_merge.c */
 void lower_merge(Low *, const Nest *);
@@ -185,5 +213,4 @@ void store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
 void lower_vec(Low *, const Nest *);
 Val *index_val(Low *, Index);
-Expr *expr_absent(Prog *, Expr *, const Env *, const Low *); /* absent tensors are zero; simplified */
 #endif

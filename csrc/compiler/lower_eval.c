@@ -16,7 +16,10 @@ Val *index_val(Low *l, Index ix)
 {
     const Coord *c = &l->e.coord[ix.var];
     if (ix.slot) return c->slot;
-    return ix.part == SC_WHOLE ? c->whole : ix.part == SC_DIV ? c->div : c->mod;
+    if (ix.part == SC_WHOLE) return c->whole;
+    Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
+    if (part || !c->whole) return part;
+    return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
 }
 
 static bool is_vec(const Low *l, Index ix)
@@ -88,6 +91,9 @@ static void work_address(Low *l, const Expr *e, Address *a)
     }
 }
 
+static Val *value_place(Low *l, const Tensor *t, Val *pos)
+{ return t->perm ? load_index(l, tensor_buf(l, B_PERM, t, 0), pos) : pos; }
+
 /* The position of a stored entry; a dense last level may be the vector index. */
 static void stored_address(Low *l, const Expr *e, Address *a)
 {
@@ -96,9 +102,7 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     int last = t->format.nlevel - 1;
     if (w->n == t->format.nlevel) {
         Val *pos = w->pos[t->format.nlevel];
-        bool moved = t->perm && !e->tensor->like;
-        a->base =
-            moved ? val_cast(l->p, I64, val_load(l->p, tensor_buf(l, B_PERM, t, 0), 1, pos, NULL)) : pos;
+        a->base = e->tensor->like ? pos : value_place(l, t, pos);
         return;
     }
     Index ix = level_index(t, last);
@@ -167,11 +171,27 @@ static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lan
     return val_local(p, sum);
 }
 
+/* Entries of one coordinate are one entry, their sum. */
+static Val *sum_run(Low *l, const Tensor *t)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, t);
+    Stmt **outer;
+    Type type = {(uint8_t)p->type, 1};
+    Local *sum = mut(l, t->name, val_const(p, type, 0));
+    Stmt *s = begin_for(l, "q", w->lo, w->hi, 1, &outer);
+    Val *v = val_load(p, tensor_buf(l, B_VAL, t, 0), 1, value_place(l, t, val_local(p, s->local)), NULL);
+    set(l, sum, val_op(p, O_ADD, val_local(p, sum), val_cast(p, type, v)));
+    l->tail = outer;
+    return val_local(p, sum);
+}
+
 static Val *access_val(Low *l, const Expr *e)
 {
     const Tensor *t = e->tensor;
     if (t->role == T_WORK && t->place == W_REG) return val_local(l->p, reg_find(l, t, e, l->e.copy)->local);
     bool vec = depends(l, e);
+    if (t->role == T_IN && where(l, t)->lo && where(l, t)->n == t->format.nlevel) return sum_run(l, t);
     Address a = address(l, e);
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
@@ -248,23 +268,13 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     }
 }
 
-static bool merges(const Low *l)
-{
-    for (int i = 0; i < l->p->ntensor; i++)
-        if (l->e.where[i].absent) return true;
-    return false;
-}
-
 void lower_eval(Low *l, const Nest *n)
 {
     Nest copy = *n;
     const Tensor *t = n->eval.lhs->tensor;
     Op op = n->eval.reduce;
-    if (merges(l)) {
-        copy.eval.rhs = expr_absent(l->p, n->eval.rhs, &l->e, l);
-        const Expr *e = copy.eval.rhs;
-        if (e->op == O_CONST && e->c == (op == O_CONST ? 0 : op_identity(op))) return;
-    }
+    copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
+    if (!copy.eval.rhs) return;
     if (assembled(t))
         append(l, &copy, t);
     else if (l->mode == COUNT && gathers(t))
@@ -402,9 +412,22 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
     }
 }
 
-void lower_vec(Low *l, const Nest *n)
+/* The evaluations with what is absent here replaced. */
+static Nest *present(Low *l, const Nest *n)
+{
+    if (n->op == N_EVAL) {
+        Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
+        return rhs ? nest_eval(l->p, n->eval.lhs, n->eval.reduce, rhs) : nest_seq(l->p, 0, NULL);
+    }
+    Nest **kid = new_bytes(l->p, (size_t)n->n * sizeof *kid);
+    for (int k = 0; k < n->n; k++) kid[k] = present(l, n->kid[k]);
+    return nest_seq(l->p, n->n, kid);
+}
+
+void lower_vec(Low *l, const Nest *loop)
 {
     if (l->mode == COUNT) return;
+    const Nest *n = nest_loop(l->p, L_VEC, loop->ix, NULL, present(l, loop->body));
     Vec save = l->e.vec;
     int nmemo = l->nmemo;
     int64_t extent = const_extent(l, &n->ix);
@@ -418,35 +441,4 @@ void lower_vec(Low *l, const Nest *n)
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;
-}
-
-/* ---- absence ---- */
-static Expr *zero(Prog *p) { return expr_const(p, 0); }
-static bool is_zero(const Expr *e) { return e->op == O_CONST && e->c == 0; }
-
-static Expr *simplified(Prog *p, const Expr *e, Expr *a, Expr *b)
-{
-    if (e->op == O_STORED) return is_zero(a) ? zero(p) : (Expr *)e;
-    if (a->op == O_CONST && (!b || b->op == O_CONST) && !(e->op == O_DIV && is_zero(b)))
-        return expr_const(p, op_eval(e->op, a->c, b ? b->c : 0));
-    if (e->op == O_MUL && (is_zero(a) || is_zero(b))) return zero(p);
-    if (e->op == O_DIV && is_zero(a)) return zero(p);
-    if (e->op == O_DIV && is_zero(b))
-        fail(p, SC_ENOTIMPL, e->pos,
-             "division by a missing entry: the numerator must share the denominator's pattern");
-    if ((e->op == O_ADD || e->op == O_SUB) && is_zero(b)) return a;
-    if (e->op == O_ADD && is_zero(a)) return b;
-    if (e->op == O_SUB && is_zero(a)) return expr_new(p, O_NEG, b, NULL);
-    if (a == e->kid[0] && b == e->kid[1]) return (Expr *)e;
-    Expr *n = expr_new(p, e->op, a, b);
-    n->pos = e->pos;
-    return n;
-}
-
-Expr *expr_absent(Prog *p, Expr *e, const Env *env, const Low *l)
-{
-    if (e->op == O_CONST) return e;
-    if (e->op == O_ACCESS) return env->where[tensor_id(l, e->tensor)].absent ? zero(p) : e;
-    Expr *a = expr_absent(p, e->kid[0], env, l), *b = e->kid[1] ? expr_absent(p, e->kid[1], env, l) : NULL;
-    return simplified(p, e, a, b);
 }

@@ -1,11 +1,8 @@
-/* lower_loop.c: loops of the nest.
- *
- * A dense loop counts coordinates. A loop over a tensor counts positions of its
- * next level and loads the coordinate; a level whose coordinates repeat is
- * walked in segments of equal coordinate. */
+/* lower_loop.c: loops of the nest: what is bound where, dense loops and their tiles, the parallel loop. Loops
+ * over stored levels are in lower_level.c, over several at once in lower_merge.c. */
 #include "lower.h"
 
-static const char *index_name(Low *l, Index ix)
+const char *index_name(Low *l, Index ix)
 {
     const char *name = l->p->var[ix.var].name;
     if (ix.part == SC_WHOLE) return name;
@@ -16,16 +13,13 @@ static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 
-Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
-
 static Val *level_size(Low *l, const Tensor *t, int level)
 {
     Index ix = level_index(t, level);
     return slot_extent(l, &ix);
 }
 
-/* Every tensor walks down its dense levels as far as coordinates are known. */
-static void resolve(Low *l)
+void resolve(Low *l)
 {
     for (int i = 0; i < l->p->ntensor; i++) {
         const Tensor *t = l->p->tensor[i];
@@ -47,6 +41,7 @@ static void bind_coord(Low *l, Index ix, Val *v)
         c->whole = v;
     } else if (ix.part == SC_DIV) {
         c->div = v;
+        c->block = ix.block;
         c->base = times(l, v, num(l, ix.block));
         c->modext = num(l, ix.block);
     } else {
@@ -59,16 +54,6 @@ void bind(Low *l, Index ix, Val *v)
 {
     bind_coord(l, ix, v);
     resolve(l);
-}
-
-static void bind_pos(Low *l, const Tensor *t, Index ix, Val *pos)
-{
-    Where *w = where(l, t);
-    int level = w->n;
-    w->pos[level + 1] = pos;
-    w->n = level + 1;
-    w->tile_lo = w->tile_hi = NULL;
-    bind(l, ix, let(l, index_name(l, ix), load_index(l, tensor_buf(l, B_CRD, t, level), pos)));
 }
 
 /* ---- dense loops ---- */
@@ -101,6 +86,7 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
     c->modext = extent;
     c->inner = l->unit;
     c->div = val_op(l->p, O_DIV, base, num(l, n->ix.block));
+    c->block = n->ix.block;
     resolve(l);
     body(l, n->body);
 }
@@ -197,199 +183,87 @@ static void dense_loop(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* ---- loops over positions ---- */
-static void position_tiles(Low *l, const Nest *n, Val *lo, Val *hi)
-{
-    Stmt **outer;
-    Stmt *s = begin_for(l, "tile", lo, hi, n->by, &outer);
-    Where *w = where(l, n->in);
-    w->tile_lo = val_local(l->p, s->local);
-    w->tile_hi = let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), hi));
-    body(l, n->body);
-    l->tail = outer;
-}
-
-static void positions(Low *l, const Nest *n, Val *lo, Val *hi)
-{
-    Env save = l->e;
-    Stmt **outer;
-    Val *from = lo;
-    if (n->unroll > 1) {
-        Val *count = val_op(l->p, O_SUB, hi, lo);
-        Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
-        from = let(l, "whole", plus(l, lo, whole));
-        copies_open(l, n);
-        Stmt *s = begin_for(l, "p", lo, from, n->unroll, &outer);
-        for (int u = 0; u < n->unroll; u++) {
-            l->e = save;
-            l->e.copy = u;
-            bind_pos(l, n->in, n->ix, plus(l, val_local(l->p, s->local), num(l, u)));
-            body(l, n->body);
-        }
-        l->tail = outer;
-        l->e = save;
-        copies_close(l, n);
-    }
-    Stmt *s = begin_for(l, "p", from, hi, 1, &outer);
-    Where *w = where(l, n->in);
-    Val *first = w->tile_lo;
-    bind_pos(l, n->in, n->ix, val_local(l->p, s->local));
-    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, val_local(l->p, s->local), first);
-    body(l, n->body);
-    l->tail = outer;
-}
-
-/* The value now of a local that moves on. */
-static Val *snapshot(Low *l, const char *stem, Local *x)
-{ return val_local(l->p, declare(l, stem, val_local(l->p, x), false)); }
-
-/* [lo, hi) in runs of equal coordinate: each run is one visit of the body. */
-static void segments(Low *l, const Nest *n, Val *lo, Val *hi)
-{
-    Prog *p = l->p;
-    const Tensor *t = n->in;
-    Where *w = where(l, t);
-    Buf *crd = tensor_buf(l, B_CRD, t, w->n);
-    Local *q = mut(l, "p", lo);
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
-    loop->a = val_op(p, O_LT, val_local(p, q), hi);
-    l->tail = &loop->body;
-    w->lo = snapshot(l, "first", q);
-    Val *c = let(l, index_name(l, n->ix), load_index(l, crd, w->lo));
-    set(l, q, plus(l, w->lo, num(l, 1)));
-    Stmt *run = put(l, S_WHILE), **after = l->tail;
-    Val *same = val_op(p, O_EQ, load_index(l, crd, val_local(p, q)), c);
-    run->a = val_op(p, O_AND, val_op(p, O_LT, val_local(p, q), hi), same);
-    l->tail = &run->body;
-    set(l, q, plus(l, val_local(p, q), num(l, 1)));
-    l->tail = after;
-    w->hi = snapshot(l, "last", q);
-    w->pos[++w->n] = w->lo;
-    bind(l, n->ix, c);
-    body(l, n->body);
-    l->tail = outer;
-}
-
-/* Positions of the tensor's next level under where it stands. */
-void range_of(Low *l, const Tensor *t, Val **lo, Val **hi)
-{
-    Where *w = where(l, t);
-    Prog *p = l->p;
-    if (w->tile_lo) {
-        *lo = w->tile_lo;
-        *hi = w->tile_hi;
-    } else if (w->lo) {
-        *lo = w->lo;
-        *hi = w->hi;
-    } else if (t->role == T_WORK) {
-        sparse_range(l, t, lo, hi);
-    } else if (t->format.level[w->n].kind == SC_COMPRESSED) {
-        Buf *pos = tensor_buf(l, B_POS, t, w->n);
-        *lo = let(l, sc_arena_printf(&p->arena, "%s_lo", t->name), load_index(l, pos, w->pos[w->n]));
-        *hi = let(l, sc_arena_printf(&p->arena, "%s_hi", t->name),
-                  load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
-    } else {
-        const sc_levelspec *s = &t->format.level[w->n];
-        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
-        *lo = let(l, "lo", times(l, w->pos[w->n], width));
-        *hi = plus(l, *lo, width);
-    }
-}
-
-static void ell_loop(Low *l, const Nest *n, Val *lo, Val *hi)
-{
-    Stmt **outer;
-    Stmt *s = begin_for(l, "p", lo, hi, 1, &outer);
-    Where *w = where(l, n->in);
-    Val *p = val_local(l->p, s->local);
-    Val *c = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, n->in, w->n), p));
-    Stmt *test = put(l, S_IF);
-    test->a = val_op(l->p, O_GE, c, num(l, 0)); /* padding is -1 */
-    l->tail = &test->body;
-    w->pos[++w->n] = p;
-    bind(l, n->ix, c);
-    body(l, n->body);
-    l->tail = outer;
-}
-
-static void stored_loop(Low *l, const Nest *n)
-{
-    const Tensor *t = n->in;
-    Where *w = where(l, t);
-    const sc_levelspec *s = &t->format.level[w->n];
-    Val *lo, *hi;
-    if (t == l->split && w->n == 1) {
-        if (l->mode == FINISH) return; /* its producer was run by the parts */
-        lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
-        hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
-    } else {
-        range_of(l, t, &lo, &hi);
-    }
-    if (n->by)
-        position_tiles(l, n, lo, hi);
-    else if (!s->unique)
-        segments(l, n, lo, hi);
-    else if (s->kind == SC_ELL)
-        ell_loop(l, n, lo, hi);
-    else if (s->kind == SC_SINGLETON && !w->lo)
-        bind_pos(l, t, n->ix, w->pos[w->n]), body(l, n->body);
-    else {
-        w->lo = w->hi = NULL;
-        positions(l, n, lo, hi);
-    }
-}
-
 /* ---- the parallel loop ---- */
-static void par_loop(Low *l, const Nest *n)
+/* Units are positions of the first level of a tensor. */
+static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
-    Val *lo = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
-    Val *hi = val_param(p, module_param(p, P_END, 0, 0, "end"));
     const Tensor *t = n->in;
-    bool stored = t && t->role == T_IN && t->format.level[where(l, t)->n].kind != SC_DENSE;
-    l->unit = true;
-    if (l->mode == PART)
-        hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
-    else if (l->mode == FINISH)
-        hi = NULL;
-    if (stored && !t->format.level[0].unique) {
-        segments(l, n, lo, hi);
-        l->unit = false;
-        return;
-    }
+    Stmt **outer = NULL, **inner = NULL;
+    Val *unit = hi ? val_local(p, begin_for(l, "p", lo, hi, 1, &outer)->local) : lo;
+    Val *c = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, t, 0), unit));
+    if (t->format.level[0].kind == SC_ELL) inner = unless_padding(l, c);
+    enter_level(l, t, unit, NULL);
+    bind(l, n->ix, c);
+    body(l, n->body);
+    if (inner) l->tail = inner;
+    if (outer) l->tail = outer;
+}
+
+static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
     Stmt **outer = NULL;
-    Val *unit = lo;
-    if (hi) unit = val_local(p, begin_for(l, stored ? "p" : index_name(l, n->ix), lo, hi, 1, &outer)->local);
-    if (stored)
-        bind_pos(l, t, n->ix, unit);
-    else
-        bind(l, n->ix, unit);
-    if (!t && n->ix.part == SC_DIV) { /* the last block of an index may be short */
+    if (hi && n->ix.part == SC_WHOLE) open_cursors(l, n, lo);
+    Val *unit = hi ? val_local(p, begin_for(l, index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
+    bind(l, n->ix, unit);
+    if (!n->in && n->ix.part == SC_DIV) { /* the last block of an index may be short */
         Coord *c = &l->e.coord[n->ix.var];
         Val *left = val_op(p, O_SUB, dim_val(l, n->ix.var), c->base);
         c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
     }
     body(l, n->body);
     if (outer) l->tail = outer;
+}
+
+static void par_loop(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Val *lo = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
+    Val *hi = val_param(p, module_param(p, P_END, 0, 0, "end"));
+    const Tensor *t = n->in;
+    l->unit = true;
+    if (l->mode == PART)
+        hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
+    else if (l->mode == FINISH)
+        hi = NULL;
+    if (n->nmerge)
+        lower_merge(l, n);
+    else if (!t || t->format.level[where(l, t)->n].kind == SC_DENSE)
+        par_dense(l, n, lo, hi);
+    else if (hi && !t->format.level[0].unique)
+        walk_fibre(l, n, &(Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 0), .lo = lo, .hi = hi});
+    else
+        par_positions(l, n, lo, hi);
     l->unit = false;
+}
+
+static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && index_val(l, n->ix); }
+
+static void for_loop(Low *l, const Nest *n)
+{
+    const bool stored = n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE;
+    const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
+    if (!cut && !is_lookup(l, n)) open_cursors(l, n, NULL);
+    if (n->nmerge)
+        lower_merge(l, n);
+    else if (stored)
+        stored_loop(l, n);
+    else if (cut)
+        tiles(l, n);
+    else
+        dense_loop(l, n);
 }
 
 void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
+    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) return;
     if (n->kind == L_PAR)
         par_loop(l, n);
     else if (n->kind == L_VEC)
         lower_vec(l, n);
-    else if (n->nmerge)
-        lower_merge(l, n);
-    else if (sparse_direct(l, n))
-        lower_direct(l, n);
-    else if (n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE)
-        stored_loop(l, n);
-    else if (n->ix.part == SC_DIV && !n->in)
-        tiles(l, n);
     else
-        dense_loop(l, n);
+        for_loop(l, n);
     l->e = save;
 }

@@ -318,18 +318,34 @@ Buf *work_buf(Low *l, const Tensor *w)
                       sc_arena_printf(&l->p->arena, "%s_copy", w->name));
 }
 
+static void find_merge(const Nest *n, void *ctx)
+{
+    if (n->op == N_LOOP && n->nmerge) *(bool *)ctx = true;
+}
+
 static void clear_lane(Low *l, const Nest *n)
 {
     Op op = work_reduce(n->body, n->work);
-    if (op == O_CONST) return;
+    bool drops = op != O_CONST; /* cases of a merge may assign nothing */
+    nest_walk(n->body, find_merge, &drops);
+    if (!drops) return;
     Prog *p = l->p;
     Stmt **outer;
     Stmt *s = begin_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
          *store = put(l, S_STORE);
     store->buf = work_buf(l, n->work);
     store->a = val_local(p, s->local);
-    store->b = val_const(p, (Type){(uint8_t)n->work->dtype, 1}, op_identity(op));
+    store->b = val_const(p, (Type){(uint8_t)n->work->dtype, 1}, op == O_CONST ? 0 : op_identity(op));
     l->tail = outer;
+}
+
+/* The second block; where nothing fills the workspace, it is absent there. */
+static void read_block(Low *l, const Nest *n)
+{
+    const uint64_t absent = l->e.absent;
+    l->e.absent = work_absent(l->p, n, absent);
+    body(l, n->then);
+    l->e.absent = absent;
 }
 
 static void lower_gathered(Low *l, const Nest *n)
@@ -338,7 +354,7 @@ static void lower_gathered(Low *l, const Nest *n)
     sparse_open(l, n->work);
     body(l, n->body);
     sparse_read(l, n->work);
-    body(l, n->then);
+    read_block(l, n);
     sparse_close(l, n->work);
 }
 
@@ -352,7 +368,7 @@ void lower_work(Low *l, const Nest *n)
     }
     if (l->mode == COUNT) { /* its values decide nothing */
         body(l, n->body);
-        body(l, n->then);
+        read_block(l, n);
         return;
     }
     if (w->place == W_REG)
@@ -370,6 +386,6 @@ void lower_work(Low *l, const Nest *n)
     if (carried && l->mode == PART)
         store_carry(l, w);
     else
-        body(l, n->then);
+        read_block(l, n);
     l->nreg = nreg;
 }

@@ -8,7 +8,9 @@
  * - levels: a level is resolved when the one above it is and its own loop runs,
  *   or, for a dense level, when its coordinate is known. Nothing else is asked of
  *   the loop order.
- * - indices: an index is bound once; i%N inside of i/N.
+ * - indices: an index is bound once; i%N inside of i/N. A loop in a tensor over a
+ *   bound index looks its coordinate up.
+ * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
  * - parallel: at most one par loop in a kernel; without one the kernel runs on
  *   one thread. What threads share is written inside par, and told apart by its
  *   index.
@@ -38,8 +40,11 @@ const char *nv_index(Prog *p, Index ix)
 const char *nv_loop(Prog *p, const Nest *n)
 {
     static const char *const kind[] = {"for", "par", "vec"};
-    return sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], nv_index(p, n->ix), n->in ? " in " : "",
-                           n->in ? n->in->name : "");
+    const char *s = sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], nv_index(p, n->ix),
+                                    n->in ? " in " : "", n->in ? n->in->name : "");
+    for (int k = 0; k < n->nmerge; k++)
+        s = sc_arena_printf(&p->arena, "%s%s %s", s, k ? "," : " merge", n->merge[k]->name);
+    return s;
 }
 
 const char *nv_expr(Prog *p, const Expr *e)
@@ -64,15 +69,15 @@ const char *nv_level(Prog *p, const Tensor *t, int l)
 bool nv_operand(const Tensor *t) { return t->role == T_IN; }
 bool nv_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
 
-/* The loop that makes ix known, or null. i is known by i, or by i/N and i%N. */
+/* The loop that makes ix known, or null. i is known by i, or by i/N and i%N; i/N and i%N also by i. */
 const Nest *nv_binder(const State *s, Index ix)
 {
     const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
     if (ix.slot) return s->var[ix.var].slot;
-    if (whole) return whole;
-    if (ix.part == SC_DIV) return div && div->ix.block == ix.block ? div : NULL;
-    if (ix.part == SC_MOD) return mod && mod->ix.block == ix.block ? mod : NULL;
-    return div && mod && div->ix.block == mod->ix.block ? mod : NULL;
+    if (!whole && div && mod && div->ix.block == mod->ix.block) whole = mod;
+    if (ix.part == SC_DIV && div && div->ix.block == ix.block) return div;
+    if (ix.part == SC_MOD && mod && mod->ix.block == ix.block) return mod;
+    return whole;
 }
 
 int64_t nv_extent(const Prog *p, Index ix)
@@ -101,13 +106,18 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
     if (ix.part == SC_MOD) s->var[ix.var].mod = n;
 }
 
+/* Positions of equal coordinates have what only a singleton level can follow. */
+static bool below_runs(const Tensor *t, int l)
+{ return l && !t->format.level[l - 1].unique && t->format.level[l].kind != SC_SINGLETON; }
+
 /* Dense levels resolve by themselves once their coordinates are known. */
 static void advance(Verifier *v, State *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
         while (nv_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
-               t->format.level[s->at[k].n].kind == SC_DENSE && nv_binder(s, level_index(t, s->at[k].n)))
+               t->format.level[s->at[k].n].kind == SC_DENSE && nv_binder(s, level_index(t, s->at[k].n)) &&
+               !below_runs(t, s->at[k].n))
             s->at[k].n++;
     }
 }
@@ -131,7 +141,39 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
     if (!same_index(level_index(t, l), n->ix))
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", nv_loop(p, n),
              nv_level(p, t, l));
+    if (below_runs(t, l))
+        fail(
+            p, SC_ENOTIMPL, -1,
+            "schedule: '%s': %s stands below a nonunique level, where only singleton levels can be iterated; "
+            "convert %s",
+            nv_loop(p, n), nv_level(p, t, l), t->name);
     return k;
+}
+
+/* Where the tensor has no entry its loop does nothing, so nothing may be left to do there. */
+static void check_absent(Verifier *v, const Nest *n)
+{
+    if (!loop_misses(v->p, n, tensor_bit(v->p, n->in))) return;
+    fail(v->p, SC_EVALUE, -1,
+         "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge %s "
+         "there, as in 'for %s { for %s merge %s {..} }'",
+         nv_loop(v->p, n), n->in->name, nv_index(v->p, n->ix), n->in->name, nv_index(v->p, n->ix),
+         nv_index(v->p, n->ix), n->in->name);
+}
+
+/* The index of the loop becomes known; returns whether it was: then the loop looks up. */
+static bool bind_or_look_up(Verifier *v, State *s, const Nest *n)
+{
+    if (!nv_binder(s, n->ix)) {
+        bind_index(v, s, n);
+        return false;
+    }
+    if (n->kind == L_PAR || n->by || n->unroll)
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: '%s': %s is known here, so the loop looks one entry up; it takes neither par nor by "
+             "nor unroll",
+             nv_loop(v->p, n), nv_index(v->p, n->ix));
+    return true;
 }
 
 static void enter_tensor(Verifier *v, State *s, const Nest *n)
@@ -153,34 +195,47 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
     }
     if (s->at[k].tile) s->var[n->ix.var].slot = n;
     s->at[k].tile = NULL;
-    bind_index(v, s, n);
+    bind_or_look_up(v, s, n);
+    if (!dense) check_absent(v, n);
     s->at[k].n++;
+}
+
+static void check_merged(Verifier *v, const State *s, const Nest *n, int m)
+{
+    Prog *p = v->p;
+    const Tensor *t = n->merge[m];
+    const int k = check_source(v, s, n, t);
+    if (t->format.level[s->at[k].n].kind == SC_DENSE)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", nv_loop(p, n),
+             nv_level(p, t, s->at[k].n), t->name);
+    if (s->at[k].tile || n->by || n->unroll)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", nv_loop(p, n));
+    for (int q = 0; q < m; q++)
+        if (n->merge[q] == t)
+            fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", nv_loop(p, n), t->name);
 }
 
 static void enter_merge(Verifier *v, State *s, const Nest *n)
 {
     Prog *p = v->p;
-    if (n->nmerge < 2)
-        fail(p, SC_EVALUE, -1, "schedule: '%s merge': needs two tensors; use in", nv_loop(p, n));
+    uint64_t all = 0;
     for (int m = 0; m < n->nmerge; m++) {
-        const Tensor *t = n->merge[m];
-        const int k = check_source(v, s, n, t);
-        const sc_levelspec *l = &t->format.level[s->at[k].n];
-        if (l->kind != SC_COMPRESSED || !l->unique)
-            fail(p, SC_ENOTIMPL, -1,
-                 "schedule: '%s': %s is not compressed and unique, so it cannot be merged; convert %s, or "
-                 "leave a dense "
-                 "one out",
-                 nv_loop(p, n), nv_level(p, t, s->at[k].n), t->name);
-        if (s->at[k].tile || n->by || n->unroll)
-            fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", nv_loop(p, n));
-        for (int q = 0; q < m; q++)
-            if (n->merge[q] == t)
-                fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", nv_loop(p, n), t->name);
-        s->at[k].merged = true;
+        check_merged(v, s, n, m);
+        all |= tensor_bit(p, n->merge[m]);
     }
-    bind_index(v, s, n);
-    for (int m = 0; m < n->nmerge; m++) s->at[nv_id(p, n->merge[m])].n++;
+    const bool lookup = bind_or_look_up(v, s, n);
+    if (!lookup && n->nmerge < 2)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': needs two tensors; use in", nv_loop(p, n));
+    if (!lookup && loop_misses(p, n, all))
+        fail(
+            p, SC_EVALUE, -1,
+            "schedule: index %s is merged, but the result has values where no operand is stored; visit every "
+            "%s, as in 'for %s { %s {..} }'",
+            nv_index(p, n->ix), nv_index(p, n->ix), nv_index(p, n->ix), nv_loop(p, n));
+    for (int m = 0; m < n->nmerge; m++) {
+        s->at[nv_id(p, n->merge[m])].merged = true;
+        s->at[nv_id(p, n->merge[m])].n++;
+    }
 }
 
 static bool only_evals(const Nest *n)
@@ -222,8 +277,6 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
         fail(v->p, SC_EVALUE, -1, "schedule: '%s' stands inside of '%s'; a kernel has one par loop",
              nv_loop(v->p, n), nv_loop(v->p, s.par));
     if (n->kind == L_PAR) s.par = n;
-    if (n->nmerge && n->kind == L_PAR)
-        fail(v->p, SC_ENOTIMPL, -1, "schedule: '%s merge': a merged loop cannot be par", nv_loop(v->p, n));
     if (n->nmerge)
         enter_merge(v, &s, n);
     else if (n->in)

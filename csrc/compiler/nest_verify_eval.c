@@ -253,10 +253,12 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
     check_again(v, a);
     if (t->like) {
         check_resolved(v, s, a->lhs, t->like);
-        if (s->at[nv_id(p, t->like)].merged)
+        if (s->at[nv_id(p, t->like)].merged && eval_absent(p, a, tensor_bit(p, t->like)))
             fail(p, SC_EVALUE, a->lhs->pos,
-                 "schedule: %s has the structure of %s, so %s must be iterated, not merged", t->name,
-                 t->like->name, t->like->name);
+                 "schedule: %s has the structure of %s, but a value where %s is merged and has no entry; "
+                 "iterate "
+                 "%s",
+                 t->name, t->like->name, t->like->name, t->like->name);
     }
     if (assembled(t)) check_append(v, s, a);
     if (v->use[k].writes++ && v->use[k].reduce != a->reduce)

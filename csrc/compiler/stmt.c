@@ -120,14 +120,19 @@ static void place_print(const Buf *b, const Val *index, int lanes, const Val *st
     sc_text_add(out, "]");
 }
 
-static void call_print(const char *name, const Val *v, sc_text *out)
+static void args_print(const Val *v, bool follow, sc_text *out)
 {
-    sc_text_add(out, "%s(", name);
     for (int k = 0; k < 3 && v->kid[k]; k++) {
-        if (k) sc_text_add(out, ", ");
+        if (k || follow) sc_text_add(out, ", ");
         val_print(v->kid[k], out);
     }
     sc_text_add(out, ")");
+}
+
+static void call_print(const char *name, const Val *v, sc_text *out)
+{
+    sc_text_add(out, "%s(", name);
+    args_print(v, false, out);
 }
 
 static void val_print(const Val *v, sc_text *out)
@@ -143,6 +148,10 @@ static void val_print(const Val *v, sc_text *out)
         return;
     case O_HRED:
         call_print(v->reduce == O_ADD ? "hadd" : v->reduce == O_MAX ? "hmax" : "hmin", v, out);
+        return;
+    case O_SEARCH:
+        sc_text_add(out, "search(%s", v->buf->name);
+        args_print(v, true, out);
         return;
     default: break;
     }

@@ -55,6 +55,7 @@ typedef enum {
     H_HADD,
     H_HMAX,
     H_HMIN,
+    H_SEARCH,
     H_EXP,
     H_LOG,
     H_TANH,

@@ -117,6 +117,20 @@ static Val *read_args(Reader *r, Op op)
     return op == O_SELECT ? val_select(r->p, kid[0], kid[1], kid[2]) : val_op(r->p, op, kid[0], kid[1]);
 }
 
+static Val *read_search(Reader *r)
+{
+    const char *name = lex_name(&r->lx, "an index array");
+    Val *kid[3];
+    Buf *b = find_buf(r, name);
+    if (!b) wrong(r, "'%s' is not a buffer", name);
+    for (int k = 0; k < 3; k++) {
+        lex_expect(&r->lx, ",", "between arguments");
+        kid[k] = read_val(r, 1);
+    }
+    lex_expect(&r->lx, ")", "after arguments");
+    return val_search(r->p, b, kid[0], kid[1], kid[2]);
+}
+
 static Val *read_call(Reader *r, const char *name)
 {
     static const struct {
@@ -135,6 +149,7 @@ static Val *read_call(Reader *r, const char *name)
         lex_expect(&r->lx, ")", "after a reduction");
         return val_hred(r->p, hred[k].op, v);
     }
+    if (!strcmp(name, "search")) return read_search(r);
     for (int op = 0; op < O_CONST; op++)
         if (op != O_LAST_E && op_info((Op)op)->form == F_CALL && !strcmp(name, op_info((Op)op)->text))
             return read_args(r, (Op)op);

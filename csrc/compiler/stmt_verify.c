@@ -153,6 +153,12 @@ static void check_value(Verifier *v, const Val *x, int depth)
         check_kids(v, x, 1, depth);
         check_cast(v, x);
         return;
+    case O_SEARCH:
+        if (x->buf->dtype != SC_I32 && x->buf->dtype != SC_I64)
+            WRONG(v, "a search in %s, which is no index array", x->buf->name);
+        for (int k = 0; k < 3; k++) check_place(v, x->buf, x->kid[k], NULL, 1, depth);
+        check_same(v, "a search", I64, x->type);
+        return;
     case O_HRED:
         check_kids(v, x, 1, depth);
         if (x->kid[0]->type.lanes == 1 || x->kid[0]->type.dtype == SC_BOOL || type_is_half(x->type))

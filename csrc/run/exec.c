@@ -237,6 +237,20 @@ static double cast_float(const Run *r, const Val *v)
     return int_to_float(dtype, scalar_int(r, v->kid[0]));
 }
 
+static int64_t search(const Run *r, const Val *v)
+{
+    const void *crd = base(r, v->buf);
+    int64_t lo = scalar_int(r, v->kid[0]), hi = scalar_int(r, v->kid[1]), x = scalar_int(r, v->kid[2]);
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (fetch_int(v->buf->dtype, crd, mid) < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static int64_t scalar_int(const Run *r, const Val *v)
 {
     switch (v->op) {
@@ -246,6 +260,7 @@ static int64_t scalar_int(const Run *r, const Val *v)
     case O_LOAD: return fetch_int(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
     case O_CAST: return cast_int(r, v);
     case O_HRED: return hred_int(r, v);
+    case O_SEARCH: return search(r, v);
     case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
     default: break;
     }

@@ -21,8 +21,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
 
     sc_i64 C_next1 = cursors[0];
@@ -49,13 +49,11 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);
         }
-        while (pB < B_hi) {
+        for (sc_i64 p = pB; p < B_hi; p++) {
             C_next1 = C_next1 + 1;
-            pB = pB + 1;
         }
-        while (pA < A_hi) {
+        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
             C_next1 = C_next1 + 1;
-            pA = pA + 1;
         }
     }
     cursors[0] = C_next1;
@@ -66,8 +64,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const C_val = call->view[2].val;
     const float *restrict const A_val = call->view[0].val;
@@ -105,19 +103,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);
         }
-        while (pB < B_hi) {
-            const sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
-            C_crd1[C_next1] = (int)j_B_1;
-            C_val[C_next1] = B_val[pB];
+        for (sc_i64 p = pB; p < B_hi; p++) {
+            const sc_i64 j_1 = (sc_i64)B_crd1[p];
+            C_crd1[C_next1] = (int)j_1;
+            C_val[C_next1] = B_val[p];
             C_next1 = C_next1 + 1;
-            pB = pB + 1;
         }
-        while (pA < A_hi) {
-            const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-            C_crd1[C_next1] = (int)j_A_1;
-            C_val[C_next1] = A_val[pA];
+        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+            C_crd1[C_next1] = (int)j_2;
+            C_val[C_next1] = A_val[p_1];
             C_next1 = C_next1 + 1;
-            pA = pA + 1;
         }
         C_pos1[i + 1] = (int)C_next1;
     }

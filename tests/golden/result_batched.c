@@ -24,8 +24,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 i_dim = call->dim[1];
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
-    const int *restrict const B_pos2 = call->view[1].level[2].pos;
     const int *restrict const A_crd2 = call->view[0].level[2].crd;
+    const int *restrict const B_pos2 = call->view[1].level[2].pos;
     const int *restrict const B_crd2 = call->view[1].level[2].crd;
 
     sc_i64 C_next2 = cursors[0];
@@ -53,13 +53,11 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pA = pA + (sc_i64)(j_A == j);
                 pB = pB + (sc_i64)(j_B == j);
             }
-            while (pB < B_hi) {
+            for (sc_i64 p = pB; p < B_hi; p++) {
                 C_next2 = C_next2 + 1;
-                pB = pB + 1;
             }
-            while (pA < A_hi) {
+            for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
                 C_next2 = C_next2 + 1;
-                pA = pA + 1;
             }
         }
     }
@@ -72,8 +70,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 i_dim = call->dim[1];
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
-    const int *restrict const B_pos2 = call->view[1].level[2].pos;
     const int *restrict const A_crd2 = call->view[0].level[2].crd;
+    const int *restrict const B_pos2 = call->view[1].level[2].pos;
     const int *restrict const B_crd2 = call->view[1].level[2].crd;
     float *restrict const C_val = call->view[2].val;
     const float *restrict const A_val = call->view[0].val;
@@ -112,19 +110,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pA = pA + (sc_i64)(j_A == j);
                 pB = pB + (sc_i64)(j_B == j);
             }
-            while (pB < B_hi) {
-                const sc_i64 j_B_1 = (sc_i64)B_crd2[pB];
-                C_crd2[C_next2] = (int)j_B_1;
-                C_val[C_next2] = -B_val[pB];
+            for (sc_i64 p = pB; p < B_hi; p++) {
+                const sc_i64 j_1 = (sc_i64)B_crd2[p];
+                C_crd2[C_next2] = (int)j_1;
+                C_val[C_next2] = -B_val[p];
                 C_next2 = C_next2 + 1;
-                pB = pB + 1;
             }
-            while (pA < A_hi) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd2[pA];
-                C_crd2[C_next2] = (int)j_A_1;
-                C_val[C_next2] = A_val[pA];
+            for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
+                const sc_i64 j_2 = (sc_i64)A_crd2[p_1];
+                C_crd2[C_next2] = (int)j_2;
+                C_val[C_next2] = A_val[p_1];
                 C_next2 = C_next2 + 1;
-                pA = pA + 1;
             }
             C_pos2[b * i_dim + i + 1] = (int)C_next2;
         }

@@ -19,8 +19,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
     const sc_i64 *restrict const a_pos0 = call->view[0].level[0].pos;
-    const sc_i64 *restrict const b_pos0 = call->view[1].level[0].pos;
     const sc_i64 *restrict const a_crd0 = call->view[0].level[0].crd;
+    const sc_i64 *restrict const b_pos0 = call->view[1].level[0].pos;
     const sc_i64 *restrict const b_crd0 = call->view[1].level[0].crd;
     (void)begin;
     (void)end;
@@ -46,9 +46,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         pa = pa + (sc_i64)(i_a == i);
         pb = pb + (sc_i64)(i_b == i);
     }
-    while (pa < a_hi) {
+    for (sc_i64 p = pa; p < a_hi; p++) {
         c_next0 = c_next0 + 1;
-        pa = pa + 1;
     }
     cursors[0] = c_next0;
     return 0;
@@ -58,8 +57,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
     const sc_i64 *restrict const a_pos0 = call->view[0].level[0].pos;
-    const sc_i64 *restrict const b_pos0 = call->view[1].level[0].pos;
     const sc_i64 *restrict const a_crd0 = call->view[0].level[0].crd;
+    const sc_i64 *restrict const b_pos0 = call->view[1].level[0].pos;
     const sc_i64 *restrict const b_crd0 = call->view[1].level[0].crd;
     double *restrict const c_val = call->view[2].val;
     const double *restrict const a_val = call->view[0].val;
@@ -93,12 +92,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         pa = pa + (sc_i64)(i_a == i);
         pb = pb + (sc_i64)(i_b == i);
     }
-    while (pa < a_hi) {
-        const sc_i64 i_a_1 = a_crd0[pa];
-        c_crd0[c_next0] = i_a_1;
-        c_val[c_next0] = 2.0 * a_val[pa];
+    for (sc_i64 p = pa; p < a_hi; p++) {
+        const sc_i64 i_1 = a_crd0[p];
+        c_crd0[c_next0] = i_1;
+        c_val[c_next0] = 2.0 * a_val[p];
         c_next0 = c_next0 + 1;
-        pa = pa + 1;
     }
     return 0;
 }

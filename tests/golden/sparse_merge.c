@@ -97,13 +97,11 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             pw = pw + (sc_i64)(k_w == k_1);
             pD = pD + (sc_i64)(k_D == k_1);
         }
-        while (pD < D_hi) {
+        for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
             C_next1 = C_next1 + 1;
-            pD = pD + 1;
         }
-        while (pw < w_n) {
+        for (sc_i64 p_3 = pw, sc_end = w_n; p_3 < sc_end; p_3++) {
             C_next1 = C_next1 + 1;
-            pw = pw + 1;
         }
     }
     cursors[0] = C_next1;
@@ -195,19 +193,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             pw = pw + (sc_i64)(k_w == k_1);
             pD = pD + (sc_i64)(k_D == k_1);
         }
-        while (pD < D_hi) {
-            const sc_i64 k_D_1 = (sc_i64)D_crd1[pD];
-            C_crd1[C_next1] = (int)k_D_1;
-            C_val[C_next1] = D_val[pD];
+        for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
+            const sc_i64 k_2 = (sc_i64)D_crd1[p_2];
+            C_crd1[C_next1] = (int)k_2;
+            C_val[C_next1] = D_val[p_2];
             C_next1 = C_next1 + 1;
-            pD = pD + 1;
         }
-        while (pw < w_n) {
-            const sc_i64 k_w_1 = w_crd0_1[pw];
-            C_crd1[C_next1] = (int)k_w_1;
-            C_val[C_next1] = w_lane[k_w_1];
+        for (sc_i64 p_3 = pw, sc_end = w_n; p_3 < sc_end; p_3++) {
+            const sc_i64 k_3 = w_crd0_1[p_3];
+            C_crd1[C_next1] = (int)k_3;
+            C_val[C_next1] = w_lane[k_3];
             C_next1 = C_next1 + 1;
-            pw = pw + 1;
         }
         for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
             w_lane[w_crd0_1[x]] = 0.0f;

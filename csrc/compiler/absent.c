@@ -1,0 +1,139 @@
+/* absent.c: what is left of a nest where tensors have no entry.
+ *
+ * An entry that is not stored is absent: zero in sums and functions, and a
+ * product with it is absent too, whatever the other factor is. Substituting
+ * absence into the evaluations tells which of them still do something; every
+ * question about co-iteration is answered by that, and there is no rule for any
+ * operator. A workspace is absent where nothing that fills it is left. */
+#include "lower.h"
+
+/* ---- expressions ---- */
+static Expr *folded(Prog *p, const Expr *e, const Expr *a, const Expr *b)
+{
+    const double v = op_eval(e->op, a ? a->c : 0, b ? b->c : 0);
+    return v == 0 ? NULL : expr_const(p, v);
+}
+
+static bool constant(const Expr *e) { return !e || e->op == O_CONST; }
+
+static Expr *rebuilt(Prog *p, const Expr *e, Expr *a, Expr *b)
+{
+    if (a == e->kid[0] && b == e->kid[1]) return (Expr *)e;
+    Expr *n = expr_new(p, e->op, a, b);
+    n->pos = e->pos;
+    return n;
+}
+
+static Expr *unary_absent(Prog *p, const Expr *e, Expr *a)
+{
+    if (a) return rebuilt(p, e, a, NULL);
+    return e->op == O_STORED ? NULL : folded(p, e, NULL, NULL);
+}
+
+static Expr *binary_absent(Prog *p, const Expr *e, Expr *a, Expr *b)
+{
+    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : rebuilt(p, e, a, b);
+    switch (e->op) {
+    case O_MUL: return NULL;
+    case O_DIV: return a ? rebuilt(p, e, a, expr_const(p, 0)) : NULL;
+    case O_ADD: return a ? a : b;
+    default: break;
+    }
+    if (constant(a) && constant(b)) return folded(p, e, a, b);
+    if (e->op == O_SUB) return a ? a : expr_new(p, O_NEG, b, NULL);
+    return rebuilt(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
+}
+
+uint64_t tensor_bit(const Prog *p, const Tensor *t)
+{
+    for (int k = 0; k < p->ntensor; k++)
+        if (p->tensor[k] == t) return (uint64_t)1 << k;
+    return 0;
+}
+
+Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)
+{
+    if (e->op == O_CONST) return e;
+    if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent ? NULL : e;
+    Expr *a = expr_absent(p, e->kid[0], absent);
+    return e->kid[1] ? binary_absent(p, e, a, expr_absent(p, e->kid[1], absent)) : unary_absent(p, e, a);
+}
+
+static bool names(const Prog *p, const Expr *e, uint64_t absent)
+{
+    if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent;
+    return (e->kid[0] && names(p, e->kid[0], absent)) || (e->kid[1] && names(p, e->kid[1], absent));
+}
+
+Expr *eval_absent(Prog *p, const Assign *a, uint64_t absent)
+{
+    if (!absent || !names(p, a->rhs, absent)) return a->rhs;
+    if (p->skip) return NULL;
+    Expr *e = expr_absent(p, a->rhs, absent);
+    if (!e && (a->reduce == O_CONST || a->reduce == O_ADD)) return NULL;
+    if (!e) e = expr_const(p, 0);
+    return a->reduce != O_CONST && e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e;
+}
+
+/* ---- nests ---- */
+typedef struct {
+    Prog *p;
+    const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
+    uint64_t inner;       /* workspaces opened inside */
+    uint32_t copied;      /* assignments to workspaces at these indices do not count */
+} Search;
+
+static bool enters(const Prog *p, const Nest *n, uint64_t absent)
+{
+    if (n->in) return !(tensor_bit(p, n->in) & absent);
+    return true; /* a merge may be a lookup, which runs for no tensor at all too */
+}
+
+static bool alive(Search *, const Nest *, uint64_t absent);
+
+static bool work_alive(Search *s, const Nest *n, uint64_t absent)
+{
+    s->inner |= tensor_bit(s->p, n->work);
+    const bool first = alive(s, n->body, absent);
+    return alive(s, n->then, work_absent(s->p, n, absent)) || first;
+}
+
+static bool alive(Search *s, const Nest *n, uint64_t absent)
+{
+    const Tensor *t;
+    switch (n->op) {
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++)
+            if (alive(s, n->kid[k], absent)) return true;
+        return false;
+    case N_LOOP: return enters(s->p, n, absent) && alive(s, n->body, absent);
+    case N_WORK: return work_alive(s, n, absent);
+    case N_EVAL:
+        t = n->eval.lhs->tensor;
+        if (t->role == T_WORK && n->eval.reduce == O_CONST && expr_vars(n->eval.lhs) & s->copied)
+            return false;
+        if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
+        return eval_absent(s->p, &n->eval, absent) != NULL;
+    }
+    return true;
+}
+
+bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p};
+    return alive(&s, n, absent);
+}
+
+bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p, .copied = 1u << n->ix.var};
+    return alive(&s, n->body, absent);
+}
+
+uint64_t work_absent(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p, .target = n->work};
+    const Op op = work_reduce(n->body, n->work);
+    const bool zero = op == O_CONST || op == O_ADD || p->skip;
+    return zero && !alive(&s, n->body, absent) ? absent | tensor_bit(p, n->work) : absent;
+}

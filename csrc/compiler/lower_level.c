@@ -1,0 +1,329 @@
+/* lower_level.c: stored levels, one at a time: walked, cut into tiles, looked up.
+ *
+ * A loop over a tensor counts positions of its next level and loads the
+ * coordinate; a level whose coordinates repeat is walked in runs of equal ones,
+ * and the level below iterates the run. Where the coordinate is known already,
+ * it is searched instead. A search under a loop that visits the same index in
+ * ascending order goes on from where the one before it ended: the cursor stands
+ * in front of that loop. */
+#include "lower.h"
+
+static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
+static Val *less(Low *l, Val *a, Val *b) { return val_op(l->p, O_LT, a, b); }
+static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
+static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
+
+Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+
+void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
+{
+    Where *w = where(l, t);
+    w->pos[++w->n] = first;
+    w->lo = last ? first : NULL;
+    w->hi = last;
+    w->tile_lo = w->tile_hi = NULL;
+    w->cursor = NULL;
+    w->fibre = NULL;
+}
+
+/* ---- fibres ---- */
+static void compressed_range(Low *l, Fibre *f)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, f->t);
+    Buf *pos = tensor_buf(l, B_POS, f->t, w->n);
+    f->lo = let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), load_index(l, pos, w->pos[w->n]));
+    f->hi = let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
+                load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+}
+
+/* Positions of the next level, padding among them. */
+static void fibre_range(Low *l, Fibre *f)
+{
+    const Where *w = where(l, f->t);
+    const sc_levelspec *s = &f->t->format.level[w->n];
+    if (w->tile_lo || w->lo) {
+        f->lo = w->tile_lo ? w->tile_lo : w->lo;
+        f->hi = w->tile_lo ? w->tile_hi : w->hi;
+    } else if (f->t->role == T_WORK) {
+        sparse_range(l, f->t, &f->lo, &f->hi);
+    } else if (s->kind == SC_COMPRESSED) {
+        compressed_range(l, f);
+    } else {
+        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
+        f->one = s->kind == SC_SINGLETON;
+        f->lo = let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
+        f->hi = plus(l, f->lo, width);
+    }
+}
+
+static Fibre padded_fibre(Low *l, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    if (w->fibre) return *w->fibre;
+    Fibre f = {.t = t, .unique = t->format.level[w->n].unique};
+    fibre_range(l, &f);
+    f.crd = tensor_buf(l, B_CRD, t, w->n);
+    return f;
+}
+
+/* Padding, coordinates of -1, stands at the end. */
+static void drop_padding(Low *l, Fibre *f)
+{
+    Prog *p = l->p;
+    Local *end = mut(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), f->hi);
+    Val *hi = val_local(p, end), *before = val_op(p, O_SUB, hi, num(l, 1));
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, f->lo, hi), less(l, load_index(l, f->crd, before), num(l, 0)));
+    l->tail = &loop->body;
+    set(l, end, before);
+    l->tail = outer;
+    f->hi = hi;
+}
+
+Fibre fibre_of(Low *l, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    const bool padded = t->format.level[w->n].kind == SC_ELL && !w->fibre;
+    Fibre f = padded_fibre(l, t);
+    if (padded) drop_padding(l, &f);
+    return f;
+}
+
+/* ---- loops over positions ---- */
+static void position_tiles(Low *l, const Nest *n, const Fibre *f)
+{
+    Stmt **outer;
+    Stmt *s = begin_for(l, "tile", f->lo, f->hi, n->by, &outer);
+    Where *w = where(l, f->t);
+    w->tile_lo = val_local(l->p, s->local);
+    w->tile_hi = let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* The body at one position; first: of the tile around, or null. */
+static void position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *first)
+{
+    enter_level(l, f->t, pos, NULL);
+    bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
+    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, pos, first);
+    body(l, n->body);
+}
+
+static void positions(Low *l, const Nest *n, const Fibre *f)
+{
+    Env save = l->e;
+    Stmt **outer;
+    Val *from = f->lo;
+    if (n->unroll > 1) {
+        Val *count = val_op(l->p, O_SUB, f->hi, f->lo);
+        Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
+        from = let(l, "whole", plus(l, f->lo, whole));
+        copies_open(l, n);
+        Stmt *s = begin_for(l, "p", f->lo, from, n->unroll, &outer);
+        for (int u = 0; u < n->unroll; u++) {
+            l->e = save;
+            l->e.copy = u;
+            position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
+        }
+        l->tail = outer;
+        l->e = save;
+        copies_close(l, n);
+    }
+    Val *first = where(l, f->t)->tile_lo;
+    Stmt *s = begin_for(l, "p", from, f->hi, 1, &outer);
+    position(l, n, f, val_local(l->p, s->local), first);
+    l->tail = outer;
+}
+
+/* The value now of a local that moves on. */
+static Val *snapshot(Low *l, const char *stem, Local *x)
+{ return val_local(l->p, declare(l, stem, val_local(l->p, x), false)); }
+
+/* Each run of equal coordinates is one visit of the body. */
+static void runs(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    Local *q = mut(l, "p", f->lo);
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = less(l, val_local(p, q), f->hi);
+    l->tail = &loop->body;
+    Val *first = snapshot(l, "first", q);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, first));
+    set(l, q, plus(l, first, num(l, 1)));
+    Stmt *run = put(l, S_WHILE), **after = l->tail;
+    Val *same = val_op(p, O_EQ, load_index(l, f->crd, val_local(p, q)), c);
+    run->a = both(l, less(l, val_local(p, q), f->hi), same);
+    l->tail = &run->body;
+    set(l, q, plus(l, val_local(p, q), num(l, 1)));
+    l->tail = after;
+    enter_level(l, f->t, first, snapshot(l, "last", q));
+    bind(l, n->ix, c);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+void walk_fibre(Low *l, const Nest *n, const Fibre *f)
+{
+    if (f->unique)
+        positions(l, n, f);
+    else
+        runs(l, n, f);
+}
+
+Stmt **unless_padding(Low *l, Val *coord)
+{
+    Stmt *s = put(l, S_IF), **outer = l->tail;
+    s->a = val_op(l->p, O_GE, coord, num(l, 0));
+    l->tail = &s->body;
+    return outer;
+}
+
+static void ell_loop(Low *l, const Nest *n, const Fibre *f)
+{
+    Stmt **outer;
+    Val *p = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 1, &outer)->local);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, p)), *first = where(l, f->t)->tile_lo;
+    unless_padding(l, c);
+    enter_level(l, f->t, p, NULL);
+    bind(l, n->ix, c);
+    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, p, first);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- lookups ---- */
+/* The first position whose coordinate is not less. */
+static Val *seek(Low *l, const Fibre *f, Val *coord)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, f->t);
+    if (f->one) return f->lo;
+    if (!w->cursor)
+        return let(l, sc_arena_printf(&p->arena, "%s_at", f->t->name),
+                   val_search(p, f->crd, f->lo, f->hi, coord));
+    Val *at = val_local(p, w->cursor);
+    if (!w->steps) {
+        set(l, w->cursor, val_search(p, f->crd, at, f->hi, coord));
+        return at;
+    }
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, at, f->hi), less(l, load_index(l, f->crd, at), coord));
+    l->tail = &loop->body;
+    set(l, w->cursor, plus(l, at, num(l, 1)));
+    l->tail = outer;
+    return at;
+}
+
+Found look_up(Low *l, const Fibre *f, Val *coord)
+{
+    Prog *p = l->p;
+    Found at = {.pos = seek(l, f, coord)};
+    Val *same = val_op(p, O_EQ, load_index(l, f->crd, at.pos), coord);
+    at.here = f->one ? same : both(l, less(l, at.pos, f->hi), same);
+    if (f->unique) return at;
+    Val *beyond = val_search(p, f->crd, at.pos, f->hi, plus(l, coord, num(l, 1)));
+    at.end = let(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), beyond);
+    at.here = less(l, at.pos, at.end);
+    return at;
+}
+
+static void lookup_in(Low *l, const Nest *n)
+{
+    Fibre f = fibre_of(l, n->in);
+    Found at = look_up(l, &f, index_val(l, n->ix));
+    Stmt *s = put(l, S_IF), **outer = l->tail;
+    s->a = at.here;
+    l->tail = &s->body;
+    enter_level(l, f.t, at.pos, at.end);
+    resolve(l);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- cursors ---- */
+typedef struct {
+    Low *l;
+    const Nest *loop;
+    Val *from;
+} Open;
+
+/* Whether the next level of t is over an index that the loop makes known, visited in ascending order. */
+static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    if (t->role != T_IN || w->n == t->format.nlevel || w->cursor || w->tile_lo) return false;
+    if (tensor_bit(l->p, t) & l->e.absent || t->format.level[w->n].kind == SC_DENSE) return false;
+    for (int k = 0; k < loop->nmerge; k++)
+        if (loop->merge[k] == t) return false;
+    const Index at = level_index(t, w->n), by = loop->ix;
+    if (loop->in == t || at.var != by.var || index_val(l, at)) return false;
+    return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || same_index(at, by);
+}
+
+static void open_cursor(Low *l, const Open *o, const Tensor *t)
+{
+    Prog *p = l->p;
+    Where *w = where(l, t);
+    const Index at = level_index(t, w->n);
+    Fibre f = fibre_of(l, t), *kept = NEW(p, Fibre);
+    if (f.one) return;
+    Val *start = f.lo;
+    if (o->from) {
+        Val *first = at.part == SC_DIV ? val_op(p, O_DIV, o->from, num(l, at.block)) : o->from;
+        start = val_search(p, f.crd, f.lo, f.hi, first);
+    }
+    *kept = f;
+    w->fibre = kept;
+    w->cursor = mut(l, sc_arena_printf(&p->arena, "p%s", t->name), start);
+    w->steps = !o->loop->in && !o->loop->nmerge;
+}
+
+static void find_lookup(const Nest *n, void *ctx)
+{
+    const Open *o = ctx;
+    if (n->op != N_LOOP || n == o->loop) return;
+    for (int k = 0; k < n->nmerge + (n->in != NULL); k++) {
+        const Tensor *t = n->in ? n->in : n->merge[k];
+        if (moves_along(o->l, o->loop, t)) open_cursor(o->l, o, t);
+    }
+}
+
+void open_cursors(Low *l, const Nest *loop, Val *from)
+{
+    Open o = {l, loop, from};
+    nest_walk(loop->body, find_lookup, &o);
+}
+
+/* ---- one level of one tensor ---- */
+void stored_loop(Low *l, const Nest *n)
+{
+    const Tensor *t = n->in;
+    if (sparse_direct(l, n)) {
+        lower_direct(l, n);
+        return;
+    }
+    if (index_val(l, n->ix)) {
+        lookup_in(l, n);
+        return;
+    }
+    const Where *w = where(l, t);
+    Fibre f;
+    if (t == l->split && w->n == 1) {
+        if (l->mode == FINISH) return; /* its producer was run by the parts */
+        f = (Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 1), .unique = true};
+        f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
+        f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
+    } else {
+        f = padded_fibre(l, t);
+    }
+    if (n->by)
+        position_tiles(l, n, &f);
+    else if (t->format.level[w->n].kind == SC_ELL)
+        ell_loop(l, n, &f);
+    else if (f.one && f.unique)
+        position(l, n, &f, f.lo, NULL);
+    else
+        walk_fibre(l, n, &f);
+}
