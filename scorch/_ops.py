@@ -15,9 +15,9 @@ from numbers import Number
 
 import torch
 
-from . import _C, _torch
-from ._format import Format
-from ._tensor import SparseTensor, core_of, from_result
+from . import _C, _fake, _torch
+from ._format import Format, layout
+from ._tensor import SparseTensor, assemble, core_of, from_result
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)
 _EINSUM = (
@@ -30,6 +30,7 @@ _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOS
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
 _NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
+_NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
 _printed: set[str] = set()
 
 Asked = str | Format | Sequence | None
@@ -74,6 +75,11 @@ def _asked(format: object, ndims: Sequence[int]) -> list[str]:
 
 
 def _ask(format: str | Format, ndim: int) -> str:
+    return _ask_line(format._text if isinstance(format, Format) else format, ndim)
+
+
+@_torch.constant
+def _ask_line(format: str, ndim: int) -> str:
     bound = Format(format).bind(ndim)
     return f"!ask {ndim}:{'dense' if bound.is_dense else bound.text}"
 
@@ -126,7 +132,15 @@ def _run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[to
     return results
 
 
-def _through_op(program: str, operands: list[torch.Tensor]) -> torch.Tensor:
+@_torch.constant
+def _described(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> list:
+    """(layout, is it dense, operand it is like or -1, sources of extents) of each result."""
+    found = _fake.results(program, ranks, types)
+    return [(layout(r.format, len(r.extents)), r.is_dense, r.like, r.extents) for r in found]
+
+
+def _through_op(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Results by the operators, on plain tensors: traced, transformed, differentiable."""
     tensors, sizes = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
@@ -134,16 +148,25 @@ def _through_op(program: str, operands: list[torch.Tensor]) -> torch.Tensor:
             sizes.extend(x.shape)
         else:
             tensors.append(x)
-    return torch.ops.scorch.evaluate(program, tensors, sizes)
+    ranks, types = tuple(x.dim() for x in operands), tuple(_fake.TYPES[x.dtype] for x in operands)
+    described = _described(program, ranks, types)
+    if len(described) == 1 and described[0][1]:
+        return [torch.ops.scorch.evaluate(_without_asks(program), tensors, sizes)]
+    arrays, at, results = torch.ops.scorch.program(program, tensors, sizes), 0, []
+    for form, dense, like, extents in described:
+        n = 1 if dense or like >= 0 else len(form.names)
+        own, at = arrays[at : at + n], at + n
+        if dense:
+            results.append(own[0])
+        elif like >= 0:
+            results.append(operands[like]._with_values(own[0]))
+        else:
+            results.append(assemble(form, [operands[k].shape[d] for k, d in extents], own))
+    return results
 
 
-def _dense_result(text: str, operands: list[torch.Tensor]) -> bool:
-    """Whether every index of the result is stored densely by every sparse operand."""
-    inputs, output = text.split("->")
-    for indices, x in zip(inputs.split(","), operands, strict=True):
-        if isinstance(x, SparseTensor) and any(indices[dim] in output for dim in x._sparse_dims):
-            return False
-    return True
+def _without_asks(program: str) -> str:
+    return "\n".join(line for line in program.split("\n") if not line.startswith("!ask"))
 
 
 def _finish(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
@@ -192,15 +215,8 @@ def einsum(
     if _plain(xs):
         return _finish(_run(_einsum_program(text, xs, format, schedule, implicit), xs, out))
     if out is not None:
-        raise ValueError("out: expected a call without gradients, transforms or torch.compile")
-    if text.count(",") + 1 != len(xs):
-        raise ValueError(f"{text!r} has {text.count(',') + 1} operands, got {len(xs)}")
-    if not _dense_result(text, xs) and (format is None or not Format(format).bind(2).is_dense):
-        raise NotImplementedError(
-            f'a sparse result of {text!r} has no traced form or gradient yet: pass format="dense", '
-            f"or call it under torch.no_grad() and outside torch.compile"
-        )
-    return _through_op(_einsum_program(text, xs, None, schedule, implicit), xs)
+        raise ValueError(_NO_OUT)
+    return _finish(_through_op(_einsum_program(text, xs, format, schedule, implicit), xs))
 
 
 def evaluate(
@@ -221,17 +237,21 @@ def evaluate(
     :func:`einsum`.
     """
     program, xs = _notation(expression, operands, format, schedule, implicit)
-    if not _plain(xs):
-        raise NotImplementedError(
-            "index notation has no gradient and no traced form yet: call it under torch.no_grad() "
-            "and outside torch.compile, or use scorch.einsum"
-        )
-    return _finish(_run(program, xs, out))
+    if _plain(xs):
+        return _finish(_run(program, xs, out))
+    if out is not None:
+        raise ValueError(_NO_OUT)
+    return _finish(_through_op(program, xs))
+
+
+@_torch.constant
+def _assignments(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """An expression on one line, the names in it, and the rank of each result."""
+    return _taken_apart(expression)
 
 
 @lru_cache(maxsize=4096)
-def _assignments(expression: str) -> tuple[str, frozenset[str], tuple[int, ...]]:
-    """An expression on one line, the names in it, and the rank of each result."""
+def _taken_apart(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
     text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
     parts = text.split(";")
     read = [set(_NAME.findall(part.partition("=")[2])) for part in parts]
@@ -240,7 +260,7 @@ def _assignments(expression: str) -> tuple[str, frozenset[str], tuple[int, ...]]
         left = re.match(_LEFT, part.strip())
         if left and not any(left[1] in names for names in read[at + 1 :]):
             ranks.append(left[2].count(",") + 1 if left[2] else 0)
-    return text, frozenset(_NAME.findall(text)), tuple(ranks)
+    return text, tuple(set(_NAME.findall(text))), tuple(ranks)
 
 
 def _notation(
@@ -382,7 +402,7 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product through the operator: traced, transformed, differentiable."""
     program, operands = _product_program(a, x, kind)
-    return _through_op(program, operands)
+    return _through_op(program, operands)[0]
 
 
 def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:

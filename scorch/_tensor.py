@@ -27,6 +27,9 @@ STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; likew
 
 def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
     """A SparseTensor over component arrays in the order of ``form.names``; they are not looked at."""
+    if torch.compiler.is_dynamo_compiling():
+        _allow_in_graph()
+        return _wrap_in_graph(form.text, tuple(shape), *arrays)
     self = _torch.new_wrapper(SparseTensor, tuple(shape), arrays[-1])
     self._fmt, self._names, self._sparse_dims, self._ndim = (
         form.text,
@@ -37,6 +40,16 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     for name, array in zip(form.names, arrays, strict=True):
         setattr(self, name, array)
     return self
+
+
+def _wrap_in_graph(text: str, shape: tuple[int, ...], *arrays: torch.Tensor) -> SparseTensor:
+    return wrap(layout(text, len(shape)), shape, arrays)
+
+
+@_torch.constant
+def _allow_in_graph() -> None:
+    """Makes the constructor a node of its own; called while torch.compile traces."""
+    torch.compiler.allow_in_graph(_wrap_in_graph)
 
 
 def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:

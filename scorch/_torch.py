@@ -84,6 +84,12 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     return self
 
 
+def constant(f):
+    """Lets torch.compile call f, a function of constants, while it traces."""
+    f._dynamo_marked_constant = True  # what torch.compiler.assume_constant_result does, without its imports
+    return f
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
@@ -170,20 +176,6 @@ def _join(program: str, groups: list[tuple[list, list]]) -> torch.Tensor:
     return op(
         program, [t for tensors, _ in groups for t in tensors], [s for _, sizes in groups for s in sizes]
     )
-
-
-@torch.library.register_fake("scorch::evaluate", lib=_lib)
-def _fake(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
-    parsed = parse_program(program)
-    extent, dtype = {}, None
-    for o, (tensors, own) in zip(parsed.operands, _split(parsed, operands, sizes), strict=True):
-        shape = own if o.arrays else tensors[0].shape
-        torch._check(len(shape) == len(o.indices), lambda: "an operand has another rank than its indices")
-        dtype = torch.promote_types(dtype or tensors[-1].dtype, tensors[-1].dtype)
-        for index, n in zip(o.indices, shape, strict=True):
-            torch._check(extent.setdefault(index, n) == n, lambda: "operands disagree about an extent")
-    dtype = torch.int64 if dtype == torch.bool else dtype
-    return operands[0].new_empty([extent[i] for i in parsed.output], dtype=dtype)
 
 
 @lru_cache(maxsize=4096)

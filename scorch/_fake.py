@@ -1,0 +1,145 @@
+"""What the operators return, as torch.compile and torch.export see it: shapes and types without data.
+
+A dense result has the extents of the operands it takes its indices from; a result with the structure of an
+operand has as many values as that one; any other sparse result has sizes that nobody knows before the call.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+
+from . import _C
+from ._format import layout
+
+TYPES = {
+    torch.bool: "bool",
+    torch.int16: "i16",
+    torch.int32: "i32",
+    torch.int64: "i64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float32: "f32",
+    torch.float64: "f64",
+}
+_TORCH = {name: dtype for dtype, name in TYPES.items()}
+
+
+class Result(NamedTuple):
+    """One result of a program."""
+
+    format: str
+    dtype: torch.dtype
+    like: int  # the operand whose structure it has, or -1
+    extents: tuple[tuple[int, int], ...]  # (operand, dimension) that each extent is read from
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it is one dense tensor."""
+        return layout(self.format, len(self.extents)).is_dense
+
+
+@lru_cache(maxsize=4096)
+def formats(program: str) -> tuple[str, ...]:
+    """The format of each operand of a program string, empty for dense ones."""
+    lines = program.split("\n")[1:]
+    return tuple(line.split(":", 2)[2] for line in lines if not line.startswith("!"))
+
+
+@lru_cache(maxsize=4096)
+def results(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> tuple[Result, ...]:
+    """What a program string returns for operands of these ranks and of these types, named as in ``TYPES``.
+
+    Raises: ValueError, NotImplementedError: the program is not right, or not possible.
+    """
+    given = formats(program)
+    found = []
+    for text, dtype, like, extents, _ in _C.describe(program, ranks, types):
+        shared = like >= 0 and layout(text, len(extents)) == layout(given[like], len(extents))
+        found.append(Result(text, _TORCH[dtype], like if shared else -1, extents))
+    return tuple(found)
+
+
+class _Operand(NamedTuple):
+    arrays: list[torch.Tensor]
+    shape: list[int]
+
+
+def _operands(program: str, tensors: list[torch.Tensor], sizes: list[int]) -> list[_Operand]:
+    ranks = [line.split(":")[1] for line in program.split("\n")[1:] if not line.startswith("!")]
+    found, at, size = [], 0, 0
+    for format, rank in zip(formats(program), ranks, strict=True):
+        n = len(layout(format, int(rank)).names) if format else 1
+        arrays = list(tensors[at : at + n])
+        found.append(
+            _Operand(arrays, list(sizes[size : size + int(rank)]) if format else list(arrays[0].shape))
+        )
+        at, size = at + n, size + (int(rank) if format else 0)
+    return found
+
+
+def _index_dtype(operands: list[_Operand]) -> torch.dtype:
+    wide = any(x.arrays[0].dtype == torch.int64 for x in operands if len(x.arrays) > 1)
+    return torch.int64 if wide else torch.int32
+
+
+def _unknown() -> int:
+    return torch.library.get_ctx().new_dynamic_size()
+
+
+def _components(result: Result, shape: list[int], operands: list[_Operand]) -> list[torch.Tensor]:
+    """pos and crd of each level, then values; every compressed level has a size of its own."""
+    index, made, n = _index_dtype(operands), [], 1
+    source = operands[0].arrays[-1]
+    for kind, _, dim, part, block, width in layout(result.format, len(shape)).levels:
+        extent = (shape[dim], -(-shape[dim] // max(block, 1)), block)[part]
+        if kind == "compressed":
+            made.append(source.new_empty(n + 1, dtype=index))
+        n = {"dense": n * extent, "compressed": None, "singleton": n, "ell": n * width}[kind]
+        n = _unknown() if n is None else n
+        if kind != "dense":
+            made.append(source.new_empty(n, dtype=index))
+    return [*made, source.new_empty(n, dtype=result.dtype)]
+
+
+def _check_extents(program: str, operands: list[_Operand]) -> None:
+    text = program.partition("\n")[0]
+    if "->" not in text:
+        return
+    extent: dict[str, int] = {}
+    for indices, x in zip(text.partition("->")[0].split(","), operands, strict=True):
+        for index, n in zip(indices, x.shape, strict=True):
+            torch._check(extent.setdefault(index, n) == n, lambda: "operands disagree about an extent")
+
+
+def returned(program: str, tensors: list[torch.Tensor], sizes: list[int], *, dense: bool) -> list:
+    """Empty tensors like those an operator returns, a list for each result; dense: whatever is inferred."""
+    operands = _operands(program, tensors, sizes)
+    _check_extents(program, operands)
+    ranks = tuple(len(x.shape) for x in operands)
+    types = tuple(TYPES[x.arrays[-1].dtype] for x in operands)
+    found = []
+    for r in results(program, ranks, types):
+        shape = [operands[k].shape[d] for k, d in r.extents]
+        if dense or r.is_dense:
+            found.append([tensors[0].new_empty(shape, dtype=r.dtype)])
+        elif r.like >= 0:
+            found.append([torch.empty_like(operands[r.like].arrays[-1], dtype=r.dtype)])
+        else:
+            found.append(_components(r, shape, operands))
+    return found
+
+
+_lib = torch.library.Library("scorch", "IMPL")
+
+
+@torch.library.register_fake("scorch::evaluate", lib=_lib)
+def _evaluate(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
+    return returned(program, operands, sizes, dense=True)[0][0]
+
+
+@torch.library.register_fake("scorch::program", lib=_lib)
+def _program(program: str, operands: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
+    return [x for arrays in returned(program, operands, sizes, dense=False) for x in arrays]
