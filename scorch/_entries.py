@@ -75,10 +75,24 @@ def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
 # ---- reading ----
 def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Coordinates [ndim, nnz] in storage order, and which are stored (None: all); padding is at 0."""
+    if a._fmt == "csr":
+        return _csr_indices(a), None
     indices = a.indices().long()
     if "ell" not in a._fmt or indices.numel() == 0:
         return indices, None
     return indices.clamp(min=0), indices[0] >= 0
+
+
+def fibres(a: SparseTensor) -> torch.Tensor:
+    """The row [nnz] of each value of csr, batches of rows counted on."""
+    pos = a._arrays()[0]
+    return torch.repeat_interleave(torch.arange(pos.numel() - 1), pos.diff(), output_size=a.nnz)
+
+
+def _csr_indices(a: SparseTensor) -> torch.Tensor:
+    rows = fibres(a)
+    lead = [rows] if a._ndim == 2 else unravel(rows, a.shape[:-1])
+    return torch.stack([*lead, a._arrays()[1].long()])
 
 
 def entries(a: SparseTensor) -> Entries:
@@ -89,12 +103,16 @@ def entries(a: SparseTensor) -> Entries:
         grid = a.values().view([shape[d] for d in levels])
         values = grid.permute([levels.index(d) for d in range(a._ndim)]).reshape(-1)
         return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
+    if a._fmt == "csr":
+        return Entries(shape, _csr_indices(a), a.values())
     (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
     indices, values = torch.stack(arrays[1:-1]), a.values()
     if perm is not None:
         values = values[perm]
     elif values.numel() != indices.shape[1]:
         values = values[:0]
+    if form.levels[-1][1]:  # no coordinate occurs twice: the conversion has sorted them
+        return Entries(shape, indices, values)
     return canonical(shape, indices, values)
 
 
@@ -180,6 +198,17 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
     start = lengths.cumsum(0) - lengths
     return run, torch.arange(run.numel()) - start[run]
+
+
+def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Where the keys of two ascending lists are in their union, and its size."""
+    at = torch.searchsorted(key, other)
+    known = at < key.numel()
+    known &= key[at * known] == other if key.numel() else known
+    fresh = (~known).long()
+    before = torch.cat([fresh.new_zeros(1), fresh.cumsum(0)])  # new keys before each of other
+    left = torch.arange(key.numel()) + before[torch.searchsorted(other, key)]
+    return left, at + before[:-1], key.numel() + int(before[-1])
 
 
 def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -169,12 +169,11 @@ def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
 
 def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
     """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
-    ordered, place = torch.sort(wanted, stable=True)
-    low = torch.searchsorted(ordered, e.indices[dim].contiguous())
-    times = torch.searchsorted(ordered, e.indices[dim].contiguous(), right=True) - low
-    source, offset = runs(times)
+    place, times = torch.argsort(wanted, stable=True), torch.bincount(wanted, minlength=e.shape[dim])
+    low = times.cumsum(0) - times
+    source, offset = runs(times[e.indices[dim]])
     indices = e.indices[:, source]
-    indices[dim] = place[low[source] + offset]
+    indices[dim] = place[low[indices[dim]] + offset]
     return Entries(e.shape, indices, e.values[source]), [row[source] for row in rows]
 
 

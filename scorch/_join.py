@@ -12,7 +12,7 @@ from functools import reduce
 import torch
 import torch.utils.data
 
-from ._entries import Entries, build, canonical, entries, kept_format, ravel, runs, unravel
+from ._entries import Entries, build, canonical, entries, fibres, kept_format, ravel, runs, unravel
 from ._format import layout
 from ._index import _axis
 from ._tensor import SparseTensor, assemble
@@ -46,6 +46,8 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
     if dim == 0 and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
         return _cat_csr(tensors, shape, dtype, index)
+    if dim == first._ndim - 1 > 0 and all(t._fmt == "csr" for t in tensors):
+        return _cat_rows(tensors, shape, dtype, index)
     parts, at = [], 0
     for t in tensors:
         e = entries(t)
@@ -71,6 +73,28 @@ def _cat_csr(
     crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
     values = torch.cat([t.values().to(dtype) for t in tensors])
     return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
+
+
+def _cat_rows(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
+) -> SparseTensor:
+    """Along the last dimension: each row is the rows of all tensors, one after the other."""
+    every = [t._arrays()[0].long() for t in tensors]
+    pos, n, columns = sum(every), sum(t.nnz for t in tensors), 0
+    index = torch.int64 if max(n, *shape) >= 2**31 else index
+    crd, values = torch.empty(n, dtype=index), []
+    place = []
+    for k, t in enumerate(tensors):
+        row = fibres(t)
+        shift = pos.new_zeros(pos.numel() - 1)
+        for q, other in enumerate(every):
+            shift += other[1:] if q < k else other[:-1] if q > k else 0
+        place.append(torch.arange(t.nnz) + shift[row])
+        crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
+        values.append(t.values().to(dtype))
+        columns += t.shape[-1]
+    joined = torch.cat(values).new_empty(n).index_copy(0, torch.cat(place), torch.cat(values))
+    return assemble(layout("csr", len(shape)), shape, [pos.to(index), crd, joined])
 
 
 def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:

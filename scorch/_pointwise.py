@@ -24,6 +24,7 @@ from ._entries import (
     entries,
     find,
     kept_format,
+    merge,
     ravel,
     runs,
     same_structure,
@@ -119,19 +120,18 @@ def _merged(f: Callable, a: SparseTensor, b: SparseTensor, kind: int) -> torch.T
         return a._with_values(f(a.values(), b.values()))
     x, y = broadcast(a, shape), broadcast(b, shape)
     key, other = ravel(x.indices, x.shape), ravel(y.indices, y.shape)
-    first = a if a._ndim == len(shape) else b
-    format = _format_of(first, len(shape))
+    format = _format_of(a if a._ndim == len(shape) else b, len(shape))
     index = torch.int64 if torch.int64 in (a.index_dtype, b.index_dtype) else torch.int32
     if kind == PRODUCT:
         found, at = find(other, key)
         values = f(x.values[found], y.values[at[found]])
         return build(Entries(x.shape, x.indices[:, found], values), format, index)
-    both, slot = torch.unique(torch.cat([key, other]), return_inverse=True)
-    left = x.values.new_zeros(both.numel()).index_copy(0, slot[: key.numel()], x.values)
-    right = y.values.new_zeros(both.numel()).index_copy(0, slot[key.numel() :], y.values)
-    indices = x.indices.new_empty(len(shape), both.numel())
-    indices[:, slot[: key.numel()]] = x.indices
-    indices[:, slot[key.numel() :]] = y.indices
+    first, second, n = merge(key, other)
+    left = x.values.new_zeros(n).index_copy(0, first, x.values)
+    right = y.values.new_zeros(n).index_copy(0, second, y.values)
+    indices = x.indices.new_empty(len(shape), n)
+    indices[:, first] = x.indices
+    indices[:, second] = y.indices
     return build(Entries(x.shape, indices, f(left, right)), format, index)
 
 

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import torch
 
-from ._entries import Entries, add_up, build, coordinates, entries, ravel, unravel
+from . import _ops
+from ._entries import Entries, add_up, build, entries, ravel, unravel
 from ._index import _axis
+from ._pointwise import gather
 from ._tensor import SparseTensor
 
 Dims = int | Sequence[int] | None
@@ -59,13 +61,36 @@ def _finish(
     else:
         format = "coo" if a._fmt == "coo" else "csr" if len(g.kept) == 2 else "csf"
         y = build(Entries(g.kept, unravel(g.key, g.kept), result), format, a.index_dtype)
-    for d in sorted(dims) if keepdim else ():
-        y = y.unsqueeze(d)
-    return y
+    return _kept(y, dims, keepdim)
 
 
 def _count(g: _Groups) -> torch.Tensor:
     return torch.bincount(g.slot, minlength=g.n)
+
+
+# ---- kernels ----
+def _kernel(a: SparseTensor, dims: list[int], reduction: str) -> torch.Tensor:
+    """``+=``, ``max=`` or ``min=`` over the stored entries; dense, in a type that kernels have."""
+    letters = "abcdefghijklmnop"[: a._ndim]
+    kept = [c for d, c in enumerate(letters) if d not in dims]
+    if a.dtype in (torch.int8, torch.uint8, torch.int16):
+        a = a.to(torch.int32)
+    if reduction == "+=":
+        return _ops.einsum(f"{letters}->{''.join(kept)}", a, format="dense")
+    left = f"r[{','.join(kept)}]" if kept else "r"
+    text = f"{left} {reduction} A[{','.join(letters)}]"
+    return _ops.evaluate(text, A=a, implicit="skip", format="dense")
+
+
+def _sized(a: SparseTensor, dims: list[int]) -> int:
+    """Entries of the dense tensor that are reduced into one."""
+    return math.prod(a.shape[d] for d in dims)
+
+
+def _kept(y: torch.Tensor, dims: list[int], keepdim: bool) -> torch.Tensor:
+    for d in sorted(dims) if keepdim else ():
+        y = y.unsqueeze(d)
+    return y
 
 
 # ---- sums ----
@@ -76,7 +101,10 @@ def sum_(
     dims = _dims(dim, input._ndim)
     if dtype is None and not input.dtype.is_floating_point:
         dtype = torch.int64
-    g = _group(input if dtype is None else input.to(dtype), dims)
+    a = input if dtype is None else input.to(dtype)
+    if a._ndim - len(dims) < 2:
+        return _kept(_kernel(a, dims, "+=").to(a.dtype), dims, keepdim)
+    g = _group(a, dims)
     return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
 
 
@@ -89,9 +117,8 @@ def mean(
         raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
     dims = _dims(dim, input._ndim)
     wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
-    g = _group(input.to(wide), dims)
-    total = (add_up(g.values, g.slot, g.n) / g.size).to(dtype)
-    return _finish(input, g, total, dims, keepdim)
+    total = sum_(input.to(wide), dims, keepdim)
+    return (total / _sized(input, dims)).to(dtype)
 
 
 def var(
@@ -125,8 +152,6 @@ def count_nonzero(input: SparseTensor, dim: Dims = None) -> torch.Tensor:
 def _scattered(input: SparseTensor, dim: Dims, keepdim: bool, kind: str, identity: float) -> torch.Tensor:
     dims = _dims(dim, input._ndim)
     g = _group(input, dims)
-    if g.size == 0 and g.n and kind != "prod":
-        raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
     start = torch.full((g.n,), identity, dtype=values.dtype)
     result = start.scatter_reduce(0, g.slot, values, kind, include_self=kind == "prod")
@@ -136,14 +161,28 @@ def _scattered(input: SparseTensor, dim: Dims, keepdim: bool, kind: str, identit
     return _finish(input, g, result.to(g.values.dtype), dims, keepdim)
 
 
+def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch.Tensor:
+    dims = _dims(dim, input._ndim)
+    size = _sized(input, dims)
+    if size == 0 and input._ndim > len(dims):
+        raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
+    if input._ndim - len(dims) > 1:
+        return _scattered(input, dims, keepdim, kind, 0)
+    a = input.coalesce()
+    result = _kernel(a, dims, "max=" if kind == "amax" else "min=")
+    count = _kernel(a._with_values(torch.ones_like(a.values(), dtype=torch.int64)), dims, "+=")
+    with_zero = result.clamp(min=0) if kind == "amax" else result.clamp(max=0)
+    return _kept(torch.where(count < size, with_zero, result).to(input.dtype), dims, keepdim)
+
+
 def amax(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
     """``torch.amax``: a missing entry counts as 0."""
-    return _scattered(input, dim, keepdim, "amax", 0)
+    return _extremum(input, dim, keepdim, "amax")
 
 
 def amin(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
     """``torch.amin``: a missing entry counts as 0."""
-    return _scattered(input, dim, keepdim, "amin", 0)
+    return _extremum(input, dim, keepdim, "amin")
 
 
 def aminmax(input: SparseTensor, *, dim: int | None = None, keepdim: bool = False):
@@ -245,25 +284,14 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     if not a.dtype.is_floating_point:
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
     dim = _axis(dim, a._ndim)
-    indices, stored = coordinates(a)
-    rest = [d for d in range(a._ndim) if d != dim]
-    shape = [a.shape[d] for d in rest]
-    slot, values = ravel(indices[rest], shape), a.values()
-    groups = math.prod(shape)
-    if groups > 4 * values.numel() + 1024:
-        key, slot = torch.unique(slot, return_inverse=True)
-        groups = key.numel()
+    values = a.values()
     wide = torch.float32 if a.dtype in (torch.float16, torch.bfloat16) else a.dtype
-    values = values.to(wide)
-    if stored is not None:
-        values = values.masked_fill(~stored, -math.inf)
-    top = values.new_zeros(groups).scatter_reduce(0, slot, values.detach(), "amax", include_self=False)
-    shifted = values - top.masked_fill(top == -math.inf, 0)[slot]
-    total = add_up(shifted.exp(), slot, groups)
-    result = shifted - total.log()[slot] if log else shifted.exp() / total[slot]
-    if stored is not None:
-        result = result.masked_fill(~stored, 0)
-    return a._with_values(result.to(a.dtype))
+    a = a.to(wide)
+    top = _kernel(a, [dim], "max=").unsqueeze(dim)
+    shifted = a.values() - gather(a, top.masked_fill(top == -math.inf, 0))
+    total = _kernel(a._with_values(shifted.exp()), [dim], "+=").unsqueeze(dim)
+    result = shifted - gather(a, total.log()) if log else shifted.exp() / gather(a, total)
+    return a._with_values(result.to(values.dtype))
 
 
 def softmax(
