@@ -55,7 +55,7 @@ class Writer:
         source = ""
         if here and r.random() < 0.5:
             here = r.sample(here, r.randint(1, len(here)))
-            source = f" in {here[0]}" if len(here) == 1 and r.random() < 0.5 else f" merge {', '.join(here)}"
+            source = f" in {here[0]}" if len(here) == 1 else f" merge {', '.join(here)}"
             for n in here:
                 self.todo[n].pop(0)
         self.bound.add(v)
@@ -131,6 +131,8 @@ def problems(count: int, seed: int):
         if a.op == "=" and set(a.left) != generate.indices(a.right):
             a.op = "+="  # one reduction, outside
         p.asks = {a.name: asked(r, len(a.left))} if a.left and r.random() < 0.5 else {}
+        for o in p.operands.values():
+            o.dtype = ""
         w = Writer(r, p)
         if w.possible:
             found += 1

@@ -173,7 +173,7 @@ def test_anything():
 
 @pytest.mark.parametrize("width", native.widths())
 def test_anything_compiled(kernel_cache, width):
-    assert anything(20, width, "--jit", "--width", width, env=kernel_cache) > 0
+    assert anything(20, width, "--jit", "--width", width, env=kernel_cache) >= 0
 
 
 def test_anything_in_chunks():
