@@ -241,6 +241,8 @@ class Draw:
         if depth == 0 or r.random() < 0.12:
             return self.access() if r.random() < 0.93 else ("num", r.choice((1, 2, -1, 0, 0.5)))
         op = r.choices(("*", "+", "-", "/", "minmax", "compare", "unary"), (50, 16, 9, 4, 7, 5, 9))[0]
+        if op == "unary" and r.random() < 0.1:
+            return ("stored", self.access())
         if op == "unary":
             return (r.choice(EXACT), self.expression(depth - 1))
         if op == "/":

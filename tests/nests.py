@@ -93,7 +93,7 @@ class Writer:
         order = [a.left[d] for _, d in form]
         if not over:
             return self.loops(order, lambda: f"{generate.at(a.name, a.left)} = {e}")
-        cut = r.randrange(len(order) + 1)
+        cut = r.randint(sum(kind == "dense" for kind, _ in form), len(order))
         rest = order[cut:]
         inner = r.sample([*rest, *over], len(rest) + len(over))
         kept = generate.at("w", "".join(rest))

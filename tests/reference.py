@@ -126,6 +126,8 @@ class Reference:
     def _apply(self, op: str, terms: list[Term]) -> Term:
         a, b = terms[0], terms[-1]
         hit, sparse = a.hit & b.hit, a.sparse or b.sparse
+        if op == "stored":
+            return Term(a.there.astype(float), a.there, hit, sparse)
         if op in ("*", "/"):
             there = a.there & b.there if op == "*" else a.there | np.zeros_like(b.there)
             value = a.value * b.value if op == "*" else a.value / b.value
