@@ -9,12 +9,13 @@ Prints a line for every bug; the exit status is the number that nothing noticed.
 
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import native
+import nests
+import sweep
 import test_executor
 
 GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
@@ -78,21 +79,15 @@ def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
 
 def right(program: Path, folder: Path) -> bool:
     """Whether every problem gives the right result or is refused."""
-    cases = folder / "cases"
-    cases.mkdir()
-    names = test_executor.write(test_executor.problems(250, seed=1), cases)
-    names += test_executor.write(test_executor.merges(20, seed=2), cases, first=len(names))
-    golden = [str(f) for f in GOLDEN]
-    sample = random.Random(0).sample(names, 25)
-    jit = ["--jit", "--width", str(native.widths()[-1])]
-    for options, files in (([], [*names, *golden]), (jit, [*sample, *golden])):
-        env = {"XDG_CACHE_HOME": str(folder / "cache")}
-        try:
-            done = native.run(program, "--run", *options, *files, cwd=cases, env=env)
-        except subprocess.TimeoutExpired:
-            return False
-        said = [line for line in done.stderr.splitlines() if ".sc: " in line]
-        if done.returncode not in (0, 1) or not all(map(test_executor.REFUSED.search, said)):
+    golden = [f.read_text() for f in GOLDEN]
+    executed = [*golden, *test_executor.anything(300, 1), *test_executor.templates(200, 1)]
+    chunked = [*test_executor.anything(200, 2), *test_executor.with_nests(200, 2)]
+    jit = ("--jit", "--width", native.widths()[-1])
+    compiled = [*golden, *test_executor.anything(30, 3), *random.Random(0).sample(executed, 20)]
+    env = {"XDG_CACHE_HOME": str(folder / "cache")}
+    for options, made in (((), executed), (("--lanes", 3), chunked), (jit, compiled)):
+        said = sweep.run(list(map(str, made)), *options, program=program, env=env)
+        if not all(not report or nests.refused(report) for report in said):
             return False
     return True
 

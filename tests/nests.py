@@ -12,7 +12,24 @@ import random
 import re
 
 import generate
+import sweep
 from generate import Problem
+
+ILLEGAL = re.compile(  # what Writer gets wrong at times, and the compiler has to notice
+    r"^(schedule: '[^']+': what stands inside has a value where"
+    r"|schedule: index \w is merged, but the result has values where"
+    r"|index \w is merged, but the result has values where"
+    r"|schedule: '[^']+': a merged loop cannot be par"
+    r"|schedule: '[^']+': needs two tensors"
+    r"|schedule: '[^']+': level \d of \w, .* so it cannot be merged"
+    r"|schedule: \w(\[[^]]+\])? is assembled in order"
+    r")"
+)
+
+
+def refused(report: str) -> bool:
+    return bool(ILLEGAL.match(report)) or sweep.refused(report)
+
 
 ALIASES = {
     "csr": "dense(0), compressed(1)", "csc": "dense(1), compressed(0)",

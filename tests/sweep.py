@@ -32,6 +32,11 @@ PENDING = re.compile(  # what main cannot do yet
 )
 
 
+def refused(report: str) -> bool:
+    """Whether scorchc may say this instead of a result."""
+    return bool(REFUSED.match(report) or PENDING.match(report))
+
+
 # ---- smaller problems ----
 def _smaller_nodes(e: Node) -> Iterator[Node]:
     yield from generate.kids(e)

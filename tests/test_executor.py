@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import generate
 import native
+import nests
 import pytest
 import sweep
 
@@ -36,19 +37,13 @@ OF_MATRICES = (  # operands: A[i,j] sparse; B[j,k], X[i,k], Y[l,j,k], b[k], d[i]
     "C[i,k] = relu(A[i,j]) * B[j,k]", "C[i,k] = abs(A[i,j] * B[j,k]) + X[i,k]", "C[i] max= A[i,j]",
     "C[j] min= A[i,j]", "C = max(A[i,j], 0) * d[i]", "C[i,j] = abs(A[i,j])",
     "C[i,k] += A[i,j] * B[j,k] * v[j]",
-    "C[i,k] = A[i,j] * B[j,k] - A[i,j] * B[j,k]", "C[i,k] = -A[i,j] * (B[j,k] + B[j,k])",
+    "C[i,k] += A[i,j] * B[j,k] - A[i,j] * B[j,k]", "C[i,k] = -A[i,j] * (B[j,k] + B[j,k])",
 )  # fmt: skip
 OF_CUBES = (  # operands: A[i,j,l] sparse; E[j,k], F[l,k], v[j], w[l] dense
     "C[i,k] = A[i,j,l] * E[j,k] * F[l,k]", "C[i,j,k] = A[i,j,l] * F[l,k]", "C[i] = A[i,j,l] * v[j] * w[l]",
     "C[j] = A[i,j,l]", "C[l,j] = A[i,j,l]", "C = A[i,j,l] * w[l]", "C[i,j,l] = A[i,j,l] * 3",
     "C[l,k] = A[i,j,l] * E[j,k]", "C[i,l] max= A[i,j,l]",
 )  # fmt: skip
-REFUSED = re.compile(
-    r"is wanted as \w+: give it in that format|not supported without a schedule|is no multiple of its block"
-    r"|index \w is not on the left and is used in several terms|more than \d+ lane workspaces"
-    r"|index \w is merged, but the result has values where no operand is stored"
-    r"|is assembled in order|the stored entry of \w is not known here|has a value where \w has no entry"
-)
 
 
 def declare(name: str, dtype: str, dims: tuple[int, ...], unit: int | None = None) -> str:
@@ -79,45 +74,7 @@ def problem(draw: random.Random, form: str, expression: str, cube: bool) -> str:
     return "\n".join([*lines, expression]) + "\n"
 
 
-def term(draw: random.Random, depth: int) -> str:
-    """A random element-wise expression over the sparse A, B, D and the dense X."""
-    if depth == 0 or draw.random() < 0.15:
-        return draw.choice(("A[i,j]", "B[i,j]", "D[i,j]", "A[i,j]", "B[i,j]", "X[i,j]", "2"))
-    form = draw.choice(
-        ("({} + {})", "({} - {})", "{} * {}", "min({}, {})", "max({}, {})", "relu({})", "abs({})")
-    )
-    return form.format(*(term(draw, depth - 1) for _ in range(form.count("{}"))))
-
-
-def vanishes(body: str) -> bool:
-    """Whether the expression is zero where nothing sparse is stored: a loop over one operand needs that."""
-    names = {"relu": lambda x: max(x, 0), "abs": abs, "min": min, "max": max}
-    plain = re.sub(r"[ABD]\[i,j\]", "0", body).replace("X[i,j]", "X")
-    return not any(eval(plain, {**names, "X": x}) for x in (-2, -1, 0, 1, 2))
-
-
-def source(operands: list[str]) -> str:
-    return {0: "", 1: f" in {''.join(operands)}"}.get(len(operands), f" merge {', '.join(operands)}")
-
-
-def merge(draw: random.Random) -> str:
-    """Several sparse operands that one loop runs over together, rows too where they are not all stored."""
-    body, used = "", []
-    while not used or (len(used) == 1 and not vanishes(body)):
-        body = term(draw, 3)
-        used = [name for name in "ABD" if f"{name}[" in body]
-    form, itype = draw.choice(("csr", "dcsr")), draw.choice(("i32", "i64"))
-    rows, columns = draw.choice(((20, 30), (1, 40), (33, 1), (0, 5), (7, 0), (40, 40)))
-    lines = [f"in {name}: f32 {form} {itype} ({rows}, {columns})" for name in used]
-    if "X[" in body:
-        lines.append(declare("X", "f32", (rows, columns)))
-    lines += ["out C: f32 csr i32"] if form == "csr" and draw.random() < 0.5 else []
-    outer = "par i" if form == "csr" else f"for i{source(used)}"
-    inner = f"for j{source(used)} {{ C[i,j] = {body} }}"
-    return "\n".join([*lines, f"C[i,j] = {body}", "nest {", f"  {outer} {{ {inner} }}", "}"]) + "\n"
-
-
-def problems(count: int, seed: int) -> Iterator[str]:
+def templates(count: int, seed: int) -> Iterator[str]:
     """A sample in which every pair of a format and an expression has its turn."""
     draw = random.Random(seed)
     pairs = [(f, e, False) for f in MATRICES for e in OF_MATRICES] + [
@@ -128,106 +85,89 @@ def problems(count: int, seed: int) -> Iterator[str]:
         yield problem(draw, *pairs[n % len(pairs)])
 
 
-def merges(count: int, seed: int) -> Iterator[str]:
-    draw = random.Random(seed)
-    return (merge(draw) for _ in range(count))
-
-
-def write(texts: Iterator[str], folder, first: int = 0) -> list[str]:
-    names = []
-    for n, text in enumerate(texts, first):
-        (folder / f"{n:04}.sc").write_text(text)
-        names.append(f"{n:04}.sc")
-    return names
-
-
-def ran(texts: Iterator[str], folder, *options: object, env: dict | None = None, chunk: int = 200) -> int:
-    """Runs the problems; returns how many were computed and not refused."""
-    names, right = write(texts, folder), 0
-    for at in range(0, len(names), chunk):
-        part = names[at : at + chunk]
-        done = native.run(native.core().scorchc(), "--run", *options, *part, cwd=folder, env=env)
-        assert done.returncode in (0, 1), f"ended with {done.returncode} in {folder}\n{done.stderr[-3000:]}"
-        for report in re.split(r"^(?=\d{4}\.sc: )", done.stderr, flags=re.M):
-            if re.match(r"\d{4}\.sc: ", report):
-                text = (folder / report[:7]).read_text()
-                assert REFUSED.search(report), f"{report}\n{text}"
-        right += done.stdout.count(": ok")
-    return right
-
-
-def anything(count: int, seed: int, *options: object, **how) -> int:
-    """Random problems of the whole grammar; a failure is shown small. Returns how many were computed."""
-    made = [p for p in generate.problems(count, seed) if not sweep.KNOWN.search(str(p))]
+def check(made: list, *options: object, refused=sweep.refused, **how) -> int:
+    """Runs problems; the first that is wrong, or refused with another message, fails small. Returns how many
+    were computed."""
     said = sweep.run(list(map(str, made)), *options, **how)
     for p, report in zip(made, said, strict=True):
-        if report and not sweep.REFUSED.match(report) and not sweep.PENDING.match(report):
-            p, report = sweep.shrink(p, report, *options, **how)
+        if report and not refused(report):
+            p, report = (p, report) if isinstance(p, str) else sweep.shrink(p, report, *options, **how)
             pytest.fail(f"{p}\n{report}", pytrace=False)
     return said.count("")
 
 
+def anything(count: int, seed: int) -> list[generate.Problem]:
+    return [p for p in generate.problems(count, seed) if not sweep.KNOWN.search(str(p))]
+
+
+def with_nests(count: int, seed: int) -> list[str]:
+    return [p for p in nests.problems(count, seed) if not sweep.KNOWN.search(p)]
+
+
+# ---- through the executor, the same for every width ----
+def test_templates():
+    assert check(list(templates(500, seed=1))) > 350
+
+
 def test_anything():
-    assert anything(600, 1) > 50
+    assert check(anything(600, seed=1)) > 50
 
 
-@pytest.mark.parametrize("width", native.widths())
-def test_anything_compiled(kernel_cache, width):
-    assert anything(20, width, "--jit", "--width", width, env=kernel_cache) >= 0
+def test_nests():
+    assert check(with_nests(400, seed=1), refused=nests.refused) > 50
 
 
-def test_anything_in_chunks():
+def test_chunks():
     """Lanes take turns, and the work of a few multiply-adds pays for one."""
-    assert anything(300, 2, "--lanes", 3, program=native.chunked().scorchc()) > 20
+    program = native.chunked().scorchc()
+    assert check(anything(300, seed=2), "--lanes", 3, program=program) > 20
+    assert check(with_nests(200, seed=2), "--lanes", 2, program=program, refused=nests.refused) > 20
+    assert check(list(templates(100, seed=2)), "--lanes", 3, program=program) > 50
 
 
-def test_executor(tmp_path):
-    assert ran(problems(500, seed=1), tmp_path) > 350
-
-
+# ---- compiled ----
 @pytest.mark.parametrize("width", native.widths())
-def test_compiled(tmp_path, kernel_cache, width):
-    texts = problems(40, seed=10 + width)
-    assert ran(texts, tmp_path, "--jit", "--width", width, env=kernel_cache) > 25
-
-
-def test_merges(tmp_path):
-    assert ran(merges(300, seed=2), tmp_path) > 100
-
-
-def test_compiled_merges(tmp_path, kernel_cache):
-    assert ran(merges(30, seed=3), tmp_path, "--jit", "--width", 16, env=kernel_cache) > 10
+def test_compiled(kernel_cache, width):
+    options = ("--jit", "--width", width)
+    assert check(list(templates(30, seed=10 + width)), *options, env=kernel_cache) > 18
+    check(anything(20, seed=width), *options, env=kernel_cache)
+    check(with_nests(10, seed=width), *options, env=kernel_cache, refused=nests.refused)
 
 
 @pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
 @pytest.mark.parametrize("width", native.widths())
 def test_compiled_under_sanitizers(tmp_path, width):
-    env = native.checked_compiler(tmp_path)
-    assert ran(problems(60, seed=40 + width), tmp_path, "--jit", "--width", width, env=env) > 40
-    assert ran(merges(20, seed=50 + width), tmp_path, "--jit", "--width", width, env=env) > 5
+    env, options = native.checked_compiler(tmp_path), ("--jit", "--width", width)
+    assert check(list(templates(40, seed=40 + width)), *options, env=env) > 25
+    check(anything(40, seed=40 + width), *options, env=env)
+    check(with_nests(20, seed=40 + width), *options, env=env, refused=nests.refused)
 
 
+# ---- at length ----
 @pytest.mark.slow
 @pytest.mark.parametrize("width", (16, 32, 64))
-def test_executor_at_length(tmp_path, width):
-    assert ran(problems(2500, seed=20 + width), tmp_path, "--width", width) > 1500
+def test_executor_at_length(width):
+    """More than 20,000 problems, and as many in chunks."""
+    options, program = ("--width", width), native.chunked().scorchc()
+    check(anything(7000, seed=100 + width), *options)
+    check(anything(2000, seed=200 + width), *options, "--lanes", 3, program=program)
+    check(with_nests(2000, seed=100 + width), *options, "--lanes", 2, program=program, refused=nests.refused)
+    assert check(list(templates(1500, seed=20 + width)), *options) > 900
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", native.widths())
-def test_compiled_at_length(tmp_path, kernel_cache, width):
-    assert ran(problems(600, seed=30 + width), tmp_path, "--jit", "--width", width, env=kernel_cache) > 400
-
-
-@pytest.mark.slow
-def test_merges_at_length(tmp_path, kernel_cache):
-    assert ran(merges(4000, seed=4), tmp_path) > 1500
-    assert ran(merges(300, seed=5), tmp_path, "--jit", env=kernel_cache) > 100
+def test_compiled_at_length(kernel_cache, width):
+    """More than a thousand kernels over all widths."""
+    options = ("--jit", "--width", width)
+    check(anything(400, seed=300 + width), *options, env=kernel_cache)
+    check(with_nests(150, seed=300 + width), *options, env=kernel_cache, refused=nests.refused)
+    assert check(list(templates(200, seed=30 + width)), *options, env=kernel_cache) > 120
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(native.SANITIZED, reason="it is the results that are looked at")
 def test_seeded_bugs_are_noticed():
     """tests/mutate.py: one replacement at a time in the compiler and the driver."""
-    done = native.run(sys.executable, native.ROOT / "tests" / "mutate.py", limit=1200)
+    done = native.run(sys.executable, native.ROOT / "tests" / "mutate.py", limit=2400)
     assert done.returncode == 0, f"{done.stdout}{done.stderr[-2000:]}"
