@@ -27,6 +27,10 @@ def accesses(e: Node) -> list[Node]:
     return [e] if e[0] == "at" else [a for k in kids(e) for a in accesses(k)]
 
 
+def is_access(e: Node) -> bool:
+    return e[0] in ("at", "stored")
+
+
 def indices(e: Node) -> set[str]:
     return {i for a in accesses(e) for i in a[2]}
 
@@ -51,11 +55,11 @@ def is_summable(e: Node, left: str) -> bool:
 
     def closed(e: Node, factor: bool) -> set[str]:
         """The indices of e that are summed in it."""
-        if e[0] in ("num", "at") and factor:
+        if e[0] == "num" or (is_access(e) and factor):
             return set()
         product = e[0] in ("*", "/")
-        done = set().union(*(closed(k, product) for k in kids(e)))
-        if (product or e[0] == "at") and not factor:
+        done = set() if is_access(e) else set().union(*(closed(k, product) for k in kids(e)))
+        if (product or is_access(e)) and not factor:
             uses = [i for a in accesses(e) for i in sorted(set(a[2]))]
             done |= {i for i in uses if uses.count(i) == total.count(i)}
         return done

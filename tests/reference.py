@@ -72,11 +72,15 @@ class Reference:
 
     def _sums(self, e: Node, factor: bool) -> Term:
         """Einstein summation: every product sums what is used nowhere else."""
-        if e[0] == "num" or (e[0] == "at" and factor):
+        if e[0] == "num" or (generate.is_access(e) and factor):
             return self._term(e)
         product = e[0] in ("*", "/")
-        t = self._term(e) if e[0] == "at" else self._apply(e[0], [self._sums(k, product) for k in e[1:]])
-        if (product or e[0] == "at") and not factor:
+        t = (
+            self._term(e)
+            if generate.is_access(e)
+            else self._apply(e[0], [self._sums(k, product) for k in e[1:]])
+        )
+        if (product or generate.is_access(e)) and not factor:
             uses = [i for x in generate.accesses(e) for i in set(x[2])]
             over = {i for i in uses if uses.count(i) == self.total.count(i)} - self.bound
             self.bound |= over
