@@ -72,7 +72,7 @@ def _smaller(p: Problem) -> Iterator[Problem]:
     for name in p.asks:
         yield changed(lambda q, name=name: q.asks.pop(name))
     for name, o in p.operands.items():
-        for form in ("dense", "csr", "csf", "coo"):
+        for form in ("csr", "csf", "coo"):
             if (
                 o.sparse
                 and o.format not in ("dense", "csr", form)
