@@ -21,6 +21,7 @@ import test_executor
 GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
 DRIVE = native.ROOT / "tests" / "c" / "test_drive.c"
 MUTATIONS = {  # name: file, text, replacement
+    # ---- lowering ----
     "tail tile starts one late": (
         "compiler/lower_loop.c", "num(l, known / b * b), num(l, known % b)",
         "num(l, known / b * b + 1), num(l, known % b)",
@@ -48,7 +49,39 @@ MUTATIONS = {  # name: file, text, replacement
     "stride of another dimension": (
         "compiler/lower_eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
     ),
-    "a chunk begins with its own entries": ("kernels/drive_result.c", "*at = total;", "*at = total + n;"),
+    # ---- merging ----
+    "a merge steps over what it did not visit": (
+        "compiler/lower_merge.c", "val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i]))",
+        "val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1))",
+    ),
+    "the last case of a merge has no test": (
+        "compiler/lower_merge.c", "(all && k == n - 2)", "(k == n - 2)",
+    ),
+    "what is absent counts": (
+        "compiler/lower_merge.c", "absent |= tensor_bit(l->p, m->f[i].t);", "absent |= 0;",
+    ),
+    "galloping leaps over an entry": (
+        "compiler/lower_merge.c", "val_op(p, O_ADD, m->coord, val_cast(p, I64, same))",
+        "val_op(p, O_ADD, m->coord, val_int(p, 1))",
+    ),
+    "a search believes what it finds": (
+        "compiler/lower_level.c", "f->one ? same : both(l, less(l, at.pos, f->hi), same);",
+        "f->one ? same : less(l, at.pos, f->hi);",
+    ),
+    "runs of equal coordinates are single": (
+        "compiler/lower_level.c", "run->a = both(l, less(l, val_local(p, q), f->hi), same);",
+        "run->a = both(l, less(l, val_local(p, q), f->lo), same);",
+    ),
+    # ---- assembling results ----
+    "a fibre ends at its parent": (
+        "compiler/lower_result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",
+    ),
+    "dense levels of a result lie in one another": (
+        "compiler/lower_result.c", "val_op(l->p, O_MUL, at, slot_extent(l, &ix))", "at",
+    ),
+    "every chunk begins at the start": ("kernels/drive_result.c", "*at = total;", "*at = 0;"),
+    "the last chunk is forgotten": ("kernels/drive_result.c", "k <= n; k++", "k < n; k++"),
+    # ---- plans and the driver ----
     "rows are cut inside": (
         "kernels/drive_units.c", "return u->snap ? run_end(u, p) : p;", "return p;",
     ),
@@ -61,7 +94,7 @@ MUTATIONS = {  # name: file, text, replacement
 
 def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
     """The core of a copy of the sources in which the edit has been made; other objects are taken over."""
-    source, objects, kept = folder / "csrc", folder / "objects", native.core(False)
+    source, objects, kept = folder / "csrc", folder / "objects", native.chunked()
     shutil.copytree(native.CSRC, source)
     if edit:
         file, text, replacement = source / edit[0], edit[1], edit[2]
@@ -74,7 +107,7 @@ def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not edit or target.relative_to(objects).with_suffix(".c") != Path(edit[0]):
             shutil.copy(made, target)  # newer than the copied sources
-    return native.Core([], objects, source)
+    return native.Core(kept.flags[len(native.FLAGS) :], objects, source)
 
 
 def right(program: Path, folder: Path) -> bool:
