@@ -114,11 +114,13 @@ def right(program: Path, folder: Path) -> bool:
     """Whether every problem gives the right result or is refused."""
     golden = [f.read_text() for f in GOLDEN]
     executed = [*golden, *test_executor.anything(300, 1), *test_executor.templates(200, 1)]
+    narrow = list(test_executor.templates(150, 4))
     chunked = [*test_executor.anything(200, 2), *test_executor.with_nests(200, 2)]
     jit = ("--jit", "--width", native.widths()[-1])
     compiled = [*golden, *test_executor.anything(30, 3), *random.Random(0).sample(executed, 20)]
     env = {"XDG_CACHE_HOME": str(folder / "cache")}
-    for options, made in (((), executed), (("--lanes", 3), chunked), (jit, compiled)):
+    ways = ((), executed), (("--width", 16), narrow), (("--lanes", 3), chunked), (jit, compiled)
+    for options, made in ways:
         said = sweep.run(list(map(str, made)), *options, program=program, env=env)
         if not all(not report or nests.refused(report) for report in said):
             return False
