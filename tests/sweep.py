@@ -23,7 +23,7 @@ REFUSED = re.compile(  # each is explained in docs/expressions.md
     r"^(division by \w+, which is zero where \w+ has no entry"
     r")"
 )
-KNOWN = re.compile(r'"ell\(\d|nonunique\)"|stored')  # problems that are left out until their bug is gone
+KNOWN = re.compile(r"stored")  # problems that are left out until their bug is gone
 PENDING = re.compile(  # what main cannot do yet
     r"^(not supported without a schedule"
     r"|the sparse operand \w+ is used with different indices"
