@@ -123,8 +123,7 @@ static bool folds_float(Op op, double a)
     case O_OR:
     case O_SHL:
     case O_SHR:
-    case O_CTZ:
-    case O_POPCOUNT: return false;
+    case O_CTZ: return false;
     default: return true;
     }
 }

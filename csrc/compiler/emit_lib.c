@@ -15,9 +15,9 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load", "store", "gather",   "scatter",   "select", "min",     "max",      "relu",
-    "abs",   "sqrt", "shl",   "from_f16", "from_bf16", "to_f16", "to_bf16", "popcount", "sort",
-    "hadd",  "hmax", "hmin",  "search",   "exp",       "log",    "tanh",    "sigmoid"};
+    "splat", "load", "store",  "gather",   "scatter",   "select", "min",     "max",  "relu",
+    "abs",   "sqrt", "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16", "sort", "hadd",
+    "hmax",  "hmin", "search", "exp",      "log",       "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -245,24 +245,15 @@ static void print_half(sc_text *out, Helper h, Type t)
     sc_text_add(out, "}\n");
 }
 
-static const char popcount_text[] = "SC_INLINE sc_i64 sc_popcount_i64(sc_i64 x)\n{\n"
-                                    "#if defined(__POPCNT__) || defined(__aarch64__)\n"
-                                    "    return __builtin_popcountll((unsigned long long)x);\n#else\n"
-                                    "    __UINT64_TYPE__ n = (__UINT64_TYPE__)x;\n"
-                                    "    n -= n >> 1 & 0x5555555555555555;\n"
-                                    "    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);\n"
-                                    "    n = (n + (n >> 4)) & 0x0f0f0f0f0f0f0f0f;\n"
-                                    "    return (sc_i64)(n * 0x0101010101010101 >> 56);\n#endif\n}\n";
-
 /* Insertion for few, else by digits of eight bits, from the last one up to the first one in use. */
 static const char sort_text[] =
     "static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)\n{\n"
     "    sc_i64 *from = key, *to = spare, used = 0;\n"
-    "    for (sc_i64 i = 1; i < n && n < 64; i++) {\n"
+    "    for (sc_i64 i = 1; i < n && n < 32; i++) {\n"
     "        sc_i64 x = key[i], k = i;\n"
     "        for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];\n"
     "        key[k] = x;\n    }\n"
-    "    if (n < 64) return;\n"
+    "    if (n < 32) return;\n"
     "    for (sc_i64 i = 0; i < n; i++) used |= key[i];\n"
     "    for (int shift = 0; shift < 63 && used >> shift; shift += 8) {\n"
     "        sc_i64 at[257] = {0};\n"
@@ -354,7 +345,6 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_FROM_BF16:
     case H_TO_F16:
     case H_TO_BF16: print_half(out, h, t); break;
-    case H_POPCOUNT: sc_text_add(out, "%s", popcount_text); break;
     case H_SORT: sc_text_add(out, "%s", sort_text); break;
     case H_HADD:
     case H_HMAX:

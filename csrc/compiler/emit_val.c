@@ -266,7 +266,6 @@ static Helper helper_of(Op op)
     case O_RELU: return H_RELU;
     case O_ABS: return H_ABS;
     case O_SQRT: return H_SQRT;
-    case O_POPCOUNT: return H_POPCOUNT;
     case O_EXP: return H_EXP;
     case O_LOG: return H_LOG;
     case O_TANH: return H_TANH;

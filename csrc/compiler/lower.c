@@ -157,6 +157,7 @@ static int entry(Low *l, const char *name, Mode mode)
     results_open(l);
     body(l, l->kernel);
     results_close(l);
+    lanes_close(l);
     names_reset(l->p, mark);
     return m->nentry++;
 }

@@ -59,6 +59,8 @@ typedef struct { /* a workspace in the lane's scratch */
     const Tensor *work;
     Op reduce;
     Buf *val;
+    Buf *mark, *last; /* bitmap that is only counted: when an entry was written; the last time */
+    Local *tag;
     Buf *bits, *sums; /* bitmap: a bit a coordinate; a bit a word of those */
     Buf *table, *used, *key,
         *spare;          /* hash: keys + 1 in slots; slots in use; keys in order, and to sort them */
@@ -190,6 +192,7 @@ Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is
 
 /* lower_sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
 void lanes_place(Low *); /* all of the kernel, at the head of an entry */
+void lanes_close(Low *); /* at its end */
 Lane *lane_of(Low *, const Tensor *);
 void sparse_open(Low *, const Tensor *);              /* before it is filled */
 void sparse_read(Low *, const Tensor *);              /* behind that */

@@ -1,13 +1,15 @@
 /* lower_sparse.c: lane workspaces that store what was written.
  *
  * A bitmap has a value for every coordinate, a bit that says whether it was written, and a bit for every word of
- * those that is not zero, so that clearing and reading cost what was touched. A hash table has slots, found by open
+ * those that is not zero, so that clearing and reading cost what was touched: all set without a branch, since first
+ * touches are hard to foresee. A hash table has slots, found by open
  * addressing from the linear coordinate plus one, and a list of those in use; it is at most half full, or the kernel
  * asks for a larger one.
  *
  * What was filled is read as a tensor of coordinates in order: arrays of coordinates, one a level, and their number.
  * One loop over one index needs no such array: it takes the bits one by one. Where entries are counted and a loop
- * only appends, it is not run at all. */
+ * only appends, it is not run at all; then a bitmap is marks instead, the number of the time it was filled, which
+ * nobody clears. */
 #include "lower.h"
 
 static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
@@ -95,6 +97,12 @@ static void place_bitmap(Low *l, Lane *a)
 {
     const Tensor *w = a->work;
     bool cleared = a->reduce == O_ADD;
+    if (l->mode == COUNT && a->direct) {
+        a->mark = array(l, w, "mark", SC_I64, words(w, 1), true);
+        a->last = array(l, w, "last", SC_I64, (sc_size){.bytes = 8}, true);
+        a->tag = mut(l, sc_arena_printf(&l->p->arena, "%s_tag", w->name), load(l, a->last, num(l, 0)));
+        return;
+    }
     if (l->mode != COUNT) a->val = array(l, w, "lane", w->dtype, work_size(w), cleared);
     a->bits = array(l, w, "bits", SC_I64, words(w, 64), true);
     a->sums = array(l, w, "words", SC_I64, words(w, 4096), true);
@@ -186,6 +194,12 @@ void lanes_place(Low *l)
     nest_walk(l->kernel, place_tables, l);
 }
 
+void lanes_close(Low *l)
+{
+    for (int i = 0; i < l->nlane; i++)
+        if (l->lane[i].mark) keep(l, l->lane[i].last, num(l, 0), now(l, l->lane[i].tag));
+}
+
 /* ---- coordinates ---- */
 static Val *linear(Low *l, const Expr *access)
 {
@@ -223,13 +237,9 @@ static void bitmap_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     Val *bit = let(l, "bit", val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, k, num(l, 63))));
     Val *old = let(l, "old", load(l, a->bits, word));
     keep(l, a->bits, word, val_op(p, O_OR, old, bit));
-    Stmt *first = put(l, S_IF), **outer = l->tail;
-    first->a = val_op(p, O_EQ, old, num(l, 0));
-    l->tail = &first->body;
     Val *sum = val_op(p, O_SHR, word, num(l, 6));
     Val *mark = val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, word, num(l, 63)));
     keep(l, a->sums, sum, val_op(p, O_OR, load(l, a->sums, sum), mark));
-    l->tail = outer;
     if (!v) return;
     if (op != O_CONST) {
         Val *both = val_op(p, op, load(l, a->val, k), v);
@@ -288,6 +298,13 @@ static void table_store(Low *l, const Lane *a, Val *key, Op op, Val *v)
     l->tail = outer;
 }
 
+static void count_mark(Low *l, const Lane *a, Val *k)
+{
+    Val *fresh_ = val_op(l->p, O_NE, load(l, a->mark, k), now(l, a->tag));
+    set(l, a->n, plus(l, now(l, a->n), val_cast(l->p, I64, fresh_)));
+    keep(l, a->mark, k, now(l, a->tag));
+}
+
 void sparse_store(Low *l, const Expr *lhs, Op op, Val *v)
 {
     const Lane *a = lane_of(l, lhs->tensor);
@@ -295,6 +312,8 @@ void sparse_store(Low *l, const Expr *lhs, Op op, Val *v)
     if (v) v = let(l, "v", v);
     if (a->work->hash)
         table_store(l, a, key, op, v);
+    else if (a->mark)
+        count_mark(l, a, key);
     else
         bitmap_store(l, a, key, op, v);
 }
@@ -371,7 +390,8 @@ void sparse_open(Low *l, const Tensor *w)
 {
     Lane *a = lane_of(l, w);
     a->counted = true;
-    if (w->hash) a->n = mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
+    if (a->mark) set(l, a->tag, plus(l, now(l, a->tag), num(l, 1)));
+    if (w->hash || a->mark) a->n = mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
 }
 
 void sparse_read(Low *l, const Tensor *w)
@@ -403,28 +423,14 @@ void sparse_close(Low *l, const Tensor *w)
 bool sparse_direct(Low *l, const Nest *loop)
 { return loop->in && gathers(loop->in) && lane_of(l, loop->in)->direct == loop; }
 
-/* Entries are counted: as many as there are, at once. */
-static void count_direct(Low *l, const Nest *n, const Lane *a)
-{
-    Stmt **outer = NULL;
-    if (a->work->hash) {
-        l->times = now(l, a->n);
-    } else {
-        Val *word = open_words(l, a, &outer);
-        l->times = let(l, "n", val_op(l->p, O_POPCOUNT, load(l, a->bits, word), NULL));
-        keep(l, a->bits, word, num(l, 0));
-    }
-    body(l, n->body);
-    l->times = NULL;
-    if (outer) l->tail = outer;
-}
-
 void lower_direct(Low *l, const Nest *n)
 {
     const Lane *a = lane_of(l, n->in);
     Stmt **outer;
-    if (l->mode == COUNT) {
-        count_direct(l, n, a);
+    if (l->mode == COUNT) { /* as many as there are, at once */
+        l->times = now(l, a->n);
+        body(l, n->body);
+        l->times = NULL;
         return;
     }
     Val *word = open_words(l, a, &outer);

@@ -35,6 +35,5 @@ OPS(OR, "|", 2, INFIX)
 OPS(SHL, "<<", 2, INFIX)
 OPS(SHR, ">>", 2, INFIX)
 OPS(CTZ, "ctz", 1, CALL)
-OPS(POPCOUNT, "popcount", 1, CALL)
 OPS(SELECT, "select", 3, CALL)
 #endif

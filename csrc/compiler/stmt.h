@@ -50,7 +50,6 @@ typedef enum {
     H_FROM_BF16,
     H_TO_F16,
     H_TO_BF16,
-    H_POPCOUNT,
     H_SORT, /* sort(keys, spare, n): i64, not negative */
     H_HADD,
     H_HMAX,

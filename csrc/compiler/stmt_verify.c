@@ -90,7 +90,6 @@ static bool op_takes(Op op, Type t)
     case O_SHL:
     case O_SHR: return !type_is_float(t) && t.dtype != SC_BOOL;
     case O_CTZ: return !type_is_float(t) && t.dtype != SC_BOOL && t.lanes == 1;
-    case O_POPCOUNT: return type_same(t, I64);
     case O_AND:
     case O_OR: return !type_is_float(t);
     case O_SQRT:

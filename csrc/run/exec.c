@@ -74,7 +74,6 @@ static int64_t op_int(Op op, int64_t a, int64_t b)
     case O_NEG: return (int64_t)(0 - x);
     case O_RELU: return a > 0 ? a : 0;
     case O_ABS: return a < 0 ? (int64_t)(0 - x) : a;
-    case O_POPCOUNT: return __builtin_popcountll(x);
     case O_CTZ: return a ? __builtin_ctzll(x) : 64;
     case O_LT: return a < b;
     case O_LE: return a <= b;

@@ -30,28 +30,16 @@
  */
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
-SC_INLINE sc_i64 sc_popcount_i64(sc_i64 x)
-{
-#if defined(__POPCNT__) || defined(__aarch64__)
-    return __builtin_popcountll((unsigned long long)x);
-#else
-    __UINT64_TYPE__ n = (__UINT64_TYPE__)x;
-    n -= n >> 1 & 0x5555555555555555;
-    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);
-    n = (n + (n >> 4)) & 0x0f0f0f0f0f0f0f0f;
-    return (sc_i64)(n * 0x0101010101010101 >> 56);
-#endif
-}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 l_dim = call->dim[1];
     const sc_i64 k_dim = call->dim[3];
-    sc_i64 *restrict const v_bits = lane->scratch;
-    sc_i64 *restrict const v_words = (void *)((char *)lane->scratch + (((l_dim + 63) / 64 * 8 + 63) & -64));
-    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64)));
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + ((((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + ((((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    sc_i64 *restrict const v_mark = lane->scratch;
+    sc_i64 *restrict const v_last = (void *)((char *)lane->scratch + ((l_dim * 8 + 63) & -64));
+    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + (((l_dim * 8 + 63) & -64) + 64));
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((l_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + 64));
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (((l_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + 64));
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -60,8 +48,11 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const D_pos1 = call->view[2].level[1].pos;
     const int *restrict const D_crd1 = call->view[2].level[1].crd;
 
+    sc_i64 v_tag = v_last[0];
     sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
+        v_tag = v_tag + 1;
+        sc_i64 v_n = 0;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -74,9 +65,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits[word];
                 w_bits[word] = old | bit;
-                if (old == 0) {
-                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
             }
         }
         sc_i64 w_n = 0;
@@ -102,28 +91,14 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 D_hi = (sc_i64)D_pos1[k_1 + 1];
             for (sc_i64 p_3 = D_lo; p_3 < D_hi; p_3++) {
                 const sc_i64 l = (sc_i64)D_crd1[p_3];
-                const sc_i64 word_2 = l >> 6;
-                const sc_i64 bit_1 = sc_shl_i64(1, l & 63);
-                const sc_i64 old_1 = v_bits[word_2];
-                v_bits[word_2] = old_1 | bit_1;
-                if (old_1 == 0) {
-                    v_words[word_2 >> 6] = v_words[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
-                }
+                v_n = v_n + (sc_i64)(v_mark[l] != v_tag);
+                v_mark[l] = v_tag;
             }
         }
-        for (sc_i64 s_1 = 0; s_1 < (l_dim + 4095) / 4096; s_1++) {
-            sc_i64 left_1 = v_words[s_1];
-            v_words[s_1] = 0;
-            while (left_1 != 0) {
-                const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
-                left_1 = left_1 & (left_1 - 1);
-                const sc_i64 n = sc_popcount_i64(v_bits[word_3]);
-                v_bits[word_3] = 0;
-                C_next1 = C_next1 + n;
-            }
-        }
+        C_next1 = C_next1 + v_n;
     }
     cursors[0] = C_next1;
+    v_last[0] = v_tag;
     return 0;
 }
 
@@ -139,8 +114,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const D_pos1 = call->view[2].level[1].pos;
     const int *restrict const D_crd1 = call->view[2].level[1].crd;
     float *restrict const v_lane = lane->scratch;
-    sc_i64 *restrict const v_bits_1 = (void *)((char *)lane->scratch + ((l_dim * 4 + 63) & -64));
-    sc_i64 *restrict const v_words_1 = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64)));
+    sc_i64 *restrict const v_bits = (void *)((char *)lane->scratch + ((l_dim * 4 + 63) & -64));
+    sc_i64 *restrict const v_words = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64)));
     float *restrict const w_lane = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64)));
     sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64)));
     sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64) + (((l_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
@@ -166,9 +141,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits_1[word];
                 w_bits_1[word] = old | bit;
-                if (old == 0) {
-                    w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
                 w_lane[k] = w_lane[k] + v;
             }
         }
@@ -190,11 +163,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         const float v_1 = w_lane[k_1] * D_val[p_2];
                         const sc_i64 word_2 = l >> 6;
                         const sc_i64 bit_1 = sc_shl_i64(1, l & 63);
-                        const sc_i64 old_1 = v_bits_1[word_2];
-                        v_bits_1[word_2] = old_1 | bit_1;
-                        if (old_1 == 0) {
-                            v_words_1[word_2 >> 6] = v_words_1[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
-                        }
+                        const sc_i64 old_1 = v_bits[word_2];
+                        v_bits[word_2] = old_1 | bit_1;
+                        v_words[word_2 >> 6] = v_words[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
                         v_lane[l] = v_lane[l] + v_1;
                     }
                     w_lane[k_1] = 0.0f;
@@ -202,13 +173,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         }
         for (sc_i64 s_1 = 0; s_1 < (l_dim + 4095) / 4096; s_1++) {
-            sc_i64 left_1 = v_words_1[s_1];
-            v_words_1[s_1] = 0;
+            sc_i64 left_1 = v_words[s_1];
+            v_words[s_1] = 0;
             while (left_1 != 0) {
                 const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
                 left_1 = left_1 & (left_1 - 1);
-                sc_i64 rest_1 = v_bits_1[word_3];
-                v_bits_1[word_3] = 0;
+                sc_i64 rest_1 = v_bits[word_3];
+                v_bits[word_3] = 0;
                 while (rest_1 != 0) {
                     const sc_i64 l_1 = word_3 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest_1);
                     rest_1 = rest_1 & (rest_1 - 1);

@@ -57,9 +57,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, at & 63);
                 const sc_i64 old = w_bits[word];
                 w_bits[word] = old | bit;
-                if (old == 0) {
-                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
             }
         }
     }
@@ -145,9 +143,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, at & 63);
                 const sc_i64 old = w_bits_1[word];
                 w_bits_1[word] = old | bit;
-                if (old == 0) {
-                    w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
                 w_lane[at] = w_lane[at] + v;
             }
         }

@@ -27,12 +27,12 @@
 static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {
     sc_i64 *from = key, *to = spare, used = 0;
-    for (sc_i64 i = 1; i < n && n < 64; i++) {
+    for (sc_i64 i = 1; i < n && n < 32; i++) {
         sc_i64 x = key[i], k = i;
         for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];
         key[k] = x;
     }
-    if (n < 64) return;
+    if (n < 32) return;
     for (sc_i64 i = 0; i < n; i++) used |= key[i];
     for (int shift = 0; shift < 63 && used >> shift; shift += 8) {
         sc_i64 at[257] = {0};

@@ -21,32 +21,23 @@
  */
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
-SC_INLINE sc_i64 sc_popcount_i64(sc_i64 x)
-{
-#if defined(__POPCNT__) || defined(__aarch64__)
-    return __builtin_popcountll((unsigned long long)x);
-#else
-    __UINT64_TYPE__ n = (__UINT64_TYPE__)x;
-    n -= n >> 1 & 0x5555555555555555;
-    n = (n & 0x3333333333333333) + (n >> 2 & 0x3333333333333333);
-    n = (n + (n >> 4)) & 0x0f0f0f0f0f0f0f0f;
-    return (sc_i64)(n * 0x0101010101010101 >> 56);
-#endif
-}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
-    sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim + 63) / 64 * 8 + 63) & -64));
+    sc_i64 *restrict const w_mark = lane->scratch;
+    sc_i64 *restrict const w_last = (void *)((char *)lane->scratch + ((k_dim * 8 + 63) & -64));
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
 
+    sc_i64 w_tag = w_last[0];
     sc_i64 C_next1 = cursors[0];
     for (sc_i64 i = begin; i < end; i++) {
+        w_tag = w_tag + 1;
+        sc_i64 w_n = 0;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -55,28 +46,14 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
-                const sc_i64 word = k >> 6;
-                const sc_i64 bit = sc_shl_i64(1, k & 63);
-                const sc_i64 old = w_bits[word];
-                w_bits[word] = old | bit;
-                if (old == 0) {
-                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                w_n = w_n + (sc_i64)(w_mark[k] != w_tag);
+                w_mark[k] = w_tag;
             }
         }
-        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = w_words[s];
-            w_words[s] = 0;
-            while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
-                left = left & (left - 1);
-                const sc_i64 n = sc_popcount_i64(w_bits[word_1]);
-                w_bits[word_1] = 0;
-                C_next1 = C_next1 + n;
-            }
-        }
+        C_next1 = C_next1 + w_n;
     }
     cursors[0] = C_next1;
+    w_last[0] = w_tag;
     return 0;
 }
 
@@ -89,8 +66,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
+    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -110,22 +87,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const float v = A_val[p] * B_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
-                const sc_i64 old = w_bits_1[word];
-                w_bits_1[word] = old | bit;
-                if (old == 0) {
-                    w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
-                }
+                const sc_i64 old = w_bits[word];
+                w_bits[word] = old | bit;
+                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
                 w_lane[k] = w_lane[k] + v;
             }
         }
         for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = w_words_1[s];
-            w_words_1[s] = 0;
+            sc_i64 left = w_words[s];
+            w_words[s] = 0;
             while (left != 0) {
                 const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits_1[word_1];
-                w_bits_1[word_1] = 0;
+                sc_i64 rest = w_bits[word_1];
+                w_bits[word_1] = 0;
                 while (rest != 0) {
                     const sc_i64 k_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
