@@ -145,7 +145,12 @@ def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
 
 def count_nonzero(input: SparseTensor, dim: Dims = None) -> torch.Tensor:
     """``torch.count_nonzero``: stored zeros do not count."""
-    return sum_(input._with_values(input.coalesce().values() != 0), dim)
+    return _nonzeros(input, dim, False)
+
+
+def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
+    a = input.coalesce()
+    return sum_(a._with_values(a.values() != 0), dim, keepdim)
 
 
 # ---- extremes and products ----
@@ -219,12 +224,14 @@ max_, min_ = _extreme("max", amax), _extreme("min", amin)
 
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
     """``torch.any``."""
-    return amax(input._with_values(input.coalesce().values() != 0), dim, keepdim)
+    result = _nonzeros(input, dim, keepdim) > 0
+    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 
 
 def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
     """``torch.all``: False where an entry is missing."""
-    return amin(input._with_values(input.coalesce().values() != 0), dim, keepdim)
+    result = _nonzeros(input, dim, keepdim) == _sized(input, _dims(dim, input._ndim))
+    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 
 
 # ---- norms ----

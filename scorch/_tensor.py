@@ -235,9 +235,13 @@ class SparseTensor(torch.Tensor):
         kinds = [f"compressed(0{', nonunique' if self._ndim > 1 else ''})"]
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
-        wide = self.index_dtype == torch.int64
-        (_, _, arrays), perm = _C.convert(core_of(self), form.text, wide, True)
+        wide, source = self.index_dtype == torch.int64, self
+        if len(self._names) == 1:  # dense sources lose their zeros: number the places instead
+            source = self._like([torch.arange(1, self.nnz + 1)])
+        (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
         found = torch.stack(arrays[1:-1])
+        if source is not self:
+            perm = arrays[-1] - 1
         if perm is None:
             return found
         result = found.new_full((self._ndim, self.nnz), -1)

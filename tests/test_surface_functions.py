@@ -350,6 +350,30 @@ def test_indexing_keeps_the_format_and_shares_memory():
     assert scorch.sparse(torch.eye(3))[1, 1].item() == 1
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0,), (1, 1), (5,), (2, 3, 0), (2, 1, 3, 2)])
+@pytest.mark.parametrize("fmt", ["coo", "csf", "dense"])
+def test_other_shapes(shape, fmt):
+    d = torch.randint(-2, 3, shape, generator=torch.Generator().manual_seed(0)).double()
+    last, ones = len(shape) - 1, torch.ones(shape[-1], dtype=d.dtype)
+    for f in (
+        lambda a: a + torch.flip(a, (0,)), lambda a: a * torch.flip(a, (0,)), lambda a: a.sum(0),
+        lambda a: a.any(),
+        lambda a: a.sum(-1, keepdim=True), lambda a: a.all(), lambda a: torch.cat([a, a], -1),
+        lambda a: a[:1],
+        lambda a: torch.stack([a, a]), lambda a: a.flatten(), lambda a: a[None], lambda a: a.squeeze(),
+        lambda a: a * ones,
+        lambda a: a + ones, lambda a: a.permute(*reversed(range(last + 1))) * 2, lambda a: a.norm(),
+        lambda a: a > 1,
+        lambda a: a[torch.ones(shape, dtype=torch.bool)], lambda a: a.repeat([2] * (last + 1)),
+        lambda a: a.narrow(0, 0, 0),
+        lambda a: a.index_select(last, torch.tensor([], dtype=torch.long)), lambda a: a.count_nonzero(),
+        lambda a: a @ ones,
+    ):  # fmt: skip
+        agree(f, d, formats=[fmt])
+    a = scorch.sparse(d, fmt)
+    assert torch.equal(d[tuple(a.indices().long())], a.values())
+
+
 def test_index_errors():
     a = scorch.sparse(matrix(), "csr")
     for index in (8, (0, 6), -9, torch.tensor([8]), torch.tensor([True]), (0, 0, 0), 1.5, "x"):
