@@ -1,9 +1,8 @@
-/* check.c: what an expression means, and whether we can run it.
+/* check.c: what an expression means, and whether it has a meaning.
  *
  * requires: parse_program. sets: extents of variables and results, dimvar of
- * tensors, O_REDUCE nodes on the right sides, var.fold. Every "not supported" of
- * an expression is raised here and none later: `check_supported` holds the list
- * for expressions without a nest; with one, the nest decides.
+ * tensors, O_REDUCE nodes on the right sides, var.fold. What an expression can
+ * not say is refused here and in infer.c, and nowhere behind.
  *
  * Einstein summation ("="): an index that is not on the left is summed in the
  * smallest product that contains all its uses, where a product is a maximal
@@ -13,8 +12,6 @@
 #include <string.h>
 
 #include "ir.h"
-
-static bool is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
 
 static const char *user_dtype(sc_dtype t)
 {
@@ -51,7 +48,12 @@ static void bind_access(Prog *p, Expr *e)
     Tensor *t = e->tensor;
     for (int d = 0; d < t->ndim; d++) {
         Var *v = &p->var[e->ix[d].var];
-        if (v->extent < 0) v->extent = t->extent[d];
+        if (v->extent < 0) {
+            const Var *from = t->role == T_IN ? NULL : &p->var[t->dimvar[d]]; /* of an earlier result */
+            v->extent = t->extent[d];
+            v->arg = from ? from->arg : t->arg;
+            v->dim = from ? from->dim : d;
+        }
         if (v->extent != t->extent[d]) fail_extent(p, e, d);
         if (t->dimvar[d] < 0) t->dimvar[d] = e->ix[d].var;
     }
@@ -89,91 +91,23 @@ static void check_blocks(Prog *p, const Tensor *t)
     }
 }
 
-/* ---- accesses to sparse operands ---- */
-static void check_access(Prog *p, Expr *e)
+/* ---- operands ---- */
+static bool is_used(const Expr *e, int arg)
 {
-    const Tensor *t = e->tensor;
-    if (!is_sparse(t) || p->meaning) return;
-    for (int d = 0; d < t->ndim; d++) {
-        for (int k = 0; k < d; k++)
-            if (e->ix[d].var == e->ix[k].var)
-                fail(p, SC_ENOTIMPL, e->pos,
-                     "%s is sparse and has index %s twice; its diagonal is not supported, use %s.to_dense()",
-                     t->name, p->var[e->ix[d].var].name, t->name);
-        if (e->ix[d].var != t->dimvar[d])
-            fail(p, SC_ENOTIMPL, e->pos,
-                 "the sparse operand %s is used with different indices; pass it a second time under another "
-                 "name",
-                 t->name);
-    }
-}
-
-static bool is_used(const Expr *e, const Tensor *t)
-{
-    if (e->op == O_ACCESS && e->tensor == t) return true;
-    return (e->kid[0] && is_used(e->kid[0], t)) || (e->kid[1] && is_used(e->kid[1], t));
+    if (e->op == O_ACCESS && e->tensor->role == T_IN && e->tensor->arg == arg) return true;
+    return (e->kid[0] && is_used(e->kid[0], arg)) || (e->kid[1] && is_used(e->kid[1], arg));
 }
 
 static void check_operand(Prog *p, const Tensor *t)
 {
     bool used = false;
-    for (int a = 0; a < p->nassign; a++) used |= is_used(p->assign[a].rhs, t);
+    for (int a = 0; a < p->nassign; a++) used |= is_used(p->assign[a].rhs, t->arg);
     if (!used)
         fail(p, SC_EVALUE, -1, "operand %s is not used in the expression; remove it or use it", t->name);
     if (is_sparse(t) && t->itype != SC_I32 && t->itype != SC_I64)
         fail(p, SC_ETYPE, -1, "%s has indices of type %s, expected int32 or int64", t->name,
              user_dtype(t->itype));
     check_blocks(p, t);
-}
-
-/* ---- division ---- */
-typedef struct {
-    bool known;
-    double value;
-} Missing;
-
-/* The value of e where no sparse operand has an entry, if it is a constant. */
-static Missing value_missing(const Expr *e)
-{
-    if (e->op == O_CONST) return (Missing){true, e->c};
-    if (e->op == O_ACCESS) return (Missing){is_sparse(e->tensor), 0};
-    if (e->op == O_REDUCE) return (Missing){false, 0};
-    Missing a = value_missing(e->kid[0]), b = {true, 0};
-    if (e->kid[1]) b = value_missing(e->kid[1]);
-    if (e->op == O_STORED) return a;
-    if (e->op == O_MUL && ((a.known && a.value == 0) || (b.known && b.value == 0))) return (Missing){true, 0};
-    if (!a.known || !b.known) return (Missing){false, 0};
-    return (Missing){true, op_eval(e->op, a.value, b.value)};
-}
-
-static const Expr *first_sparse(const Expr *e)
-{
-    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? e : NULL;
-    const Expr *found = e->kid[0] ? first_sparse(e->kid[0]) : NULL;
-    return found || !e->kid[1] ? found : first_sparse(e->kid[1]);
-}
-
-/* Whether e is a product with tensor t as a factor. */
-static bool has_factor(const Expr *e, const Tensor *t)
-{
-    if (e->op == O_ACCESS) return e->tensor == t;
-    if (e->op == O_MUL) return has_factor(e->kid[0], t) || has_factor(e->kid[1], t);
-    return (e->op == O_DIV || e->op == O_NEG || e->op == O_STORED) && has_factor(e->kid[0], t);
-}
-
-static void check_division(Prog *p, const Expr *e)
-{
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) check_division(p, e->kid[k]);
-    if (e->op != O_DIV || p->skip) return;
-    const Missing m = value_missing(e->kid[1]);
-    const Expr *by = first_sparse(e->kid[1]);
-    if (!by || !m.known || m.value != 0 || has_factor(e->kid[0], by->tensor)) return;
-    fail(p, SC_EVALUE, e->pos,
-         "division by %s, which is zero where %s has no entry; multiply the numerator by %s, add a constant "
-         "to the "
-         "divisor, or evaluate with implicit=\"skip\"",
-         by->tensor->name, by->tensor->name, by->tensor->name);
 }
 
 /* ---- Einstein summation ---- */
@@ -190,15 +124,6 @@ static void count_uses(const Expr *e, int *n)
         if (e->kid[k]) count_uses(e->kid[k], n);
 }
 
-static Expr *reduce_over(Prog *p, Op op, uint32_t vars, Expr *e)
-{
-    if (!vars) return e;
-    Expr *r = expr_new(p, O_REDUCE, e, NULL);
-    r->reduce = op;
-    r->vars = vars;
-    return r;
-}
-
 /* e is a whole product: sums what is used nowhere else. */
 static Expr *close_product(Sums *s, Expr *e)
 {
@@ -209,7 +134,7 @@ static Expr *close_product(Sums *s, Expr *e)
         if (uses[v] && uses[v] == s->total[v]) vars |= 1u << v;
     vars &= ~s->bound;
     s->bound |= vars;
-    return reduce_over(s->p, O_ADD, vars, e);
+    return expr_reduce(s->p, O_ADD, vars, e);
 }
 
 static Expr *sum_products(Sums *s, Expr *e, bool factor)
@@ -230,7 +155,7 @@ static Expr *sum_products(Sums *s, Expr *e, bool factor)
 static Expr *explicit_sums(Prog *p, const Assign *a)
 {
     const uint32_t left = expr_vars(a->lhs), right = expr_vars(a->rhs);
-    if (a->reduce != O_CONST) return reduce_over(p, a->reduce, right & ~left, a->rhs);
+    if (a->reduce != O_CONST) return expr_reduce(p, a->reduce, right & ~left, a->rhs);
     Sums s = {.p = p, .bound = left};
     count_uses(a->rhs, s.total);
     Expr *e = sum_products(&s, a->rhs, false);
@@ -244,69 +169,21 @@ static Expr *explicit_sums(Prog *p, const Assign *a)
     return e;
 }
 
-/* ---- what runs without a nest ---- */
-typedef struct {
-    int sparse, reduces; /* accesses to sparse operands, O_REDUCE nodes */
-    const Expr *first;   /* an access to a sparse operand */
-    const Expr *reduce;
-    bool nested;
-} Shape;
-
-static void look(const Expr *e, Shape *s, bool inside)
+/* ---- implicit="skip" ---- */
+static bool has_reduce(const Expr *e)
 {
-    if (e->op == O_ACCESS && is_sparse(e->tensor)) {
-        s->sparse++;
-        s->first = e;
-    }
-    if (e->op == O_REDUCE) {
-        s->reduces++;
-        s->reduce = e;
-        s->nested |= inside;
-    }
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) look(e->kid[k], s, inside || e->op == O_REDUCE);
+    if (e->op == O_REDUCE) return true;
+    return (e->kid[0] && has_reduce(e->kid[0])) || (e->kid[1] && has_reduce(e->kid[1]));
 }
 
-/* Whether the sparse operand t is a factor of every term below this reduction, or of the right side. */
-static const char *why_not_product(const Prog *p, const Assign *a, const Shape *s)
+/* A sum that no stored entry takes part in has no value that something around it could go on with. */
+static void check_skip(Prog *p, const Expr *e)
 {
-    const Expr *e = s->reduces && is_used(s->reduce, s->first->tensor) ? s->reduce : NULL;
-    if (s->reduces && !e) return "the sum must contain the sparse operand";
-    if (!e && a->rhs->op == O_REDUCE) e = a->rhs;
-    const Expr *body = e ? e->kid[0] : a->rhs;
-    if (!has_factor(body, s->first->tensor)) return "the sparse operand must be a factor of a product";
-    if (e && e->reduce != O_ADD && !p->skip)
-        return "max= and min= over a sparse operand count its missing entries; use implicit=\"skip\"";
-    if (p->skip && e && e != a->rhs) return "implicit=\"skip\" takes one reduction and nothing around it";
-    return NULL;
-}
-
-/* The reason why a program has no automatic nest, or null. */
-static const char *why_not(const Prog *p)
-{
-    const Assign *a = &p->assign[0];
-    Shape s = {0};
-    if (p->nassign > 1) return "there must be one assignment";
-    look(a->rhs, &s, false);
-    if (!sc_format_is_dense(&a->lhs->tensor->format) || a->lhs->tensor->like)
-        return "the result must be dense";
-    if (s.sparse > 1) return "at most one sparse operand may occur, once";
-    if (s.reduces > 1 || s.nested) return "there may be one sum over one product";
-    return s.sparse ? why_not_product(p, a, &s) : NULL;
-}
-
-static void check_supported(Prog *p)
-{
-    const char *why = why_not(p);
-    Shape s = {0};
-    if (!why) return;
-    for (int a = 0; a < p->nassign; a++) look(p->assign[a].rhs, &s, false);
-    fail(p, SC_ENOTIMPL, s.first ? s.first->pos : p->assign[0].rhs->pos,
-         "not supported without a schedule: %s. Supported are one dense result, one sparse operand in one "
-         "sum of "
-         "products with dense factors, and element-wise functions of that sum and dense operands%s%s%s",
-         why, s.first ? "; use " : "", s.first ? s.first->tensor->name : "",
-         s.first ? ".to_dense() or pass a schedule" : "; split the expression or pass a schedule");
+    if (!p->skip || !has_reduce(e->op == O_REDUCE ? e->kid[0] : e)) return;
+    fail(p, SC_ENOTIMPL, e->pos,
+         "implicit=\"skip\" takes one reduction of the whole right side; assign the sum to a result of its "
+         "own and "
+         "use that");
 }
 
 /* ---- extents that become constants ---- */
@@ -352,10 +229,9 @@ void check(Prog *p)
     }
     for (int k = 0; k < p->nin; k++) check_operand(p, p->tensor[k]);
     for (int a = 0; a < p->nassign; a++) {
-        each_access(p, p->assign[a].rhs, check_access);
         p->assign[a].rhs = explicit_sums(p, &p->assign[a]);
         check_division(p, p->assign[a].rhs);
+        check_skip(p, p->assign[a].rhs);
     }
-    if (!p->nest && !p->meaning) check_supported(p);
     choose_folds(p);
 }

@@ -10,24 +10,13 @@
 
 static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory while compiling"); }
 
-/* A format is asked of a result by its number; it must have the result's rank. */
+/* A format is asked of a result by its number. */
 static void take_asks(Prog *p, const sc_request *rq)
 {
     if (rq->nask > p->nout)
         fail(p, SC_EVALUE, -1, "formats are asked for %d results, but the expression has %d", rq->nask,
              p->nout);
-    for (int r = 0; r < rq->nask; r++) {
-        Tensor *t = prog_result(p, r);
-        p->ask[r] = rq->ask[r];
-        if (p->ask[r].nlevel && p->ask[r].ndim != t->ndim)
-            fail(p, SC_EVALUE, -1, "%s has %d dimensions, but the format asked for has %d", t->name, t->ndim,
-                 p->ask[r].ndim);
-        if (rq->schedule && t->ndim > 1 && !sc_format_is_dense(&rq->ask[r])) {
-            if (sc_format_parse(&t->format, t->ndim == 2 ? "csr" : "csf", t->ndim, p->err))
-                longjmp(*p->escape, 1);
-            t->itype = SC_I32;
-        }
-    }
+    memcpy(p->ask, rq->ask, (size_t)rq->nask * sizeof *p->ask);
 }
 
 static void front(Prog *p, const sc_request *rq)
@@ -45,6 +34,7 @@ static void middle(Prog *p)
 {
     check(p);
     infer(p);
+    if (!p->nest) check_scheduled(p);
     if (!p->nest) schedule(p);
     if (p->converts) return;
     nest_verify(p, p->nest);
@@ -83,7 +73,6 @@ int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_
     jmp_buf escape;
     start(p, &escape, err);
     if (setjmp(escape)) return err->code;
-    p->meaning = true;
     if (file)
         file_parse(p, file);
     else
@@ -102,6 +91,8 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     if (setjmp(escape)) return err->code;
     if (!strcmp(stage, "index"))
         prog_print(p, out);
+    else if (!strcmp(stage, "sums"))
+        sums_print(p, out);
     else if (!strcmp(stage, "nest"))
         nest_print(p, p->nest, out);
     else if (!strcmp(stage, "stmt"))
@@ -113,8 +104,8 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     else if (!strcmp(stage, "why"))
         sc_text_add(out, "%s", p->why.s ? p->why.s : "");
     else
-        return sc_error(err, SC_EVALUE, "unknown stage '%s': expected index, nest, stmt, c, plan or why",
-                        stage);
+        return sc_error(err, SC_EVALUE,
+                        "unknown stage '%s': expected index, sums, nest, stmt, c, plan or why", stage);
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 

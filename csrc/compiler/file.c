@@ -114,15 +114,16 @@ static void parse_out(File *f, int at)
     Tensor *t = prog_tensor(f->p, name);
     if (!t || t->role != T_OUT) fail(f->p, SC_EVALUE, start, "%s is no result of the program", name);
     lex_expect(&lx, ":", "after the name of the result");
+    const int r = t->arg - f->p->nin;
     if (lex_accept(&lx, "like")) {
         int pos = lx.pos;
-        t->like = prog_tensor(f->p, lex_name(&lx, "an operand"));
-        if (!t->like || t->like->role != T_IN) fail(f->p, SC_EVALUE, pos, "expected the name of an operand");
+        const Tensor *like = prog_tensor(f->p, lex_name(&lx, "an operand"));
+        if (!like || like->role != T_IN) fail(f->p, SC_EVALUE, pos, "expected the name of an operand");
+        f->p->ask_like[r] = (int8_t)(like->arg + 1);
     } else {
         t->dtype = parse_dtype(&lx);
         int pos = lx.pos;
-        parse_format(f->p, &t->format, format_text(&lx), t->ndim, pos);
-        t->itype = SC_I32;
+        parse_format(f->p, &f->p->ask[r], format_text(&lx), t->ndim, pos);
         if (lx.kind == K_NAME && !memchr(f->text + pos, '\n', (size_t)(lx.pos - pos)))
             t->itype = parse_dtype(&lx);
     }

@@ -1,25 +1,277 @@
 /* infer.c: formats and types of results.
  *
- * requires: check. sets: type (what is computed in), format, dtype, itype and unit of results
- * and temporaries. What was declared stays; a result without a declaration is dense, row-major, of the type
- * that the operands' types promote to. 16 bit floats are computed with in f32; integers stay integers unless
- * the expression divides, takes a fraction or calls a function of reals, and truth values count as i64. A result that takes the structure of
- * an operand takes its format and index type as well. */
+ * requires  check. sets: p->type, what is computed in; dtype, itype, like, unit
+ * and format of results, p->ask.
+ *
+ * Types promote as in torch. 16 bit floats are computed with in f32; integers stay
+ * integers unless the expression divides, has a fraction or calls a function of
+ * reals, and truth values count as i64.
+ *
+ * A result is sparse where nothing but zeros can lie outside of what operands
+ * store: all its indices are covered (covered.c). A vector is dense all the same
+ * unless every sparse operand is one, a number always, and so is what a later
+ * assignment reads. What is delivered, p->ask:
+ *   what was asked for;
+ *   else dense, where the result is not sparse;
+ *   else the structure of an operand whose pattern is the result's;
+ *   else the common format of the sparse operands, if they have the result's rank;
+ *   else csr for matrices and csf for the rest.
+ * What the kernels make, Tensor.format, may differ and is converted at the end.
+ * It is dense where the result is not sparse, or asked to be dense; else the
+ * structure of the operand; else what a user's nest assembles; else open, for
+ * the scheduler to say. */
 #include "ir.h"
 
-static void infer_like(Prog *p, Tensor *t)
+static sc_format format_of(Prog *p, const char *text, int ndim)
 {
-    const Tensor *like = t->like;
-    bool same = like->ndim == t->ndim;
-    for (int d = 0; same && d < t->ndim; d++) same = like->dimvar[d] == t->dimvar[d];
-    if (!same)
-        fail(p, SC_EVALUE, -1,
-             "%s has the structure of %s, so it must have the same indices in the same order", t->name,
-             like->name);
-    t->format = like->format;
-    t->itype = like->itype;
+    sc_format f = {0};
+    sc_err err = {0};
+    if (sc_format_parse(&f, text, ndim, &err)) fail(p, err.code, -1, "%s", err.msg);
+    return f;
 }
 
+static void settle(Tensor *t, const sc_format *f)
+{
+    t->format = *f;
+    t->unit = sc_format_is_dense(f) ? t->ndim - 1 : -1;
+}
+
+void result_format(Prog *p, Tensor *t, const char *text)
+{
+    const sc_format f = format_of(p, text, t->ndim);
+    settle(t, &f);
+}
+
+/* ---- which results are sparse ---- */
+/* Calls f on every access to a sparse operand in e; below: inside of a reduction. */
+static void each_sparse(const Expr *e, bool below, void (*f)(void *, const Tensor *, bool), void *ctx)
+{
+    if (e->op == O_ACCESS && is_sparse(e->tensor)) f(ctx, e->tensor, below);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) each_sparse(e->kid[k], below || e->op == O_REDUCE, f, ctx);
+}
+
+static void add_vars(void *ctx, const Tensor *t, bool below)
+{
+    (void)below;
+    for (int d = 0; d < t->ndim; d++) *(uint32_t *)ctx |= 1u << t->dimvar[d];
+}
+
+/* A maximum or minimum over no coordinate is infinite. */
+static bool has_empty(const Prog *p, const Expr *e)
+{
+    for (int v = 0; e->op == O_REDUCE && e->reduce != O_ADD && v < p->nvar; v++)
+        if (e->vars >> v & 1 && !p->var[v].extent) return true;
+    return (e->kid[0] && has_empty(p, e->kid[0])) || (e->kid[1] && has_empty(p, e->kid[1]));
+}
+
+static uint32_t covered(const Prog *p, const Assign *a)
+{
+    uint32_t vars = 0;
+    if (!p->skip) return has_empty(p, a->rhs) ? 0 : expr_covered(a->rhs);
+    if (a->reduce == O_MAX || a->reduce == O_MIN) return 0; /* infinite where nothing is stored */
+    each_sparse(a->rhs, false, add_vars, &vars);
+    return vars;
+}
+
+static bool read_later(const Prog *p, const Tensor *t)
+{
+    for (int a = 0; a < p->nassign; a++)
+        if (expr_reads(p->assign[a].rhs, t)) return true;
+    return false;
+}
+
+typedef struct {
+    const Tensor *first;
+    bool agree, vectors, any;
+} Operands;
+
+static void add_operand(void *ctx, const Tensor *t, bool below)
+{
+    Operands *o = ctx;
+    (void)below;
+    o->any = true;
+    o->vectors &= t->ndim == 1;
+    if (!o->first) o->first = t;
+    o->agree &= sc_format_equal(&o->first->format, &t->format);
+}
+
+static Operands operands_of(const Assign *a)
+{
+    Operands o = {.agree = true, .vectors = true};
+    each_sparse(a->rhs, false, add_operand, &o);
+    return o;
+}
+
+/* ---- the pattern of an operand ---- */
+typedef struct {
+    const Tensor *mask;
+    bool alone; /* no other sparse operand outside of reductions */
+} Mask;
+
+static void look_for_others(void *ctx, const Tensor *t, bool below)
+{
+    Mask *m = ctx;
+    m->alone &= below || t == m->mask;
+}
+
+static bool has_indices(const Tensor *t, const Expr *lhs)
+{
+    bool same = t->ndim == lhs->tensor->ndim;
+    for (int d = 0; same && d < t->ndim; d++) same = t->dimvar[d] == lhs->ix[d].var;
+    return same;
+}
+
+/* Whether no combination of coordinates is stored twice: lists of coordinates are told apart by their last level. */
+static bool is_unique(const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++) {
+        const bool listed = l + 1 < f->nlevel && f->level[l + 1].kind == SC_SINGLETON;
+        if (f->level[l].kind != SC_DENSE && !f->level[l].unique && !listed) return false;
+    }
+    return true;
+}
+
+static Tensor *find_mask(const Prog *p, const Assign *a)
+{
+    for (int k = 0; k < p->ntensor && !p->skip; k++) {
+        Tensor *t = p->tensor[k];
+        Mask m = {t, true};
+        if (!is_sparse(t) || !has_indices(t, a->lhs) || !is_unique(&t->format) || !expr_kills(a->rhs, t))
+            continue;
+        each_sparse(a->rhs, false, look_for_others, &m);
+        if (m.alone) return t;
+    }
+    return NULL;
+}
+
+/* ---- the format that is delivered ---- */
+/* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
+static bool takes_any(const sc_format *f, const Tensor *t)
+{
+    for (int l = 0; l < f->nlevel; l++) {
+        const sc_levelspec *s = &f->level[l];
+        if (s->kind == SC_ELL || (s->part != SC_WHOLE && t->extent[s->dim] % s->block)) return false;
+    }
+    return true;
+}
+
+static sc_format delivered(Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    const Operands o = operands_of(a);
+    if (o.agree && o.first->ndim == t->ndim && takes_any(&o.first->format, t)) return o.first->format;
+    return format_of(p, t->ndim == 2 ? "csr" : "csf", t->ndim);
+}
+
+/* ---- what a user's nest assembles ---- */
+typedef struct {
+    const Tensor *t;
+    const Nest *path[64], *found[64]; /* loops and workspaces around; around the one evaluation of t */
+    int depth, nfound, times;
+    Op reduce;
+} Search;
+
+static void search(Search *s, const Nest *n)
+{
+    if (n->op == N_EVAL && n->eval.lhs->tensor == s->t && !s->times++) {
+        s->nfound = s->depth;
+        s->reduce = n->eval.reduce;
+        for (int k = 0; k < s->depth; k++) s->found[k] = s->path[k];
+    }
+    if (n->op == N_LOOP && s->depth < SC_LEN(s->path)) s->path[s->depth++] = n;
+    if (n->body) search(s, n->body);
+    if (n->then) search(s, n->then);
+    for (int k = 0; k < n->n; k++) search(s, n->kid[k]);
+    if (n->op == N_LOOP) s->depth--;
+}
+
+static int dim_of(const Expr *lhs, int v)
+{
+    for (int d = 0; d < lhs->tensor->ndim; d++)
+        if (lhs->ix[d].var == v) return d;
+    return -1;
+}
+
+/* Whether the loop runs over all coordinates: a dense one, or along a dense level. */
+static bool runs_over_all(const Nest *n)
+{
+    if (n->nmerge) return false;
+    if (!n->in) return true;
+    for (int l = 0; l < n->in->format.nlevel; l++)
+        if (n->in->format.level[l].kind == SC_DENSE && same_index(level_index(n->in, l), n->ix)) return true;
+    return false;
+}
+
+/* The levels that the loops around the evaluation make: dense where a loop runs over all coordinates in front of
+ * the others, then compressed. False where a dense result is what it fills. */
+static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
+{
+    uint32_t seen = 0;
+    bool all = true;
+    *f = (sc_format){.ndim = s->t->ndim};
+    if (s->times != 1 || s->reduce != O_CONST) return false;
+    for (int k = 0; k < s->nfound; k++) {
+        const Nest *n = s->found[k];
+        const int d = dim_of(lhs, n->ix.var);
+        if (d < 0 || n->ix.part != SC_WHOLE || n->kind == L_VEC || n->by || n->unroll) return false;
+        if (seen >> d & 1) continue; /* a lookup */
+        seen |= 1u << d;
+        all = runs_over_all(n);
+        const bool dense = all && (!f->nlevel || f->level[f->nlevel - 1].kind == SC_DENSE);
+        f->level[f->nlevel++] =
+            (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
+    }
+    return f->nlevel == s->t->ndim && !all;
+}
+
+static bool assembles(const sc_format *f)
+{
+    int l = 0;
+    while (l < f->nlevel && f->level[l].kind == SC_DENSE && f->level[l].part == SC_WHOLE) l++;
+    if (l == f->nlevel) return false;
+    while (l < f->nlevel && f->level[l].kind == SC_COMPRESSED && f->level[l].unique &&
+           f->level[l].part == SC_WHOLE)
+        l++;
+    return l == f->nlevel;
+}
+
+/* Whether the nest walks every level of the operand around the evaluation. */
+static bool follows(const Search *s, const Tensor *mask)
+{
+    int walked = 0, need = 0;
+    for (int l = 0; l < mask->format.nlevel; l++) need += mask->format.level[l].kind != SC_DENSE;
+    for (int k = 0; k < s->nfound; k++) {
+        const Nest *n = s->found[k];
+        for (int m = 0; m < n->nmerge; m++)
+            if (n->merge[m] == mask) return false;
+        if (n->in != mask) continue;
+        for (int l = 0; l < mask->format.nlevel; l++)
+            walked += mask->format.level[l].kind != SC_DENSE && same_index(level_index(mask, l), n->ix);
+    }
+    return walked >= need;
+}
+
+static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
+{
+    Tensor *t = a->lhs->tensor;
+    const sc_format *ask = &p->ask[t->arg - p->nin];
+    Search s = {.t = t};
+    sc_format f;
+    search(&s, p->nest);
+    if (asked && assembles(ask)) {
+        settle(t, ask);
+    } else if (mask && follows(&s, mask)) {
+        t->like = mask;
+        settle(t, &mask->format);
+    } else if (levels_of(&s, a->lhs, &f)) {
+        settle(t, &f);
+    } else {
+        result_format(p, t, "dense");
+    }
+}
+
+/* ---- types ---- */
 /* Whether e makes reals of integers. */
 static bool is_real(const Expr *e)
 {
@@ -55,23 +307,87 @@ static void infer_types(Prog *p)
     p->result_type = t < SC_F16 ? p->type : t;
 }
 
-static void infer_result(Prog *p, Tensor *t)
+/* ---- one result ---- */
+static void infer_index_type(const Prog *p, Tensor *t)
 {
-    sc_err err = {0};
+    if (t->itype == SC_I32 || t->itype == SC_I64) return;
+    t->itype = SC_I32;
+    for (int k = 0; k < p->nin; k++)
+        if (is_sparse(p->tensor[k]) && p->tensor[k]->itype == SC_I64) t->itype = SC_I64;
+}
+
+/* The access to operand t at the indices of the result. */
+static void infer_like(Prog *p, const Assign *a, Tensor *t)
+{
+    Tensor *r = a->lhs->tensor;
+    for (int k = 0; k < p->ntensor; k++) {
+        Tensor *x = p->tensor[k];
+        if (x->role != T_IN || x->arg != t->arg || !has_indices(x, a->lhs)) continue;
+        r->like = x;
+        r->itype = x->itype;
+        settle(r, &x->format);
+        return;
+    }
+    fail(p, SC_EVALUE, a->lhs->pos,
+         "%s has the structure of %s, so %s must be read at the indices of %s in the same order", r->name,
+         t->name, t->name, r->name);
+}
+
+static void infer_result(Prog *p, const Assign *a)
+{
+    Tensor *t = a->lhs->tensor, *mask = NULL;
+    const int r = t->arg - p->nin;
+    sc_format *ask = &p->ask[r];
+    const bool asked = ask->nlevel > 0;
+    const bool wants_dense = asked && sc_format_is_dense(ask);
+    const Operands o = operands_of(a);
+    const uint32_t vars = expr_vars(a->lhs);
     if (t->dtype == SC_NDTYPE) t->dtype = p->result_type;
-    if (t->role == T_OUT && p->ask_like[t->arg - p->nin])
-        t->like = p->tensor[p->ask_like[t->arg - p->nin] - 1];
-    if (t->like) infer_like(p, t);
-    if (!t->format.nlevel && sc_format_parse(&t->format, "dense", t->ndim, &err))
-        fail(p, SC_EINTERNAL, -1, "%s", err.msg);
-    t->unit = sc_format_is_dense(&t->format) ? t->ndim - 1 : -1;
+    infer_index_type(p, t);
+    if (p->ask_like[r]) {
+        infer_like(p, a, p->tensor[p->ask_like[r] - 1]);
+        if (!asked) *ask = t->format;
+        return;
+    }
+    bool sparse = t->ndim && o.any && !(vars & ~covered(p, a)) && !read_later(p, t) && !wants_dense;
+    if (!asked && t->ndim == 1 && !o.vectors) sparse = false;
+    if (sparse) mask = find_mask(p, a);
+    if (!asked) *ask = mask ? mask->format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
+    if (!sparse) {
+        result_format(p, t, "dense");
+    } else if (p->nest) {
+        settle_by_nest(p, a, asked, mask);
+    } else if (mask) {
+        t->like = mask;
+        settle(t, &mask->format);
+    } else {
+        t->format = (sc_format){.ndim = t->ndim};
+        t->unit = -1;
+    }
+}
+
+static void check_ask(Prog *p, const Tensor *t)
+{
+    const sc_format *ask = &p->ask[t->arg - p->nin];
+    if (!ask->nlevel) return;
+    if (ask->ndim != t->ndim)
+        fail(p, SC_EVALUE, -1, "the format asked for %s has %d dimensions, but the result has %d", t->name,
+             ask->ndim, t->ndim);
+    for (int l = 0; l < ask->nlevel; l++) {
+        const sc_levelspec *s = &ask->level[l];
+        if (s->part != SC_WHOLE && t->extent[s->dim] % s->block)
+            fail(p, SC_EVALUE, -1,
+                 "the format asked for %s has blocks of %d in dimension %d, which do not divide its "
+                 "extent, %lld",
+                 t->name, s->block, s->dim, (long long)t->extent[s->dim]);
+    }
 }
 
 void infer(Prog *p)
 {
     infer_types(p);
-    for (int t = p->nin; t < p->ntensor; t++)
-        if (p->tensor[t]->role == T_OUT) infer_result(p, p->tensor[t]);
-    for (int a = 0; a < p->nassign; a++)
-        if (p->assign[a].lhs->tensor->role == T_WORK) infer_result(p, p->assign[a].lhs->tensor);
+    for (int a = 0; a < p->nassign; a++) {
+        check_ask(p, p->assign[a].lhs->tensor);
+        infer_result(p, &p->assign[a]);
+    }
 }

@@ -96,7 +96,7 @@ struct Tensor {
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
-    Tensor *like;                   /* result that shares the structure of this operand */
+    Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices) */
     /* workspaces */
     Place place;
     bool bitmap, hash;
@@ -125,8 +125,7 @@ struct Prog {
     sc_err *err;
     jmp_buf *escape;
     const char *source, *file;
-    bool meaning; /* only what it means is asked: nothing is refused for lack of a schedule */
-    bool skip;    /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
+    bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
     int nvar, ntensor, nassign;
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
@@ -353,19 +352,27 @@ Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimen
 uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
 void expr_print(const Prog *, const Expr *, sc_text *);
 void prog_print(const Prog *, sc_text *); /* parses back */
+void sums_print(const Prog *, sc_text *); /* the same with reductions and aliases written out, for people */
+
+/* ---- names.c: results numbered, aliases made ---- */
+bool is_sparse(const Tensor *); /* an operand with absent entries */
+void name_results(Prog *);
+void name_aliases(Prog *);
+void name_access(Prog *, Expr *); /* of a nest: the Tensor of the operand that has these indices */
 
 void prog_declare(Prog *, const sc_spec *, const int64_t *dim); /* an operand, before parse_program */
 /* ---- file.c: .sc files, the test format ---- */
 void file_parse(Prog *, const char *text);
 
-/* ---- rewrite.c: expressions as equal expressions, up to rounding and to products of a zero sum with infinity or
- * NaN. Nothing is changed in place; what does not change is shared. Called after check. ---- */
+/* ---- rewrite.c: expressions as equal expressions, up to rounding. Nothing is changed in place; what does not change
+ * is shared. Called after check. ---- */
 #define MAXFACTOR 64
 typedef struct {
     Expr *e;
     bool under; /* a factor: divides. A term: is subtracted */
 } Part;
 uint32_t expr_free(const Expr *);                              /* indices used and not reduced inside */
+bool expr_sure(const Expr *);                                  /* present at every coordinate */
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
@@ -381,9 +388,11 @@ Expr *expr_sum(Prog *, int n, const Part *);     /* of no term: 0 */
 Expr *expr_simplify(Prog *, Expr *);
 /* reduce_V(product) as reduce_{V-inner}(the factors without an index of inner * reduce_inner(the others)); for max
  * and min the same with the terms of a sum. The node itself where that is not legal or changes nothing: inner must
- * be a part of V. */
+ * be a part of V. Infinite and NaN factors outside stay right where the inner reduction is expr_sure, or where
+ * the nest visits its result only where something was reduced (a sparse workspace). */
 Expr *expr_contract(Prog *, Expr *reduce, uint32_t inner);
-Expr *expr_hoist(Prog *, Expr *);       /* out of every reduction, what does not depend on it */
+Expr *expr_flatten(Prog *, Expr *reduce); /* the inverse: reductions of the same kind inside become one */
+Expr *expr_hoist(Prog *, Expr *);       /* out of every reduction that is sure, what does not depend on it */
 Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
 
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
@@ -391,6 +400,12 @@ void check(Prog *);
 /* ---- derive*.c: the gradients of a checked and inferred program, as the text of a program; see scorch.h. Changes
  * the formats of p's results to what is delivered. ---- */
 void derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
+/* ---- covered.c ---- */
+uint32_t expr_covered(const Expr *); /* the indices whose combinations are stored: e is zero at all others */
+bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
+void check_division(Prog *, const Expr *);      /* refuses divisors that are zero where an entry is missing */
+/* ---- limits.c ---- */
+void check_scheduled(Prog *); /* refuses what schedule.c has no nest for */
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void infer(Prog *);

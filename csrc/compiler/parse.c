@@ -2,9 +2,8 @@
  *
  * Two spellings, one result: an einsum string is a product of its operands in
  * order. Which of the two a text is follows from whether it has a '='. Operands
- * are declared before; a left side that is not one of them is a result, or a
- * temporary when a later assignment reads it. Nothing is known about extents
- * here: check.c judges what parses.
+ * are declared before; every left side is a result. Nothing is known about
+ * extents here: check.c judges what parses.
  *
  * Both recursion and the length of chains draw on one budget of operators, so
  * that no text can make a later walk over the tree run out of stack. */
@@ -36,6 +35,14 @@ Expr *expr_const(Prog *p, double c)
 {
     Expr *e = expr_new(p, O_CONST, NULL, NULL);
     e->c = c;
+    return e;
+}
+
+Expr *expr_access(Prog *p, Tensor *t, const Index *ix)
+{
+    Expr *e = expr_new(p, O_ACCESS, NULL, NULL);
+    e->tensor = t;
+    memcpy(e->ix, ix, (size_t)t->ndim * sizeof *ix);
     return e;
 }
 
@@ -199,10 +206,8 @@ static Expr *access_of(Prog *p, Tensor *t, int n, const Index *ix, int pos)
     if (t->ndim != n)
         fail(p, SC_EVALUE, pos, "%s has %d dimension%s, got %d ind%s", t->name, t->ndim,
              t->ndim == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");
-    Expr *e = expr_new(p, O_ACCESS, NULL, NULL);
-    e->tensor = t;
+    Expr *e = expr_access(p, t, ix);
     e->pos = pos;
-    memcpy(e->ix, ix, (size_t)n * sizeof *ix);
     return e;
 }
 
@@ -216,7 +221,9 @@ static Expr *parse_access_in(Parser *ps)
     Tensor *t = prog_tensor(p, name);
     if (!t) fail_unknown(p, name, pos);
     int n = parse_indices(ps, name, ix);
-    return access_of(p, t, n, ix, pos);
+    Expr *e = access_of(p, t, n, ix, pos);
+    if (!ps->declare) name_access(p, e);
+    return e;
 }
 
 /* ---- expressions ---- */
@@ -516,32 +523,6 @@ static void parse_einsum(Prog *p, const char *text)
 }
 
 /* ---- programs ---- */
-static bool reads(const Expr *e, const Tensor *t)
-{
-    if (e->op == O_ACCESS && e->tensor == t) return true;
-    return (e->kid[0] && reads(e->kid[0], t)) || (e->kid[1] && reads(e->kid[1], t));
-}
-
-/* Results that a later assignment reads are temporaries; the others are numbered after the operands. */
-static void number_results(Prog *p)
-{
-    for (int a = 0; a < p->nassign; a++) {
-        Tensor *t = p->assign[a].lhs->tensor;
-        for (int b = 0; b <= a; b++)
-            if (reads(p->assign[b].rhs, t))
-                fail(p, SC_EVALUE, p->assign[b].rhs->pos,
-                     "%s is read before it is assigned; order the assignments so "
-                     "that each reads only operands and earlier results",
-                     t->name);
-        for (int b = a + 1; b < p->nassign; b++)
-            if (reads(p->assign[b].rhs, t)) t->role = T_WORK;
-        if (t->role == T_OUT) t->arg = p->nin + p->nout++;
-    }
-    if (p->nin + p->nout > SC_MAXOP)
-        fail(p, SC_ENOTIMPL, -1, "expected at most %d operands and results, got %d", SC_MAXOP,
-             p->nin + p->nout);
-}
-
 void parse_program(Prog *p, const char *text)
 {
     text = sc_arena_printf(&p->arena, "%s", text);
@@ -553,5 +534,6 @@ void parse_program(Prog *p, const char *text)
         parse_index_notation(p, text);
     else
         parse_einsum(p, text);
-    number_results(p);
+    name_results(p);
+    name_aliases(p);
 }

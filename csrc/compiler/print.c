@@ -2,8 +2,9 @@
  *
  * Parentheses are written exactly where the grammar of parse.c needs them: an
  * operator has a level, its left side may be of that level, its right side must
- * bind tighter. Summation made explicit by check.c is not printed: parsing and
- * checking the text again finds the same sums. */
+ * bind tighter. In a program reductions made explicit by check.c are not printed,
+ * and aliases have the name of their operand: parsing and checking the text again
+ * finds the same ones. In a nest aliases have their own names. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,55 +46,91 @@ static void print_number(double c, sc_text *out)
     sc_text_add(out, "%s", buf);
 }
 
-static void print_access(const Prog *p, const Expr *e, sc_text *out)
+typedef struct {
+    const Prog *p;
+    sc_text *out;
+    bool operands; /* aliases by the name of their operand */
+    bool sums;     /* reductions are written */
+} Printer;
+
+static void print_access(const Printer *to, const Expr *e)
 {
-    const int n = e->tensor->ndim;
-    sc_text_add(out, "%s", e->tensor->name);
-    for (int d = 0; d < n; d++) {
+    const Tensor *t = to->operands && e->tensor->alias ? e->tensor->alias : e->tensor;
+    sc_text_add(to->out, "%s", t->name);
+    for (int d = 0; d < t->ndim; d++) {
         const Index *ix = &e->ix[d];
-        sc_text_add(out, "%s%s%s", d ? "," : "[", ix->slot ? "#" : "", p->var[ix->var].name);
-        if (ix->part != SC_WHOLE) sc_text_add(out, "%c%d", ix->part == SC_DIV ? '/' : '%', ix->block);
+        sc_text_add(to->out, "%s%s%s", d ? "," : "[", ix->slot ? "#" : "", to->p->var[ix->var].name);
+        if (ix->part != SC_WHOLE) sc_text_add(to->out, "%c%d", ix->part == SC_DIV ? '/' : '%', ix->block);
     }
-    if (n) sc_text_add(out, "]");
+    if (t->ndim) sc_text_add(to->out, "]");
+}
+
+static void print_at(const Printer *, const Expr *, int level);
+
+/* "sum j,k (..)", "max j (..)" */
+static void print_reduce(const Printer *to, const Expr *e)
+{
+    const char *comma = "";
+    sc_text_add(to->out, "%s ", e->reduce == O_ADD ? "sum" : op_info(e->reduce)->text);
+    for (int v = 0; v < to->p->nvar; v++)
+        if (e->vars >> v & 1) sc_text_add(to->out, "%s%s", comma, to->p->var[v].name), comma = ",";
+    sc_text_add(to->out, " (");
+    print_at(to, e->kid[0], COMPARE);
+    sc_text_add(to->out, ")");
+}
+
+static void print_operator(const Printer *to, const Expr *e, int own)
+{
+    const OpInfo *o = op_info(e->op);
+    if (o->form == F_INFIX) {
+        print_at(to, e->kid[0], own);
+        sc_text_add(to->out, " %s ", o->text);
+        print_at(to, e->kid[1], own + 1);
+    } else if (o->form == F_PREFIX) {
+        sc_text_add(to->out, "%s", o->text);
+        print_at(to, e->kid[0], PRIMARY);
+    } else {
+        sc_text_add(to->out, "%s(", o->text);
+        for (int k = 0; k < o->arity; k++) {
+            if (k) sc_text_add(to->out, ", ");
+            print_at(to, e->kid[k], COMPARE);
+        }
+        sc_text_add(to->out, ")");
+    }
 }
 
 /* Prints e where the grammar asks for a side of at least this level. */
-static void print_at(const Prog *p, const Expr *e, int level, sc_text *out)
+static void print_at(const Printer *to, const Expr *e, int level)
 {
-    while (e->op == O_REDUCE) e = e->kid[0];
+    while (e->op == O_REDUCE && !to->sums) e = e->kid[0];
     const int own = level_of(e);
-    if (own < level) sc_text_add(out, "(");
-    if (e->op == O_CONST) {
-        print_number(e->c, out);
-    } else if (e->op == O_ACCESS) {
-        print_access(p, e, out);
-    } else if (op_info(e->op)->form == F_INFIX) {
-        print_at(p, e->kid[0], own, out);
-        sc_text_add(out, " %s ", op_info(e->op)->text);
-        print_at(p, e->kid[1], own + 1, out);
-    } else if (op_info(e->op)->form == F_PREFIX) {
-        sc_text_add(out, "%s", op_info(e->op)->text);
-        print_at(p, e->kid[0], PRIMARY, out);
-    } else {
-        sc_text_add(out, "%s(", op_info(e->op)->text);
-        for (int k = 0; k < op_info(e->op)->arity; k++) {
-            if (k) sc_text_add(out, ", ");
-            print_at(p, e->kid[k], COMPARE, out);
-        }
-        sc_text_add(out, ")");
-    }
-    if (own < level) sc_text_add(out, ")");
+    if (own < level) sc_text_add(to->out, "(");
+    if (e->op == O_CONST)
+        print_number(e->c, to->out);
+    else if (e->op == O_ACCESS)
+        print_access(to, e);
+    else if (e->op == O_REDUCE)
+        print_reduce(to, e);
+    else
+        print_operator(to, e, own);
+    if (own < level) sc_text_add(to->out, ")");
 }
 
-void expr_print(const Prog *p, const Expr *e, sc_text *out) { print_at(p, e, COMPARE, out); }
+void expr_print(const Prog *p, const Expr *e, sc_text *out)
+{ print_at(&(Printer){.p = p, .out = out}, e, COMPARE); }
+
+static void print_program(const Printer *to)
+{
+    for (int a = 0; a < to->p->nassign; a++) {
+        const Assign *s = &to->p->assign[a];
+        print_at(to, s->lhs, COMPARE);
+        sc_text_add(to->out, " %s= ", s->reduce == O_CONST || to->sums ? "" : op_info(s->reduce)->text);
+        print_at(to, s->rhs, COMPARE);
+        sc_text_add(to->out, "\n");
+    }
+}
 
 void prog_print(const Prog *p, sc_text *out)
-{
-    for (int a = 0; a < p->nassign; a++) {
-        const Assign *s = &p->assign[a];
-        expr_print(p, s->lhs, out);
-        sc_text_add(out, " %s= ", s->reduce == O_CONST ? "" : op_info(s->reduce)->text);
-        expr_print(p, s->rhs, out);
-        sc_text_add(out, "\n");
-    }
-}
+{ print_program(&(Printer){.p = p, .out = out, .operands = true}); }
+
+void sums_print(const Prog *p, sc_text *out) { print_program(&(Printer){.p = p, .out = out, .sums = true}); }

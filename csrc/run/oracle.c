@@ -29,14 +29,14 @@ typedef struct {         /* of one tensor */
     const sc_tensor *in; /* dense operand, read in place */
     Stored *entry;       /* sparse operand, sorted by key */
     int64_t n, cap;
-    double *val; /* result or temporary */
+    double *val; /* result */
     uint8_t *has;
 } Map;
 
 typedef struct {
     const Prog *p;
     sc_err *err;
-    Map map[MAXTENSOR];
+    Map map[SC_MAXOP];     /* operands, then results */
     int64_t at[SC_MAXVAR]; /* the coordinate */
     uint32_t bound;        /* variables that have one */
     bool hit;              /* skip mode: all that was asked so far is stored */
@@ -50,14 +50,7 @@ static int64_t size_of(const Tensor *t)
     return n;
 }
 
-static const Tensor *result(const Prog *p, int r)
-{
-    for (int k = p->nin; k < p->ntensor; k++)
-        if (p->tensor[k]->arg == p->nin + r) return p->tensor[k];
-    return NULL;
-}
-
-int64_t sc_oracle_size(const Prog *p, int r) { return result(p, r) ? size_of(result(p, r)) : 0; }
+int64_t sc_oracle_size(const Prog *p, int r) { return prog_result(p, r) ? size_of(prog_result(p, r)) : 0; }
 
 static double value_at(const sc_tensor *t, int64_t i) { return sc_number_get(t->dtype, t->view.val, i); }
 
@@ -152,22 +145,18 @@ static Term find_entry(const Map *m, int64_t key)
 }
 
 /* ---- expressions ---- */
-static bool is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
-
 static Term access_value(const Oracle *o, const Expr *e)
 {
     const Tensor *t = e->tensor;
     int64_t key = 0, offset = 0;
-    int k = 0;
-    while (o->p->tensor[k] != t) k++;
-    const Map *m = &o->map[k];
+    const Map *m = &o->map[t->arg];
     for (int d = 0; d < t->ndim; d++) {
         key = key * t->extent[d] + o->at[e->ix[d].var];
         if (m->in) offset += o->at[e->ix[d].var] * m->in->view.stride[d];
     }
     if (is_sparse(t)) return find_entry(m, key);
     if (m->in) return (Term){value_at(m->in, offset), true};
-    return (Term){m->val[key], m->has[key]};
+    return (Term){m->val[key], true};
 }
 
 /* Whether a sparse factor of the product e, at indices that are bound, is absent. */
@@ -238,7 +227,7 @@ static Term evaluate_reduce(Oracle *o, const Expr *e)
 
 static Term evaluate(Oracle *o, const Expr *e)
 {
-    if (e->op == O_CONST) return (Term){e->c, true};
+    if (e->op == O_CONST) return (Term){e->c, e->c != 0};
     if (e->op == O_REDUCE) return evaluate_reduce(o, e);
     if (e->op == O_ACCESS) {
         const Term t = access_value(o, e);
@@ -279,30 +268,36 @@ static void assign_over(Oracle *o, const Assign *a, Map *m, int d, int64_t key)
     o->bound &= ~(1u << v);
 }
 
+static int open_operand(Map *m, const Tensor *t, const sc_tensor *in, sc_err *err)
+{
+    int64_t coord[SC_MAXDIM] = {0};
+    m->in = in;
+    if (!is_sparse(t)) return SC_OK;
+    if (size_of(t) > INT64_MAX / 16)
+        return sc_error(err, SC_EVALUE, "%s is too large for the oracle", t->name);
+    if (!collect(m, t, 0, 0, coord)) return sc_error(err, SC_ENOMEM, "out of memory");
+    finish_list(m);
+    return SC_OK;
+}
+
+static int open_result(Map *m, const Tensor *t, sc_err *err)
+{
+    const int64_t n = size_of(t);
+    if (n > INT64_MAX / 16) return sc_error(err, SC_EVALUE, "%s is too large for the oracle", t->name);
+    m->val = sc_malloc((size_t)n * sizeof *m->val);
+    m->has = sc_malloc((size_t)n);
+    return m->val && m->has ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
+}
+
 static int run(Oracle *o, const sc_tensor *in)
 {
     const Prog *p = o->p;
-    for (int k = 0; k < p->ntensor; k++) {
-        Map *m = &o->map[k];
-        const Tensor *t = p->tensor[k];
-        int64_t coord[SC_MAXDIM] = {0};
-        if (t->role == T_IN) m->in = &in[k];
-        if (t->role == T_IN && !is_sparse(t)) continue;
-        const int64_t n = size_of(t);
-        if (n > INT64_MAX / 16) return sc_error(o->err, SC_EVALUE, "%s is too large for the oracle", t->name);
-        if (is_sparse(t)) {
-            if (!collect(m, t, 0, 0, coord)) return sc_error(o->err, SC_ENOMEM, "out of memory");
-            finish_list(m);
-        } else {
-            m->val = sc_malloc((size_t)n * sizeof *m->val);
-            m->has = sc_malloc((size_t)n);
-            if (!m->val || !m->has) return sc_error(o->err, SC_ENOMEM, "out of memory");
-        }
-    }
+    for (int k = 0; k < p->nin; k++)
+        if (open_operand(&o->map[k], p->tensor[k], &in[k], o->err)) return o->err->code;
     for (int a = 0; a < p->nassign; a++) {
-        int k = 0;
-        while (p->tensor[k] != p->assign[a].lhs->tensor) k++;
-        assign_over(o, &p->assign[a], &o->map[k], 0, 0);
+        const Tensor *t = p->assign[a].lhs->tensor;
+        if (open_result(&o->map[t->arg], t, o->err)) return o->err->code;
+        assign_over(o, &p->assign[a], &o->map[t->arg], 0, 0);
     }
     return SC_OK;
 }
@@ -313,15 +308,16 @@ int sc_oracle_run(const Prog *p, const sc_tensor *in, double *const *out, uint8_
     if (!o) return sc_error(err, SC_ENOMEM, "out of memory");
     *o = (Oracle){.p = p, .err = err};
     const int rc = run(o, in);
-    for (int k = 0; k < p->ntensor; k++) {
-        const Tensor *t = p->tensor[k];
-        const Map *m = &o->map[k];
-        const int r = t->arg - p->nin;
-        if (!rc && t->role == T_OUT) memcpy(out[r], m->val, (size_t)size_of(t) * sizeof *m->val);
-        if (!rc && t->role == T_OUT && has && has[r]) memcpy(has[r], m->has, (size_t)size_of(t));
-        free(m->entry);
-        free(m->val);
-        free(m->has);
+    for (int r = 0; !rc && r < p->nout; r++) {
+        const Map *m = &o->map[p->nin + r];
+        const size_t n = (size_t)sc_oracle_size(p, r);
+        memcpy(out[r], m->val, n * sizeof *m->val);
+        if (has && has[r]) memcpy(has[r], m->has, n);
+    }
+    for (int k = 0; k < p->nin + p->nout; k++) {
+        free(o->map[k].entry);
+        free(o->map[k].val);
+        free(o->map[k].has);
     }
     free(o);
     return rc;

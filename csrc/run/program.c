@@ -128,23 +128,19 @@ static sc_dtype index_type(const Prog *g)
     return type;
 }
 
-static void find_extents(sc_program *p, const Expr *e)
+static void find_indices(sc_program *p, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) find_extents(p, e->kid[k]);
+        if (e->kid[k]) find_indices(p, e->kid[k]);
     if (e->op != O_ACCESS || e->tensor->role != T_IN) return;
-    for (int d = 0; d < e->tensor->ndim; d++) {
-        int v = e->ix[d].var, arg = e->tensor->arg;
-        p->index[arg][d] |= 1u << v;
-        if (arg < p->extent[v].operand) p->extent[v].operand = arg, p->extent[v].dim = d;
-    }
+    for (int d = 0; d < e->tensor->ndim; d++) p->index[e->tensor->arg][d] |= 1u << e->ix[d].var;
 }
 
 static void describe(sc_program *p)
 {
     const Prog *g = p->prog;
-    for (int v = 0; v < g->nvar; v++) p->extent[v].operand = SC_MAXOP;
-    for (int a = 0; a < g->nassign; a++) find_extents(p, g->assign[a].rhs);
+    for (int v = 0; v < g->nvar; v++) p->extent[v].operand = g->var[v].arg, p->extent[v].dim = g->var[v].dim;
+    for (int a = 0; a < g->nassign; a++) find_indices(p, g->assign[a].rhs);
     for (int r = 0; r < g->nout; r++) {
         const Tensor *t = prog_result(g, r);
         sc_spec *s = &p->result[r];

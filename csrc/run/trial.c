@@ -163,17 +163,36 @@ static bool close_to(double a, double b)
     return a == b || fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
 }
 
-static int compare(const Tensor *t, const sc_tensor *got, const double *want, Heap *h, sc_err *err)
+static bool has_slots(const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++)
+        if (f->level[l].kind == SC_ELL) return true;
+    return false;
+}
+
+/* Replaces x by the same tensor in another format. */
+static int convert(sc_tensor *x, const sc_format *format, Heap *h, sc_err *err)
+{
+    if (sc_format_equal(&x->format, format)) return SC_OK;
+    sc_tensor to = {.format = *format, .dtype = x->dtype, .itype = x->itype};
+    memcpy(to.view.dim, x->view.dim, sizeof to.view.dim);
+    if (sc_convert(x, &to, heap_alloc, h, NULL, err)) return err->code;
+    *x = to;
+    return SC_OK;
+}
+
+/* What the kernels made is valid, and in the format that is delivered has the values wanted. A format with a fixed
+ * number of slots may be too small for it: then it is compared as it was made. */
+static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *got, const double *want, Heap *h,
+                   sc_err *err)
 {
     sc_tensor dense = *got;
-    if (!sc_format_is_dense(&got->format)) {
-        if (sc_validate(got, err)) return err->code;
-        dense.format = (sc_format){0};
-        if (sc_format_parse(&dense.format, "dense", t->ndim, err)) return err->code;
-        memset(&dense.view, 0, sizeof dense.view);
-        memcpy(dense.view.dim, got->view.dim, sizeof dense.view.dim);
-        if (sc_convert(got, &dense, heap_alloc, h, NULL, err)) return err->code;
-    }
+    sc_format plain = {0};
+    if (sc_format_parse(&plain, "dense", t->ndim, err)) return err->code;
+    if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
+    if (!has_slots(ask) && convert(&dense, ask, h, err)) return err->code;
+    if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
+    if (!sc_format_is_dense(&dense.format) && convert(&dense, &plain, h, err)) return err->code;
     for (int64_t i = 0; i < size_of(t); i++) {
         double v = sc_number_get(t->dtype, dense.view.val, i);
         if (!close_to(v, want[i]))
@@ -240,7 +259,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
     if (run_plan(p, tensor, jit, width, h, err)) return err->code;
     if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
     for (int r = 0; r < p->nout; r++)
-        if (compare(prog_result(p, r), &tensor[p->nin + r], want[r], h, err)) return err->code;
+        if (compare(prog_result(p, r), &p->ask[r], &tensor[p->nin + r], want[r], h, err)) return err->code;
     return SC_OK;
 }
 
@@ -255,17 +274,55 @@ int sc_trial(Prog *p, bool jit, int width, uint64_t seed, sc_err *err)
 }
 
 /* ---- schedules of users ---- */
+/* Variables that run over one dimension of one tensor, in different accesses, have one extent: root[v] is the first
+ * of those of v. */
+static void tie(int *root, int nvar, int a, int b)
+{
+    const int to = root[a] < root[b] ? root[a] : root[b], from = root[a] < root[b] ? root[b] : root[a];
+    for (int v = 0; v < nvar; v++)
+        if (root[v] == from) root[v] = to;
+}
+
+static void tie_accesses(const Prog *p, const Expr *e, int *root)
+{
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) tie_accesses(p, e->kid[k], root);
+    if (e->op != O_ACCESS) return;
+    const Tensor *t = e->tensor->alias ? e->tensor->alias : e->tensor;
+    for (int d = 0; d < t->ndim; d++) tie(root, p->nvar, t->dimvar[d], e->ix[d].var);
+}
+
+/* The least number that the blocks of a format divide, over the dimensions of extent root. */
+static int64_t join_blocks(const sc_format *f, const int *dimvar, const int *root, int to, int64_t block)
+{
+    for (int l = 0; l < f->nlevel; l++) {
+        const sc_levelspec *s = &f->level[l];
+        if (s->part != SC_WHOLE && root[dimvar[s->dim]] == to && block % s->block) block *= s->block;
+    }
+    return block;
+}
+
 /* Extents of the trial: what is folded or blocked stays legal, the rest is small and differs. */
-static int64_t small_extent(const Prog *p, int v)
+static int64_t small_extent(const Prog *p, const int *root, int v)
 {
     int64_t block = 1;
+    for (int u = 0; u < p->nvar; u++)
+        if (root[u] == root[v] && p->var[u].fold) return p->var[u].extent;
     for (int k = 0; k < p->nin; k++)
-        for (int l = 0; l < p->tensor[k]->format.nlevel; l++) {
-            const sc_levelspec *s = &p->tensor[k]->format.level[l];
-            if (p->tensor[k]->dimvar[s->dim] == v && s->part != SC_WHOLE) block = s->block;
-        }
-    if (p->var[v].fold) return p->var[v].extent;
-    return block > 1 ? 2 * block : 5 + v;
+        block = join_blocks(&p->tensor[k]->format, p->tensor[k]->dimvar, root, root[v], block);
+    for (int r = 0; r < p->nout; r++)
+        block = join_blocks(&p->ask[r], prog_result(p, r)->dimvar, root, root[v], block);
+    return block > 1 ? 2 * block : 5 + root[v];
+}
+
+static void small_request(const Prog *p, sc_request *small)
+{
+    int root[SC_MAXVAR];
+    for (int v = 0; v < p->nvar; v++) root[v] = v;
+    for (int a = 0; a < p->nassign; a++) tie_accesses(p, p->assign[a].rhs, root);
+    for (int k = 0; k < p->nin; k++)
+        for (int d = 0; d < p->tensor[k]->ndim; d++)
+            small->dim[k][d] = small_extent(p, root, p->tensor[k]->dimvar[d]);
 }
 
 int sc_trial_schedule(const Prog *p, const sc_request *rq, int width, sc_err *err)
@@ -276,9 +333,7 @@ int sc_trial_schedule(const Prog *p, const sc_request *rq, int width, sc_err *er
     int rc = small && g ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory");
     if (!rc) {
         *small = *rq;
-        for (int k = 0; k < p->nin; k++)
-            for (int d = 0; d < p->tensor[k]->ndim; d++)
-                small->dim[k][d] = small_extent(p, p->tensor[k]->dimvar[d]);
+        small_request(p, small);
         rc = sc_compile(g, small, NULL, width, &why);
         for (uint64_t seed = 1; seed <= 3 && !rc; seed++) rc = sc_trial(g, false, width, seed, &why);
     }

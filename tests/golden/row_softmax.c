@@ -4,6 +4,8 @@
  *   C[i,j] = exp(A[i,j] - m[i]) / s[i]
  * with
  *   A: csr f32, indices i32
+ *   m: dense f32
+ *   s: dense f32
  *   C: csr f32, indices i32
  * by
  *   par i in A {
@@ -12,11 +14,13 @@
  *         mx max= A[i,j]
  *       }
  *     } then {
+ *       m[i] = mx
  *       work z: reg f32 {
  *         for j in A {
  *           z += exp(A[i,j] - mx)
  *         }
  *       } then {
+ *         s[i] = z
  *         for j in A {
  *           C[i,j] = exp(A[i,j] - mx) / z
  *         }
@@ -55,7 +59,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const float *restrict const A_val = call->view[0].val;
-    float *restrict const C_val = call->view[1].val;
+    float *restrict const m_val = call->view[1].val;
+    float *restrict const s_val = call->view[2].val;
+    float *restrict const C_val = call->view[3].val;
     (void)lane;
 
     for (sc_i64 i = begin; i < end; i++) {
@@ -65,12 +71,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             mx = sc_max_f32(mx, A_val[p]);
         }
+        m_val[i] = mx;
         float z = 0.0f;
         const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
             z = z + sc_exp_f32(A_val[p_1] - mx);
         }
+        s_val[i] = z;
         const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {

@@ -10,9 +10,11 @@ nest {
     work mx: reg f32 {
       for j in A { mx max= A[i,j] }
     } then {
+      m[i] = mx
       work z: reg f32 {
         for j in A { z += exp(A[i,j] - mx) }
       } then {
+        s[i] = z
         for j in A { C[i,j] = exp(A[i,j] - mx) / z }
       }
     }
