@@ -4,7 +4,7 @@
  *   M: csr f32, indices i32
  *   Q: dense f32
  *   K: dense f32
- *   C: dense f32
+ *   C: csr f32, indices i32
  * by
  *   par i in M {
  *     for j in M {
@@ -43,7 +43,6 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 Q_stride0 = call->view[1].stride[0];
     const sc_i64 K_stride0 = call->view[2].stride[0];
-    const sc_i64 C_stride0 = call->view[3].stride[0];
     const int *restrict const M_pos1 = call->view[0].level[1].pos;
     const int *restrict const M_crd1 = call->view[0].level[1].crd;
     const float *restrict const M_val = call->view[0].val;
@@ -62,7 +61,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 Q_at = i * Q_stride0;
             const sc_i64 K_at = j * K_stride0;
             c = c + sc_hadd_f32x16(sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at])) + sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16])));
-            C_val[i * C_stride0 + j] = c;
+            C_val[p] = c;
         }
     }
     return 0;

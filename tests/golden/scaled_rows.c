@@ -3,7 +3,7 @@
  * with
  *   A: csr f32, indices i32
  *   d: dense f32
- *   C: dense f32
+ *   C: csr f32, indices i32
  * by
  *   par i in A {
  *     for j in A {
@@ -15,9 +15,7 @@
  */
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    const sc_i64 C_stride0 = call->view[2].stride[0];
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const d_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -27,8 +25,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
-            const sc_i64 j = (sc_i64)A_crd1[p];
-            C_val[i * C_stride0 + j] = A_val[p] * d_val[i];
+            C_val[p] = A_val[p] * d_val[i];
         }
     }
     return 0;
