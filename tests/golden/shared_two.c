@@ -3,6 +3,7 @@
  *   C[i] = A[i,j] * t[j]
  * with
  *   A: csr f32, indices i32
+ *   t: dense f32
  *   C: dense f32
  * by
  *   work c[j]: private f32 {
@@ -15,6 +16,7 @@
  *     work s[j]: shared f32 {
  *       par j {
  *         s[j] = c[j]
+ *         t[j] = c[j]
  *       }
  *     } then {
  *       par i in A {
@@ -53,6 +55,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 copies = call->copies[0];
     float *restrict const c_copy_1 = call->shared[0];
     float *restrict const s_copy = call->shared[1];
+    float *restrict const t_val = call->view[1].val;
     (void)lane;
 
     for (sc_i64 j = begin; j < end; j++) {
@@ -61,6 +64,11 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c = c + c_copy_1[copy * j_dim + j];
         }
         s_copy[j] = c;
+        float c_1 = 0.0f;
+        for (sc_i64 copy_1 = 0; copy_1 < copies; copy_1++) {
+            c_1 = c_1 + c_copy_1[copy_1 * j_dim + j];
+        }
+        t_val[j] = c_1;
     }
     return 0;
 }
@@ -71,7 +79,7 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     float *restrict const s_copy = call->shared[1];
-    float *restrict const C_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
     (void)lane;
 
     for (sc_i64 i = begin; i < end; i++) {
@@ -107,7 +115,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 carried = lane->cursor[1];
     float *restrict const c_copy = lane->partial;
-    float *restrict const C_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
     (void)end;
 
     float d = 0.0f;

@@ -7,7 +7,7 @@ nest {
     par i in A { for j in A { c[j] += A[i,j] } }
   } then {
     work s[j]: shared f32 {
-      par j { s[j] = c[j] }
+      par j { s[j] = c[j] t[j] = c[j] }
     } then {
       par i in A {
         work d: reg f32 { for j in A { d += A[i,j] * s[j] } } then { C[i] = d }
