@@ -65,11 +65,12 @@ static bool has_empty(const Prog *p, const Expr *e)
     return (e->kid[0] && has_empty(p, e->kid[0])) || (e->kid[1] && has_empty(p, e->kid[1]));
 }
 
-static uint32_t covered(const Prog *p, const Assign *a)
+/* With implicit="skip" a maximum is infinite where nothing is stored; asked to be sparse, it stores none of those. */
+static uint32_t covered(const Prog *p, const Assign *a, bool asked)
 {
     uint32_t vars = 0;
     if (!p->skip) return has_empty(p, a->rhs) ? 0 : expr_covered(a->rhs);
-    if (a->reduce == O_MAX || a->reduce == O_MIN) return 0; /* infinite where nothing is stored */
+    if (!asked && (a->reduce == O_MAX || a->reduce == O_MIN)) return 0;
     each_sparse(a->rhs, false, add_vars, &vars);
     return vars;
 }
@@ -349,7 +350,7 @@ static void infer_result(Prog *p, const Assign *a)
         if (!asked) *ask = t->format;
         return;
     }
-    bool sparse = t->ndim && o.any && !(vars & ~covered(p, a)) && !read_later(p, t) && !wants_dense;
+    bool sparse = t->ndim && o.any && !(vars & ~covered(p, a, asked)) && !read_later(p, t) && !wants_dense;
     if (!asked && t->ndim == 1 && !o.vectors) sparse = false;
     if (sparse) mask = find_mask(p, a);
     if (!asked) *ask = mask ? mask->format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);

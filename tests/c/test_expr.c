@@ -149,6 +149,7 @@ static const char *const formats[][2] = {
     {"skip\nC[i,j] = exp(A[i,j])", "C: csr, open\n"},
     {"skip\nC[i,j] max= A[i,k] + B[k,j]", "C: dense\n"},
     {"skip\nC[i,j] max= A[i,j]", "C: dense\n"},
+    {"skip\nout C: f32 csr\nC[i,j] max= A[i,k] + B[k,j]", "C: csr, open\n"},
     {"skip\nC[i,j] += A[i,k] + B[k,j]", "C: csr, open\n"},
     /* nests */
     {"C[i,j] = A[i,j] + B[i,j]\nnest { par i { for j merge A, B { C[i,j] = A[i,j] + B[i,j] } } }",
