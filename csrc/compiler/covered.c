@@ -76,6 +76,15 @@ static const Expr *zero_without(const Expr *e, const Expr *above)
     return a ? a : b;
 }
 
+static const char *access_text(Prog *p, const Expr *e)
+{
+    const Tensor *t = e->tensor->alias ? e->tensor->alias : e->tensor;
+    const char *text = t->name;
+    for (int d = 0; d < t->ndim; d++)
+        text = sc_arena_printf(&p->arena, "%s%s%s", text, d ? "," : "[", p->var[e->ix[d].var].name);
+    return sc_arena_printf(&p->arena, "%s]", text);
+}
+
 void check_division(Prog *p, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
@@ -83,10 +92,10 @@ void check_division(Prog *p, const Expr *e)
     if (e->op != O_DIV || p->skip) return;
     const Expr *by = zero_without(e->kid[1], e->kid[0]);
     if (!by) return;
-    const char *name = by->tensor->alias ? by->tensor->alias->name : by->tensor->name;
+    const char *what = access_text(p, by);
     fail(p, SC_EVALUE, e->pos,
-         "division by %s, which is zero where %s has no entry; multiply the numerator by %s, add a constant "
+         "division by %s, which is zero where it has no entry; multiply the numerator by it, add a constant "
          "to the "
          "divisor, or evaluate with implicit=\"skip\"",
-         name, name, name);
+         what);
 }
