@@ -72,7 +72,7 @@ Expr *eval_absent(Prog *p, const Assign *a, uint64_t absent)
     Expr *e = expr_absent(p, a->rhs, absent);
     if (!e && (a->reduce == O_CONST || a->reduce == O_ADD)) return NULL;
     if (!e) e = expr_const(p, 0);
-    return a->reduce != O_CONST && e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e;
+    return e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e; /* of "=": 0 */
 }
 
 /* ---- nests ---- */

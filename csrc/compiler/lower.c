@@ -244,6 +244,7 @@ static void units(Low *l, sc_step *s, const Nest *par)
     if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return;
     const sc_levelspec *v = &t->format.level[0];
     if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return;
+    if (par->nmerge && v->kind == SC_ELL) return; /* its padding has no coordinate to cut at */
     s->arg = (int16_t)t->arg;
     s->coords = par->nmerge > 0;
     s->snap = !v->unique && !s->coords;

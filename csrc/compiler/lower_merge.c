@@ -320,9 +320,11 @@ static void iterate_all(Low *l, Merge *m)
     for (int i = 0; i < m->n; i++) {
         m->f[i] = fibre_of(l, m->f[i].t);
         if (m->nest->kind == L_PAR) cut(l, &m->f[i]);
-        m->next[i] = mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
+        if (m->n > 1) m->next[i] = mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
     }
-    if (intersects(m))
+    if (m->n == 1)
+        walk_fibre(l, m->nest, &m->f[0]);
+    else if (intersects(m))
         intersect(l, m);
     else if (count_cases(m) > MAXCASE)
         merge_all(l, m);

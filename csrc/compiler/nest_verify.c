@@ -150,30 +150,18 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
     return k;
 }
 
-/* Where the tensor has no entry its loop does nothing, so nothing may be left to do there. */
-static void check_absent(Verifier *v, const Nest *n)
-{
-    if (!loop_misses(v->p, n, tensor_bit(v->p, n->in))) return;
-    fail(v->p, SC_EVALUE, -1,
-         "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge %s "
-         "there, as in 'for %s { for %s merge %s {..} }'",
-         nv_loop(v->p, n), n->in->name, nv_index(v->p, n->ix), n->in->name, nv_index(v->p, n->ix),
-         nv_index(v->p, n->ix), n->in->name);
-}
-
-/* The index of the loop becomes known; returns whether it was: then the loop looks up. */
-static bool bind_or_look_up(Verifier *v, State *s, const Nest *n)
+/* The index of the loop becomes known; where it is, the loop looks up. */
+static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
 {
     if (!nv_binder(s, n->ix)) {
         bind_index(v, s, n);
-        return false;
+        return;
     }
     if (n->kind == L_PAR || n->by || n->unroll)
         fail(v->p, SC_EVALUE, -1,
              "schedule: '%s': %s is known here, so the loop looks one entry up; it takes neither par nor by "
              "nor unroll",
              nv_loop(v->p, n), nv_index(v->p, n->ix));
-    return true;
 }
 
 static void enter_tensor(Verifier *v, State *s, const Nest *n)
@@ -196,7 +184,6 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
     if (s->at[k].tile) s->var[n->ix.var].slot = n;
     s->at[k].tile = NULL;
     bind_or_look_up(v, s, n);
-    if (!dense) check_absent(v, n);
     s->at[k].n++;
 }
 
@@ -218,24 +205,34 @@ static void check_merged(Verifier *v, const State *s, const Nest *n, int m)
 static void enter_merge(Verifier *v, State *s, const Nest *n)
 {
     Prog *p = v->p;
-    uint64_t all = 0;
-    for (int m = 0; m < n->nmerge; m++) {
-        check_merged(v, s, n, m);
-        all |= tensor_bit(p, n->merge[m]);
-    }
-    const bool lookup = bind_or_look_up(v, s, n);
-    if (!lookup && n->nmerge < 2)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': needs two tensors; use in", nv_loop(p, n));
-    if (!lookup && loop_misses(p, n, all))
-        fail(
-            p, SC_EVALUE, -1,
-            "schedule: index %s is merged, but the result has values where no operand is stored; visit every "
-            "%s, as in 'for %s { %s {..} }'",
-            nv_index(p, n->ix), nv_index(p, n->ix), nv_index(p, n->ix), nv_loop(p, n));
+    for (int m = 0; m < n->nmerge; m++) check_merged(v, s, n, m);
+    bind_or_look_up(v, s, n);
     for (int m = 0; m < n->nmerge; m++) {
         s->at[nv_id(p, n->merge[m])].merged = true;
         s->at[nv_id(p, n->merge[m])].n++;
     }
+}
+
+/* Where the tensor has no entry its loop does nothing, so nothing may be left to do there; so for a merge. */
+static void check_visits(Verifier *v, const State *outer, const Nest *n)
+{
+    Prog *p = v->p;
+    const char *i = nv_index(p, n->ix);
+    uint64_t all = 0;
+    if (n->in && n->in->format.level[outer->at[nv_id(p, n->in)].n].kind != SC_DENSE && !n->by)
+        all = tensor_bit(p, n->in);
+    for (int m = 0; m < n->nmerge && !nv_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
+    if (!all || !loop_misses(p, n, all)) return;
+    if (n->in)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
+             "%s there, as in 'for %s { for %s merge %s {..} }'",
+             nv_loop(p, n), n->in->name, i, n->in->name, i, i, n->in->name);
+    fail(
+        p, SC_EVALUE, -1,
+        "schedule: index %s is merged, but the result has values where no operand is stored; visit every %s, "
+        "as in 'for %s { %s {..} }'",
+        i, i, i, nv_loop(p, n));
 }
 
 static bool only_evals(const Nest *n)
@@ -285,6 +282,7 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
         bind_index(v, &s, n);
     advance(v, &s);
     walk(v, &s, n->body);
+    check_visits(v, outer, n);
 }
 
 /* ---- blocks ---- */
