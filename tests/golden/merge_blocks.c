@@ -1,0 +1,99 @@
+/* Computes
+ *   C[i,j] = A[i,j] - 2 * B[i,j]
+ * with
+ *   A: bsr(4,5) f32, indices i32
+ *   B: bsr(4,5) f32, indices i32
+ *   C: dense f32
+ * by
+ *   par i/4 {
+ *     for j/5 merge A, B {
+ *       for i%4 {
+ *         for j%5 {
+ *           C[i,j] = A[i,j] - 2 * B[i,j]
+ *         }
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 i_dim = call->dim[0];
+    const sc_i64 C_stride0 = call->view[2].stride[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        const sc_i64 size = sc_min_i64(4, i_dim - i_block * 4);
+        const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = (sc_i64)B_pos1[i_block];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i_block + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) && (pB < B_hi)) {
+            const sc_i64 j_block_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_block_B = (sc_i64)B_crd1[pB];
+            const sc_i64 j_block = sc_min_i64(j_block_A, j_block_B);
+            if ((j_block_A == j_block) && (j_block_B == j_block)) {
+                for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                    for (sc_i64 j_in = 0; j_in < 5; j_in++) {
+                        C_val[(i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in)] = A_val[(pA * 4 + i_in) * 5 + j_in] - 2.0f * B_val[(pB * 4 + i_in) * 5 + j_in];
+                    }
+                }
+            } else {
+                if (j_block_B == j_block) {
+                    for (sc_i64 i_in_1 = 0; i_in_1 < size; i_in_1++) {
+                        for (sc_i64 j_in_1 = 0; j_in_1 < 5; j_in_1++) {
+                            C_val[(i_block * 4 + i_in_1) * C_stride0 + (j_block * 5 + j_in_1)] = -(2.0f * B_val[(pB * 4 + i_in_1) * 5 + j_in_1]);
+                        }
+                    }
+                } else {
+                    for (sc_i64 i_in_2 = 0; i_in_2 < size; i_in_2++) {
+                        for (sc_i64 j_in_2 = 0; j_in_2 < 5; j_in_2++) {
+                            C_val[(i_block * 4 + i_in_2) * C_stride0 + (j_block * 5 + j_in_2)] = A_val[(pA * 4 + i_in_2) * 5 + j_in_2];
+                        }
+                    }
+                }
+            }
+            pA = pA + (sc_i64)(j_block_A == j_block);
+            pB = pB + (sc_i64)(j_block_B == j_block);
+        }
+        for (sc_i64 p = pB; p < B_hi; p++) {
+            const sc_i64 j_block_1 = (sc_i64)B_crd1[p];
+            for (sc_i64 i_in_3 = 0; i_in_3 < size; i_in_3++) {
+                for (sc_i64 j_in_3 = 0; j_in_3 < 5; j_in_3++) {
+                    C_val[(i_block * 4 + i_in_3) * C_stride0 + (j_block_1 * 5 + j_in_3)] = -(2.0f * B_val[(p * 4 + i_in_3) * 5 + j_in_3]);
+                }
+            }
+        }
+        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
+            const sc_i64 j_block_2 = (sc_i64)A_crd1[p_1];
+            for (sc_i64 i_in_4 = 0; i_in_4 < size; i_in_4++) {
+                for (sc_i64 j_in_4 = 0; j_in_4 < 5; j_in_4++) {
+                    C_val[(i_block * 4 + i_in_4) * C_stride0 + (j_block_2 * 5 + j_in_4)] = A_val[(p_1 * 4 + i_in_4) * 5 + j_in_4];
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};

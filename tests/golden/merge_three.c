@@ -1,0 +1,434 @@
+/* Computes
+ *   C[i,j] = A[i,j] * B[i,j] + D[i,j]
+ * with
+ *   A: csr f32, indices i32
+ *   B: dcsr f32, indices i32
+ *   D: coo f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i {
+ *     for i merge B, D {
+ *       for j merge A, B, D {
+ *         C[i,j] = A[i,j] * B[i,j] + D[i,j]
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
+{
+    return a > b ? a : b;
+}
+static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
+{
+    sc_i64 at = lo, step = 1;
+    for (; at < hi && crd[at] < x; step += step) {
+        lo = at + 1;
+        at += step;
+    }
+    if (at < hi) hi = at;
+    while (lo < hi) {
+        const sc_i64 mid = lo + (hi - lo) / 2;
+        if (crd[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const B_pos0 = call->view[1].level[0].pos;
+    const int *restrict const B_crd0 = call->view[1].level[0].crd;
+    const int *restrict const D_pos0 = call->view[2].level[0].pos;
+    const int *restrict const D_crd0 = call->view[2].level[0].crd;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const int *restrict const D_crd1 = call->view[2].level[1].crd;
+
+    sc_i64 C_next1 = cursors[0];
+    const sc_i64 B_lo = (sc_i64)B_pos0[0];
+    const sc_i64 B_hi = (sc_i64)B_pos0[1];
+    sc_i64 pB = sc_search_i32(B_crd0, B_lo, B_hi, begin);
+    const sc_i64 D_lo = (sc_i64)D_pos0[0];
+    const sc_i64 D_hi = (sc_i64)D_pos0[1];
+    sc_i64 pD = sc_search_i32(D_crd0, D_lo, D_hi, begin);
+    for (sc_i64 i = begin; i < end; i++) {
+        while ((pB < B_hi) && ((sc_i64)B_crd0[pB] < i)) {
+            pB = pB + 1;
+        }
+        const _Bool in_B = (pB < B_hi) && ((sc_i64)B_crd0[pB] == i);
+        while ((pD < D_hi) && ((sc_i64)D_crd0[pD] < i)) {
+            pD = pD + 1;
+        }
+        const sc_i64 D_end = sc_search_i32(D_crd0, pD, D_hi, i + 1);
+        const _Bool in_D = pD < D_end;
+        if (in_B && in_D) {
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            const sc_i64 B_lo_1 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_1 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_1 = B_lo_1;
+            sc_i64 pD_1 = pD;
+            while ((pA < A_hi) && (pB_1 < B_hi_1) && (pD_1 < D_end)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(sc_min_i64(j_A, j_B), j_D);
+                if ((j_A == j) && (j_B == j) && (j_D == j)) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if ((j_B == j) && (j_D == j)) {
+                        C_next1 = C_next1 + 1;
+                    } else {
+                        if ((j_A == j) && (j_D == j)) {
+                            C_next1 = C_next1 + 1;
+                        } else {
+                            if ((j_A == j) && (j_B == j)) {
+                                C_next1 = C_next1 + 1;
+                            } else {
+                                if (j_D == j) {
+                                    C_next1 = C_next1 + 1;
+                                }
+                            }
+                        }
+                    }
+                }
+                pA = pA + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
+            }
+            while ((pB_1 < B_hi_1) && (pD_1 < D_end)) {
+                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D_1 = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j_1 = sc_min_i64(j_B_1, j_D_1);
+                if ((j_B_1 == j_1) && (j_D_1 == j_1)) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if (j_D_1 == j_1) {
+                        C_next1 = C_next1 + 1;
+                    }
+                }
+                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
+                pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
+            }
+            while ((pA < A_hi) && (pD_1 < D_end)) {
+                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D_2 = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j_2 = sc_min_i64(j_A_1, j_D_2);
+                if ((j_A_1 == j_2) && (j_D_2 == j_2)) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if (j_D_2 == j_2) {
+                        C_next1 = C_next1 + 1;
+                    }
+                }
+                pA = pA + (sc_i64)(j_A_1 == j_2);
+                pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
+            }
+            while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_3 = sc_min_i64(j_A_2, j_B_2);
+                if ((j_A_2 == j_3) && (j_B_2 == j_3)) {
+                    C_next1 = C_next1 + 1;
+                }
+                pA = pA + (sc_i64)(j_A_2 == j_3);
+                pB_1 = pB_1 + (sc_i64)(j_B_2 == j_3);
+            }
+            for (sc_i64 p = pD_1; p < D_end; p++) {
+                C_next1 = C_next1 + 1;
+            }
+        } else {
+            if (in_D) {
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+                sc_i64 pA_1 = A_lo_1;
+                sc_i64 pD_2 = pD;
+                while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                    const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                    const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                    if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
+                        C_next1 = C_next1 + 1;
+                    } else {
+                        if (j_D_3 == j_5) {
+                            C_next1 = C_next1 + 1;
+                        }
+                    }
+                    pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
+                    pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+                }
+                for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+                    C_next1 = C_next1 + 1;
+                }
+            } else {
+                if (in_B) {
+                    const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+                    const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+                    sc_i64 pA_2 = A_lo_2;
+                    const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+                    const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+                    sc_i64 pB_2 = B_lo_2;
+                    const sc_i64 A_size = A_hi_2 - A_lo_2;
+                    const sc_i64 B_size = B_hi_2 - B_lo_2;
+                    if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                            const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
+                            const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
+                            const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
+                            if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
+                                C_next1 = C_next1 + 1;
+                            }
+                            const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
+                            pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
+                            pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                        }
+                    } else {
+                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                            const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
+                            const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                            const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
+                            if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                                C_next1 = C_next1 + 1;
+                            }
+                            pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
+                            pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const B_pos0 = call->view[1].level[0].pos;
+    const int *restrict const B_crd0 = call->view[1].level[0].crd;
+    const int *restrict const D_pos0 = call->view[2].level[0].pos;
+    const int *restrict const D_crd0 = call->view[2].level[0].crd;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const int *restrict const D_crd1 = call->view[2].level[1].crd;
+    float *restrict const C_val = call->view[3].val;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    const float *restrict const D_val = call->view[2].val;
+    int *restrict const C_crd1 = (int *)call->view[3].level[1].crd;
+    int *restrict const C_pos1 = (int *)call->view[3].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    const sc_i64 B_lo = (sc_i64)B_pos0[0];
+    const sc_i64 B_hi = (sc_i64)B_pos0[1];
+    sc_i64 pB = sc_search_i32(B_crd0, B_lo, B_hi, begin);
+    const sc_i64 D_lo = (sc_i64)D_pos0[0];
+    const sc_i64 D_hi = (sc_i64)D_pos0[1];
+    sc_i64 pD = sc_search_i32(D_crd0, D_lo, D_hi, begin);
+    for (sc_i64 i = begin; i < end; i++) {
+        while ((pB < B_hi) && ((sc_i64)B_crd0[pB] < i)) {
+            pB = pB + 1;
+        }
+        const _Bool in_B = (pB < B_hi) && ((sc_i64)B_crd0[pB] == i);
+        while ((pD < D_hi) && ((sc_i64)D_crd0[pD] < i)) {
+            pD = pD + 1;
+        }
+        const sc_i64 D_end = sc_search_i32(D_crd0, pD, D_hi, i + 1);
+        const _Bool in_D = pD < D_end;
+        if (in_B && in_D) {
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            const sc_i64 B_lo_1 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_1 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_1 = B_lo_1;
+            sc_i64 pD_1 = pD;
+            while ((pA < A_hi) && (pB_1 < B_hi_1) && (pD_1 < D_end)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(sc_min_i64(j_A, j_B), j_D);
+                if ((j_A == j) && (j_B == j) && (j_D == j)) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = A_val[pA] * B_val[pB_1] + D_val[pD_1];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if ((j_B == j) && (j_D == j)) {
+                        C_crd1[C_next1] = (int)j;
+                        C_val[C_next1] = D_val[pD_1];
+                        C_next1 = C_next1 + 1;
+                    } else {
+                        if ((j_A == j) && (j_D == j)) {
+                            C_crd1[C_next1] = (int)j;
+                            C_val[C_next1] = D_val[pD_1];
+                            C_next1 = C_next1 + 1;
+                        } else {
+                            if ((j_A == j) && (j_B == j)) {
+                                C_crd1[C_next1] = (int)j;
+                                C_val[C_next1] = A_val[pA] * B_val[pB_1];
+                                C_next1 = C_next1 + 1;
+                            } else {
+                                if (j_D == j) {
+                                    C_crd1[C_next1] = (int)j;
+                                    C_val[C_next1] = D_val[pD_1];
+                                    C_next1 = C_next1 + 1;
+                                }
+                            }
+                        }
+                    }
+                }
+                pA = pA + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
+            }
+            while ((pB_1 < B_hi_1) && (pD_1 < D_end)) {
+                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D_1 = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j_1 = sc_min_i64(j_B_1, j_D_1);
+                if ((j_B_1 == j_1) && (j_D_1 == j_1)) {
+                    C_crd1[C_next1] = (int)j_1;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if (j_D_1 == j_1) {
+                        C_crd1[C_next1] = (int)j_1;
+                        C_val[C_next1] = D_val[pD_1];
+                        C_next1 = C_next1 + 1;
+                    }
+                }
+                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
+                pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
+            }
+            while ((pA < A_hi) && (pD_1 < D_end)) {
+                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D_2 = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j_2 = sc_min_i64(j_A_1, j_D_2);
+                if ((j_A_1 == j_2) && (j_D_2 == j_2)) {
+                    C_crd1[C_next1] = (int)j_2;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    if (j_D_2 == j_2) {
+                        C_crd1[C_next1] = (int)j_2;
+                        C_val[C_next1] = D_val[pD_1];
+                        C_next1 = C_next1 + 1;
+                    }
+                }
+                pA = pA + (sc_i64)(j_A_1 == j_2);
+                pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
+            }
+            while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_3 = sc_min_i64(j_A_2, j_B_2);
+                if ((j_A_2 == j_3) && (j_B_2 == j_3)) {
+                    C_crd1[C_next1] = (int)j_3;
+                    C_val[C_next1] = A_val[pA] * B_val[pB_1];
+                    C_next1 = C_next1 + 1;
+                }
+                pA = pA + (sc_i64)(j_A_2 == j_3);
+                pB_1 = pB_1 + (sc_i64)(j_B_2 == j_3);
+            }
+            for (sc_i64 p = pD_1; p < D_end; p++) {
+                const sc_i64 j_4 = (sc_i64)D_crd1[p];
+                C_crd1[C_next1] = (int)j_4;
+                C_val[C_next1] = D_val[p];
+                C_next1 = C_next1 + 1;
+            }
+        } else {
+            if (in_D) {
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+                sc_i64 pA_1 = A_lo_1;
+                sc_i64 pD_2 = pD;
+                while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                    const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                    const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                    if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
+                        C_crd1[C_next1] = (int)j_5;
+                        C_val[C_next1] = D_val[pD_2];
+                        C_next1 = C_next1 + 1;
+                    } else {
+                        if (j_D_3 == j_5) {
+                            C_crd1[C_next1] = (int)j_5;
+                            C_val[C_next1] = D_val[pD_2];
+                            C_next1 = C_next1 + 1;
+                        }
+                    }
+                    pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
+                    pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+                }
+                for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+                    const sc_i64 j_6 = (sc_i64)D_crd1[p_1];
+                    C_crd1[C_next1] = (int)j_6;
+                    C_val[C_next1] = D_val[p_1];
+                    C_next1 = C_next1 + 1;
+                }
+            } else {
+                if (in_B) {
+                    const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+                    const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+                    sc_i64 pA_2 = A_lo_2;
+                    const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+                    const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+                    sc_i64 pB_2 = B_lo_2;
+                    const sc_i64 A_size = A_hi_2 - A_lo_2;
+                    const sc_i64 B_size = B_hi_2 - B_lo_2;
+                    if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                            const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
+                            const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
+                            const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
+                            if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
+                                C_crd1[C_next1] = (int)j_7;
+                                C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                                C_next1 = C_next1 + 1;
+                            }
+                            const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
+                            pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
+                            pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                        }
+                    } else {
+                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                            const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
+                            const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                            const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
+                            if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                                C_crd1[C_next1] = (int)j_8;
+                                C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                                C_next1 = C_next1 + 1;
+                            }
+                            pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
+                            pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
+                        }
+                    }
+                }
+            }
+        }
+        C_pos1[i + 1] = (int)C_next1;
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
