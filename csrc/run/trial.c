@@ -261,6 +261,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
         if (make_result(t, h, x, err)) return err->code;
         if (t->like) {
             x->view = tensor[t->like->arg].view;
+            x->view.perm = NULL; /* values of its own, in the order of the structure */
             x->view.val = heap_get(h, (size_t)x->view.nval * sc_dtype_size(t->dtype));
         }
         want[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));
