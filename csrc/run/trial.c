@@ -157,10 +157,12 @@ static int make_result(const Tensor *t, Heap *h, sc_tensor *out, sc_err *err)
 }
 
 /* ---- comparison ---- */
-static bool close_to(double a, double b)
+/* Within the rounding of the type; integers are exact. */
+static bool close_to(sc_dtype type, double a, double b)
 {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
-    return a == b || fabs(a - b) <= 1e-5 * fmax(fabs(a), fabs(b));
+    const double unit = type == SC_F16 ? 1e-3 : type == SC_BF16 ? 1e-2 : 1e-5;
+    return a == b || fabs(a - b) <= unit * fmax(fabs(a), fabs(b));
 }
 
 static bool has_slots(const sc_format *f)
@@ -195,7 +197,7 @@ static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *got, 
     if (!sc_format_is_dense(&dense.format) && convert(&dense, &plain, h, err)) return err->code;
     for (int64_t i = 0; i < size_of(t); i++) {
         double v = sc_number_get(t->dtype, dense.view.val, i);
-        if (!close_to(v, want[i]))
+        if (!close_to(t->dtype, v, want[i]))
             return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name,
                             (long long)i, want[i], v);
     }
