@@ -264,6 +264,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
         settle(t, ask);
     } else if (mask && follows(&s, mask)) {
         t->like = mask;
+        t->itype = mask->itype;
         settle(t, &mask->format);
     } else if (levels_of(&s, a->lhs, &f)) {
         settle(t, &f);
@@ -360,6 +361,7 @@ static void infer_result(Prog *p, const Assign *a)
         settle_by_nest(p, a, asked, mask);
     } else if (mask) {
         t->like = mask;
+        t->itype = mask->itype;
         settle(t, &mask->format);
     } else {
         t->format = (sc_format){.ndim = t->ndim};
