@@ -77,6 +77,9 @@ def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> 
     read = {a[1] for s in p.assigns for a in generate.accesses(s.right)}
     names = [a.name for a in p.assigns if a.name not in read]
     close = any(f in str(p) for f in INEXACT)
+    if "skip" in p.flags:  # what no point reached is infinite in a dense result, absent in a sparse one
+        got = [np.where(np.isinf(x), 0, x) for x in got]
+        want = {name: np.where(np.isinf(x), 0, x) for name, x in want.items()}
     for name, x in zip(names, got, strict=True):
         assert x.shape == want[name].shape
         np.testing.assert_allclose(x, want[name], rtol=1e-5 if close else 0, err_msg=f"{p}seed {seed}")
@@ -86,7 +89,7 @@ def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> 
 def draw(random) -> generate.Problem | None:
     p = generate.Draw(random).problem()
     for o in p.operands.values():
-        o.dtype = ""
+        o.dtype, o.perm = "", False
     return p if p.is_valid() and not sweep.KNOWN.search(str(p)) else None
 
 
@@ -162,7 +165,7 @@ def test_the_order_of_levels_does_not_matter(text, forms, rng):
 
 
 @pytest.mark.parametrize("expression", ("C[i] = A[i,j]", "C[i,j] = A[i,j] * A[i,j]", "C[i,j] = relu(A[i,j])"))
-@pytest.mark.parametrize("last", ("", pytest.param(", nonunique", marks=pytest.mark.xfail(strict=False))))
+@pytest.mark.parametrize("last", ("", ", nonunique"))
 def test_duplicates_are_summed(expression, last):
     crd = [torch.tensor([0, 0, 0, 2, 2]), torch.tensor([1, 1, 3, 0, 0])]
     values = torch.tensor([1.0, -3.0, 4.0, -2.0, 5.0])
