@@ -34,7 +34,6 @@ static void middle(Prog *p)
 {
     check(p);
     infer(p);
-    if (!p->nest) check_scheduled(p);
     if (!p->nest) schedule(p);
     if (p->converts) return;
     nest_verify(p, p->nest);
@@ -102,7 +101,7 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     else if (!strcmp(stage, "plan"))
         plan_print(p, out);
     else if (!strcmp(stage, "why"))
-        sc_text_add(out, "%s", p->why.s ? p->why.s : "");
+        sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
     else
         return sc_error(err, SC_EVALUE,
                         "unknown stage '%s': expected index, sums, nest, stmt, c, plan or why", stage);
@@ -112,5 +111,6 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
 void sc_compile_free(Prog *p)
 {
     sc_text_free(&p->why);
+    sc_text_free(&p->orders);
     sc_arena_free(&p->arena);
 }

@@ -147,7 +147,8 @@ struct Prog {
     int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
     sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
     bool converts;
-    sc_text why; /* reasons of the scheduler, one line each */
+    sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
+    sc_text orders; /* loop orders considered, and their costs */
 };
 
 /* ---- N: the nest ----
@@ -404,8 +405,6 @@ void derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 uint32_t expr_covered(const Expr *); /* the indices whose combinations are stored: e is zero at all others */
 bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
 void check_division(Prog *, const Expr *);      /* refuses divisors that are zero where an entry is missing */
-/* ---- limits.c ---- */
-void check_scheduled(Prog *); /* refuses what schedule.c has no nest for */
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void infer(Prog *);

@@ -10,7 +10,8 @@ static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
          nv_expr(v->p, e), nv_index(v->p, ix));
 }
 
-static void check_plain(Verifier *v, const State *s, const Expr *e)
+/* Dense tensors are read at any indices; what is written, and what is walked, has those of the expression. */
+static void check_plain(Verifier *v, const State *s, const Expr *e, bool written)
 {
     const Tensor *t = e->tensor;
     for (int d = 0; d < t->ndim; d++) {
@@ -23,7 +24,7 @@ static void check_plain(Verifier *v, const State *s, const Expr *e)
                  "schedule: %s: dimension %d of %s has extent %lld and index %s %lld", nv_expr(v->p, e), d,
                  t->name, (long long)t->extent[d], v->p->var[ix.var].name,
                  (long long)v->p->var[ix.var].extent);
-        if ((t->role != T_IN || !nv_dense(t)) && ix.var != t->dimvar[d])
+        if ((written || !nv_dense(t)) && ix.var != t->dimvar[d])
             fail(v->p, SC_EVALUE, e->pos, "schedule: %s: the expression has index %s in dimension %d of %s",
                  nv_expr(v->p, e), v->p->var[t->dimvar[d]].name, d, t->name);
         check_known(v, s, e, ix);
@@ -113,7 +114,7 @@ static void check_reads(Verifier *v, const State *s, const Expr *e)
         check_work(v, s, e, READING);
         return;
     }
-    check_plain(v, s, e);
+    check_plain(v, s, e, false);
     if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor);
 }
 
@@ -248,7 +249,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
     if (t->role == T_WORK)
         check_work(v, s, a->lhs, FILLING);
     else
-        check_plain(v, s, a->lhs);
+        check_plain(v, s, a->lhs, true);
     check_race(v, s, a->lhs);
     check_again(v, a);
     if (t->like) {

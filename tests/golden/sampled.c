@@ -17,9 +17,6 @@
  *       }
  *     }
  *   }
- * because
- *   loops over M follow its storage order
- *   k is the vector: it runs at stride 1 in most operands
  */
 typedef int i32x16 __attribute__((vector_size(64)));
 typedef float f32x2 __attribute__((vector_size(8)));

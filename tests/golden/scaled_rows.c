@@ -10,8 +10,6 @@
  *       C[i,j] = A[i,j] * d[i]
  *     }
  *   }
- * because
- *   loops over A follow its storage order
  */
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {

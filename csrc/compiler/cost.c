@@ -1,0 +1,359 @@
+/* cost.c: what running a nest takes, in nanoseconds of a typical machine.
+ *
+ * The nest is walked from outside in, with the number of times that every place
+ * is reached. Loops over stored entries take their counts from the statistics of
+ * the operands (positions of each level); where those are unknown an operand
+ * holds one entry in a hundred. Extents count in powers of two, so that the next
+ * batch finds the same nest. An access costs what its innermost loop makes of it:
+ * along the unit stride, across it, or scattered over a region whose size says
+ * which cache answers. Everything is rough, and it need not be better: costs are
+ * only compared with each other, and near ties are broken by rule. */
+#include <math.h>
+
+#include "schedule.h"
+
+#define MAXLOOP 80
+
+static const struct {
+    double flop, load, store, update; /* a vector or a number, in the first cache */
+    double bytes[3];                  /* of the caches */
+    double factor[4];                 /* of an access that each of them answers, or the memory */
+    double across;                    /* a load that is not along the unit stride */
+    double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
+    double search;                    /* one halving */
+    double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
+    double clear;                     /* bytes a nanosecond */
+    double append;                    /* an entry of a sparse result */
+    double start;                     /* of a kernel */
+    double threads;                   /* what a parallel kernel gains */
+} machine = {.flop = .25,
+             .load = .25,
+             .store = .5,
+             .update = .75,
+             .bytes = {32e3, 1e6, 16e6},
+             .factor = {1, 2, 4, 10},
+             .across = 1,
+             .enter = 2,
+             .dense = .3,
+             .entry = .6,
+             .step = 3,
+             .search = 1.5,
+             .bit = 1.5,
+             .slot = 6,
+             .sort = 2,
+             .clear = 16,
+             .append = 1.5,
+             .start = 500,
+             .threads = 4};
+
+typedef struct {
+    Index ix;
+    double trips;  /* how often its body runs, in all */
+    bool gathered; /* its coordinates are those of stored entries, gone through again and again */
+    bool vec;
+} Loop;
+
+typedef struct { /* at a place of the nest; copied at every loop */
+    double trips;
+    int nloop;
+    Loop loop[MAXLOOP];
+    uint32_t whole, div, mod;
+    uint8_t level[MAXTENSOR];
+} Spot;
+
+typedef struct {
+    const Prog *p;
+    double time;
+    bool par;
+    double written[MAXTENSOR]; /* workspaces: how often written, in all */
+    double entries[MAXTENSOR]; /* ... entries in one filling */
+} Cost;
+
+static bool in(uint32_t set, int var) { return set >> var & 1; }
+
+static double bucket(int64_t n)
+{
+    double b = 1;
+    while (b < (double)n) b *= 2;
+    return b;
+}
+
+static int tensor_id(const Cost *c, const Tensor *t)
+{
+    int k = 0;
+    while (c->p->tensor[k] != t) k++;
+    return k;
+}
+
+static double extent(const Cost *c, Index ix)
+{
+    const double n = bucket(c->p->var[ix.var].extent);
+    if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
+    return ix.part == SC_DIV ? fmax(1, n / ix.block) : n;
+}
+
+/* ---- statistics ---- */
+static double elements(const Cost *c, const Tensor *t)
+{
+    double n = 1;
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, whole_index(t->dimvar[d]));
+    return n;
+}
+
+static double positions(const Cost *c, const Tensor *t, int level)
+{
+    if (level < 0) return 1;
+    if (t->role != T_IN) return c->entries[tensor_id(c, t)];
+    if (t->positions[level]) return ldexp(1, t->positions[level]);
+    const double above = positions(c, t, level - 1), n = extent(c, level_index(t, level));
+    if (t->format.level[level].kind == SC_DENSE) return above * n;
+    if (t->format.level[level].kind == SC_ELL) return above * t->format.level[level].width;
+    double blocks = 1;
+    for (int l = level + 1; l < t->format.nlevel; l++)
+        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, level_index(t, l));
+    return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
+}
+
+static double fibre(const Cost *c, const Tensor *t, int level)
+{ return positions(c, t, level) / fmax(1, positions(c, t, level - 1)); }
+
+/* ---- loops ---- */
+static bool known(const Spot *at, Index ix)
+{
+    const bool parts = ix.part == SC_DIV ? in(at->div, ix.var) : in(at->mod, ix.var);
+    return in(at->whole, ix.var) || (ix.part ? parts : in(at->div & at->mod, ix.var));
+}
+
+static void advance(const Cost *c, Spot *at)
+{
+    for (int k = 0; k < c->p->ntensor; k++) {
+        const Tensor *t = c->p->tensor[k];
+        while (t->role == T_IN && at->level[k] < t->format.nlevel &&
+               t->format.level[at->level[k]].kind == SC_DENSE && known(at, level_index(t, at->level[k])))
+            at->level[k]++;
+    }
+}
+
+/* Turns of a loop in one tensor. */
+static double turns_in(Cost *c, Spot *at, const Nest *n)
+{
+    const int id = tensor_id(c, n->in), level = at->level[id];
+    if (level == source_levels(n->in)) return 1;
+    const double f = fibre(c, n->in, level), e = extent(c, n->ix);
+    if (n->by) return fmax(1, f / n->by);
+    at->level[id]++;
+    if (source_kind(n->in, level) == SC_DENSE) {
+        c->time += at->trips * e * machine.dense;
+        return e;
+    }
+    if (known(at, n->ix)) {
+        c->time += at->trips * machine.search * log2(f + 2);
+        return fmin(1, f / e);
+    }
+    c->time += at->trips * f * machine.entry;
+    return f;
+}
+
+static double turns_merge(Cost *c, Spot *at, const Nest *n)
+{
+    const double e = extent(c, n->ix);
+    const bool bound = known(at, n->ix);
+    double all = 1, none = 1, steps = 0;
+    for (int k = 0; k < n->nmerge; k++) {
+        const int id = tensor_id(c, n->merge[k]);
+        const double f = fibre(c, n->merge[k], at->level[id]++), share = fmin(1, f / e);
+        Absent gone = {.n = 1, .t = {n->merge[k]}};
+        if (nest_dead(c->p, n->body, &gone)) all *= share;
+        none *= 1 - share;
+        steps += bound ? machine.search * log2(f + 2) : machine.step * f;
+    }
+    c->time += at->trips * steps;
+    if (bound) return all;
+    return e * (all < 1 ? all : 1 - none);
+}
+
+static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
+
+static double turns_dense(Cost *c, const Spot *at, const Nest *n)
+{
+    double e = extent(c, n->ix);
+    if (n->kind == L_VEC) e = e > lanes(c) ? e / lanes(c) : 1;
+    if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * machine.dense;
+    return e;
+}
+
+static void walk(Cost *, const Spot *, const Nest *);
+
+static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
+{
+    Spot at = *outer;
+    const bool sparse = n->nmerge || (n->in && at.level[tensor_id(c, n->in)] < source_levels(n->in) &&
+                                      source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
+    c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : machine.enter);
+    c->par |= n->kind == L_PAR;
+    at.trips *= n->nmerge ? turns_merge(c, &at, n) : n->in ? turns_in(c, &at, n) : turns_dense(c, &at, n);
+    const bool cut = n->by != 0;
+    if (!cut)
+        *(n->ix.part == SC_WHOLE ? &at.whole : n->ix.part == SC_DIV ? &at.div : &at.mod) |= 1u << n->ix.var;
+    if (at.nloop < MAXLOOP)
+        at.loop[at.nloop++] = (Loop){n->ix, at.trips, sparse && outer->nloop > 0 && !cut, n->kind == L_VEC};
+    advance(c, &at);
+    walk(c, &at, n->body);
+}
+
+/* ---- accesses ---- */
+/* What an access spans inside of the outermost loop over scattered coordinates. */
+static double region(const Cost *c, const Spot *at, const Expr *e)
+{
+    double bytes = (double)sc_dtype_size(e->tensor->dtype);
+    bool inside = false;
+    for (int k = 0; k < at->nloop; k++)
+        for (int d = 0; d < e->tensor->ndim; d++) {
+            if (e->ix[d].var != at->loop[k].ix.var) continue;
+            inside |= at->loop[k].gathered;
+            if (inside) bytes *= extent(c, at->loop[k].ix);
+        }
+    return bytes;
+}
+
+static double by_size(double bytes)
+{
+    int k = 0;
+    while (k < 3 && bytes > machine.bytes[k]) k++;
+    return machine.factor[k];
+}
+
+static int unit_var(const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    if (t->role == T_WORK) return t->ndim ? t->dimvar[t->ndim - 1] : -1;
+    return t->unit >= 0 ? e->ix[t->unit].var : -1;
+}
+
+/* The innermost loop that an access depends on, -1: none. */
+static int varies_at(const Spot *at, const Expr *e)
+{
+    int k = at->nloop - 1;
+    for (; k >= 0; k--)
+        for (int d = 0; d < e->tensor->ndim; d++)
+            if (e->ix[d].var == at->loop[k].ix.var) return k;
+    return k;
+}
+
+static double access_time(const Cost *c, const Spot *at, const Expr *e, double kind)
+{
+    const int k = varies_at(at, e);
+    const double trips = k < 0 ? 1 : at->loop[k].trips;
+    if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
+    if (sparse_source(e->tensor)) return trips * kind;
+    const bool along = k >= 0 && unit_var(e) == at->loop[k].ix.var;
+    double each = kind;
+    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * machine.across : fmax(kind, machine.across);
+    if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, machine.across);
+    return trips * each * by_size(region(c, at, e));
+}
+
+static double read_time(const Cost *c, const Spot *at, const Expr *e, bool top)
+{
+    if (e->op == O_CONST) return 0;
+    if (e->op == O_ACCESS) return access_time(c, at, e, machine.load);
+    double t = (top ? 1 : 1) * at->trips * machine.flop * (e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : 1);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) t += read_time(c, at, e->kid[k], false);
+    return t;
+}
+
+static void walk_eval(Cost *c, const Spot *at, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    const int id = tensor_id(c, t);
+    c->time += read_time(c, at, a->rhs, true);
+    c->written[id] += at->trips;
+    if (t->role == T_WORK && t->place == W_REG)
+        c->time += at->trips * machine.flop;
+    else if (t->role == T_WORK && (t->bitmap || t->hash))
+        c->time += at->trips * (t->hash ? machine.slot : machine.bit) * by_size(8 * elements(c, t));
+    else if (t->role == T_OUT &&
+             (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel)))
+        c->time += at->trips * machine.append;
+    else
+        c->time += access_time(c, at, a->lhs, a->reduce == O_CONST ? machine.store : machine.update);
+}
+
+/* ---- workspaces ---- */
+static double work_bytes(const Cost *c, const Tensor *t)
+{
+    double n = (double)sc_dtype_size(t->dtype);
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, t->slot[d]);
+    return n;
+}
+
+static void walk_work(Cost *c, const Spot *at, const Nest *n)
+{
+    const Tensor *t = n->work;
+    const int id = tensor_id(c, t);
+    const double bytes = work_bytes(c, t);
+    walk(c, at, n->body);
+    if (t->place == W_LANE && !t->bitmap && !t->hash) c->time += at->trips * bytes / machine.clear;
+    if (t->bitmap || t->hash) {
+        const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
+        const double found = n_elements * -expm1(-writes / n_elements);
+        c->entries[id] = found;
+        c->time +=
+            at->trips * found * fmin(machine.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
+    }
+    Spot then = *at;
+    then.level[id] = 0;
+    walk(c, &then, n->then);
+}
+
+static void walk(Cost *c, const Spot *at, const Nest *n)
+{
+    switch (n->op) {
+    case N_LOOP: walk_loop(c, at, n); break;
+    case N_WORK: walk_work(c, at, n); break;
+    case N_EVAL: walk_eval(c, at, &n->eval); break;
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++) walk(c, at, n->kid[k]);
+        break;
+    }
+}
+
+/* ---- kernels ---- */
+static double kernel_cost(Cost *c, const Nest *n)
+{
+    Spot at = {.trips = 1};
+    c->time = 0;
+    c->par = false;
+    advance(c, &at);
+    walk(c, &at, n);
+    return machine.start + c->time / (c->par ? machine.threads : 1);
+}
+
+static double top_cost(Cost *c, const Nest *n)
+{
+    double sum = 0;
+    if (n->op == N_SEQ) {
+        for (int k = 0; k < n->n; k++) sum += top_cost(c, n->kid[k]);
+        return sum;
+    }
+    if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED))
+        return kernel_cost(c, n);
+    /* every thread clears its copy; then they are added up, by all threads */
+    const double clear = work_bytes(c, n->work) / machine.clear;
+    sum = kernel_cost(c, n->body) + clear;
+    if (n->work->place == W_PRIVATE) sum += clear;
+    return sum + top_cost(c, n->then);
+}
+
+double nest_cost(const Prog *p, const Nest *n)
+{
+    Cost c = {.p = p};
+    return top_cost(&c, n);
+}
+
+double tensor_positions(const Prog *p, const Tensor *t)
+{
+    const Cost c = {.p = p};
+    return positions(&c, t, t->format.nlevel - 1);
+}

@@ -1,0 +1,73 @@
+/* schedule.h: shared by the schedule*.c files and cost.c.
+ *
+ * schedule.c          assignments -> kernels in a row, temporaries, formats of results
+ * schedule_search.c   which orders and rewritings there are, and the cheapest
+ * schedule_build.c    an assignment and an order of its indices -> nest
+ * schedule_fuse.c     kernels in a row over the same rows, as one
+ * schedule_parts.c    what builders share
+ * schedule_product.c  one sparse operand times dense ones: the nest with register tiles and panels
+ * absence.c           what an expression is where tensors have no entry
+ * cost.c              what running a nest takes */
+#ifndef SC_SCHEDULE_H
+#define SC_SCHEDULE_H
+
+#include "ir.h"
+
+#define MAXORDER 20
+
+/* ---- schedule.c ---- */
+/* work w { first } then { rest }; private copies that `first` gathers in stand around. */
+Nest *before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
+
+/* ---- absence.c ---- */
+typedef struct {
+    int n;
+    const Tensor *t[MAXTENSOR];
+} Absent;
+/* Nothing is to be done: what is assigned is zero, or what is reduced the identity. */
+bool assign_dead(const Prog *, const Assign *, const Absent *);
+/* The same of everything inside; workspaces that nothing fills are absent too, and are added to the list. */
+bool nest_dead(const Prog *, const Nest *, Absent *);
+
+/* ---- schedule_parts.c ---- */
+bool sparse_source(const Tensor *); /* a sparse operand or a sparse workspace: what loops run in */
+int source_levels(const Tensor *);
+sc_level_kind source_kind(const Tensor *, int level);
+Index source_index(const Tensor *, int level);
+bool may_repeat(const Tensor *); /* coordinates may be stored more than once */
+Tensor *work_new(Prog *, const char *name, Place);
+void work_slot(Tensor *, Index);
+Expr *work_access(Prog *, Tensor *);
+Index whole_index(int var);
+/* Elements of a register tile over variable v; 0 where all of it fits. */
+int register_tile(const Prog *, int v, int slots);
+Expr *scalars_first(Prog *, Expr *, int vec); /* factors that do not vary under the vector loop come first */
+
+/* ---- schedule_build.c ---- */
+typedef struct {
+    int n;
+    Index loop[MAXORDER]; /* outermost first; i/N before i%N */
+    const Expr *inner[2]; /* sums that were split off others: absent where they have no term */
+} Order;
+/* Where the result has no format yet, *made receives the one that this nest assembles. Null: no nest in this
+ * order; *why then says the reason. */
+Nest *build(Prog *, const Assign *, const Order *, sc_format *made, const char **why);
+
+/* ---- schedule_product.c ---- */
+bool product_fits(const Prog *, const Assign *);
+/* Null: *to is the format that the sparse operand should be converted to first. Adds to *why, if not null. */
+Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+
+/* ---- schedule_search.c ---- */
+/* The nest of an assignment; sets the format of a result that had none, and p->convert. Null: *why_not. */
+Nest *schedule_search(Prog *, const Assign *, const char **why_not);
+
+/* ---- schedule_fuse.c ---- */
+/* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */
+Nest *fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
+Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
+
+/* ---- cost.c ---- */
+double nest_cost(const Prog *, const Nest *);
+double tensor_positions(const Prog *, const Tensor *); /* entries stored, as far as known */
+#endif

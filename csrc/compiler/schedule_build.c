@@ -1,0 +1,533 @@
+/* schedule_build.c: an assignment and an order of its indices -> nest.
+ *
+ * One recursion, outermost loop first. At every place the next index of the
+ * order that is still needed decides. If the left side has it, a loop over it
+ * goes around all that is left. If only sums have it, the sum is opened here:
+ *   work w[indices of the left side that are left] { w += what is summed } then { the assignment, reading w }
+ * unless the sum can go straight to where it is stored. What a loop runs over
+ * follows from absence alone: tensors whose next level is over its index,
+ * restricted to those without which nothing is left to do. Tensors that come
+ * late, their index bound already, are looked up as soon as they can be.
+ *
+ * What does not work out (an entry stored everywhere, coordinates that repeat
+ * where they must not, levels in blocks against plain ones) gives no nest, and the
+ * search turns to another order or format. */
+#include <string.h>
+
+#include "schedule.h"
+
+#define MAXSOURCE 16
+#define COPY_BYTES (8 << 20)                 /* of a private copy; larger results are summed by one thread */
+#define BITMAP_EXTENT (8 * 1024 * 1024 / 24) /* a lane's bitmap workspace stays below 8 MB */
+
+typedef struct {              /* at a place of the nest; copied at every loop */
+    uint32_t whole, div, mod; /* variables bound, by kind of loop */
+    int cut, by;              /* variable cut into tiles of `by` for the registers; by 0: none */
+    int nloop;
+    bool par; /* the parallel loop is around, or there will be none */
+    uint8_t level[MAXTENSOR];
+} State;
+
+typedef struct {
+    Prog *p;
+    const Order *order;
+    sc_format *made;
+    const Tensor *layout; /* the result whose levels follow the loops */
+    bool dense_so_far;    /* ... all of them dense up to here */
+    const char **why;
+} Build;
+
+typedef struct {
+    int n;
+    struct {
+        Tensor *t;
+        bool outside; /* of every reduction, at least once */
+    } at[MAXSOURCE];
+} Sources;
+
+static bool in(uint32_t set, int var) { return set >> var & 1; }
+
+static Nest *none(Build *b, const char *why)
+{
+    if (!*b->why) *b->why = why;
+    return NULL;
+}
+
+/* ---- tensors ---- */
+static int tensor_id(const Build *b, const Tensor *t)
+{
+    int k = 0;
+    while (b->p->tensor[k] != t) k++;
+    return k;
+}
+
+static void collect(const Expr *e, bool inside, Sources *s)
+{
+    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
+        int k = 0;
+        while (k < s->n && s->at[k].t != e->tensor) k++;
+        if (k == MAXSOURCE) return;
+        if (k == s->n) s->at[s->n++].t = e->tensor;
+        s->at[k].outside |= !inside;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) collect(e->kid[k], inside || e->op == O_REDUCE, s);
+}
+
+static Sources sources_of(const Expr *e)
+{
+    Sources s = {0};
+    collect(e, false, &s);
+    return s;
+}
+
+/* ... and the operand whose structure the result has. */
+static Sources sources_for(const Assign *a)
+{
+    Sources s = sources_of(a->rhs);
+    Tensor *like = a->lhs->tensor->like;
+    bool seen = !like;
+    for (int k = 0; k < s.n; k++) seen |= s.at[k].t == like;
+    if (!seen && s.n < MAXSOURCE) s.at[s.n++].t = like;
+    return s;
+}
+
+/* Entries that repeat add up: right only where the value is a product with the entry in it. */
+static bool is_linear(const Expr *e, const Tensor *t)
+{
+    if (e->op == O_ACCESS) return e->tensor == t;
+    if (e->op == O_NEG || e->op == O_DIV) return is_linear(e->kid[0], t);
+    if (e->op == O_REDUCE) return e->reduce == O_ADD && is_linear(e->kid[0], t);
+    return e->op == O_MUL && (is_linear(e->kid[0], t) || is_linear(e->kid[1], t));
+}
+
+/* ---- indices ---- */
+static int block_of(const Build *b, const State *s, int v)
+{
+    for (int k = 0; k < b->order->n; k++)
+        if (b->order->loop[k].var == v && b->order->loop[k].part) return b->order->loop[k].block;
+    return s->cut == v ? s->by : 0;
+}
+
+static bool known(const Build *b, const State *s, Index ix)
+{
+    const int v = ix.var;
+    if (in(s->whole, v)) return true;
+    if (ix.part == SC_WHOLE) return in(s->div & s->mod, v);
+    return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == block_of(b, s, v);
+}
+
+static void bind(State *s, Index ix)
+{
+    uint32_t *set = ix.part == SC_WHOLE ? &s->whole : ix.part == SC_DIV ? &s->div : &s->mod;
+    *set |= 1u << ix.var;
+    s->nloop++;
+}
+
+static bool next_index(const Build *b, const State *s, const Assign *a, Index *ix)
+{
+    const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
+    for (int k = 0; k < b->order->n; k++) {
+        *ix = b->order->loop[k];
+        if (!in(used, ix->var) || known(b, s, *ix)) continue;
+        if (s->by && s->cut == ix->var) *ix = (Index){.var = ix->var, .part = SC_MOD, .block = s->by};
+        return true;
+    }
+    return false;
+}
+
+/* Dense levels resolve by themselves once their coordinates are known. */
+static void advance(const Build *b, State *s, const Sources *src)
+{
+    for (int k = 0; k < src->n; k++) {
+        const Tensor *t = src->at[k].t;
+        uint8_t *l = &s->level[tensor_id(b, t)];
+        while (*l < source_levels(t) && source_kind(t, *l) == SC_DENSE && known(b, s, source_index(t, *l)))
+            ++*l;
+    }
+}
+
+static bool dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
+{
+    Absent gone = {.n = n};
+    for (int k = 0; k < n; k++) gone.t[k] = t[k];
+    return assign_dead(b->p, a, &gone);
+}
+
+/* ---- vectors and registers ---- */
+static bool runs_along(const Expr *e, int v)
+{
+    if (e->op == O_ACCESS) {
+        const Tensor *t = e->tensor;
+        if (t->role == T_WORK && t->unit < 0) return t->ndim && t->dimvar[t->ndim - 1] == v;
+        return sc_format_is_dense(&t->format) && t->unit >= 0 && e->ix[t->unit].var == v;
+    }
+    return (e->kid[0] && runs_along(e->kid[0], v)) || (e->kid[1] && runs_along(e->kid[1], v));
+}
+
+/* ---- the recursion ---- */
+static Nest *nest_of(Build *, State, Assign);
+
+static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
+{
+    Op op = a->reduce;
+    for (int k = 0; k < src->n; k++) {
+        Tensor *t = src->at[k].t;
+        if (s->level[tensor_id(b, t)] < source_levels(t))
+            return none(b, "levels in blocks do not go with these loops");
+        if (!may_repeat(t)) continue;
+        if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t) || a->lhs->tensor == b->layout)
+            return none(b, "coordinates of an operand may repeat");
+        op = O_ADD;
+    }
+    return nest_eval(b->p, a->lhs, op, a->rhs);
+}
+
+static Nest *merge_loop(Build *b, Index ix, int n, Tensor *const *t, Nest *body)
+{
+    if (!body) return NULL;
+    Nest *loop = nest_loop(b->p, L_FOR, ix, NULL, body);
+    if (n > SC_LEN(loop->merge)) return none(b, "too many tensors are merged");
+    loop->nmerge = n;
+    memcpy(loop->merge, t, (size_t)n * sizeof *t);
+    return loop;
+}
+
+static Nest *looped(Build *b, LoopKind kind, Index ix, Tensor *t, Nest *body)
+{ return body ? nest_loop(b->p, kind, ix, t, body) : NULL; }
+
+/* Tensors whose next level is over an index that is bound: `in` where nothing is left without the entry, one
+ * merge of the others. What only sums read waits for them. *done: there was such a tensor. */
+static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, bool *done)
+{
+    Tensor *late[MAXSOURCE];
+    Index at = {0};
+    int n = 0;
+    *done = true;
+    for (int k = 0; k < src->n; k++) {
+        Tensor *t = src->at[k].t;
+        const int id = tensor_id(b, t), l = s.level[id];
+        if (l == source_levels(t) || !known(b, &s, source_index(t, l))) continue;
+        const Index ix = source_index(t, l);
+        if (ix.part != SC_WHOLE) return none(b, "levels in blocks are looked up");
+        if (a->lhs->tensor->like == t || dead_without(b, a, 1, &t)) {
+            s.level[id]++;
+            return looped(b, L_FOR, ix, t, nest_of(b, s, *a));
+        }
+        if (!src->at[k].outside || (n && !same_index(ix, at))) continue;
+        at = ix;
+        late[n++] = t;
+    }
+    *done = n > 0;
+    for (int k = 0; k < n; k++) {
+        if (may_repeat(late[k])) return none(b, "coordinates of an operand may repeat");
+        s.level[tensor_id(b, late[k])]++;
+    }
+    return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
+}
+
+/* What a fresh loop over ix runs in: the number of tensors, 0 for a dense loop. */
+static int choose_sources(Build *b, const State *s, const Assign *a, const Sources *src, Index ix,
+                          Tensor **out)
+{
+    Tensor *next[MAXSOURCE], *optional[MAXSOURCE];
+    int n = 0, needed = 0, left = 0;
+    for (int k = 0; k < src->n; k++) {
+        Tensor *t = src->at[k].t;
+        const int l = s->level[tensor_id(b, t)];
+        if (l == source_levels(t) || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
+            continue;
+        next[n++] = t;
+        if (a->lhs->tensor->like == t) {
+            *out = t;
+            return 1;
+        }
+        if (dead_without(b, a, 1, &t))
+            out[needed++] = t;
+        else if (src->at[k].outside)
+            optional[left++] = t;
+    }
+    if (needed && b->p->skip) return 1;
+    if (needed) {
+        memcpy(out + needed, optional, (size_t)left * sizeof *out);
+        return needed + left;
+    }
+    if (!n || !dead_without(b, a, n, next)) return 0;
+    memcpy(out, next, (size_t)n * sizeof *out);
+    return n;
+}
+
+/* A loop over the result's own index adds a level to its format. */
+static bool add_level(Build *b, const Assign *a, Index ix, bool dense)
+{
+    sc_format *f = b->made;
+    const bool compressed = !(dense && b->dense_so_far);
+    if (ix.part != SC_WHOLE || (dense && compressed)) return false;
+    b->dense_so_far &= dense;
+    int d = 0;
+    while (a->lhs->ix[d].var != ix.var) d++;
+    f->ndim = a->lhs->tensor->ndim;
+    f->level[f->nlevel++] =
+        (sc_levelspec){.kind = compressed ? SC_COMPRESSED : SC_DENSE, .unique = 1, .dim = (uint8_t)d};
+    return f->nlevel < f->ndim || compressed;
+}
+
+static bool shares(const Tensor *t)
+{ return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
+
+/* Nothing but one evaluation is inside, along at least one operand's unit stride. */
+static bool is_vector(const Build *b, const State *inside, const Assign *a)
+{
+    Index ix;
+    State s = *inside;
+    const Sources src = sources_for(a);
+    if (a->rhs->op == O_REDUCE || a->lhs->tensor == b->layout || next_index(b, &s, a, &ix)) return false;
+    advance(b, &s, &src);
+    for (int k = 0; k < src.n; k++)
+        if (s.level[tensor_id(b, src.at[k].t)] < source_levels(src.at[k].t)) return false;
+    return true;
+}
+
+/* Few accumulators leave the adder waiting: several positions at a time. */
+static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t, int level, const Nest *body)
+{
+    const bool vec = body->op == N_LOOP && body->kind == L_VEC;
+    if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
+    if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
+    if (source_kind(t, level) != SC_COMPRESSED && source_kind(t, level) != SC_SINGLETON) return 0;
+    if (!vec || !a->lhs->tensor->ndim) return 4;
+    const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
+    const Var *v = &b->p->var[body->ix.var];
+    return v->fold && v->extent <= 2 * lanes ? 2 : 0;
+}
+
+/* The operand that a dense parallel loop is balanced by. */
+static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index ix)
+{
+    for (int k = 0; k < src->n; k++) {
+        Tensor *t = src->at[k].t;
+        if (t->role == T_IN && !s->level[tensor_id(b, t)] && source_kind(t, 0) == SC_DENSE &&
+            same_index(source_index(t, 0), ix))
+            return t;
+    }
+    return NULL;
+}
+
+static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
+{
+    Tensor *t[2 * MAXSOURCE];
+    const int n = choose_sources(b, &s, &a, src, ix, t);
+    const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && shares(a.lhs->tensor);
+    bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
+    if (own && a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))
+        return none(b, "entries of the result would be stored everywhere");
+    const int level = n == 1 ? s.level[tensor_id(b, t[0])] : 0;
+    Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
+    for (int k = 0; k < n; k++) {
+        if (n > 1 && may_repeat(t[k])) return none(b, "coordinates of an operand may repeat");
+        if (s.level[tensor_id(b, t[k])]++) par = false;
+    }
+    if (fresh && own && !par && a.lhs->tensor == b->layout)
+        return none(b, "the result is not assembled in order");
+    bind(&s, ix);
+    s.par |= par;
+    if (!par && !n && is_vector(b, &s, &a) && (runs_along(a.rhs, ix.var) || runs_along(a.lhs, ix.var))) {
+        a.rhs = scalars_first(b->p, a.rhs, ix.var);
+        return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
+    }
+    Nest *body = nest_of(b, s, a);
+    if (n > 1 && body) {
+        body = merge_loop(b, ix, n, t, body);
+        if (body && par) body->kind = L_PAR;
+        return body;
+    }
+    body = looped(b, par ? L_PAR : L_FOR, ix, n ? t[0] : first, body);
+    if (body && n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
+    return body;
+}
+
+/* ---- sums ---- */
+typedef struct {
+    Index left[SC_MAXDIM]; /* of what a sum depends on, still to be bound, in the order of loops */
+    int n;
+} Left;
+
+static Left left_of(const Build *b, const State *s, uint32_t vars)
+{
+    Left left = {.n = 0};
+    for (int k = 0; k < b->order->n; k++) {
+        const Index ix = b->order->loop[k];
+        if (!in(vars, ix.var) || known(b, s, whole_index(ix.var))) continue;
+        bool seen = false;
+        for (int q = 0; q < left.n; q++) seen |= left.left[q].var == ix.var;
+        if (!seen && left.n < SC_MAXDIM) left.left[left.n++] = whole_index(ix.var);
+    }
+    return left;
+}
+
+/* Registers take a sum that is a number, or a vector over the innermost index. */
+static bool fits_registers(const Build *b, const State *s, const Assign *a, const Expr *body,
+                           const Left *left)
+{
+    if (!left->n) return true;
+    const int v = left->left[0].var;
+    if (left->n > 1 || s->by || block_of(b, s, v) || a->lhs->tensor == b->layout || a->lhs->tensor->like)
+        return false;
+    if (!runs_along(body, v) && !runs_along(a->lhs, v)) return false;
+    const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
+    bool after = false;
+    for (int k = 0; k < b->order->n; k++) {
+        const Index ix = b->order->loop[k];
+        if (after && in(used, ix.var) && !known(b, s, ix)) return false;
+        after |= ix.var == v;
+    }
+    const Sources src = sources_of(a->rhs);
+    for (int k = 0; k < src.n; k++)
+        for (int l = s->level[tensor_id(b, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
+            if (source_index(src.at[k].t, l).var == v) return false;
+    return true;
+}
+
+static bool is_large(const Build *b, const Tensor *t)
+{
+    double bytes = (double)sc_dtype_size(t->dtype);
+    for (int d = 0; d < t->ndim; d++) bytes *= (double)b->p->var[t->dimvar[d]].extent;
+    return bytes > COPY_BYTES;
+}
+
+/* The sum can be added to where it is stored. */
+static bool goes_straight(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
+{
+    const Tensor *t = a->lhs->tensor;
+    if (t->role == T_WORK && t->place == W_REG) return true;
+    if (t == b->layout || t->like) return false;
+    if (!s->nloop && !s->par) return (t->role == T_WORK && t->place == W_PRIVATE) || is_large(b, t);
+    return !fits_registers(b, s, a, body, left);
+}
+
+/* The result is sparse along what is left, or what follows needs no more than what was summed. */
+static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
+{
+    Tensor *over[MAXSOURCE];
+    int n = 0;
+    const Sources src = sources_of(body);
+    if (use->lhs->tensor->like) return false;
+    for (int k = 0; k < src.n; k++)
+        for (int l = 0; l < source_levels(src.at[k].t); l++)
+            if (source_index(src.at[k].t, l).var == left->left[left->n - 1].var &&
+                source_kind(src.at[k].t, l) != SC_DENSE) {
+                over[n++] = src.at[k].t;
+                break;
+            }
+    w->bitmap = true;
+    const Assign fill = {use->lhs, O_ADD, (Expr *)body};
+    const bool sparse = n && dead_without(b, &fill, n, over) && dead_without(b, use, 1, &w);
+    w->bitmap = false;
+    return sparse;
+}
+
+/* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
+static void choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
+{
+    double extent = 1;
+    if (!left->n || (use->lhs->tensor != b->layout && !is_sparse_sum(b, use, w, body, left))) return;
+    for (int k = 0; k < left->n; k++) extent *= (double)b->p->var[left->left[k].var].extent;
+    w->bitmap = extent <= BITMAP_EXTENT;
+    w->hash = !w->bitmap;
+}
+
+/* A sum that was split off is a factor, and a factor without a term makes the product absent: no zero may stand
+ * for it. It has terms where it is read if it is dense, if its workspace says what was written, or if an entry
+ * of its only operand was just found. */
+static bool has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
+{
+    if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
+    const Sources src = sources_of(r);
+    if (!src.n || w->bitmap || w->hash) return true;
+    const Tensor *t = src.at[0].t;
+    const int l = s->level[tensor_id(b, t)];
+    for (int k = 0; k < left->n; k++)
+        for (int q = l; q < source_levels(t); q++)
+            if (source_index(t, q).var == left->left[k].var) return false;
+    return src.n == 1 && l > 0 && source_kind(t, l - 1) != SC_DENSE;
+}
+
+/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not. */
+static Expr *at_entries(Build *b, const Assign *a, Expr *rhs)
+{
+    Tensor *like = a->lhs->tensor->like;
+    const Assign use = {a->lhs, a->reduce, rhs};
+    if (!like || dead_without(b, &use, 1, &like)) return rhs;
+    Expr *stored = expr_new(b->p, O_STORED, expr_access(b->p, like, a->lhs->ix), NULL);
+    return expr_new(b->p, O_MUL, stored, rhs);
+}
+
+/* work w { w op= body } then { lhs = ... w ... }; r: the O_REDUCE node, null where the assignment itself sums */
+static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
+{
+    Prog *p = b->p;
+    const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par;
+    const Op op = r ? r->reduce : a.reduce;
+    Expr *body = r ? r->kid[0] : a.rhs;
+    const Left left = left_of(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
+    if (whole && (a.reduce == op || a.reduce == O_CONST) && goes_straight(b, &s, &a, body, &left)) {
+        const Assign straight = {a.lhs, op, body};
+        s.par |= top && !(a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE);
+        return r ? nest_of(b, s, straight) : loop(b, s, straight, src, ix);
+    }
+    const bool reg = !top && fits_registers(b, &s, &a, body, &left);
+    const int tile = reg && left.n ? register_tile(p, left.left[0].var, 1) : 0;
+    Index slot = left.left[0], outer = slot;
+    if (tile) {
+        slot.part = SC_MOD, outer.part = SC_DIV, slot.block = outer.block = tile;
+        s.cut = slot.var, s.by = tile;
+        bind(&s, outer);
+    }
+    Tensor *w = work_new(p, reg ? "c" : "w", top ? W_PRIVATE : reg ? W_REG : W_LANE);
+    for (int k = 0; k < left.n; k++) work_slot(w, k ? left.left[k] : slot);
+    const Assign fill = {work_access(p, w), op, body};
+    Expr *after = whole ? fill.lhs : expr_replace(p, a.rhs, r, fill.lhs);
+    const Assign use = {a.lhs, a.reduce, left.n ? at_entries(b, &a, after) : after};
+    if (w->place == W_LANE) choose_kind(b, &use, w, body, &left);
+    if (r && !whole && !has_terms(b, &s, r, w, &left)) return none(b, "a factor might have no term");
+    if (top && a.lhs->tensor == b->layout) return none(b, "the result is not assembled in order");
+    s.par |= !top;
+    Nest *first = nest_of(b, s, fill), *then = first ? nest_of(b, s, use) : NULL;
+    if (!then) return NULL;
+    Nest *n = nest_work(p, w, first, then);
+    return tile ? nest_loop(p, L_FOR, outer, NULL, n) : n;
+}
+
+static Expr *reduce_over(Expr *e, int v)
+{
+    if (e->op == O_REDUCE && in(expr_vars(e), v)) return e;
+    Expr *found = e->kid[0] ? reduce_over(e->kid[0], v) : NULL;
+    return found || !e->kid[1] ? found : reduce_over(e->kid[1], v);
+}
+
+static Nest *nest_of(Build *b, State s, Assign a)
+{
+    Index ix;
+    bool done;
+    const Sources src = sources_for(&a);
+    advance(b, &s, &src);
+    Nest *n = look_up(b, s, &a, &src, &done);
+    if (done) return n;
+    if (!next_index(b, &s, &a, &ix)) return eval(b, &s, &a, &src);
+    if (in(expr_vars(a.lhs), ix.var)) return loop(b, s, a, &src, ix);
+    Expr *r = in(expr_free(a.rhs), ix.var) ? NULL : reduce_over(a.rhs, ix.var);
+    return sum(b, s, a, &src, r, ix);
+}
+
+Nest *build(Prog *p, const Assign *a, const Order *order, sc_format *made, const char **why)
+{
+    const Tensor *t = a->lhs->tensor;
+    Build b = {.p = p, .order = order, .made = made, .dense_so_far = true, .why = why};
+    *why = NULL;
+    *made = (sc_format){0};
+    if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t;
+    const State top = {0};
+    Nest *n = nest_of(&b, top, *a);
+    if (n && b.layout && made->nlevel < t->ndim) return none(&b, "the result is not assembled in order");
+    return n;
+}

@@ -1,0 +1,87 @@
+/* schedule_parts.c: what the builders of nests share: levels that loops run in, workspaces, register tiles. */
+#include <stdio.h>
+#include <string.h>
+
+#include "schedule.h"
+
+/* ---- what loops run in ---- */
+bool sparse_source(const Tensor *t) { return t->role == T_IN ? !sc_format_is_dense(&t->format) : gathers(t); }
+
+int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
+
+sc_level_kind source_kind(const Tensor *t, int level)
+{ return t->role == T_IN ? (sc_level_kind)t->format.level[level].kind : SC_COMPRESSED; }
+
+Index whole_index(int var) { return (Index){.var = (uint8_t)var}; }
+
+Index source_index(const Tensor *t, int level)
+{ return t->role == T_IN ? level_index(t, level) : whole_index(t->dimvar[level]); }
+
+bool may_repeat(const Tensor *t)
+{
+    for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)
+        if (!t->format.level[l].unique &&
+            (l + 1 == t->format.nlevel || t->format.level[l + 1].kind != SC_SINGLETON))
+            return true;
+    return false;
+}
+
+/* ---- workspaces ---- */
+Tensor *work_new(Prog *p, const char *name, Place place)
+{
+    char free_name[32];
+    snprintf(free_name, sizeof free_name, "%s", name);
+    for (char c = 'a'; prog_tensor(p, free_name) || prog_var(p, free_name, false) >= 0; c++)
+        snprintf(free_name, sizeof free_name, "%.30s%c", name, c);
+    if (p->ntensor == SC_LEN(p->tensor))
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
+    Tensor *w = NEW(p, Tensor);
+    strcpy(w->name, free_name);
+    w->role = T_WORK;
+    w->arg = -1;
+    w->place = place;
+    w->dtype = p->type;
+    w->unit = -1;
+    p->tensor[p->ntensor++] = w;
+    return w;
+}
+
+void work_slot(Tensor *w, Index ix)
+{
+    w->dimvar[w->ndim] = ix.var;
+    w->slot[w->ndim++] = ix;
+}
+
+Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
+
+/* ---- vectors ---- */
+/* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
+int register_tile(const Prog *p, int v, int slots)
+{
+    const Var *x = &p->var[v];
+    const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
+    int room = lanes * (p->vector_regs == 32 ? 16 : 8);
+    while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
+    if (!x->fold) room = room < 64 ? room : 64;
+    return !x->fold || x->extent > room ? room : 0;
+}
+
+static Expr *join(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
+
+static void split_factors(Prog *p, Expr *e, int vec, Expr **scalar, Expr **vector)
+{
+    if (e->op == O_MUL) {
+        split_factors(p, e->kid[0], vec, scalar, vector);
+        split_factors(p, e->kid[1], vec, scalar, vector);
+    } else {
+        Expr **to = vec >= 0 && expr_vars(e) >> vec & 1 ? vector : scalar;
+        *to = join(p, *to, e);
+    }
+}
+
+Expr *scalars_first(Prog *p, Expr *e, int vec)
+{
+    Expr *scalar = NULL, *vector = NULL;
+    split_factors(p, e, vec, &scalar, &vector);
+    return vector ? join(p, scalar, vector) : scalar;
+}

@@ -1,0 +1,489 @@
+/* schedule_product.c: expression -> nest, for a product of at most one sparse operand
+ * with dense ones.
+ *
+ * requires  one reduction at most, its sparse operand a factor (product_fits); a dense result
+ *
+ * The sparse operand is walked in storage order. Where all levels that the
+ * result keeps come before those that are summed, the result is owned: every
+ * thread writes its own part, sums live in registers. Else the sums scatter: into
+ * a private copy for every thread when the result is small, and otherwise the
+ * operand is to be converted first, so that the result is owned. Dense indices are
+ * free: one becomes the vector, the others loops inside. Extents steer choices in
+ * powers of two only, so that a new batch does not make a new kernel. What the
+ * general builder lacks is here: sums of blocks in registers, packed panels. */
+#include "schedule.h"
+
+#include <string.h>
+
+#define PRIVATE_BYTES (64 * 1024)
+#define PANEL_ELEMENTS (256 * 1024)
+#define MAXLOOP 32
+
+typedef struct {
+    Index ix;
+    Tensor *in;
+    LoopKind kind;
+    int unroll;
+} Step;
+
+typedef struct {
+    Prog *p;
+    Expr *lhs, *rhs;
+    const Expr *sum;            /* the O_REDUCE node, or null */
+    Expr *product;              /* what is summed, or the right side */
+    Tensor *a;                  /* the sparse operand, or null */
+    uint32_t kept, stored, all; /* variables of the result, of the sparse operand, of both sides */
+    int vec;                    /* the vector variable, -1: none */
+    int tile;                   /* of the vector variable, 0: none */
+    int nmain;                  /* levels of a in front of its dense blocks */
+    int last_kept;              /* last of those whose variable is kept, -1: none */
+    bool owned;
+    Expr *packed;    /* a dense factor that is read along another index than the vector: packed first */
+    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
+    Tensor *through; /* the workspace that takes the sums instead of the result */
+} Sched;
+
+static bool in(uint32_t set, int var) { return set >> var & 1; }
+
+static int64_t bucket(int64_t n)
+{
+    int64_t b = 1;
+    while (b < n) b *= 2;
+    return b;
+}
+
+/* ---- what kind of expression ---- */
+static void find(Sched *s, const Expr *e)
+{
+    if (e->op == O_REDUCE) s->sum = e;
+    if (e->op == O_ACCESS && e->tensor->role == T_IN && !sc_format_is_dense(&e->tensor->format))
+        s->a = e->tensor;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) find(s, e->kid[k]);
+}
+
+/* Accesses that run along v at stride 1; the result counts double, since it is written. */
+static int unit_uses(const Expr *e, int v, int weight)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format) && e->tensor->unit >= 0)
+        n = e->ix[e->tensor->unit].var == v ? weight : 0;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += unit_uses(e->kid[k], v, weight);
+    return n;
+}
+
+static void choose_vector(Sched *s)
+{
+    int best = 0;
+    s->vec = -1;
+    for (int v = 0; v < s->p->nvar; v++) {
+        if (!in(s->all, v) || in(s->stored, v)) continue;
+        int uses = unit_uses(s->rhs, v, 1) + (in(s->kept, v) ? unit_uses(s->lhs, v, 2) : 0);
+        if (uses > best) best = uses, s->vec = v;
+    }
+    /* without a sparse operand the outermost index of the result is the parallel one */
+    if (!s->a && s->vec >= 0 && s->lhs->tensor->ndim && s->lhs->ix[0].var == s->vec) s->vec = -1;
+}
+
+static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
+
+static void choose_tile(Sched *s, int slots)
+{
+    if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel) s->tile = register_tile(s->p, s->vec, slots);
+}
+
+static void classify(Sched *s)
+{
+    const Tensor *a = s->a;
+    s->kept = expr_vars(s->lhs);
+    s->all = s->kept | expr_vars(s->rhs);
+    s->last_kept = -1;
+    s->owned = true;
+    if (a) {
+        for (int d = 0; d < a->ndim; d++) s->stored |= 1u << a->dimvar[d];
+        s->nmain = a->format.nlevel;
+        while (s->nmain > 0 && a->format.level[s->nmain - 1].part == SC_MOD &&
+               a->format.level[s->nmain - 1].kind == SC_DENSE)
+            s->nmain--;
+    }
+    for (int k = 0; k < s->nmain; k++)
+        if (in(s->kept, level_index(a, k).var)) s->last_kept = k;
+    for (int k = 0; k < s->last_kept; k++)
+        if (!in(s->kept, level_index(a, k).var)) s->owned = false;
+    if (a ? s->last_kept < 0 : !s->lhs->tensor->ndim) s->owned = false;
+    choose_vector(s);
+}
+
+/* ---- building ---- */
+static Nest *wrap(Sched *s, const Step *step, int n, Nest *body)
+{
+    while (n-- > 0) {
+        Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
+        loop->unroll = step[n].unroll;
+        body = loop;
+    }
+    return body;
+}
+
+static Index vec_index(const Sched *s)
+{
+    Index ix = whole_index(s->vec);
+    if (s->tile) ix.part = SC_MOD, ix.block = s->tile;
+    return ix;
+}
+
+static Nest *vec_loop(Sched *s, Nest *body)
+{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, vec_index(s), NULL, body); }
+
+static int add_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
+{
+    step[n] = (Step){.ix = ix, .in = t, .kind = kind};
+    return n + 1;
+}
+
+static int levels(Sched *s, int from, int to, Step *step, int n)
+{
+    for (int k = from; k < to; k++) n = add_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
+    return n;
+}
+
+/* Dense indices that are neither the vector nor stored: the kept ones, or the summed ones. */
+static int dense_loops(Sched *s, bool kept, Step *step, int n)
+{
+    for (int v = 0; v < s->p->nvar; v++)
+        if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
+            n = add_step(step, n, whole_index(v), NULL, L_FOR);
+    return n;
+}
+
+/* Dense blocks inside the sparse operand. */
+static int block_loops(Sched *s, uint32_t which, bool unroll, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        Index ix = level_index(s->a, k);
+        if (!in(which, ix.var)) continue;
+        n = add_step(step, n, ix, NULL, L_FOR);
+        if (unroll) step[n - 1].unroll = ix.block;
+    }
+    return n;
+}
+
+/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
+ * (long rows gain up to 1.3x, short ones lose up to 1.03x), four when it brings a number. */
+static void unroll_positions(Sched *s, Step *last)
+{
+    if (!last->in || last->kind == L_PAR) return;
+    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
+    if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
+    if (s->vec < 0 || !in(s->kept, s->vec)) {
+        last->unroll = 4;
+        return;
+    }
+    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
+    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
+}
+
+/* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
+static Nest *write_sum(Sched *s, Expr *sum, Op store)
+{
+    if (s->through) return nest_eval(s->p, work_access(s->p, s->through), store, sum);
+    return nest_eval(s->p, s->lhs, store, expr_replace(s->p, s->rhs, s->sum, sum));
+}
+
+/* The registers that sum up, with one slot for every kept index inside a dense block. */
+static Tensor *accumulator(Sched *s)
+{
+    Tensor *c = work_new(s->p, "c", W_REG);
+    int slots = 1;
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        Index ix = level_index(s->a, k);
+        if (!in(s->kept, ix.var)) continue;
+        work_slot(c, ix);
+        slots *= ix.block;
+    }
+    choose_tile(s, slots);
+    if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, vec_index(s));
+    return c;
+}
+
+/* work c { c += product over the levels from `first` and the dense summed indices } then { target op= c } */
+static Nest *summed(Sched *s, int first, Op store)
+{
+    Prog *p = s->p;
+    Step step[MAXLOOP];
+    Tensor *c = accumulator(s);
+    Expr *sum = work_access(p, c);
+    int n = levels(s, first, s->nmain, step, 0);
+    if (n) unroll_positions(s, &step[n - 1]);
+    n = block_loops(s, ~s->kept, true, step, n);
+    n = block_loops(s, s->kept, true, step, n);
+    n = dense_loops(s, false, step, n);
+    Nest *body = wrap(
+        s, step, n, vec_loop(s, nest_eval(p, sum, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
+    Nest *out = write_sum(s, sum, store);
+    if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
+    n = block_loops(s, s->kept, true, step, 0);
+    body = nest_work(p, c, body, wrap(s, step, n, out));
+    if (!s->tile || s->panel) return body;
+    return nest_loop(p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL, body);
+}
+
+/* The parallel loop of an expression without a sparse operand. */
+static int first_loop(Sched *s, Step *step)
+{
+    int v = s->lhs->tensor->ndim ? s->lhs->ix[0].var : -1;
+    for (int k = 0; v < 0 && k < s->p->nvar; k++)
+        if (in(s->all, k) && k != s->vec) v = k;
+    if (v < 0) return 0;
+    s->stored |= 1u << v;
+    return add_step(step, 0, whole_index(v), NULL, L_PAR);
+}
+
+/* Loops down to the last level that the result keeps, then the sum in registers. */
+static Nest *owned(Sched *s)
+{
+    Step step[MAXLOOP];
+    int n = s->a ? levels(s, 0, s->last_kept + 1, step, 0) : first_loop(s, step);
+    n = dense_loops(s, true, step, n);
+    return wrap(s, step, n, summed(s, s->last_kept + 1, O_CONST));
+}
+
+/* The same, adding to memory: what is summed lies outside of what is kept. */
+static Nest *scattered(Sched *s)
+{
+    Step step[MAXLOOP];
+    int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
+    bool blocks = s->a && s->nmain < s->a->format.nlevel;
+    if (!blocks) {
+        n = s->a ? levels(s, 0, first, step, 0) : first_loop(s, step);
+        n = dense_loops(s, true, step, n);
+        return wrap(s, step, n, summed(s, first, s->sum->reduce));
+    }
+    n = levels(s, 0, s->nmain, step, 0);
+    n = block_loops(s, ~0u, false, step, n);
+    n = dense_loops(s, true, step, n);
+    n = dense_loops(s, false, step, n);
+    Expr *to = work_access(s->p, s->through);
+    return wrap(s, step, n,
+                vec_loop(s, nest_eval(s->p, to, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
+}
+
+/* No sum: every stored entry is written once (or added, where coordinates may repeat). */
+static Nest *elementwise(Sched *s)
+{
+    Step step[MAXLOOP];
+    Op store = O_CONST;
+    for (int k = 0; k < s->nmain; k++)
+        if (!s->a->format.level[k].unique) store = O_ADD;
+    int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
+    n = block_loops(s, ~0u, false, step, n);
+    n = dense_loops(s, true, step, n);
+    return wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, scalars_first(s->p, s->rhs, s->vec))));
+}
+
+/* ---- a result through a workspace of its shape ---- */
+/* work w { f } then { par over the result, its last index as a vector: C = ... w ... } */
+static Nest *through(Sched *s, Place place, Nest *f(Sched *))
+{
+    Prog *p = s->p;
+    Tensor *w = work_new(s->p, "w", place);
+    Step step[MAXLOOP];
+    int n = 0, ndim = s->lhs->tensor->ndim;
+    for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
+    s->through = w;
+    Nest *body = f(s);
+    for (int d = 0; d < ndim; d++)
+        n = add_step(step, n, whole_index(s->lhs->ix[d].var), NULL,
+                     !d              ? L_PAR
+                     : d == ndim - 1 ? L_VEC
+                                     : L_FOR);
+    Expr *out = expr_replace(p, s->rhs, s->sum, work_access(p, w));
+    return nest_work(p, w, body, wrap(s, step, n, nest_eval(p, s->lhs, O_CONST, out)));
+}
+
+/* ---- packing ----
+ * F.linear(x, W) and x @ A: nothing runs along the one dense index n at stride 1, so no vector is at hand. A tile
+ * of x transposed into the thread's scratch makes one, and each of its rows is read many times; blocks of the
+ * result are transposed back as they are stored. */
+enum { STRIP = 16 };
+
+static int uses(const Expr *e, int v, Expr **found)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && in(expr_vars(e), v)) {
+        *found = (Expr *)e;
+        n = 1;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += uses(e->kid[k], v, found);
+    return n;
+}
+
+static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+
+static bool choose_panel(Sched *s)
+{
+    if (!s->a || s->vec >= 0 || s->last_kept != 0 || s->nmain < s->a->format.nlevel) return false;
+    Index root = level_index(s->a, 0);
+    uint32_t free = s->kept & ~s->stored;
+    if (s->a->format.level[0].kind != SC_DENSE || root.part != SC_WHOLE || unit_var(s->lhs) != root.var)
+        return false;
+    if (__builtin_popcount(free) != 1) return false;
+    int v = __builtin_ctz(free);
+    Expr *x = NULL;
+    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v)
+        return false;
+    int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
+    if (n < 2) return false;
+    s->vec = v;
+    s->packed = x;
+    for (s->tile = 64; s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);) s->tile /= 2;
+    return true;
+}
+
+static Index block(int v, sc_part part, int size)
+{ return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
+
+/* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
+ * { C[n,o] = y } } } } */
+static Nest *paneled(Sched *s)
+{
+    Prog *p = s->p;
+    int i = unit_var(s->packed), o = level_index(s->a, 0).var;
+    Index tile = vec_index(s), strip = block(o, SC_MOD, STRIP);
+    Tensor *t = s->panel = work_new(s->p, "t", W_LANE), *y = s->through = work_new(s->p, "y", W_LANE);
+    work_slot(t, whole_index(i));
+    work_slot(t, tile);
+    work_slot(y, strip);
+    work_slot(y, tile);
+    Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
+                           nest_eval(p, work_access(p, t), O_CONST, s->packed));
+    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
+    s->product = expr_replace(p, s->product, s->packed, work_access(p, t));
+    Nest *sum = nest_loop(p, L_FOR, strip, NULL, summed(s, 1, O_CONST));
+    Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
+    Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
+    Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
+    rows = nest_loop(p, L_PAR, block(o, SC_DIV, STRIP), NULL, rows);
+    return nest_loop(p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, nest_work(p, t, pack, rows));
+}
+
+/* Every coordinate of the result is visited, stored or not. */
+static bool covers(const Sched *s)
+{
+    for (int k = 0; s->a && k <= s->last_kept; k++)
+        if (s->a->format.level[k].kind != SC_DENSE) return false;
+    return true;
+}
+
+/* ---- conversion ---- */
+static int64_t result_bytes(const Sched *s)
+{
+    int64_t n = (int64_t)sc_dtype_size(s->lhs->tensor->dtype);
+    for (int d = 0; d < s->lhs->tensor->ndim; d++)
+        if (!sc_mul(n, bucket(s->p->var[s->lhs->ix[d].var].extent), &n)) return INT64_MAX;
+    return n;
+}
+
+/* The sparse operand with its kept dimensions first. */
+static void convert(Sched *s, sc_format *f)
+{
+    const Tensor *a = s->a;
+    *f = (sc_format){.ndim = a->ndim};
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = 0; d < a->ndim; d++) {
+            if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
+            bool dense = f->nlevel == 0 && a->ndim == 2;
+            f->level[f->nlevel++] =
+                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
+        }
+}
+
+static void explain(const Sched *s, sc_text *why)
+{
+    if (s->a) sc_text_add(why, "loops over %s follow its storage order\n", s->a->name);
+    if (s->panel)
+        sc_text_add(
+            why, "%s is the vector, though nothing runs along it at stride 1: tiles of %d are packed first\n",
+            s->p->var[s->vec].name, s->tile);
+    else if (s->vec >= 0)
+        sc_text_add(why, "%s is the vector: it runs at stride 1 in most operands%s\n", s->p->var[s->vec].name,
+                    s->tile ? ", tiled so that a tile of sums fits the registers" : "");
+    if (s->through && !s->panel)
+        sc_text_add(why,
+                    s->through->place == W_PRIVATE
+                        ? "sums scatter over a small result: every thread has a copy, added up in order\n"
+                        : "rows without entries need their value too: sums go through a workspace\n");
+}
+
+/* ---- which expressions ---- */
+typedef struct {
+    int sparse, reduces; /* accesses to sparse operands, O_REDUCE nodes */
+    const Expr *first, *reduce;
+    bool nested;
+} Shape;
+
+static void look(const Expr *e, Shape *s, bool inside)
+{
+    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
+        s->sparse++;
+        s->first = e;
+    }
+    if (e->op == O_REDUCE) {
+        s->reduces++;
+        s->reduce = e;
+        s->nested |= inside;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) look(e->kid[k], s, inside || e->op == O_REDUCE);
+}
+
+static bool has_factor(const Expr *e, const Expr *f)
+{
+    if (e->op == O_ACCESS) return e == f;
+    if (e->op == O_MUL) return has_factor(e->kid[0], f) || has_factor(e->kid[1], f);
+    return (e->op == O_DIV || e->op == O_NEG) && has_factor(e->kid[0], f);
+}
+
+static bool reads(const Expr *e, const Expr *node)
+{ return e == node || (e->kid[0] && reads(e->kid[0], node)) || (e->kid[1] && reads(e->kid[1], node)); }
+
+bool product_fits(const Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    Shape s = {0};
+    look(a->rhs, &s, false);
+    if (!t->format.nlevel && t->ndim) return false;
+    if (!sc_format_is_dense(&t->format) || t->like || s.sparse > 1 || s.reduces > 1 || s.nested) return false;
+    if (!s.sparse) return true;
+    for (int d = 0; d < s.first->tensor->ndim; d++)
+        for (int k = 0; k < d; k++)
+            if (s.first->ix[d].var == s.first->ix[k].var) return false;
+    if (s.reduces && !reads(s.reduce, s.first)) return false;
+    if (!has_factor(s.reduces ? s.reduce->kid[0] : a->rhs, s.first)) return false;
+    if (!s.reduces) return true;
+    return p->skip ? s.reduce == a->rhs : s.reduce->reduce == O_ADD;
+}
+
+Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{
+    Sched *s = NEW(p, Sched);
+    Nest *n = NULL;
+    *s = (Sched){.p = p, .lhs = a->lhs, .rhs = a->rhs};
+    find(s, s->rhs);
+    s->product = s->sum ? s->sum->kid[0] : s->rhs;
+    classify(s);
+    if (!s->sum)
+        n = elementwise(s);
+    else if (s->owned && (covers(s) || s->rhs == s->sum))
+        n = choose_panel(s) ? paneled(s) : owned(s);
+    else if (s->owned)
+        n = through(s, W_SHARED, owned);
+    else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)
+        convert(s, to);
+    else
+        n = through(s, W_PRIVATE, scattered);
+    if (n && why) explain(s, why);
+    return n;
+}

@@ -1,0 +1,531 @@
+/* schedule_search.c: which nests there are for an assignment, and the cheapest.
+ *
+ * A candidate is an order of the indices and a set of operands that are converted
+ * first, so that their levels follow that order. Up to six indices all orders are
+ * tried; beyond, one is improved by moving single indices. Each candidate is
+ * built (absence decides its loops) and costed by walking what was built, so that
+ * the search knows nothing of either. The nest of schedule_product.c is one
+ * candidate more, and wins near ties: it has tiles and panels that the builder
+ * lacks. Other near ties go to fewer conversions, then to the first order. Same
+ * input, same choice. */
+#include <string.h>
+
+#include "schedule.h"
+
+#define TIE 1.02        /* scores that differ by less are equal: the first order wins */
+#define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
+#define CONVERT_TIE 1.5 /* ... over one that takes the operands as they are */
+#define CALLS 8         /* that share a conversion */
+#define ENTRY 20        /* nanoseconds to convert an entry */
+#define MAXBEST 24
+#define MAXSHOWN 8
+#define MAXPERMUTED 6
+#define MAXTRIAL 4000
+#define MAXFORM 12
+#define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate */
+
+typedef struct {
+    Order order;
+    uint32_t converted; /* operands */
+    int form;
+    bool product;
+    double cost;
+} Candidate;
+
+typedef struct { /* the right side, and what was split off its sums */
+    Expr *rhs;
+    const Expr *inner[2];
+} Version;
+
+typedef struct {
+    Prog *p;
+    Assign a;
+    Version form[MAXFORM];
+    int nform, now;
+    uint32_t converted;   /* of the candidates being tried */
+    sc_format product_to; /* what product_nest wants of its operand */
+    Candidate best[MAXBEST];
+    int nbest, ntrial;
+    bool part; /* of an assignment: its nest does not stand alone */
+    const char *why_not;
+} Search;
+
+static bool in(uint32_t set, int k) { return set >> k & 1; }
+
+/* ---- formats that fit an order ---- */
+static int place_of(const Order *o, Index ix)
+{
+    for (int k = 0; k < o->n; k++)
+        if (o->loop[k].var == ix.var && (o->loop[k].part == ix.part || !o->loop[k].part || !ix.part))
+            return k;
+    return -1;
+}
+
+/* Every level that cannot be entered by coordinate comes after those above it. */
+static bool follows(const Tensor *t, const Order *o)
+{
+    int deepest = -1;
+    for (int l = 0; l < t->format.nlevel; l++) {
+        const int k = place_of(o, level_index(t, l));
+        if (t->format.level[l].kind != SC_DENSE && k < deepest) return false;
+        if (k > deepest) deepest = k;
+    }
+    return true;
+}
+
+/* Levels in the order of the loops: csr or csc of a matrix, else compressed ones. */
+static sc_format format_for(const Tensor *t, const Order *o)
+{
+    sc_format f = {.ndim = t->ndim};
+    for (int k = 0; k < o->n; k++)
+        for (int d = 0; d < t->ndim; d++) {
+            if (t->dimvar[d] != o->loop[k].var || o->loop[k].part == SC_MOD) continue;
+            const bool dense = !f.nlevel && t->ndim == 2;
+            f.level[f.nlevel++] =
+                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
+        }
+    return f;
+}
+
+/* ---- one candidate ---- */
+typedef struct {
+    sc_format format;
+    uint8_t positions[SC_MAXLEVEL];
+} Layout;
+
+static sc_format target(const Search *s, const Candidate *c, int operand)
+{ return c->product ? s->product_to : format_for(s->p->tensor[operand], &c->order); }
+
+static void convert_all(Search *s, const Candidate *c, Layout *old)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        Tensor *t = s->p->tensor[k];
+        old[k].format = t->format;
+        memcpy(old[k].positions, t->positions, sizeof t->positions);
+        if (!in(c->converted, k)) continue;
+        const uint8_t leaves = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+        t->format = target(s, c, k);
+        memset(t->positions, 0, sizeof t->positions);
+        t->positions[t->format.nlevel - 1] = leaves;
+    }
+}
+
+static void restore_all(Search *s, const Layout *old)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        s->p->tensor[k]->format = old[k].format;
+        memcpy(s->p->tensor[k]->positions, old[k].positions, sizeof old[k].positions);
+    }
+}
+
+static double conversion_cost(const Search *s, uint32_t set)
+{
+    double sum = 0;
+    for (int k = 0; k < s->p->nin; k++)
+        if (in(set, k)) sum += tensor_positions(s->p, s->p->tensor[k]) * ENTRY / CALLS + 1000;
+    return sum;
+}
+
+/* Near ties: cost with what speaks against a candidate. */
+static double score(const Candidate *c)
+{ return c->cost * (c->product ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1); }
+
+static bool before(const Candidate *a, const Candidate *b) { return score(a) * TIE < score(b); }
+
+static void keep(Search *s, const Candidate *c)
+{
+    int k = s->nbest < MAXBEST ? s->nbest++ : MAXBEST;
+    while (k > 0 && before(c, &s->best[k - 1])) {
+        if (k < MAXBEST) s->best[k] = s->best[k - 1];
+        k--;
+    }
+    if (k < MAXBEST) s->best[k] = *c;
+}
+
+static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *why)
+{
+    if (c->product) return product_nest(s->p, &s->a, &s->product_to, why);
+    const char *reason;
+    const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
+    Nest *n = build(s->p, &a, &c->order, made, &reason);
+    if (!n && !s->why_not) s->why_not = reason;
+    return n;
+}
+
+/* Builds, costs and forgets. */
+static double cost_of(Search *s, const Candidate *c)
+{
+    Prog *p = s->p;
+    Tensor *result = s->a.lhs->tensor;
+    const int mark = p->ntensor;
+    const sc_format format = result->format;
+    sc_arena arena = p->arena;
+    Layout old[SC_MAXOP];
+    sc_format made = {0};
+    double cost = conversion_cost(s, c->converted);
+    p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
+    convert_all(s, c, old);
+    Nest *n = construct(s, c, &made, NULL);
+    if (made.nlevel) result->format = made;
+    cost = n ? cost + nest_cost(p, n) : -1;
+    result->format = format;
+    restore_all(s, old);
+    p->ntensor = mark;
+    sc_arena_free(&p->arena);
+    p->arena = arena;
+    return cost;
+}
+
+static void consider(Search *s, const Order *o)
+{
+    Candidate c = {.order = *o, .converted = s->converted, .form = s->now};
+    if (s->ntrial++ >= MAXTRIAL) return;
+    c.cost = cost_of(s, &c);
+    if (c.cost >= 0) keep(s, &c);
+}
+
+/* ---- orders ---- */
+/* The size of the blocks that an operand stores variable v in, 0: none. */
+static int block_of(const Search *s, int v)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        const Tensor *t = s->p->tensor[k];
+        for (int l = 0; !in(s->converted, k) && l < t->format.nlevel; l++)
+            if (t->dimvar[t->format.level[l].dim] == v && t->format.level[l].part)
+                return t->format.level[l].block;
+    }
+    return 0;
+}
+
+static Order all_loops(const Search *s)
+{
+    const Version *f = &s->form[s->now];
+    Order o = {.inner = {f->inner[0], f->inner[1]}};
+    const uint32_t used = expr_vars(s->a.lhs) | expr_vars(s->a.rhs);
+    for (int v = 0; v < s->p->nvar; v++) {
+        const int block = block_of(s, v);
+        if (!in(used, v) || o.n + 2 > MAXORDER) continue;
+        o.loop[o.n++] = (Index){.var = (uint8_t)v, .part = block ? SC_DIV : SC_WHOLE, .block = block};
+        if (block) o.loop[o.n++] = (Index){.var = (uint8_t)v, .part = SC_MOD, .block = block};
+    }
+    return o;
+}
+
+/* Operands that are converted must gain by it, the others lie as the order wants them; without conversions
+ * they may also be searched. */
+static bool is_sensible(const Search *s, const Order *o)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        const Tensor *t = s->p->tensor[k];
+        if (sc_format_is_dense(&t->format)) continue;
+        const bool fits = follows(t, o) && !may_repeat(t);
+        bool blocks = false;
+        for (int l = 0; l < t->format.nlevel; l++) blocks |= t->format.level[l].part != SC_WHOLE;
+        if (in(s->converted, k) ? fits && !blocks : s->converted && !fits) return false;
+    }
+    return true;
+}
+
+static void permute(Search *s, const Order *all, Order *o, uint32_t taken)
+{
+    if (o->n == all->n) {
+        if (is_sensible(s, o)) consider(s, o);
+        return;
+    }
+    for (int k = 0; k < all->n; k++) {
+        if (in(taken, k) || (all->loop[k].part == SC_MOD && !in(taken, k - 1))) continue;
+        o->loop[o->n++] = all->loop[k];
+        permute(s, all, o, taken | 1u << k);
+        o->n--;
+    }
+}
+
+/* ---- many indices: one order, improved ---- */
+/* Levels first that lie on top of others, of the result first. */
+static Order natural(const Search *s, const Order *all)
+{
+    Order o = *all;
+    uint32_t taken = 0;
+    o.n = 0;
+    while (o.n < all->n) {
+        int pick = -1;
+        for (int k = 0; k < all->n && pick < 0; k++) {
+            Order next = o;
+            if (in(taken, k) || (all->loop[k].part == SC_MOD && !in(taken, k - 1))) continue;
+            next.loop[next.n++] = all->loop[k];
+            for (int q = 0; q < all->n; q++)
+                if (q != k && !in(taken, q)) next.loop[next.n++] = all->loop[q];
+            pick = k;
+            for (int t = 0; t < s->p->nin; t++) {
+                const Tensor *x = s->p->tensor[t];
+                for (int l = 1; l < x->format.nlevel; l++)
+                    if (!sc_format_is_dense(&x->format) && same_index(level_index(x, l), all->loop[k]) &&
+                        place_of(&o, level_index(x, l - 1)) < 0)
+                        pick = -1;
+            }
+        }
+        for (int k = 0; k < all->n && pick < 0; k++)
+            if (!in(taken, k)) pick = k;
+        taken |= 1u << pick;
+        o.loop[o.n++] = all->loop[pick];
+    }
+    return o;
+}
+
+static bool is_legal(const Order *o)
+{
+    for (int k = 0; k < o->n; k++)
+        if (o->loop[k].part == SC_MOD)
+            for (int q = k + 1; q < o->n; q++)
+                if (o->loop[q].var == o->loop[k].var) return false;
+    return true;
+}
+
+static Order moved(const Order *o, int from, int to)
+{
+    Order m = *o;
+    const Index ix = o->loop[from];
+    memmove(m.loop + from, m.loop + from + 1, (size_t)(o->n - 1 - from) * sizeof ix);
+    memmove(m.loop + to + 1, m.loop + to, (size_t)(o->n - 1 - to) * sizeof ix);
+    m.loop[to] = ix;
+    return m;
+}
+
+static void climb(Search *s, const Order *all)
+{
+    Order o = natural(s, all);
+    double best = -1;
+    for (bool better = true; better;) {
+        better = false;
+        for (int from = 0; from < o.n; from++)
+            for (int to = 0; to < o.n; to++) {
+                Candidate c = {.order = moved(&o, from, to), .converted = s->converted, .form = s->now};
+                if (!is_legal(&c.order) || s->ntrial++ >= MAXTRIAL) continue;
+                c.cost = cost_of(s, &c);
+                if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;
+                best = c.cost;
+                o = c.order;
+                better = true;
+                keep(s, &c);
+            }
+    }
+}
+
+/* ---- sums inside of sums ---- */
+/* The O_REDUCE nodes of e, outermost first. */
+static int reduces(Expr *e, Expr **out, int n)
+{
+    if (e->op == O_REDUCE && n < MAXFORM) out[n++] = e;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n = reduces(e->kid[k], out, n);
+    return n;
+}
+
+/* Every way to split one sum of a form in two. */
+static void add_forms(Search *s, int from, int depth)
+{
+    Expr *r[MAXFORM], *parts[MAXFORM];
+    const Version base = s->form[from];
+    const int n = reduces(base.rhs, r, 0);
+    for (int k = 0; k < n; k++)
+        for (uint32_t inner = (r[k]->vars - 1) & r[k]->vars; inner; inner = (inner - 1) & r[k]->vars) {
+            Expr *split = r[k]->reduce == O_ADD ? expr_contract(s->p, r[k], inner) : r[k];
+            if (split == r[k] || s->nform == MAXFORM) continue;
+            const int m = reduces(split, parts, 0);
+            Version f = {.rhs = expr_replace(s->p, base.rhs, r[k], split),
+                         .inner = {base.inner[0], base.inner[1]}};
+            f.inner[depth] = m > 1 ? parts[1] : NULL;
+            bool seen = false;
+            for (int q = 0; q < s->nform; q++) seen |= expr_equal(s->form[q].rhs, f.rhs);
+            if (!seen) s->form[s->nform++] = f;
+        }
+}
+
+static void find_forms(Search *s)
+{
+    s->form[0] = (Version){.rhs = s->a.rhs};
+    s->nform = 1;
+    if (s->p->skip) return;
+    add_forms(s, 0, 0);
+    const int once = s->nform;
+    for (int k = 1; k < once; k++) add_forms(s, k, 1);
+}
+
+/* ---- the search ---- */
+/* Operands that occur once, in this assignment only. */
+static uint32_t convertible(const Search *s)
+{
+    const Prog *p = s->p;
+    uint32_t set = 0;
+    for (int k = 0; k < p->nin; k++) {
+        int uses = 0;
+        for (int t = 0; t < p->ntensor; t++) uses += p->tensor[t]->role == T_IN && p->tensor[t]->arg == k;
+        for (int a = 0; a < p->nassign; a++)
+            uses += p->nassign > 1 && expr_reads(p->assign[a].rhs, p->tensor[k]);
+        if (p->nassign > 1) uses--;
+        if (!expr_reads(s->a.rhs, p->tensor[k])) continue;
+        const Tensor *x = p->tensor[k];
+        bool twice = false;
+        for (int d = 0; d < x->ndim; d++)
+            for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
+        if (uses == 1 && !twice && !sc_format_is_dense(&x->format)) set |= 1u << k;
+    }
+    return set;
+}
+
+static int sparse_operand(const Expr *e)
+{
+    if (e->op == O_ACCESS) return sparse_source(e->tensor) ? e->tensor->arg : -1;
+    const int k = e->kid[0] ? sparse_operand(e->kid[0]) : -1;
+    return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
+}
+
+static void consider_product(Search *s)
+{
+    Candidate c = {.product = true, .order = all_loops(s)};
+    c.cost = cost_of(s, &c);
+    if (c.cost < 0 && s->product_to.nlevel) {
+        c.converted = 1u << sparse_operand(s->a.rhs);
+        c.cost = cost_of(s, &c);
+    }
+    if (c.cost >= 0) keep(s, &c);
+}
+
+static void consider_all(Search *s)
+{
+    const uint32_t can = convertible(s);
+    for (uint32_t set = 0;; set = (set - can) & can) { /* the subsets of can, none first */
+        if (__builtin_popcount(set) <= 2 || set == can) {
+            s->converted = set;
+            for (s->now = 0; s->now < s->nform; s->now++) {
+                Order all = all_loops(s), o = all;
+                o.n = 0;
+                if (all.n <= MAXPERMUTED)
+                    permute(s, &all, &o, 0);
+                else
+                    climb(s, &all);
+            }
+        }
+        if (set == can) return;
+    }
+}
+
+/* ---- the choice ---- */
+static bool is_verified(Prog *p, const Nest *n)
+{
+    jmp_buf escape, *outer = p->escape;
+    sc_err *err = p->err, dropped = {0};
+    p->escape = &escape;
+    p->err = &dropped;
+    const bool ok = !setjmp(escape);
+    if (ok) nest_verify(p, n);
+    p->escape = outer;
+    p->err = err;
+    return ok;
+}
+
+static Nest *choose(Search *s, const Candidate *c)
+{
+    Prog *p = s->p;
+    Tensor *result = s->a.lhs->tensor;
+    Layout old[SC_MAXOP];
+    sc_format made = {0};
+    const sc_format format = result->format;
+    const int mark = p->ntensor;
+    convert_all(s, c, old);
+    Nest *n = construct(s, c, &made, &p->why);
+    if (n && made.nlevel) result->format = made;
+    if (n && p->nassign == 1 && !s->part && !is_verified(p, n)) n = NULL;
+    if (!n) result->format = format, p->ntensor = mark;
+    for (int k = 0; n && k < p->nin; k++)
+        if (in(c->converted, k)) p->convert[k] = p->tensor[k]->format, p->converts = true;
+    restore_all(s, old);
+    return n;
+}
+
+static void explain(const Search *s, int chosen)
+{
+    Prog *p = s->p;
+    char text[200];
+    sc_text_add(&p->orders, "%s: %d loop orders considered, the cheapest:\n", s->a.lhs->tensor->name,
+                s->ntrial);
+    for (int k = 0; k < s->nbest; k++) {
+        const Candidate *c = &s->best[k];
+        if (k >= MAXSHOWN && k != chosen) continue;
+        sc_text_add(&p->orders, "  %s %9.1f us ", k == chosen ? "*" : " ", c->cost / 1000);
+        if (c->product) sc_text_add(&p->orders, " in storage order, tiled");
+        for (int i = 0; !c->product && i < c->order.n; i++) {
+            const Index ix = c->order.loop[i];
+            sc_text_add(&p->orders, " %s", p->var[ix.var].name);
+            if (ix.part) sc_text_add(&p->orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
+        }
+        if (c->form) {
+            sc_text_add(&p->orders, ": ");
+            expr_print(p, s->form[c->form].rhs, &p->orders);
+        }
+        for (int t = 0; t < p->nin; t++) {
+            if (!in(c->converted, t)) continue;
+            const sc_format to = target(s, c, t);
+            sc_format_print(&to, text, sizeof text);
+            sc_text_add(&p->orders, ", %s converted to %s", p->tensor[t]->name, text);
+        }
+        sc_text_add(&p->orders, "\n");
+    }
+}
+
+static void find(Search *s)
+{
+    find_forms(s);
+    if (product_fits(s->p, &s->a)) consider_product(s);
+    consider_all(s);
+}
+
+static Nest *choose_best(Search *s)
+{
+    Nest *n = NULL;
+    int k = 0;
+    while (k < s->nbest && !(n = choose(s, &s->best[k]))) k++;
+    if (n) explain(s, k);
+    return n;
+}
+
+/* ---- an intermediate of its own ---- */
+/* A dense sum that was split off, computed first and as a whole: work w { w = sum } then { .. w .. }. */
+static Nest *intermediate(Search *s, const Version *f)
+{
+    Prog *p = s->p;
+    const int mark = p->ntensor;
+    Expr *sum = (Expr *)f->inner[0];
+    Tensor *w = work_new(p, "t", W_SHARED);
+    double bytes = (double)sc_dtype_size(w->dtype);
+    for (int v = 0; v < p->nvar; v++)
+        if (in(expr_free(sum), v) && w->ndim < SC_MAXDIM) {
+            work_slot(w, whole_index(v));
+            bytes *= (double)p->var[v].extent;
+        }
+    Expr *read = work_access(p, w);
+    Search first = {.p = p, .a = {read, O_CONST, sum}, .part = true};
+    Search rest = {.p = p, .a = {s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)}, .part = true};
+    find(&first);
+    find(&rest);
+    const bool better = first.nbest && rest.nbest && bytes <= MAXINTERMEDIATE &&
+                        (score(&first.best[0]) + score(&rest.best[0])) * TIE < score(&s->best[0]);
+    Nest *a = better ? choose_best(&first) : NULL, *b = a ? choose_best(&rest) : NULL;
+    Nest *n = b ? before_rest(p, a, w, b) : NULL;
+    if (n && !s->part && p->nassign == 1 && !is_verified(p, n)) n = NULL;
+    if (!n) p->ntensor = mark;
+    return n;
+}
+
+Nest *schedule_search(Prog *p, const Assign *a, const char **why_not)
+{
+    Search s = {.p = p, .a = *a};
+    Nest *n = NULL;
+    find(&s);
+    for (int k = 1; k < s.nform && s.nbest && !n; k++)
+        if (s.form[k].inner[0] && !s.form[k].inner[1] && sparse_operand(s.form[k].inner[0]) < 0)
+            n = intermediate(&s, &s.form[k]);
+    if (!n) n = choose_best(&s);
+    *why_not = s.why_not;
+    return n;
+}
