@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import re
+from functools import lru_cache
 
 import torch
 
@@ -33,3 +35,9 @@ def clear_cache() -> int:
         OSError, ValueError: the cache directory cannot be read or is not ours.
     """
     return _C.clear_cache()
+
+
+@lru_cache(maxsize=1)
+def vector_bytes() -> int:
+    """Bytes of the vectors that kernels are written with on this CPU: 16, 32 or 64."""
+    return int(re.search(r"vectors of (\d+) bytes", _C.info())[1])

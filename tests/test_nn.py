@@ -103,3 +103,43 @@ def test_linear_state():
         assert torch.equal(twin(x), layer(x))
     with pytest.raises(ValueError, match="another pattern"):
         scorch.nn.Linear(30, 20).load_state_dict(layer.state_dict())
+
+
+# ---- experts ----
+def mixture(layer: scorch.nn.MoE, x: torch.Tensor) -> torch.Tensor:
+    """Every expert for every token, in plain torch."""
+    scores, experts = layer.gate(x).softmax(-1).topk(layer.top_k, -1)
+    scores = scores / scores.sum(-1, keepdim=True)
+    gate = torch.zeros(*x.shape[:-1], layer.num_experts, dtype=x.dtype).scatter(-1, experts, scores)
+    hidden = layer.activation(torch.einsum("td,edh->teh", x, layer.w1))
+    return torch.einsum("te,teh,ehd->td", gate, hidden, layer.w2)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "features", "hidden", "experts", "k"),
+    [(50, 64, 128, 8, 2), (7, 64, 64, 16, 1), (33, 40, 70, 4, 3), (20, 600, 900, 3, 2), (1, 3, 5, 2, 2)],
+)
+def test_mixture_of_experts(tokens, features, hidden, experts, k):
+    torch.manual_seed(0)
+    layer, x = scorch.nn.MoE(features, hidden, experts, k), torch.randn(tokens, features)
+    with torch.no_grad():
+        close(layer(x), mixture(layer, x))
+        close(layer(x.view(1, tokens, features))[0], mixture(layer, x))
+
+
+def test_mixture_of_experts_with_skewed_routing():
+    layer, x = scorch.nn.MoE(32, 64, 8, 1), torch.randn(100, 32)
+    with torch.no_grad():
+        layer.gate.weight.zero_()  # all scores alike: topk takes one expert for all tokens
+        close(layer(x), mixture(layer, x))
+
+
+def test_mixture_of_experts_gradients():
+    torch.manual_seed(0)
+    layer = scorch.nn.MoE(32, 64, 4, 2, activation=torch.nn.functional.silu).double()
+    x = torch.randn(20, 32, dtype=torch.float64, requires_grad=True)
+    leaves = [x, *layer.parameters()]
+    ours = torch.autograd.grad(layer(x).square().sum(), leaves)
+    wanted = torch.autograd.grad(mixture(layer, x).square().sum(), leaves)
+    for a, b in zip(ours, wanted, strict=True):
+        torch.testing.assert_close(a, b)

@@ -5,5 +5,6 @@ Parameters keep the names and the initialisation of torch and of PyTorch Geometr
 
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
+from ._moe import MoE
 
-__all__ = ["GCNConv", "Linear", "RGCNConv", "SAGEConv"]
+__all__ = ["GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv"]

@@ -1,0 +1,201 @@
+"""A mixture of experts: a gate picks experts for each token, and only those run.
+
+Pairs of token and expert are put in the order of their experts, each expert's share filled up to a multiple
+of TILE rows. "Which expert does a row belong to" is then a sparse matrix [rows, experts] in blocks of TILE
+rows, and the work of all experts one expression, compiled with a schedule of dense register tiles (gathered
+dense tiles, as in PIT, Zheng et al., SOSP 2023). Threads share out the columns of the result, so that skewed
+routing does not leave one of them idle, and no array of tokens x experts exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.autograd.function import once_differentiable
+
+from .. import _info
+from .._make import from_components
+from .._ops import evaluate
+from .._tensor import SparseTensor
+
+TILE = 6  # rows that are multiplied together
+
+
+class Routing(NamedTuple):
+    """Pairs of token and expert, by expert. rows: the pairs and what fills tiles up."""
+
+    token: torch.Tensor  # [rows] the token of each row; 0 where it only fills up
+    place: torch.Tensor  # [tokens, k] the row of each pair
+    owner: SparseTensor  # [rows, experts] ones, in blocks of TILE rows
+    members: SparseTensor  # the same by experts
+
+
+def route(experts: torch.Tensor, count: int) -> Routing:
+    """experts [tokens, k] int64, each below ``count`` -> the rows of all experts"""
+    flat = experts.reshape(-1)
+    order = flat.argsort(stable=True)
+    share = torch.bincount(flat, minlength=count)
+    filled = (share + TILE - 1).div(TILE, rounding_mode="floor") * TILE
+    first = filled.cumsum(0) - filled
+    sorted_experts = flat[order]
+    row = first[sorted_experts] + torch.arange(flat.numel()) - (share.cumsum(0) - share)[sorted_experts]
+    rows = int(filled.sum())
+    token = torch.zeros(rows, dtype=torch.int64)
+    token[row] = order.div(experts.shape[1], rounding_mode="floor")
+    place = torch.empty_like(flat)
+    place[order] = row
+    tiles = (filled // TILE).to(torch.int32)
+    pos = torch.cat([tiles.new_zeros(1), tiles.cumsum(0, dtype=torch.int32)])
+    ones, each = torch.ones(rows), torch.arange(rows // TILE + 1, dtype=torch.int32)
+    expert = torch.repeat_interleave(torch.arange(count, dtype=torch.int32), tiles)
+    owner = from_components(
+        f"dense(0/{TILE}), compressed(1), dense(0%{TILE})", (rows, count),
+        [None, each, None], [None, expert, None], ones, validate=False,
+    )  # fmt: skip
+    members = from_components(
+        f"dense(1), compressed(0/{TILE}), dense(0%{TILE})", (rows, count),
+        [None, pos, None], [None, each[:-1], None], ones, validate=False,
+    )  # fmt: skip
+    return Routing(token, place.view(experts.shape), owner, members)
+
+
+def _columns(dtype: torch.dtype) -> int:
+    """Columns of a register tile: four vectors, two where there are 16 registers."""
+    size = _info.vector_bytes()
+    return size // dtype.itemsize * (4 if size == 64 else 2)
+
+
+def _product(x: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
+    """x [rows, k], weight [experts, k, n] -> [rows, n]: each row times the weight of its expert"""
+    t, v = TILE, _columns(x.dtype)
+    nest = f"""
+    par n/{v} {{ for p/{t} in S {{
+      work c[p%{t},n%{v}]: reg {_name(x)} {{
+        for e in S {{ for k {{ for p%{t} unroll {t} {{ vec n%{v} {{
+          c[p%{t},n%{v}] += stored(S[p,e]) * X[p,k] * W[e,k,n]
+        }} }} }} }}
+      }} then {{ for p%{t} unroll {t} {{ vec n%{v} {{ Y[p,n] = c[p%{t},n%{v}] }} }} }}
+    }} }}"""
+    text = "Y[p,n] = stored(S[p,e]) * X[p,k] * W[e,k,n]"
+    return evaluate(text, S=routing.owner, X=x, W=weight, schedule=nest)
+
+
+def _back(grad: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
+    """grad [rows, n], weight [experts, k, n] -> [rows, k]; a thread turns its columns of the weight around"""
+    t, v = TILE, _columns(grad.dtype)
+    nest = f"""
+    par k/{v} {{ for e in S {{
+      work w[n,k%{v}]: lane {_name(grad)} {{
+        for n {{ vec k%{v} {{ w[n,k%{v}] = W[e,k,n] }} }}
+      }} then {{
+        for p/{t} in S {{
+          work c[p%{t},k%{v}]: reg {_name(grad)} {{
+            for n {{ for p%{t} unroll {t} {{ vec k%{v} {{
+              c[p%{t},k%{v}] += stored(S[p,e]) * G[p,n] * w[n,k%{v}]
+            }} }} }}
+          }} then {{ for p%{t} unroll {t} {{ vec k%{v} {{ X[p,k] += c[p%{t},k%{v}] }} }} }}
+        }}
+      }}
+    }} }}"""
+    text = "X[p,k] = stored(S[p,e]) * G[p,n] * W[e,k,n]"
+    return evaluate(text, S=routing.members, G=grad, W=weight, schedule=nest)
+
+
+def _weights(x: torch.Tensor, grad: torch.Tensor, routing: Routing) -> torch.Tensor:
+    """x [rows, k], grad [rows, n] -> [experts, k, n]: the sum over an expert's rows"""
+    t, v = TILE, _columns(x.dtype)
+    nest = f"""
+    par k/8 {{ for e in S {{ for n/{v} {{
+      work c[k%8,n%{v}]: reg {_name(x)} {{
+        for p/{t} in S {{ for p%{t} {{ for k%8 unroll 8 {{ vec n%{v} {{
+          c[k%8,n%{v}] += stored(S[p,e]) * X[p,k] * G[p,n]
+        }} }} }} }}
+      }} then {{ for k%8 unroll 8 {{ vec n%{v} {{ W[e,k,n] = c[k%8,n%{v}] }} }} }}
+    }} }} }}"""
+    text = "W[e,k,n] = stored(S[p,e]) * X[p,k] * G[p,n]"
+    return evaluate(text, S=routing.members, X=x, G=grad, schedule=nest)
+
+
+def _name(x: torch.Tensor) -> str:
+    return "f64" if x.dtype == torch.float64 else "f32"
+
+
+class _Grouped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.routing = routing
+        return _product(x, weight, routing)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        grad = grad.contiguous()
+        to_x = _back(grad, weight, ctx.routing) if ctx.needs_input_grad[0] else None
+        to_weight = _weights(x, grad, ctx.routing) if ctx.needs_input_grad[1] else None
+        return to_x, to_weight, None
+
+
+class MoE(nn.Module):
+    """Feed-forward layer of experts with a top-k gate: ``sum_e g_e(x) W2_e act(W1_e x)``.
+
+    Every token reaches its k experts: there is no capacity and no token is dropped. The gate's weights are
+    the k largest of the softmax over all experts' scores, divided by their sum if ``renormalize``.
+
+    Args:
+        in_features: d. hidden_features: h of each expert. num_experts: E. top_k: k.
+        activation: of the hidden units, element by element.
+        renormalize: makes the k weights of a token sum to 1.
+
+    Parameters: ``gate.weight`` [E, d]; ``w1`` [E, d, h], ``w2`` [E, h, d], uniform in +-1/sqrt(their fan-in).
+    Gradients are of first order. Raises: ValueError: k outside 1..E.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int,
+        num_experts: int,
+        top_k: int = 2,
+        activation: Callable[[torch.Tensor], torch.Tensor] = nn.functional.relu,
+        renormalize: bool = True,
+    ) -> None:
+        if not 1 <= top_k <= num_experts:
+            raise ValueError(f"top_k: expected 1..{num_experts}, the number of experts, got {top_k}")
+        super().__init__()
+        self.in_features, self.hidden_features = in_features, hidden_features
+        self.num_experts, self.top_k = num_experts, top_k
+        self.activation, self.renormalize = activation, renormalize
+        self.gate = nn.Linear(in_features, num_experts, bias=False)
+        self.w1 = nn.Parameter(torch.empty(num_experts, in_features, hidden_features))
+        self.w2 = nn.Parameter(torch.empty(num_experts, hidden_features, in_features))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again."""
+        self.gate.reset_parameters()
+        for weight in (self.w1, self.w2):
+            bound = weight.shape[1] ** -0.5
+            nn.init.uniform_(weight, -bound, bound)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [..., d] -> [..., d]"""
+        rows = x.reshape(-1, self.in_features)
+        scores, experts = self.gate(rows).softmax(-1).topk(self.top_k, -1)
+        if self.renormalize:
+            scores = scores / scores.sum(-1, keepdim=True)
+        return self.mix(rows, scores, experts).reshape(x.shape)
+
+    def mix(self, x: torch.Tensor, scores: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
+        """x [tokens, d], scores and experts [tokens, k] -> [tokens, d], for a gate of one's own"""
+        routing = route(experts, self.num_experts)
+        hidden = self.activation(_Grouped.apply(x[routing.token], self.w1, routing))
+        y = _Grouped.apply(hidden, self.w2, routing)
+        return (y[routing.place] * scores[..., None]).sum(-2)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_features}, {self.hidden_features}, experts={self.num_experts}, top_k={self.top_k}"
