@@ -200,6 +200,38 @@ static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
     if (outer) l->tail = outer;
 }
 
+static void find_registers(const Nest *n, void *ctx)
+{
+    FindVec *f = ctx;
+    for (int d = 0; n->op == N_WORK && n->work->place == W_REG && d < n->work->ndim; d++)
+        if (n->work->slot[d].var == f->ix.var && n->work->slot[d].part == SC_MOD) f->found = true;
+}
+
+/* The last block of an index may be short; registers need constant sizes, so there it is cut into 2^k. */
+static void par_block(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Coord *c = &l->e.coord[n->ix.var];
+    Val *extent = dim_val(l, n->ix.var), *left = val_op(p, O_SUB, extent, c->base);
+    FindVec f = {.ix = n->ix};
+    nest_walk(n->body, find_registers, &f);
+    if (!f.found) {
+        c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
+        body(l, n->body);
+        return;
+    }
+    Env save = l->e;
+    bool even = extent->op == O_CONST && extent->i % n->ix.block == 0;
+    Stmt *s = even ? NULL : put(l, S_IF), **outer = l->tail;
+    if (s) s->a = val_op(p, O_GE, left, num(l, n->ix.block)), l->tail = &s->body;
+    body(l, n->body);
+    l->e = save;
+    if (!s) return;
+    l->tail = &s->other;
+    powers_of_two(l, n, extent);
+    l->tail = outer;
+}
+
 static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
@@ -207,12 +239,10 @@ static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
     if (hi && n->ix.part == SC_WHOLE) open_cursors(l, n, lo);
     Val *unit = hi ? val_local(p, begin_for(l, index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
     bind(l, n->ix, unit);
-    if (!n->in && n->ix.part == SC_DIV) { /* the last block of an index may be short */
-        Coord *c = &l->e.coord[n->ix.var];
-        Val *left = val_op(p, O_SUB, dim_val(l, n->ix.var), c->base);
-        c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
-    }
-    body(l, n->body);
+    if (!n->in && n->ix.part == SC_DIV)
+        par_block(l, n);
+    else
+        body(l, n->body);
     if (outer) l->tail = outer;
 }
 
