@@ -171,7 +171,7 @@ static void tiles(Low *l, const Nest *n)
 static void dense_loop(Low *l, const Nest *n)
 {
     int64_t extent = const_extent(l, &n->ix);
-    if (n->unroll && extent == n->unroll) {
+    if (n->unroll && extent >= 0 && extent <= n->unroll) { /* less in a partial tile */
         unrolled(l, n, extent);
         return;
     }
