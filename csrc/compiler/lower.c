@@ -228,8 +228,8 @@ static void facts(const Nest *n, void *ctx)
     }
 }
 
-/* Units of the parallel loop: the positions of an operand's level 0 where there is one. */
-static void units(Low *l, sc_step *s, const Nest *par)
+/* Units of the parallel loop: the positions of an operand's level 0 where there is one, which is returned. */
+static const Tensor *units(Low *l, sc_step *s, const Nest *par)
 {
     Prog *p = l->p;
     Tensor *t = par->nmerge ? par->merge[0] : par->in;
@@ -241,20 +241,21 @@ static void units(Low *l, sc_step *s, const Nest *par)
         bool rows = !sc_format_is_dense(&o->format) && v->kind == SC_DENSE && v->part == SC_WHOLE;
         if (rows && par->ix.part == SC_WHOLE && o->dimvar[v->dim] == par->ix.var) t = o;
     }
-    if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return;
+    if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return NULL;
     const sc_levelspec *v = &t->format.level[0];
-    if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return;
-    if (par->nmerge && v->kind == SC_ELL) return; /* its padding has no coordinate to cut at */
+    if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return NULL;
+    if (par->nmerge && v->kind == SC_ELL) return NULL; /* its padding has no coordinate to cut at */
     s->arg = (int16_t)t->arg;
     s->coords = par->nmerge > 0;
     s->snap = !v->unique && !s->coords;
+    return t;
 }
 
-static void leaf_work(Low *l, sc_step *s)
+static void leaf_work(Low *l, sc_step *s, const Tensor *t)
 {
     uint32_t stored = 0;
-    if (s->arg >= 0)
-        for (int d = 0; d < l->p->tensor[s->arg]->ndim; d++) stored |= 1u << l->p->tensor[s->arg]->dimvar[d];
+    if (t)
+        for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)
         stored = 1u << s->var;
     s->work.bytes = 1;
@@ -293,7 +294,7 @@ static bool has_slot(const Tensor *w, int var)
  * of its indices may lie between), filled by one loop over level 1 of the parallel operand. */
 static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
 {
-    if (l->kernel != par || s->arg < 0 || s->snap || par->in != l->p->tensor[s->arg]) return NULL;
+    if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return NULL;
     const Tensor *t = par->in;
     if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique)
         return NULL;
@@ -367,11 +368,12 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     l->kernel = n;
     l->filling = private;
     sc_step base = {.op = SC_STEP_KERNEL, .arg = -1, .out = -1, .var = -1, .block = 1, .strategy = SC_SERIAL};
+    const Tensor *t = NULL;
     if (f.par) {
         base.strategy = SC_OWN;
-        units(l, &base, f.par);
+        t = units(l, &base, f.par);
     }
-    leaf_work(l, &base);
+    leaf_work(l, &base, t);
     base.ncursor = (uint8_t)results_find(l);
     if (base.ncursor) count_steps(l, &base);
     sc_step *s = step(l, SC_STEP_KERNEL);

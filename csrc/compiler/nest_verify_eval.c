@@ -64,6 +64,14 @@ static void check_scalar(Verifier *v, const State *s, const Expr *e)
                  nv_expr(v->p, e), e->tensor->name, e->tensor->hash ? "hash table" : "bitmap");
 }
 
+/* What has addresses may be read at another whole index than it was filled at. */
+static bool reads_elsewhere(const Prog *p, const Tensor *t, Scope scope, int d, Index ix)
+{
+    return scope == READING && t->place != W_REG && !gathers(t) && !ix.slot && ix.part == SC_WHOLE &&
+           t->slot[d].part == SC_WHOLE && !t->slot[d].slot &&
+           p->var[ix.var].extent == p->var[t->slot[d].var].extent;
+}
+
 static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
 {
     Prog *p = v->p;
@@ -79,7 +87,7 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
              : scope == READING        ? "read where it is being filled; read it after 'then'"
                                        : "written after 'then'; write it in its first block");
     for (int d = 0; d < t->ndim; d++) {
-        if (!same_index(e->ix[d], t->slot[d]))
+        if (!same_index(e->ix[d], t->slot[d]) && !reads_elsewhere(p, t, scope, d, e->ix[d]))
             fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", nv_expr(p, e), d,
                  t->name, nv_index(p, t->slot[d]));
         check_known(v, s, e, e->ix[d]);

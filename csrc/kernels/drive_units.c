@@ -42,7 +42,7 @@ void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const
         dense_units(u, t, s->level);
     else
         stored_units(u, s, t);
-    u->end = s->coords ? t->view.dim[t->format.level[0].dim] : u->n;
+    u->end = s->coords ? sc_level_size(&t->format.level[0], t->view.dim) : u->n;
 }
 
 int64_t sc_units_before(const void *units, int64_t unit)

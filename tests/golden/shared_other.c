@@ -1,0 +1,144 @@
+/* Computes
+ *   t[i] = A[i,j] * d[j]
+ *   C[i] = B[i,k] * t[k]
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   d: dense f32
+ *   C: dense f32
+ * by
+ *   work s[i]: shared f32 {
+ *     par i in A {
+ *       work c: reg f32 {
+ *         for j in A {
+ *           c += A[i,j] * d[j]
+ *         }
+ *       } then {
+ *         s[i] = c
+ *       }
+ *     }
+ *   } then {
+ *     par i in B {
+ *       work e: reg f32 {
+ *         for k in B {
+ *           e += B[i,k] * s[k]
+ *         }
+ *       } then {
+ *         C[i] = e
+ *       }
+ *     }
+ *   }
+ */
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const d_val = call->view[2].val;
+    float *restrict const s_copy = call->shared[0];
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        float c = 0.0f;
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            c = c + A_val[p] * d_val[j];
+        }
+        s_copy[i] = c;
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const d_val = call->view[2].val;
+    float *restrict const c_carry = lane->partial;
+
+    float c = 0.0f;
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        c = c + A_val[p] * d_val[j];
+    }
+    c_carry[0] = c;
+    return 0;
+}
+
+static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 carried = lane->cursor[1];
+    float *restrict const s_copy = call->shared[0];
+    float *restrict const c_carry = lane->partial;
+    (void)end;
+
+    float c = 0.0f;
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        c = c + c_carry[slot];
+    }
+    s_copy[begin] = c;
+    return 0;
+}
+
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    float *restrict const s_copy = call->shared[0];
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[3].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        float e = 0.0f;
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        for (sc_i64 p = B_lo; p < B_hi; p++) {
+            const sc_i64 k = (sc_i64)B_crd1[p];
+            e = e + B_val[p] * s_copy[k];
+        }
+        C_val[i] = e;
+    }
+    return 0;
+}
+
+static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    float *restrict const s_copy = call->shared[0];
+    float *restrict const c_carry = lane->partial;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const float *restrict const B_val = call->view[1].val;
+
+    float e = 0.0f;
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 k = (sc_i64)B_crd1[p];
+        e = e + B_val[p] * s_copy[k];
+    }
+    c_carry[0] = e;
+    return 0;
+}
+
+static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 carried = lane->cursor[1];
+    float *restrict const c_carry = lane->partial;
+    float *restrict const C_val = call->view[3].val;
+    (void)end;
+
+    float e = 0.0f;
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        e = e + c_carry[slot];
+    }
+    C_val[begin] = e;
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 6, {body, part, finish, body_1, part_1, finish_1}};
