@@ -77,10 +77,6 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
     Prog *p = v->p;
     const Tensor *t = e->tensor;
     const int k = nv_id(p, t);
-    for (int a = 0; a < p->nassign; a++)
-        if (p->assign[a].lhs->tensor == t)
-            fail(p, SC_EVALUE, e->pos,
-                 "schedule: %s is a temporary of the expression; compute it in a workspace", t->name);
     if (v->use[k].scope != scope)
         fail(p, SC_EVALUE, e->pos, "schedule: workspace %s is %s", t->name,
              v->use[k].scope == CLOSED ? "used outside of its blocks"

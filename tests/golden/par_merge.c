@@ -100,8 +100,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 first_1 = C_next1;
                 const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
                 const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-                sc_i64 pB_2 = B_lo_3;
-                for (sc_i64 p_2 = pB_2; p_2 < B_hi_3; p_2++) {
+                for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
                     C_next1 = C_next1 + 1;
                 }
                 if (C_next1 != first_1) {
@@ -111,8 +110,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 first_2 = C_next1;
                 const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
                 const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-                sc_i64 pA_2 = A_lo_3;
-                for (sc_i64 p_3 = pA_2; p_3 < A_hi_3; p_3++) {
+                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
                     C_next1 = C_next1 + 1;
                 }
                 if (C_next1 != first_2) {
@@ -127,8 +125,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 first_3 = C_next1;
         const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_4];
         const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_4 + 1];
-        sc_i64 pB_3 = B_lo_4;
-        for (sc_i64 p_5 = pB_3; p_5 < B_hi_4; p_5++) {
+        for (sc_i64 p_5 = B_lo_4; p_5 < B_hi_4; p_5++) {
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_3) {
@@ -139,8 +136,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 first_4 = C_next1;
         const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_6];
         const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_6 + 1];
-        sc_i64 pA_3 = A_lo_4;
-        for (sc_i64 p_7 = pA_3; p_7 < A_hi_4; p_7++) {
+        for (sc_i64 p_7 = A_lo_4; p_7 < A_hi_4; p_7++) {
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_4) {
@@ -238,8 +234,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 first_1 = C_next1;
                 const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
                 const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-                sc_i64 pB_2 = B_lo_3;
-                for (sc_i64 p_2 = pB_2; p_2 < B_hi_3; p_2++) {
+                for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
                     const sc_i64 j_3 = (sc_i64)B_crd1[p_2];
                     C_crd1[C_next1] = (int)j_3;
                     C_val[C_next1] = -(3.0f * B_val[p_2]);
@@ -254,8 +249,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 first_2 = C_next1;
                 const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
                 const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-                sc_i64 pA_2 = A_lo_3;
-                for (sc_i64 p_3 = pA_2; p_3 < A_hi_3; p_3++) {
+                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
                     const sc_i64 j_4 = (sc_i64)A_crd1[p_3];
                     C_crd1[C_next1] = (int)j_4;
                     C_val[C_next1] = A_val[p_3];
@@ -276,8 +270,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 first_3 = C_next1;
         const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_4];
         const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_4 + 1];
-        sc_i64 pB_3 = B_lo_4;
-        for (sc_i64 p_5 = pB_3; p_5 < B_hi_4; p_5++) {
+        for (sc_i64 p_5 = B_lo_4; p_5 < B_hi_4; p_5++) {
             const sc_i64 j_5 = (sc_i64)B_crd1[p_5];
             C_crd1[C_next1] = (int)j_5;
             C_val[C_next1] = -(3.0f * B_val[p_5]);
@@ -294,8 +287,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 first_4 = C_next1;
         const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_6];
         const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_6 + 1];
-        sc_i64 pA_3 = A_lo_4;
-        for (sc_i64 p_7 = pA_3; p_7 < A_hi_4; p_7++) {
+        for (sc_i64 p_7 = A_lo_4; p_7 < A_hi_4; p_7++) {
             const sc_i64 j_6 = (sc_i64)A_crd1[p_7];
             C_crd1[C_next1] = (int)j_6;
             C_val[C_next1] = A_val[p_7];

@@ -5,6 +5,7 @@
  *   A: csr f32, indices i32
  *   B: csr f32, indices i32
  *   d: dense f32
+ *   t: dense f32
  *   C: dense f32
  * by
  *   work s[i]: shared f32 {
@@ -26,6 +27,7 @@
  *       } then {
  *         C[i] = e
  *       }
+ *       t[i] = s[i]
  *     }
  *   }
  */
@@ -88,7 +90,8 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     const float *restrict const B_val = call->view[1].val;
-    float *restrict const C_val = call->view[3].val;
+    float *restrict const C_val = call->view[4].val;
+    float *restrict const t_val = call->view[3].val;
     (void)lane;
 
     for (sc_i64 i = begin; i < end; i++) {
@@ -100,38 +103,8 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             e = e + B_val[p] * s_copy[k];
         }
         C_val[i] = e;
+        t_val[i] = s_copy[i];
     }
-    return 0;
-}
-
-static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    float *restrict const s_copy = call->shared[0];
-    float *restrict const c_carry = lane->partial;
-    const int *restrict const B_crd1 = call->view[1].level[1].crd;
-    const float *restrict const B_val = call->view[1].val;
-
-    float e = 0.0f;
-    for (sc_i64 p = begin; p < end; p++) {
-        const sc_i64 k = (sc_i64)B_crd1[p];
-        e = e + B_val[p] * s_copy[k];
-    }
-    c_carry[0] = e;
-    return 0;
-}
-
-static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    const sc_i64 carried = lane->cursor[1];
-    float *restrict const c_carry = lane->partial;
-    float *restrict const C_val = call->view[3].val;
-    (void)end;
-
-    float e = 0.0f;
-    for (sc_i64 slot = 0; slot < carried; slot++) {
-        e = e + c_carry[slot];
-    }
-    C_val[begin] = e;
     return 0;
 }
 
@@ -141,4 +114,4 @@ static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 6, {body, part, finish, body_1, part_1, finish_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 4, {body, part, finish, body_1}};

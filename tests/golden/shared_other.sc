@@ -8,6 +8,9 @@ nest {
   work s[i]: shared f32 {
     par i in A { work c: reg f32 { for j in A { c += A[i,j] * d[j] } } then { s[i] = c } }
   } then {
-    par i in B { work e: reg f32 { for k in B { e += B[i,k] * s[k] } } then { C[i] = e } }
+    par i in B {
+      work e: reg f32 { for k in B { e += B[i,k] * s[k] } } then { C[i] = e }
+      t[i] = s[i]
+    }
   }
 }

@@ -16,9 +16,11 @@
  *     work s[j]: shared f32 {
  *       par j {
  *         s[j] = c[j]
- *         t[j] = c[j]
  *       }
  *     } then {
+ *       par j {
+ *         t[j] = s[j]
+ *       }
  *       par i in A {
  *         work d: reg f32 {
  *           for j in A {
@@ -55,7 +57,6 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 copies = call->copies[0];
     float *restrict const c_copy_1 = call->shared[0];
     float *restrict const s_copy = call->shared[1];
-    float *restrict const t_val = call->view[1].val;
     (void)lane;
 
     for (sc_i64 j = begin; j < end; j++) {
@@ -64,16 +65,23 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c = c + c_copy_1[copy * j_dim + j];
         }
         s_copy[j] = c;
-        float c_1 = 0.0f;
-        for (sc_i64 copy_1 = 0; copy_1 < copies; copy_1++) {
-            c_1 = c_1 + c_copy_1[copy_1 * j_dim + j];
-        }
-        t_val[j] = c_1;
     }
     return 0;
 }
 
 static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    float *restrict const s_copy = call->shared[1];
+    float *restrict const t_val = call->view[1].val;
+    (void)lane;
+
+    for (sc_i64 j = begin; j < end; j++) {
+        t_val[j] = s_copy[j];
+    }
+    return 0;
+}
+
+static int body_3(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -132,4 +140,4 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 5, {body, body_1, body_2, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 6, {body, body_1, body_2, body_3, part, finish}};

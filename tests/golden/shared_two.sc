@@ -1,4 +1,4 @@
-# Column sums in private copies, added up in a shared workspace while the copies are there, read by a third kernel.
+# Column sums in private copies, added up in a shared workspace while the copies are there, read by later kernels.
 in A: f32 csr i32 (90, 40)
 t[j] = A[i,j]
 C[i] = A[i,j] * t[j]
@@ -7,8 +7,9 @@ nest {
     par i in A { for j in A { c[j] += A[i,j] } }
   } then {
     work s[j]: shared f32 {
-      par j { s[j] = c[j] t[j] = c[j] }
+      par j { s[j] = c[j] }
     } then {
+      par j { t[j] = s[j] }
       par i in A {
         work d: reg f32 { for j in A { d += A[i,j] * s[j] } } then { C[i] = d }
       }
