@@ -135,7 +135,7 @@ int sc_program_get(const sc_request *, const sc_program **, sc_err *);
 int sc_program_nresult(const sc_program *);
 /* Result r as it is delivered: its format and types; its shape for operands of these extents. */
 const sc_spec *sc_program_result(const sc_program *, int r);
-void sc_program_shape(const sc_program *, int r, const sc_request *, int64_t *dim);
+void sc_program_shape(const sc_program *, int r, const sc_tensor *in, int64_t *dim);
 /* The operand whose structure result r is delivered with, or -1. */
 int sc_program_like(const sc_program *, int r);
 /* Format that operand k should be converted to first, or null: the plan's
@@ -143,7 +143,7 @@ int sc_program_like(const sc_program *, int r);
  * program of the converted operand. */
 const sc_format *sc_program_convert(const sc_program *, int k);
 int sc_program_way(const sc_program *);
-/* Stages as text, owned by the program: "index" "nest" "stmt" "c" "plan" "explain". */
+/* Stages as text, owned by the program: "index" "nest" "orders" "stmt" "c" "plan" "explain". */
 const char *sc_program_text(const sc_program *, const char *stage);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no

@@ -20,11 +20,7 @@ class Layout(NamedTuple):
     text: str  # canonical spelling
     names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., val
     levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level
-
-    @property
-    def sparse_dims(self) -> tuple[int, ...]:
-        """The dimensions stored by coordinates."""
-        return tuple({dim for kind, _, dim, *_ in self.levels if kind != "dense"})
+    sparse_dims: tuple[int, ...]  # the dimensions stored by coordinates
 
     @property
     def is_dense(self) -> bool:
@@ -42,7 +38,8 @@ def layout(text: str, ndim: int) -> Layout:
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")
-    return Layout(name, (*names, "_val"), levels)
+    stored = tuple({dim for kind, _, dim, *_ in levels if kind != "dense"})
+    return Layout(name, (*names, "_val"), levels, stored)
 
 
 @lru_cache(maxsize=1024)

@@ -44,24 +44,31 @@ def _operand(x: object, dtype: torch.dtype | None) -> torch.Tensor:
         return x
     if isinstance(x, Number):
         return torch.tensor(x, dtype=dtype)
-    if not isinstance(x, torch.Tensor):
-        x = torch.as_tensor(x)
-    if x.layout is not torch.strided:
+    if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
         from ._make import sparse
 
         return sparse(x)
+    if not isinstance(x, torch.Tensor):
+        x = torch.as_tensor(x)
     if torch.compiler.is_dynamo_compiling() or not x.is_neg():
         return x
     return x.resolve_neg()
 
 
 def _operands(given: tuple) -> list[torch.Tensor]:
-    dtype = next((x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()), None)
+    dtype = None
+    if any(isinstance(x, Number) for x in given):
+        dtype = next((x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()), None)
     return [_operand(x, dtype) for x in given]
 
 
-def _line(name: str, x: torch.Tensor) -> str:
-    return f"{name}:{x._ndim}:{x._fmt}" if isinstance(x, SparseTensor) else f"{name}::"
+def _kind(x: torch.Tensor) -> tuple[int, str] | None:
+    """(ndim, format), or None of a dense tensor: all that a program string says of an operand."""
+    return (x._ndim, x._fmt) if isinstance(x, SparseTensor) else None
+
+
+def _line(name: str, kind: tuple[int, str] | None) -> str:
+    return f"{name}:{kind[0]}:{kind[1]}" if kind else f"{name}::"
 
 
 def _asked(format: object, ndims: Sequence[int]) -> list[str]:
@@ -173,12 +180,64 @@ def _finish(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, .
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _einsum_program(
-    text: str, operands: list[torch.Tensor], format: Asked, schedule: str | None, implicit: str
+def _program(
+    expression: str,
+    names: tuple[str, ...],
+    kinds: tuple[tuple[int, str] | None, ...],
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
 ) -> str:
-    lines = [_line("", x) for x in operands]
-    lines += _asked(format, (len(text.partition("->")[2]),))
-    return "\n".join([text, *lines, *_options(schedule, implicit)])
+    """The program string of an einsum (without names) or of index notation."""
+    if names:
+        text, used, ranks = _assignments(expression)
+        for name in names:
+            if name not in used:
+                raise ValueError(f"operand {name!r} does not occur in {expression!r}")
+    else:
+        text = _einsum_text(expression)
+        names, ranks = ("",) * len(kinds), (len(text.partition("->")[2]),)
+    lines = [_line(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
+
+
+_known_program = lru_cache(maxsize=4096)(_program)
+
+
+def _quick(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> list | object:
+    """Results by a look of the extension itself; NotImplemented where more than plain eager goes on."""
+    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
+        return NotImplemented
+    kinds, direct = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            facts = x.__dict__
+            kinds.append((facts["_ndim"], facts["_fmt"]))
+            if "_core" not in facts and not _C.plain():
+                return NotImplemented
+            direct.append(facts.get("_core") or core_of(x))
+        elif isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_neg():
+            kinds.append(None)
+            direct.append(x)
+        else:
+            return NotImplemented
+    if format.__class__ is list:
+        format = tuple(format)
+    program = _known_program(expression, names, tuple(kinds), format, schedule, implicit)
+    found = _C.evaluate(program, tuple(direct), out)
+    if found is NotImplemented:
+        return NotImplemented
+    if out is not None:
+        _written(out)
+    return [r if isinstance(r, torch.Tensor) else from_result(*r) for r in found]
 
 
 def einsum(
@@ -208,15 +267,31 @@ def einsum(
         CompileError: the C compiler failed.
     """
     if schedule is None and format is None and implicit == "zero":
-        y = _fast_einsum(text, operands, out)
+        y = _einsum_product(text, operands, out)
         if y is not NotImplemented:
             return y
-    xs, text = _operands(operands), _einsum_text(text)
+    return _compute(text, (), operands, format, schedule, implicit, out)
+
+
+def _compute(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    found = _quick(expression, names, operands, format, schedule, implicit, out)
+    if found is not NotImplemented:
+        return _finish(found)
+    xs = _operands(operands)
+    program = _program(expression, names, tuple(map(_kind, xs)), format, schedule, implicit)
     if _plain(xs):
-        return _finish(_run(_einsum_program(text, xs, format, schedule, implicit), xs, out))
+        return _finish(_run(program, xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
-    return _finish(_through_op(_einsum_program(text, xs, format, schedule, implicit), xs))
+    return _finish(_through_op(program, xs))
 
 
 def evaluate(
@@ -236,12 +311,7 @@ def evaluate(
     (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
     :func:`einsum`.
     """
-    program, xs = _notation(expression, operands, format, schedule, implicit)
-    if _plain(xs):
-        return _finish(_run(program, xs, out))
-    if out is not None:
-        raise ValueError(_NO_OUT)
-    return _finish(_through_op(program, xs))
+    return _compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)
 
 
 @_torch.constant
@@ -261,18 +331,6 @@ def _taken_apart(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]
         if left and not any(left[1] in names for names in read[at + 1 :]):
             ranks.append(left[2].count(",") + 1 if left[2] else 0)
     return text, tuple(set(_NAME.findall(text))), tuple(ranks)
-
-
-def _notation(
-    expression: str, operands: dict, format: Asked, schedule: str | None, implicit: str
-) -> tuple[str, list]:
-    text, used, ranks = _assignments(expression)
-    for name in operands:
-        if name not in used:
-            raise ValueError(f"operand {name!r} does not occur in {expression!r}")
-    xs = _operands(tuple(operands.values()))
-    lines = [_line(name, x) for name, x in zip(operands, xs, strict=True)]
-    return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)]), xs
 
 
 class Kernel:
@@ -310,6 +368,11 @@ class Kernel:
         """The loop nest, in the text that ``schedule=`` takes."""
         return _C.text(self._program, self._example, "nest")
 
+    @property
+    def orders(self) -> str:
+        """The loop nests that were considered: a line ``-- cost N``, then the nest; the chosen one first."""
+        return _C.text(self._program, self._example, "orders")
+
     def explain(self) -> str:
         """Formats, loop order with reasons, and the way it runs."""
         return _C.text(self._program, self._example, "explain")
@@ -330,11 +393,8 @@ def compile(
 
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
-    if named:
-        program, xs = _notation(expression, named, format, schedule, implicit)
-    else:
-        xs = _operands(operands)
-        program = _einsum_program(_einsum_text(expression), xs, format, schedule, implicit)
+    xs = _operands(tuple(named.values()) if named else operands)
+    program = _program(expression, tuple(named), tuple(map(_kind, xs)), format, schedule, implicit)
     return Kernel(expression, program, tuple(named), xs)
 
 
@@ -367,22 +427,13 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
     return y
 
 
-def _fast_einsum(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
-    """einsum by the extension's entries for it; NotImplemented where more than plain eager goes on."""
-    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES or "->" not in text or " " in text:
-        return NotImplemented
-    if text in _PRODUCTS and len(operands) == 2:
+def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
+    """An einsum that is a product of a sparse and a dense matrix; else NotImplemented."""
+    if text in _PRODUCTS and len(operands) == 2 and not torch.compiler.is_dynamo_compiling():
         left, right = operands
         if isinstance(left, SparseTensor) and not isinstance(right, SparseTensor):
             return fast_product(left, right, _PRODUCTS[text], out)
-    if not all(isinstance(x, torch.Tensor) for x in operands) or not _C.plain():
-        return NotImplemented
-    results = _C.einsum(text, tuple(map(_direct, operands)), out)
-    if results is NotImplemented:
-        return results
-    if out is not None:
-        torch.autograd.graph.increment_version(out)
-    return results[0] if isinstance(results[0], torch.Tensor) else from_result(*results[0])
+    return NotImplemented
 
 
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
@@ -416,8 +467,8 @@ def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
     operands = [x, a] if kind in (RMATMUL, LINEAR) else [a, x]
-    text = _EINSUM[kind][x.dim() - 1]
-    return _einsum_program(text, operands, None, None, "zero"), operands
+    kinds = tuple(map(_kind, operands))
+    return _program(_EINSUM[kind][x.dim() - 1], (), kinds, None, None, "zero"), operands
 
 
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:

@@ -31,14 +31,10 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
         _allow_in_graph()
         return _wrap_in_graph(form.text, tuple(shape), *arrays)
     self = _torch.new_wrapper(SparseTensor, tuple(shape), arrays[-1])
-    self._fmt, self._names, self._sparse_dims, self._ndim = (
-        form.text,
-        form.names,
-        form.sparse_dims,
-        len(shape),
-    )
-    for name, array in zip(form.names, arrays, strict=True):
-        setattr(self, name, array)
+    facts = self.__dict__
+    facts["_fmt"], facts["_names"], facts["_sparse_dims"] = form.text, form.names, form.sparse_dims
+    facts["_ndim"] = len(shape)
+    facts.update(zip(form.names, arrays, strict=True))
     return self
 
 
@@ -63,15 +59,18 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
 
 
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
-    """The SparseTensor of arrays that the extension made."""
-    return wrap(layout(text, len(shape)), shape, arrays)
+    """The SparseTensor of arrays that the extension made, whose structure needs no second look."""
+    self = wrap(layout(text, len(shape)), shape, arrays)
+    self.__dict__["_made"] = True
+    return self
 
 
 def core_of(self: SparseTensor) -> _C.Core:
     """What the extension knows of this tensor; made at the first use, validating the structure."""
     core = self.__dict__.get("_core")
     if core is None:
-        core = _C.Core(self._fmt, tuple(self.shape), self._arrays())
+        made = self.__dict__.pop("_made", False)
+        core = _C.Core(self._fmt, tuple(self.shape), self._arrays(), True, made)
         self.__dict__["_core"] = core
     return core
 

@@ -79,8 +79,9 @@ void sc_sink_clear(sc_sink *);
 typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];
+    struct sc_known *known; /* of call.c, under the interpreter lock: what calls resolved to */
 } sc_template;
-const sc_template *sc_template_get(const char *text, size_t len, sc_err *);
+sc_template *sc_template_get(const char *text, size_t len, sc_err *);
 /* Components of a format: level l has pos, crd. */
 bool sc_level_has_pos(const sc_levelspec *);
 bool sc_level_has_crd(const sc_levelspec *);
@@ -89,6 +90,7 @@ bool sc_level_has_crd(const sc_levelspec *);
  * are the caller's. */
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
 void sc_bind_request(sc_request *, int k, const sc_tensor *);
+uint8_t sc_bind_bucket(int64_t n); /* statistics: log2, rounded up, at least 1 */
 /* Asks for the results of p as they are, before operands are converted. */
 void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and

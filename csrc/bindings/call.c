@@ -12,7 +12,9 @@
 /* ---- operands ---- */
 typedef struct {
     const sc_state *s;
-    sc_request request;
+    sc_template *template;
+    int nin;
+    sc_request *request; /* made when the program must be looked for */
     const sc_program *program;
     sc_tensor in[SC_MAXOP];
     sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
@@ -55,18 +57,17 @@ static int load(call *c, PyObject *text, PyObject *operands)
     Py_ssize_t len, n = PyTuple_Size(operands);
     const char *s = PyUnicode_AsUTF8AndSize(text, &len);
     if (!s || n < 0) return -1;
-    const sc_template *t = sc_template_get(s, (size_t)len, &e);
-    if (!t) return sc_bind_raise(c->s, &e), -1;
-    if (n != t->request.nin) {
-        PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", t->request.nin, n);
+    c->template = sc_template_get(s, (size_t)len, &e);
+    if (!c->template) return sc_bind_raise(c->s, &e), -1;
+    c->nin = c->template->request.nin;
+    if (n != c->nin) {
+        PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", c->nin, n);
         return -1;
     }
-    c->request = t->request;
     for (int k = 0; k < n; k++) {
         PyObject *x = PyTuple_GetItem(operands, k);
         bool sparse = Py_TYPE(x) == c->s->core_type;
         if (sparse ? load_sparse(c, k, x) : load_dense(c, k, x)) return -1;
-        sc_bind_request(&c->request, k, &c->in[k]);
     }
     return 0;
 }
@@ -112,9 +113,9 @@ static const void *places(const call *c, int k)
 /* A result that is like an operand is made like the converted one, and put back. */
 static void ask_converted(call *c)
 {
-    for (int r = 0; r < c->request.nask; r++) {
-        int k = c->request.ask_like[r] - 1;
-        if (k >= 0 && places(c, k)) c->request.ask[r] = c->in[k].format;
+    for (int r = 0; r < c->request->nask; r++) {
+        int k = c->request->ask_like[r] - 1;
+        if (k >= 0 && places(c, k)) c->request->ask[r] = c->in[k].format;
     }
 }
 
@@ -135,24 +136,28 @@ static int put_back(const call *c, int r, sc_tensor *t, sc_sink *sink)
 static int convert(call *c)
 {
     int changed = 0;
-    for (int k = 0; k < c->request.nin; k++) {
+    for (int k = 0; k < c->nin; k++) {
         const sc_format *f = sc_program_convert(c->program, k);
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
         if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
-        if (!changed++) sc_bind_ask(&c->request, c->program);
-        sc_bind_request(&c->request, k, &c->in[k]);
+        if (!changed++) sc_bind_ask(c->request, c->program);
+        sc_bind_request(c->request, k, &c->in[k]);
     }
     if (changed) ask_converted(c);
     return changed;
 }
 
-static int resolve(call *c)
+static int look_up(call *c)
 {
     sc_err e = {0};
+    c->request = sc_malloc(sizeof *c->request);
+    if (!c->request) return PyErr_NoMemory(), -1;
+    *c->request = c->template->request;
+    for (int k = 0; k < c->nin; k++) sc_bind_request(c->request, k, &c->in[k]);
     for (int round = 0; round < SC_MAXOP; round++) {
         int rc;
         Py_BEGIN_ALLOW_THREADS;
-        rc = sc_program_get(&c->request, &c->program, &e);
+        rc = sc_program_get(c->request, &c->program, &e);
         Py_END_ALLOW_THREADS;
         if (rc) return sc_bind_raise(c->s, &e), -1;
         if ((rc = convert(c)) < 0) return -1;
@@ -162,9 +167,85 @@ static int resolve(call *c)
     return -1;
 }
 
+/* ---- what calls resolved to ---- */
+/* All that a request has beyond the program string. */
+typedef struct {
+    int64_t dim[SC_MAXDIM];
+    uint8_t position[SC_MAXLEVEL], dtype, itype, perm, ndim;
+    int8_t unit;
+} facts;
+enum { KNOWN = 8, FEW = 4 }; /* calls remembered for a program string, of at most so many operands */
+struct sc_known {
+    int next;
+    struct {
+        const sc_program *program;
+        facts fact[FEW];
+        sc_format format[FEW]; /* in which sparse operands go in */
+    } call[KNOWN];
+};
+
+static void read_facts(const call *c, facts *f)
+{
+    memset(f, 0, (size_t)c->nin * sizeof *f);
+    for (int k = 0; k < c->nin; k++, f++) {
+        const sc_tensor *t = &c->in[k];
+        bool dense = sc_format_is_dense(&t->format);
+        f->dtype = (uint8_t)t->dtype;
+        f->itype = (uint8_t)t->itype;
+        f->perm = t->view.perm != NULL;
+        f->ndim = (uint8_t)t->format.ndim;
+        f->unit = (int8_t)(dense ? sc_bind_unit(&t->view, t->format.ndim) : -1);
+        memcpy(f->dim, t->view.dim, (size_t)t->format.ndim * sizeof *f->dim);
+        for (int l = 0; !dense && l < t->format.nlevel; l++)
+            f->position[l] = sc_bind_bucket(t->view.level[l].npos);
+    }
+}
+
+/* 1 if the call was resolved before, -1 with an exception. */
+static int recall(call *c, const facts *f)
+{
+    struct sc_known *known = c->template->known;
+    for (int i = 0; known && i < KNOWN && known->call[i].program; i++) {
+        if (memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f)) continue;
+        c->program = known->call[i].program;
+        for (int k = 0; k < c->nin; k++) {
+            sc_format as = known->call[i].format[k]; /* converting may let other threads in */
+            if (c->core[k] && !sc_format_equal(&as, &c->in[k].format) && convert_sparse(c, k, &as)) return -1;
+        }
+        return 1;
+    }
+    return 0;
+}
+
+static void remember(call *c, const facts *f)
+{
+    struct sc_known *known = c->template->known;
+    for (int k = 0; k < c->nin; k++)
+        if (c->temp[k] && !c->core[k]) return; /* dense operands are packed for every call */
+    if (!known) known = c->template->known = sc_zalloc(sizeof *known);
+    if (!known) return;
+    int at = known->next++ % KNOWN;
+    known->call[at].program = c->program;
+    memcpy(known->call[at].fact, f, (size_t)c->nin * sizeof *f);
+    for (int k = 0; k < c->nin; k++) known->call[at].format[k] = c->in[k].format;
+}
+
+static int resolve(call *c)
+{
+    facts fact[FEW];
+    if (c->nin > FEW) return look_up(c);
+    read_facts(c, fact);
+    int rc = recall(c, fact);
+    if (rc) return rc < 0 ? -1 : 0;
+    rc = look_up(c);
+    if (!rc) remember(c, fact);
+    return rc;
+}
+
 static void unload(call *c)
 {
-    for (int k = 0; k < SC_MAXOP; k++) Py_XDECREF(c->temp[k]);
+    for (int k = 0; k < c->nin; k++) Py_XDECREF(c->temp[k]);
+    free(c->request);
 }
 
 /* ---- results ---- */
@@ -179,7 +260,7 @@ typedef struct {
 static int overlaps(const call *c, const sc_borrowed *b)
 {
     const char *lo = b->t.view.val, *hi = lo + (size_t)b->n * sc_dtype_size(b->t.dtype);
-    for (int k = 0; k < c->request.nin; k++) {
+    for (int k = 0; k < c->nin; k++) {
         const sc_tensor *t = &c->in[k];
         int64_t last = t->view.nval - 1;
         if (sc_format_is_dense(&t->format)) {
@@ -252,7 +333,7 @@ static int place(const call *c, results *r, PyObject *out)
         t->format = spec->format;
         t->dtype = spec->dtype;
         t->itype = spec->itype;
-        sc_program_shape(c->program, k, &c->request, t->view.dim);
+        sc_program_shape(c->program, k, c->in, t->view.dim);
         if (out_of(out, k, r->n, &one)) return -1;
         if (sc_format_is_dense(&spec->format)) {
             if (place_dense(c, r, k, one)) return -1;
@@ -268,7 +349,7 @@ static int place(const call *c, results *r, PyObject *out)
 static int64_t work(const call *c)
 {
     int64_t n = 1;
-    for (int k = 0; k < c->request.nin; k++) n = sc_max(n, c->in[k].view.nval);
+    for (int k = 0; k < c->nin; k++) n = sc_max(n, c->in[k].view.nval);
     return n;
 }
 
@@ -297,7 +378,7 @@ static PyObject *collect(call *c, results *r)
     for (int k = 0; list && k < r->n; k++) {
         PyObject *x = r->object[k];
         r->object[k] = NULL;
-        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], c->core, c->request.nin);
+        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], c->core, c->nin);
         if (!x || PyList_Append(list, x)) Py_CLEAR(list);
         Py_XDECREF(x);
     }
@@ -333,7 +414,7 @@ static PyObject *describe_results(call *c)
         const sc_spec *spec = sc_program_result(c->program, k);
         int64_t dim[SC_MAXDIM];
         char text[512];
-        sc_program_shape(c->program, k, &c->request, dim);
+        sc_program_shape(c->program, k, c->in, dim);
         sc_format_print(&spec->format, text, sizeof text);
         PyObject *shape = PyTuple_New(spec->format.ndim);
         for (int i = 0; shape && i < spec->format.ndim; i++)
@@ -353,8 +434,9 @@ static call *new_call(const sc_state *s)
     call *c = sc_malloc(sizeof *c);
     if (!c) return NULL;
     c->s = s;
+    c->nin = 0;
+    c->request = NULL;
     c->program = NULL;
-    memset(&c->request, 0, sizeof c->request);
     memset(c->core, 0, sizeof c->core);
     memset(c->temp, 0, sizeof c->temp);
     return c;
@@ -371,51 +453,25 @@ static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
     return r;
 }
 
-/* ---- einsum with little around it ---- */
 /* Whether nothing but plain eager arithmetic happens to these objects; -1 with an exception. */
+static int plain_object(const sc_state *s, PyObject *x)
+{
+    PyTypeObject *type = Py_TYPE(x);
+    if (type == s->core_type || x == Py_None) return 1;
+    if ((PyObject *)type != s->tensor_type && (PyObject *)type != s->parameter_type) return 0;
+    int grad = sc_bind_needs_grad(s, x);
+    return grad < 0 ? -1 : !grad;
+}
+
 static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 {
     int yes = sc_bind_plain(s);
-    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(operands) + (out != NULL); k++) {
-        PyObject *x = k < PyTuple_Size(operands) ? PyTuple_GetItem(operands, k) : out;
-        PyTypeObject *type = Py_TYPE(x);
-        if (type == s->core_type) continue;
-        if ((PyObject *)type != s->tensor_type && (PyObject *)type != s->parameter_type) return 0;
-        int grad = sc_bind_needs_grad(s, x);
-        if (grad) return grad < 0 ? -1 : 0;
-    }
+    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(operands); k++)
+        yes = plain_object(s, PyTuple_GetItem(operands, k));
+    if (!PyTuple_Check(out)) return yes == 1 ? plain_object(s, out) : yes;
+    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(out); k++)
+        yes = plain_object(s, PyTuple_GetItem(out, k));
     return yes;
-}
-
-static int load_einsum(call *c, const char *text, PyObject *operands)
-{
-    Py_ssize_t n = PyTuple_Size(operands);
-    c->request.text = text;
-    c->request.nin = (int)n;
-    for (int k = 0; k < n; k++) {
-        PyObject *x = PyTuple_GetItem(operands, k);
-        if (Py_TYPE(x) == c->s->core_type ? load_sparse(c, k, x) : load_dense(c, k, x)) return -1;
-        sc_bind_request(&c->request, k, &c->in[k]);
-    }
-    return 0;
-}
-
-static PyObject *program_einsum(PyObject *module, PyObject *args)
-{
-    const sc_state *s = PyModule_GetState(module);
-    PyObject *text, *operands, *out = NULL;
-    if (!PyArg_ParseTuple(args, "UO!|O", &text, &PyTuple_Type, &operands, &out)) return NULL;
-    if (out == Py_None) out = NULL;
-    const char *words = PyUnicode_AsUTF8AndSize(text, NULL);
-    int yes = words && PyTuple_Size(operands) <= SC_MAXOP ? plain(s, operands, out) : 0;
-    if (yes < 0 || !words) return NULL;
-    if (!yes) return Py_NewRef(Py_NotImplemented);
-    call *c = new_call(s);
-    if (!c) return PyErr_NoMemory();
-    PyObject *r = load_einsum(c, words, operands) || resolve(c) ? NULL : evaluate(c, out);
-    unload(c);
-    free(c);
-    return r;
 }
 
 /* ---- what Python sees ---- */
@@ -448,6 +504,16 @@ static PyObject *program_run(PyObject *module, PyObject *args)
     return with_call(module, text, operands, evaluate, out == Py_None ? NULL : out);
 }
 
+static PyObject *program_evaluate(PyObject *module, PyObject *args)
+{
+    PyObject *text, *operands, *out;
+    if (!PyArg_ParseTuple(args, "UO!O", &text, &PyTuple_Type, &operands, &out)) return NULL;
+    int yes = plain(PyModule_GetState(module), operands, out);
+    if (yes < 0) return NULL;
+    if (!yes) return Py_NewRef(Py_NotImplemented);
+    return with_call(module, text, operands, evaluate, out == Py_None ? NULL : out);
+}
+
 static PyObject *program_text(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands, *stage;
@@ -471,8 +537,8 @@ static PyObject *program_results(PyObject *module, PyObject *args)
 
 PyMethodDef sc_call_methods[] = {
     {"run", program_run, METH_VARARGS, "run(program, operands, out=None) -> list of results"},
-    {"einsum", program_einsum, METH_VARARGS,
-     "einsum(text, operands, out=None) -> list of results, or NotImplemented: take the general path"},
+    {"evaluate", program_evaluate, METH_VARARGS,
+     "evaluate(program, operands, out) -> list of results, or NotImplemented: more than plain eager goes on"},
     {"text", program_text, METH_VARARGS, "text(program, operands, stage) -> str"},
     {"way", program_way, METH_VARARGS, "way(program, operands) -> 'bundle', 'jit' or 'executor'"},
     {"results", program_results, METH_VARARGS,

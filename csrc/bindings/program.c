@@ -62,8 +62,8 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
                           (long long)npos, (long long)length[at]);
 }
 
-/* log2, rounded up; 0 stands for unknown. */
-static uint8_t bucket(int64_t n)
+/* 0 stands for unknown. */
+uint8_t sc_bind_bucket(int64_t n)
 { return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
 
 void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
@@ -76,7 +76,7 @@ void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
     bool dense = sc_format_is_dense(&t->format);
     r->in[k].unit = dense ? sc_bind_unit(&t->view, t->format.ndim) : -1;
     for (int l = 0; l < t->format.nlevel; l++)
-        r->in[k].positions[l] = dense ? 0 : bucket(t->view.level[l].npos);
+        r->in[k].positions[l] = dense ? 0 : sc_bind_bucket(t->view.level[l].npos);
 }
 
 void sc_bind_ask(sc_request *r, const sc_program *p)
@@ -222,7 +222,7 @@ static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
     return NULL;
 }
 
-const sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
+sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
 {
     uint64_t h = hash(text, len);
     entry **b = &cache.bucket[h & 255], *n;

@@ -332,7 +332,7 @@ static int place(call *c)
         r->t.format = spec->format;
         r->t.dtype = spec->dtype;
         r->t.itype = spec->itype;
-        sc_program_shape(c->prog, k, &c->request, r->t.view.dim);
+        sc_program_shape(c->prog, k, c->in, r->t.view.dim);
         if (!sc_format_is_dense(&spec->format)) continue;
         AtenTensorHandle *h = add_array(r);
         if (!(*h = empty(spec->dtype, spec->format.ndim, r->t.view.dim)))

@@ -11,17 +11,36 @@ static const char *way_name(const sc_program *p)
     return name[p->way];
 }
 
-static void formats(const Prog *g, sc_text *t)
+/* What schedules were chosen by, and what becomes of a result. */
+static void facts(const sc_program *p, const Tensor *x, sc_text *t)
 {
+    char name[400];
+    int last = x->format.nlevel - 1;
+    if (x->role == T_IN && last >= 0 && x->positions[last])
+        sc_text_add(t, ", stores at most 2^%d values", x->positions[last]);
+    if (x->like) sc_text_add(t, ", shares the structure of %s", x->like->name);
+    if (x->role != T_OUT) return;
+    sc_text_add(t, " (result");
+    int r = x->arg - p->prog->nin;
+    if (p->converts[r]) {
+        sc_format_print(&p->result[r].format, name, sizeof name);
+        sc_text_add(t, ", delivered as %s", name);
+    }
+    sc_text_add(t, ")");
+}
+
+static void formats(const sc_program *p, sc_text *t)
+{
+    const Prog *g = p->prog;
     for (int i = 0; i < g->ntensor; i++) {
         const Tensor *x = g->tensor[i];
         char levels[400];
-        if (x->role == T_WORK) continue;
+        if (x->role == T_WORK || x->alias) continue;
         sc_format_print_levels(&x->format, levels, sizeof levels);
         sc_text_add(t, "  %s: %s, %s", x->name, sc_dtype_name(x->dtype), levels[0] ? levels : "scalar");
         if (!sc_format_is_dense(&x->format)) sc_text_add(t, ", indices %s", sc_dtype_name(x->itype));
-        if (x->like) sc_text_add(t, ", shares the structure of %s", x->like->name);
-        sc_text_add(t, "%s\n", x->role == T_OUT ? " (result)" : "");
+        facts(p, x, t);
+        sc_text_add(t, "\n");
     }
 }
 
@@ -39,7 +58,7 @@ char *sc_explain(const sc_program *p)
     const Prog *g = p->prog;
     section(p, &t, "expression", "index");
     sc_text_add(&t, "\nformats\n");
-    formats(g, &t);
+    formats(p, &t);
     section(p, &t, "reasons", "why");
     if (!g->converts) {
         section(p, &t, "schedule", "nest");

@@ -321,12 +321,12 @@ const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result
 int sc_program_way(const sc_program *p) { return p->way; }
 int sc_program_like(const sc_program *p, int r) { return p->converts[r] ? -1 : p->like[r]; }
 
-void sc_program_shape(const sc_program *p, int r, const sc_request *rq, int64_t *dim)
+void sc_program_shape(const sc_program *p, int r, const sc_tensor *in, int64_t *dim)
 {
     const Tensor *o = prog_result(p->prog, r);
     for (int d = 0; d < o->ndim; d++) {
         int v = o->dimvar[d];
-        dim[d] = rq->dim[p->extent[v].operand][p->extent[v].dim];
+        dim[d] = in[p->extent[v].operand].view.dim[p->extent[v].dim];
     }
 }
 
@@ -349,7 +349,7 @@ int sc_program_stage(const sc_program *p, const char *stage, sc_text *out, sc_er
 
 const char *sc_program_text(const sc_program *cp, const char *stage)
 {
-    static const char *const names[] = {"index", "nest", "stmt", "plan", "why"};
+    static const char *const names[] = {"index", "nest", "stmt", "plan", "why", "orders"};
     sc_program *p = (sc_program *)cp; /* texts are made when first asked for */
     sc_err err = {0};
     const char *out = NULL;

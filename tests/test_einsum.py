@@ -1,0 +1,185 @@
+"""What einsum, evaluate, compile and explain take and return: formats, several results, out, operands of any kind.
+
+Schedules are given where the result must be assembled, so that these tests are about the calls alone.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import scorch
+
+PRODUCT = "C[i,k] = A[i,j] * B[j,k]"
+ROWS = """par i in A {
+  work w[k] : lane bitmap f64 { for j in A { for k in B { w[k] += A[i,j] * B[j,k] } } }
+  then { for k in w { C[i,k] = w[k] } }
+}"""
+TWICE = "C[i,j] = 2 * A[i,j]; D[i,j] = A[i,j] * A[i,j]"
+TWICE_ROWS = """par i in A { for j in A { C[i,j] = 2 * A[i,j] } }
+par i in A { for j in A { D[i,j] = A[i,j] * A[i,j] } }"""
+
+
+def matrix(rows=8, cols=6, density=0.4, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    values = torch.randint(1, 9, (rows, cols), generator=g)
+    return (values * (torch.rand(rows, cols, generator=g) < density)).double()
+
+
+def dense(x):
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+# ---- formats ----
+@pytest.mark.parametrize("fmt", ["csr", "coo", "csc", "dcsr", "bsr(2,7)", "ell(7)", "dense", "auto"])
+def test_an_assembled_result_is_delivered_in_any_format(fmt):
+    a, b = matrix(), matrix(6, 7, seed=1)
+    operands = {"A": scorch.sparse(a, "csr"), "B": scorch.sparse(b, "csr")}
+    for _ in range(2):
+        c = scorch.evaluate(PRODUCT, **operands, schedule=ROWS, format=fmt)
+        assert scorch.is_sparse(c) == (fmt != "dense")
+        if fmt not in ("dense", "auto"):
+            assert c.format == scorch.Format(fmt)
+        assert torch.equal(dense(c), a @ b)
+
+
+@pytest.mark.parametrize("fmt", ["csr", "coo", "csc", "bsr(2,3)", scorch.Format("dcsr")])
+def test_a_dense_result_is_delivered_sparse(fmt):
+    a, x = matrix(), matrix(6, 3, seed=1)
+    y = scorch.einsum("ij,jk->ik", scorch.sparse(a, "csr"), x, format=fmt)
+    assert scorch.is_sparse(y) and torch.equal(y.to_dense(), a @ x)
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_index_types_follow_the_operands(index):
+    a = scorch.sparse(matrix(), "csr", index_dtype=index)
+    assert scorch.einsum("ij,jk->ik", a, matrix(6, 3), format="csr").index_dtype == index
+
+
+def test_a_format_must_have_the_rank():
+    a = scorch.sparse(matrix(), "csr")
+    with pytest.raises(ValueError):
+        scorch.einsum("ij,jk->ik", a, matrix(6, 3), format="compressed(0), dense(1), dense(2)")
+    with pytest.raises(ValueError, match="one a result"):
+        scorch.evaluate("C[i] = A[i,j] * x[j]", A=a, x=matrix(6, 1)[:, 0], format=["csr", "csr"])
+
+
+def test_results_outlive_their_operands():
+    a, b = matrix(), matrix(6, 7, seed=1)
+    c = scorch.evaluate(
+        PRODUCT, A=scorch.sparse(a, "csr"), B=scorch.sparse(b, "csr"), schedule=ROWS, format="coo"
+    )
+    torch.ones(1000)
+    assert torch.equal(c.to_dense(), a @ b)
+    c.values().mul_(2)
+    assert torch.equal(c.to_dense(), 2 * (a @ b))
+
+
+def test_results_are_looked_at_when_somebody_wrote_into_them():
+    a, b = matrix(), matrix(6, 7, seed=1)
+    c = scorch.evaluate(
+        PRODUCT, A=scorch.sparse(a, "csr"), B=scorch.sparse(b, "csr"), schedule=ROWS, format="csr"
+    )
+    c.crd(1)[0] = 1000
+    with pytest.raises(ValueError, match="level 1"):
+        c @ torch.ones(7, 2, dtype=torch.float64)
+
+
+# ---- several results, on one line or several ----
+@pytest.mark.parametrize("separator", ["; ", "\n", ";\n   "])
+@pytest.mark.parametrize("fmt", [("csr", "coo"), "csr", ["csc", "dense"]])
+def test_several_sparse_results(separator, fmt):
+    a = matrix()
+    sparse = scorch.sparse(a, "csr")
+    c, d = scorch.evaluate(TWICE.replace("; ", separator), A=sparse, schedule=TWICE_ROWS, format=fmt)
+    assert torch.equal(dense(c), 2 * a) and torch.equal(dense(d), a * a)
+    wanted = [fmt, fmt] if isinstance(fmt, str) else fmt
+    assert [scorch.is_sparse(x) for x in (c, d)] == [f != "dense" for f in wanted]
+
+
+def test_out_takes_what_is_dense():
+    a, x = matrix(), matrix(6, 3, seed=1)
+    sparse = scorch.sparse(a, "csr")
+    y = torch.empty(8, 3, dtype=torch.float64)
+    version = y._version
+    assert scorch.einsum("ij,kj->ik", sparse, x.T.contiguous(), out=y) is y
+    assert torch.equal(y, a @ x) and y._version > version
+    assert scorch.evaluate("C[i,k] = A[i,j] * x[j,k]", A=sparse, x=x, out=y) is y
+    for out in ((None, None), (torch.empty(8, 6, dtype=torch.float64), None)):
+        c, d = scorch.evaluate(TWICE, A=sparse, schedule=TWICE_ROWS, format=["dense", "csr"], out=out)
+        assert torch.equal(c, 2 * a) and torch.equal(d.to_dense(), a * a)
+        assert out[0] is None or c is out[0]
+    with pytest.raises(ValueError, match="sparse"):
+        scorch.evaluate(TWICE, A=sparse, schedule=TWICE_ROWS, format="csr", out=(y, y))
+    with pytest.raises(ValueError, match="tuple"):
+        scorch.evaluate(TWICE, A=sparse, schedule=TWICE_ROWS, format="csr", out=y)
+
+
+# ---- operands of any kind ----
+def test_operands_of_any_kind():
+    a, x = matrix(), matrix(6, 3, seed=1)
+    for operand in (
+        a.to_sparse_csr(),
+        a.to_sparse_coo(),
+        scipy.sparse.csr_array(a.numpy()),
+        scipy.sparse.coo_matrix(a.numpy()),
+    ):
+        assert torch.equal(dense(scorch.einsum("ij,jk->ik", operand, x)), a @ x)
+        assert torch.equal(dense(scorch.evaluate("C[i,k] = A[i,j] * x[j,k]", A=operand, x=x)), a @ x)
+    assert torch.equal(scorch.einsum("ij,jk->ik", scorch.sparse(a, "csr"), x.numpy()), a @ x)
+    scaled = scorch.evaluate("C[i,k] = s * A[i,j] * x[j,k]", s=0.5, A=scorch.sparse(a, "csr"), x=x)
+    assert torch.equal(dense(scaled), 0.5 * (a @ x))
+    assert torch.equal(
+        dense(scorch.einsum("ij,jk->ik", scorch.sparse(a, "csr"), np.float64(2) * x)), a @ x * 2
+    )
+
+
+def test_an_operand_that_is_converted_again_and_again():
+    g = torch.Generator().manual_seed(3)
+    a = (torch.rand(3000, 40, generator=g) < 0.1) * torch.rand(3000, 40, generator=g).double()
+    sparse, x = scorch.sparse(a, "csc"), torch.rand(40, 3, generator=g).double()
+    for _ in range(3):
+        torch.testing.assert_close(dense(scorch.einsum("ij,jk->ik", sparse, x)), a @ x)
+        sparse.values().mul_(2)
+        a = 2 * a
+
+
+# ---- kernels ----
+def test_kernels_have_formats():
+    a, b = matrix(), matrix(6, 7, seed=1)
+    operands = {"A": scorch.sparse(a, "csr"), "B": scorch.sparse(b, "csr")}
+    kernel = scorch.compile(PRODUCT, **operands, schedule=ROWS, format="coo")
+    assert torch.equal(kernel(**operands).to_dense(), a @ b)
+    other = scorch.sparse(matrix(6, 9, seed=4), "csr")
+    assert torch.equal(kernel(operands["A"], other).to_dense(), a @ other.to_dense())
+    text = scorch.explain(PRODUCT, **operands, schedule=ROWS, format="coo")
+    assert "convert C from csr to coo" in text and "delivered as coo" in text
+    assert "stores" in text
+
+
+# ---- torch.compile ----
+def test_sparse_results_are_traced():
+    a, b, x = matrix(), matrix(6, 7, seed=1), matrix(7, 2, seed=2)
+
+    def f(A, B, x):
+        c = scorch.evaluate(PRODUCT, A=A, B=B, schedule=ROWS, format="csr")
+        return c, c @ x
+
+    call = torch.compile(f, backend="aot_eager", fullgraph=True)
+    for seed in (0, 5):
+        a = matrix(seed=seed)
+        c, y = call(scorch.sparse(a, "csr"), scorch.sparse(b, "csr"), x)
+        assert torch.equal(c.to_dense(), a @ b) and torch.equal(y, a @ b @ x)
+
+
+def test_the_operator_returns_components():
+    a = scorch.sparse(matrix(), "csr")
+    program = "\n".join([TWICE, "A:2:csr", "!ask 2:coo", "!ask", "!like 1 0", f"!schedule {TWICE_ROWS}"])
+    program = program.replace("}\npar", "} par")
+    *coo, like = torch.ops.scorch.program(program, list(a._arrays()), [8, 6])
+    assert torch.equal(like, a.values() ** 2)
+    pos, rows, cols, values = coo
+    assert torch.equal(
+        torch.sparse_coo_tensor(torch.stack([rows, cols]), values, (8, 6)).to_dense(), 2 * matrix()
+    )
+    assert pos.tolist() == [0, len(values)]
