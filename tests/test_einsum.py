@@ -1,4 +1,4 @@
-"""What einsum, evaluate, compile and explain take and return: formats, several results, out, operands of any kind.
+"""What einsum, evaluate, compile and explain take and return: formats, results, out, operands of any kind.
 
 Schedules are given where the result must be assembled, so that these tests are about the calls alone.
 """

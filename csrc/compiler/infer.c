@@ -253,6 +253,13 @@ static bool follows(const Search *s, const Tensor *mask)
     return walked >= need;
 }
 
+static bool same_order(const sc_format *f, const sc_format *g)
+{
+    for (int l = 0; l < f->nlevel; l++)
+        if (f->level[l].dim != g->level[l].dim) return false;
+    return true;
+}
+
 static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
 {
     Tensor *t = a->lhs->tensor;
@@ -260,13 +267,14 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
     Search s = {.t = t};
     sc_format f;
     search(&s, p->nest);
-    if (asked && assembles(ask)) {
+    const bool known = levels_of(&s, a->lhs, &f);
+    if (asked && assembles(ask) && (!known || same_order(&f, ask))) {
         settle(t, ask);
     } else if (mask && follows(&s, mask)) {
         t->like = mask;
         t->itype = mask->itype;
         settle(t, &mask->format);
-    } else if (levels_of(&s, a->lhs, &f)) {
+    } else if (known) {
         settle(t, &f);
     } else {
         result_format(p, t, "dense");
