@@ -27,7 +27,7 @@ MUTATIONS = {  # name: file, text, replacement
         "num(l, known / b * b + 1), num(l, known % b)",
     ),
     "last tile is never cut": ("compiler/lower_loop.c", "if (known % b) tile(", "if (0) tile("),
-    "powers of two skip one": ("compiler/lower_loop.c", "part = b / 2; part;", "part = b / 2; part > 1;"),
+    "powers of two skip one": ("compiler/lower_loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (
         "compiler/lower_level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",

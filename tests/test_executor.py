@@ -113,6 +113,24 @@ def test_anything():
     assert check(anything(600, seed=1)) > 50
 
 
+def tiled(tile: int, extent: int, word: str) -> str:
+    return f"""in A: f32 csr i32 (9, 12)
+in B: f32 dense (12, {extent})
+{word}C[i,k] = A[i,j] * B[j,k]
+nest {{ par i in A {{ for j in A {{ for k/{tile} {{ vec k%{tile} {{ C[i,k] += A[i,j] * B[j,k] }} }} }} }} }}
+"""
+
+
+def test_tiles_of_any_size():
+    sizes = [
+        (t, n, w)
+        for t in (3, 5, 8, 12, 14)
+        for n in (1, t - 1, t, t + 1, 3 * t + 2)
+        for w in ("", "nofold\n")
+    ]
+    assert check([tiled(*size) for size in sizes]) == len(sizes)
+
+
 def test_nests():
     assert check(with_nests(400, seed=1), refused=nests.refused) > 50
 

@@ -99,7 +99,9 @@ static void powers_of_two(Low *l, const Nest *n, Val *extent)
     int64_t b = n->ix.block;
     Val *rest = let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
     Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
-    for (int64_t part = b / 2; part; part /= 2) {
+    int64_t largest = 1;
+    while (2 * largest < b) largest *= 2;
+    for (int64_t part = largest; part; part /= 2) {
         Stmt *s = put(l, S_IF), **outer = l->tail;
         s->a = val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0));
         l->tail = &s->body;
