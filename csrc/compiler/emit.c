@@ -114,6 +114,11 @@ static void test(Emit *e, const Stmt *s, int depth)
     emit_value(e, s->a);
     emit_add(e, ")");
     braces(e, s->body, depth);
+    if (s->other && stmt_only_if(s->other)) {
+        emit_add(e, " else ");
+        test(e, s->other, depth);
+        return;
+    }
     if (s->other) {
         emit_add(e, " else");
         braces(e, s->other, depth);

@@ -225,7 +225,7 @@ struct Nest {
  *           | NAME "=" val
  *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
  *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
- *           | "while" val block | "if" val block ["else" block]
+ *           | "while" val block | "if" val block ["else" (block | "if" ..)]
  *           | "sort" NAME "," NAME "," val                 the first val keys of an i64 array, none negative; the
  *                                                          second array, as long, is overwritten
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C

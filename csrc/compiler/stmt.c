@@ -198,6 +198,11 @@ static void head_print(const Stmt *s, int depth, sc_text *out)
     }
     sc_text_add(out, " {\n");
     block_print(s->body, depth + 1, out);
+    if (s->other && stmt_only_if(s->other)) {
+        line(out, depth, "} else ");
+        head_print(s->other, depth, out);
+        return;
+    }
     if (s->other) {
         line(out, depth, "} else {\n");
         block_print(s->other, depth + 1, out);

@@ -15,6 +15,7 @@ bool op_compares(Op); /* ops.c */
 /* ---- stmt.c ---- */
 const char *type_text(Prog *, Type); /* "f32x8", in the arena */
 void type_print(sc_text *, Type);
+static inline bool stmt_only_if(const Stmt *block) { return block->op == S_IF && !block->next; }
 /* Whether a name spells a type; with out null, also the vectors of bytes of the C text, "i8x16". */
 bool type_named(const char *name, Type *out);
 /* Whether an operand needs parentheses below an infix operator: always where C compilers ask for them. */

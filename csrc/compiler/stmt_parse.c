@@ -257,7 +257,10 @@ static Stmt *read_test(Reader *r, StmtOp op)
     Stmt *s = stmt_new(r, op);
     s->a = read_val(r, 1);
     s->body = read_block(r);
-    if (op == S_IF && lex_accept(&r->lx, "else")) s->other = read_block(r);
+    if (op != S_IF || !lex_accept(&r->lx, "else")) return s;
+    deeper(r);
+    s->other = lex_accept(&r->lx, "if") ? read_test(r, S_IF) : read_block(r);
+    r->depth--;
     return s;
 }
 

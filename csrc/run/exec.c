@@ -236,10 +236,17 @@ static double cast_float(const Run *r, const Val *v)
     return int_to_float(dtype, scalar_int(r, v->kid[0]));
 }
 
+/* In the steps of the generated function. */
 static int64_t search(const Run *r, const Val *v)
 {
     const void *crd = base(r, v->buf);
     int64_t lo = scalar_int(r, v->kid[0]), hi = scalar_int(r, v->kid[1]), x = scalar_int(r, v->kid[2]);
+    int64_t at = lo;
+    for (int64_t step = 1; at < hi && fetch_int(v->buf->dtype, crd, at) < x; step += step) {
+        lo = at + 1;
+        at += step;
+    }
+    if (at < hi) hi = at;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
         if (fetch_int(v->buf->dtype, crd, mid) < x)

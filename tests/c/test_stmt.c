@@ -78,11 +78,13 @@ static const char *const good[] = {
            "B_val[j * 12 + 8; 4]\n  }\n"
            "  f[i * 12; 8] = c0\n  f[i * 12 + 8; 4] = c1\n }\n}\n",
     /* strided loads and stores, every lane reduction, splats of run-time numbers */
-    ARRAYS "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
-           "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
-           "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
-           "  d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n  s[i] = hmax(s[i; 16])\n  w[i] = hmin(w[i; "
-           "2])\n }\n}\n",
+    ARRAYS
+    "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
+    "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
+    "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
+    "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n "
+    " s[i] = hmax(s[i; 16])\n  w[i] = hmin(w[i; "
+    "2])\n }\n}\n",
     /* comparisons of all widths, kept as values, loaded and stored */
     ARRAYS
     "entry body {\n for i = 0, 256, 8 {\n  let m: boolx8 = (f[i; 8] < f32x8(0.5)) & (w[i; 8] != i32x8(3))\n"
@@ -225,6 +227,7 @@ static const char *const bad[][2] = {
     {"let f32x8: i64 = 1", "the name of a type"},
     {"f[0; 8] = f32x8(f[0; 4])", "no conversion from f32x4 to f32x8"},
     {"f[0] = hadd(f[0; 4]) + nosuch(f[0])", "'nosuch' is not a function"},
+    {"l[0] = search(nosuch, 0, n, n)", "'nosuch' is not a buffer"},
     {"l[0] = sqrt(l[0])", "'sqrt' does not apply to i64"},
     {"d[0] = d[0] % d[1]", "'%' does not apply to f64"},
     {"f[0; 4] = select(f[0] > f[1], f[0; 4], f[4; 4])", "select needs boolx4, got bool"},

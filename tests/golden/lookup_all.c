@@ -53,16 +53,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const _Bool in_B = (pB < B_hi) && ((sc_i64)B_crd1[pB] == j);
             if (in_A && in_B) {
                 C_val[i * C_stride0 + j] = sc_max_f32(A_val[pA] - B_val[pB], X_val[i * X_stride0 + j]);
+            } else if (in_B) {
+                C_val[i * C_stride0 + j] = sc_max_f32(-B_val[pB], X_val[i * X_stride0 + j]);
+            } else if (in_A) {
+                C_val[i * C_stride0 + j] = sc_max_f32(A_val[pA], X_val[i * X_stride0 + j]);
             } else {
-                if (in_B) {
-                    C_val[i * C_stride0 + j] = sc_max_f32(-B_val[pB], X_val[i * X_stride0 + j]);
-                } else {
-                    if (in_A) {
-                        C_val[i * C_stride0 + j] = sc_max_f32(A_val[pA], X_val[i * X_stride0 + j]);
-                    } else {
-                        C_val[i * C_stride0 + j] = sc_max_f32(0.0f, X_val[i * X_stride0 + j]);
-                    }
-                }
+                C_val[i * C_stride0 + j] = sc_max_f32(0.0f, X_val[i * X_stride0 + j]);
             }
         }
     }

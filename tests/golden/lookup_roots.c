@@ -85,53 +85,45 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const _Bool in_B_1 = (pB_1 < B_end) && ((sc_i64)B_crd1[pB_1] == j);
                 if (in_A_1 && in_B_1) {
                     C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f - B_val[pB_1];
+                } else if (in_B_1) {
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - B_val[pB_1];
+                } else if (in_A_1) {
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f;
                 } else {
-                    if (in_B_1) {
-                        C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - B_val[pB_1];
-                    } else {
-                        if (in_A_1) {
-                            C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f;
-                        } else {
-                            C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
-                        }
-                    }
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
+                }
+            }
+        } else if (in_B) {
+            sc_i64 pB_2 = pB;
+            for (sc_i64 j_1 = 0; j_1 < j_dim; j_1++) {
+                while ((pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] < j_1)) {
+                    pB_2 = pB_2 + 1;
+                }
+                const _Bool in_B_2 = (pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] == j_1);
+                if (in_B_2) {
+                    C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1] - B_val[pB_2];
+                } else {
+                    C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1];
+                }
+            }
+        } else if (in_A) {
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
+            sc_i64 pA_2 = A_lo_2;
+            for (sc_i64 j_2 = 0; j_2 < j_dim; j_2++) {
+                while ((pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] < j_2)) {
+                    pA_2 = pA_2 + 1;
+                }
+                const _Bool in_A_2 = (pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] == j_2);
+                if (in_A_2) {
+                    C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2] + A_val[pA_2] * 3.0f;
+                } else {
+                    C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2];
                 }
             }
         } else {
-            if (in_B) {
-                sc_i64 pB_2 = pB;
-                for (sc_i64 j_1 = 0; j_1 < j_dim; j_1++) {
-                    while ((pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] < j_1)) {
-                        pB_2 = pB_2 + 1;
-                    }
-                    const _Bool in_B_2 = (pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] == j_1);
-                    if (in_B_2) {
-                        C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1] - B_val[pB_2];
-                    } else {
-                        C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1];
-                    }
-                }
-            } else {
-                if (in_A) {
-                    const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
-                    const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
-                    sc_i64 pA_2 = A_lo_2;
-                    for (sc_i64 j_2 = 0; j_2 < j_dim; j_2++) {
-                        while ((pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] < j_2)) {
-                            pA_2 = pA_2 + 1;
-                        }
-                        const _Bool in_A_2 = (pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] == j_2);
-                        if (in_A_2) {
-                            C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2] + A_val[pA_2] * 3.0f;
-                        } else {
-                            C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2];
-                        }
-                    }
-                } else {
-                    for (sc_i64 j_3 = 0; j_3 < j_dim; j_3++) {
-                        C_val[i * C_stride0 + j_3] = X_val[i * X_stride0 + j_3];
-                    }
-                }
+            for (sc_i64 j_3 = 0; j_3 < j_dim; j_3++) {
+                C_val[i * C_stride0 + j_3] = X_val[i * X_stride0 + j_3];
             }
         }
     }

@@ -52,18 +52,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         C_val[(i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in)] = A_val[(pA * 4 + i_in) * 5 + j_in] - 2.0f * B_val[(pB * 4 + i_in) * 5 + j_in];
                     }
                 }
-            } else {
-                if (j_block_B == j_block) {
-                    for (sc_i64 i_in_1 = 0; i_in_1 < size; i_in_1++) {
-                        for (sc_i64 j_in_1 = 0; j_in_1 < 5; j_in_1++) {
-                            C_val[(i_block * 4 + i_in_1) * C_stride0 + (j_block * 5 + j_in_1)] = -(2.0f * B_val[(pB * 4 + i_in_1) * 5 + j_in_1]);
-                        }
+            } else if (j_block_B == j_block) {
+                for (sc_i64 i_in_1 = 0; i_in_1 < size; i_in_1++) {
+                    for (sc_i64 j_in_1 = 0; j_in_1 < 5; j_in_1++) {
+                        C_val[(i_block * 4 + i_in_1) * C_stride0 + (j_block * 5 + j_in_1)] = -(2.0f * B_val[(pB * 4 + i_in_1) * 5 + j_in_1]);
                     }
-                } else {
-                    for (sc_i64 i_in_2 = 0; i_in_2 < size; i_in_2++) {
-                        for (sc_i64 j_in_2 = 0; j_in_2 < 5; j_in_2++) {
-                            C_val[(i_block * 4 + i_in_2) * C_stride0 + (j_block * 5 + j_in_2)] = A_val[(pA * 4 + i_in_2) * 5 + j_in_2];
-                        }
+                }
+            } else {
+                for (sc_i64 i_in_2 = 0; i_in_2 < size; i_in_2++) {
+                    for (sc_i64 j_in_2 = 0; j_in_2 < 5; j_in_2++) {
+                        C_val[(i_block * 4 + i_in_2) * C_stride0 + (j_block * 5 + j_in_2)] = A_val[(pA * 4 + i_in_2) * 5 + j_in_2];
                     }
                 }
             }

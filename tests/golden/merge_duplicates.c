@@ -76,12 +76,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 B_last_1 = sc_search_i32(B_crd1, pB_1, B_last, j + 1);
                 if ((j_A == j) && (j_B == j)) {
                     C_next1 = C_next1 + 1;
+                } else if (j_B == j) {
+                    C_next1 = C_next1 + 1;
                 } else {
-                    if (j_B == j) {
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        C_next1 = C_next1 + 1;
-                    }
+                    C_next1 = C_next1 + 1;
                 }
                 pA_1 = A_last_1;
                 pB_1 = B_last_1;
@@ -109,37 +107,35 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (C_next1 != first) {
                 C_next0 = C_next0 + 1;
             }
+        } else if (i_B == i) {
+            const sc_i64 first_3 = C_next1;
+            sc_i64 p_2 = B_first;
+            while (p_2 < B_last) {
+                const sc_i64 first_4 = p_2;
+                const sc_i64 j_3 = (sc_i64)B_crd1[first_4];
+                p_2 = first_4 + 1;
+                while ((p_2 < B_last) && ((sc_i64)B_crd1[p_2] == j_3)) {
+                    p_2 = p_2 + 1;
+                }
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_3) {
+                C_next0 = C_next0 + 1;
+            }
         } else {
-            if (i_B == i) {
-                const sc_i64 first_3 = C_next1;
-                sc_i64 p_2 = B_first;
-                while (p_2 < B_last) {
-                    const sc_i64 first_4 = p_2;
-                    const sc_i64 j_3 = (sc_i64)B_crd1[first_4];
-                    p_2 = first_4 + 1;
-                    while ((p_2 < B_last) && ((sc_i64)B_crd1[p_2] == j_3)) {
-                        p_2 = p_2 + 1;
-                    }
-                    C_next1 = C_next1 + 1;
+            const sc_i64 first_5 = C_next1;
+            sc_i64 p_3 = A_first;
+            while (p_3 < A_last) {
+                const sc_i64 first_6 = p_3;
+                const sc_i64 j_4 = (sc_i64)A_crd1[first_6];
+                p_3 = first_6 + 1;
+                while ((p_3 < A_last) && ((sc_i64)A_crd1[p_3] == j_4)) {
+                    p_3 = p_3 + 1;
                 }
-                if (C_next1 != first_3) {
-                    C_next0 = C_next0 + 1;
-                }
-            } else {
-                const sc_i64 first_5 = C_next1;
-                sc_i64 p_3 = A_first;
-                while (p_3 < A_last) {
-                    const sc_i64 first_6 = p_3;
-                    const sc_i64 j_4 = (sc_i64)A_crd1[first_6];
-                    p_3 = first_6 + 1;
-                    while ((p_3 < A_last) && ((sc_i64)A_crd1[p_3] == j_4)) {
-                        p_3 = p_3 + 1;
-                    }
-                    C_next1 = C_next1 + 1;
-                }
-                if (C_next1 != first_5) {
-                    C_next0 = C_next0 + 1;
-                }
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_5) {
+                C_next0 = C_next0 + 1;
             }
         }
         pA = A_last;
@@ -262,28 +258,26 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A * A_1 + B;
                     C_next1 = C_next1 + 1;
-                } else {
-                    if (j_B == j) {
-                        float B_1 = 0.0f;
-                        for (sc_i64 q_3 = B_first_1; q_3 < B_last_1; q_3++) {
-                            B_1 = B_1 + B_val[q_3];
-                        }
-                        C_crd1[C_next1] = (int)j;
-                        C_val[C_next1] = B_1;
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        float A_2 = 0.0f;
-                        for (sc_i64 q_4 = A_first_1; q_4 < A_last_1; q_4++) {
-                            A_2 = A_2 + A_val[q_4];
-                        }
-                        float A_3 = 0.0f;
-                        for (sc_i64 q_5 = A_first_1; q_5 < A_last_1; q_5++) {
-                            A_3 = A_3 + A_val[q_5];
-                        }
-                        C_crd1[C_next1] = (int)j;
-                        C_val[C_next1] = A_2 * A_3;
-                        C_next1 = C_next1 + 1;
+                } else if (j_B == j) {
+                    float B_1 = 0.0f;
+                    for (sc_i64 q_3 = B_first_1; q_3 < B_last_1; q_3++) {
+                        B_1 = B_1 + B_val[q_3];
                     }
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = B_1;
+                    C_next1 = C_next1 + 1;
+                } else {
+                    float A_2 = 0.0f;
+                    for (sc_i64 q_4 = A_first_1; q_4 < A_last_1; q_4++) {
+                        A_2 = A_2 + A_val[q_4];
+                    }
+                    float A_3 = 0.0f;
+                    for (sc_i64 q_5 = A_first_1; q_5 < A_last_1; q_5++) {
+                        A_3 = A_3 + A_val[q_5];
+                    }
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = A_2 * A_3;
+                    C_next1 = C_next1 + 1;
                 }
                 pA_1 = A_last_1;
                 pB_1 = B_last_1;
@@ -331,59 +325,57 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
             }
+        } else if (i_B == i) {
+            const sc_i64 first_3 = C_next1;
+            sc_i64 p_2 = B_first;
+            while (p_2 < B_last) {
+                const sc_i64 first_4 = p_2;
+                const sc_i64 j_3 = (sc_i64)B_crd1[first_4];
+                p_2 = first_4 + 1;
+                while ((p_2 < B_last) && ((sc_i64)B_crd1[p_2] == j_3)) {
+                    p_2 = p_2 + 1;
+                }
+                const sc_i64 last_2 = p_2;
+                float B_3 = 0.0f;
+                for (sc_i64 q_9 = first_4; q_9 < last_2; q_9++) {
+                    B_3 = B_3 + B_val[q_9];
+                }
+                C_crd1[C_next1] = (int)j_3;
+                C_val[C_next1] = B_3;
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_3) {
+                C_crd0[C_next0] = (int)i;
+                C_pos1[C_next0 + 1] = (int)C_next1;
+                C_next0 = C_next0 + 1;
+            }
         } else {
-            if (i_B == i) {
-                const sc_i64 first_3 = C_next1;
-                sc_i64 p_2 = B_first;
-                while (p_2 < B_last) {
-                    const sc_i64 first_4 = p_2;
-                    const sc_i64 j_3 = (sc_i64)B_crd1[first_4];
-                    p_2 = first_4 + 1;
-                    while ((p_2 < B_last) && ((sc_i64)B_crd1[p_2] == j_3)) {
-                        p_2 = p_2 + 1;
-                    }
-                    const sc_i64 last_2 = p_2;
-                    float B_3 = 0.0f;
-                    for (sc_i64 q_9 = first_4; q_9 < last_2; q_9++) {
-                        B_3 = B_3 + B_val[q_9];
-                    }
-                    C_crd1[C_next1] = (int)j_3;
-                    C_val[C_next1] = B_3;
-                    C_next1 = C_next1 + 1;
+            const sc_i64 first_5 = C_next1;
+            sc_i64 p_3 = A_first;
+            while (p_3 < A_last) {
+                const sc_i64 first_6 = p_3;
+                const sc_i64 j_4 = (sc_i64)A_crd1[first_6];
+                p_3 = first_6 + 1;
+                while ((p_3 < A_last) && ((sc_i64)A_crd1[p_3] == j_4)) {
+                    p_3 = p_3 + 1;
                 }
-                if (C_next1 != first_3) {
-                    C_crd0[C_next0] = (int)i;
-                    C_pos1[C_next0 + 1] = (int)C_next1;
-                    C_next0 = C_next0 + 1;
+                const sc_i64 last_3 = p_3;
+                float A_6 = 0.0f;
+                for (sc_i64 q_10 = first_6; q_10 < last_3; q_10++) {
+                    A_6 = A_6 + A_val[q_10];
                 }
-            } else {
-                const sc_i64 first_5 = C_next1;
-                sc_i64 p_3 = A_first;
-                while (p_3 < A_last) {
-                    const sc_i64 first_6 = p_3;
-                    const sc_i64 j_4 = (sc_i64)A_crd1[first_6];
-                    p_3 = first_6 + 1;
-                    while ((p_3 < A_last) && ((sc_i64)A_crd1[p_3] == j_4)) {
-                        p_3 = p_3 + 1;
-                    }
-                    const sc_i64 last_3 = p_3;
-                    float A_6 = 0.0f;
-                    for (sc_i64 q_10 = first_6; q_10 < last_3; q_10++) {
-                        A_6 = A_6 + A_val[q_10];
-                    }
-                    float A_7 = 0.0f;
-                    for (sc_i64 q_11 = first_6; q_11 < last_3; q_11++) {
-                        A_7 = A_7 + A_val[q_11];
-                    }
-                    C_crd1[C_next1] = (int)j_4;
-                    C_val[C_next1] = A_6 * A_7;
-                    C_next1 = C_next1 + 1;
+                float A_7 = 0.0f;
+                for (sc_i64 q_11 = first_6; q_11 < last_3; q_11++) {
+                    A_7 = A_7 + A_val[q_11];
                 }
-                if (C_next1 != first_5) {
-                    C_crd0[C_next0] = (int)i;
-                    C_pos1[C_next0 + 1] = (int)C_next1;
-                    C_next0 = C_next0 + 1;
-                }
+                C_crd1[C_next1] = (int)j_4;
+                C_val[C_next1] = A_6 * A_7;
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_5) {
+                C_crd0[C_next0] = (int)i;
+                C_pos1[C_next0 + 1] = (int)C_next1;
+                C_next0 = C_next0 + 1;
             }
         }
         pA = A_last;

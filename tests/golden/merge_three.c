@@ -86,22 +86,14 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j = sc_min_i64(sc_min_i64(j_A, j_B), j_D);
                 if ((j_A == j) && (j_B == j) && (j_D == j)) {
                     C_next1 = C_next1 + 1;
-                } else {
-                    if ((j_B == j) && (j_D == j)) {
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        if ((j_A == j) && (j_D == j)) {
-                            C_next1 = C_next1 + 1;
-                        } else {
-                            if ((j_A == j) && (j_B == j)) {
-                                C_next1 = C_next1 + 1;
-                            } else {
-                                if (j_D == j) {
-                                    C_next1 = C_next1 + 1;
-                                }
-                            }
-                        }
-                    }
+                } else if ((j_B == j) && (j_D == j)) {
+                    C_next1 = C_next1 + 1;
+                } else if ((j_A == j) && (j_D == j)) {
+                    C_next1 = C_next1 + 1;
+                } else if ((j_A == j) && (j_B == j)) {
+                    C_next1 = C_next1 + 1;
+                } else if (j_D == j) {
+                    C_next1 = C_next1 + 1;
                 }
                 pA = pA + (sc_i64)(j_A == j);
                 pB_1 = pB_1 + (sc_i64)(j_B == j);
@@ -113,10 +105,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j_1 = sc_min_i64(j_B_1, j_D_1);
                 if ((j_B_1 == j_1) && (j_D_1 == j_1)) {
                     C_next1 = C_next1 + 1;
-                } else {
-                    if (j_D_1 == j_1) {
-                        C_next1 = C_next1 + 1;
-                    }
+                } else if (j_D_1 == j_1) {
+                    C_next1 = C_next1 + 1;
                 }
                 pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
                 pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
@@ -127,10 +117,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j_2 = sc_min_i64(j_A_1, j_D_2);
                 if ((j_A_1 == j_2) && (j_D_2 == j_2)) {
                     C_next1 = C_next1 + 1;
-                } else {
-                    if (j_D_2 == j_2) {
-                        C_next1 = C_next1 + 1;
-                    }
+                } else if (j_D_2 == j_2) {
+                    C_next1 = C_next1 + 1;
                 }
                 pA = pA + (sc_i64)(j_A_1 == j_2);
                 pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
@@ -148,63 +136,57 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = pD_1; p < D_end; p++) {
                 C_next1 = C_next1 + 1;
             }
-        } else {
-            if (in_D) {
-                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-                sc_i64 pA_1 = A_lo_1;
-                sc_i64 pD_2 = pD;
-                while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                    const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                    const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                    if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        if (j_D_3 == j_5) {
-                            C_next1 = C_next1 + 1;
-                        }
-                    }
-                    pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
-                    pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
-                }
-                for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+        } else if (in_D) {
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA_1 = A_lo_1;
+            sc_i64 pD_2 = pD;
+            while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
+                    C_next1 = C_next1 + 1;
+                } else if (j_D_3 == j_5) {
                     C_next1 = C_next1 + 1;
                 }
-            } else {
-                if (in_B) {
-                    const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
-                    const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-                    sc_i64 pA_2 = A_lo_2;
-                    const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
-                    const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
-                    sc_i64 pB_2 = B_lo_2;
-                    const sc_i64 A_size = A_hi_2 - A_lo_2;
-                    const sc_i64 B_size = B_hi_2 - B_lo_2;
-                    if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
-                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                            const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
-                            const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                            const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
-                            if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
-                                C_next1 = C_next1 + 1;
-                            }
-                            const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
-                            pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
-                            pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
-                        }
-                    } else {
-                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                            const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                            const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
-                            const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
-                            if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
-                                C_next1 = C_next1 + 1;
-                            }
-                            pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
-                            pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
-                        }
+                pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
+                pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+            }
+            for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+                C_next1 = C_next1 + 1;
+            }
+        } else if (in_B) {
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA_2 = A_lo_2;
+            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_2 = B_lo_2;
+            const sc_i64 A_size = A_hi_2 - A_lo_2;
+            const sc_i64 B_size = B_hi_2 - B_lo_2;
+            if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
+                    if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
+                        C_next1 = C_next1 + 1;
                     }
+                    const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
+                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
+                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                }
+            } else {
+                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
+                    if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
+                    pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
                 }
             }
         }
@@ -266,30 +248,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A_val[pA] * B_val[pB_1] + D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else {
-                    if ((j_B == j) && (j_D == j)) {
-                        C_crd1[C_next1] = (int)j;
-                        C_val[C_next1] = D_val[pD_1];
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        if ((j_A == j) && (j_D == j)) {
-                            C_crd1[C_next1] = (int)j;
-                            C_val[C_next1] = D_val[pD_1];
-                            C_next1 = C_next1 + 1;
-                        } else {
-                            if ((j_A == j) && (j_B == j)) {
-                                C_crd1[C_next1] = (int)j;
-                                C_val[C_next1] = A_val[pA] * B_val[pB_1];
-                                C_next1 = C_next1 + 1;
-                            } else {
-                                if (j_D == j) {
-                                    C_crd1[C_next1] = (int)j;
-                                    C_val[C_next1] = D_val[pD_1];
-                                    C_next1 = C_next1 + 1;
-                                }
-                            }
-                        }
-                    }
+                } else if ((j_B == j) && (j_D == j)) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
+                } else if ((j_A == j) && (j_D == j)) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
+                } else if ((j_A == j) && (j_B == j)) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = A_val[pA] * B_val[pB_1];
+                    C_next1 = C_next1 + 1;
+                } else if (j_D == j) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
                 }
                 pA = pA + (sc_i64)(j_A == j);
                 pB_1 = pB_1 + (sc_i64)(j_B == j);
@@ -303,12 +277,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd1[C_next1] = (int)j_1;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else {
-                    if (j_D_1 == j_1) {
-                        C_crd1[C_next1] = (int)j_1;
-                        C_val[C_next1] = D_val[pD_1];
-                        C_next1 = C_next1 + 1;
-                    }
+                } else if (j_D_1 == j_1) {
+                    C_crd1[C_next1] = (int)j_1;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
                 }
                 pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
                 pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
@@ -321,12 +293,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd1[C_next1] = (int)j_2;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else {
-                    if (j_D_2 == j_2) {
-                        C_crd1[C_next1] = (int)j_2;
-                        C_val[C_next1] = D_val[pD_1];
-                        C_next1 = C_next1 + 1;
-                    }
+                } else if (j_D_2 == j_2) {
+                    C_crd1[C_next1] = (int)j_2;
+                    C_val[C_next1] = D_val[pD_1];
+                    C_next1 = C_next1 + 1;
                 }
                 pA = pA + (sc_i64)(j_A_1 == j_2);
                 pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
@@ -349,74 +319,68 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_val[C_next1] = D_val[p];
                 C_next1 = C_next1 + 1;
             }
-        } else {
-            if (in_D) {
-                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-                sc_i64 pA_1 = A_lo_1;
-                sc_i64 pD_2 = pD;
-                while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                    const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                    const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                    if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
-                        C_crd1[C_next1] = (int)j_5;
-                        C_val[C_next1] = D_val[pD_2];
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        if (j_D_3 == j_5) {
-                            C_crd1[C_next1] = (int)j_5;
-                            C_val[C_next1] = D_val[pD_2];
-                            C_next1 = C_next1 + 1;
-                        }
-                    }
-                    pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
-                    pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
-                }
-                for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
-                    const sc_i64 j_6 = (sc_i64)D_crd1[p_1];
-                    C_crd1[C_next1] = (int)j_6;
-                    C_val[C_next1] = D_val[p_1];
+        } else if (in_D) {
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA_1 = A_lo_1;
+            sc_i64 pD_2 = pD;
+            while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
+                    C_crd1[C_next1] = (int)j_5;
+                    C_val[C_next1] = D_val[pD_2];
+                    C_next1 = C_next1 + 1;
+                } else if (j_D_3 == j_5) {
+                    C_crd1[C_next1] = (int)j_5;
+                    C_val[C_next1] = D_val[pD_2];
                     C_next1 = C_next1 + 1;
                 }
-            } else {
-                if (in_B) {
-                    const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
-                    const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-                    sc_i64 pA_2 = A_lo_2;
-                    const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
-                    const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
-                    sc_i64 pB_2 = B_lo_2;
-                    const sc_i64 A_size = A_hi_2 - A_lo_2;
-                    const sc_i64 B_size = B_hi_2 - B_lo_2;
-                    if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
-                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                            const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
-                            const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                            const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
-                            if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
-                                C_crd1[C_next1] = (int)j_7;
-                                C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
-                                C_next1 = C_next1 + 1;
-                            }
-                            const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
-                            pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
-                            pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
-                        }
-                    } else {
-                        while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                            const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                            const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
-                            const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
-                            if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
-                                C_crd1[C_next1] = (int)j_8;
-                                C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
-                                C_next1 = C_next1 + 1;
-                            }
-                            pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
-                            pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
-                        }
+                pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
+                pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+            }
+            for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+                const sc_i64 j_6 = (sc_i64)D_crd1[p_1];
+                C_crd1[C_next1] = (int)j_6;
+                C_val[C_next1] = D_val[p_1];
+                C_next1 = C_next1 + 1;
+            }
+        } else if (in_B) {
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA_2 = A_lo_2;
+            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_2 = B_lo_2;
+            const sc_i64 A_size = A_hi_2 - A_lo_2;
+            const sc_i64 B_size = B_hi_2 - B_lo_2;
+            if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
+                    if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
+                        C_crd1[C_next1] = (int)j_7;
+                        C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                        C_next1 = C_next1 + 1;
                     }
+                    const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
+                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
+                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                }
+            } else {
+                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
+                    if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                        C_crd1[C_next1] = (int)j_8;
+                        C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
+                    pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
                 }
             }
         }

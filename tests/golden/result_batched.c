@@ -43,12 +43,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j = sc_min_i64(j_A, j_B);
                 if ((j_A == j) && (j_B == j)) {
                     C_next2 = C_next2 + 1;
+                } else if (j_B == j) {
+                    C_next2 = C_next2 + 1;
                 } else {
-                    if (j_B == j) {
-                        C_next2 = C_next2 + 1;
-                    } else {
-                        C_next2 = C_next2 + 1;
-                    }
+                    C_next2 = C_next2 + 1;
                 }
                 pA = pA + (sc_i64)(j_A == j);
                 pB = pB + (sc_i64)(j_B == j);
@@ -96,16 +94,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd2[C_next2] = (int)j;
                     C_val[C_next2] = A_val[pA] - B_val[pB];
                     C_next2 = C_next2 + 1;
+                } else if (j_B == j) {
+                    C_crd2[C_next2] = (int)j;
+                    C_val[C_next2] = -B_val[pB];
+                    C_next2 = C_next2 + 1;
                 } else {
-                    if (j_B == j) {
-                        C_crd2[C_next2] = (int)j;
-                        C_val[C_next2] = -B_val[pB];
-                        C_next2 = C_next2 + 1;
-                    } else {
-                        C_crd2[C_next2] = (int)j;
-                        C_val[C_next2] = A_val[pA];
-                        C_next2 = C_next2 + 1;
-                    }
+                    C_crd2[C_next2] = (int)j;
+                    C_val[C_next2] = A_val[pA];
+                    C_next2 = C_next2 + 1;
                 }
                 pA = pA + (sc_i64)(j_A == j);
                 pB = pB + (sc_i64)(j_B == j);

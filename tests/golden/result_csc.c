@@ -39,12 +39,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 i = sc_min_i64(i_A, i_B);
             if ((i_A == i) && (i_B == i)) {
                 C_next1 = C_next1 + 1;
+            } else if (i_B == i) {
+                C_next1 = C_next1 + 1;
             } else {
-                if (i_B == i) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
-                }
+                C_next1 = C_next1 + 1;
             }
             pA = pA + (sc_i64)(i_A == i);
             pB = pB + (sc_i64)(i_B == i);
@@ -89,16 +87,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_crd1[C_next1] = (int)i;
                 C_val[C_next1] = A_val[pA] + 2.0f * B_val[pB];
                 C_next1 = C_next1 + 1;
+            } else if (i_B == i) {
+                C_crd1[C_next1] = (int)i;
+                C_val[C_next1] = 2.0f * B_val[pB];
+                C_next1 = C_next1 + 1;
             } else {
-                if (i_B == i) {
-                    C_crd1[C_next1] = (int)i;
-                    C_val[C_next1] = 2.0f * B_val[pB];
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = (int)i;
-                    C_val[C_next1] = A_val[pA];
-                    C_next1 = C_next1 + 1;
-                }
+                C_crd1[C_next1] = (int)i;
+                C_val[C_next1] = A_val[pA];
+                C_next1 = C_next1 + 1;
             }
             pA = pA + (sc_i64)(i_A == i);
             pB = pB + (sc_i64)(i_B == i);

@@ -85,12 +85,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 k_1 = sc_min_i64(k_w, k_D);
             if ((k_w == k_1) && (k_D == k_1)) {
                 C_next1 = C_next1 + 1;
+            } else if (k_D == k_1) {
+                C_next1 = C_next1 + 1;
             } else {
-                if (k_D == k_1) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
-                }
+                C_next1 = C_next1 + 1;
             }
             pw = pw + (sc_i64)(k_w == k_1);
             pD = pD + (sc_i64)(k_D == k_1);
@@ -175,16 +173,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_crd1[C_next1] = (int)k_1;
                 C_val[C_next1] = w_lane[k_1] + D_val[pD];
                 C_next1 = C_next1 + 1;
+            } else if (k_D == k_1) {
+                C_crd1[C_next1] = (int)k_1;
+                C_val[C_next1] = D_val[pD];
+                C_next1 = C_next1 + 1;
             } else {
-                if (k_D == k_1) {
-                    C_crd1[C_next1] = (int)k_1;
-                    C_val[C_next1] = D_val[pD];
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = (int)k_1;
-                    C_val[C_next1] = w_lane[k_1];
-                    C_next1 = C_next1 + 1;
-                }
+                C_crd1[C_next1] = (int)k_1;
+                C_val[C_next1] = w_lane[k_1];
+                C_next1 = C_next1 + 1;
             }
             pw = pw + (sc_i64)(k_w == k_1);
             pD = pD + (sc_i64)(k_D == k_1);
