@@ -287,6 +287,35 @@ static void for_loop(Low *l, const Nest *n)
         dense_loop(l, n);
 }
 
+/* Whether values that lie side by side in positions are elsewhere in memory: no vector can load them. */
+static bool scattered(const Expr *e, Index ix)
+{
+    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
+    if (t && t->perm && t->format.nlevel) return same_index(level_index(t, t->format.nlevel - 1), ix);
+    return (e->kid[0] && scattered(e->kid[0], ix)) || (e->kid[1] && scattered(e->kid[1], ix));
+}
+
+typedef struct {
+    Index ix;
+    bool found;
+} FindScattered;
+
+static void find_scattered(const Nest *n, void *ctx)
+{
+    FindScattered *f = ctx;
+    if (n->op == N_EVAL && scattered(n->eval.rhs, f->ix)) f->found = true;
+}
+
+static void vec_loop(Low *l, const Nest *n)
+{
+    FindScattered f = {.ix = n->ix};
+    nest_walk(n->body, find_scattered, &f);
+    if (!f.found)
+        lower_vec(l, n);
+    else if (l->mode != COUNT)
+        dense_loop(l, n);
+}
+
 void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
@@ -294,7 +323,7 @@ void lower_loop(Low *l, const Nest *n)
     if (n->kind == L_PAR)
         par_loop(l, n);
     else if (n->kind == L_VEC)
-        lower_vec(l, n);
+        vec_loop(l, n);
     else
         for_loop(l, n);
     l->e = save;

@@ -1,0 +1,133 @@
+/* Computes
+ *   C[i,j] = A[j,i] - B
+ * with
+ *   A: dense(0/14), compressed(1), dense(0%14) f32, indices i64
+ *   B: dense f32
+ *   C: dense f32
+ * by
+ *   par i {
+ *     for j/14 {
+ *       for i merge A {
+ *         vec j%14 {
+ *           C[i,j] = A[j,i] - B
+ *         }
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+static sc_i64 sc_search_i64(const sc_i64 *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
+{
+    sc_i64 at = lo, step = 1;
+    for (; at < hi && crd[at] < x; step += step) {
+        lo = at + 1;
+        at += step;
+    }
+    if (at < hi) hi = at;
+    while (lo < hi) {
+        const sc_i64 mid = lo + (hi - lo) / 2;
+        if (crd[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 j_dim = call->dim[1];
+    const sc_i64 C_stride0 = call->view[2].stride[0];
+    const sc_i64 *restrict const A_pos1 = call->view[0].level[1].pos;
+    const sc_i64 *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const sc_i64 *restrict const A_perm = call->view[0].perm;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        if (j_dim >= 14) {
+            for (sc_i64 j_block = 0; j_block < j_dim; j_block += 14) {
+                const sc_i64 at = sc_min_i64(j_block, j_dim - 14);
+                const sc_i64 A_lo = A_pos1[at / 14];
+                const sc_i64 A_hi = A_pos1[at / 14 + 1];
+                const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
+                const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
+                if (in_A) {
+                    for (sc_i64 j_in = 0; j_in < 14; j_in++) {
+                        C_val[i * C_stride0 + (at + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
+                    }
+                } else {
+                    for (sc_i64 j_in_1 = 0; j_in_1 < 14; j_in_1++) {
+                        C_val[i * C_stride0 + (at + j_in_1)] = -B_val[0];
+                    }
+                }
+            }
+        } else {
+            const sc_i64 rest = j_dim % 14;
+            const sc_i64 full = j_dim - rest;
+            if ((rest & 7) != 0) {
+                const sc_i64 j_block_1 = full + (rest & -14);
+                const sc_i64 A_lo_1 = A_pos1[j_block_1 / 14];
+                const sc_i64 A_hi_1 = A_pos1[j_block_1 / 14 + 1];
+                const sc_i64 A_at_1 = sc_search_i64(A_crd1, A_lo_1, A_hi_1, i);
+                const _Bool in_A_1 = (A_at_1 < A_hi_1) && (A_crd1[A_at_1] == i);
+                if (in_A_1) {
+                    for (sc_i64 j_in_2 = 0; j_in_2 < 7; j_in_2++) {
+                        C_val[i * C_stride0 + (j_block_1 + j_in_2)] = A_val[A_perm[A_at_1 * 14 + j_in_2]] - B_val[0];
+                    }
+                } else {
+                    for (sc_i64 j_in_3 = 0; j_in_3 < 7; j_in_3++) {
+                        C_val[i * C_stride0 + (j_block_1 + j_in_3)] = -B_val[0];
+                    }
+                }
+            }
+            if ((rest & 3) != 0) {
+                const sc_i64 j_block_2 = full + (rest & -6);
+                const sc_i64 A_lo_2 = A_pos1[j_block_2 / 14];
+                const sc_i64 A_hi_2 = A_pos1[j_block_2 / 14 + 1];
+                const sc_i64 A_at_2 = sc_search_i64(A_crd1, A_lo_2, A_hi_2, i);
+                const _Bool in_A_2 = (A_at_2 < A_hi_2) && (A_crd1[A_at_2] == i);
+                if (in_A_2) {
+                    for (sc_i64 j_in_4 = 0; j_in_4 < 3; j_in_4++) {
+                        C_val[i * C_stride0 + (j_block_2 + j_in_4)] = A_val[A_perm[A_at_2 * 14 + j_in_4]] - B_val[0];
+                    }
+                } else {
+                    for (sc_i64 j_in_5 = 0; j_in_5 < 3; j_in_5++) {
+                        C_val[i * C_stride0 + (j_block_2 + j_in_5)] = -B_val[0];
+                    }
+                }
+            }
+            if ((rest & 1) != 0) {
+                const sc_i64 j_block_3 = full + (rest & -2);
+                const sc_i64 A_lo_3 = A_pos1[j_block_3 / 14];
+                const sc_i64 A_hi_3 = A_pos1[j_block_3 / 14 + 1];
+                const sc_i64 A_at_3 = sc_search_i64(A_crd1, A_lo_3, A_hi_3, i);
+                const _Bool in_A_3 = (A_at_3 < A_hi_3) && (A_crd1[A_at_3] == i);
+                if (in_A_3) {
+                    for (sc_i64 j_in_6 = 0; j_in_6 < 1; j_in_6++) {
+                        C_val[i * C_stride0 + (j_block_3 + j_in_6)] = A_val[A_perm[A_at_3 * 14 + j_in_6]] - B_val[0];
+                    }
+                } else {
+                    for (sc_i64 j_in_7 = 0; j_in_7 < 1; j_in_7++) {
+                        C_val[i * C_stride0 + (j_block_3 + j_in_7)] = -B_val[0];
+                    }
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
