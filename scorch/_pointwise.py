@@ -16,6 +16,7 @@ from numbers import Number
 
 import torch
 
+from . import _kernels
 from ._entries import (
     Entries,
     build,
@@ -113,14 +114,17 @@ def _format_of(a: SparseTensor, ndim: int) -> str:
     return kept_format(a, [None] * (ndim - a._ndim) + list(range(a._ndim)))
 
 
-def _merged(f: Callable, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
+def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
     """f of two sparse tensors over the union, or the intersection, of what they store."""
     shape = torch.broadcast_shapes(a.shape, b.shape)
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
+    format = _format_of(a if a._ndim == len(shape) else b, len(shape))
+    made = _kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
+    if made is not None:
+        return made
     x, y = broadcast(a, shape), broadcast(b, shape)
     key, other = ravel(x.indices, x.shape), ravel(y.indices, y.shape)
-    format = _format_of(a if a._ndim == len(shape) else b, len(shape))
     index = torch.int64 if torch.int64 in (a.index_dtype, b.index_dtype) else torch.int32
     if kind == PRODUCT:
         found, at = find(other, key)
@@ -137,14 +141,22 @@ def _merged(f: Callable, a: SparseTensor, b: SparseTensor, kind: int) -> torch.T
 
 def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
     """The values of a dense tensor, broadcast, at A's stored places, in storage order; 0 in padding."""
+    values = None if torch.is_grad_enabled() and b.requires_grad else _kernels.stored(a, b)
+    if values is not None:
+        return values
     indices, stored = coordinates(a)
     values = b.expand(a.shape)[tuple(indices)]
     return values if stored is None else values.masked_fill(~stored, 0)
 
 
-def _with_dense(f: Callable, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
+def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
     """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
     shape = torch.broadcast_shapes(a.shape, b.shape)
+    made = None
+    if shape == a.shape:
+        made = _kernels.evaluated(name, *((b, a) if swapped else (a, b)), a._fmt)
+    if made is not None:
+        return made
     if shape != a.shape:
         a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
     values, other = a.values(), gather(a, b)
@@ -191,18 +203,21 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
         def g(x, y):
             return f(x, y, **options)
 
+        spelled = "" if options else name
         a, b = _operand(input), _operand(other)
         if a is None or b is None:
             return NotImplemented
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
             if kind in (UNION, PRODUCT):
-                return _merged(g, a, b, kind)
+                return _merged(g, spelled, a, b, kind)
             if kind == DENSE:
                 return g(a.to_dense(), b.to_dense())
         elif kind == PRODUCT or (kind == QUOTIENT and isinstance(a, SparseTensor)):
             swapped = isinstance(b, SparseTensor)
             sparse, dense = (b, a) if swapped else (a, b)
-            return (_scalar if _is_scalar(dense) else _with_dense)(g, sparse, dense, swapped)
+            if _is_scalar(dense):
+                return _scalar(g, sparse, dense, swapped)
+            return _with_dense(g, spelled, sparse, dense, swapped)
         elif kind != QUOTIENT:
             return _mixed(g, a, b)
         raise NotImplementedError(
@@ -257,9 +272,9 @@ def masked_fill(input: SparseTensor, mask: torch.Tensor, value: Number | torch.T
         return torch.masked_fill(input, mask.to_dense(), value)
     if isinstance(mask, SparseTensor):
         value = torch.as_tensor(value, dtype=input.dtype)
-        return _merged(lambda x, m: torch.where(m, value, x), input, mask, UNION)
+        return _merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
     if _is_zero(torch.as_tensor(value).reshape(1)):
-        return _with_dense(lambda x, m: x.masked_fill(m, 0), input, mask, False)
+        return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)
     return input.to_dense().masked_fill(mask, value)
 
 
@@ -276,7 +291,7 @@ def allclose(
 ) -> bool:
     """``torch.allclose``."""
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
-        far = _merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), input, other, UNION)
+        far = _merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
         return not bool(far.values().any())
     x, y = (t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other))
     return torch.allclose(x, y, rtol, atol, equal_nan)
