@@ -13,12 +13,23 @@ from ._tensor import SparseTensor
 _TEXT = {
     "add": "{} + {}",
     "div": "{} / {}",
+    "gt": "{} > {}",
+    "lt": "{} < {}",
     "maximum": "max({}, {})",
     "minimum": "min({}, {})",
     "mul": "{} * {}",
+    "ne": "{} != {}",
     "sub": "{} - {}",
 }
-_SAME = {"divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
+_SAME = {
+    "greater": "gt",
+    "less": "lt",
+    "not_equal": "ne",
+    "divide": "div",
+    "true_divide": "div",
+    "multiply": "mul",
+    "subtract": "sub",
+}
 _TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
 _LETTERS = "abcdefghijklmnop"
 
@@ -37,8 +48,11 @@ def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.T
 
 def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> SparseTensor | None:
     """``name`` (of torch) of two tensors of at least one dimension in a format, or None."""
-    text, types = _TEXT.get(_SAME.get(name, name)), {a.dtype, b.dtype}
-    if text is None or not types <= _TYPES or (text == _TEXT["div"] and not a.dtype.is_floating_point):
+    name = _SAME.get(name, name)
+    text, types = _TEXT.get(name), {a.dtype, b.dtype}
+    if text is None or not types <= _TYPES:
+        return None
+    if name == "div" and ("(" in format or not a.dtype.is_floating_point):
         return None
     shape = torch.broadcast_shapes(a.shape, b.shape)
     left, right = _access("A", a, shape), _access("B", b, shape)
@@ -46,9 +60,10 @@ def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> Spars
         return None
     text = f"C[{','.join(_LETTERS[: len(shape)])}] = {text.format(left[0], right[0])}"
     try:
-        return _ops.evaluate(text, A=left[1], B=right[1], format=format)
+        made = _ops.evaluate(text, A=left[1], B=right[1], format=format)
     except NotImplementedError:
         return None
+    return made.bool() if name in ("gt", "lt", "ne") else made
 
 
 def stored(a: SparseTensor, b: torch.Tensor) -> torch.Tensor | None:

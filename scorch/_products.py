@@ -8,10 +8,7 @@ from functools import reduce
 import torch
 
 from . import _ops
-from ._entries import coordinates
 from ._tensor import SparseTensor
-
-_BLOCK = 1 << 22  # elements gathered at a time
 
 
 # ---- the @ operator ----
@@ -139,11 +136,18 @@ def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
     """
     if not isinstance(mask, SparseTensor):
         raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")
-    return mask._with_values(mask.values() * _at_stored(mask, Q, K))
+    _check(mask, Q, K)
+    rows = "abcdefgh"[: mask._ndim - 1]
+    return _ops.einsum(f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j", mask, Q, K, format=mask.format)
 
 
 def _at_stored(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """Products of rows of q and k at the stored places of the mask, a block of places at a time."""
+    """Products of rows of q and k at the stored places of the mask."""
+    ones = mask._with_values(torch.ones_like(mask.values(), dtype=q.dtype))
+    return sddmm(ones, q, k).values()
+
+
+def _check(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> None:
     *batch, n, m = mask.shape
     for name, x, rows in (("Q", q, n), ("K", k, m)):
         if x.dim() != mask._ndim or list(x.shape[:-1]) != [*batch, rows] or q.shape[-1] != k.shape[-1]:
@@ -151,12 +155,6 @@ def _at_stored(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> torch.Te
                 f"{name}: expected shape {[*batch, rows, 'k']} for a mask {list(mask.shape)}, got "
                 f"{list(x.shape)}"
             )
-    indices, _ = coordinates(mask)
-    parts = []
-    for part in indices.split(max(_BLOCK // max(q.shape[-1], 1), 1), 1):
-        lead = tuple(part[:-2])
-        parts.append((q[(*lead, part[-2])] * k[(*lead, part[-1])]).sum(-1))
-    return torch.cat(parts) if parts else q.new_zeros(0)
 
 
 def sampled_addmm(
