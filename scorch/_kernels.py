@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 
 from . import _ops
+from ._format import layout
 from ._tensor import SparseTensor
 
 _TEXT = {
@@ -46,13 +47,17 @@ def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.T
     return f"{name}[{','.join(letters)}]" if letters else name, x
 
 
+def _in_blocks(x: torch.Tensor) -> bool:
+    return isinstance(x, SparseTensor) and any(level[3] for level in layout(x._fmt, x._ndim).levels)
+
+
 def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> SparseTensor | None:
     """``name`` (of torch) of two tensors of at least one dimension in a format, or None."""
     name = _SAME.get(name, name)
     text, types = _TEXT.get(name), {a.dtype, b.dtype}
     if text is None or not types <= _TYPES:
         return None
-    if name == "div" and ("(" in format or not a.dtype.is_floating_point):
+    if (name == "div" and not a.dtype.is_floating_point) or _in_blocks(a) or _in_blocks(b):
         return None
     shape = torch.broadcast_shapes(a.shape, b.shape)
     left, right = _access("A", a, shape), _access("B", b, shape)
