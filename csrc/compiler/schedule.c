@@ -10,12 +10,36 @@
 
 #include "schedule.h"
 
+/* Blocks that fit no loops, and coordinates that repeat where they must not, are converted away: levels in the
+ * order that they have, without both. Returns whether there were any. */
+static bool make_plain(Prog *p, const Assign *a)
+{
+    bool any = false;
+    for (int k = 0; k < p->ntensor; k++) {
+        const Tensor *t = p->tensor[k];
+        bool odd = may_repeat(t);
+        if (t->role != T_IN || !sparse_source(t) || !expr_reads(a->rhs, t)) continue;
+        for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
+        if (!odd) continue;
+        sc_format f = {.ndim = t->ndim};
+        for (int l = 0; l < t->format.nlevel; l++) {
+            if (t->format.level[l].part == SC_MOD) continue;
+            const uint8_t kind = !f.nlevel && t->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+            f.level[f.nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = t->format.level[l].dim};
+        }
+        p->convert[t->arg] = f;
+        p->converts = any = true;
+    }
+    return any;
+}
+
 /* A result that no nest can assemble is computed dense, and delivered as asked. */
 static Nest *schedule_one(Prog *p, const Assign *a)
 {
     Tensor *t = a->lhs->tensor;
     const char *why = NULL;
     Nest *n = schedule_search(p, a, &why);
+    if (!n && make_plain(p, a)) return nest_seq(p, 0, NULL); /* it is compiled again, converted */
     if (!n && t->role == T_OUT && t->ndim && !t->format.nlevel) {
         result_format(p, t, "dense");
         n = schedule_search(p, a, &why);

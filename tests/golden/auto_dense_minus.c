@@ -1,0 +1,53 @@
+/* Computes
+ *   C[i,j] = X[i,j] - A[i,j]
+ * with
+ *   A: csr f32, indices i32
+ *   X: dense f32
+ *   C: dense f32
+ * by
+ *   par i in A {
+ *     for j {
+ *       for j merge A {
+ *         C[i,j] = X[i,j] - A[i,j]
+ *       }
+ *     }
+ *   }
+ */
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 j_dim = call->dim[1];
+    const sc_i64 X_stride0 = call->view[1].stride[0];
+    const sc_i64 C_stride0 = call->view[2].stride[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const X_val = call->view[1].val;
+    const float *restrict const A_val = call->view[0].val;
+    float *restrict const C_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        for (sc_i64 j = 0; j < j_dim; j++) {
+            while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
+                pA = pA + 1;
+            }
+            const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
+            if (in_A) {
+                C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - A_val[pA];
+            } else {
+                C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
+            }
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};

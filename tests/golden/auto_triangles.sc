@@ -1,0 +1,3 @@
+# One operand three times.
+in A: f32 csr i32 (60, 60)
+s = A[i,j] * A[j,k] * A[i,k]

@@ -1,0 +1,169 @@
+/* Computes
+ *   C[i,j,l] = A[i,j,k] * B[k,l]
+ * with
+ *   A: csf f32, indices i32
+ *   B: csr f32, indices i32
+ *   C: csf f32, indices i32
+ * by
+ *   par i in A {
+ *     for j in A {
+ *       work w[l]: lane bitmap f32 {
+ *         for k in A {
+ *           for l in B {
+ *             w[l] += A[i,j,k] * B[k,l]
+ *           }
+ *         }
+ *       } then {
+ *         for l in w {
+ *           C[i,j,l] = w[l]
+ *         }
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 l_dim = call->dim[2];
+    sc_i64 *restrict const w_mark = lane->scratch;
+    sc_i64 *restrict const w_last = (void *)((char *)lane->scratch + ((l_dim * 8 + 63) & -64));
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_pos2 = call->view[0].level[2].pos;
+    const int *restrict const A_crd2 = call->view[0].level[2].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+
+    sc_i64 w_tag = w_last[0];
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    sc_i64 C_next2 = cursors[2];
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 first = C_next1;
+        const sc_i64 A_lo = (sc_i64)A_pos1[p];
+        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
+        for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
+            const sc_i64 first_1 = C_next2;
+            w_tag = w_tag + 1;
+            sc_i64 w_n = 0;
+            const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
+            for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
+                const sc_i64 k = (sc_i64)A_crd2[p_2];
+                const sc_i64 B_lo = (sc_i64)B_pos1[k];
+                const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
+                for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
+                    const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    w_n = w_n + (sc_i64)(w_mark[l] != w_tag);
+                    w_mark[l] = w_tag;
+                }
+            }
+            C_next2 = C_next2 + w_n;
+            if (C_next2 != first_1) {
+                C_next1 = C_next1 + 1;
+            }
+        }
+        if (C_next1 != first) {
+            C_next0 = C_next0 + 1;
+        }
+    }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
+    cursors[2] = C_next2;
+    w_last[0] = w_tag;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 l_dim = call->dim[2];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_crd0 = call->view[0].level[0].crd;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const A_pos2 = call->view[0].level[2].pos;
+    const int *restrict const A_crd2 = call->view[0].level[2].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    float *restrict const w_lane = lane->scratch;
+    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((l_dim * 4 + 63) & -64));
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64)));
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+    int *restrict const C_crd2 = (int *)call->view[2].level[2].crd;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const C_pos2 = (int *)call->view[2].level[2].pos;
+    int *restrict const C_crd0 = (int *)call->view[2].level[0].crd;
+    int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
+
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    sc_i64 C_next2 = cursors[2];
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 i = (sc_i64)A_crd0[p];
+        const sc_i64 first = C_next1;
+        const sc_i64 A_lo = (sc_i64)A_pos1[p];
+        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
+        for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            const sc_i64 first_1 = C_next2;
+            const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
+            for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
+                const sc_i64 k = (sc_i64)A_crd2[p_2];
+                const sc_i64 B_lo = (sc_i64)B_pos1[k];
+                const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
+                for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
+                    const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    const float v = A_val[p_2] * B_val[p_3];
+                    const sc_i64 word = l >> 6;
+                    const sc_i64 bit = sc_shl_i64(1, l & 63);
+                    const sc_i64 old = w_bits[word];
+                    w_bits[word] = old | bit;
+                    w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
+                    w_lane[l] = w_lane[l] + v;
+                }
+            }
+            for (sc_i64 s = 0; s < (l_dim + 4095) / 4096; s++) {
+                sc_i64 left = w_words[s];
+                w_words[s] = 0;
+                while (left != 0) {
+                    const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                    left = left & (left - 1);
+                    sc_i64 rest = w_bits[word_1];
+                    w_bits[word_1] = 0;
+                    while (rest != 0) {
+                        const sc_i64 l_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                        rest = rest & (rest - 1);
+                        C_crd2[C_next2] = (int)l_1;
+                        C_val[C_next2] = w_lane[l_1];
+                        C_next2 = C_next2 + 1;
+                        w_lane[l_1] = 0.0f;
+                    }
+                }
+            }
+            if (C_next2 != first_1) {
+                C_crd1[C_next1] = (int)j;
+                C_pos2[C_next1 + 1] = (int)C_next2;
+                C_next1 = C_next1 + 1;
+            }
+        }
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
+            C_pos1[C_next0 + 1] = (int)C_next1;
+            C_next0 = C_next0 + 1;
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};

@@ -1,0 +1,304 @@
+/* Computes
+ *   C[i,k] = A[i,j] * B[j,k] + D[i,l] * E[l,k]
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   D: csr f32, indices i32
+ *   E: csr f32, indices i32
+ *   C: csr f32, indices i32
+ * by
+ *   par i in A {
+ *     work w[k]: lane bitmap f32 {
+ *       for j in A {
+ *         for k in B {
+ *           w[k] += A[i,j] * B[j,k]
+ *         }
+ *       }
+ *     } then {
+ *       work wa[k]: lane bitmap f32 {
+ *         for l in D {
+ *           for k in E {
+ *             wa[k] += D[i,l] * E[l,k]
+ *           }
+ *         }
+ *       } then {
+ *         for k merge w, wa {
+ *           C[i,k] = w[k] + wa[k]
+ *         }
+ *       }
+ *     }
+ *   }
+ */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const w_bits = lane->scratch;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim + 63) / 64 * 8 + 63) & -64));
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    sc_i64 *restrict const wa_bits = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64)));
+    sc_i64 *restrict const wa_words = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
+    sc_i64 *restrict const wa_crd0 = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const int *restrict const D_pos1 = call->view[2].level[1].pos;
+    const int *restrict const D_crd1 = call->view[2].level[1].crd;
+    const int *restrict const E_pos1 = call->view[3].level[1].pos;
+    const int *restrict const E_crd1 = call->view[3].level[1].crd;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = w_bits[word];
+                w_bits[word] = old | bit;
+                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
+            }
+        }
+        sc_i64 w_n = 0;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = w_words[s];
+            w_words[s] = 0;
+            while (left != 0) {
+                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                left = left & (left - 1);
+                sc_i64 rest = w_bits[word_1];
+                w_bits[word_1] = 0;
+                while (rest != 0) {
+                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    rest = rest & (rest - 1);
+                    w_crd0[w_n] = at;
+                    w_n = w_n + 1;
+                }
+            }
+        }
+        const sc_i64 D_lo = (sc_i64)D_pos1[i];
+        const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
+        for (sc_i64 p_2 = D_lo; p_2 < D_hi; p_2++) {
+            const sc_i64 l = (sc_i64)D_crd1[p_2];
+            const sc_i64 E_lo = (sc_i64)E_pos1[l];
+            const sc_i64 E_hi = (sc_i64)E_pos1[l + 1];
+            for (sc_i64 p_3 = E_lo; p_3 < E_hi; p_3++) {
+                const sc_i64 k_1 = (sc_i64)E_crd1[p_3];
+                const sc_i64 word_2 = k_1 >> 6;
+                const sc_i64 bit_1 = sc_shl_i64(1, k_1 & 63);
+                const sc_i64 old_1 = wa_bits[word_2];
+                wa_bits[word_2] = old_1 | bit_1;
+                wa_words[word_2 >> 6] = wa_words[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
+            }
+        }
+        sc_i64 wa_n = 0;
+        for (sc_i64 s_1 = 0; s_1 < (k_dim + 4095) / 4096; s_1++) {
+            sc_i64 left_1 = wa_words[s_1];
+            wa_words[s_1] = 0;
+            while (left_1 != 0) {
+                const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
+                left_1 = left_1 & (left_1 - 1);
+                sc_i64 rest_1 = wa_bits[word_3];
+                wa_bits[word_3] = 0;
+                while (rest_1 != 0) {
+                    const sc_i64 at_1 = word_3 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest_1);
+                    rest_1 = rest_1 & (rest_1 - 1);
+                    wa_crd0[wa_n] = at_1;
+                    wa_n = wa_n + 1;
+                }
+            }
+        }
+        sc_i64 pw = 0;
+        sc_i64 pwa = 0;
+        while ((pw < w_n) && (pwa < wa_n)) {
+            const sc_i64 k_w = w_crd0[pw];
+            const sc_i64 k_wa = wa_crd0[pwa];
+            const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
+            if ((k_w == k_2) && (k_wa == k_2)) {
+                C_next1 = C_next1 + 1;
+            } else {
+                if (k_wa == k_2) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_next1 = C_next1 + 1;
+                }
+            }
+            pw = pw + (sc_i64)(k_w == k_2);
+            pwa = pwa + (sc_i64)(k_wa == k_2);
+        }
+        for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
+            C_next1 = C_next1 + 1;
+        }
+        for (sc_i64 p_5 = pw, sc_end = w_n; p_5 < sc_end; p_5++) {
+            C_next1 = C_next1 + 1;
+        }
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    const int *restrict const D_pos1 = call->view[2].level[1].pos;
+    const int *restrict const D_crd1 = call->view[2].level[1].crd;
+    const int *restrict const E_pos1 = call->view[3].level[1].pos;
+    const int *restrict const E_crd1 = call->view[3].level[1].crd;
+    float *restrict const w_lane = lane->scratch;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    float *restrict const wa_lane = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64)));
+    sc_i64 *restrict const wa_bits_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64)));
+    sc_i64 *restrict const wa_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
+    sc_i64 *restrict const wa_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    const float *restrict const D_val = call->view[2].val;
+    const float *restrict const E_val = call->view[3].val;
+    float *restrict const C_val = call->view[4].val;
+    int *restrict const C_crd1 = (int *)call->view[4].level[1].crd;
+    int *restrict const C_pos1 = (int *)call->view[4].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                const sc_i64 k = (sc_i64)B_crd1[p_1];
+                const float v = A_val[p] * B_val[p_1];
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = w_bits_1[word];
+                w_bits_1[word] = old | bit;
+                w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
+                w_lane[k] = w_lane[k] + v;
+            }
+        }
+        sc_i64 w_n = 0;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = w_words_1[s];
+            w_words_1[s] = 0;
+            while (left != 0) {
+                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                left = left & (left - 1);
+                sc_i64 rest = w_bits_1[word_1];
+                w_bits_1[word_1] = 0;
+                while (rest != 0) {
+                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    rest = rest & (rest - 1);
+                    w_crd0_1[w_n] = at;
+                    w_n = w_n + 1;
+                }
+            }
+        }
+        const sc_i64 D_lo = (sc_i64)D_pos1[i];
+        const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
+        for (sc_i64 p_2 = D_lo; p_2 < D_hi; p_2++) {
+            const sc_i64 l = (sc_i64)D_crd1[p_2];
+            const sc_i64 E_lo = (sc_i64)E_pos1[l];
+            const sc_i64 E_hi = (sc_i64)E_pos1[l + 1];
+            for (sc_i64 p_3 = E_lo; p_3 < E_hi; p_3++) {
+                const sc_i64 k_1 = (sc_i64)E_crd1[p_3];
+                const float v_1 = D_val[p_2] * E_val[p_3];
+                const sc_i64 word_2 = k_1 >> 6;
+                const sc_i64 bit_1 = sc_shl_i64(1, k_1 & 63);
+                const sc_i64 old_1 = wa_bits_1[word_2];
+                wa_bits_1[word_2] = old_1 | bit_1;
+                wa_words_1[word_2 >> 6] = wa_words_1[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
+                wa_lane[k_1] = wa_lane[k_1] + v_1;
+            }
+        }
+        sc_i64 wa_n = 0;
+        for (sc_i64 s_1 = 0; s_1 < (k_dim + 4095) / 4096; s_1++) {
+            sc_i64 left_1 = wa_words_1[s_1];
+            wa_words_1[s_1] = 0;
+            while (left_1 != 0) {
+                const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
+                left_1 = left_1 & (left_1 - 1);
+                sc_i64 rest_1 = wa_bits_1[word_3];
+                wa_bits_1[word_3] = 0;
+                while (rest_1 != 0) {
+                    const sc_i64 at_1 = word_3 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest_1);
+                    rest_1 = rest_1 & (rest_1 - 1);
+                    wa_crd0_1[wa_n] = at_1;
+                    wa_n = wa_n + 1;
+                }
+            }
+        }
+        sc_i64 pw = 0;
+        sc_i64 pwa = 0;
+        while ((pw < w_n) && (pwa < wa_n)) {
+            const sc_i64 k_w = w_crd0_1[pw];
+            const sc_i64 k_wa = wa_crd0_1[pwa];
+            const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
+            if ((k_w == k_2) && (k_wa == k_2)) {
+                C_crd1[C_next1] = (int)k_2;
+                C_val[C_next1] = w_lane[k_2] + wa_lane[k_2];
+                C_next1 = C_next1 + 1;
+            } else {
+                if (k_wa == k_2) {
+                    C_crd1[C_next1] = (int)k_2;
+                    C_val[C_next1] = wa_lane[k_2];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_crd1[C_next1] = (int)k_2;
+                    C_val[C_next1] = w_lane[k_2];
+                    C_next1 = C_next1 + 1;
+                }
+            }
+            pw = pw + (sc_i64)(k_w == k_2);
+            pwa = pwa + (sc_i64)(k_wa == k_2);
+        }
+        for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
+            const sc_i64 k_3 = wa_crd0_1[p_4];
+            C_crd1[C_next1] = (int)k_3;
+            C_val[C_next1] = wa_lane[k_3];
+            C_next1 = C_next1 + 1;
+        }
+        for (sc_i64 p_5 = pw, sc_end = w_n; p_5 < sc_end; p_5++) {
+            const sc_i64 k_4 = w_crd0_1[p_5];
+            C_crd1[C_next1] = (int)k_4;
+            C_val[C_next1] = w_lane[k_4];
+            C_next1 = C_next1 + 1;
+        }
+        for (sc_i64 x = 0, sc_end = wa_n; x < sc_end; x++) {
+            wa_lane[wa_crd0_1[x]] = 0.0f;
+        }
+        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
+            w_lane[w_crd0_1[x_1]] = 0.0f;
+        }
+        C_pos1[i + 1] = (int)C_next1;
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
