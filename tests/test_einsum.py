@@ -1,6 +1,6 @@
 """What einsum, evaluate, compile and explain take and return: formats, results, out, operands of any kind.
 
-Schedules are given where the result must be assembled, so that these tests are about the calls alone.
+Schedules are given where the way matters, so that these tests are about the calls alone.
 """
 
 import numpy as np
@@ -48,6 +48,24 @@ def test_a_dense_result_is_delivered_sparse(fmt):
     a, x = matrix(), matrix(6, 3, seed=1)
     y = scorch.einsum("ij,jk->ik", scorch.sparse(a, "csr"), x, format=fmt)
     assert scorch.is_sparse(y) and torch.equal(y.to_dense(), a @ x)
+
+
+@pytest.mark.parametrize("left", ["csr", "csc", "coo", "dcsr", "ell(6)"])
+@pytest.mark.parametrize("right", ["csr", "csc", "coo"])
+def test_results_of_sparse_operands_are_sparse(left, right):
+    d, e, f = matrix(), matrix(6, 7, seed=1), matrix(seed=2)
+    a, b, c = scorch.sparse(d, left), scorch.sparse(e, right), scorch.sparse(f, right)
+    for _ in range(2):
+        for got, want in [
+            (scorch.einsum("ij,jk->ik", a, b), d @ e),
+            (scorch.evaluate("C[i,j] = A[i,j] + B[i,j]", A=a, B=c), d + f),
+            (scorch.evaluate("C[i,j] = A[i,j] * B[i,j]", A=a, B=c), d * f),
+            (scorch.einsum("ij,kj->ik", a, a), d @ d.T),
+        ]:
+            assert scorch.is_sparse(got) and torch.equal(got.to_dense(), want)
+    p, q = scorch.evaluate("C[i,k] = A[i,j] * B[j,k]; D[i,j] = 2 * A[i,j]", A=a, B=b, format=["csc", None])
+    assert p.format == scorch.Format("csc") and torch.equal(p.to_dense(), d @ e)
+    assert q.format == a.format and torch.equal(q.to_dense(), 2 * d)
 
 
 @pytest.mark.parametrize("index", [torch.int32, torch.int64])
