@@ -140,7 +140,7 @@ static Expr *close_product(Sums *s, Expr *e)
 static Expr *sum_products(Sums *s, Expr *e, bool factor)
 {
     if (e->op == O_CONST) return e;
-    if (e->op == O_ACCESS) return factor ? e : close_product(s, e);
+    if (e->op == O_ACCESS || e->op == O_STORED) return factor ? e : close_product(s, e);
     const bool product = e->op == O_MUL || e->op == O_DIV;
     Expr *a = sum_products(s, e->kid[0], product);
     Expr *b = e->kid[1] ? sum_products(s, e->kid[1], product) : NULL;
