@@ -283,8 +283,11 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     const Sources src = sources_for(a);
     if (a->rhs->op == O_REDUCE || a->lhs->tensor == b->layout || next_index(b, &s, a, &ix)) return false;
     advance(b, &s, &src);
-    for (int k = 0; k < src.n; k++)
-        if (s.level[tensor_id(b, src.at[k].t)] < source_levels(src.at[k].t)) return false;
+    for (int k = 0; k < src.n; k++) {
+        const Tensor *t = src.at[k].t;
+        const int before = inside->level[tensor_id(b, t)], now = s.level[tensor_id(b, t)];
+        if (now < source_levels(t) || (now > before && (now > before + 1 || t->perm))) return false;
+    }
     return true;
 }
 

@@ -2,8 +2,9 @@
  *
  * What the first computes for a row is a number, and the second reads it for the
  * same row only. Then the number stays in a register, the rows are walked once
- * more while they are in the cache, and nothing waits in between. So a softmax
- * over the entries of each row, three assignments, is one kernel. */
+ * more while they are in the cache, and nothing waits in between. So a maximum, a
+ * sum and a quotient over the entries of each row, three assignments, are one kernel.
+ */
 #include <string.h>
 
 #include "schedule.h"
