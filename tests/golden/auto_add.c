@@ -39,12 +39,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = sc_min_i64(j_A, j_B);
             if ((j_A == j) && (j_B == j)) {
                 C_next1 = C_next1 + 1;
+            } else if (j_B == j) {
+                C_next1 = C_next1 + 1;
             } else {
-                if (j_B == j) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
-                }
+                C_next1 = C_next1 + 1;
             }
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);
@@ -89,16 +87,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + B_val[pB];
                 C_next1 = C_next1 + 1;
+            } else if (j_B == j) {
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = B_val[pB];
+                C_next1 = C_next1 + 1;
             } else {
-                if (j_B == j) {
-                    C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = B_val[pB];
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = A_val[pA];
-                    C_next1 = C_next1 + 1;
-                }
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = A_val[pA];
+                C_next1 = C_next1 + 1;
             }
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);

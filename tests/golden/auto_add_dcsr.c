@@ -76,12 +76,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j = sc_min_i64(j_A, j_B);
                 if ((j_A == j) && (j_B == j)) {
                     C_next1 = C_next1 + 1;
+                } else if (j_B == j) {
+                    C_next1 = C_next1 + 1;
                 } else {
-                    if (j_B == j) {
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        C_next1 = C_next1 + 1;
-                    }
+                    C_next1 = C_next1 + 1;
                 }
                 pA_1 = pA_1 + (sc_i64)(j_A == j);
                 pB_1 = pB_1 + (sc_i64)(j_B == j);
@@ -95,27 +93,25 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             if (C_next1 != first) {
                 C_next0 = C_next0 + 1;
             }
+        } else if (i_B == i) {
+            const sc_i64 first_1 = C_next1;
+            const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
+            for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_1) {
+                C_next0 = C_next0 + 1;
+            }
         } else {
-            if (i_B == i) {
-                const sc_i64 first_1 = C_next1;
-                const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
-                const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-                for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
-                    C_next1 = C_next1 + 1;
-                }
-                if (C_next1 != first_1) {
-                    C_next0 = C_next0 + 1;
-                }
-            } else {
-                const sc_i64 first_2 = C_next1;
-                const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
-                const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                    C_next1 = C_next1 + 1;
-                }
-                if (C_next1 != first_2) {
-                    C_next0 = C_next0 + 1;
-                }
+            const sc_i64 first_2 = C_next1;
+            const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
+            for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_2) {
+                C_next0 = C_next0 + 1;
             }
         }
         pA = pA + (sc_i64)(i_A == i);
@@ -198,16 +194,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A_val[pA_1] + B_val[pB_1];
                     C_next1 = C_next1 + 1;
+                } else if (j_B == j) {
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = B_val[pB_1];
+                    C_next1 = C_next1 + 1;
                 } else {
-                    if (j_B == j) {
-                        C_crd1[C_next1] = (int)j;
-                        C_val[C_next1] = B_val[pB_1];
-                        C_next1 = C_next1 + 1;
-                    } else {
-                        C_crd1[C_next1] = (int)j;
-                        C_val[C_next1] = A_val[pA_1];
-                        C_next1 = C_next1 + 1;
-                    }
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = A_val[pA_1];
+                    C_next1 = C_next1 + 1;
                 }
                 pA_1 = pA_1 + (sc_i64)(j_A == j);
                 pB_1 = pB_1 + (sc_i64)(j_B == j);
@@ -229,37 +223,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
             }
+        } else if (i_B == i) {
+            const sc_i64 first_1 = C_next1;
+            const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
+            for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
+                const sc_i64 j_3 = (sc_i64)B_crd1[p_2];
+                C_crd1[C_next1] = (int)j_3;
+                C_val[C_next1] = B_val[p_2];
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_1) {
+                C_crd0[C_next0] = (int)i;
+                C_pos1[C_next0 + 1] = (int)C_next1;
+                C_next0 = C_next0 + 1;
+            }
         } else {
-            if (i_B == i) {
-                const sc_i64 first_1 = C_next1;
-                const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
-                const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-                for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
-                    const sc_i64 j_3 = (sc_i64)B_crd1[p_2];
-                    C_crd1[C_next1] = (int)j_3;
-                    C_val[C_next1] = B_val[p_2];
-                    C_next1 = C_next1 + 1;
-                }
-                if (C_next1 != first_1) {
-                    C_crd0[C_next0] = (int)i;
-                    C_pos1[C_next0 + 1] = (int)C_next1;
-                    C_next0 = C_next0 + 1;
-                }
-            } else {
-                const sc_i64 first_2 = C_next1;
-                const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
-                const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                    const sc_i64 j_4 = (sc_i64)A_crd1[p_3];
-                    C_crd1[C_next1] = (int)j_4;
-                    C_val[C_next1] = A_val[p_3];
-                    C_next1 = C_next1 + 1;
-                }
-                if (C_next1 != first_2) {
-                    C_crd0[C_next0] = (int)i;
-                    C_pos1[C_next0 + 1] = (int)C_next1;
-                    C_next0 = C_next0 + 1;
-                }
+            const sc_i64 first_2 = C_next1;
+            const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
+            for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
+                const sc_i64 j_4 = (sc_i64)A_crd1[p_3];
+                C_crd1[C_next1] = (int)j_4;
+                C_val[C_next1] = A_val[p_3];
+                C_next1 = C_next1 + 1;
+            }
+            if (C_next1 != first_2) {
+                C_crd0[C_next0] = (int)i;
+                C_pos1[C_next0 + 1] = (int)C_next1;
+                C_next0 = C_next0 + 1;
             }
         }
         pA = pA + (sc_i64)(i_A == i);

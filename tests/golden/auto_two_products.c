@@ -129,12 +129,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
             if ((k_w == k_2) && (k_wa == k_2)) {
                 C_next1 = C_next1 + 1;
+            } else if (k_wa == k_2) {
+                C_next1 = C_next1 + 1;
             } else {
-                if (k_wa == k_2) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
-                }
+                C_next1 = C_next1 + 1;
             }
             pw = pw + (sc_i64)(k_w == k_2);
             pwa = pwa + (sc_i64)(k_wa == k_2);
@@ -258,16 +256,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_crd1[C_next1] = (int)k_2;
                 C_val[C_next1] = w_lane[k_2] + wa_lane[k_2];
                 C_next1 = C_next1 + 1;
+            } else if (k_wa == k_2) {
+                C_crd1[C_next1] = (int)k_2;
+                C_val[C_next1] = wa_lane[k_2];
+                C_next1 = C_next1 + 1;
             } else {
-                if (k_wa == k_2) {
-                    C_crd1[C_next1] = (int)k_2;
-                    C_val[C_next1] = wa_lane[k_2];
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = (int)k_2;
-                    C_val[C_next1] = w_lane[k_2];
-                    C_next1 = C_next1 + 1;
-                }
+                C_crd1[C_next1] = (int)k_2;
+                C_val[C_next1] = w_lane[k_2];
+                C_next1 = C_next1 + 1;
             }
             pw = pw + (sc_i64)(k_w == k_2);
             pwa = pwa + (sc_i64)(k_wa == k_2);

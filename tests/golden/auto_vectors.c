@@ -57,12 +57,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 i = sc_min_i64(i_a, i_b);
         if ((i_a == i) && (i_b == i)) {
             c_next0 = c_next0 + 1;
+        } else if (i_b == i) {
+            c_next0 = c_next0 + 1;
         } else {
-            if (i_b == i) {
-                c_next0 = c_next0 + 1;
-            } else {
-                c_next0 = c_next0 + 1;
-            }
+            c_next0 = c_next0 + 1;
         }
         pa = pa + (sc_i64)(i_a == i);
         pb = pb + (sc_i64)(i_b == i);
@@ -108,16 +106,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_crd0[c_next0] = (int)i;
             c_val[c_next0] = a_val[pa] + b_val[pb];
             c_next0 = c_next0 + 1;
+        } else if (i_b == i) {
+            c_crd0[c_next0] = (int)i;
+            c_val[c_next0] = b_val[pb];
+            c_next0 = c_next0 + 1;
         } else {
-            if (i_b == i) {
-                c_crd0[c_next0] = (int)i;
-                c_val[c_next0] = b_val[pb];
-                c_next0 = c_next0 + 1;
-            } else {
-                c_crd0[c_next0] = (int)i;
-                c_val[c_next0] = a_val[pa];
-                c_next0 = c_next0 + 1;
-            }
+            c_crd0[c_next0] = (int)i;
+            c_val[c_next0] = a_val[pa];
+            c_next0 = c_next0 + 1;
         }
         pa = pa + (sc_i64)(i_a == i);
         pb = pb + (sc_i64)(i_b == i);
