@@ -110,14 +110,20 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
 static bool below_runs(const Tensor *t, int l)
 { return l && !t->format.level[l - 1].unique && t->format.level[l].kind != SC_SINGLETON; }
 
-/* Dense levels resolve by themselves once their coordinates are known. */
+/* Dense levels resolve by themselves once their coordinates are known; a part of a vector's index is no vector. */
+static bool walks_down(const State *s, const Tensor *t, int l)
+{
+    const Nest *by = nv_binder(s, level_index(t, l));
+    if (!by || t->format.level[l].kind != SC_DENSE || below_runs(t, l)) return false;
+    return by->kind != L_VEC || same_index(by->ix, level_index(t, l));
+}
+
 static void advance(Verifier *v, State *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
         while (nv_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
-               t->format.level[s->at[k].n].kind == SC_DENSE && nv_binder(s, level_index(t, s->at[k].n)) &&
-               !below_runs(t, s->at[k].n))
+               walks_down(s, t, s->at[k].n))
             s->at[k].n++;
     }
 }
