@@ -161,7 +161,8 @@ typedef struct {
     } source[SC_MAXOP]; /* matrix of the extent of dimension dim of operand index */
     int nresult;
     struct {
-        char name[32]; /* in the text */
+        char name[32];  /* in the text */
+        uint8_t number; /* among the results of the program; the others are temporaries */
         uint8_t
             operand; /* whose gradient result r is: sparse with the structure of a sparse operand, else dense */
         uint8_t lacks; /* bit d: without dimension d, along which the gradient is constant */

@@ -59,8 +59,18 @@ def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTe
     return filled(a, 0, options.get("dtype"))
 
 
+def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
+    """What autograd adds up: gradients of one structure."""
+    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor) and same_structure(a, b)):
+        raise NotImplementedError(
+            "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
+        )
+    return a._like((*a._arrays()[:-1], torch.add(a._val, b._val, alpha=alpha)))
+
+
 STRUCTURAL.update(
     {
+        aten.add.Tensor: _sum,
         aten.detach.default: _each(torch.Tensor.detach),
         aten.alias.default: _each(torch.Tensor.detach),
         aten.clone.default: _each(torch.clone),
@@ -95,6 +105,7 @@ def _on_stored(func: Callable) -> Callable:
                 f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
             )
         func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
+        torch.autograd.graph.increment_version(a._val)  # the dispatcher, below autograd, does not
         return a
 
     return step

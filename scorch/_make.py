@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy
 import torch
 
-from . import _C, _torch
+from . import _C, _autograd, _torch
+from ._entries import build, canonical
 from ._format import Format, Layout, layout
-from ._tensor import _CARRIER, SparseTensor, core_of, from_result, wrap
+from ._tensor import _CARRIER, SparseTensor, core_of, from_result
 
 _COMPRESSED = {
     torch.sparse_csr: "csr",
@@ -19,8 +20,8 @@ _COMPRESSED = {
     torch.sparse_bsc: "bsc",
 }
 _NO_VALUES_GRAD = (
-    "gradients to the values of a SparseTensor are not available yet: pass detached values, or make the "
-    "tensor under torch.no_grad()"
+    "gradients to a sparse tensor of torch are not available: pass its values to scorch.from_components, or "
+    "detach it"
 )
 
 
@@ -40,8 +41,11 @@ def _refuse_grad(values: torch.Tensor) -> None:
 def _assemble(
     form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool = True
 ) -> SparseTensor:
-    _refuse_grad(arrays[-1])
-    self = wrap(form, tuple(shape), [_own(a) for a in arrays])
+    *structure, values = arrays
+    owned = values if _autograd.needs_grad(values) else _own(values)
+    self = _autograd.make(form, tuple(shape), [*map(_own, structure), owned])
+    if torch.compiler.is_dynamo_compiling():
+        return self
     if not validate:
         self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
     elif _C.plain():
@@ -69,10 +73,17 @@ def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | No
     return a
 
 
+def _gathered(a: SparseTensor, x: torch.Tensor) -> SparseTensor:
+    """The structure of a with the values of the dense x there, differentiably."""
+    indices = a.indices().long()
+    return a._with_values(x[tuple(indices.clamp(min=0))])
+
+
 # ---- from what others have ----
 def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
-    _refuse_grad(x)
     form = Format(format).bind(x.dim())
+    if _autograd.needs_grad(x):
+        return _gathered(_from_dense(x.detach(), format, index_dtype), x)
     wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
     x = x.detach().resolve_neg()
     made = from_result(*_C.convert(x.to(_CARRIER.get(x.dtype, x.dtype)), form.text, wide)).to(x.dtype)
@@ -202,7 +213,8 @@ def sparse(
 
     Raises:
         ValueError: the structure of x is malformed, or the format does not fit its dimensions.
-        TypeError: x is no tensor, or complex. NotImplementedError: x requires grad, or is not on the CPU.
+        TypeError: x is no tensor, or complex.
+        NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
     """
     if hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
         x, copy = _from_networkx(x), False
@@ -319,8 +331,6 @@ def from_edge_index(
     weight = torch.ones(source.numel()) if edge_weight is None else edge_weight.reshape(-1)
     if weight.numel() != source.numel():
         raise ValueError(f"edge_weight: expected {source.numel()} weights, one an edge, got {weight.numel()}")
-    _refuse_grad(weight)
-    weight = weight.detach()
     if add_self_loops:
         missing = torch.ones(n, dtype=torch.bool)
         missing[source[source == target]] = False
@@ -330,14 +340,17 @@ def from_edge_index(
     if normalize is not None and source.numel() and int(edge_index.max()) < n:
         degree = weight.new_zeros(n).index_add_(0, target.long(), weight)
         if normalize == "sym":
-            scale = degree.pow(-0.5).masked_fill_(degree <= 0, 0)
+            scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
             weight = scale[target] * weight * scale[source]
         else:
-            weight = weight * degree.reciprocal().masked_fill_(degree == 0, 0)[target]
+            weight = weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]
     try:
         coo = torch.sparse_coo_tensor(
-            torch.stack([target, source]).long(), weight, (n, n), check_invariants=True
+            torch.stack([target, source]).long(), weight.detach(), (n, n), check_invariants=True
         )
     except RuntimeError as error:
         raise ValueError(f"edge_index: expected indices in 0..{n - 1}: {error}") from None
+    if _autograd.needs_grad(weight):
+        found = canonical((n, n), coo._indices(), weight)
+        return build(found, "csr", _index_dtype((n, n), coo._nnz())).convert(format)
     return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))

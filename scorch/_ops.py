@@ -15,7 +15,7 @@ from numbers import Number
 
 import torch
 
-from . import _C, _fake, _torch
+from . import _C, _autograd, _fake, _torch
 from ._format import Format, layout
 from ._tensor import SparseTensor, assemble, core_of, from_result
 
@@ -109,11 +109,11 @@ def _einsum_text(text: str) -> str:
 # ---- running ----
 def _plain(operands: list[torch.Tensor]) -> bool:
     """Whether the extension may be called on the objects themselves."""
-    if _torch.is_tracing(*(x for x in operands if not isinstance(x, SparseTensor))):
-        return False
-    return not (
-        torch.is_grad_enabled() and any(x.requires_grad for x in operands if not isinstance(x, SparseTensor))
-    )
+    return not _tracing(operands) and not _autograd.needs_grad(*operands)
+
+
+def _tracing(operands: list[torch.Tensor]) -> bool:
+    return _torch.is_tracing(*(x for x in operands if not isinstance(x, SparseTensor)))
 
 
 def _direct(x: torch.Tensor) -> object:
@@ -151,14 +151,14 @@ def _through_op(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor
     tensors, sizes = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
-            tensors.extend(x._arrays())
+            tensors.extend((*x._arrays()[:-1], x.values()))
             sizes.extend(x.shape)
         else:
             tensors.append(x)
     ranks, types = tuple(x.dim() for x in operands), tuple(_fake.TYPES[x.dtype] for x in operands)
     described = _described(program, ranks, types)
     if len(described) == 1 and described[0][1]:
-        return [torch.ops.scorch.evaluate(_without_asks(program), tensors, sizes)]
+        return [torch.ops.scorch.evaluate(program, tensors, sizes)]
     arrays, at, results = torch.ops.scorch.program(program, tensors, sizes), 0, []
     for form, dense, like, extents in described:
         n = 1 if dense or like >= 0 else len(form.names)
@@ -172,8 +172,11 @@ def _through_op(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor
     return results
 
 
-def _without_asks(program: str) -> str:
-    return "\n".join(line for line in program.split("\n") if not line.startswith("!ask"))
+def _recorded(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """A call that is traced, transformed or differentiated."""
+    if _tracing(operands):
+        return _through_op(program, operands)
+    return _autograd.run_eagerly(program, operands, _run)
 
 
 def _finish(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
@@ -219,6 +222,8 @@ def _quick(
     kinds, direct = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
+            if _autograd.needs_grad(x):
+                return NotImplemented
             facts = x.__dict__
             kinds.append((facts["_ndim"], facts["_fmt"]))
             if "_core" not in facts and not _C.plain():
@@ -291,7 +296,7 @@ def _compute(
         return _finish(_run(program, xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
-    return _finish(_through_op(program, xs))
+    return _finish(_recorded(program, xs))
 
 
 def evaluate(
@@ -352,11 +357,11 @@ class Kernel:
         xs = _operands(operands or tuple(named[name] for name in self._names))
         if [getattr(x, "_fmt", "dense") for x in xs] != self._kinds:
             raise ValueError(f"expected operands in the formats {self._kinds}")
-        if not _plain(xs):
-            raise NotImplementedError(
-                "a compiled kernel has no gradient: use scorch.einsum, or torch.no_grad()"
-            )
-        return _finish(_run(self._program, xs, out))
+        if _plain(xs):
+            return _finish(_run(self._program, xs, out))
+        if out is not None:
+            raise ValueError(_NO_OUT)
+        return _finish(_recorded(self._program, xs))
 
     @property
     def source(self) -> str:
@@ -414,6 +419,8 @@ def explain(
 # ---- products ----
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
+    if _autograd.needs_grad(a):
+        return NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
         if _torch.DEBUG_STAGES or not _C.plain():
@@ -445,6 +452,9 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         x = x.to(a.dtype)
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
+    if _autograd.needs_grad(a):
+        program, operands = _product_program(a, x, kind)
+        return _autograd.run_eagerly(program, operands, _run)[0]
     if torch.is_grad_enabled() and x.requires_grad:
         return _torch.eager_product(x, a, kind, run_product, product_op)
     return run_product(a, x, kind)
@@ -496,6 +506,11 @@ def linear(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor | None = No
     if bias is None:
         y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
         return product(weight, x, LINEAR) if y is NotImplemented else y
-    if not torch.compiler.is_dynamo_compiling() and x.dim() == 2 and bias.dim() == 1 and _plain([x, bias]):
+    if (
+        not torch.compiler.is_dynamo_compiling()
+        and x.dim() == 2
+        and bias.dim() == 1
+        and _plain([x, bias, weight])
+    ):
         return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")
     return product(weight, x, LINEAR) + bias

@@ -16,7 +16,7 @@ from numbers import Number
 
 import torch
 
-from . import _kernels
+from . import _autograd, _kernels
 from ._entries import (
     Entries,
     build,
@@ -318,6 +318,11 @@ def in_place(f: Callable, name: str) -> Callable:
             raise NotImplementedError(
                 f"{name} on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
                 f"returns a result"
+            )
+        if _autograd.needs_grad(input, *(x for x in args if isinstance(x, torch.Tensor))):
+            raise NotImplementedError(
+                f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
+                f"returns a result, or torch.no_grad()"
             )
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import torch
 
-from . import _C, _torch
+from . import _C, _autograd, _torch
 from ._format import Format, Layout, layout, relabelled
 
 _CARRIER = {
@@ -50,12 +50,7 @@ def _allow_in_graph() -> None:
 
 def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
     """The SparseTensor of arrays that an operation computed, the values perhaps differentiably."""
-    if arrays[-1].requires_grad and torch.is_grad_enabled():
-        raise NotImplementedError(
-            "gradients through the values of a SparseTensor are not available yet: detach the operands, or "
-            "work under torch.no_grad()"
-        )
-    return wrap(form, shape, arrays)
+    return _autograd.make(form, shape, arrays)
 
 
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
@@ -209,8 +204,11 @@ class SparseTensor(torch.Tensor):
         return sum(a.numel() * a.element_size() for a in self._arrays())
 
     def values(self) -> torch.Tensor:
-        """The stored values [nnz], in storage order, on shared memory: writing there changes this tensor."""
-        return self._val.detach()
+        """The stored values [nnz], in storage order, on shared memory: writing there changes this tensor.
+
+        They are differentiable where this tensor requires a gradient.
+        """
+        return _autograd.values_of(self)
 
     def pos(self, level: int) -> torch.Tensor:
         """Positions [parents + 1] of a compressed level, shared memory. ValueError where there are none."""
@@ -292,9 +290,27 @@ class SparseTensor(torch.Tensor):
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
+        if _autograd.tracked(self):
+            return self._convert_tracked(form, index_dtype)
         return self._carried(
             lambda a: from_result(*_C.convert(core_of(a), form.text, index_dtype == torch.int64))
         )
+
+    def _convert_tracked(self, form: Layout, index_dtype: torch.dtype) -> SparseTensor:
+        """convert, differentiably: the structure by the extension, the values gathered."""
+        wide = index_dtype == torch.int64
+        (_, shape, arrays), perm = _C.convert(core_of(self), form.text, wide, True)
+        values = self.values()
+        if perm is None:
+            raise NotImplementedError(
+                f"convert from {self._fmt} to {form.text} sums or drops entries, which has no gradient here: "
+                f"coalesce() or convert before the gradient is needed"
+            )
+        if values.shape[0]:
+            values = torch.where(perm >= 0, values[perm.clamp(min=0)], 0)
+        else:
+            values = values.new_zeros(perm.shape[0])
+        return assemble(form, shape, (*arrays[:-1], values))
 
     def _carried(self, body):
         """body(self), by way of a type that the extension can add."""
@@ -311,8 +327,15 @@ class SparseTensor(torch.Tensor):
 
         if torch.compiler.is_dynamo_compiling():
             raise NotImplementedError("to_dense has no traced form yet: convert outside torch.compile")
-        dense = self._carried(spread)
+        dense = self._scattered() if _autograd.tracked(self) else self._carried(spread)
         return dense if dtype is None else dense.to(dtype)
+
+    def _scattered(self) -> torch.Tensor:
+        """to_dense, differentiably."""
+        indices, values = self.indices().long(), self.values()
+        stored = indices[0] >= 0 if self._ndim else slice(None)
+        dense = values.new_zeros(tuple(self.shape))
+        return dense.index_put(tuple(indices[:, stored]), values[stored], accumulate=True)
 
     def coalesce(self) -> SparseTensor:
         """Sums duplicates; this tensor itself where its format has none."""
@@ -351,12 +374,9 @@ class SparseTensor(torch.Tensor):
         )
         if not changed:
             return self
-        return self._like(
-            [
-                *(a.to(index_dtype or a.dtype, copy=copied) for a in structure),
-                values.to(dtype or values.dtype, copy=copied),
-            ]
-        )
+        arrays = [a.to(index_dtype or a.dtype, copy=copied) for a in structure]
+        arrays.append(self.values().to(dtype or values.dtype, copy=copied))
+        return assemble(layout(self._fmt, self._ndim), self.shape, arrays)
 
     def type(self, dtype: torch.dtype | str | None = None, non_blocking: bool = False) -> SparseTensor | str:
         """With values of a type; without one, the name of this tensor's."""
@@ -389,7 +409,13 @@ class SparseTensor(torch.Tensor):
         if order not in kept:
             form = layout(relabelled(self._fmt, n, order), n)
             kept[order] = wrap(form, [self.shape[d] for d in order], self._arrays())
-        return kept[order]
+        made = kept[order]
+        if not _autograd.tracked(self):
+            return made
+        arrays = (*made._arrays()[:-1], self.values())
+        tracked = assemble(layout(made._fmt, n), made.shape, arrays)
+        tracked.__dict__["_core"] = core_of(made)
+        return tracked
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Two dimensions exchanged; zero copy."""
@@ -415,10 +441,9 @@ class SparseTensor(torch.Tensor):
 
     # ---- refused or redefined ----
     def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Only ``False``: gradients to sparse values are not available yet."""
-        if requires_grad:
-            raise NotImplementedError("gradients to the values of a SparseTensor are not available yet")
-        return self
+        """Asks for a gradient: ``A.grad`` is then a SparseTensor with the structure of A."""
+        with _torch.DisableTorchFunctionSubclass():
+            return super().requires_grad_(requires_grad)
 
     def apply_(self, *args: object) -> SparseTensor:
         """Refused: there is no dense memory to visit."""

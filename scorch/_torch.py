@@ -1,18 +1,12 @@
-"""Everything that torch calls private or that registers with torch, in one file.
-
-The operator ``scorch::evaluate`` (its C kernel is registered by the extension) gets a fake kernel, an
-Autograd-key kernel and a batching rule here. The Autograd-key kernel runs a single-level Function and
-dispatches below autograd inside it, as torch's own functorch code does, so that one definition serves eager,
-functorch transforms, forward-mode and torch.compile.
-"""
+"""Everything that torch calls private, in one file, and the connection of the extension to torch."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
@@ -26,7 +20,6 @@ from . import _C
 __all__ = ["DisableTorchFunctionSubclass"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
-_WAY_OUT = "call it under torch.no_grad(), or on detached operands"
 
 
 # ---- the process ----
@@ -109,174 +102,34 @@ def parse_to(*args: object, **kwargs: object) -> tuple:
     return device, dtype, copy
 
 
-# ---- program strings, as the operator sees them ----
-class Operand(NamedTuple):
-    """One operand of a program: its indices and the number of its component arrays (0: dense)."""
-
-    indices: str
-    line: str
-    ndim: int
-    arrays: int
+# ---- single-level Functions ----
+any_requires_grad = torch._C._any_requires_grad
+only_below_autograd = _AutoDispatchBelowAutograd
+single_level = enable_single_level_autograd_function
 
 
-class Program(NamedTuple):
-    """An einsum program taken apart."""
-
-    operands: tuple[Operand, ...]
-    output: str
+def raw_apply(function: type[torch.autograd.Function]) -> Callable:
+    """``function.apply`` without the wrapper that would start functorch's own machinery."""
+    return super(torch.autograd.Function, function).apply
 
 
-@lru_cache(maxsize=4096)
-def parse_program(program: str) -> Program:
-    """Takes an einsum program string apart.
-
-    Raises:
-        NotImplementedError: the expression is index notation, which has no traced form yet.
-    """
-    text, *lines = program.split("\n")
-    if "[" in text or any(line.startswith("!") for line in lines):
-        raise NotImplementedError(
-            f"{text!r} cannot be traced or differentiated yet: {_WAY_OUT}, outside "
-            f"torch.compile, or write it as scorch.einsum"
-        )
-    inputs, output = text.split("->")
-    operands = []
-    for indices, line in zip(inputs.split(","), lines, strict=True):
-        _, ndim, name = line.split(":", 2)
-        arrays = 0
-        if name:
-            arrays = 1 + sum(
-                (kind == "compressed") + (kind != "dense") for kind, *_ in _C.format(name, int(ndim))[2]
-            )
-        operands.append(Operand(indices, line, int(ndim or 0), arrays))
-    return Program(tuple(operands), output)
+def in_functorch() -> bool:
+    """Whether a functorch transform is at work."""
+    return peek_interpreter_stack() is not None
 
 
-def make_program(operands: list[Operand], output: str) -> str:
-    """The program string of an einsum."""
-    return "\n".join([",".join(o.indices for o in operands) + "->" + output, *(o.line for o in operands)])
+@contextmanager
+def below_autograd() -> Iterator[None]:
+    """Inside of a single-level Function: calls go to the next functorch level, or to the kernel."""
+    with torch.enable_grad(), _set_fwd_grad_enabled(True), _AutoDispatchBelowAutograd():
+        yield
 
 
-def _split(parsed: Program, tensors: list, sizes: list) -> list[tuple[list, list]]:
-    """(component tensors, sizes) of each operand."""
-    groups, at, size = [], 0, 0
-    for o in parsed.operands:
-        n = max(o.arrays, 1)
-        groups.append((list(tensors[at : at + n]), list(sizes[size : size + o.ndim])))
-        at, size = at + n, size + o.ndim
-    return groups
-
-
-# ---- the operator ----
-op = torch.ops.scorch.evaluate.default
-_lib = torch.library.Library("scorch", "IMPL")
-
-
-def _join(program: str, groups: list[tuple[list, list]]) -> torch.Tensor:
-    return op(
-        program, [t for tensors, _ in groups for t in tensors], [s for _, sizes in groups for s in sizes]
-    )
-
-
-@lru_cache(maxsize=4096)
-def _gradient(program: str, k: int) -> tuple[str, str]:
-    """The program of the gradient to dense operand k, from the gradient and the others; its indices."""
-    parsed = parse_program(program)
-    wanted = parsed.operands[k]
-    if wanted.arrays:
-        raise NotImplementedError(
-            f"gradients to the values of a sparse operand are not available yet: {_WAY_OUT}"
-        )
-    others = [Operand(parsed.output, "::", 0, 0), *(o for i, o in enumerate(parsed.operands) if i != k)]
-    if len(set(wanted.indices)) < len(wanted.indices):
-        raise NotImplementedError(
-            f"no gradient to an operand with a repeated index yet ({wanted.indices}): {_WAY_OUT}"
-        )
-    known = "".join(i for i in wanted.indices if any(i in o.indices for o in others))
-    return make_program(others, known), known
-
-
-class _Evaluate(torch.autograd.Function):
-    """scorch::evaluate, single level: product rules on program strings."""
-
-    @staticmethod
-    def forward(ctx, program, sizes, *tensors):
-        ctx.program, ctx.sizes = program, sizes
-        ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
-        with torch.enable_grad(), _set_fwd_grad_enabled(True), _AutoDispatchBelowAutograd():
-            return op(program, list(tensors), sizes)
-
-    @staticmethod
-    def backward(ctx, grad):
-        groups = _split(parse_program(ctx.program), ctx.saved_tensors, ctx.sizes)
-        grads = []
-        for k, (tensors, _) in enumerate(groups):
-            at = 2 + len(grads)
-            grads.extend([None] * len(tensors))
-            if any(ctx.needs_input_grad[at : at + len(tensors)]):
-                grads[-1] = _grad_of(ctx.program, k, grad, groups)
-        return None, None, *grads
-
-    @staticmethod
-    def jvp(ctx, _program, _sizes, *tangents):
-        primal, total = list(ctx.saved_tensors), None
-        for k, tangent in enumerate(tangents):
-            if tangent is not None:
-                term = op(ctx.program, [*primal[:k], tangent, *primal[k + 1 :]], ctx.sizes)
-                total = term if total is None else total + term
-        return total
-
-
-def _grad_of(program: str, k: int, grad: torch.Tensor, groups: list) -> torch.Tensor:
-    gradient, known = _gradient(program, k)
-    result = _join(gradient, [([grad], []), *(g for i, g in enumerate(groups) if i != k)])
-    wanted = parse_program(program).operands[k].indices
-    for at, index in enumerate(wanted):  # an index of this operand alone was summed: its gradient repeats
-        if index not in known:
-            result = result.unsqueeze(at)
-    return result.expand(groups[k][0][0].shape)
-
-
-_raw_evaluate = super(torch.autograd.Function, _Evaluate).apply
-
-
-def _autograd_kernel(program, operands, sizes):
-    if (
-        forward_ad._current_level < 0
-        and peek_interpreter_stack() is None
-        and not (torch.is_grad_enabled() and any(t.requires_grad for t in operands))
-    ):
-        with _AutoDispatchBelowAutograd():
-            return op(program, operands, sizes)
-    with enable_single_level_autograd_function():
-        return _raw_evaluate(program, sizes, *operands)
-
-
-_lib.impl("evaluate", _autograd_kernel, "Autograd")
-
-
-def _batched(info, in_dims, program, operands, sizes):
-    """Batching rule: a fresh index on each batched dense operand and on the result."""
-    parsed = parse_program(program)
-    used = set("".join(o.indices for o in parsed.operands))
-    fresh = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in used)
-    new, at, moved = [], 0, list(operands)
-    for o in parsed.operands:
-        dims = in_dims[1][at : at + max(o.arrays, 1)]
-        if o.arrays and any(d is not None for d in dims):
-            raise NotImplementedError(
-                "vmap over the arrays of a sparse operand is not available yet: loop over them"
-            )
-        if not o.arrays and dims[0] is not None:
-            moved[at] = operands[at].movedim(dims[0], 0)
-            o = o._replace(indices=fresh + o.indices)
-        new.append(o)
-        at += len(dims)
-    return op(make_program(new, fresh + parsed.output), moved, sizes), 0
-
-
-torch.library.register_vmap("scorch::evaluate", _batched, lib=_lib)
+def is_differentiated(tensors: list[torch.Tensor]) -> bool:
+    """Whether a derivative may be asked of a call on these tensors."""
+    if forward_ad._current_level >= 0 or peek_interpreter_stack() is not None:
+        return True
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
 
 
 # ---- one node for the eager product ----
@@ -299,4 +152,4 @@ class _Product(torch.autograd.Function):
         return again(ctx.sparse, grad, _GRADIENT_KIND[ctx.kind]), None, None, None, None
 
 
-eager_product = super(torch.autograd.Function, _Product).apply
+eager_product = raw_apply(_Product)

@@ -169,13 +169,11 @@ def test_what_cannot_be_made():
     with pytest.raises(TypeError):
         scorch.sparse(torch.ones(2, 2, dtype=torch.complex64))
     with pytest.raises(NotImplementedError):
-        scorch.sparse(torch.ones(2, 2, requires_grad=True))
+        scorch.sparse(torch.ones(2, 2).to_sparse().requires_grad_())
     with pytest.raises(NotImplementedError):
         scorch.sparse(torch.ones(2, 2), format="hyb(1,2)")
     with pytest.raises(ValueError):
         scorch.sparse(torch.ones(2, 2), format="cssr")
-    with pytest.raises(NotImplementedError):
-        scorch.sparse(torch.ones(2, 2), format="csr").requires_grad_()
 
 
 # ---- reading ----

@@ -199,19 +199,6 @@ def test_changed_values_are_noticed_in_backward():
         y.sum().backward()
 
 
-def test_missing_gradients_are_refused():
-    a = scorch.sparse(matrix(), "csr")
-    values = a.values().clone().requires_grad_()
-    with pytest.raises(NotImplementedError, match="gradients"):
-        scorch.from_components("csr", a.shape, [None, a.pos(1)], [None, a.crd(1)], values)
-    with pytest.raises(NotImplementedError, match="gradients"):
-        torch.ops.scorch.evaluate(PRODUCT, [a.pos(1), a.crd(1), values, randn(6, 2)], [8, 6]).sum().backward()
-    with pytest.raises(NotImplementedError, match="differentiated"):
-        scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k])", A=a, B=randn(6, 2, grad=True)).sum().backward()
-    with torch.no_grad():
-        scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k])", A=a, B=randn(6, 2, grad=True))
-
-
 # ---- transforms and modes ----
 def test_transforms():
     d = matrix()

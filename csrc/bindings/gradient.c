@@ -108,7 +108,8 @@ static PyObject *pack(const sc_gradient *g)
             Py_CLEAR(sources);
     for (int r = 0; results && r < g->nresult; r++)
         if (PyTuple_SetItem(results, r,
-                            Py_BuildValue("(ii)", (int)g->result[r].operand, (int)g->result[r].lacks)))
+                            Py_BuildValue("(iii)", (int)g->result[r].operand, (int)g->result[r].lacks,
+                                          (int)g->result[r].number)))
             Py_CLEAR(results);
     if (text && sources && results) return Py_BuildValue("(NNN)", text, sources, results);
     Py_XDECREF(text);
@@ -140,6 +141,6 @@ PyMethodDef sc_gradient_methods[] = {
      "each; like: the operand whose structure it shares, or -1"},
     {"gradient", gradient, METH_VARARGS,
      "gradient(program, ranks, wanted, given) -> (program, ((origin, index, dim), ...) an operand each, "
-     "((operand, missing dimensions), ...) a result each)"},
+     "((operand, missing dimensions, number of the result), ...) a gradient each)"},
     {NULL, NULL, 0, NULL},
 };

@@ -305,7 +305,7 @@ static Expr *value_of(Walk *w, Expr *e)
     const Tensor *t = w->a->lhs->tensor;
     const bool sparse = derive_sparse(t);
     if (e == w->a->rhs && (!sparse || (has_reduce(e) && e->op != O_SQRT)) &&
-        (t->role == T_WORK || t->dtype == w->d->p->tensor[0]->dtype))
+        t->dtype == w->d->p->tensor[0]->dtype)
         return w->a->lhs;
     return once(w->d, e);
 }
@@ -442,6 +442,11 @@ static Line *collect(Derive *d, Tensor *t, int of)
     int n = 0;
     for (int k = 0; k < d->nshare; k++) n += d->share[k].to == t;
     if (!n) return NULL;
+    for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++) { /* there a sum stands alone */
+        Share *s = &d->share[k];
+        if (s->to == t && has_reduce(s->value))
+            s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
+    }
     Tensor *g = new_tensor(d, t->name, true);
     Line *l = new_line(d, g, O_CONST, of);
     for (int k = 0; k < d->nshare; k++) {
@@ -455,22 +460,28 @@ static Line *collect(Derive *d, Tensor *t, int of)
         }
     }
     const uint32_t all = (1u << t->ndim) - 1;
-    l->has = derive_sparse(t) ? all : has;
+    l->has = of >= 0 && derive_sparse(t) ? all : has;
     for (int i = 0; i < t->ndim; i++) g->ndim += (int)(l->has >> i & 1);
     return l;
 }
 
-/* The adjoint of a left side, or null. */
-static Expr *incoming(Derive *d, const Expr *lhs)
+/* The adjoint of a left side, or null: the gradient of the result, and what later assignments that read it add. */
+static Expr *incoming(Derive *d, Expr *lhs)
 {
     Tensor *t = lhs->tensor;
+    const int r = t->arg - d->p->nin;
+    Expr *own = d->given >> r & 1 ? new_access(d, d->grad[r], lhs->ix) : NULL;
+    bool read = false;
+    for (int k = 0; k < d->nshare; k++) read |= d->share[k].to == t;
+    if (!read) return own;
+    if (own) {
+        if (d->nshare == MAXSHARE)
+            fail(d->p, SC_ENOTIMPL, -1, "the gradient has more than %d terms", MAXSHARE);
+        d->share[d->nshare++] = (Share){t, lhs, own};
+    }
+    const Line *l = collect(d, t, -1);
     Index ix[SC_MAXDIM] = {0};
     int n = 0;
-    if (t->role == T_OUT)
-        return d->given >> (t->arg - d->p->nin) & 1 ? new_access(d, d->grad[t->arg - d->p->nin], lhs->ix)
-                                                    : NULL;
-    const Line *l = collect(d, t, -1);
-    if (!l) return NULL;
     for (int i = 0; i < t->ndim; i++)
         if (l->has >> i & 1) ix[n++] = lhs->ix[i];
     return new_access(d, l->t, ix);

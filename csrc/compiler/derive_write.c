@@ -14,12 +14,12 @@
 
 typedef struct {
     Derive *d;
-    Prog *out;           /* holds the index names of the text */
-    int kin[SC_MAXVAR];  /* forward variables of one extent have one number */
-    int of[SC_MAXVAR];   /* the kin of an index name */
-    uint32_t used;       /* names of the current assignment */
-    uint32_t line, temp; /* what is needed: lines of d, temporaries of the forward program by assignment */
-    uint32_t operand, result, grad;
+    Prog *out;          /* holds the index names of the text */
+    int kin[SC_MAXVAR]; /* forward variables of one extent have one number */
+    int of[SC_MAXVAR];  /* the kin of an index name */
+    uint32_t used;      /* names of the current assignment */
+    uint32_t line, operand, result,
+        grad; /* what is needed: lines of d, operands, results and their gradients */
     struct {
         Tensor *t;
         int operand, dim, kin;
@@ -218,7 +218,7 @@ static void write_line(Writer *w, const Line *l)
         left[i] = pick(w, s->at->ix[i].var);
         if (l->has >> i & 1) kept[n++] = left[i];
     }
-    Expr *at = derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
+    Expr *at = l->of >= 0 && derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
     bool divides = false;
     for (int k = 0; k < l->n; k++) divides |= contains(l->share[k]->value, is_division, NULL);
     for (int k = 0; k < l->n; k++) { /* a divisor that may be missing needs the pattern in its own product */
@@ -228,17 +228,6 @@ static void write_line(Writer *w, const Line *l)
     }
     if (at && !divides) e = write_stored(w, at, e);
     print(w, access_to(w, l->t, n, kept), l->reduce, e);
-}
-
-static void write_forward(Writer *w, const Assign *a)
-{
-    Names names;
-    memset(&names, -1, sizeof names);
-    w->used = 0;
-    for (int i = 0; i < a->lhs->tensor->ndim; i++)
-        names.of[a->lhs->ix[i].var] = (int8_t)pick(w, a->lhs->ix[i].var);
-    Expr *lhs = renamed(w, a->lhs, names);
-    print(w, lhs, a->reduce, renamed(w, a->rhs, names));
 }
 
 /* ---- what is needed ---- */
@@ -253,11 +242,6 @@ static void need_tensor(Writer *w, const Tensor *t)
     }
     if (t->role == T_IN) w->operand |= 1u << t->arg;
     if (t->role != T_WORK) return;
-    for (int a = 0; a < d->p->nassign; a++)
-        if (d->p->assign[a].lhs->tensor == t && !(w->temp >> a & 1)) {
-            w->temp |= 1u << a;
-            need(w, d->p->assign[a].rhs);
-        }
     for (int l = 0; l < d->nline; l++)
         if (d->line[l].t == t && !(w->line >> l & 1)) {
             w->line |= 1u << l;
@@ -313,24 +297,28 @@ static void add_operands(Writer *w, sc_gradient *g)
     }
 }
 
-static void add_result(Writer *w, sc_gradient *g, const Line *l)
+/* Result `number` of the program: a temporary, or a gradient. */
+static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
 {
     sc_request *rq = &g->request;
-    const Tensor *t = w->d->p->tensor[l->of];
-    const int r = g->nresult++;
     sc_err err = {0};
-    memcpy(g->result[r].name, l->t->name, sizeof g->result[r].name);
-    g->result[r].operand = (uint8_t)l->of;
-    g->result[r].lacks = (uint8_t)(~l->has & ((1u << t->ndim) - 1));
-    rq->nask = g->nresult;
-    if (sc_format_is_dense(&t->format)) {
-        if (sc_format_parse(&rq->ask[r], "dense", l->t->ndim, &err))
-            fail(w->d->p, err.code, -1, "%s", err.msg);
-        return;
+    if (rq->nin + number >= SC_MAXOP)
+        fail(w->d->p, SC_ENOTIMPL, -1,
+             "a gradient program has more than %d operands and assignments; split the expression", SC_MAXOP);
+    rq->nask = number + 1;
+    if (l->of >= 0) {
+        const Tensor *t = w->d->p->tensor[l->of];
+        const int r = g->nresult++;
+        memcpy(g->result[r].name, l->t->name, sizeof g->result[r].name);
+        g->result[r].number = (uint8_t)number;
+        g->result[r].operand = (uint8_t)l->of;
+        g->result[r].lacks = (uint8_t)(~l->has & ((1u << t->ndim) - 1));
+        for (int k = 0; !sc_format_is_dense(&t->format) && k < rq->nin; k++)
+            if (g->source[k].from == SC_FROM_OPERAND && g->source[k].index == l->of)
+                rq->ask_like[number] = (int8_t)(k + 1);
     }
-    for (int k = 0; k < rq->nin; k++)
-        if (g->source[k].from == SC_FROM_OPERAND && g->source[k].index == l->of)
-            rq->ask_like[r] = (int8_t)(k + 1);
+    if (!rq->ask_like[number] && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
+        fail(w->d->p, err.code, -1, "%s", err.msg);
 }
 
 void derive_write(Derive *d, sc_gradient *g)
@@ -347,16 +335,14 @@ void derive_write(Derive *d, sc_gradient *g)
         need_tensor(w, d->line[l].t);
         if (derive_sparse(d->p->tensor[d->line[l].of])) w->operand |= 1u << d->line[l].of;
     }
-    for (int a = 0; a < d->p->nassign; a++)
-        if (w->temp >> a & 1) write_forward(w, &d->p->assign[a]);
     for (int l = 0; l < d->nline; l++)
         if (w->line >> l & 1) write_line(w, &d->line[l]);
     memset(g, 0, sizeof *g);
     g->request.skip = d->p->skip;
     g->request.nofold = d->p->nofold;
     add_operands(w, g);
-    for (int l = 0; l < d->nline; l++)
-        if (d->line[l].of >= 0) add_result(w, g, &d->line[l]);
+    for (int l = 0, number = 0; l < d->nline; l++)
+        if (w->line >> l & 1) add_result(w, g, &d->line[l], number++);
     sc_text_add(w->text, "%s", "");
     if (w->text->failed) fail(d->p, SC_ENOMEM, -1, "out of memory");
     g->request.text = w->text->s;

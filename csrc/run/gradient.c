@@ -76,8 +76,9 @@ int sc_tool_gradient(const char *text, sc_text *out, sc_err *err)
         const sc_request *rq = &g.request;
         for (int k = 0; k < rq->nin; k++) print_operand(rq, k, out);
         for (int r = 0; r < g.nresult; r++)
-            if (rq->ask_like[r])
-                sc_text_add(out, "out %s: like %s\n", g.result[r].name, rq->in[rq->ask_like[r] - 1].name);
+            if (rq->ask_like[g.result[r].number])
+                sc_text_add(out, "out %s: like %s\n", g.result[r].name,
+                            rq->in[rq->ask_like[g.result[r].number] - 1].name);
         if (rq->skip) sc_text_add(out, "skip\n");
         for (const char *s = rq->text; *s; s++) /* a line each */
             sc_text_addn(out, *s == ';' ? "\n" : s, *s == ' ' && s > rq->text && s[-1] == ';' ? 0 : 1);

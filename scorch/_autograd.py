@@ -1,0 +1,225 @@
+"""Gradients of eager calls, and the way between a SparseTensor and its values.
+
+A call that needs a gradient is one node over the operands as they are. Its backward pass runs one program,
+derived by the compiler, that yields the gradients to all operands, to sparse ones at their stored entries; it
+is such a call again, so it can be differentiated. What is traced or transformed goes through the operators on
+component tensors instead (_rules.py); there ``values_of`` and ``make`` lead from a SparseTensor to its values
+and back, differentiably.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+
+from . import _C, _torch
+from ._format import Layout, layout
+
+
+# ---- derived programs ----
+class Gradient(NamedTuple):
+    """The program of gradients.
+
+    sources: (origin, index, dim) of each operand. results: (operand, missing dimensions, number) of each
+    gradient; the other results are temporaries.
+    """
+
+    program: str
+    sources: tuple[tuple[str, int, int], ...]
+    results: tuple[tuple[int, int, int], ...]
+
+
+@lru_cache(maxsize=4096)
+def gradient_of(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> Gradient:
+    """The program of the gradients to the operands in the mask ``wanted``, from those in ``given``.
+
+    Raises: NotImplementedError: the gradient is beyond the limits of one program.
+    """
+    return Gradient(*_C.gradient(program, ranks, wanted, given))
+
+
+def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) -> list[int]:
+    """The results, of ``count``, that the gradients to the operands in a mask are computed from."""
+    programs = []
+
+    def read(some: int) -> list:
+        programs.append(gradient_of(program, ranks, some, (1 << count) - 1))
+        return []
+
+    with suppress(NotImplementedError):  # said when the gradient is asked for
+        each_if_not_all(read, wanted)
+    return sorted({index for g in programs for origin, index, _ in g.sources if origin == "result"})
+
+
+def mask(flags: Sequence[object]) -> int:
+    """Bit k: whether flag k is true."""
+    return sum(1 << k for k, flag in enumerate(flags) if flag)
+
+
+def fit(grad: torch.Tensor, lacks: int, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """A gradient of an operand's shape and type: along the dimensions in the mask ``lacks`` it repeats."""
+    for d in range(len(shape)):
+        if lacks >> d & 1:
+            grad = grad.unsqueeze(d)
+    return (grad.expand(tuple(shape)) if lacks else grad).to(dtype)
+
+
+def identity(n: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The arrays of the csr identity matrix [n, n]."""
+    return torch.arange(n + 1), torch.arange(n), like.new_ones(n)
+
+
+# ---- a SparseTensor and its values ----
+def needs_grad(*tensors: torch.Tensor) -> bool:
+    """Whether a call on these tensors is recorded."""
+    if torch.compiler.is_dynamo_compiling():
+        return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return torch.is_grad_enabled() and _torch.any_requires_grad(*tensors)
+
+
+def tracked(a: torch.Tensor) -> bool:
+    """Whether what is computed from the values of a must be computed differentiably."""
+    return _torch.in_functorch() or needs_grad(a)
+
+
+class _Values(torch.autograd.Function):
+    """The values of a SparseTensor; the gradient has its structure."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        ctx.form, ctx.shape = layout(a._fmt, a._ndim), tuple(a.shape)
+        ctx.structure = a._arrays()[:-1]
+        return a._val.detach()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None if grad is None else make(ctx.form, ctx.shape, (*ctx.structure, grad.contiguous()))
+
+
+class _Make(torch.autograd.Function):
+    """The SparseTensor of values; the gradient to the values is that of the stored entries."""
+
+    @staticmethod
+    def forward(ctx, values, form, shape, *structure):
+        ctx.set_materialize_grads(False)
+        ctx.count = len(structure)
+        return _wrap(form, shape, (*structure, values.detach()))
+
+    @staticmethod
+    def backward(ctx, grad):
+        values = None if grad is None else values_of(_checked(grad, True))
+        return (values, *[None] * (ctx.count + 2))
+
+
+def _wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    from ._tensor import wrap
+
+    return wrap(form, shape, arrays)
+
+
+def values_of(a: torch.Tensor) -> torch.Tensor:
+    """The values of a SparseTensor on shared memory, differentiable where it is."""
+    if _torch.in_functorch() or (torch.compiler.is_dynamo_compiling() and a._val.requires_grad):
+        return a._val
+    return _Values.apply(a) if needs_grad(a) else a._val.detach()
+
+
+def make(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The SparseTensor of component arrays, differentiable in the values."""
+    *structure, values = arrays
+    if _torch.in_functorch() or torch.compiler.is_dynamo_compiling() or not values.requires_grad:
+        return _wrap(form, shape, arrays)
+    if not torch.is_grad_enabled():
+        return _wrap(form, shape, (*structure, values.detach()))
+    return _Make.apply(values, form, tuple(shape), *structure)
+
+
+# ---- eager calls ----
+def _sparse(x: torch.Tensor) -> bool:
+    from ._tensor import SparseTensor
+
+    return isinstance(x, SparseTensor)
+
+
+class _Call(torch.autograd.Function):
+    """``run(program, operands)``; results and gradients are dense tensors and SparseTensors."""
+
+    @staticmethod
+    def forward(ctx, program, run, *operands):
+        ctx.set_materialize_grads(False)
+        results = run(program, list(operands))
+        ctx.program, ctx.run, ctx.ranks = program, run, tuple(x.dim() for x in operands)
+        ctx.sparse = [_sparse(x) for x in results]
+        ctx.kept = results_read(program, ctx.ranks, mask(ctx.needs_input_grad[2:]), len(results))
+        arrays = [a for x in operands if _sparse(x) for a in x._arrays()]  # for their versions
+        ctx.save_for_backward(*operands, *(results[r] for r in ctx.kept), *arrays)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        n, kept = len(ctx.ranks), ctx.kept
+        operands = ctx.saved_tensors[:n]
+        results = dict(zip(kept, ctx.saved_tensors[n : n + len(kept)], strict=True))
+        wanted = mask(ctx.needs_input_grad[2:])
+        return (
+            None,
+            None,
+            *each_if_not_all(lambda some: _gradients(ctx, operands, results, grads, some), wanted),
+        )
+
+
+def each_if_not_all(body: Callable[[int], list], wanted: int) -> list:
+    """The gradients to all wanted operands by one program; by one each where that is beyond its limits."""
+    try:
+        return body(wanted)
+    except NotImplementedError:
+        if not wanted & (wanted - 1):
+            raise
+        rows = [body(1 << k) for k in range(wanted.bit_length()) if wanted >> k & 1]
+        return [next((x for x in column if x is not None), None) for column in zip(*rows, strict=True)]
+
+
+def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor | None]:
+    gradient = gradient_of(ctx.program, ctx.ranks, wanted, mask([g is not None for g in grads]))
+    found: list[torch.Tensor | None] = [None] * len(operands)
+    inputs = []
+    for origin, index, dim in gradient.sources if gradient.results else ():
+        if origin == "operand":
+            inputs.append(operands[index])
+        elif origin == "result":
+            inputs.append(results[index])
+        elif origin == "gradient":
+            inputs.append(_checked(grads[index], ctx.sparse[index]))
+        else:
+            x = operands[index]
+            arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
+            inputs.append(_wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
+    outs = run_eagerly(gradient.program, inputs, ctx.run) if gradient.results else ()
+    for k, lacks, number in gradient.results:
+        x, out = operands[k], outs[number]
+        found[k] = out.to(x.dtype) if _sparse(x) else fit(out, lacks, x.shape, x.dtype)
+    return found
+
+
+def _checked(grad: torch.Tensor, sparse: bool) -> torch.Tensor:
+    if _sparse(grad) == sparse:
+        return grad
+    raise TypeError(
+        f"the gradient of a {'SparseTensor' if sparse else 'dense tensor'} must be one too, got "
+        f"{type(grad).__name__} of shape {list(grad.shape)}"
+    )
+
+
+_raw_call = _torch.raw_apply(_Call)
+
+
+def run_eagerly(program: str, operands: list[torch.Tensor], run: Callable) -> list[torch.Tensor]:
+    """``run(program, operands)``, recorded where an operand requires a gradient."""
+    if needs_grad(*operands):
+        return list(_raw_call(program, run, *operands))
+    return run(program, operands)

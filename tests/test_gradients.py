@@ -1,0 +1,331 @@
+"""Gradients: to dense operands and to stored values, of every kind of program, by derived programs.
+
+The derivation itself is checked against differences of the oracle in tests/c/test_derive.c; here is what
+torch makes of it: first and second derivatives, eager, transformed and compiled, and the memory they take.
+"""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scorch
+from scorch import _C
+
+FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)"]
+
+
+def matrix(rows=6, cols=4, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    d = torch.randn(rows, cols, generator=g, dtype=torch.float64)
+    return d * (torch.rand(rows, cols, generator=g) < 0.6)
+
+
+def randn(*shape, seed=1):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def dense(x):
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def stored(a):
+    """Where a has entries, as 0 and 1."""
+    return a.detach()._with_values(torch.ones(a.nnz, dtype=torch.float64)).to_dense()
+
+
+def compare(f, reference, d, fmt, *xs):
+    """f of a sparse tensor against reference of a dense one: values, and gradients to all operands."""
+    a = scorch.sparse(d, fmt).requires_grad_()
+    b = d.clone().requires_grad_()
+    ours, theirs = ([x.clone().requires_grad_() for x in xs] for _ in range(2))
+    y, z = f(a, *ours), reference(b, *theirs)
+    torch.testing.assert_close(dense(y), z)
+    weight = randn(*z.shape, seed=9)
+    (dense(y) * weight).sum().backward()
+    (z * weight).sum().backward()
+    assert a.grad._fmt == a._fmt
+    torch.testing.assert_close(a.grad.to_dense(), b.grad * stored(a))
+    for x, want in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(x.grad, want.grad)
+
+
+PRODUCTS = {
+    "A @ x": (lambda a, x: a @ x, [(4, 3)]),
+    "A @ v": (lambda a, x: a @ x, [(4,)]),
+    "x @ A": (lambda a, x: x @ a, [(3, 6)]),
+    "A.T @ x": (lambda a, x: a.T @ x, [(6, 3)]),
+    "linear": (lambda a, x, b: F.linear(x, a, b), [(3, 4), (6,)]),
+    "relu(A) @ x": (lambda a, x: torch.relu(a) @ x, [(4, 2)]),
+    "(2 * A) @ x": (lambda a, x: (2 * a) @ x, [(4, 2)]),
+    "A @ A.T @ x": (lambda a, x: a @ (a.T @ x), [(6, 2)]),
+}
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(fmt, name):
+    f, shapes = PRODUCTS[name]
+    compare(f, f, matrix(), fmt, *(randn(*s, seed=k + 3) for k, s in enumerate(shapes)))
+
+
+# ---- first and second derivatives of programs, to the values and to dense operands ----
+PROGRAMS = {
+    "C[i,k] = A[i,j] * x[j,k]": {"x": (4, 2)},
+    "C[i,k] = tanh(A[i,j] * x[j,k] + b[k])": {"x": (4, 2), "b": (2,)},
+    "C[i,j] = A[i,j] * q[i,k] * k[j,k]": {"q": (6, 2), "k": (4, 2)},
+    "C[j] = A[i,j] * x[i] * x[i]": {"x": (6,)},
+    "C = exp(A[i,j] * x[j]) * y[i]": {"x": (4,), "y": (6,)},
+    "C[i] = sigmoid(A[i,j] * x[j]) / (1 + y[i] * y[i])": {"x": (4,), "y": (6,)},
+    "C[i,j] = tanh(A[i,j])": {},
+    "s[i] = A[i,j] * A[i,j]": {},
+    "C[i,j] = A[i,j] * d[i] / e[j]": {"d": (6,), "e": (4,)},
+    "t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i])": {"x": (4,)},
+    "C[i] = A[i,j] * x[j]; D[j] = A[i,j] * y[i]": {"x": (4,), "y": (6,)},
+}
+
+
+def call(expression, fmt):
+    """The operands that are differentiated, and the program as a function of the values and of them."""
+    a = scorch.sparse(matrix(), fmt)
+    names = list(PROGRAMS[expression])
+    xs = [randn(*shape, seed=5 + k) for k, shape in enumerate(PROGRAMS[expression].values())]
+
+    def f(values, *xs):
+        result = scorch.evaluate(expression, A=a._with_values(values), **dict(zip(names, xs, strict=True)))
+        several = result if isinstance(result, tuple) else (result,)
+        return tuple(x.values() if scorch.is_sparse(x) else x for x in several)
+
+    return [x.requires_grad_() for x in (a.values().clone(), *xs)], f
+
+
+@pytest.mark.parametrize("expression", PROGRAMS)
+def test_gradcheck(expression):
+    operands, f = call(expression, "csr")
+    assert torch.autograd.gradcheck(f, operands)
+    assert torch.autograd.gradgradcheck(f, operands)
+
+
+@pytest.mark.parametrize("fmt", ["csc", "coo", "bsr(2,2)"])
+@pytest.mark.parametrize("expression", list(PROGRAMS)[:3])
+def test_gradcheck_of_formats(fmt, expression):
+    operands, f = call(expression, fmt)
+    assert torch.autograd.gradcheck(f, operands)
+    assert torch.autograd.gradgradcheck(f, operands)
+
+
+@pytest.mark.parametrize("fmt", ["csr", "coo"])
+def test_gradcheck_of_products(fmt):
+    a, x = scorch.sparse(matrix(), fmt), randn(4, 2).requires_grad_()
+    values = a.values().clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda v, x: a._with_values(v) @ x, (values, x))
+    assert torch.autograd.gradgradcheck(lambda v, x: F.linear(x.T, a._with_values(v)), (values, x))
+
+
+def test_sparse_times_sparse():
+    a, b = scorch.sparse(matrix(5, 4), "csr"), scorch.sparse(matrix(4, 6, seed=2), "csr")
+    v, w = (x.values().clone().requires_grad_() for x in (a, b))
+
+    def f(v, w):
+        return (a._with_values(v) @ b._with_values(w)).values()
+
+    assert torch.autograd.gradcheck(f, (v, w))
+    assert torch.autograd.gradgradcheck(f, (v, w))
+
+
+def test_extremes_share_their_gradient():
+    x = torch.tensor([[1.0, 3.0, 3.0], [2.0, 0.0, 1.0]], requires_grad=True)
+    scorch.evaluate("m[i] max= X[i,j]", X=x).sum().backward()
+    assert x.grad.tolist() == [[0, 0.5, 0.5], [1, 0, 0]]
+    y = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    z = torch.tensor([1.0, 3.0, 2.0], requires_grad=True)
+    scorch.evaluate("C[i] = max(y[i], z[i])", y=y, z=z).sum().backward()
+    assert y.grad.tolist() == [0.5, 0, 1] and z.grad.tolist() == [0.5, 1, 0]
+
+
+def test_diagonals_and_broadcasts():
+    x = randn(4, 4).requires_grad_()
+    scorch.einsum("ii->i", x).pow(2).sum().backward()
+    torch.testing.assert_close(x.grad, torch.diag(2 * x.detach().diagonal()))
+    x.grad = None
+    scorch.einsum("ij->j", x).sum().backward()
+    assert torch.equal(x.grad, torch.ones(4, 4, dtype=torch.float64))
+
+
+# ---- a SparseTensor as a torch tensor ----
+def test_the_gradient_is_sparse_and_accumulates():
+    a = scorch.sparse(matrix(), "csr").requires_grad_()
+    x = randn(4, 3)
+    assert a.requires_grad and a.is_leaf and a.grad is None
+    (a @ x).sum().backward()
+    first = a.grad.to_dense()
+    assert scorch.is_sparse(a.grad) and a.grad.pos(1).data_ptr() == a.pos(1).data_ptr()
+    (a @ x).sum().backward()
+    torch.testing.assert_close(a.grad.to_dense(), 2 * first)
+    (b,) = torch.autograd.grad((a @ x).sum() + (a.T @ randn(6, 2)).sum(), a)
+    assert scorch.is_sparse(b)
+    with pytest.raises(NotImplementedError, match="in place"):
+        a.mul_(2)
+    with torch.no_grad():
+        a.mul_(2)
+
+
+def test_values_lead_both_ways():
+    a = scorch.sparse(matrix(), "csr")
+    values = torch.nn.Parameter(a.values().clone())
+    b = scorch.from_components("csr", a.shape, [None, a.pos(1)], [None, a.crd(1)], values)
+    assert b.requires_grad and not b.is_leaf
+    b.values().pow(2).sum().backward()
+    torch.testing.assert_close(values.grad, 2 * values.detach())
+    values.grad = None
+    b.to_dense().pow(2).sum().backward()
+    torch.testing.assert_close(values.grad, 2 * values.detach())
+
+
+@pytest.mark.parametrize("fmt", ["csc", "coo", "bsr(2,2)", "csr"])
+def test_conversions(fmt):
+    d, x = matrix(), randn(4, 2)
+    compare(lambda a, x: a.convert(fmt) @ x, lambda a, x: a @ x, d, "csr", x)
+    compare(lambda a, x: a.to_dense() @ x, lambda a, x: a @ x, d, fmt, x)
+    compare(lambda a, x: a.to(torch.float32).to(torch.float64) @ x.float().double(),
+            lambda a, x: a.float().double() @ x.float().double(), d, fmt, x)  # fmt: skip
+
+
+def test_made_from_what_requires_a_gradient():
+    d = matrix().requires_grad_()
+    (scorch.sparse(d, "csr") @ randn(4, 2)).sum().backward()
+    torch.testing.assert_close(d.grad, (torch.ones(6, 2, dtype=torch.float64) @ randn(4, 2).T) * (d != 0))
+    edges = torch.tensor([[0, 1, 2, 0], [1, 2, 0, 1]])
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda w: scorch.from_edge_index(edges, w, num_nodes=4, normalize="sym") @ torch.eye(4).double(),
+        weight,
+    )
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_training(optimizer):
+    d, x, y = matrix(), randn(4, 5), randn(6, 5)
+    a = torch.nn.Parameter(scorch.sparse(d, "csr"))
+    values = torch.nn.Parameter(a.detach().values().clone())
+    for parameter, tensor in ((a, lambda: a), (values, lambda: a.detach()._with_values(values))):
+        steps = optimizer([parameter], lr=0.1)
+        for _ in range(3):
+            steps.zero_grad()
+            F.mse_loss(tensor() @ x, y).backward()
+            steps.step()
+        if parameter is a:
+            trained = a.detach().values().clone()
+    torch.testing.assert_close(values.detach(), trained)
+
+
+def test_changed_values_are_noticed_in_backward():
+    a, x = scorch.sparse(matrix(), "csr").requires_grad_(), randn(4, 2).requires_grad_()
+    y = a @ x
+    with torch.no_grad():
+        a.values().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+# ---- transforms ----
+@pytest.mark.parametrize("expression", list(PROGRAMS)[:6])
+def test_transforms_over_values_and_dense_operands(expression):
+    operands, f = call(expression, "csr")
+    operands = [x.detach() for x in operands]
+
+    def loss(*xs):
+        return sum(y.pow(2).sum() for y in f(*xs))
+
+    names = tuple(range(len(operands)))
+    tracked = [x.clone().requires_grad_() for x in operands]
+    want = torch.autograd.grad(loss(*tracked), tracked)
+    for got, expected in zip(torch.func.grad(loss, names)(*operands), want, strict=True):
+        torch.testing.assert_close(got, expected)
+    tangents = [randn(*x.shape, seed=20 + k) for k, x in enumerate(operands)]
+    _, tangent = torch.func.jvp(loss, tuple(operands), tuple(tangents))
+    torch.testing.assert_close(tangent, sum((g * t).sum() for g, t in zip(want, tangents, strict=True)))
+
+
+def test_batches():
+    a, x = scorch.sparse(matrix(), "csr"), randn(5, 4, 2)
+    got = torch.func.vmap(lambda x: scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k])", A=a, x=x))(x)
+    torch.testing.assert_close(got, torch.relu(matrix() @ x))
+    values = torch.stack([a.values() * k for k in range(3)])
+    got = torch.func.vmap(lambda v: a._with_values(v) @ x[0])(values)
+    torch.testing.assert_close(got, torch.stack([k * matrix() @ x[0] for k in range(3)]))
+
+
+# ---- torch.compile ----
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled(backend):
+    torch._dynamo.reset()
+    a, x = scorch.sparse(matrix(), "csr"), randn(4, 2)
+    values, weight = a.values().clone().requires_grad_(), a.clone().requires_grad_()
+
+    def of_values(values, x):
+        return torch.tanh(F.linear(x.T, a._with_values(values))).sum()
+
+    def of_tensor(weight, x):
+        return torch.tanh(weight @ x).sum()
+
+    for f, leaf in ((of_values, values), (of_tensor, weight)):
+        f(leaf, x).backward()
+        want, leaf.grad = dense(leaf.grad), None
+        torch.compile(f, backend=backend, fullgraph=True)(leaf, x).backward()
+        torch.testing.assert_close(dense(leaf.grad), want)
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("expression", list(PROGRAMS)[:4])
+def test_opcheck(expression):
+    a = scorch.sparse(matrix(), "csr")
+    names = PROGRAMS[expression]
+    lines = ["A:2:csr", *(f"{name}::" for name in names)]
+    xs = [randn(*shape).requires_grad_() for shape in names.values()]
+    program = "\n".join([expression, *lines])
+    args = (program, [a.pos(1), a.crd(1), a.values().clone().requires_grad_(), *xs], [6, 4])
+    torch.library.opcheck(torch.ops.scorch.program.default, args)
+
+
+# ---- derived programs ----
+def test_one_program_gives_all_gradients():
+    program, sources, results = _C.gradient("ij,jk->ik\n:2:csr\n::", (2, 2), 3, 1)
+    assert program.split("\n") == [
+        "A_grad[i,j] = stored(A[i,j]) * out_grad[i,k] * B[j,k]; B_grad[j,k] = out_grad[i,k] * A[i,j]",
+        "A:2:csr", "B::", "out_grad::", "!ask", "!like 0 0", "!ask 2:dense",
+    ]  # fmt: skip
+    assert sources == (("operand", 0, 0), ("operand", 1, 0), ("gradient", 0, 0)) and results == (
+        (0, 0, 0),
+        (1, 0, 1),
+    )
+
+
+MEMORY = """
+import resource, torch, scorch
+import torch.nn.functional as F
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+n, nnz = 12000, 60000
+g = torch.Generator().manual_seed(0)
+indices = torch.randint(0, n, (2, nnz), generator=g)
+W = torch.sparse_coo_tensor(indices, torch.randn(nnz, generator=g), (n, n))
+W = scorch.sparse(W, "csr").requires_grad_()
+x = torch.randn(8, n, requires_grad=True)
+small = scorch.sparse(torch.eye(4), "csr").requires_grad_()
+F.linear(torch.ones(8, 4, requires_grad=True), small).sum().backward()
+F.linear(x, W)
+before = peak()
+F.linear(x, W).sum().backward()
+assert W.grad is not None and x.grad is not None
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="memory is not measured here")
+def test_backward_builds_nothing_dense():
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 20  # MB; the dense weight has 550
