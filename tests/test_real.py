@@ -56,7 +56,7 @@ def same(got: torch.Tensor, want) -> None:
     """A sparse or dense result against a SciPy array: equal everywhere."""
     if scorch.is_sparse(got):
         difference = abs(
-            sp.csr_array(scorch.to_scipy(got))
+            sp.csr_array(got.to_scipy())
             - sp.csr_array(np.asarray(want) if isinstance(want, torch.Tensor) else want)
         )
         assert difference.nnz == 0 or difference.max() == 0
