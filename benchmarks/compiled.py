@@ -64,6 +64,45 @@ def _sort_scipy(m: object) -> object:
     return m
 
 
+def vectors(root: str | None) -> Iterator[Case]:
+    """A @ v, sums of columns, and products with a matrix stored by columns or transposed."""
+    for name, csr in graphs(root):
+        yield from _vectors(name, csr)
+
+
+def _vectors(name: str, csr: torch.Tensor) -> Iterator[Case]:
+    csr32, A, m = int32(csr), scorch.sparse(int32(csr)), _scipy(int32(csr))
+    v, x = torch.randn(csr.shape[1]), torch.randn(csr.shape[0], 64)
+    calls = {"torch CSR i64": lambda: csr @ v, "torch CSR i32": lambda: csr32 @ v}
+    if mkl():
+        handle = MklMatrix(csr, 1)
+        calls["MKL"] = lambda: handle.mv(v)
+    work = {"flops": 2 * csr._nnz(), "traffic": 8 * csr._nnz() + 8 * v.numel()}
+    yield Case(f"A @ v, {name}", {**calls, "Scorch": lambda: A @ v}, {"Scorch": tuple(calls)}, **work)
+    calls = {"torch CSR": lambda: torch.sum(csr, 0, keepdim=True).to_dense()[0]}
+    if scipy_sparse:
+        calls["SciPy"] = lambda: m.sum(0)
+    ours = {"Scorch": lambda: scorch.einsum("ij->j", A)}
+    yield Case(f"column sums, {name}", {**calls, **ours}, {"Scorch": tuple(calls)}, same=False)
+    csc, C = csr.to_sparse_csc(), A.convert("csc")
+    calls = {"torch": lambda: csc @ x}
+    yield Case(f"CSC @ x, 64, {name}", {**calls, "Scorch": lambda: C @ x}, {"Scorch": ("torch",)})
+    calls = {"torch": lambda: csr.t() @ x}
+    yield Case(f"A.T @ x, 64, {name}", {**calls, "Scorch": lambda: A.T @ x}, {"Scorch": ("torch",)})
+
+
+def halves(root: str | None) -> Iterator[Case]:
+    """bfloat16 against our own float32: values and dense operand, summed in float32."""
+    for name, csr in graphs(root):
+        A = scorch.sparse(int32(csr))
+        B = A.to(torch.bfloat16)
+        for width in (64, 128, 256):
+            x = torch.randn(csr.shape[1], width)
+            y = x.bfloat16()
+            calls = {"float32": lambda A=A, x=x: A @ x, "bfloat16": lambda B=B, y=y: B @ y}
+            yield Case(f"{name}, {width}", calls, {"bfloat16": ("float32",)}, same=False)
+
+
 def sddmm(root: str | None) -> Iterator[Case]:
     """A product sampled where a graph has edges: [n, width] @ [width, n]."""
     for name, csr in graphs(root):
@@ -228,4 +267,6 @@ def blocks(root: str | None) -> Iterator[Case]:
                 yield Case(f"{size}x{size}, {zeros:.0%}, {batch}", calls, {"Scorch": ("torch BSR",)}, **work)
 
 
-SUITES = {f.__name__: f for f in (spgemm, sddmm, elementwise, mttkrp, contractions, linear, blocks)}
+SUITES = {
+    f.__name__: f for f in (vectors, halves, spgemm, sddmm, elementwise, mttkrp, contractions, linear, blocks)
+}

@@ -42,6 +42,7 @@ def mkl() -> ctypes.CDLL | None:
     lib.mkl_sparse_s_create_csr.argtypes = [POINTER(c_void_p), c_int, c_int, c_int] + [c_void_p] * 4
     lib.mkl_sparse_set_mm_hint.argtypes = [c_void_p, c_int, _Descr, c_int, c_int, c_int]
     lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
+    lib.mkl_sparse_s_mv.argtypes = [c_int, c_float, c_void_p, _Descr, c_void_p, c_float, c_void_p]
     lib.mkl_sparse_spmm.argtypes = [c_int, c_void_p, c_void_p, POINTER(c_void_p)]
     lib.mkl_sparse_order.argtypes = [c_void_p]
     lib.mkl_sparse_s_mm.argtypes = [c_int, c_float, c_void_p, _Descr, c_int, c_void_p, c_int, c_int]
@@ -71,6 +72,13 @@ class MklMatrix:
         x_out = x.data_ptr(), n, n, 0.0, out.data_ptr(), n
         self._check(call(NON_TRANSPOSE, 1.0, self.handle, self.descr, ROW_MAJOR, *x_out))
         return out
+
+    def mv(self, x: torch.Tensor) -> torch.Tensor:
+        """[rows, columns] @ [columns] float32 -> [rows]"""
+        y = torch.empty(self.rows)
+        call = mkl().mkl_sparse_s_mv
+        self._check(call(NON_TRANSPOSE, 1.0, self.handle, self.descr, x.data_ptr(), 0.0, y.data_ptr()))
+        return y
 
     def __del__(self):
         if self.handle:
