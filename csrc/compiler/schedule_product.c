@@ -171,13 +171,17 @@ static int block_loops(Sched *s, uint32_t which, bool unroll, Step *step, int n)
 
 /* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
  * (long rows gain up to 1.3x, short ones lose up to 1.03x), four when it brings a number. */
+/* Short ones (fewer than about 8 positions, where that is known) are over before an unrolled loop begins. */
+static bool short_fibres(const Tensor *a, int level)
+{ return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + 4; }
+
 static void unroll_positions(Sched *s, Step *last)
 {
     if (!last->in || last->kind == L_PAR) return;
     const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
     if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
     if (s->vec < 0 || !in(s->kept, s->vec)) {
-        last->unroll = 4;
+        if (!short_fibres(s->a, s->nmain - 1)) last->unroll = 4;
         return;
     }
     int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;

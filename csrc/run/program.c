@@ -230,6 +230,7 @@ static int find_code(const sc_request *rq, sc_program **p, sc_err *err)
         sc_request wide = *rq;
         sc_program *general = NULL;
         wide.nofold = true;
+        for (int k = 0; k < wide.nin; k++) memset(wide.in[k].positions, 0, sizeof wide.in[k].positions);
         if (!compile(&wide, &general, &why) && general->text && in_bundle(general)) {
             program_free(*p);
             *p = general;
