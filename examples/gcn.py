@@ -18,7 +18,7 @@ from torch import nn
 
 import planetoid
 import scorch
-from timing import human, interleave, table
+from timing import human, interleave, show
 
 DENSE_LIMIT = 8000  # nodes; a dense adjacency of more is left out of the comparison
 
@@ -99,12 +99,6 @@ def compare(model: GCN, graph: planetoid.Graph, seconds: float) -> tuple[dict, b
     return interleave(calls, seconds), agree
 
 
-def show(times: dict) -> None:
-    ours = times["Scorch"].min
-    rows = [[n, human(t.min), human(t.median), f"{t.min / ours:.2f}x"] for n, t in times.items()]
-    print(table(["inference", "min", "median", "relative to Scorch"], rows))
-
-
 def plot(times: dict, title: str, path: str) -> None:
     import matplotlib
 
@@ -170,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
     if not (args.compare or args.plot):
         return 0
     times, agree = compare(model, graph, args.seconds)
-    show(times)
+    show("inference", times)
     if len(graph.x) > DENSE_LIMIT:
         print(f"dense torch left out: its adjacency would take {len(graph.x) ** 2 * 4 / 1e9:.1f} GB")
     print("all logits agree" if agree else "LOGITS DIFFER")

@@ -46,6 +46,37 @@ def _turn(call: Callable[[], object], repeat: int) -> float:
     return (perf_counter() - start) / repeat
 
 
+def compare(
+    title: str,
+    calls: dict[str, Callable[[], object]],
+    seconds: float = 1.0,
+    tolerance: float = 1e-4,
+    read: Callable = lambda result: result,
+) -> bool:
+    """Times calls and prints a table, relative to the one called "Scorch".
+
+    Returns whether every result, a dense tensor after `read`, is the first's, to `tolerance` of its largest
+    entry; what is not is printed.
+    """
+    results = {name: read(call()) for name, call in calls.items()}
+    (first, expected), *others = results.items()
+    allowed, agree = tolerance * expected.abs().max().item(), True
+    for name, got in others:
+        error = (got - expected).abs().max().item()
+        if not error <= allowed:
+            agree = False
+            print(f"{title}: {name} differs by {error:.1e} from {first}, allowed are {allowed:.1e}")
+    show(title, interleave(calls, seconds))
+    return agree
+
+
+def show(title: str, times: dict[str, Time]) -> None:
+    """Prints times, relative to the one called "Scorch"."""
+    ours = times["Scorch"].min
+    rows = [[n, human(t.min), human(t.median), f"{t.min / ours:.2f}x"] for n, t in times.items()]
+    print(table([title, "min", "median", "relative to Scorch"], rows), end="\n\n")
+
+
 def human(seconds: float) -> str:
     """A time with three digits and its unit."""
     for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):

@@ -501,8 +501,11 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
     return einsum(text, left, right, format=None if isinstance(x, SparseTensor) else "dense")
 
 
-def linear(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """``F.linear`` with a sparse weight [out, in]: x [..., in] -> [..., out]."""
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """``F.linear`` with a sparse weight [out, in], or sparse x: x [..., in] -> [..., out]."""
+    if isinstance(x, SparseTensor):
+        y = x @ weight.T
+        return y if bias is None else y + bias
     if bias is None:
         y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
         return product(weight, x, LINEAR) if y is NotImplemented else y

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from .._make import from_edge_index, sparse
+from .._ops import einsum
 from .._tensor import SparseTensor
 
 
@@ -160,9 +161,13 @@ class SAGEConv(nn.Module):
                 layer.reset_parameters()
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
-        """x [N, in]; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
         matrix = self._matrix(edge_index, None, lambda: self._make(edge_index, len(x)))
-        y = self.lin_l(matrix @ x)
+        if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
+            y = matrix @ (x @ self.lin_l.weight.T)
+            y = y if self.lin_l.bias is None else y + self.lin_l.bias
+        else:
+            y = self.lin_l(matrix @ x)
         if self.lin_r is not None:
             y = y + self.lin_r(x)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
@@ -213,7 +218,7 @@ class RGCNConv(nn.Module):
         self.comp = nn.Parameter(torch.empty(num_relations, num_bases)) if num_bases else None
         self.root = nn.Parameter(torch.empty(in_channels, out_channels)) if root_weight else None
         self.bias = _zeros(out_channels) if bias else None
-        self._matrix = _Derived()
+        self._matrix, self._cube = _Derived(), _Derived()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -237,14 +242,26 @@ class RGCNConv(nn.Module):
                 raise ValueError("edge_type: expected [E] types for this edge_index, got None")
             make = lambda: self.adjacency(edge_index, edge_type, nodes)  # noqa: E731
             matrix = self._matrix(edge_index, edge_type, make)
-        weight = self.weight
-        if self.comp is not None:
-            weight = (self.comp @ weight.flatten(1)).view(self.num_relations, *weight.shape[1:])
-        messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
-        y = matrix @ messages.reshape(-1, self.out_channels)
+        y = self._sum(matrix, x)
         if self.root is not None:
             y = y + (self.root if x is None else x @ self.root)
         return y if self.bias is None else y + self.bias
+
+    def _sum(self, matrix: SparseTensor, x: torch.Tensor | None) -> torch.Tensor:
+        """sum_r A_r X W_r -> [N, out]"""
+        weight, grad = self.weight, torch.is_grad_enabled()
+        if (
+            self.comp is not None and not grad
+        ):  # one kernel over edges and bases, no array of relations x nodes
+            cube = self._cube(
+                matrix, None, lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf")
+            )
+            bases = weight if x is None else torch.einsum("nk,bko->bno", x, weight)
+            return einsum("irj,rb,bjo->io", cube, self.comp, bases, format="dense")
+        if self.comp is not None:
+            weight = (self.comp @ weight.flatten(1)).view(self.num_relations, *weight.shape[1:])
+        messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
+        return matrix @ messages.reshape(-1, self.out_channels)
 
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
         """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of

@@ -95,6 +95,8 @@ class Linear(nn.Module):
         has one; else the largest entries up to ``density``; else the entries that are not zero.
         """
         weight = linear.weight.detach()
+        if hasattr(linear, "weight_orig"):  # a step of an optimizer may not have reached .weight yet
+            weight = linear.weight_orig.detach() * linear.weight_mask
         if mask is None:
             mask = getattr(linear, "weight_mask", None)
         if mask is None and density is not None:

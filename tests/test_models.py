@@ -1,0 +1,100 @@
+"""The models of examples/, end to end on small inputs: each agrees with its twin in plain torch."""
+
+import gzip
+
+import pytest
+import torch
+
+import graph_challenge
+import graphsage
+import moe
+import pruned_cnn
+import rgcn
+import scorch
+import sparse_attention
+import sparse_autoencoder
+
+QUICK = ["--compare", "--seconds", "0"]
+
+
+@pytest.mark.parametrize("model", ("sage", "gcn"))
+def test_graphsage(model, capsys):
+    assert graphsage.main(["--dataset", "karate", "--model", model, "--epochs", "40", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "all agree" in out and out.count("the largest difference") == 3
+
+
+def test_graphsage_says_what_is_missing(tmp_path, capsys):
+    assert graphsage.main(["--dataset", "cora", "--root", str(tmp_path)]) == 2
+    assert "ind.cora.x" in capsys.readouterr().err
+
+
+def test_graph_challenge(capsys, monkeypatch):
+    monkeypatch.delenv("SCORCH_DATA", raising=False)
+    assert graph_challenge.main(["--neurons", "64", "--layers", "3", "--images", "50", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "all results agree" in out and "generated layers" in out
+
+
+def test_graph_challenge_reads_matrix_market(tmp_path, capsys):
+    head = "%%MatrixMarket matrix coordinate"
+    for layer in (1, 2):
+        lines = f"{head} real general\n% a comment\n3 3 3\n1 2 1\n2 3 1\n3 1 1\n"
+        (tmp_path / f"n3-l{layer}.mtx").write_text(lines)
+    (tmp_path / "images.mtx").write_text(f"{head} pattern general\n2 3 2\n1 1\n2 2\n")
+    images, layers = graph_challenge.read(tmp_path)
+    assert len(layers) == 2 and layers[0].to_dense()[0].tolist() == [0, 1, 0]
+    assert graph_challenge.main(["--folder", str(tmp_path), *QUICK]) == 0
+    Y = graph_challenge.in_scorch(
+        scorch.sparse(images, format="csr"),
+        [scorch.sparse(W, format="csr") for W in layers],
+        torch.tensor(-0.25),
+    )
+    torch.testing.assert_close(Y.to_dense(), torch.tensor([[0.0, 0.0, 0.5], [0.5, 0.0, 0.0]]))
+    assert graph_challenge.main(["--folder", str(tmp_path / "none")]) == 2
+    assert "-l1.mtx" in capsys.readouterr().err
+
+
+def test_rgcn(capsys, monkeypatch):
+    small = rgcn.generated(nodes=200, edges=900, relations=3)
+    monkeypatch.setattr(rgcn, "generated", lambda: small)
+    assert rgcn.main(["--generated", "--bases", "4", "--epochs", "10", *QUICK]) == 0
+    assert "all agree" in capsys.readouterr().out
+
+
+def test_rgcn_reads_triples(tmp_path):
+    triples = '<a> <knows> <b> .\n<b> <knows> <c> .\n<a> <likes> "tea, or so" .\n\n'
+    with gzip.open(tmp_path / "aifb_stripped.nt.gz", "wt") as file:
+        file.write(triples)
+    for part, who in (("training", "a"), ("test", "c")):
+        rows = f"person\tid\tlabel_affiliation\n{who}\t1\tgroup\n"
+        (tmp_path / f"aifb_{part}Set.tsv").write_text(rows)
+    graph = rgcn.aifb(rgcn.find(str(tmp_path)))
+    assert (graph.nodes, graph.relations, graph.classes) == (4, 4, 1)
+    assert graph.edge_index.shape == (2, 6) and graph.test[0].tolist() == [2]
+
+
+def test_moe(capsys):
+    args = ["--experts", "4", "9", "--tokens", "40", "--features", "32", "--hidden", "48"]
+    assert moe.main([*args, *QUICK]) == 0
+    assert moe.main([*args, "--skew", "1.5", *QUICK]) == 0
+    assert capsys.readouterr().out.count("all agree") == 2
+
+
+def test_sparse_autoencoder(capsys):
+    args = ["--features", "64", "--hidden", "32", "--sparsity", "0.5", "0.95", "--batch", "8", "--steps", "5"]
+    assert sparse_autoencoder.main([*args, *QUICK]) == 0
+    assert "all agree" in capsys.readouterr().out
+
+
+def test_pruned_cnn(capsys):
+    args = ["--channels", "16", "--length", "30", "--batch", "4", "--steps", "3"]
+    assert pruned_cnn.main([*args, *QUICK]) == 0
+    assert "all logits agree" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mask", ("band", "bigbird"))
+def test_sparse_attention(mask, capsys):
+    args = ["--mask", mask, "--tokens", "50", "--window", "8", "--width", "32", "--heads", "2"]
+    assert sparse_attention.main([*args, *QUICK]) == 0
+    assert "all agree" in capsys.readouterr().out
