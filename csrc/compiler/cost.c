@@ -21,6 +21,7 @@ static const struct {
     double across;                    /* a load that is not along the unit stride */
     double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
     double search;                    /* one halving */
+    double lanes;                     /* adding up the lanes of a vector */
     double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
     double clear;                     /* bytes a nanosecond */
     double append;                    /* an entry of a sparse result */
@@ -38,6 +39,7 @@ static const struct {
              .entry = .6,
              .step = 3,
              .search = 1.5,
+             .lanes = 3,
              .bit = 1.5,
              .slot = 6,
              .sort = 2,
@@ -177,6 +179,8 @@ static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtyp
 static double turns_dense(Cost *c, const Spot *at, const Nest *n)
 {
     double e = extent(c, n->ix);
+    for (int k = 0; k < at->nloop && n->ix.part == SC_DIV; k++) /* tiles of a block */
+        if (at->loop[k].ix.var == n->ix.var) e = (double)at->loop[k].ix.block / n->ix.block;
     if (n->kind == L_VEC) e = e > lanes(c) ? e / lanes(c) : 1;
     if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * machine.dense;
     return e;
@@ -184,12 +188,20 @@ static double turns_dense(Cost *c, const Spot *at, const Nest *n)
 
 static void walk(Cost *, const Spot *, const Nest *);
 
+/* Lanes that are added up in the end. */
+static bool sums_lanes(const Nest *n)
+{
+    return n->kind == L_VEC && n->body->op == N_EVAL && n->body->eval.reduce != O_CONST &&
+           !in(expr_vars(n->body->eval.lhs), n->ix.var);
+}
+
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
     const bool sparse = n->nmerge || (n->in && at.level[tensor_id(c, n->in)] < source_levels(n->in) &&
                                       source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : machine.enter);
+    c->time += sums_lanes(n) ? at.trips * machine.lanes : 0;
     c->par |= n->kind == L_PAR;
     at.trips *= n->nmerge ? turns_merge(c, &at, n) : n->in ? turns_in(c, &at, n) : turns_dense(c, &at, n);
     const bool cut = n->by != 0;

@@ -188,7 +188,8 @@ struct Prog {
  *       unique ones, each with a loop; the loops that are over its indices stand in the order of its levels. An
  *       entry is appended wherever the assignment is reached; a fibre of a compressed level is stored where
  *       something was appended below it.
- * Index i is known where i, or both i/N and i%N, are bound by enclosing loops. */
+ * Index i is known where i, or both i/N and i%N, are bound by enclosing loops. Inside of `i/N in A` a loop over
+ * i/M, where M divides N, visits the N/M tiles of that block. */
 typedef enum { N_LOOP, N_WORK, N_EVAL, N_SEQ } NestOp;
 typedef enum { L_FOR, L_PAR, L_VEC } LoopKind;
 struct Nest {

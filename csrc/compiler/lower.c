@@ -302,7 +302,7 @@ static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
     if (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge && n->ix.part == SC_DIV) {
         int tiled = n->ix.var; /* its tiles lie side by side in a carry slot */
         n = n->body;
-        if (n->op != N_WORK || !has_slot(n->work, tiled)) return NULL;
+        if (tiled == par->ix.var || n->op != N_WORK || !has_slot(n->work, tiled)) return NULL;
     }
     if (n->op != N_WORK || n->work->place != W_REG || n->body->op != N_LOOP || n->body->in != t) return NULL;
     Uses after = {.t = t};

@@ -22,6 +22,8 @@ typedef struct { /* what is known of an index variable */
     Val *modext; /* with div: coordinates in the block */
     Val *slot;   /* position inside a tile of positions */
     bool inner;  /* a tile opened inside the parallel loop */
+    Val *within; /* the tile is one of a block of `outer` coordinates: its first one there */
+    int outer;
 } Coord;
 
 typedef struct {               /* where a tensor stands */

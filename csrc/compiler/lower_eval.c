@@ -18,6 +18,7 @@ Val *index_val(Low *l, Index ix)
     if (ix.slot) return c->slot;
     if (ix.part == SC_WHOLE) return c->whole;
     Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
+    if (c->within && c->mod && ix.part == SC_MOD && ix.block == c->outer) part = plus(l, c->within, c->mod);
     if (part || !c->whole) return part;
     return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
 }

@@ -151,8 +151,25 @@ static void runtime_tiles(Low *l, const Nest *n, Val *extent)
     }
 }
 
+/* The tiles of a block that a tensor's level has opened. */
+static void tiles_of_block(Low *l, const Nest *n)
+{
+    Coord *c = &l->e.coord[n->ix.var];
+    Val *base = c->base;
+    Stmt **outer;
+    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), num(l, c->block), n->ix.block, &outer);
+    c->outer = c->block;
+    c->within = val_local(l->p, s->local);
+    tile(l, n, plus(l, base, c->within), num(l, n->ix.block));
+    l->tail = outer;
+}
+
 static void tiles(Low *l, const Nest *n)
 {
+    if (l->e.coord[n->ix.var].div) {
+        tiles_of_block(l, n);
+        return;
+    }
     Index whole = {.var = n->ix.var};
     Val *extent = slot_extent(l, &whole);
     int64_t b = n->ix.block, known = const_extent(l, &whole);

@@ -8,7 +8,7 @@
  * - levels: a level is resolved when the one above it is and its own loop runs,
  *   or, for a dense level, when its coordinate is known. Nothing else is asked of
  *   the loop order.
- * - indices: an index is bound once; i%N inside of i/N. A loop in a tensor over a
+ * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks inside of them. A loop in a tensor over a
  *   bound index looks its coordinate up.
  * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
  * - parallel: at most one par loop in a kernel; without one the kernel runs on
@@ -93,7 +93,9 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
     Prog *p = v->p;
     const Index ix = n->ix;
     const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
-    const Nest *clash = whole ? whole : mod ? mod : ix.part == SC_MOD ? NULL : div;
+    const bool finer =
+        ix.part == SC_DIV && !n->in && !n->nmerge && div && div->in && div->ix.block % ix.block == 0;
+    const Nest *clash = whole ? whole : mod ? mod : ix.part == SC_MOD || finer ? NULL : div;
     if (clash)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s' binds an index that '%s' around it binds already; remove one of the two",

@@ -17,6 +17,7 @@
 
 #define PRIVATE_BYTES (64 * 1024)
 #define PANEL_ELEMENTS (256 * 1024)
+#define UNROLLED 32 /* products of one vector each */
 #define MAXLOOP 32
 
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
     int tile;                   /* of the vector variable, 0: none */
     int nmain;                  /* levels of a in front of its dense blocks */
     int last_kept;              /* last of those whose variable is kept, -1: none */
+    int rows[SC_MAXLEVEL];      /* of a dense block, of a kept index: how many are summed at a time */
     bool owned;
     Expr *packed;    /* a dense factor that is read along another index than the vector: packed first */
     Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
@@ -157,14 +159,73 @@ static int dense_loops(Sched *s, bool kept, Step *step, int n)
     return n;
 }
 
-/* Dense blocks inside the sparse operand. */
-static int block_loops(Sched *s, uint32_t which, bool unroll, Step *step, int n)
+/* ---- dense blocks inside the sparse operand ---- */
+/* Most rows of a block whose sums stay in registers, two vectors each, and that divide it; all of them where that
+ * is few and one vector each will do. */
+static int rows_of(int block, int room)
+{
+    int rows = block < room ? block : room;
+    while (block % rows) rows--;
+    return 2 * rows < room && block <= 3 * room ? block : rows;
+}
+
+static int choose_rows(Sched *s)
+{
+    int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
+    for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
+        Index ix = level_index(s->a, k);
+        if (!in(s->kept, ix.var)) continue;
+        s->rows[k] = rows_of(ix.block, room / slots > 1 ? room / slots : 1);
+        slots *= s->rows[k];
+    }
+    return slots;
+}
+
+static Index rows_index(const Sched *s, int k)
+{
+    Index ix = level_index(s->a, k);
+    if (s->rows[k]) ix.block = s->rows[k];
+    return ix;
+}
+
+static int all_block_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
+        n = add_step(step, n, level_index(s->a, k), NULL, L_FOR);
+    return n;
+}
+
+/* The rows that are summed at a time. */
+static int row_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        if (!s->rows[k]) continue;
+        n = add_step(step, n, rows_index(s, k), NULL, L_FOR);
+        step[n - 1].unroll = s->rows[k];
+    }
+    return n;
+}
+
+/* Loops over groups of rows, around. */
+static int group_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        Index ix = rows_index(s, k);
+        if (!s->rows[k] || s->rows[k] == level_index(s->a, k).block) continue;
+        ix.part = SC_DIV;
+        n = add_step(step, n, ix, NULL, L_FOR);
+    }
+    return n;
+}
+
+/* The summed columns of a block: unrolled where that is little code. */
+static int column_loops(Sched *s, int slots, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = level_index(s->a, k);
-        if (!in(which, ix.var)) continue;
+        if (in(s->kept, ix.var)) continue;
         n = add_step(step, n, ix, NULL, L_FOR);
-        if (unroll) step[n - 1].unroll = ix.block;
+        if (slots * ix.block <= UNROLLED) slots *= step[n - 1].unroll = ix.block;
     }
     return n;
 }
@@ -199,14 +260,8 @@ static Nest *write_sum(Sched *s, Expr *sum, Op store)
 static Tensor *accumulator(Sched *s)
 {
     Tensor *c = work_new(s->p, "c", W_REG);
-    int slots = 1;
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
-        Index ix = level_index(s->a, k);
-        if (!in(s->kept, ix.var)) continue;
-        work_slot(c, ix);
-        slots *= ix.block;
-    }
-    choose_tile(s, slots);
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
+        if (s->rows[k]) work_slot(c, rows_index(s, k));
     if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, vec_index(s));
     return c;
 }
@@ -216,19 +271,23 @@ static Nest *summed(Sched *s, int first, Op store)
 {
     Prog *p = s->p;
     Step step[MAXLOOP];
+    const int slots = choose_rows(s);
+    choose_tile(s, slots);
     Tensor *c = accumulator(s);
     Expr *sum = work_access(p, c);
     int n = levels(s, first, s->nmain, step, 0);
     if (n) unroll_positions(s, &step[n - 1]);
-    n = block_loops(s, ~s->kept, true, step, n);
-    n = block_loops(s, s->kept, true, step, n);
+    n = column_loops(s, slots, step, n);
+    n = row_loops(s, step, n);
     n = dense_loops(s, false, step, n);
     Nest *body = wrap(
         s, step, n, vec_loop(s, nest_eval(p, sum, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
     Nest *out = write_sum(s, sum, store);
     if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
-    n = block_loops(s, s->kept, true, step, 0);
+    n = row_loops(s, step, 0);
     body = nest_work(p, c, body, wrap(s, step, n, out));
+    n = group_loops(s, step, 0);
+    body = wrap(s, step, n, body);
     if (!s->tile || s->panel) return body;
     return nest_loop(p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL, body);
 }
@@ -265,7 +324,7 @@ static Nest *scattered(Sched *s)
         return wrap(s, step, n, summed(s, first, s->sum->reduce));
     }
     n = levels(s, 0, s->nmain, step, 0);
-    n = block_loops(s, ~0u, false, step, n);
+    n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);
     n = dense_loops(s, false, step, n);
     Expr *to = work_access(s->p, s->through);
@@ -281,7 +340,7 @@ static Nest *elementwise(Sched *s)
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
     int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
-    n = block_loops(s, ~0u, false, step, n);
+    n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);
     return wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, scalars_first(s->p, s->rhs, s->vec))));
 }
@@ -326,13 +385,21 @@ static int uses(const Expr *e, int v, Expr **found)
 
 static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 
+/* Whether the blocks that begin at the root end in the levels behind the main ones. */
+static bool blocked(const Sched *s, Index root)
+{
+    for (int k = s->nmain; k < s->a->format.nlevel; k++)
+        if (level_index(s->a, k).var == root.var) return true;
+    return false;
+}
+
 static bool choose_panel(Sched *s)
 {
-    if (!s->a || s->vec >= 0 || s->last_kept != 0 || s->nmain < s->a->format.nlevel) return false;
+    if (!s->a || s->vec >= 0 || s->last_kept != 0) return false;
     Index root = level_index(s->a, 0);
     uint32_t free = s->kept & ~s->stored;
-    if (s->a->format.level[0].kind != SC_DENSE || root.part != SC_WHOLE || unit_var(s->lhs) != root.var)
-        return false;
+    if (s->a->format.level[0].kind != SC_DENSE || unit_var(s->lhs) != root.var) return false;
+    if (root.part != SC_WHOLE && !blocked(s, root)) return false;
     if (__builtin_popcount(free) != 1) return false;
     int v = __builtin_ctz(free);
     Expr *x = NULL;
@@ -342,7 +409,10 @@ static bool choose_panel(Sched *s)
     if (n < 2) return false;
     s->vec = v;
     s->packed = x;
-    for (s->tile = 64; s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);) s->tile /= 2;
+    s->tile = register_tile(s->p, v, choose_rows(s));
+    for (s->tile = s->tile && s->tile < 64 ? s->tile : 64;
+         s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
+        s->tile /= 2;
     return true;
 }
 
@@ -350,12 +420,14 @@ static Index block(int v, sc_part part, int size)
 { return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
 
 /* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
- * { C[n,o] = y } } } } */
+ * { C[n,o] = y } } } }; with blocks of R rows, par o/R in A and the sum is of all of them. */
 static Nest *paneled(Sched *s)
 {
     Prog *p = s->p;
     int i = unit_var(s->packed), o = level_index(s->a, 0).var;
-    Index tile = vec_index(s), strip = block(o, SC_MOD, STRIP);
+    Index tile = vec_index(s), root = level_index(s->a, 0), strip = block(o, SC_MOD, STRIP);
+    const bool blocks = root.part != SC_WHOLE;
+    if (blocks) strip.block = root.block;
     Tensor *t = s->panel = work_new(s->p, "t", W_LANE), *y = s->through = work_new(s->p, "y", W_LANE);
     work_slot(t, whole_index(i));
     work_slot(t, tile);
@@ -365,11 +437,12 @@ static Nest *paneled(Sched *s)
                            nest_eval(p, work_access(p, t), O_CONST, s->packed));
     pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
     s->product = expr_replace(p, s->product, s->packed, work_access(p, t));
-    Nest *sum = nest_loop(p, L_FOR, strip, NULL, summed(s, 1, O_CONST));
+    Nest *sum = summed(s, 1, O_CONST);
+    if (!blocks) sum = nest_loop(p, L_FOR, strip, NULL, sum);
     Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
     Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
     Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
-    rows = nest_loop(p, L_PAR, block(o, SC_DIV, STRIP), NULL, rows);
+    rows = nest_loop(p, L_PAR, block(o, SC_DIV, strip.block), blocks ? s->a : NULL, rows);
     return nest_loop(p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, nest_work(p, t, pack, rows));
 }
 
@@ -390,18 +463,22 @@ static int64_t result_bytes(const Sched *s)
     return n;
 }
 
-/* The sparse operand with its kept dimensions first. */
+/* The sparse operand with its kept dimensions first; dense blocks stay as they are. */
 static void convert(Sched *s, sc_format *f)
 {
     const Tensor *a = s->a;
     *f = (sc_format){.ndim = a->ndim};
     for (int pass = 0; pass < 2; pass++)
-        for (int d = 0; d < a->ndim; d++) {
+        for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
-            bool dense = f->nlevel == 0 && a->ndim == 2;
-            f->level[f->nlevel++] =
-                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
+            for (k = 0; a->format.level[k].dim != d || a->format.level[k].part == SC_MOD;) k++;
+            sc_levelspec *to = &f->level[f->nlevel];
+            *to = (sc_levelspec){.unique = 1, .dim = (uint8_t)d};
+            to->kind = f->nlevel++ == 0 && a->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+            to->part = a->format.level[k].part;
+            to->block = a->format.level[k].block;
         }
+    for (int k = s->nmain; k < a->format.nlevel; k++) f->level[f->nlevel++] = a->format.level[k];
 }
 
 static void explain(const Sched *s, sc_text *why)

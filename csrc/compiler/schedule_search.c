@@ -14,6 +14,7 @@
 
 #define TIE 1.02        /* scores that differ by less are equal: the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
+#define BLOCKS 8
 #define CONVERT_TIE 1.5 /* ... over one that takes the operands as they are */
 #define CALLS 8         /* that share a conversion */
 #define ENTRY 20        /* nanoseconds to convert an entry */
@@ -118,11 +119,16 @@ static void restore_all(Search *s, const Layout *old)
     }
 }
 
-static double conversion_cost(const Search *s, uint32_t set)
+/* Blocks that stay whole are moved faster than single entries. */
+static double conversion_cost(const Search *s, const Candidate *c)
 {
     double sum = 0;
-    for (int k = 0; k < s->p->nin; k++)
-        if (in(set, k)) sum += tensor_positions(s->p, s->p->tensor[k]) * ENTRY / CALLS + 1000;
+    for (int k = 0; k < s->p->nin; k++) {
+        if (!in(c->converted, k)) continue;
+        const sc_format to = target(s, c, k);
+        const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
+        sum += tensor_positions(s->p, s->p->tensor[k]) * ENTRY / CALLS / (blocks ? BLOCKS : 1) + 1000;
+    }
     return sum;
 }
 
@@ -162,7 +168,7 @@ static double cost_of(Search *s, const Candidate *c)
     sc_arena arena = p->arena;
     Layout old[SC_MAXOP];
     sc_format made = {0};
-    double cost = conversion_cost(s, c->converted);
+    double cost = conversion_cost(s, c);
     p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
     convert_all(s, c, old);
     Nest *n = construct(s, c, &made, NULL);
