@@ -11,6 +11,7 @@
 #define SC_MAXSTEP 32
 #define SC_MAXENTRY 16
 #define SC_MAXWORK 16
+#define SC_MAXBOUND 4
 
 /* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
 typedef struct {
@@ -23,13 +24,17 @@ typedef enum {
     SC_STEP_FILL,   /* memory `out` := fill, in parallel; skipped memory costs nothing */
     SC_STEP_KERNEL, /* entry over the units */
     SC_STEP_ALLOC   /* result `out`, whose compressed levels have the cursors from `cursor` on: allocates
-                       pos, crd and values, and turns counts into the place where each chunk starts */
+                       pos, crd and values, turns cursors into the place where each chunk starts, and moves there
+                       what was appended */
 } sc_step_op;
 
 /* Sparse results are assembled by two KERNEL steps, with one ALLOC a result between them. The first one cuts the
  * units into chunks, several a lane, and notes what lane.cursor[0 .. ncursor) holds after each; the second one runs
  * over the same chunks, each begun with its cursors at its first entries, in order of the units. Dense levels come
- * first; the kernels write pos but for its first entry, and both entries of a level that has no level above. */
+ * first; the kernels write pos but for its first entry, and both entries of a level that has no level above.
+ *
+ * Where operands bound what a range appends, one KERNEL step with `bound` and the ALLOC of its one result behind it
+ * do: the kernel appends to memory of the bound, chunks a slot apart, and ALLOC moves the entries to their place. */
 
 /* SERIAL  one lane, all units.
  * OWN     disjoint ranges of units balanced by weight; each unit's results are its own.
@@ -51,11 +56,16 @@ typedef struct {
     uint8_t slot;    /* PRIVATE; FILL with out = -1: the place in call.shared */
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
-    uint8_t cursor;  /* ALLOC */
-    uint8_t coords;  /* KERNEL: what the entry gets are coordinates from 0 to the extent of level 0 of operand
+    uint8_t nbound;  /* KERNEL: the one step that assembles a result: terms of the bound */
+    uint16_t
+        bound[SC_MAXBOUND]; /* at most so many entries are appended for a range of units, at each level: the
+                                    sum over the terms of the least of what these operands (bits) store there. Level
+                                    0 of such an operand has the coordinates that units are, or is the units */
+    uint8_t cursor;         /* ALLOC */
+    uint8_t coords; /* KERNEL: what the entry gets are coordinates from 0 to the extent of level 0 of operand
                            arg, cut where its units would be cut */
-    uint16_t clean;  /* KERNEL: bit k: scratch[k] is zero when the step starts */
-    int32_t hash;    /* KERNEL: bytes that one slot of every hash table takes, behind the workspaces below */
+    uint16_t clean; /* KERNEL: bit k: scratch[k] is zero when the step starts */
+    int32_t hash;   /* KERNEL: bytes that one slot of every hash table takes, behind the workspaces below */
     int16_t arg, level; /* KERNEL: units are the positions of this level of operand arg (always level 0: its
                            size when dense, its npos otherwise); weight: stored leaves below. arg = -1: units
                            are ceil(dim[var] / block) coordinates, all of one weight; one unit if var = -1 */

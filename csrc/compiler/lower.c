@@ -332,6 +332,16 @@ static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
     l->carried = NULL;
 }
 
+static void alloc_steps(Low *l)
+{
+    for (int c = 0; c < l->ncursor; c++) {
+        if (c && l->cursor[c].result == l->cursor[c - 1].result) continue;
+        sc_step *s = step(l, SC_STEP_ALLOC);
+        s->out = (int16_t)(l->cursor[c].result->arg - l->p->nin);
+        s->cursor = (uint8_t)c;
+    }
+}
+
 /* The entry that counts, over the units of `fill`, and the allocation of what it counted. */
 static void count_steps(Low *l, const sc_step *fill)
 {
@@ -340,12 +350,7 @@ static void count_steps(Low *l, const sc_step *fill)
     s->counts = 1;
     l->step = s;
     s->entry = (uint8_t)entry(l, "count", COUNT);
-    for (int c = 0; c < l->ncursor; c++) {
-        if (c && l->cursor[c].result == l->cursor[c - 1].result) continue;
-        s = step(l, SC_STEP_ALLOC);
-        s->out = (int16_t)(l->cursor[c].result->arg - l->p->nin);
-        s->cursor = (uint8_t)c;
-    }
+    alloc_steps(l);
 }
 
 static void fill_steps(Low *l, const Facts *f)
@@ -374,8 +379,8 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         t = units(l, &base, f.par);
     }
     leaf_work(l, &base, t);
-    base.ncursor = (uint8_t)results_find(l);
-    if (base.ncursor) count_steps(l, &base);
+    base.ncursor = (uint8_t)results_find(l, &base);
+    if (base.ncursor && !base.nbound) count_steps(l, &base);
     sc_step *s = step(l, SC_STEP_KERNEL);
     *s = base;
     l->step = s;
@@ -386,7 +391,10 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         s->dtype = (uint8_t)private->dtype;
         s->fill = op_identity(work_reduce(n, private));
     }
+    l->slack = base.nbound > 0;
     s->entry = (uint8_t)entry(l, "body", BODY);
+    l->slack = false;
+    if (base.nbound) alloc_steps(l);
     const Nest *work = private || !f.par || base.ncursor ? NULL : splittable(l, f.par, s);
     if (work) split_entries(l, s, f.par, work);
 }
@@ -453,6 +461,16 @@ static void size_print(const Prog *p, const char *what, const sc_size *s, sc_tex
     }
 }
 
+static void bound_print(const Prog *p, const sc_step *s, sc_text *out)
+{
+    for (int k = 0; k < s->nbound; k++) {
+        sc_text_add(out, k ? " + " : " appends at most ");
+        const char *between = "";
+        for (uint32_t rest = s->bound[k]; rest; rest &= rest - 1, between = " & ")
+            sc_text_add(out, "%s%s", between, p->tensor[__builtin_ctz(rest)]->name);
+    }
+}
+
 void plan_print(const Prog *p, sc_text *out)
 {
     static const char *const op[] = {"fill", "kernel", "alloc"};
@@ -478,6 +496,7 @@ void plan_print(const Prog *p, sc_text *out)
         size_print(p, "work", &s->work, out);
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);
+        bound_print(p, s, out);
         for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
         if (s->hash) sc_text_add(out, " slots %d", s->hash);
         if (s->slot) sc_text_add(out, " slot %d", s->slot);

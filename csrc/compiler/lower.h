@@ -104,6 +104,7 @@ typedef struct {
     bool unit;             /* inside the parallel loop */
     /* lower_result.c: results that the kernel assembles, and what surrounds the loops over their levels */
     int ncursor, nfibre;
+    bool slack; /* this entry makes the result alone, and one more entry may be written than is appended */
     Val *times; /* COUNT: entries that an assignment stands for, null: one */
     struct {
         const Tensor *result;
@@ -136,13 +137,16 @@ Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
 /* lower_result.c: sparse results that the nest assembles */
-int results_find(Low *);                      /* those of l->kernel; how many */
+/* Those of l->kernel; how many cursors they have. Sets the bound of a step over its units, where there is one. */
+int results_find(Low *, sc_step *units);
 void results_open(Low *);                     /* at the head of an entry */
 void results_close(Low *);                    /* at its end */
 bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
 void append(Low *, const Nest *eval, const Tensor *);
+/* Only with l->slack: the entry is written anyway and stays where it is present (a bool). */
+void append_if(Low *, const Nest *eval, const Tensor *, Val *present);
 
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);

@@ -2,16 +2,24 @@
  *
  * A result has dense levels, then compressed ones, each with a cursor: the position of its next entry, counted from
  * where the chunk begins. The nest is lowered twice. The entry that counts moves the cursors and leaves them to the
- * driver; the entry that fills begins with them where the driver says, and writes. The innermost level grows where
- * the assignment stands. Every level above is looked at again where the body of its own loop ends: when the level
- * below has grown, the coordinate is stored, and where the fibre below ends. */
+ * driver; the entry that fills begins with them where the driver says, and writes. Where operands bound the number of
+ * entries the one that fills is enough: it leaves its cursors to the driver, which then moves what it wrote. The
+ * innermost level grows where the assignment stands. Every level above is looked at again where the body of its own
+ * loop ends: when the level below has grown, the coordinate is stored, and where the fibre below ends. */
 #include "lower.h"
 
 /* ---- what is assembled ---- */
+#define MAXBOUNDING 6
+
 typedef struct {
     Low *l;
     const Nest *loop[80];
-    int n;
+    int n, found; /* assembled evaluations */
+    bool keeps;   /* there are workspaces in memory */
+    const Tensor
+        *t[MAXBOUNDING]; /* of the last evaluation: operands that are stored wherever it is reached */
+    int nt;
+    const Nest *stored; /* ... the part of the nest in which they may be absent */
 } Path;
 
 /* The outermost loop around that counts coordinates of the index. */
@@ -41,9 +49,68 @@ static void add_result(Path *path, const Tensor *t)
     }
 }
 
+/* ---- bounds ---- */
+/* Every level that stores coordinates is entered by a loop around. */
+static bool entered(const Path *path, const Tensor *t)
+{
+    for (int k = 0; k < t->format.nlevel; k++) {
+        bool in = t->format.level[k].kind == SC_DENSE;
+        for (int i = 0; i < path->n && !in; i++) {
+            const Nest *n = path->loop[i];
+            if (n->by || !same_index(n->ix, level_index(t, k))) continue;
+            in = n->in == t;
+            for (int m = 0; m < n->nmerge; m++) in |= n->merge[m] == t;
+        }
+        if (!in) return false;
+    }
+    return true;
+}
+
+/* One entry of the operand for every entry of the result. */
+static bool same_indices(const Tensor *t, const Expr *lhs)
+{
+    uint32_t vars = 0;
+    for (int d = 0; d < t->ndim; d++) vars |= 1u << t->dimvar[d];
+    return t->ndim == lhs->tensor->ndim && vars == expr_vars(lhs);
+}
+
+static bool along_dense(const Nest *n)
+{
+    for (int k = 0; n->in && k < n->in->format.nlevel; k++)
+        if (same_index(level_index(n->in, k), n->ix)) return n->in->format.level[k].kind == SC_DENSE;
+    return !n->nmerge;
+}
+
+/* The part of the nest in which loops over an operand are over what it stores, or null. */
+static const Nest *stored_part(const Path *path)
+{
+    int k = 0;
+    while (k < path->n && along_dense(path->loop[k])) k++;
+    for (int i = k; i < path->n; i++)
+        if (path->loop[i]->in && along_dense(path->loop[i])) return NULL;
+    return k < path->n ? path->loop[k] : NULL;
+}
+
+static void find_bounding(Path *path, const Expr *lhs)
+{
+    const Prog *p = path->l->p;
+    path->found++;
+    path->nt = 0;
+    path->stored = stored_part(path);
+    for (int k = 0; k < p->ntensor && path->nt < MAXBOUNDING; k++) {
+        const Tensor *t = p->tensor[k];
+        if (t->role == T_IN && !sc_format_is_dense(&t->format) && same_indices(t, lhs) && entered(path, t))
+            path->t[path->nt++] = t;
+    }
+}
+
 static void find(Path *path, const Nest *n)
 {
-    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) add_result(path, n->eval.lhs->tensor);
+    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) {
+        add_result(path, n->eval.lhs->tensor);
+        find_bounding(path, n->eval.lhs);
+    }
+    path->keeps |= n->op == N_WORK && n->work->place != W_REG;
     if (n->op == N_LOOP) path->loop[path->n++] = n;
     for (int k = 0; k < n->n; k++) find(path, n->kid[k]);
     if (n->body) find(path, n->body);
@@ -51,11 +118,62 @@ static void find(Path *path, const Nest *n)
     if (n->op == N_LOOP) path->n--;
 }
 
-int results_find(Low *l)
+/* Whether the driver can tell what the operand stores in a range of units. */
+static bool has_units(const Tensor *t, const sc_step *s)
+{
+    const sc_levelspec *v = &t->format.level[0];
+    if (s->strategy == SC_SERIAL) return true;
+    if (t->dimvar[v->dim] != s->var) return false;
+    if (t->arg == s->arg && !s->coords) return true;
+    const bool coordinates = s->coords || s->arg < 0 || v->kind == SC_DENSE;
+    return s->block == 1 && v->part == SC_WHOLE && coordinates &&
+           (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && v->unique && s->coords));
+}
+
+/* The sets of operands without whose entries nothing is appended, and of which none is part of another. */
+static void add_terms(Low *l, const Path *path, sc_step *s)
+{
+    bool alive[1u << MAXBOUNDING];
+    for (unsigned set_ = 0; set_ < 1u << path->nt; set_++) {
+        uint64_t absent = 0;
+        unsigned args = 0;
+        bool least = true;
+        for (int i = 0; i < path->nt; i++) {
+            if (set_ >> i & 1)
+                args |= 1u << path->t[i]->arg;
+            else
+                absent |= tensor_bit(l->p, path->t[i]);
+        }
+        alive[set_] = nest_alive(l->p, path->stored, absent);
+        for (int i = 0; i < path->nt; i++)
+            if (set_ >> i & 1 && alive[set_ & ~(1u << i)]) alive[set_] = true, least = false;
+        if (!alive[set_] || !least) continue;
+        if (!set_ || s->nbound == SC_MAXBOUND) {
+            s->nbound = 0;
+            return;
+        }
+        s->bound[s->nbound++] = (uint16_t)args;
+    }
+}
+
+/* s: the units of the kernel. */
+static void bound(Low *l, Path *path, sc_step *s)
+{
+    if (path->found != 1 || path->keeps || !path->stored) return;
+    const Tensor *r = l->cursor[0].result;
+    int n = 0;
+    for (int i = 0; i < path->nt; i++)
+        if (has_units(path->t[i], s)) path->t[n++] = path->t[i];
+    path->nt = n;
+    if (s->strategy == SC_SERIAL || level_index(r, 0).var == s->var) add_terms(l, path, s);
+}
+
+int results_find(Low *l, sc_step *s)
 {
     Path path = {.l = l};
     l->ncursor = l->nfibre = 0;
     find(&path, l->kernel);
+    if (l->ncursor) bound(l, &path, s);
     return l->ncursor;
 }
 
@@ -102,7 +220,7 @@ void results_open(Low *l)
 
 void results_close(Low *l)
 {
-    for (int c = 0; c < l->ncursor && l->mode == COUNT; c++) {
+    for (int c = 0; c < l->ncursor && (l->mode == COUNT || l->slack); c++) {
         Address to = {.buf = cursors(l)};
         store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
     }
@@ -174,7 +292,7 @@ void fibres_close(Low *l, const Nest *n)
     }
 }
 
-void append(Low *l, const Nest *n, const Tensor *t)
+void append_if(Low *l, const Nest *n, const Tensor *t, Val *present)
 {
     Prog *p = l->p;
     int level = t->format.nlevel - 1;
@@ -186,5 +304,8 @@ void append(Low *l, const Nest *n, const Tensor *t)
         put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
         store(l, &val, at, O_CONST, v);
     }
-    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
+    Val *one = l->times ? l->times : val_int(p, 1);
+    set(l, next, val_op(p, O_ADD, at, present ? val_cast(p, I64, present) : one));
 }
+
+void append(Low *l, const Nest *n, const Tensor *t) { append_if(l, n, t, NULL); }

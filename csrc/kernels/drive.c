@@ -141,6 +141,7 @@ int sc_plan_run(const sc_plan *plan, sc_kernel *const *entry, const void *self, 
     advise(&d);
     for (int k = 0; k < plan->nstep && !rc; k++) rc = run_step(&d, &plan->step[k]);
     sc_work_give(d.chunks.cut);
+    sc_work_give(d.chunks.room);
     for (int k = 0; k < SC_MAXSHARED; k++) sc_work_give(d.call.shared[k]);
     return rc;
 }

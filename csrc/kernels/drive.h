@@ -1,6 +1,7 @@
 /* drive.h: what the driver's files share. drive.c walks the plan, drive_units.c
  * says what units are and weigh, drive_lanes.c runs one KERNEL step on its
- * lanes, drive_result.c allocates sparse results. */
+ * lanes, drive_result.c allocates sparse results, drive_append.c gives kernels
+ * room that make them before their size is known. */
 #ifndef SC_DRIVE_H
 #define SC_DRIVE_H
 
@@ -21,8 +22,10 @@ typedef struct {
 /* The ranges of units that the kernels of a sparse result run over. */
 typedef struct {
     int64_t *cut;    /* n + 1 */
-    int64_t *cursor; /* n rows of ncursor: counts, after ALLOC places */
-    int n, ncursor;
+    int64_t *cursor; /* n + 1 rows of ncursor: counts, after ALLOC places */
+    int64_t *base;   /* n: where cursors began */
+    void *room;      /* what the kernel appends to, or null */
+    int n, ncursor, block;
 } sc_chunks;
 
 /* One run of a plan. */
@@ -43,6 +46,8 @@ typedef struct {
 void sc_units_init(sc_units *, const sc_step *, const sc_tensor *, const int64_t *dim);
 /* Weight of the units ahead of u: their stored leaves, and a constant each. */
 int64_t sc_units_before(const void *units, int64_t u);
+/* Stored leaves ahead of position p of a level. */
+int64_t sc_leaves_before(const sc_tensor *, int level, int64_t p);
 /* Where lane of nlane begins when the total weight is shared out evenly. */
 int64_t sc_units_cut(const sc_units *, int64_t total, int lane, int nlane);
 /* k / n of total, rounded down, without overflow. */
@@ -58,5 +63,11 @@ int sc_drive_kernel(sc_drive *, const sc_step *);
 /* drive_result.c */
 int sc_chunks_cut(sc_drive *, const sc_step *, const sc_units *, int64_t total, int nlane);
 int sc_drive_alloc(sc_drive *, const sc_step *);
+/* The pos of a compressed level below `parent` positions. */
+int sc_drive_pos(sc_drive *, int out, int level, int64_t parent);
+/* drive_append.c: before the kernel, whose chunks are cut; when the result, number out, is allocated: moves what was
+ * appended, the view `from`, to its place. */
+int sc_append_open(sc_drive *, const sc_step *);
+void sc_append_close(sc_drive *, int out, const sc_view *from);
 
 #endif

@@ -190,7 +190,7 @@ static void run_chunks(stepping *r, sc_lane *lane)
         int64_t *cursor = c->cursor + k * c->ncursor;
         memcpy(lane->cursor, cursor, size);
         run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
-        if (r->step->counts) memcpy(cursor, lane->cursor, size);
+        if (r->step->counts || r->step->nbound) memcpy(cursor, lane->cursor, size);
     }
 }
 
@@ -264,7 +264,8 @@ static int prepare(stepping *r)
     if (rc) return rc;
     r->scratch_size = r->scratch_at[s->nscratch];
     r->nlane = lanes(r);
-    if (s->counts && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
+    if ((s->counts || s->nbound) && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
+    if (s->nbound && (rc = sc_append_open(d, s))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
     if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
     if (s->strategy != SC_PRIVATE) return SC_OK;

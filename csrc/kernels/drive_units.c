@@ -45,20 +45,23 @@ void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const
     u->end = s->coords ? sc_level_size(&t->format.level[0], t->view.dim) : u->n;
 }
 
-int64_t sc_units_before(const void *units, int64_t unit)
+int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
 {
-    const sc_units *u = units;
-    if (!u->t) return u->each * unit;
-    int64_t p = unit;
-    for (int l = u->level + 1; l < u->t->format.nlevel; l++) {
-        const sc_level *v = &u->t->view.level[l];
-        switch (u->t->format.level[l].kind) {
-        case SC_COMPRESSED: p = sc_index(v->pos, u->t->itype, p); break;
+    for (int l = level + 1; l < t->format.nlevel; l++) {
+        const sc_level *v = &t->view.level[l];
+        switch (t->format.level[l].kind) {
+        case SC_COMPRESSED: p = sc_index(v->pos, t->itype, p); break;
         case SC_SINGLETON: break;
         default: p *= v->size; break;
         }
     }
-    return p + UNIT_COST * unit;
+    return p;
+}
+
+int64_t sc_units_before(const void *units, int64_t unit)
+{
+    const sc_units *u = units;
+    return u->t ? sc_leaves_before(u->t, u->level, unit) + UNIT_COST * unit : u->each * unit;
 }
 
 int64_t sc_units_child(const sc_units *u, int64_t unit)

@@ -32,49 +32,6 @@ static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
     return lo;
 }
 
-static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    sc_i64 *restrict const cursors = lane->cursor;
-    const int *restrict const a_pos0 = call->view[0].level[0].pos;
-    const int *restrict const a_crd0 = call->view[0].level[0].crd;
-    const int *restrict const b_pos0 = call->view[1].level[0].pos;
-    const int *restrict const b_crd0 = call->view[1].level[0].crd;
-
-    sc_i64 c_next0 = cursors[0];
-    const sc_i64 a_lo = (sc_i64)a_pos0[0];
-    const sc_i64 a_hi = (sc_i64)a_pos0[1];
-    const sc_i64 a_lo_1 = sc_search_i32(a_crd0, a_lo, a_hi, begin);
-    const sc_i64 a_hi_1 = sc_search_i32(a_crd0, a_lo_1, a_hi, end);
-    sc_i64 pa = a_lo_1;
-    const sc_i64 b_lo = (sc_i64)b_pos0[0];
-    const sc_i64 b_hi = (sc_i64)b_pos0[1];
-    const sc_i64 b_lo_1 = sc_search_i32(b_crd0, b_lo, b_hi, begin);
-    const sc_i64 b_hi_1 = sc_search_i32(b_crd0, b_lo_1, b_hi, end);
-    sc_i64 pb = b_lo_1;
-    while ((pa < a_hi_1) && (pb < b_hi_1)) {
-        const sc_i64 i_a = (sc_i64)a_crd0[pa];
-        const sc_i64 i_b = (sc_i64)b_crd0[pb];
-        const sc_i64 i = sc_min_i64(i_a, i_b);
-        if ((i_a == i) && (i_b == i)) {
-            c_next0 = c_next0 + 1;
-        } else if (i_b == i) {
-            c_next0 = c_next0 + 1;
-        } else {
-            c_next0 = c_next0 + 1;
-        }
-        pa = pa + (sc_i64)(i_a == i);
-        pb = pb + (sc_i64)(i_b == i);
-    }
-    for (sc_i64 p = pb; p < b_hi_1; p++) {
-        c_next0 = c_next0 + 1;
-    }
-    for (sc_i64 p_1 = pa; p_1 < a_hi_1; p_1++) {
-        c_next0 = c_next0 + 1;
-    }
-    cursors[0] = c_next0;
-    return 0;
-}
-
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
@@ -130,6 +87,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_val[c_next0] = a_val[p_1];
         c_next0 = c_next0 + 1;
     }
+    cursors[0] = c_next0;
     return 0;
 }
 
@@ -139,4 +97,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};

@@ -34,116 +34,6 @@ static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
     return lo;
 }
 
-static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    sc_i64 *restrict const cursors = lane->cursor;
-    const int *restrict const A_pos0 = call->view[0].level[0].pos;
-    const int *restrict const A_crd0 = call->view[0].level[0].crd;
-    const int *restrict const B_pos0 = call->view[1].level[0].pos;
-    const int *restrict const B_crd0 = call->view[1].level[0].crd;
-    const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const A_crd1 = call->view[0].level[1].crd;
-    const int *restrict const B_pos1 = call->view[1].level[1].pos;
-    const int *restrict const B_crd1 = call->view[1].level[1].crd;
-
-    sc_i64 C_next0 = cursors[0];
-    sc_i64 C_next1 = cursors[1];
-    const sc_i64 A_lo = (sc_i64)A_pos0[0];
-    const sc_i64 A_hi = (sc_i64)A_pos0[1];
-    const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
-    const sc_i64 A_hi_1 = sc_search_i32(A_crd0, A_lo_1, A_hi, end);
-    sc_i64 pA = A_lo_1;
-    const sc_i64 B_lo = (sc_i64)B_pos0[0];
-    const sc_i64 B_hi = (sc_i64)B_pos0[1];
-    const sc_i64 B_lo_1 = sc_search_i32(B_crd0, B_lo, B_hi, begin);
-    const sc_i64 B_hi_1 = sc_search_i32(B_crd0, B_lo_1, B_hi, end);
-    sc_i64 pB = B_lo_1;
-    while ((pA < A_hi_1) && (pB < B_hi_1)) {
-        const sc_i64 i_A = (sc_i64)A_crd0[pA];
-        const sc_i64 i_B = (sc_i64)B_crd0[pB];
-        const sc_i64 i = sc_min_i64(i_A, i_B);
-        if ((i_A == i) && (i_B == i)) {
-            const sc_i64 first = C_next1;
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
-            sc_i64 pA_1 = A_lo_2;
-            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
-            sc_i64 pB_1 = B_lo_2;
-            while ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
-                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j = sc_min_i64(j_A, j_B);
-                if ((j_A == j) && (j_B == j)) {
-                    C_next1 = C_next1 + 1;
-                } else if (j_B == j) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
-                }
-                pA_1 = pA_1 + (sc_i64)(j_A == j);
-                pB_1 = pB_1 + (sc_i64)(j_B == j);
-            }
-            for (sc_i64 p = pB_1; p < B_hi_2; p++) {
-                C_next1 = C_next1 + 1;
-            }
-            for (sc_i64 p_1 = pA_1; p_1 < A_hi_2; p_1++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first) {
-                C_next0 = C_next0 + 1;
-            }
-        } else if (i_B == i) {
-            const sc_i64 first_1 = C_next1;
-            const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-            for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first_1) {
-                C_next0 = C_next0 + 1;
-            }
-        } else {
-            const sc_i64 first_2 = C_next1;
-            const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-            for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first_2) {
-                C_next0 = C_next0 + 1;
-            }
-        }
-        pA = pA + (sc_i64)(i_A == i);
-        pB = pB + (sc_i64)(i_B == i);
-    }
-    for (sc_i64 p_4 = pB; p_4 < B_hi_1; p_4++) {
-        const sc_i64 first_3 = C_next1;
-        const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_4];
-        const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_4 + 1];
-        for (sc_i64 p_5 = B_lo_4; p_5 < B_hi_4; p_5++) {
-            C_next1 = C_next1 + 1;
-        }
-        if (C_next1 != first_3) {
-            C_next0 = C_next0 + 1;
-        }
-    }
-    for (sc_i64 p_6 = pA; p_6 < A_hi_1; p_6++) {
-        const sc_i64 first_4 = C_next1;
-        const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_6];
-        const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_6 + 1];
-        for (sc_i64 p_7 = A_lo_4; p_7 < A_hi_4; p_7++) {
-            C_next1 = C_next1 + 1;
-        }
-        if (C_next1 != first_4) {
-            C_next0 = C_next0 + 1;
-        }
-    }
-    cursors[0] = C_next0;
-    cursors[1] = C_next1;
-    return 0;
-}
-
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
@@ -291,6 +181,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             C_next0 = C_next0 + 1;
         }
     }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
     return 0;
 }
 
@@ -300,4 +192,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};

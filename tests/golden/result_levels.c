@@ -13,40 +13,6 @@
  *     }
  *   }
  */
-static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    sc_i64 *restrict const cursors = lane->cursor;
-    const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const A_pos2 = call->view[0].level[2].pos;
-
-    sc_i64 C_next0 = cursors[0];
-    sc_i64 C_next1 = cursors[1];
-    sc_i64 C_next2 = cursors[2];
-    for (sc_i64 p = begin; p < end; p++) {
-        const sc_i64 first = C_next1;
-        const sc_i64 A_lo = (sc_i64)A_pos1[p];
-        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
-            const sc_i64 first_1 = C_next2;
-            const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
-            for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
-                C_next2 = C_next2 + 1;
-            }
-            if (C_next2 != first_1) {
-                C_next1 = C_next1 + 1;
-            }
-        }
-        if (C_next1 != first) {
-            C_next0 = C_next0 + 1;
-        }
-    }
-    cursors[0] = C_next0;
-    cursors[1] = C_next1;
-    cursors[2] = C_next2;
-    return 0;
-}
-
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
@@ -95,6 +61,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             C_next0 = C_next0 + 1;
         }
     }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
+    cursors[2] = C_next2;
     return 0;
 }
 
@@ -104,4 +73,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
