@@ -166,11 +166,34 @@ class _Call(torch.autograd.Function):
         operands = ctx.saved_tensors[:n]
         results = dict(zip(kept, ctx.saved_tensors[n : n + len(kept)], strict=True))
         wanted = mask(ctx.needs_input_grad[2:])
-        return (
-            None,
-            None,
-            *each_if_not_all(lambda some: _gradients(ctx, operands, results, grads, some), wanted),
-        )
+        split = each if _sums_rows(ctx.program) else each_if_not_all
+        return None, None, *split(lambda some: _gradients(ctx, operands, results, grads, some), wanted)
+
+
+@lru_cache(maxsize=4096)
+def _sums_rows(program: str) -> bool:
+    """Whether the gradient to the only sparse operand of an einsum sums over rows of dense matrices.
+
+    Then it is computed from matrices whose columns are contiguous, apart from the other gradients.
+    """
+    text, *lines = program.split("\n")
+    inputs, arrow, output = text.partition("->")
+    kinds = [line for line in lines if line.startswith(":")]
+    if not arrow or sum(not k.endswith("::") for k in kinds) != 1:
+        return False
+    of_sparse = next(i for i, k in zip(inputs.split(","), kinds, strict=True) if not k.endswith("::"))
+    dense = [i for i, k in zip((*inputs.split(","), output), (*kinds, "::"), strict=True) if k.endswith("::")]
+    return all(len(i) == 2 and i[0] not in of_sparse for i in dense)
+
+
+def _by_columns(x: torch.Tensor) -> torch.Tensor:
+    return x.T.contiguous().T if x.dim() == 2 and x.numel() > 4096 else x
+
+
+def each(body: Callable[[int], list], wanted: int) -> list:
+    """The gradients to all wanted operands by one program each."""
+    rows = [body(1 << k) for k in range(wanted.bit_length()) if wanted >> k & 1]
+    return [next((x for x in column if x is not None), None) for column in zip(*rows, strict=True)]
 
 
 def each_if_not_all(body: Callable[[int], list], wanted: int) -> list:
@@ -180,8 +203,7 @@ def each_if_not_all(body: Callable[[int], list], wanted: int) -> list:
     except NotImplementedError:
         if not wanted & (wanted - 1):
             raise
-        rows = [body(1 << k) for k in range(wanted.bit_length()) if wanted >> k & 1]
-        return [next((x for x in column if x is not None), None) for column in zip(*rows, strict=True)]
+        return each(body, wanted)
 
 
 def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor | None]:
@@ -194,11 +216,15 @@ def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor 
         elif origin == "result":
             inputs.append(results[index])
         elif origin == "gradient":
-            inputs.append(_checked(grads[index], ctx.sparse[index]))
+            grad = _checked(grads[index], ctx.sparse[index])
+            inputs.append(grad if ctx.sparse[index] or 0 not in grad.stride() else grad.contiguous())
         else:
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
             inputs.append(_wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
+    to_sparse = all(_sparse(operands[k]) for k, _, _ in gradient.results)
+    if to_sparse and _sums_rows(ctx.program):
+        inputs = [x if _sparse(x) else _by_columns(x) for x in inputs]
     outs = run_eagerly(gradient.program, inputs, ctx.run) if gradient.results else ()
     for k, lacks, number in gradient.results:
         x, out = operands[k], outs[number]

@@ -26,10 +26,17 @@ _NO_VALUES_GRAD = (
 
 
 # ---- pieces ----
+@_torch.constant
+def _bound(format: str, ndim: int) -> Layout:
+    """The layout of a format, also while torch.compile traces."""
+    return Format(format).bind(ndim)
+
+
 def _own(array: torch.Tensor) -> torch.Tensor:
     """A component array: the same memory and version counter, detached, marked as of dynamic length."""
     array = array.detach()
-    _torch.mark_dynamic(array)
+    if not torch.compiler.is_dynamo_compiling():
+        _torch.mark_dynamic(array)
     return array
 
 
@@ -279,7 +286,7 @@ def from_components(
     >>> scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(2))
     SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
     """
-    form = Format(format).bind(len(shape))
+    form = _bound(format._text if isinstance(format, Format) else format, len(shape))
     given = {"_pos": list(pos), "_crd": list(crd)}
     for kind, entries in given.items():
         if len(entries) != len(form.levels):

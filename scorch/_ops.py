@@ -151,7 +151,7 @@ def _through_op(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor
     tensors, sizes = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
-            tensors.extend((*x._arrays()[:-1], x.values()))
+            tensors.extend((*x._arrays()[:-1], _autograd.values_of(x)))
             sizes.extend(x.shape)
         else:
             tensors.append(x)

@@ -174,7 +174,10 @@ class SparseTensor(torch.Tensor):
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if "ell" in self._fmt and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
-        return assemble(layout(self._fmt, self._ndim), self.shape, (*self._arrays()[:-1], values))
+        made = assemble(layout(self._fmt, self._ndim), self.shape, (*self._arrays()[:-1], values))
+        if not torch.compiler.is_dynamo_compiling() and _C.plain() and values.is_contiguous():
+            made.__dict__["_core"] = core_of(self).with_values(made._val)
+        return made
 
     # ---- what it is ----
     @property

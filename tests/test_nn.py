@@ -1,10 +1,14 @@
 """Layers: the same numbers as torch.nn and torch_geometric, whose weights load across."""
 
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
-from torch.nn.utils import prune
+import torch.nn.functional as F
+from torch.nn.utils import parametrize, prune
 
 import scorch
 import scorch.nn
@@ -103,6 +107,116 @@ def test_linear_state():
         assert torch.equal(twin(x), layer(x))
     with pytest.raises(ValueError, match="another pattern"):
         scorch.nn.Linear(30, 20).load_state_dict(layer.state_dict())
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "bsr(4,4)"))
+def test_linear_trains_like_a_masked_dense_layer(format):
+    torch.manual_seed(0)
+    layer, x, y = (
+        scorch.nn.Linear(24, 16, density=0.25, format=format),
+        torch.randn(8, 24),
+        torch.randn(8, 16),
+    )
+    with torch.no_grad():
+        start, mask = (
+            layer.weight.to_dense(),
+            layer.weight._with_values(torch.ones_like(layer.values)).to_dense(),
+        )
+    weight, bias = torch.nn.Parameter(start), torch.nn.Parameter(layer.bias.detach().clone())
+    ours = torch.optim.Adam(layer.parameters(), lr=0.01)
+    theirs = torch.optim.Adam([weight, bias], lr=0.01)
+    for _ in range(10):
+        for steps, out in ((ours, layer(x)), (theirs, F.linear(x, weight * mask, bias))):
+            steps.zero_grad()
+            F.mse_loss(out, y).backward()
+            steps.step()
+    close(layer.weight.detach().to_dense(), (weight * mask).detach())
+    close(layer.bias.detach(), bias.detach())
+
+
+def test_linear_keeps_what_it_knows_of_its_structure():
+    layer, x = scorch.nn.Linear(24, 16, density=0.25), torch.randn(8, 24, requires_grad=True)
+    layer(x).sum().backward()
+    kept = layer._structured
+    layer(x).sum().backward()
+    assert layer._structured is kept
+    layer.double()
+    close(layer(x.double()), F.linear(x.double(), layer.weight.to_dense(), layer.bias))
+    assert layer.weight.dtype == torch.float64 and copy.deepcopy(layer)._structured is None
+
+
+def test_linear_is_saved_and_loaded(tmp_path):
+    layer, x = scorch.nn.Linear(24, 16), torch.randn(8, 24)
+    layer(x)
+    torch.save(layer.state_dict(), tmp_path / "state.pt")
+    twin = copy.deepcopy(layer)
+    with torch.no_grad():
+        twin.values.zero_()
+    twin.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    assert torch.equal(twin(x), layer(x))
+
+
+class FromValues(torch.nn.Module):
+    """A sparse weight of given structure over values, for torch.nn.utils.parametrize."""
+
+    def __init__(self, weight: scorch.SparseTensor) -> None:
+        super().__init__()
+        self.structure = weight.detach()
+
+    def forward(self, values: torch.Tensor) -> scorch.SparseTensor:
+        return self.structure._with_values(values)
+
+    def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
+        index = self.structure.indices().long()
+        return weight[index[0], index[1]]
+
+
+def test_a_parametrized_layer_of_torch():
+    dense, x = torch.nn.Linear(24, 16), torch.randn(8, 24)
+    prune.l1_unstructured(dense, "weight", amount=0.8)
+    prune.remove(dense, "weight")
+    wanted = dense(x)
+    weight = scorch.sparse(dense.weight.detach(), "csr")
+    parametrize.register_parametrization(dense, "weight", FromValues(weight), unsafe=True)
+    close(dense(x), wanted)
+    dense(x).sum().backward()
+    values = dense.parametrizations.weight.original
+    assert values.shape == (weight.nnz,) and values.grad.abs().sum() > 0
+
+
+DISTRIBUTED = """
+import sys, torch, torch.distributed as dist, scorch, scorch.nn
+rank, path = int(sys.argv[1]), sys.argv[2]
+try:
+    dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=2)
+except RuntimeError as error:
+    sys.exit(f"cannot bind: {error}")
+torch.manual_seed(0)
+layer, x = scorch.nn.Linear(24, 16, density=0.25), torch.randn(8, 24)
+twin = scorch.nn.Linear.from_dense(torch.nn.Linear(24, 16), mask=layer.weight.detach().to_dense())
+twin.load_state_dict(layer.state_dict())
+shared = torch.nn.parallel.DistributedDataParallel(layer)
+shared(x[4 * rank : 4 * rank + 4]).square().mean().backward()
+twin(x).square().mean().backward()
+torch.testing.assert_close(layer.values.grad, twin.values.grad)
+dist.destroy_process_group()
+"""
+
+
+def test_linear_in_two_processes(tmp_path):
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("torch was built without gloo")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", DISTRIBUTED, str(rank), str(tmp_path / "store")],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"},
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=120)[1] for process in started]
+    if any("cannot bind" in text for text in said):
+        pytest.skip(f"gloo cannot bind to loopback: {said}")
+    assert all(process.returncode == 0 for process in started), said
 
 
 # ---- experts ----

@@ -122,7 +122,7 @@ typedef struct {
 } sc_slot;
 
 typedef struct sc_derived sc_derived;
-typedef struct {
+typedef struct sc_core {
     PyObject ob_base;
     sc_tensor t;
     int ncomp; /* the last one is the values */
@@ -130,8 +130,9 @@ typedef struct {
     bool validate, computes;
     PyObject *perm; /* a derived layout: where its values lie among those of the tensor it came from */
     const void *perm_data;
-    int64_t generation;  /* counts changes of the structure */
-    sc_derived *derived; /* newest first */
+    int64_t generation;     /* counts changes of the structure */
+    sc_derived *derived;    /* newest first */
+    struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;

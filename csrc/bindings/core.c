@@ -7,7 +7,8 @@
  * pos or crd, and then the structure is validated anew, because kernels trust
  * it. Values may change freely, and not every write moves a version (x.data,
  * memory of NumPy): a derived layout holds structure and a permutation only, and
- * kernels read the values where they are. */
+ * kernels read the values where they are. So tensors of one structure with
+ * different values share derived layouts: those of the core they were made from. */
 #include "bind.h"
 
 #include <string.h>
@@ -367,8 +368,51 @@ static int still_good(const sc_state *s, const sc_core *c, sc_derived *d)
     return sc_core_refresh(s, d->core) ? -1 : 1;
 }
 
+/* The structure of c with other values; what c knows of its structure holds. */
+static sc_core *with_values(const sc_state *s, sc_core *c, PyObject *values)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(s->core_type, Py_tp_alloc);
+    sc_core *new = (sc_core *)alloc(s->core_type, 0);
+    if (!new) return NULL;
+    new->t = c->t;
+    new->validate = c->validate;
+    new->generation = c->generation;
+    new->perm_data = c->perm_data;
+    if (c->perm) new->perm = Py_NewRef(c->perm);
+    const int last = c->ncomp - 1;
+    for (int i = 0; i < last; i++, new->ncomp++) {
+        new->comp[i] = c->comp[i];
+        Py_INCREF(new->comp[i].tensor);
+    }
+    if (!add_component(s, new, last, true, values)) {
+        new->ncomp++;
+        if (new->comp[last].n == c->comp[last].n && !sc_core_refresh(s, new)) return new;
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "values: expected %lld, one an entry, got %lld",
+                         (long long)c->comp[last].n, (long long)new->comp[last].n);
+    }
+    Py_DECREF(new);
+    return NULL;
+}
+
+/* The layout that the core of the same structure has, with the values of c. */
+static sc_core *derive_shared(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    if (sc_core_refresh(s, c->origin)) return NULL;
+    sc_core *d = sc_core_derive(s, c->origin, f);
+    if (!d || !d->perm) return d;
+    sc_core *own = with_values(s, d, c->comp[c->ncomp - 1].tensor);
+    Py_DECREF((PyObject *)d);
+    return own;
+}
+
 sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
 {
+    if (c->origin) {
+        sc_core *shared = derive_shared(s, c, f);
+        if (!shared || shared->perm) return shared;
+        Py_DECREF((PyObject *)shared); /* entries were summed: built anew */
+    }
     for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
         if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
         int rc = still_good(s, c, *p);
@@ -402,6 +446,19 @@ static PyObject *core_release(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *core_with_values(PyObject *self, PyObject *values)
+{
+    sc_core *c = (sc_core *)self;
+    sc_core *new = with_values(PyType_GetModuleState(Py_TYPE(self)), c, values);
+    if (!new) return NULL;
+    new->origin = (sc_core *)Py_NewRef(c->origin ? (PyObject *)c->origin : self);
+    if (new->t.dtype == c->t.dtype) {
+        memcpy(new->slot, c->slot, sizeof new->slot);
+        new->nextslot = c->nextslot;
+    }
+    return (PyObject *)new;
+}
+
 static PyObject *core_memory(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -423,6 +480,7 @@ static void core_dealloc(PyObject *self)
     drop_derived(c);
     for (int i = 0; i < c->ncomp; i++) Py_XDECREF(c->comp[i].tensor);
     Py_XDECREF(c->perm);
+    Py_XDECREF((PyObject *)c->origin);
     release(self);
     Py_DECREF(type);
 }
@@ -430,6 +488,8 @@ static void core_dealloc(PyObject *self)
 static PyMethodDef core_methods[] = {
     {"refresh", core_refresh, METH_NOARGS,
      "looks at the components again; ValueError if they became malformed"},
+    {"with_values", core_with_values, METH_O,
+     "a core of the same structure with other values, sharing derived layouts"},
     {"release", core_release, METH_NOARGS, "drops derived layouts"},
     {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes)])"},
     {NULL, NULL, 0, NULL},

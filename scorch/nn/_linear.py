@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import torch
 from torch import nn
@@ -10,7 +11,7 @@ from torch.nn import functional as F
 
 from .._format import Format, Layout
 from .._make import sparse
-from .._tensor import SparseTensor, assemble
+from .._tensor import SparseTensor, assemble, wrap
 
 
 def _random_pattern(
@@ -31,7 +32,8 @@ class Linear(nn.Module):
     """``torch.nn.Linear`` with a sparse weight [out_features, in_features] of fixed pattern.
 
     The stored values are the parameter ``values`` [nnz]; the pattern is in buffers (``pos1``, ``crd1``, ...
-    by level), so optimizers, state_dict, DistributedDataParallel and torch.export see plain tensors.
+    by level), so optimizers, state_dict, DistributedDataParallel and torch.export see plain tensors. The
+    pattern is looked through once; layouts that backward passes need are derived from it once.
 
     Args:
         in_features, out_features: sizes of the last dimension of input and output.
@@ -73,6 +75,7 @@ class Linear(nn.Module):
         for name, array in zip(self._structure, structure, strict=True):
             self.register_buffer(name, array)
         self.values = nn.Parameter(values.detach().clone())
+        self._structured: SparseTensor | None = None
         if isinstance(bias, torch.Tensor):
             self.bias = nn.Parameter(bias.detach().clone())
         elif bias:
@@ -126,11 +129,32 @@ class Linear(nn.Module):
     def weight(self) -> SparseTensor:
         """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
         arrays = [getattr(self, name) for name in self._structure]
-        return assemble(self.layout, (self.out_features, self.in_features), [*arrays, self.values])
+        shape = (self.out_features, self.in_features)
+        if torch.compiler.is_compiling():
+            return assemble(self.layout, shape, [*arrays, self.values])
+        kept = self._structured
+        if (
+            kept is None
+            or kept.dtype != self.values.dtype
+            or any(map(operator.is_not, kept._arrays(), arrays))
+        ):
+            kept = self._structured = wrap(self.layout, shape, [*arrays, self.values.detach()])
+        return kept._with_values(self.values)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., in_features] -> [..., out_features]"""
-        return F.linear(x, self.weight, self.bias)
+        if not torch.compiler.is_compiling():
+            return F.linear(x, self.weight, self.bias)
+        rows = x.reshape(-1, self.in_features)
+        structure = [getattr(self, name) for name in self._structure]
+        program = f"ni,oi->no\n::\n:2:{self.layout.text}"
+        sizes = [self.out_features, self.in_features]
+        y = torch.ops.scorch.evaluate(program, [rows, *structure, self.values], sizes)
+        y = y if self.bias is None else y + self.bias
+        return y.reshape(*x.shape[:-1], self.out_features)
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_structured": None}
 
     def _load_from_state_dict(self, state: dict, prefix: str, *args: object) -> None:
         for name in self._structure:
