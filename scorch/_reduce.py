@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+from torch.autograd import forward_ad
 
-from . import _ops
+from . import _ops, _torch
 from ._entries import Entries, add_up, build, entries, ravel, unravel
 from ._index import _axis
 from ._pointwise import gather
@@ -290,15 +291,48 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     a = a.coalesce() if dtype is None else a.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
-    dim = _axis(dim, a._ndim)
+    dim, type = _axis(dim, a._ndim), a.dtype
+    a = a.to(torch.float32 if type in (torch.float16, torch.bfloat16) else type)
     values = a.values()
-    wide = torch.float32 if a.dtype in (torch.float16, torch.bfloat16) else a.dtype
-    a = a.to(wide)
-    top = _kernel(a, [dim], "max=").unsqueeze(dim)
-    shifted = a.values() - gather(a, top.masked_fill(top == -math.inf, 0))
-    total = _kernel(a._with_values(shifted.exp()), [dim], "+=").unsqueeze(dim)
-    result = shifted - gather(a, total.log()) if log else shifted.exp() / gather(a, total)
-    return a._with_values(result.to(values.dtype))
+    if _recorded(values):
+        result = _Softmax.apply(values, a.detach(), dim, log)
+    else:
+        result = _softmax_values(values, a, dim, log)
+    return a._with_values(result.to(type))
+
+
+def _recorded(values: torch.Tensor) -> bool:
+    """Whether a backward pass may be asked for, and no other derivative."""
+    if torch.compiler.is_dynamo_compiling() or _torch.in_functorch() or forward_ad._current_level >= 0:
+        return False
+    return torch.is_grad_enabled() and values.requires_grad
+
+
+def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
+    """The softmax of values over the structure of a."""
+    top = _kernel(a._with_values(values), [dim], "max=").unsqueeze(dim)
+    shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))
+    powers = shifted.exp()
+    total = _kernel(a._with_values(powers), [dim], "+=").unsqueeze(dim)
+    return shifted - gather(a, total.log()) if log else powers / gather(a, total)
+
+
+class _Softmax(torch.autograd.Function):
+    """:func:`_softmax_values`, the gradient in closed form: P (G - sum PG); of the logarithm G - P sum G."""
+
+    @staticmethod
+    def forward(ctx, values, a, dim, log):
+        result = _softmax_values(values, a, dim, log)
+        ctx.save_for_backward(result)
+        ctx.a, ctx.dim, ctx.log = a, dim, log
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        (result,) = ctx.saved_tensors
+        share, part = (result.exp(), grad) if ctx.log else (result, result * grad)
+        total = _kernel(ctx.a._with_values(part), [ctx.dim], "+=").unsqueeze(ctx.dim)
+        return part - share * gather(ctx.a, total), None, None, None
 
 
 def softmax(
