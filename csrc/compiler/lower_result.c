@@ -119,13 +119,13 @@ static void find(Path *path, const Nest *n)
 }
 
 /* Whether the driver can tell what the operand stores in a range of units. */
-static bool has_units(const Tensor *t, const sc_step *s)
+static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
 {
     const sc_levelspec *v = &t->format.level[0];
     if (s->strategy == SC_SERIAL) return true;
     if (t->dimvar[v->dim] != s->var) return false;
     if (t->arg == s->arg && !s->coords) return true;
-    const bool coordinates = s->coords || s->arg < 0 || v->kind == SC_DENSE;
+    const bool coordinates = s->coords || s->arg < 0 || p->tensor[s->arg]->format.level[0].kind == SC_DENSE;
     return s->block == 1 && v->part == SC_WHOLE && coordinates &&
            (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && v->unique && s->coords));
 }
@@ -163,7 +163,7 @@ static void bound(Low *l, Path *path, sc_step *s)
     const Tensor *r = l->cursor[0].result;
     int n = 0;
     for (int i = 0; i < path->nt; i++)
-        if (has_units(path->t[i], s)) path->t[n++] = path->t[i];
+        if (has_units(l->p, path->t[i], s)) path->t[n++] = path->t[i];
     path->nt = n;
     if (s->strategy == SC_SERIAL || level_index(r, 0).var == s->var) add_terms(l, path, s);
 }

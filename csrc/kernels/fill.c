@@ -8,7 +8,7 @@
 
 #include "kernels.h"
 
-#define HUGE_FROM ((size_t)32 << 20)
+#define HUGE_FROM ((size_t)4 << 20)
 
 void sc_fill_advise(void *p, size_t size)
 {
