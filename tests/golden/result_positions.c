@@ -12,40 +12,6 @@
  *     }
  *   }
  */
-typedef __INT64_TYPE__ sc_i64;
-typedef struct {
-    const void *pos, *crd;
-    sc_i64 size, npos;
-} sc_level;
-typedef struct {
-    sc_level level[12];
-    void *val;
-    const void *perm;
-    sc_i64 stride[8], dim[8], nval;
-} sc_view;
-typedef struct sc_call {
-    unsigned abi, size;
-    const sc_view *view;
-    const sc_i64 *dim;
-    const double *scalar;
-    const void *self;
-    void *shared[8];
-    int copies[8];
-} sc_call;
-typedef struct {
-    int id, n;
-    void *scratch;
-    void *partial;
-    sc_i64 slots, cursor[8];
-} sc_lane;
-typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
-typedef struct {
-    unsigned abi, size;
-    const char *key;
-    int nentry;
-    sc_kernel *entry[16];
-} sc_object;
-
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
