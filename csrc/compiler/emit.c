@@ -149,6 +149,11 @@ static void statement(Emit *e, const Stmt *s, int depth)
         emit_value(e, s->a);
         emit_add(e, ");\n");
         break;
+    case S_FETCH:
+        emit_add(e, "__builtin_prefetch(");
+        emit_pointer(e, s->buf, s->a);
+        emit_add(e, ");\n");
+        break;
     case S_NOTE: note(e, s->text); break;
     default: test(e, s, depth);
     }

@@ -154,7 +154,7 @@ struct Prog {
 /* ---- N: the nest ----
  *   nest  := { item }
  *   item  := loop | work | eval
- *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] "{" nest "}"
+ *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] "{" nest "}"
  *   index := var | var "/" N | var "%" N
  *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
  *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
@@ -165,6 +165,8 @@ struct Prog {
  *       are repeated by every lane. A kernel without par runs on one thread. vec must have a constant extent after tiling or is cut into pieces.
  *       `unroll N` on a loop with a constant extent unrolls it; on a loop over positions it takes N at a time
  *       with N copies of the registers accumulated inside.
+ *       `ahead N` on a loop over positions asks for the rows of dense operands that the position N further on
+ *       needs, where a vec loop inside runs along them: for operands too large for the caches.
  * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.
  *       In a sparse workspace that was filled: its entries, in order of coordinate.
  * merge co-iterates the next levels of several tensors, of any kind but dense, and sparse workspaces; which
@@ -200,7 +202,7 @@ struct Nest {
     Tensor *in;
     Tensor *merge[6];
     int nmerge;
-    int by, unroll; /* 0: none */
+    int by, unroll, ahead; /* 0: none */
     Nest *body;
     /* N_WORK */
     Tensor *work;
@@ -229,6 +231,7 @@ struct Nest {
  *           | "while" val block | "if" val block ["else" (block | "if" ..)]
  *           | "sort" NAME "," NAME "," val                 the first val keys of an i64 array, none negative; the
  *                                                          second array, as long, is overwritten
+ *           | "fetch" NAME "[" val "]"                 the processor may load what stands there; changes nothing
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
@@ -284,7 +287,7 @@ struct Val { /* immutable */
     Buf *buf;
     Op reduce; /* O_HRED */
 };
-typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_SORT, S_RETURN, S_NOTE } StmtOp;
+typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_SORT, S_FETCH, S_RETURN, S_NOTE } StmtOp;
 struct Stmt {
     StmtOp op;
     Stmt *next;

@@ -212,6 +212,9 @@ void lower_direct(Low *, const Nest *loop);
 void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 Buf *sparse_crd(Low *, const Tensor *, int level);
 
+/* lower_ahead.c: asks for the rows that position pos + n->ahead of the loop needs; the level is entered */
+void fetch_ahead(Low *, const Nest *n, Buf *crd, Val *pos);
+
 /* lower_eval.c */
 typedef struct {
     Buf *buf;

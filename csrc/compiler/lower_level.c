@@ -108,6 +108,7 @@ static void position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *first
     enter_level(l, f->t, pos, NULL);
     bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
     if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, pos, first);
+    if (n->ahead && l->mode != COUNT) fetch_ahead(l, n, f->crd, pos);
     body(l, n->body);
 }
 

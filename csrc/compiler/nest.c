@@ -131,7 +131,7 @@ static Tensor *parse_source(Lexer *lx)
     return t;
 }
 
-/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] "{" nest "}"
+/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] "{" nest "}"
  * source := "in" TENSOR | "merge" TENSOR { "," TENSOR } */
 static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
 {
@@ -149,6 +149,7 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
     }
     if (lex_accept(lx, "by")) n->by = parse_count(lx, "the length of a tile");
     if (lex_accept(lx, "unroll")) n->unroll = parse_count(lx, "the number of copies");
+    if (lex_accept(lx, "ahead")) n->ahead = parse_count(lx, "a number of positions");
     n->body = parse_block(lx, depth, "after the head of a loop");
     return n;
 }
@@ -296,6 +297,7 @@ static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
     for (int k = 0; k < n->nmerge; k++) sc_text_add(out, "%s %s", k ? "," : " merge", n->merge[k]->name);
     if (n->by) sc_text_add(out, " by %d", n->by);
     if (n->unroll) sc_text_add(out, " unroll %d", n->unroll);
+    if (n->ahead) sc_text_add(out, " ahead %d", n->ahead);
     print_block(p, n->body, depth, out);
 }
 

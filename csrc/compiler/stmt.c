@@ -232,6 +232,11 @@ static void block_print(const Stmt *s, int depth, sc_text *out)
             val_print(s->a, out);
             sc_text_add(out, "\n");
             break;
+        case S_FETCH:
+            sc_text_add(out, "fetch ");
+            place_print(s->buf, s->a, 1, NULL, out);
+            sc_text_add(out, "\n");
+            break;
         case S_NOTE: sc_text_add(out, *s->text ? "# %s\n" : "#%s\n", s->text); break;
         default: head_print(s, depth, out);
         }

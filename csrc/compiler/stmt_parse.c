@@ -312,6 +312,18 @@ static Stmt *read_sort(Reader *r)
     return s;
 }
 
+static Stmt *read_fetch(Reader *r)
+{
+    Stmt *s = stmt_new(r, S_FETCH);
+    const char *name = lex_name(&r->lx, "an array");
+    s->buf = find_buf(r, name);
+    if (!s->buf) wrong(r, "'%s' is no buffer", name);
+    lex_expect(&r->lx, "[", "after the name of a buffer");
+    s->a = read_val(r, 1);
+    lex_expect(&r->lx, "]", "after an address");
+    return s;
+}
+
 static Stmt *read_stmt(Reader *r)
 {
     Lexer *lx = &r->lx;
@@ -322,6 +334,7 @@ static Stmt *read_stmt(Reader *r)
     if (lex_accept(lx, "while")) return read_test(r, S_WHILE);
     if (lex_accept(lx, "if")) return read_test(r, S_IF);
     if (lex_accept(lx, "sort")) return read_sort(r);
+    if (lex_accept(lx, "fetch")) return read_fetch(r);
     if (!lex_accept(lx, "return")) return read_assign(r);
     Stmt *s = stmt_new(r, S_RETURN);
     s->step = lex_int(lx, "a code");

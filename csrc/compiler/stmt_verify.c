@@ -241,6 +241,7 @@ static void check_stmt(Verifier *v, const Stmt *s, int depth)
         check_keys(v, s->buf);
         check_keys(v, s->spare);
         break;
+    case S_FETCH: check_place(v, s->buf, s->a, NULL, 1, 1); break;
     case S_NOTE: break;
     }
 }

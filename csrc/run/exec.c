@@ -465,6 +465,7 @@ static int statement(const Run *r, const Stmt *s)
     case S_IF: return block(r, scalar_int(r, s->a) ? s->body : s->other);
     case S_RETURN: return (int)s->step;
     case S_SORT: qsort(base(r, s->buf), (size_t)scalar_int(r, s->a), sizeof(int64_t), ascending); break;
+    case S_FETCH:
     case S_NOTE: break;
     }
     return code;
