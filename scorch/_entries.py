@@ -127,10 +127,10 @@ def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
     """Whether two tensors store values at the same coordinates in the same order, in the same format."""
     if a is b:
         return True
-    if a._fmt != b._fmt or a.shape != b.shape or a.index_dtype != b.index_dtype:
+    if a._fmt != b._fmt or a.nnz != b.nnz or a.index_dtype != b.index_dtype or a.shape != b.shape:
         return False
     pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
-    return a.nnz == b.nnz and all(x is y or torch.equal(x, y) for x, y in pairs)
+    return all(x is y or torch.equal(x, y) for x, y in pairs)
 
 
 # ---- building ----

@@ -5,11 +5,13 @@ What comes back is None where they do not: then the coordinates decide, in torch
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 
-from . import _ops
+from . import _C, _ops
 from ._format import layout
-from ._tensor import SparseTensor
+from ._tensor import SparseTensor, core_of
 
 _TEXT = {
     "add": "{} + {}",
@@ -31,6 +33,7 @@ _SAME = {
     "multiply": "mul",
     "subtract": "sub",
 }
+_TESTS = {"gt", "lt", "ne", "greater", "less", "not_equal"}
 _TYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64}
 _LETTERS = "abcdefghijklmnop"
 
@@ -47,8 +50,54 @@ def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.T
     return f"{name}[{','.join(letters)}]" if letters else name, x
 
 
-def _in_blocks(x: torch.Tensor) -> bool:
-    return isinstance(x, SparseTensor) and any(level[3] for level in layout(x._fmt, x._ndim).levels)
+@lru_cache(maxsize=4096)
+def _plainly(name: str, left: tuple, right: tuple) -> tuple[str, str] | None:
+    """The text and format of ``name`` of operands (ndim, format); None where it takes more than a kernel."""
+    text = _TEXT.get(_SAME.get(name, name))
+    (ndim, format), (rank, other) = left, right
+    repeated = any(
+        not unique for n, fmt in (left, right) if fmt != "coo" for _, unique, *_ in layout(fmt, n).levels
+    )
+    if text is None or repeated or "ell" in format + other:
+        return None
+    letters = ",".join(_LETTERS[:ndim])
+    second = ",".join(_LETTERS[ndim - rank : ndim])
+    return f"C[{letters}] = {text.format(f'A[{letters}]', f'B[{second}]')}", format
+
+
+def _share(a: SparseTensor, b: SparseTensor) -> bool:
+    one, other = a.__dict__, b.__dict__
+    return a._fmt == b._fmt and all(one[n] is other[n] for n in a._names[:-1])
+
+
+def quickly(name: str, a: object, b: object) -> torch.Tensor:
+    """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if that is no single kernel.
+
+    Two SparseTensors have the same number of dimensions and do not share a structure.
+    """
+    if not isinstance(a, SparseTensor) or not isinstance(b, torch.Tensor):
+        return NotImplemented
+    if torch.compiler.is_dynamo_compiling() or not _C.plain():
+        return NotImplemented
+    own, left = core_of(a), a._val.dtype
+    if isinstance(b, SparseTensor):
+        shape, right, kind = core_of(b), b._val.dtype, (b._ndim, b._fmt)
+        if a._ndim != b._ndim or _share(a, b):
+            return NotImplemented
+    elif type(b) is torch.Tensor and b.layout is torch.strided:
+        shape, right, kind = b.shape, b.dtype, (b.dim(), "dense")
+    else:
+        return NotImplemented
+    known = _plainly(name, (a._ndim, a._fmt), kind) if kind[0] else None
+    if known is None or not own.ends_with(shape) or left not in _TYPES or right not in _TYPES:
+        return NotImplemented
+    if "/" in known[0] and not left.is_floating_point:
+        return NotImplemented
+    try:
+        made = _ops.quick(known[0], ("A", "B"), (a, b), known[1])
+    except NotImplementedError:
+        return NotImplemented
+    return made.bool() if made is not NotImplemented and name in _TESTS else made
 
 
 def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> SparseTensor | None:
@@ -57,7 +106,7 @@ def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> Spars
     text, types = _TEXT.get(name), {a.dtype, b.dtype}
     if text is None or not types <= _TYPES:
         return None
-    if (name == "div" and not a.dtype.is_floating_point) or _in_blocks(a) or _in_blocks(b):
+    if name == "div" and not a.dtype.is_floating_point:
         return None
     shape = torch.broadcast_shapes(a.shape, b.shape)
     left, right = _access("A", a, shape), _access("B", b, shape)
@@ -68,7 +117,7 @@ def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> Spars
         made = _ops.evaluate(text, A=left[1], B=right[1], format=format)
     except NotImplementedError:
         return None
-    return made.bool() if name in ("gt", "lt", "ne") else made
+    return made.bool() if name in _TESTS else made
 
 
 def stored(a: SparseTensor, b: torch.Tensor) -> torch.Tensor | None:

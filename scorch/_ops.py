@@ -245,6 +245,12 @@ def _quick(
     return [r if isinstance(r, torch.Tensor) else from_result(*r) for r in found]
 
 
+def quick(expression: str, names: tuple[str, ...], operands: tuple, format: Asked = None) -> torch.Tensor:
+    """The one result of an expression on tensors, or NotImplemented where more than plain eager goes on."""
+    found = _quick(expression, names, operands, format, None, "zero", None)
+    return found if found is NotImplemented else found[0]
+
+
 def einsum(
     text: str,
     *operands: object,
@@ -419,7 +425,7 @@ def explain(
 # ---- products ----
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
-    if _autograd.needs_grad(a):
+    if _torch.any_requires_grad(a) and torch.is_grad_enabled():
         return NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
@@ -446,7 +452,9 @@ def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> tor
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
     x = _operand(x, None)
-    if isinstance(x, SparseTensor) or a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
+    if isinstance(x, SparseTensor):
+        return _sparse_product(a, x, kind)
+    if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
     if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
         x = x.to(a.dtype)
@@ -481,24 +489,38 @@ def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, 
     return _program(_EINSUM[kind][x.dim() - 1], (), kinds, None, None, "zero"), operands
 
 
-def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
-    """Batches, higher ranks, sparse times sparse."""
-    if x.dim() == 0 or (a._ndim < 2 and x.dim() < 1):
+def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:
+    """Sparse times sparse."""
+    left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+    return einsum(_matmul_text(left._ndim, right._ndim), left, right.T if kind == LINEAR else right)
+
+
+def _rank(x: torch.Tensor) -> int:
+    return x._ndim if isinstance(x, SparseTensor) else x.dim()
+
+
+@lru_cache
+def _matmul_text(left: int, right: int) -> str:
+    """The einsum of a product of operands of these numbers of dimensions."""
+    if not left or not right:
         raise ValueError("matmul: expected operands of at least one dimension")
-    if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2 and not isinstance(x, SparseTensor):
+    if max(left, right) > 4:
+        raise NotImplementedError("products of more than two batch dimensions: use scorch.einsum")
+    first = "pq"[4 - left :] + "ij" if left > 1 else "j"
+    second = "pq"[4 - right :] + "jk" if right > 1 else "j"
+    batch = max(first[:-2], second[:-2], key=len)
+    return f"{first},{second}->{batch}{'i' if left > 1 else ''}{'k' if right > 1 else ''}"
+
+
+def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """Batches and higher ranks."""
+    if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2:
         y = product(a, x.reshape(-1, x.shape[-1]), kind)
         return y.reshape(*x.shape[:-1], y.shape[-1])
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     if kind == LINEAR:
         right = right.T
-    if left.dim() > 4 or right.dim() > 4:
-        raise NotImplementedError("products of more than two batch dimensions: use scorch.einsum")
-    lead = "pq"
-    first = lead[2 - (left.dim() - 2) :] + "ij" if left.dim() > 1 else "j"
-    second = lead[2 - (right.dim() - 2) :] + "jk" if right.dim() > 1 else "j"
-    batch = max(first[:-2], second[:-2], key=len)
-    text = f"{first},{second}->{batch}{'i' if left.dim() > 1 else ''}{'k' if right.dim() > 1 else ''}"
-    return einsum(text, left, right, format=None if isinstance(x, SparseTensor) else "dense")
+    return einsum(_matmul_text(_rank(left), _rank(right)), left, right, format="dense")
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:

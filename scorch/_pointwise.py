@@ -116,9 +116,9 @@ def _format_of(a: SparseTensor, ndim: int) -> str:
 
 def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
     """f of two sparse tensors over the union, or the intersection, of what they store."""
-    shape = torch.broadcast_shapes(a.shape, b.shape)
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
+    shape = torch.broadcast_shapes(a.shape, b.shape)
     format = _format_of(a if a._ndim == len(shape) else b, len(shape))
     made = _kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
     if made is not None:
@@ -184,6 +184,8 @@ def _spelled(x: object) -> str:
 
 def _operand(x: object) -> object:
     """A number or a tensor of what is given, None where it is neither."""
+    if isinstance(x, SparseTensor):
+        return x
     if _is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
         return x
     if isinstance(x, torch.Tensor) or hasattr(x, "tocoo"):
@@ -199,6 +201,10 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
     def apply(input: object, other: object, *, out: object = None, **options: object) -> torch.Tensor:
         if out is not None:
             return _into(f, name, out, input, other, options)
+        if not options and kind != DENSE:
+            made = _kernels.quickly(name, input, other)
+            if made is not NotImplemented:
+                return made
 
         def g(x, y):
             return f(x, y, **options)

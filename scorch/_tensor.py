@@ -199,7 +199,7 @@ class SparseTensor(torch.Tensor):
     @property
     def index_dtype(self) -> torch.dtype:
         """Type of pos and crd: torch.int32 or torch.int64."""
-        return next((a.dtype for a in self._arrays()[:-1]), torch.int64)
+        return getattr(self, self._names[0]).dtype if len(self._names) > 1 else torch.int64
 
     @property
     def nbytes(self) -> int:

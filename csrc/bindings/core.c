@@ -472,6 +472,20 @@ static PyObject *core_memory(PyObject *self, PyObject *unused)
     return list ? Py_BuildValue("(LN)", (long long)core_bytes(c), list) : NULL;
 }
 
+/* Whether a shape is that of the last dimensions; also of another core. */
+static PyObject *core_ends_with(PyObject *self, PyObject *x)
+{
+    const sc_core *c = (const sc_core *)self, *d = (const sc_core *)x;
+    bool core = Py_TYPE(x) == Py_TYPE(self);
+    if (!core && !PyTuple_Check(x)) return PyErr_Format(PyExc_TypeError, "expected a core or a shape");
+    int n = core ? d->t.format.ndim : (int)PyTuple_Size(x), skip = c->t.format.ndim - n;
+    for (int i = 0; skip >= 0 && i < n; i++) {
+        int64_t extent = core ? d->t.view.dim[i] : PyLong_AsLongLong(PyTuple_GetItem(x, i));
+        if (extent != c->t.view.dim[skip + i]) skip = -1;
+    }
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(skip >= 0);
+}
+
 static void core_dealloc(PyObject *self)
 {
     sc_core *c = (sc_core *)self;
@@ -492,6 +506,7 @@ static PyMethodDef core_methods[] = {
      "a core of the same structure with other values, sharing derived layouts"},
     {"release", core_release, METH_NOARGS, "drops derived layouts"},
     {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes)])"},
+    {"ends_with", core_ends_with, METH_O, "whether the last extents are those of a shape or a core"},
     {NULL, NULL, 0, NULL},
 };
 
