@@ -71,7 +71,7 @@ def _share(a: SparseTensor, b: SparseTensor) -> bool:
 
 
 def quickly(name: str, a: object, b: object) -> torch.Tensor:
-    """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if that is no single kernel.
+    """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if it is no single kernel.
 
     Two SparseTensors have the same number of dimensions and do not share a structure.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import lru_cache, reduce
 
 import torch
 
@@ -141,12 +141,6 @@ def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
     return _ops.einsum(f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j", mask, Q, K, format=mask.format)
 
 
-def _at_stored(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """Products of rows of q and k at the stored places of the mask."""
-    ones = mask._with_values(torch.ones_like(mask.values(), dtype=q.dtype))
-    return sddmm(ones, q, k).values()
-
-
 def _check(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> None:
     *batch, n, m = mask.shape
     for name, x, rows in (("Q", q, n), ("K", k, m)):
@@ -176,4 +170,18 @@ def sampled_addmm(
     if out is not None:
         raise NotImplementedError("sampled_addmm: out= is not available: use the result")
     input = input.coalesce()
-    return input._with_values(alpha * _at_stored(input, mat1, mat2.mT) + beta * input.values())
+    _check(input, mat1, mat2.mT)
+    factors = {name: x for name, x in (("alpha", alpha), ("beta", beta)) if x not in (0, 1)}
+    if alpha == 0:
+        return input * beta
+    text = _sampled(input._ndim, "alpha" in factors, "beta" in factors, beta != 0)
+    return _ops.evaluate(text, A=input, Q=mat1, K=mat2, format=input._fmt, **factors)
+
+
+@lru_cache
+def _sampled(ndim: int, alpha: bool, beta: bool, added: bool) -> str:
+    """The index notation of ``sampled_addmm``, with the factors and the summand that it has."""
+    *rows, i = "abcdefgh"[: ndim - 1]
+    at, q, k = (",".join((*rows, *letters)) for letters in ((i, "j"), (i, "k"), ("k", "j")))
+    product = f"{'alpha * ' if alpha else ''}stored(A[{at}]) * Q[{q}] * K[{k}]"
+    return f"C[{at}] = {product}" + (f" + {'beta * ' if beta else ''}A[{at}]" if added else "")
