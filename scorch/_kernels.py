@@ -60,6 +60,8 @@ def _plainly(name: str, left: tuple, right: tuple) -> tuple[str, str] | None:
     )
     if text is None or repeated or "ell" in format + other:
         return None
+    if other == "dense" and "*" not in text and "/" not in text:  # dense results
+        return None
     letters = ",".join(_LETTERS[:ndim])
     second = ",".join(_LETTERS[ndim - rank : ndim])
     return f"C[{letters}] = {text.format(f'A[{letters}]', f'B[{second}]')}", format
