@@ -328,9 +328,13 @@ class SparseTensor(torch.Tensor):
         def spread(a: SparseTensor) -> torch.Tensor:
             return _C.convert(core_of(a), "dense", False)[2][0].view(a.shape)
 
-        if torch.compiler.is_dynamo_compiling():
-            raise NotImplementedError("to_dense has no traced form yet: convert outside torch.compile")
-        dense = self._scattered() if _autograd.tracked(self) else self._carried(spread)
+        if torch.compiler.is_dynamo_compiling() or type(self._val) not in (torch.Tensor, torch.nn.Parameter):
+            from ._ops import einsum
+
+            letters = "abcdefghijklmnop"[: self._ndim]
+            dense = einsum(f"{letters}->{letters}", self, format="dense")  # as a program it can be traced
+        else:
+            dense = self._scattered() if _autograd.tracked(self) else self._carried(spread)
         return dense if dtype is None else dense.to(dtype)
 
     def _scattered(self) -> torch.Tensor:

@@ -1,0 +1,213 @@
+"""Which operation runs on which format and type: ``python -m benchmarks.coverage`` writes docs/coverage.md.
+
+Every cell is a small case that was run and compared with dense torch. Eager runs cover all formats in
+float64, and all types in csr; the other ways of running are tried on three formats that stand for the others.
+What fails is listed by its error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+import scorch
+
+ROWS, COLS = 8, 6
+FORMATS = ("csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bsc(2,3)", "ell(6)")
+SOME = ("csr", "coo", "bsr(2,3)")
+TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64)
+WAYS = ("compile", "gradient", "second", "vmap", "export")
+
+
+def _stored(f: Callable) -> Callable:
+    """f of a dense matrix where the sparse one stores entries, zero elsewhere."""
+    return lambda a, x: torch.where(a != 0, f(a, x), 0)
+
+
+def _relu(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k] - 1)", A=a, x=x)
+
+
+def _largest(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return scorch.evaluate("m[i] max= A[i,j] * x[j,j]", A=a, x=x)
+
+
+# operation: (on a SparseTensor [8, 6] and a dense [6, 6], the same on a dense tensor or None)
+CASES: dict[str, tuple[Callable, Callable | None]] = {
+    "`A @ x`": (lambda a, x: a @ x, None),
+    "`x @ A.T`, `F.linear`": (lambda a, x: F.linear(x, a), None),
+    "`einsum` of three": (
+        lambda a, x: scorch.einsum("ij,jk,k->ik", a, x, x[0]),
+        lambda a, x: (a @ x) * x[0],
+    ),
+    "`A @ B`": (lambda a, x: a @ a.T, None),
+    "`A + B`": (lambda a, x: a + a * x[0], None),
+    "`A * B`": (lambda a, x: a * (a * x[0]), None),
+    "`A * row`": (lambda a, x: a * x[0], None),
+    "`A / row`": (lambda a, x: a / x[0], None),
+    "`A > B`": (lambda a, x: a > 2 * a, None),
+    "`torch.relu(A)`": (lambda a, x: torch.relu(a), None),
+    "`A.sum(1)`": (lambda a, x: a.sum(1), None),
+    "`A.amax(1)`": (lambda a, x: a.amax(1), None),
+    "`softmax`": (
+        lambda a, x: torch.softmax(a, -1),
+        lambda a, x: torch.softmax(a.double().masked_fill(a == 0, -torch.inf), -1),
+    ),
+    "`sddmm`": (
+        lambda a, x: scorch.sddmm(a, F.pad(x, (0, 0, 0, 2)), x),
+        lambda a, x: a * (F.pad(x, (0, 0, 0, 2)) @ x.T),
+    ),
+    "`evaluate`, relu of a sum": (_relu, lambda a, x: torch.relu(a @ x - 1)),
+    "`evaluate`, `max=`": (_largest, lambda a, x: (a * x.diagonal()).amax(1)),
+    "`A[1:7:2]`": (lambda a, x: a[1:7:2], None),
+    "`torch.cat`": (lambda a, x: torch.cat([a, a]), None),
+    "`A.to_dense()`": (lambda a, x: a.to_dense(), None),
+}
+
+
+def operands(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """A matrix of full and empty blocks, so that all formats store the same, and one without zeros."""
+    g = torch.Generator().manual_seed(1)
+    blocks = torch.tensor([[1, 1], [1, 0], [0, 1], [1, 0]]).repeat_interleave(2, 0).repeat_interleave(3, 1)
+    d = torch.randint(1, 5, (ROWS, COLS), generator=g) * blocks
+    return d.to(dtype), torch.randint(1, 4, (COLS, COLS), generator=g).to(dtype)
+
+
+def dense(y: torch.Tensor) -> torch.Tensor:
+    return y.to_dense() if scorch.is_sparse(y) else y
+
+
+def plain(y: torch.Tensor) -> torch.Tensor:
+    """A differentiable dense tensor of the numbers of a result."""
+    return y.values() if scorch.is_sparse(y) else y
+
+
+class Model(torch.nn.Module):
+    def __init__(self, f: Callable, a: torch.Tensor) -> None:
+        super().__init__()
+        self.f = f
+        self.register_buffer("a", a)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return plain(self.f(self.a, x))
+
+
+def gradients(f: Callable, a: torch.Tensor, x: torch.Tensor, order: int) -> list[torch.Tensor]:
+    """Gradients of the sum of squares to a (dense) and x; of their own sum of squares for order 2."""
+    a, x = a.requires_grad_(), x.detach().requires_grad_()
+    y = plain(f(a, x))
+    found = torch.autograd.grad((y * y).sum(), (a, x), create_graph=order > 1, materialize_grads=True)
+    if order > 1:  # of stored entries alone
+        of_a = plain(found[0]) if scorch.is_sparse(a) else found[0] * (a != 0)
+        loss = (of_a**2).sum() + (found[1] ** 2).sum()
+        found = torch.autograd.grad(loss, (a, x), materialize_grads=True)
+    return [dense(g.detach()) for g in found]
+
+
+def run(way: str, f: Callable, dense_f: Callable, d: torch.Tensor, x: torch.Tensor, form: str) -> None:
+    """One cell; raises where it does not run, AssertionError where the numbers are others."""
+
+    def close(got: torch.Tensor, want: torch.Tensor) -> None:
+        torch.testing.assert_close(got, want, check_dtype=False)
+
+    a = scorch.sparse(d, format=form)
+    want = dense_f(d, x)
+    if way == "eager":
+        close(dense(f(a, x)), want)
+    elif way == "compile":
+        torch._dynamo.reset()
+        got = torch.compile(lambda a, x: plain(f(a, x)), backend="aot_eager", fullgraph=True)(a, x)
+        close(got, plain(f(a, x)))
+    elif way == "export":
+        got = torch.export.export(Model(f, a), (x,), strict=True).module()(x)
+        close(got, plain(f(a, x)))
+    elif way == "vmap":
+        got = torch.func.vmap(lambda x: plain(f(a, x)))(torch.stack([x, 2 * x]))
+        close(got[1], plain(f(a, 2 * x)))
+    else:
+        order = 1 if way == "gradient" else 2
+        got, wanted = gradients(f, a, x, order), gradients(dense_f, d.clone(), x, order)
+        close(got[0], torch.where(d != 0, wanted[0], 0))
+        close(got[1], wanted[1])
+
+
+def said(error: Exception) -> str:
+    """The reason in words."""
+    text = str(error).strip().split("\n")[0][:160]
+    if isinstance(error, RecursionError):
+        return "torch.export does not follow a SparseTensor that is made on the way"
+    if "FakeTensor" in str(error):
+        return "works on coordinates, which has no traced form in this format"
+    return f"{type(error).__name__}: {text.replace('int32', 'an integer').replace('int64', 'an integer')}"
+
+
+class Holes:
+    """Reasons, numbered in the order of their first use."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, int] = {}
+
+    def cell(self, tried: dict[str, Exception | None]) -> str:
+        """ "all", or what is missing with the numbers of the reasons."""
+        failed = {name: e for name, e in tried.items() if e is not None}
+        if not failed:
+            return "all" if len(tried) > 1 else "yes"
+        groups: dict[int, list[str]] = {}
+        for name, error in failed.items():
+            reason = said(error)
+            groups.setdefault(self.notes.setdefault(reason, len(self.notes) + 1), []).append(name)
+        lost = ", ".join(f"{' '.join(names)} ({number})" for number, names in groups.items())
+        return f"not {lost}" if len(failed) < len(tried) else f"none ({', '.join(map(str, groups))})"
+
+
+def attempt(*args: object) -> Exception | None:
+    try:
+        run(*args)
+    except Exception as error:
+        return error
+    return None
+
+
+def table() -> str:
+    """The document."""
+    holes, lines = Holes(), []
+    for name, (f, dense_f) in CASES.items():
+        dense_f, (d, x) = dense_f or f, operands(torch.float64)
+        row = [holes.cell({form: attempt("eager", f, dense_f, d, x, form) for form in FORMATS})]
+        types = {str(t)[6:]: attempt("eager", f, dense_f, *operands(t), "csr") for t in TYPES}
+        row.append(holes.cell(types))
+        for way in WAYS:
+            numbers = ">" not in name or way not in ("gradient", "second")
+            cells = {form: attempt(way, f, dense_f, d.clone(), x, form) for form in SOME}
+            row.append(holes.cell(cells) if numbers else "")
+        lines.append(f"| {name} | {' | '.join(row)} |")
+    head = ["operation", "formats", "types (csr)", *("second order" if w == "second" else w for w in WAYS)]
+    notes = [f"{number}. {reason}" for reason, number in holes.notes.items()]
+    return "\n".join(
+        [
+            "# What runs where",
+            "",
+            "Written by `python -m benchmarks.coverage`, which runs every cell on a small case and compares",
+            f"it with dense torch. Formats: {' '.join(FORMATS)}, in float64.",
+            f"Types: csr, {' '.join(str(t)[6:] for t in TYPES)}. The other columns: {' '.join(SOME)}",
+            "in float64; gradients are those to the sparse operand and to the dense one, `vmap` is over the",
+            "dense one, compile is without graph breaks. Numbers are reasons, below the table.",
+            "",
+            "| " + " | ".join(head) + " |",
+            "|" + "---|" * len(head),
+            *lines,
+            "",
+            *notes,
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    target = Path(__file__).resolve().parent.parent / "docs" / "coverage.md"
+    target.write_text(table())
