@@ -142,7 +142,7 @@ def said(error: Exception) -> str:
         return "torch.export does not follow a SparseTensor that is made on the way"
     if "FakeTensor" in str(error):
         return "works on coordinates, which has no traced form in this format"
-    return f"{type(error).__name__}: {text.replace('int32', 'an integer').replace('int64', 'an integer')}"
+    return f"{type(error).__name__}: {text.replace('torch.int32', 'integers').replace('torch.int64', 'integers')}"
 
 
 class Holes:
