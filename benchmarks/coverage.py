@@ -142,7 +142,9 @@ def said(error: Exception) -> str:
         return "torch.export does not follow a SparseTensor that is made on the way"
     if "FakeTensor" in str(error):
         return "works on coordinates, which has no traced form in this format"
-    return f"{type(error).__name__}: {text.replace('torch.int32', 'integers').replace('torch.int64', 'integers')}"
+    for name in ("torch.int32", "torch.int64"):
+        text = text.replace(name, "integers")
+    return f"{type(error).__name__}: {text}"
 
 
 class Holes:
