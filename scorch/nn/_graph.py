@@ -12,9 +12,10 @@ import weakref
 import torch
 from torch import nn
 
+from .._format import layout
 from .._make import from_edge_index, sparse
 from .._ops import einsum
-from .._tensor import SparseTensor
+from .._tensor import SparseTensor, wrap
 
 
 class _Derived:
@@ -24,6 +25,8 @@ class _Derived:
         self._key, self._graph, self._made = None, None, None
 
     def __call__(self, graph: torch.Tensor, weight: torch.Tensor | None, make: object) -> SparseTensor:
+        if torch.compiler.is_compiling():
+            return make()
         source = graph.values() if isinstance(graph, SparseTensor) else graph
         key = (source._version, None if weight is None else (id(weight), weight._version))
         if self._graph is None or self._graph() is not graph or self._key != key:
@@ -37,8 +40,58 @@ class _Derived:
         return _Derived, ()
 
 
+# ---- matrices of graphs in traced code: an operator, because the number of edges decides their sizes ----
+_CSR = layout("csr", 2)
+_lib = torch.library.Library("scorch", "FRAGMENT")
+_lib.define(
+    "adjacency(str format, Tensor[] graph, SymInt nodes, bool loops, str normalize) -> "
+    "(Tensor, Tensor, Tensor)"
+)
+
+
+@torch.library.impl(_lib, "adjacency", "CPU")
+@torch.no_grad()
+def _adjacency_arrays(
+    format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
+) -> tuple[torch.Tensor, ...]:
+    index, weight = graph[0], graph[1] if len(graph) > 1 else None
+    if format:
+        target, source = wrap(layout(format, 2), (nodes, nodes), graph).indices()
+        index, weight = torch.stack([source, target]), graph[-1]
+    made = from_edge_index(
+        index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None
+    ).to(index_dtype=torch.int64)
+    return tuple(array.clone() for array in made._arrays())
+
+
+@torch.library.register_fake("scorch::adjacency", lib=_lib)
+def _adjacency_fake(format, graph, nodes, loops, normalize):
+    weighted = bool(format) or len(graph) > 1
+    edges = torch.library.get_ctx().new_dynamic_size()
+    pos, crd = (graph[0].new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
+    return pos, crd, graph[-1].new_empty(edges, dtype=graph[-1].dtype if weighted else torch.float32)
+
+
+def _traced(
+    graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, normalize: str
+) -> SparseTensor:
+    if isinstance(graph, SparseTensor):
+        format, arrays = graph._fmt, list(graph._arrays())
+    else:
+        format, arrays = "", [graph] if weight is None else [graph, weight]
+    if arrays[-1].requires_grad:
+        raise NotImplementedError(
+            "edge weights that require a gradient in a compiled graph convolution: make the matrix outside "
+            "with scorch.from_edge_index, and pass it to a layer with normalize=False"
+        )
+    arrays = torch.ops.scorch.adjacency(format, arrays, nodes, loops, normalize)
+    return wrap(_CSR, (nodes, nodes), arrays)
+
+
 def _adjacency(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> SparseTensor:
     if not isinstance(graph, SparseTensor):
+        if torch.compiler.is_compiling():
+            return _traced(graph, weight, nodes, False, "")
         return from_edge_index(graph, weight, num_nodes=nodes)
     if weight is not None:
         raise ValueError("edge_weight: the SparseTensor holds the weights of its edges already")
@@ -47,6 +100,8 @@ def _adjacency(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> 
 
 def _normalized(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool) -> SparseTensor:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
+    if torch.compiler.is_compiling():
+        return _traced(graph, weight, nodes, loops, "sym")
     if isinstance(graph, SparseTensor):
         target, source = graph.indices()
         index, weight = torch.stack([source, target]), graph.values()
@@ -111,7 +166,8 @@ class GCNConv(nn.Module):
             adjacency = self._matrix(
                 edge_index, edge_weight, lambda: self._make(edge_index, edge_weight, len(x))
             )
-            self._first = adjacency if self.cached else None
+            if self.cached and not torch.compiler.is_compiling():
+                self._first = adjacency
         y = adjacency @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
-from torch.autograd.function import once_differentiable
 
 from .. import _info
 from .._make import from_components
@@ -29,12 +28,24 @@ class Routing(NamedTuple):
 
     token: torch.Tensor  # [rows] the token of each row; 0 where it only fills up
     place: torch.Tensor  # [tokens, k] the row of each pair
-    owner: SparseTensor  # [rows, experts] ones, in blocks of TILE rows
-    members: SparseTensor  # the same by experts
+    expert: torch.Tensor  # [rows / TILE] int32, the expert of each tile
+    pos: torch.Tensor  # [experts + 1] int32, where each expert's tiles start
+
+
+_lib = torch.library.Library("scorch", "FRAGMENT")
+_lib.define("route(Tensor experts, SymInt count) -> (Tensor, Tensor, Tensor, Tensor)")
+_lib.define("grouped(Tensor x, Tensor weight, Tensor expert, Tensor pos) -> Tensor")
+_lib.define("grouped_back(Tensor grad, Tensor weight, Tensor expert, Tensor pos) -> Tensor")
+_lib.define("grouped_weights(Tensor x, Tensor grad, Tensor expert, Tensor pos) -> Tensor")
 
 
 def route(experts: torch.Tensor, count: int) -> Routing:
     """experts [tokens, k] int64, each below ``count`` -> the rows of all experts"""
+    return Routing(*torch.ops.scorch.route(experts, count))
+
+
+@torch.library.impl(_lib, "route", "CPU")
+def _route(experts: torch.Tensor, count: int) -> tuple[torch.Tensor, ...]:
     flat = experts.reshape(-1)
     order = flat.argsort(stable=True)
     share = torch.bincount(flat, minlength=count)
@@ -42,24 +53,40 @@ def route(experts: torch.Tensor, count: int) -> Routing:
     first = filled.cumsum(0) - filled
     sorted_experts = flat[order]
     row = first[sorted_experts] + torch.arange(flat.numel()) - (share.cumsum(0) - share)[sorted_experts]
-    rows = int(filled.sum())
-    token = torch.zeros(rows, dtype=torch.int64)
+    token = torch.zeros(int(filled.sum()), dtype=torch.int64)
     token[row] = order.div(experts.shape[1], rounding_mode="floor")
     place = torch.empty_like(flat)
     place[order] = row
     tiles = (filled // TILE).to(torch.int32)
     pos = torch.cat([tiles.new_zeros(1), tiles.cumsum(0, dtype=torch.int32)])
-    ones, each = torch.ones(rows), torch.arange(rows // TILE + 1, dtype=torch.int32)
     expert = torch.repeat_interleave(torch.arange(count, dtype=torch.int32), tiles)
-    owner = from_components(
-        f"dense(0/{TILE}), compressed(1), dense(0%{TILE})", (rows, count),
-        [None, each, None], [None, expert, None], ones, validate=False,
+    return token, place.view(experts.shape), expert, pos
+
+
+@torch.library.register_fake("scorch::route", lib=_lib)
+def _route_fake(experts: torch.Tensor, count: int) -> tuple[torch.Tensor, ...]:
+    tiles = torch.library.get_ctx().new_dynamic_size()
+    index = experts.new_empty(tiles, dtype=torch.int32)
+    pos = experts.new_empty(count + 1, dtype=torch.int32)
+    return experts.new_empty(tiles * TILE), torch.empty_like(experts), index, pos
+
+
+def _owner(rows: int, expert: torch.Tensor, pos: torch.Tensor) -> SparseTensor:
+    """[rows, experts] ones, in blocks of TILE rows"""
+    each = torch.arange(rows // TILE + 1, dtype=torch.int32)
+    return from_components(
+        f"dense(0/{TILE}), compressed(1), dense(0%{TILE})", (rows, pos.numel() - 1),
+        [None, each, None], [None, expert, None], torch.ones(rows), validate=False,
     )  # fmt: skip
-    members = from_components(
-        f"dense(1), compressed(0/{TILE}), dense(0%{TILE})", (rows, count),
-        [None, pos, None], [None, each[:-1], None], ones, validate=False,
+
+
+def _members(rows: int, expert: torch.Tensor, pos: torch.Tensor) -> SparseTensor:
+    """The same by experts."""
+    each = torch.arange(rows // TILE, dtype=torch.int32)
+    return from_components(
+        f"dense(1), compressed(0/{TILE}), dense(0%{TILE})", (rows, pos.numel() - 1),
+        [None, pos, None], [None, each, None], torch.ones(rows), validate=False,
     )  # fmt: skip
-    return Routing(token, place.view(experts.shape), owner, members)
 
 
 def _columns(dtype: torch.dtype) -> int:
@@ -68,7 +95,9 @@ def _columns(dtype: torch.dtype) -> int:
     return size // dtype.itemsize * (4 if size == 64 else 2)
 
 
-def _product(x: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
+@torch.library.impl(_lib, "grouped", "CPU")
+@torch.no_grad()
+def _product(x: torch.Tensor, weight: torch.Tensor, expert: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
     """x [rows, k], weight [experts, k, n] -> [rows, n]: each row times the weight of its expert"""
     t, v = TILE, _columns(x.dtype)
     nest = f"""
@@ -80,10 +109,12 @@ def _product(x: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.T
       }} then {{ for p%{t} unroll {t} {{ vec n%{v} {{ Y[p,n] = c[p%{t},n%{v}] }} }} }}
     }} }}"""
     text = "Y[p,n] = stored(S[p,e]) * X[p,k] * W[e,k,n]"
-    return evaluate(text, S=routing.owner, X=x, W=weight, schedule=nest)
+    return evaluate(text, S=_owner(len(x), expert, pos), X=x, W=weight, schedule=nest)
 
 
-def _back(grad: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
+@torch.library.impl(_lib, "grouped_back", "CPU")
+@torch.no_grad()
+def _back(grad: torch.Tensor, weight: torch.Tensor, expert: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
     """grad [rows, n], weight [experts, k, n] -> [rows, k]; a thread turns its columns of the weight around"""
     t, v = TILE, _columns(grad.dtype)
     nest = f"""
@@ -101,10 +132,12 @@ def _back(grad: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.T
       }}
     }} }}"""
     text = "X[p,k] = stored(S[p,e]) * G[p,n] * W[e,k,n]"
-    return evaluate(text, S=routing.members, G=grad, W=weight, schedule=nest)
+    return evaluate(text, S=_members(len(grad), expert, pos), G=grad, W=weight, schedule=nest)
 
 
-def _weights(x: torch.Tensor, grad: torch.Tensor, routing: Routing) -> torch.Tensor:
+@torch.library.impl(_lib, "grouped_weights", "CPU")
+@torch.no_grad()
+def _weights(x: torch.Tensor, grad: torch.Tensor, expert: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
     """x [rows, k], grad [rows, n] -> [experts, k, n]: the sum over an expert's rows"""
     t, v = TILE, _columns(x.dtype)
     nest = f"""
@@ -116,28 +149,47 @@ def _weights(x: torch.Tensor, grad: torch.Tensor, routing: Routing) -> torch.Ten
       }} then {{ for k%8 unroll 8 {{ vec n%{v} {{ W[e,k,n] = c[k%8,n%{v}] }} }} }}
     }} }} }}"""
     text = "W[e,k,n] = stored(S[p,e]) * X[p,k] * G[p,n]"
-    return evaluate(text, S=routing.members, X=x, G=grad, schedule=nest)
+    return evaluate(text, S=_members(len(x), expert, pos), X=x, G=grad, schedule=nest)
 
 
 def _name(x: torch.Tensor) -> str:
     return "f64" if x.dtype == torch.float64 else "f32"
 
 
-class _Grouped(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x: torch.Tensor, weight: torch.Tensor, routing: Routing) -> torch.Tensor:
-        ctx.save_for_backward(x, weight)
-        ctx.routing = routing
-        return _product(x, weight, routing)
+@torch.library.register_fake("scorch::grouped", lib=_lib)
+def _product_fake(x, weight, expert, pos):
+    return x.new_empty(x.shape[0], weight.shape[2])
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        x, weight = ctx.saved_tensors
-        grad = grad.contiguous()
-        to_x = _back(grad, weight, ctx.routing) if ctx.needs_input_grad[0] else None
-        to_weight = _weights(x, grad, ctx.routing) if ctx.needs_input_grad[1] else None
-        return to_x, to_weight, None
+
+@torch.library.register_fake("scorch::grouped_back", lib=_lib)
+def _back_fake(grad, weight, expert, pos):
+    return grad.new_empty(grad.shape[0], weight.shape[1])
+
+
+@torch.library.register_fake("scorch::grouped_weights", lib=_lib)
+def _weights_fake(x, grad, expert, pos):
+    return x.new_empty(pos.shape[0] - 1, x.shape[1], grad.shape[1])
+
+
+def _keep(ctx, inputs: tuple, output: torch.Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _gradients(ctx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    x, weight, expert, pos = ctx.saved_tensors
+    grad, ops = grad.contiguous(), torch.ops.scorch
+    to_x = ops.grouped_back(grad, weight, expert, pos) if ctx.needs_input_grad[0] else None
+    to_weight = ops.grouped_weights(x, grad, expert, pos) if ctx.needs_input_grad[1] else None
+    return to_x, to_weight, None, None
+
+
+def _first_order_only(ctx, grad: torch.Tensor) -> None:
+    raise NotImplementedError("MoE has gradients of first order: second ones need the layer in plain torch")
+
+
+torch.library.register_autograd("scorch::grouped", _gradients, setup_context=_keep, lib=_lib)
+for _derived in ("grouped_back", "grouped_weights"):
+    torch.library.register_autograd(f"scorch::{_derived}", _first_order_only, lib=_lib)
 
 
 class MoE(nn.Module):
@@ -193,8 +245,9 @@ class MoE(nn.Module):
     def mix(self, x: torch.Tensor, scores: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
         """x [tokens, d], scores and experts [tokens, k] -> [tokens, d], for a gate of one's own"""
         routing = route(experts, self.num_experts)
-        hidden = self.activation(_Grouped.apply(x[routing.token], self.w1, routing))
-        y = _Grouped.apply(hidden, self.w2, routing)
+        tiles, grouped = (routing.expert, routing.pos), torch.ops.scorch.grouped
+        hidden = self.activation(grouped(x[routing.token], self.w1, *tiles))
+        y = grouped(hidden.contiguous(), self.w2, *tiles)
         return (y[routing.place] * scores[..., None]).sum(-2)
 
     def extra_repr(self) -> str:
