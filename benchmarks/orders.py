@@ -103,8 +103,8 @@ def seconds_of(text: str, operands: list[torch.Tensor], nest: str, budget: float
 
 def regret(text: str, operands: list[torch.Tensor], budget: float) -> dict:
     """Times of all candidates; chosen over best."""
-    times, refused, best = [], 0, float("inf")
-    for _, conversions, nest in candidates(text, operands):
+    times, costs, refused, best = [], [], 0, float("inf")
+    for cost, conversions, nest in candidates(text, operands):
         try:
             times.append(seconds_of(text, converted(operands, conversions), nest, budget, best))
         except (ValueError, NotImplementedError) as error:
@@ -112,7 +112,9 @@ def regret(text: str, operands: list[torch.Tensor], budget: float) -> dict:
             print(f"    refused: {str(error).splitlines()[0]}")
             continue
         best = min(times)
-    return {"candidates": len(times), "refused": refused, "chosen": times[0], "best": best, "times": times}
+        costs.append((cost, conversions, nest))
+    return {"candidates": len(times), "refused": refused, "chosen": times[0], "best": best, "times": times,
+            "costs": costs}  # fmt: skip
 
 
 def main() -> None:

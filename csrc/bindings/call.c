@@ -15,7 +15,8 @@ typedef struct {
     sc_template *template;
     int nin;
     sc_request *request; /* made when the program must be looked for */
-    const sc_program *program;
+    const sc_program *program,
+        *first; /* first: for the operands as they were given, where it was looked for */
     sc_tensor in[SC_MAXOP];
     sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
     PyObject *temp[SC_MAXOP];
@@ -160,6 +161,7 @@ static int look_up(call *c)
         rc = sc_program_get(c->request, &c->program, &e);
         Py_END_ALLOW_THREADS;
         if (rc) return sc_bind_raise(c->s, &e), -1;
+        if (!round) c->first = c->program;
         if ((rc = convert(c)) < 0) return -1;
         if (!rc) return sc_bind_warn(c->program);
     }
@@ -482,10 +484,11 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 /* ---- what Python sees ---- */
 static PyObject *take_stage(call *c, PyObject *stage)
 {
-    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
+    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = NULL;
+    if (s) text = sc_program_text(c->first && !strcmp(s, "orders") ? c->first : c->program, s);
     if (text) return PyUnicode_FromString(text);
     return s ? PyErr_Format(PyExc_ValueError,
-                            "no stage \"%s\": expected index, nest, stmt, c, plan, why or explain", s)
+                            "no stage \"%s\": expected index, nest, stmt, c, plan, orders, why or explain", s)
              : NULL;
 }
 

@@ -2,6 +2,7 @@
  *
  *   parse -> check -> infer -> schedule -> lower -> simplify -> emit
  *
+ * schedule tries what it finds through lowering, and keeps the first that comes through.
  * A pass that cannot go on calls fail(), which writes the message and jumps to
  * the setjmp below; that is legal because passes own nothing but arena memory. */
 #include "compile.h"
@@ -30,17 +31,23 @@ static void front(Prog *p, const sc_request *rq)
     if (rq->schedule) p->nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 
-static void middle(Prog *p)
+void lower_nest(Prog *p)
 {
-    check(p);
-    infer(p);
-    if (!p->nest) schedule(p);
-    if (p->converts) return;
     nest_verify(p, p->nest);
     lower(p);
     stmt_verify(p, p->module);
     simplify(p, p->module);
     stmt_verify(p, p->module);
+}
+
+static void middle(Prog *p)
+{
+    check(p);
+    infer(p);
+    if (p->nest)
+        lower_nest(p);
+    else
+        schedule(p);
 }
 
 static void start(Prog *p, jmp_buf *escape, sc_err *err)
@@ -100,11 +107,14 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
         emit(p, p->module, out);
     else if (!strcmp(stage, "plan"))
         plan_print(p, out);
+    else if (!strcmp(stage, "orders"))
+        orders_print(p, out);
     else if (!strcmp(stage, "why"))
         sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
     else
         return sc_error(err, SC_EVALUE,
-                        "unknown stage '%s': expected index, sums, nest, stmt, c, plan or why", stage);
+                        "unknown stage '%s': expected index, sums, nest, stmt, c, plan, orders or why",
+                        stage);
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 

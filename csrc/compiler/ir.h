@@ -149,6 +149,7 @@ struct Prog {
     bool converts;
     sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
     sc_text orders; /* loop orders considered, and their costs */
+    const void *unscheduled; /* as it was before schedule(); null with a user's nest */
 };
 
 /* ---- N: the nest ----
@@ -413,8 +414,11 @@ void check_division(Prog *, const Expr *);      /* refuses divisors that are zer
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void infer(Prog *);
 void result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
-/* ---- schedule.c: expression -> nest ---- */
+/* ---- schedule.c: expression -> nest, and through lower_nest ---- */
 void schedule(Prog *);
+void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
+/* ---- compile.c: p->nest -> p->module, p->plan, all of it verified ---- */
+void lower_nest(Prog *);
 
 /* ---- nest.c ---- */
 bool same_index(Index, Index);

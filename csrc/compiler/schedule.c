@@ -1,57 +1,83 @@
 /* schedule.c: a program -> nest.
  *
  * requires  check, infer
- * sets      p->nest, formats of results that had none; p->convert, p->converts; p->why
+ * sets      p->nest, formats of results that had none; p->convert, p->converts; p->why; p->module and p->plan
  *
- * Every assignment becomes its own kernels, found by schedule_search.c, in the
- * order of the program. A temporary becomes a shared workspace, filled before
- * what reads it. */
+ * Every assignment becomes its own kernels, one of those that schedule_search.c
+ * found, in the order of the program. A temporary becomes a shared workspace,
+ * filled before what reads it. What was composed is lowered at once, and where
+ * that refuses it the next best is taken: a user never meets a nest that does not
+ * work. The same enumeration lists all nests, as the stage "orders". */
+#include <stdlib.h>
 #include <string.h>
 
 #include "schedule.h"
 
-/* Blocks that fit no loops, and coordinates that repeat where they must not, are converted away: levels in the
- * order that they have, without both. Returns whether there were any. */
-static bool make_plain(Prog *p, const Assign *a)
+#define MAXTRIES 120
+#define MAXLISTED 40
+
+typedef struct { /* one assignment */
+    Assign a;
+    Tensor *w; /* takes the place of a temporary */
+    Search *search;
+} Piece;
+
+typedef struct {
+    Prog *p;
+    int n;
+    Piece part[SC_LEN(((Prog *)0)->assign)];
+    sc_err refused; /* why the last composition was */
+} Program;
+
+/* ---- trying ---- */
+typedef struct {
+    Prog prog;
+    Tensor tensor[MAXTENSOR];
+} Saved;
+
+static Saved *save(Prog *p)
 {
-    bool any = false;
-    for (int k = 0; k < p->ntensor; k++) {
-        const Tensor *t = p->tensor[k];
-        bool odd = may_repeat(t);
-        if (t->role != T_IN || !sparse_source(t) || !expr_reads(a->rhs, t)) continue;
-        for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
-        if (!odd) continue;
-        sc_format f = {.ndim = t->ndim};
-        for (int l = 0; l < t->format.nlevel; l++) {
-            if (t->format.level[l].part == SC_MOD) continue;
-            const uint8_t kind = !f.nlevel && t->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
-            f.level[f.nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = t->format.level[l].dim};
-        }
-        p->convert[t->arg] = f;
-        p->converts = any = true;
-    }
-    return any;
+    Saved *s = NEW(p, Saved);
+    s->prog = *p;
+    for (int k = 0; k < p->ntensor; k++) s->tensor[k] = *p->tensor[k];
+    return s;
 }
 
-/* A result that no nest can assemble is computed dense, and delivered as asked. */
-static Nest *schedule_one(Prog *p, const Assign *a)
+static void cut(sc_text *t, size_t n)
 {
-    Tensor *t = a->lhs->tensor;
-    const char *why = NULL;
-    Nest *n = schedule_search(p, a, &why);
-    if (!n && make_plain(p, a)) return nest_seq(p, 0, NULL); /* it is compiled again, converted */
-    if (!n && t->role == T_OUT && t->ndim && !t->format.nlevel) {
-        result_format(p, t, "dense");
-        n = schedule_search(p, a, &why);
-    }
-    if (!n)
-        fail(p, SC_ENOTIMPL, a->rhs->pos,
-             "no loops were found for %s: %s; convert an operand to another format, or pass a schedule",
-             t->name, why ? why : "no order is legal");
-    return n;
+    if (t->s) t->s[t->n = n] = 0;
 }
 
-/* ---- temporaries ---- */
+/* But for memory and, where cut, what was said. */
+static void restore(Prog *p, const Saved *s, bool silent)
+{
+    const Prog now = *p;
+    *p = s->prog;
+    p->arena = now.arena;
+    p->why = now.why;
+    p->orders = now.orders;
+    p->err = now.err;
+    p->escape = now.escape;
+    for (int k = 0; k < p->ntensor; k++) *p->tensor[k] = s->tensor[k];
+    if (silent) cut(&p->why, s->prog.why.n), cut(&p->orders, s->prog.orders.n);
+}
+
+static bool lowers(Prog *p, Nest *n, sc_err *refused)
+{
+    jmp_buf escape, *outer = p->escape;
+    sc_err *err = p->err;
+    p->escape = &escape;
+    p->err = refused;
+    p->nest = n;
+    const bool ok = !setjmp(escape);
+    if (ok) lower_nest(p);
+    p->escape = outer;
+    p->err = err;
+    if (!ok && refused->code == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    return ok;
+}
+
+/* ---- composing ---- */
 Nest *before_rest(Prog *p, Nest *first, Tensor *w, Nest *rest)
 {
     const bool outer =
@@ -61,6 +87,83 @@ Nest *before_rest(Prog *p, Nest *first, Tensor *w, Nest *rest)
     return first;
 }
 
+/* The candidates of these ranks as one nest; null where one of them cannot be built. */
+static Nest *compose(const Program *g, const int *rank)
+{
+    Prog *p = g->p;
+    Nest *n[SC_LEN(g->part)], *rest = NULL;
+    for (int k = 0; k < g->n; k++)
+        if (!(n[k] = search_nest(g->part[k].search, rank[k]))) return NULL;
+    for (int k = g->n - 1; k >= 0; k--) {
+        Tensor *w = g->part[k].w;
+        Nest *one = rest ? fuse(p, n[k], w ? w : g->part[k].a.lhs->tensor, rest) : n[k];
+        if (!one) one = w ? before_rest(p, n[k], w, rest) : nest_seq(p, 2, (Nest *[]){n[k], rest});
+        rest = one;
+    }
+    return rest;
+}
+
+/* The ranks of turn t: the best of all, then one assignment after the other with its next, then all of them.
+ * False where there is none; *end where no later one has. */
+static bool ranks(const Program *g, int t, int *rank, bool *end)
+{
+    const int r = t ? (t - 1) / (g->n + 1) + 1 : 0, who = t ? (t - 1) % (g->n + 1) : g->n;
+    bool any = false, fits = true;
+    for (int k = 0; k < g->n; k++) {
+        const int count = search_count(g->part[k].search);
+        rank[k] = who == k || who == g->n ? r : 0;
+        if (who == g->n && rank[k] >= count) rank[k] = count - 1;
+        any |= r < count;
+        fits &= rank[k] >= 0 && rank[k] < count;
+    }
+    *end = !any;
+    return any && fits && !(t && g->n == 1 && who == 1);
+}
+
+static double cost_of(const Program *g, const int *rank)
+{
+    double sum = 0;
+    for (int k = 0; k < g->n; k++) sum += search_cost(g->part[k].search, rank[k]);
+    return sum;
+}
+
+/* Composes and lowers; where that fails *p is as before. */
+static Nest *try(Program *g, const Saved *before, const int *rank)
+{
+    Nest *n = compose(g, rank);
+    if (n && lowers(g->p, n, &g->refused)) return n;
+    restore(g->p, before, true);
+    return NULL;
+}
+
+/* Operands in other formats: the program is compiled again with these, and lowered then. */
+static void ask_conversion(Prog *p, const Saved *before, Nest *n)
+{
+    sc_format to[SC_MAXOP];
+    memcpy(to, p->convert, sizeof to);
+    restore(p, before, false);
+    memcpy(p->convert, to, sizeof to);
+    p->converts = true;
+    p->nest = n;
+}
+
+static bool settle(Program *g)
+{
+    Prog *p = g->p;
+    const Saved *before = save(p);
+    int rank[SC_LEN(g->part)];
+    bool end = false;
+    for (int t = 0; t < MAXTRIES && !end; t++) {
+        Nest *n = ranks(g, t, rank, &end) ? try(g, before, rank) : NULL;
+        if (!n) continue;
+        for (int k = 0; k < g->n; k++) search_explain(g->part[k].search, rank[k]);
+        if (p->converts) ask_conversion(p, before, n);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the program ---- */
 static Tensor *workspace_for(Prog *p, const Expr *lhs)
 {
     Tensor *w = work_new(p, lhs->tensor->name, W_SHARED);
@@ -68,30 +171,147 @@ static Tensor *workspace_for(Prog *p, const Expr *lhs)
     return w;
 }
 
-/* The nest of the assignments from `from` on. */
-static Nest *schedule_from(Prog *p, Assign *assign, int from)
+static bool is_open(const Tensor *t) { return t->role == T_OUT && t->ndim && !t->format.nlevel; }
+
+/* A result that no nest can assemble is computed dense, and delivered as asked. */
+static void make_dense(Program *g, Piece *x)
 {
-    Assign a = assign[from];
-    Tensor *t = a.lhs->tensor, *w = NULL;
-    /* += of what has nothing to sum is =, but where skipped points keep the identity */
-    if (a.rhs->op == O_REDUCE || a.reduce == O_ADD || !p->skip) a.reduce = O_CONST;
-    if (t->role == T_WORK) {
-        w = workspace_for(p, a.lhs);
-        a.lhs = work_access(p, w);
-        for (int k = from + 1; k < p->nassign; k++) assign[k].rhs = expr_reading(p, assign[k].rhs, t, w);
+    if (!is_open(x->a.lhs->tensor)) return;
+    result_format(g->p, x->a.lhs->tensor, "dense");
+    x->search = search_new(g->p, &x->a);
+}
+
+static Program *take_apart(Prog *p)
+{
+    Program *g = NEW(p, Program);
+    Assign assign[SC_LEN(p->assign)];
+    memcpy(assign, p->assign, sizeof assign);
+    *g = (Program){.p = p, .n = p->nassign};
+    for (int k = 0; k < g->n; k++) {
+        Piece *x = &g->part[k];
+        Tensor *t = assign[k].lhs->tensor;
+        x->a = assign[k];
+        /* += of what has nothing to sum is =, but where skipped points keep the identity */
+        if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;
+        if (t->role == T_WORK) {
+            x->w = workspace_for(p, x->a.lhs);
+            x->a.lhs = work_access(p, x->w);
+            for (int q = k + 1; q < g->n; q++) assign[q].rhs = expr_reading(p, assign[q].rhs, t, x->w);
+        }
     }
-    Nest *n = schedule_one(p, &a);
-    if (from + 1 == p->nassign) return n;
-    Nest *rest = schedule_from(p, assign, from + 1);
-    Nest *one = fuse(p, n, w ? w : t, rest);
-    if (one) return one;
-    if (w) return before_rest(p, n, w, rest);
-    return nest_seq(p, 2, (Nest *[]){n, rest});
+    for (int k = 0; k < g->n; k++) {
+        g->part[k].search = search_new(p, &g->part[k].a);
+        if (!search_count(g->part[k].search)) make_dense(g, &g->part[k]);
+    }
+    return g;
+}
+
+/* Blocks that fit no loops, and coordinates that repeat where they must not, are converted away: levels in the
+ * order that they have, without both. Returns whether there were any. */
+static bool make_plain(Prog *p)
+{
+    bool any = false;
+    for (int k = 0; k < p->nin; k++) {
+        const Tensor *t = p->tensor[k];
+        bool odd = may_repeat(t);
+        if (!sparse_source(t)) continue;
+        for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
+        if (!odd) continue;
+        sc_format f = {.ndim = t->ndim};
+        for (int l = 0; l < t->format.nlevel; l++) {
+            if (t->format.level[l].part == SC_MOD) continue;
+            const uint8_t kind = !f.nlevel && t->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+            f.level[f.nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = t->format.level[l].dim};
+        }
+        p->convert[k] = f;
+        p->converts = any = true;
+    }
+    return any;
 }
 
 void schedule(Prog *p)
 {
-    Assign assign[SC_LEN(p->assign)];
-    memcpy(assign, p->assign, sizeof assign);
-    p->nest = schedule_from(p, assign, 0);
+    p->unscheduled = save(p);
+    Program *g = take_apart(p);
+    if (settle(g)) return;
+    for (int k = 0; k < g->n; k++) make_dense(g, &g->part[k]);
+    if (settle(g)) return;
+    p->nest = nest_seq(p, 0, NULL);
+    if (make_plain(p)) return;
+    const char *why = g->refused.code ? g->refused.msg : NULL;
+    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
+    fail(p, SC_ENOTIMPL, -1,
+         "no loops were found for %s: %s; convert an operand to another format, or pass a schedule",
+         g->part[0].a.lhs->tensor->name, why ? why : "no order is legal");
+}
+
+/* ---- the stage "orders" ---- */
+typedef struct {
+    double cost;
+    int turn;
+    sc_text text;
+} Listed;
+
+static int by_cost(const void *a, const void *b)
+{
+    const Listed *x = a, *y = b;
+    return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : (x->turn > y->turn) - (x->turn < y->turn);
+}
+
+static void print_candidate(const Prog *p, double cost, const Nest *n, sc_text *out)
+{
+    char format[200];
+    const char *between = " converts ";
+    sc_text_add(out, "-- cost %.0f", cost);
+    for (int k = 0; k < p->nin; k++) {
+        if (!p->convert[k].nlevel) continue;
+        sc_format_print(&p->convert[k], format, sizeof format);
+        sc_text_add(out, "%s%d to %s", between, k, format);
+        between = "; ";
+    }
+    sc_text_add(out, "\n");
+    nest_print(p, n, out);
+}
+
+static int list(Program *g, Listed *found)
+{
+    const Saved *before = save(g->p);
+    int rank[SC_LEN(g->part)], n = 0;
+    bool end = false;
+    for (int t = 0; t < MAXTRIES && !end && n < MAXLISTED; t++) {
+        Nest *nest = ranks(g, t, rank, &end) ? try(g, before, rank) : NULL;
+        if (!nest) continue;
+        found[n] = (Listed){cost_of(g, rank), t, {0}};
+        print_candidate(g->p, found[n].cost, nest, &found[n].text);
+        restore(g->p, before, true);
+        bool seen = false;
+        for (int k = 0; k < n; k++) seen |= !strcmp(found[k].text.s, found[n].text.s);
+        if (seen)
+            sc_text_free(&found[n].text);
+        else
+            n++;
+    }
+    return n;
+}
+
+void orders_print(Prog *p, sc_text *out)
+{
+    Listed found[MAXLISTED];
+    if (!p->unscheduled) {
+        print_candidate(p, nest_cost(p, p->nest), p->nest, out);
+        return;
+    }
+    const Saved *now = save(p);
+    restore(p, p->unscheduled, false);
+    Program *g = take_apart(p);
+    int n = list(g, found);
+    for (int k = 0; k < g->n && !n; k++) make_dense(g, &g->part[k]);
+    if (!n) n = list(g, found);
+    if (n) qsort(found + 1, (size_t)n - 1, sizeof *found, by_cost);
+    for (int k = 0; k < n; k++) {
+        sc_text_addn(out, found[k].text.s, found[k].text.n);
+        sc_text_free(&found[k].text);
+    }
+    restore(p, now, false);
+    cut(&p->why, now->prog.why.n), cut(&p->orders, now->prog.orders.n);
 }

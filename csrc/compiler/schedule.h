@@ -36,6 +36,7 @@ sc_level_kind source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
 bool may_repeat(const Tensor *); /* coordinates may be stored more than once */
 Tensor *work_new(Prog *, const char *name, Place);
+void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Index whole_index(int var);
@@ -59,8 +60,15 @@ bool product_fits(const Prog *, const Assign *);
 Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- schedule_search.c ---- */
-/* The nest of an assignment; sets the format of a result that had none, and p->convert. Null: *why_not. */
-Nest *schedule_search(Prog *, const Assign *, const char **why_not);
+typedef struct Search Search;
+Search *search_new(Prog *, const Assign *); /* the candidates for an assignment, best first */
+int search_count(const Search *);
+double search_cost(const Search *, int k);
+const char *search_why(const Search *); /* of the first order that gave no nest; may be null */
+/* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
+ * that are converted have their new formats from here on, and p->convert. */
+Nest *search_nest(Search *, int k);
+void search_explain(const Search *, int k); /* into p->orders: k was chosen */
 
 /* ---- schedule_fuse.c ---- */
 /* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */

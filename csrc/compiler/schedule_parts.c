@@ -27,7 +27,7 @@ bool may_repeat(const Tensor *t)
 }
 
 /* ---- workspaces ---- */
-Tensor *work_new(Prog *p, const char *name, Place place)
+void work_add(Prog *p, Tensor *w, const char *name)
 {
     char free_name[32];
     snprintf(free_name, sizeof free_name, "%s", name);
@@ -35,14 +35,19 @@ Tensor *work_new(Prog *p, const char *name, Place place)
         snprintf(free_name, sizeof free_name, "%.30s%c", name, c);
     if (p->ntensor == SC_LEN(p->tensor))
         fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
-    Tensor *w = NEW(p, Tensor);
     strcpy(w->name, free_name);
+    p->tensor[p->ntensor++] = w;
+}
+
+Tensor *work_new(Prog *p, const char *name, Place place)
+{
+    Tensor *w = NEW(p, Tensor);
     w->role = T_WORK;
     w->arg = -1;
     w->place = place;
     w->dtype = p->type;
     w->unit = -1;
-    p->tensor[p->ntensor++] = w;
+    work_add(p, w, name);
     return w;
 }
 

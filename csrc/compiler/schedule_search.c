@@ -30,6 +30,7 @@ typedef struct {
     uint32_t converted; /* operands */
     int form;
     bool product;
+    int split; /* form whose inner sum is computed first, as a whole; 0: none */
     double cost;
 } Candidate;
 
@@ -38,18 +39,23 @@ typedef struct { /* the right side, and what was split off its sums */
     const Expr *inner[2];
 } Version;
 
-typedef struct {
+typedef struct { /* an assignment in two: t = the inner sum; and the rest, reading t */
+    Tensor *t;
+    Search *first, *rest;
+} Split;
+
+struct Search {
     Prog *p;
     Assign a;
     Version form[MAXFORM];
+    Split split[MAXFORM];
     int nform, now;
     uint32_t converted;   /* of the candidates being tried */
     sc_format product_to; /* what product_nest wants of its operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
-    bool part; /* of an assignment: its nest does not stand alone */
     const char *why_not;
-} Search;
+};
 
 static bool in(uint32_t set, int k) { return set >> k & 1; }
 
@@ -92,6 +98,7 @@ static sc_format format_for(const Tensor *t, const Order *o)
 typedef struct {
     sc_format format;
     uint8_t positions[SC_MAXLEVEL];
+    bool perm;
 } Layout;
 
 static sc_format target(const Search *s, const Candidate *c, int operand)
@@ -102,10 +109,12 @@ static void convert_all(Search *s, const Candidate *c, Layout *old)
     for (int k = 0; k < s->p->nin; k++) {
         Tensor *t = s->p->tensor[k];
         old[k].format = t->format;
+        old[k].perm = t->perm;
         memcpy(old[k].positions, t->positions, sizeof t->positions);
         if (!in(c->converted, k)) continue;
         const uint8_t leaves = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
         t->format = target(s, c, k);
+        t->perm = true;
         memset(t->positions, 0, sizeof t->positions);
         t->positions[t->format.nlevel - 1] = leaves;
     }
@@ -115,6 +124,7 @@ static void restore_all(Search *s, const Layout *old)
 {
     for (int k = 0; k < s->p->nin; k++) {
         s->p->tensor[k]->format = old[k].format;
+        s->p->tensor[k]->perm = old[k].perm;
         memcpy(s->p->tensor[k]->positions, old[k].positions, sizeof old[k].positions);
     }
 }
@@ -158,28 +168,49 @@ static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *
     return n;
 }
 
-/* Builds, costs and forgets. */
+static double cost_built(Search *s, const Candidate *c)
+{
+    Tensor *result = s->a.lhs->tensor;
+    const sc_format format = result->format;
+    sc_format made = {0};
+    Nest *n = construct(s, c, &made, NULL);
+    if (made.nlevel) result->format = made;
+    const double cost = n ? nest_cost(s->p, n) : -1;
+    result->format = format;
+    return cost;
+}
+
+/* Leaves *cost as it is where building fails. */
+static void cost_guarded(Search *s, const Candidate *c, double *cost)
+{
+    Prog *p = s->p;
+    jmp_buf escape, *outer = p->escape;
+    sc_err dropped = {0}, *err = p->err;
+    p->escape = &escape;
+    p->err = &dropped;
+    if (!setjmp(escape)) *cost = cost_built(s, c);
+    p->escape = outer;
+    p->err = err;
+    if (dropped.code == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "%s", dropped.msg);
+}
+
+/* Builds, costs and forgets; -1: there is no such nest. */
 static double cost_of(Search *s, const Candidate *c)
 {
     Prog *p = s->p;
-    Tensor *result = s->a.lhs->tensor;
     const int mark = p->ntensor;
-    const sc_format format = result->format;
-    sc_arena arena = p->arena;
+    const sc_arena arena = p->arena;
+    const double conversion = conversion_cost(s, c);
+    double cost = -1;
     Layout old[SC_MAXOP];
-    sc_format made = {0};
-    double cost = conversion_cost(s, c);
-    p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
     convert_all(s, c, old);
-    Nest *n = construct(s, c, &made, NULL);
-    if (made.nlevel) result->format = made;
-    cost = n ? cost + nest_cost(p, n) : -1;
-    result->format = format;
+    p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
+    cost_guarded(s, c, &cost);
     restore_all(s, old);
     p->ntensor = mark;
     sc_arena_free(&p->arena);
     p->arena = arena;
-    return cost;
+    return cost < 0 ? -1 : cost + conversion;
 }
 
 static void consider(Search *s, const Order *o)
@@ -416,40 +447,62 @@ static void consider_all(Search *s)
     }
 }
 
-/* ---- the choice ---- */
-static bool is_verified(Prog *p, const Nest *n)
-{
-    jmp_buf escape, *outer = p->escape;
-    sc_err *err = p->err, dropped = {0};
-    p->escape = &escape;
-    p->err = &dropped;
-    const bool ok = !setjmp(escape);
-    if (ok) nest_verify(p, n);
-    p->escape = outer;
-    p->err = err;
-    return ok;
-}
+/* ---- an intermediate of its own ---- */
+static Search *find(Prog *, const Assign *);
 
-static Nest *choose(Search *s, const Candidate *c)
+/* A dense sum that was split off, computed first and as a whole: work t { t = sum } then { .. t .. }. */
+static void consider_split(Search *s, int form)
 {
     Prog *p = s->p;
-    Tensor *result = s->a.lhs->tensor;
-    Layout old[SC_MAXOP];
-    sc_format made = {0};
-    const sc_format format = result->format;
+    const Version *f = &s->form[form];
+    Split *x = &s->split[form];
     const int mark = p->ntensor;
+    Expr *sum = (Expr *)f->inner[0];
+    double bytes = (double)sc_dtype_size(p->type);
+    x->t = work_new(p, "t", W_SHARED);
+    for (int v = 0; v < p->nvar; v++)
+        if (in(expr_free(sum), v) && x->t->ndim < SC_MAXDIM) {
+            work_slot(x->t, whole_index(v));
+            bytes *= (double)p->var[v].extent;
+        }
+    if (bytes <= MAXINTERMEDIATE) {
+        Expr *read = work_access(p, x->t);
+        x->first = find(p, &(Assign){read, O_CONST, sum});
+        x->rest = find(p, &(Assign){s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)});
+        Candidate c = {.split = form, .converted = 0};
+        if (x->first->nbest && x->rest->nbest) {
+            const Candidate *a = &x->first->best[0], *b = &x->rest->best[0];
+            c.cost = a->cost + b->cost;
+            c.product = a->product && b->product;
+            c.converted = a->converted | b->converted;
+            keep(s, &c);
+        }
+    }
+    p->ntensor = mark;
+}
+
+/* ---- the nests ---- */
+Nest *search_nest(Search *s, int k)
+{
+    Prog *p = s->p;
+    const Candidate *c = &s->best[k];
+    sc_format made = {0};
+    Layout old[SC_MAXOP];
+    if (c->split) {
+        const Split *x = &s->split[c->split];
+        work_add(p, x->t, "t");
+        Nest *first = search_nest(x->first, 0), *rest = first ? search_nest(x->rest, 0) : NULL;
+        return rest ? before_rest(p, first, x->t, rest) : NULL;
+    }
     convert_all(s, c, old);
     Nest *n = construct(s, c, &made, &p->why);
-    if (n && made.nlevel) result->format = made;
-    if (n && p->nassign == 1 && !s->part && !is_verified(p, n)) n = NULL;
-    if (!n) result->format = format, p->ntensor = mark;
-    for (int k = 0; n && k < p->nin; k++)
-        if (in(c->converted, k)) p->convert[k] = p->tensor[k]->format, p->converts = true;
-    restore_all(s, old);
+    if (n && made.nlevel) s->a.lhs->tensor->format = made;
+    for (int t = 0; n && t < p->nin; t++)
+        if (in(c->converted, t)) p->convert[t] = p->tensor[t]->format, p->converts = true;
     return n;
 }
 
-static void explain(const Search *s, int chosen)
+void search_explain(const Search *s, int chosen)
 {
     Prog *p = s->p;
     char text[200];
@@ -459,8 +512,12 @@ static void explain(const Search *s, int chosen)
         const Candidate *c = &s->best[k];
         if (k >= MAXSHOWN && k != chosen) continue;
         sc_text_add(&p->orders, "  %s %9.1f us ", k == chosen ? "*" : " ", c->cost / 1000);
-        if (c->product) sc_text_add(&p->orders, " in storage order, tiled");
-        for (int i = 0; !c->product && i < c->order.n; i++) {
+        if (c->split) {
+            sc_text_add(&p->orders, " first ");
+            expr_print(p, s->form[c->split].inner[0], &p->orders);
+        } else if (c->product)
+            sc_text_add(&p->orders, " in storage order, tiled");
+        for (int i = 0; !c->product && !c->split && i < c->order.n; i++) {
             const Index ix = c->order.loop[i];
             sc_text_add(&p->orders, " %s", p->var[ix.var].name);
             if (ix.part) sc_text_add(&p->orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
@@ -470,7 +527,7 @@ static void explain(const Search *s, int chosen)
             expr_print(p, s->form[c->form].rhs, &p->orders);
         }
         for (int t = 0; t < p->nin; t++) {
-            if (!in(c->converted, t)) continue;
+            if (!in(c->converted, t) || c->split) continue;
             const sc_format to = target(s, c, t);
             sc_format_print(&to, text, sizeof text);
             sc_text_add(&p->orders, ", %s converted to %s", p->tensor[t]->name, text);
@@ -479,59 +536,26 @@ static void explain(const Search *s, int chosen)
     }
 }
 
-static void find(Search *s)
+/* ---- the search ---- */
+static Search *find(Prog *p, const Assign *a)
 {
+    Search *s = NEW(p, Search);
+    *s = (Search){.p = p, .a = *a};
     find_forms(s);
-    if (product_fits(s->p, &s->a)) consider_product(s);
+    if (product_fits(p, a)) consider_product(s);
     consider_all(s);
+    return s;
 }
 
-static Nest *choose_best(Search *s)
+Search *search_new(Prog *p, const Assign *a)
 {
-    Nest *n = NULL;
-    int k = 0;
-    while (k < s->nbest && !(n = choose(s, &s->best[k]))) k++;
-    if (n) explain(s, k);
-    return n;
+    Search *s = find(p, a);
+    for (int k = 1; k < s->nform && s->nbest; k++)
+        if (s->form[k].inner[0] && !s->form[k].inner[1] && sparse_operand(s->form[k].inner[0]) < 0)
+            consider_split(s, k);
+    return s;
 }
 
-/* ---- an intermediate of its own ---- */
-/* A dense sum that was split off, computed first and as a whole: work w { w = sum } then { .. w .. }. */
-static Nest *intermediate(Search *s, const Version *f)
-{
-    Prog *p = s->p;
-    const int mark = p->ntensor;
-    Expr *sum = (Expr *)f->inner[0];
-    Tensor *w = work_new(p, "t", W_SHARED);
-    double bytes = (double)sc_dtype_size(w->dtype);
-    for (int v = 0; v < p->nvar; v++)
-        if (in(expr_free(sum), v) && w->ndim < SC_MAXDIM) {
-            work_slot(w, whole_index(v));
-            bytes *= (double)p->var[v].extent;
-        }
-    Expr *read = work_access(p, w);
-    Search first = {.p = p, .a = {read, O_CONST, sum}, .part = true};
-    Search rest = {.p = p, .a = {s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)}, .part = true};
-    find(&first);
-    find(&rest);
-    const bool better = first.nbest && rest.nbest && bytes <= MAXINTERMEDIATE &&
-                        (score(&first.best[0]) + score(&rest.best[0])) * TIE < score(&s->best[0]);
-    Nest *a = better ? choose_best(&first) : NULL, *b = a ? choose_best(&rest) : NULL;
-    Nest *n = b ? before_rest(p, a, w, b) : NULL;
-    if (n && !s->part && p->nassign == 1 && !is_verified(p, n)) n = NULL;
-    if (!n) p->ntensor = mark;
-    return n;
-}
-
-Nest *schedule_search(Prog *p, const Assign *a, const char **why_not)
-{
-    Search s = {.p = p, .a = *a};
-    Nest *n = NULL;
-    find(&s);
-    for (int k = 1; k < s.nform && s.nbest && !n; k++)
-        if (s.form[k].inner[0] && !s.form[k].inner[1] && sparse_operand(s.form[k].inner[0]) < 0)
-            n = intermediate(&s, &s.form[k]);
-    if (!n) n = choose_best(&s);
-    *why_not = s.why_not;
-    return n;
-}
+int search_count(const Search *s) { return s->nbest; }
+double search_cost(const Search *s, int k) { return s->best[k].cost; }
+const char *search_why(const Search *s) { return s->why_not; }

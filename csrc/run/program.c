@@ -360,7 +360,7 @@ const char *sc_program_text(const sc_program *cp, const char *stage)
     for (int i = 0; i < SC_LEN(names); i++) {
         if (strcmp(stage, names[i])) continue;
         sc_text t = {0};
-        bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why");
+        bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders");
         if (!p->stage[i] && made && !sc_program_stage(p, stage, &t, &err))
             p->stage[i] = t.s;
         else

@@ -32,7 +32,8 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);
-    if (!rc && strcmp(stage, "index") && strcmp(stage, "why")) rc = refuse_conversion(p, err);
+    if (!rc && strcmp(stage, "index") && strcmp(stage, "why") && strcmp(stage, "orders"))
+        rc = refuse_conversion(p, err);
     if (!rc) rc = sc_compile_text(p, stage, out, err);
     free_prog(p);
     return rc;
