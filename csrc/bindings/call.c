@@ -15,8 +15,8 @@ typedef struct {
     sc_template *template;
     int nin;
     sc_request *request; /* made when the program must be looked for */
-    const sc_program *program,
-        *first; /* first: for the operands as they were given, where it was looked for */
+    const sc_program *program;
+    const sc_program *given; /* for operands in the formats as given; null where a call was remembered */
     sc_tensor in[SC_MAXOP];
     sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
     PyObject *temp[SC_MAXOP];
@@ -161,7 +161,7 @@ static int look_up(call *c)
         rc = sc_program_get(c->request, &c->program, &e);
         Py_END_ALLOW_THREADS;
         if (rc) return sc_bind_raise(c->s, &e), -1;
-        if (!round) c->first = c->program;
+        if (!round) c->given = c->program;
         if ((rc = convert(c)) < 0) return -1;
         if (!rc) return sc_bind_warn(c->program);
     }
@@ -232,10 +232,11 @@ static void remember(call *c, const facts *f)
     for (int k = 0; k < c->nin; k++) known->call[at].format[k] = c->in[k].format;
 }
 
-static int resolve(call *c)
+/* afresh: look for the program, whatever is remembered. */
+static int resolve(call *c, bool afresh)
 {
     facts fact[FEW];
-    if (c->nin > FEW) return look_up(c);
+    if (afresh || c->nin > FEW) return look_up(c);
     read_facts(c, fact);
     int rc = recall(c, fact);
     if (rc) return rc < 0 ? -1 : 0;
@@ -449,12 +450,18 @@ static call *new_call(const sc_state *s)
     return c;
 }
 
+static PyObject *take_orders(call *c, PyObject *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(sc_program_text(c->given, "orders"));
+}
+
 static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
                            PyObject *(*body)(call *, PyObject *), PyObject *arg)
 {
     call *c = new_call(PyModule_GetState(module));
     if (!c) return PyErr_NoMemory();
-    PyObject *r = load(c, text, operands) || resolve(c) ? NULL : body(c, arg);
+    PyObject *r = load(c, text, operands) || resolve(c, body == take_orders) ? NULL : body(c, arg);
     unload(c);
     free(c);
     return r;
@@ -484,8 +491,7 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 /* ---- what Python sees ---- */
 static PyObject *take_stage(call *c, PyObject *stage)
 {
-    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = NULL;
-    if (s) text = sc_program_text(c->first && !strcmp(s, "orders") ? c->first : c->program, s);
+    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
     if (text) return PyUnicode_FromString(text);
     return s ? PyErr_Format(PyExc_ValueError,
                             "no stage \"%s\": expected index, nest, stmt, c, plan, orders, why or explain", s)
@@ -526,7 +532,8 @@ static PyObject *program_text(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands, *stage;
     if (!PyArg_ParseTuple(args, "UO!U", &text, &PyTuple_Type, &operands, &stage)) return NULL;
-    return with_call(module, text, operands, take_stage, stage);
+    const bool orders = !PyUnicode_CompareWithASCIIString(stage, "orders");
+    return with_call(module, text, operands, orders ? take_orders : take_stage, stage);
 }
 
 static PyObject *program_way(PyObject *module, PyObject *args)

@@ -16,37 +16,39 @@
 
 static const struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
-    double bytes[3];                  /* of the caches */
     double factor[4];                 /* of an access that each of them answers, or the memory */
     double across;                    /* a load that is not along the unit stride */
     double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
-    double search;                    /* one halving */
+    double search, halving;           /* of a coordinate in a fibre; half of the branches are missed */
     double lanes;                     /* adding up the lanes of a vector */
     double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
     double clear;                     /* bytes a nanosecond */
     double append;                    /* an entry of a sparse result */
-    double start;                     /* of a kernel */
-    double threads;                   /* what a parallel kernel gains */
+    double twice;                     /* what the pass that counts entries adds to a kernel */
+    double convert;                   /* an entry of a result into the format that is asked */
+    double start, team;               /* of a kernel, of threads */
 } machine = {.flop = .25,
              .load = .25,
              .store = .5,
              .update = .75,
-             .bytes = {32e3, 1e6, 16e6},
              .factor = {1, 2, 4, 10},
              .across = 1,
              .enter = 2,
              .dense = .3,
              .entry = .6,
-             .step = 3,
-             .search = 1.5,
+             .step = 4,
+             .search = 10,
+             .halving = 3.5,
              .lanes = 3,
              .bit = 1.5,
              .slot = 6,
              .sort = 2,
              .clear = 16,
              .append = 1.5,
+             .twice = 1.7,
+             .convert = 20,
              .start = 500,
-             .threads = 4};
+             .team = 700};
 
 typedef struct {
     Index ix;
@@ -66,7 +68,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
 typedef struct {
     const Prog *p;
     double time;
-    bool par;
+    bool par, assembles;
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
     double entries[MAXTENSOR]; /* ... entries in one filling */
 } Cost;
@@ -120,6 +122,9 @@ static double fibre(const Cost *c, const Tensor *t, int level)
 { return positions(c, t, level) / fmax(1, positions(c, t, level - 1)); }
 
 /* ---- loops ---- */
+static double search_time(double fibre_size)
+{ return machine.search + machine.halving * log2(fibre_size + 1); }
+
 static bool known(const Spot *at, Index ix)
 {
     const bool parts = ix.part == SC_DIV ? in(at->div, ix.var) : in(at->mod, ix.var);
@@ -149,7 +154,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         return e;
     }
     if (known(at, n->ix)) {
-        c->time += at->trips * machine.search * log2(f + 2);
+        c->time += at->trips * search_time(f);
         return fmin(1, f / e);
     }
     c->time += at->trips * f * machine.entry;
@@ -167,7 +172,7 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
         Absent gone = {.n = 1, .t = {n->merge[k]}};
         if (nest_dead(c->p, n->body, &gone)) all *= share;
         none *= 1 - share;
-        steps += bound ? machine.search * log2(f + 2) : machine.step * f;
+        steps += bound ? search_time(f) : machine.step * f;
     }
     c->time += at->trips * steps;
     if (bound) return all;
@@ -228,10 +233,11 @@ static double region(const Cost *c, const Spot *at, const Expr *e)
     return bytes;
 }
 
-static double by_size(double bytes)
+static double by_size(const Cost *c, double bytes)
 {
+    static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
     int k = 0;
-    while (k < 3 && bytes > machine.bytes[k]) k++;
+    while (k < 3 && bytes > (double)(c->p->cache[k] ? c->p->cache[k] : typical[k])) k++;
     return machine.factor[k];
 }
 
@@ -262,7 +268,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, double k
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * machine.across : fmax(kind, machine.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, machine.across);
-    return trips * each * by_size(region(c, at, e));
+    return trips * each * by_size(c, region(c, at, e));
 }
 
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool top)
@@ -284,11 +290,12 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
     if (t->role == T_WORK && t->place == W_REG)
         c->time += at->trips * machine.flop;
     else if (t->role == T_WORK && (t->bitmap || t->hash))
-        c->time += at->trips * (t->hash ? machine.slot : machine.bit) * by_size(8 * elements(c, t));
+        c->time += at->trips * (t->hash ? machine.slot : machine.bit) * by_size(c, 8 * elements(c, t));
     else if (t->role == T_OUT &&
-             (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel)))
+             (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel))) {
         c->time += at->trips * machine.append;
-    else
+        c->assembles |= !t->like;
+    } else
         c->time += access_time(c, at, a->lhs, a->reduce == O_CONST ? machine.store : machine.update);
 }
 
@@ -336,10 +343,12 @@ static double kernel_cost(Cost *c, const Nest *n)
 {
     Spot at = {.trips = 1};
     c->time = 0;
-    c->par = false;
+    c->par = c->assembles = false;
     advance(c, &at);
     walk(c, &at, n);
-    return machine.start + c->time / (c->par ? machine.threads : 1);
+    if (c->assembles) c->time *= machine.twice;
+    const double threads = c->p->threads ? c->p->threads : 4;
+    return machine.start + (c->par ? machine.team + c->time / threads : c->time);
 }
 
 static double top_cost(Cost *c, const Nest *n)
@@ -358,10 +367,21 @@ static double top_cost(Cost *c, const Nest *n)
     return sum + top_cost(c, n->then);
 }
 
+/* A result that is delivered in another format than it is made in. */
+static double delivery(const Cost *c, const Tensor *t)
+{
+    const sc_format *ask = t->role == T_OUT ? &c->p->ask[t->arg - c->p->nin] : NULL;
+    if (!ask || !ask->nlevel || !t->format.nlevel || sc_format_equal(ask, &t->format)) return 0;
+    const double made = sc_format_is_dense(&t->format) ? elements(c, t) : c->written[tensor_id(c, t)];
+    return made * machine.convert;
+}
+
 double nest_cost(const Prog *p, const Nest *n)
 {
     Cost c = {.p = p};
-    return top_cost(&c, n);
+    double sum = top_cost(&c, n);
+    for (int k = 0; k < p->ntensor; k++) sum += delivery(&c, p->tensor[k]);
+    return sum;
 }
 
 double tensor_positions(const Prog *p, const Tensor *t)

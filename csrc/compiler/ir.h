@@ -134,6 +134,8 @@ struct Prog {
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
     int vector_regs;            /* of the target: 16 or 32 */
+    int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
+    int threads;                /* that kernels will run on, a power of two; 0: unknown */
     Nest *nest;
     struct Module *module;
     sc_plan plan;

@@ -16,8 +16,8 @@
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
 #define BLOCKS 8
 #define CONVERT_TIE 1.5 /* ... over one that takes the operands as they are */
-#define CALLS 8         /* that share a conversion */
-#define ENTRY 20        /* nanoseconds to convert an entry */
+#define CALLS 16        /* that share a conversion */
+#define ENTRY 20.0      /* nanoseconds to convert an entry */
 #define MAXBEST 24
 #define MAXSHOWN 8
 #define MAXPERMUTED 6

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 sc_process sc_this_process;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -21,6 +22,21 @@ int64_t sc_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Powers of two, so that choices are stable. */
+static int64_t bucket(long n)
+{
+    int64_t b = 1;
+    while (n > 0 && b * 3 / 2 < n) b *= 2;
+    return n > 0 ? b : 0;
+}
+
+void sc_process_machine(Prog *p)
+{
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
+    p->threads = (int)bucket(sc_team_width());
 }
 
 int sc_configure(const sc_config *c, sc_err *err)

@@ -164,6 +164,7 @@ static int compile(const sc_request *rq, sc_program **out, sc_err *err)
         return sc_error(err, SC_ENOMEM, "out of memory");
     }
     p->prog = g;
+    sc_process_machine(g);
     sc_text text = {0};
     if (sc_compile(g, rq, NULL, sc_this_process.target.vector_bytes, err) ||
         (rq->schedule && sc_trial_schedule(g, rq, sc_this_process.target.vector_bytes, err)) ||

@@ -35,6 +35,7 @@ typedef struct {
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
+void sc_process_machine(Prog *);   /* caches and threads of this machine, for the choice of schedules */
 
 /* trial.c: runs a compiled program on generated data (seed) and compares every result with the oracle: through
  * the executor, or through compiled code for vectors of `width` bytes. */
