@@ -1,4 +1,4 @@
-"""What people ask torch.sparse for and do not get, a test each, on values alone (gradients are elsewhere)."""
+"""What people ask torch.sparse for and do not get, a test each (gradients in depth: test_gradients.py)."""
 
 import copy
 
@@ -109,6 +109,24 @@ def test_sum_and_amax_over_a_dimension(a, dense):
 def test_compile_of_a_function_that_takes_a_sparse_tensor(a, dense):
     f = torch.compile(lambda m, x: F.relu(m @ x) * 2, fullgraph=True, backend="aot_eager")
     same(f(a, torch.ones(5, 3)), F.relu(dense @ torch.ones(5, 3)) * 2)
+
+
+def test_gradient_of_csr_times_csr(a, dense):
+    p, q = a.clone().requires_grad_(), dense.clone().requires_grad_()
+    (p @ a.T).to_dense().square().sum().backward()
+    (q @ dense.T).square().sum().backward()
+    same(p.grad, q.grad * (dense != 0))
+
+
+def test_adam_trains_sparse_weights(a, dense):
+    p, x = torch.nn.Parameter(a.clone()), torch.ones(5, 2)
+    steps = torch.optim.Adam([p], lr=0.1)
+    before = (p.detach() @ x).square().sum()
+    for _ in range(5):
+        steps.zero_grad()
+        (p @ x).square().sum().backward()
+        steps.step()
+    assert (p.detach() @ x).square().sum() < before and p.nnz == a.nnz
 
 
 def test_products_of_two_sparse_matrices(a, dense):
