@@ -1,5 +1,6 @@
 """How good the compiler is at choosing: every schedule it considers is timed, the chosen one against
-the best. Regret 1 means that nothing considered was faster.
+the best. Regret 1 means that nothing considered was faster. An operand that is converted first is charged an
+eighth of its conversion: that is how often the compiler expects the converted one to be used.
 
     python -m benchmarks.orders [--seconds 0.1] [--json FILE]
 """
@@ -22,6 +23,7 @@ from examples import planetoid
 from examples.timing import human, table
 
 CANDIDATE = re.compile(r"^-- cost (\S+)(?: converts (.*))?$", re.M)
+CALLS = 8  # that share a conversion, as in csrc/compiler/cost.c
 WIDE, SLOW = 16, 30  # columns of dense operands; a candidate so many times slower than the best is timed once
 
 
@@ -80,12 +82,18 @@ def candidates(text: str, operands: list[torch.Tensor]) -> list[tuple[float, str
     ]
 
 
-def converted(operands: list[torch.Tensor], conversions: str) -> list[torch.Tensor]:
-    out = list(operands)
+def converted(operands: list[torch.Tensor], conversions: str) -> tuple[list[torch.Tensor], float]:
+    """The operands in the layouts wanted; seconds of conversion charged to each call."""
+    out, charge = list(operands), 0.0
     for part in filter(None, conversions.split("; ")):
         k, form = part.split(" to ", 1)
-        out[int(k)] = out[int(k)].convert(form)
-    return out
+        times = []
+        for _ in range(3):
+            start = perf_counter()
+            made = operands[int(k)].convert(form)
+            times.append(perf_counter() - start)
+        out[int(k)], charge = made, charge + min(times) / CALLS
+    return out, charge
 
 
 def seconds_of(text: str, operands: list[torch.Tensor], nest: str, budget: float, best: float) -> float:
@@ -106,7 +114,8 @@ def regret(text: str, operands: list[torch.Tensor], budget: float) -> dict:
     times, costs, refused, best = [], [], 0, float("inf")
     for cost, conversions, nest in candidates(text, operands):
         try:
-            times.append(seconds_of(text, converted(operands, conversions), nest, budget, best))
+            given, charge = converted(operands, conversions)
+            times.append(seconds_of(text, given, nest, budget, best) + charge)
         except (ValueError, NotImplementedError) as error:
             refused += 1
             print(f"    refused: {str(error).splitlines()[0]}")

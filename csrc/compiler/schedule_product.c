@@ -17,7 +17,7 @@
 
 #define PRIVATE_BYTES (64 * 1024)
 #define PANEL_ELEMENTS (256 * 1024)
-#define UNROLLED 32 /* products of one vector each */
+#define UNROLLED 32            /* products of one vector each */
 #define CACHED_BYTES (4 << 20) /* rows of a larger operand come from memory and are asked for */
 #define AHEAD 16               /* positions ahead: about the time that memory takes */
 #define MAXLOOP 32
