@@ -528,9 +528,6 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     if isinstance(x, SparseTensor):
         y = x @ weight.T
         return y if bias is None else y + bias
-    if _trains(weight) and weight._fmt == "csr" and x.dim() > 1:
-        y = _linear_by_columns(x, weight)
-        return y if bias is None else y + bias
     if bias is None:
         y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
         return product(weight, x, LINEAR) if y is NotImplemented else y
@@ -542,16 +539,3 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
     ):
         return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")
     return product(weight, x, LINEAR) + bias
-
-
-def _trains(a: SparseTensor) -> bool:
-    """Whether gradients to the values of a will be asked for, eagerly."""
-    return not (torch.compiler.is_dynamo_compiling() or _torch.in_functorch()) and _autograd.needs_grad(a)
-
-
-def _linear_by_columns(x: torch.Tensor, weight: SparseTensor) -> torch.Tensor:
-    """x @ weight.T from copies with contiguous columns: the gradient of a stored value sums over them."""
-    y = weight @ x.reshape(-1, x.shape[-1]).T.contiguous()
-    if y.requires_grad:
-        y.register_hook(lambda grad: None if grad is None else grad.contiguous())
-    return y.T.contiguous().reshape(*x.shape[:-1], y.shape[0])
