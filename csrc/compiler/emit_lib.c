@@ -172,6 +172,26 @@ static void print_shl(sc_text *out, Type t)
     sc_text_add(out, "%s)x << n); }\n", u);
 }
 
+bool type_blends(Type t) { return sc_dtype_size((sc_dtype)t.dtype) >= 4; }
+
+/* By bits: compilers make branches of what is written as a choice. */
+static void print_select(sc_text *out, Type t)
+{
+    if (t.lanes > 1) {
+        print(out, t,
+              "SC_INLINE %T sc_select_%N(%M m, %T a, %T b)\n{\n"
+              "    return (%T)((m & (%M)a) | (~m & (%M)b));\n}\n");
+        return;
+    }
+    print(out, t, "SC_INLINE %T sc_select_%N(_Bool m, %T a, %T b)\n{\n");
+    if (type_is_float(t))
+        print(out, t,
+              "    union { %T f; %M i; } x = {a}, y = {b};\n"
+              "    y.i ^= (x.i ^ y.i) & -(%M)m;\n    return y.f;\n}\n");
+    else
+        print(out, t, "    return b ^ ((a ^ b) & -(%T)m);\n}\n");
+}
+
 /* Bodies for one number and for vectors; # is what the vector of 16 bit numbers is called. */
 static const char *const half_one[] = {
     "    v.i = (x & 0x7fffu) << 13;\n"
@@ -340,11 +360,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
         sc_text_add(out, "};\n}\n");
         break;
     case H_SCATTER: print_scatter(out, t); break;
-    case H_SELECT:
-        print(out, t,
-              "SC_INLINE %T sc_select_%N(%M m, %T a, %T b)\n{\n"
-              "    return (%T)((m & (%M)a) | (~m & (%M)b));\n}\n");
-        break;
+    case H_SELECT: print_select(out, t); break;
     case H_MIN:
     case H_MAX: print_choice(out, h, t); break;
     case H_RELU:

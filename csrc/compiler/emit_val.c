@@ -236,8 +236,17 @@ static void cast(Emit *e, const Val *v)
     emit_add(e, ")");
 }
 
+static bool is_leaf(const Val *v) { return v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM; }
+
+/* A choice reads only what it takes; between numbers that are there already no branch is wanted. */
 static void choice(Emit *e, const Val *v)
 {
+    const bool known = is_leaf(v->kid[1]) && is_leaf(v->kid[2]);
+    if (v->type.lanes == 1 && known && type_blends(v->type)) {
+        emit_helper(e, H_SELECT, v->type);
+        args(e, v, 3);
+        return;
+    }
     if (v->type.lanes > 1) {
         emit_helper(e, H_SELECT, v->type);
         emit_mask(e, v->kid[0], (int)sc_dtype_size((sc_dtype)v->type.dtype));

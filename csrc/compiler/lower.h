@@ -43,12 +43,18 @@ typedef struct {
     int off, lanes;
 } Vec;
 
+typedef struct { /* two tensors at one step of a merge, each present or not */
+    const Tensor *t[2];
+    Val *here[2];
+} Blend;
+
 typedef struct {
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
     Vec vec;
-    uint64_t absent; /* tensors without an entry in this case */
-    int copy;        /* of the registers, inside an unrolled loop over positions */
+    uint64_t absent;    /* tensors without an entry in this case */
+    const Blend *blend; /* not null: values are chosen by what is here */
+    int copy;           /* of the registers, inside an unrolled loop over positions */
 } Env;
 
 typedef struct {
@@ -179,6 +185,10 @@ void open_cursors(Low *, const Nest *loop, Val *from);
 
 /* lower_merge.c */
 void lower_merge(Low *, const Nest *);
+
+/* lower_blend.c */
+bool blends(Low *, const Blend *, const Expr *); /* absence of either may be a zero in place of its terms */
+Val *blended(Low *, const Expr *);               /* ... by l->e.blend */
 
 /* lower_work.c */
 void lower_work(Low *, const Nest *);

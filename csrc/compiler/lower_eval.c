@@ -229,6 +229,7 @@ static bool in_register(const Expr *e)
 
 Val *value(Low *l, const Expr *e)
 {
+    if (l->e.blend) return blended(l, e);
     if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, e->c);
     if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, 1);
     bool once = l->e.vec.on && !depends(l, e) && !in_register(e);

@@ -78,12 +78,33 @@ static void merge_case(Low *l, const Merge *m, unsigned set_)
     l->e = save;
 }
 
+/* Whether one evaluation does for all cases of two tensors. */
+static bool is_blend(Low *l, const Merge *m, Blend *b)
+{
+    const Nest *n = m->nest->body;
+    if (m->n != 2 || m->lookup || n->op != N_EVAL || !m->alive[1] || !m->alive[2] || !m->alive[3])
+        return false;
+    *b = (Blend){{m->f[0].t, m->f[1].t}, {m->here[0], m->here[1]}};
+    for (int i = 0; i < 2; i++)
+        if (!m->f[i].unique || b->t[i]->role == T_WORK) return false;
+    const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
+    return rhs && (l->mode == COUNT || blends(l, b, rhs));
+}
+
 /* if all of a larger part are here ... else if ... A part that computes nothing has a case in front of a smaller
  * one that does; the last part has no test where nothing else remains. */
 static void merge_cases(Low *l, const Merge *m, unsigned set_)
 {
     unsigned part[1u << MAXMERGE];
     const int n = parts_of(set_, part);
+    Blend blend;
+    if (is_blend(l, m, &blend)) {
+        const Blend *around = l->e.blend;
+        l->e.blend = &blend;
+        merge_case(l, m, set_);
+        l->e.blend = around;
+        return;
+    }
     Stmt **outer = NULL; /* where the walk goes on behind the whole chain */
     bool all = !m->lookup;
     for (int k = 0; k < n - 1; k++) all &= m->useful[part[k]];
@@ -175,6 +196,46 @@ static void merge_rest(Low *l, const Merge *m, int i)
     l->e = save;
 }
 
+/* One evaluation for a step of two tensors. */
+static bool is_short(const Merge *m)
+{ return m->n == 2 && m->nest->body->op == N_EVAL && m->f[0].unique && m->f[1].unique; }
+
+static Val *one_more(Low *l, const Merge *m)
+{
+    Prog *p = l->p;
+    Val *in[2];
+    for (int i = 0; i < 2; i++)
+        in[i] = val_op(p, O_LT, val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1)), m->f[i].hi);
+    return conjunction(l, m, 3, in);
+}
+
+/* While two tensors have two entries left each. Whether a tensor goes on takes a comparison; that its next
+ * coordinate is loaded by then, wanted or not, makes the steps follow each other in a fraction of the time. */
+static void merge_ahead(Low *l, Merge *m)
+{
+    Prog *p = l->p;
+    Local *c[2];
+    Val *then[2];
+    Stmt *some = put(l, S_IF), **after = l->tail;
+    some->a = inside(l, m, 3);
+    l->tail = &some->body;
+    for (int i = 0; i < 2; i++)
+        c[i] = mut(l, coordinate_name(l, m, i), load_index(l, m->f[i].crd, val_local(p, m->next[i])));
+    begin_while(l, one_more(l, m));
+    m->coord = let(l, index_name(l, m->nest->ix), val_op(p, O_MIN, val_local(p, c[0]), val_local(p, c[1])));
+    for (int i = 0; i < 2; i++) {
+        Val *beyond = val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1));
+        m->pos[i] = val_local(p, m->next[i]);
+        m->end[i] = NULL;
+        m->here[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_EQ, val_local(p, c[i]), m->coord));
+        then[i] = let(l, "then", load_index(l, m->f[i].crd, beyond));
+    }
+    merge_cases(l, m, 3);
+    step(l, m, 3);
+    for (int i = 0; i < 2; i++) set(l, c[i], val_select(p, m->here[i], then[i], val_local(p, c[i])));
+    l->tail = after;
+}
+
 /* While all of a set have entries left. */
 static void merge_loop(Low *l, Merge *m, unsigned set_)
 {
@@ -182,6 +243,7 @@ static void merge_loop(Low *l, Merge *m, unsigned set_)
         merge_rest(l, m, __builtin_ctz(set_));
         return;
     }
+    if (is_short(m)) merge_ahead(l, m);
     Stmt **outer = begin_while(l, inside(l, m, set_));
     read_coordinates(l, m, set_, O_MIN);
     meet(l, m, set_);

@@ -73,5 +73,6 @@ void need_type(Needs *, Type);
 void needs_emit(Needs *, sc_text *);  /* typedefs and functions that were asked for, in a fixed order */
 Type mask_type(int bytes, int lanes); /* integers as wide as what is compared */
 const char *c_scalar(int dtype);      /* of memory: "float", "sc_i64", "signed char" for bool */
+bool type_blends(Type);               /* H_SELECT chooses between two numbers of it */
 void c_type(sc_text *, Type);         /* of locals: "f32x8", "float", "_Bool" */
 #endif

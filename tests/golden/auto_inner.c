@@ -22,6 +22,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -114,15 +118,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                             pB_2 = sc_search_i32(B_crd2, pB_2, B_hi_3, beyond);
                         }
                     } else {
+                        if ((pA_2 < A_hi_3) && (pB_2 < B_hi_3)) {
+                            sc_i64 k_A_1 = (sc_i64)A_crd2[pA_2];
+                            sc_i64 k_B_1 = (sc_i64)B_crd2[pB_2];
+                            while ((pA_2 + 1 < A_hi_3) && (pB_2 + 1 < B_hi_3)) {
+                                const sc_i64 k_1 = sc_min_i64(k_A_1, k_B_1);
+                                const _Bool in_A = k_A_1 == k_1;
+                                const sc_i64 then = (sc_i64)A_crd2[pA_2 + 1];
+                                const _Bool in_B = k_B_1 == k_1;
+                                const sc_i64 then_1 = (sc_i64)B_crd2[pB_2 + 1];
+                                if (in_A && in_B) {
+                                    c = c + A_val[pA_2] * B_val[pB_2];
+                                }
+                                pA_2 = pA_2 + (sc_i64)in_A;
+                                pB_2 = pB_2 + (sc_i64)in_B;
+                                k_A_1 = sc_select_i64(in_A, then, k_A_1);
+                                k_B_1 = sc_select_i64(in_B, then_1, k_B_1);
+                            }
+                        }
                         while ((pA_2 < A_hi_3) && (pB_2 < B_hi_3)) {
-                            const sc_i64 k_A_1 = (sc_i64)A_crd2[pA_2];
-                            const sc_i64 k_B_1 = (sc_i64)B_crd2[pB_2];
-                            const sc_i64 k_1 = sc_min_i64(k_A_1, k_B_1);
-                            if ((k_A_1 == k_1) && (k_B_1 == k_1)) {
+                            const sc_i64 k_A_2 = (sc_i64)A_crd2[pA_2];
+                            const sc_i64 k_B_2 = (sc_i64)B_crd2[pB_2];
+                            const sc_i64 k_2 = sc_min_i64(k_A_2, k_B_2);
+                            if ((k_A_2 == k_2) && (k_B_2 == k_2)) {
                                 c = c + A_val[pA_2] * B_val[pB_2];
                             }
-                            pA_2 = pA_2 + (sc_i64)(k_A_1 == k_1);
-                            pB_2 = pB_2 + (sc_i64)(k_B_1 == k_1);
+                            pA_2 = pA_2 + (sc_i64)(k_A_2 == k_2);
+                            pB_2 = pB_2 + (sc_i64)(k_B_2 == k_2);
                         }
                     }
                 }

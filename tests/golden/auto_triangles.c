@@ -23,6 +23,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -83,15 +87,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     pA_2 = sc_search_i32(A_crd1, pA_2, A_2_hi, beyond);
                 }
             } else {
+                if ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
+                    sc_i64 k_A_1_1 = (sc_i64)A_crd1[pA_1];
+                    sc_i64 k_A_2_1 = (sc_i64)A_crd1[pA_2];
+                    while ((pA_1 + 1 < A_1_hi) && (pA_2 + 1 < A_2_hi)) {
+                        const sc_i64 k_1 = sc_min_i64(k_A_1_1, k_A_2_1);
+                        const _Bool in_A_1 = k_A_1_1 == k_1;
+                        const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                        const _Bool in_A_2 = k_A_2_1 == k_1;
+                        const sc_i64 then_1 = (sc_i64)A_crd1[pA_2 + 1];
+                        if (in_A_1 && in_A_2) {
+                            c = c + A_val[p] * A_val[pA_1] * A_val[pA_2];
+                        }
+                        pA_1 = pA_1 + (sc_i64)in_A_1;
+                        pA_2 = pA_2 + (sc_i64)in_A_2;
+                        k_A_1_1 = sc_select_i64(in_A_1, then, k_A_1_1);
+                        k_A_2_1 = sc_select_i64(in_A_2, then_1, k_A_2_1);
+                    }
+                }
                 while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
-                    const sc_i64 k_A_1_1 = (sc_i64)A_crd1[pA_1];
-                    const sc_i64 k_A_2_1 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 k_1 = sc_min_i64(k_A_1_1, k_A_2_1);
-                    if ((k_A_1_1 == k_1) && (k_A_2_1 == k_1)) {
+                    const sc_i64 k_A_1_2 = (sc_i64)A_crd1[pA_1];
+                    const sc_i64 k_A_2_2 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 k_2 = sc_min_i64(k_A_1_2, k_A_2_2);
+                    if ((k_A_1_2 == k_2) && (k_A_2_2 == k_2)) {
                         c = c + A_val[p] * A_val[pA_1] * A_val[pA_2];
                     }
-                    pA_1 = pA_1 + (sc_i64)(k_A_1_1 == k_1);
-                    pA_2 = pA_2 + (sc_i64)(k_A_2_1 == k_1);
+                    pA_1 = pA_1 + (sc_i64)(k_A_1_2 == k_2);
+                    pA_2 = pA_2 + (sc_i64)(k_A_2_2 == k_2);
                 }
             }
         }

@@ -30,6 +30,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -123,19 +127,41 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         sc_i64 pw = 0;
         sc_i64 pwa = 0;
+        if ((pw < w_n) && (pwa < wa_n)) {
+            sc_i64 k_w = w_crd0[pw];
+            sc_i64 k_wa = wa_crd0[pwa];
+            while ((pw + 1 < w_n) && (pwa + 1 < wa_n)) {
+                const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
+                const _Bool in_w = k_w == k_2;
+                const sc_i64 then = w_crd0[pw + 1];
+                const _Bool in_wa = k_wa == k_2;
+                const sc_i64 then_1 = wa_crd0[pwa + 1];
+                if (in_w && in_wa) {
+                    C_next1 = C_next1 + 1;
+                } else if (in_wa) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_next1 = C_next1 + 1;
+                }
+                pw = pw + (sc_i64)in_w;
+                pwa = pwa + (sc_i64)in_wa;
+                k_w = sc_select_i64(in_w, then, k_w);
+                k_wa = sc_select_i64(in_wa, then_1, k_wa);
+            }
+        }
         while ((pw < w_n) && (pwa < wa_n)) {
-            const sc_i64 k_w = w_crd0[pw];
-            const sc_i64 k_wa = wa_crd0[pwa];
-            const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
-            if ((k_w == k_2) && (k_wa == k_2)) {
+            const sc_i64 k_w_1 = w_crd0[pw];
+            const sc_i64 k_wa_1 = wa_crd0[pwa];
+            const sc_i64 k_3 = sc_min_i64(k_w_1, k_wa_1);
+            if ((k_w_1 == k_3) && (k_wa_1 == k_3)) {
                 C_next1 = C_next1 + 1;
-            } else if (k_wa == k_2) {
+            } else if (k_wa_1 == k_3) {
                 C_next1 = C_next1 + 1;
             } else {
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w == k_2);
-            pwa = pwa + (sc_i64)(k_wa == k_2);
+            pw = pw + (sc_i64)(k_w_1 == k_3);
+            pwa = pwa + (sc_i64)(k_wa_1 == k_3);
         }
         for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
             C_next1 = C_next1 + 1;
@@ -248,36 +274,64 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         sc_i64 pw = 0;
         sc_i64 pwa = 0;
+        if ((pw < w_n) && (pwa < wa_n)) {
+            sc_i64 k_w = w_crd0_1[pw];
+            sc_i64 k_wa = wa_crd0_1[pwa];
+            while ((pw + 1 < w_n) && (pwa + 1 < wa_n)) {
+                const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
+                const _Bool in_w = k_w == k_2;
+                const sc_i64 then = w_crd0_1[pw + 1];
+                const _Bool in_wa = k_wa == k_2;
+                const sc_i64 then_1 = wa_crd0_1[pwa + 1];
+                if (in_w && in_wa) {
+                    C_crd1[C_next1] = (int)k_2;
+                    C_val[C_next1] = w_lane[k_2] + wa_lane[k_2];
+                    C_next1 = C_next1 + 1;
+                } else if (in_wa) {
+                    C_crd1[C_next1] = (int)k_2;
+                    C_val[C_next1] = wa_lane[k_2];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_crd1[C_next1] = (int)k_2;
+                    C_val[C_next1] = w_lane[k_2];
+                    C_next1 = C_next1 + 1;
+                }
+                pw = pw + (sc_i64)in_w;
+                pwa = pwa + (sc_i64)in_wa;
+                k_w = sc_select_i64(in_w, then, k_w);
+                k_wa = sc_select_i64(in_wa, then_1, k_wa);
+            }
+        }
         while ((pw < w_n) && (pwa < wa_n)) {
-            const sc_i64 k_w = w_crd0_1[pw];
-            const sc_i64 k_wa = wa_crd0_1[pwa];
-            const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
-            if ((k_w == k_2) && (k_wa == k_2)) {
-                C_crd1[C_next1] = (int)k_2;
-                C_val[C_next1] = w_lane[k_2] + wa_lane[k_2];
+            const sc_i64 k_w_1 = w_crd0_1[pw];
+            const sc_i64 k_wa_1 = wa_crd0_1[pwa];
+            const sc_i64 k_3 = sc_min_i64(k_w_1, k_wa_1);
+            if ((k_w_1 == k_3) && (k_wa_1 == k_3)) {
+                C_crd1[C_next1] = (int)k_3;
+                C_val[C_next1] = w_lane[k_3] + wa_lane[k_3];
                 C_next1 = C_next1 + 1;
-            } else if (k_wa == k_2) {
-                C_crd1[C_next1] = (int)k_2;
-                C_val[C_next1] = wa_lane[k_2];
+            } else if (k_wa_1 == k_3) {
+                C_crd1[C_next1] = (int)k_3;
+                C_val[C_next1] = wa_lane[k_3];
                 C_next1 = C_next1 + 1;
             } else {
-                C_crd1[C_next1] = (int)k_2;
-                C_val[C_next1] = w_lane[k_2];
+                C_crd1[C_next1] = (int)k_3;
+                C_val[C_next1] = w_lane[k_3];
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w == k_2);
-            pwa = pwa + (sc_i64)(k_wa == k_2);
+            pw = pw + (sc_i64)(k_w_1 == k_3);
+            pwa = pwa + (sc_i64)(k_wa_1 == k_3);
         }
         for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
-            const sc_i64 k_3 = wa_crd0_1[p_4];
-            C_crd1[C_next1] = (int)k_3;
-            C_val[C_next1] = wa_lane[k_3];
+            const sc_i64 k_4 = wa_crd0_1[p_4];
+            C_crd1[C_next1] = (int)k_4;
+            C_val[C_next1] = wa_lane[k_4];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 p_5 = pw, sc_end = w_n; p_5 < sc_end; p_5++) {
-            const sc_i64 k_4 = w_crd0_1[p_5];
-            C_crd1[C_next1] = (int)k_4;
-            C_val[C_next1] = w_lane[k_4];
+            const sc_i64 k_5 = w_crd0_1[p_5];
+            C_crd1[C_next1] = (int)k_5;
+            C_val[C_next1] = w_lane[k_5];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 x = 0, sc_end = wa_n; x < sc_end; x++) {

@@ -12,6 +12,16 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
+SC_INLINE float sc_select_f32(_Bool m, float a, float b)
+{
+    union { float f; int i; } x = {a}, y = {b};
+    y.i ^= (x.i ^ y.i) & -(int)m;
+    return y.f;
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -85,19 +95,29 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 first = C_next1;
             sc_i64 pA_1 = A_first;
             sc_i64 pB_1 = B_first;
-            while ((pA_1 < A_last) && (pB_1 < B_last)) {
-                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B = B_crd1[pB_1];
-                const sc_i64 j = sc_min_i64(j_A, j_B);
-                if ((j_A == j) && (j_B == j)) {
+            if ((pA_1 < A_last) && (pB_1 < B_last)) {
+                sc_i64 j_A = (sc_i64)A_crd1[pA_1];
+                sc_i64 j_B = B_crd1[pB_1];
+                while ((pA_1 + 1 < A_last) && (pB_1 + 1 < B_last)) {
+                    const sc_i64 j = sc_min_i64(j_A, j_B);
+                    const _Bool in_A = j_A == j;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_B = j_B == j;
+                    const sc_i64 then_1 = B_crd1[pB_1 + 1];
                     C_next1 = C_next1 + 1;
-                } else if (j_B == j) {
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_next1 = C_next1 + 1;
+                    pA_1 = pA_1 + (sc_i64)in_A;
+                    pB_1 = pB_1 + (sc_i64)in_B;
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_B = sc_select_i64(in_B, then_1, j_B);
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A == j);
-                pB_1 = pB_1 + (sc_i64)(j_B == j);
+            }
+            while ((pA_1 < A_last) && (pB_1 < B_last)) {
+                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_B_1 = B_crd1[pB_1];
+                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
+                C_next1 = C_next1 + 1;
+                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
+                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
             }
             for (sc_i64 p = pB_1; p < B_last; p++) {
                 C_next1 = C_next1 + 1;
@@ -207,35 +227,47 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 first = C_next1;
             sc_i64 pA_1 = A_first;
             sc_i64 pB_1 = B_first;
-            while ((pA_1 < A_last) && (pB_1 < B_last)) {
-                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B = B_crd1[pB_1];
-                const sc_i64 j = sc_min_i64(j_A, j_B);
-                if ((j_A == j) && (j_B == j)) {
+            if ((pA_1 < A_last) && (pB_1 < B_last)) {
+                sc_i64 j_A = (sc_i64)A_crd1[pA_1];
+                sc_i64 j_B = B_crd1[pB_1];
+                while ((pA_1 + 1 < A_last) && (pB_1 + 1 < B_last)) {
+                    const sc_i64 j = sc_min_i64(j_A, j_B);
+                    const _Bool in_A = j_A == j;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_B = j_B == j;
+                    const sc_i64 then_1 = B_crd1[pB_1 + 1];
+                    const float term = A_val[pA_1];
+                    const float term_1 = B_val[pB_1];
                     C_crd1[C_next1] = j;
-                    C_val[C_next1] = A_val[pA_1] - B_val[pB_1];
+                    C_val[C_next1] = sc_select_f32(in_A, term, -0.0f) - sc_select_f32(in_B, term_1, 0.0f);
                     C_next1 = C_next1 + 1;
-                } else if (j_B == j) {
-                    C_crd1[C_next1] = j;
-                    C_val[C_next1] = -B_val[pB_1];
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = j;
-                    C_val[C_next1] = A_val[pA_1];
-                    C_next1 = C_next1 + 1;
+                    pA_1 = pA_1 + (sc_i64)in_A;
+                    pB_1 = pB_1 + (sc_i64)in_B;
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_B = sc_select_i64(in_B, then_1, j_B);
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A == j);
-                pB_1 = pB_1 + (sc_i64)(j_B == j);
+            }
+            while ((pA_1 < A_last) && (pB_1 < B_last)) {
+                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_B_1 = B_crd1[pB_1];
+                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
+                const float term_2 = A_val[pA_1];
+                const float term_3 = B_val[pB_1];
+                C_crd1[C_next1] = j_1;
+                C_val[C_next1] = sc_select_f32(j_A_1 == j_1, term_2, -0.0f) - sc_select_f32(j_B_1 == j_1, term_3, 0.0f);
+                C_next1 = C_next1 + 1;
+                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
+                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
             }
             for (sc_i64 p = pB_1; p < B_last; p++) {
-                const sc_i64 j_1 = B_crd1[p];
-                C_crd1[C_next1] = j_1;
+                const sc_i64 j_2 = B_crd1[p];
+                C_crd1[C_next1] = j_2;
                 C_val[C_next1] = -B_val[p];
                 C_next1 = C_next1 + 1;
             }
             for (sc_i64 p_1 = pA_1; p_1 < A_last; p_1++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-                C_crd1[C_next1] = j_2;
+                const sc_i64 j_3 = (sc_i64)A_crd1[p_1];
+                C_crd1[C_next1] = j_3;
                 C_val[C_next1] = A_val[p_1];
                 C_next1 = C_next1 + 1;
             }
@@ -247,8 +279,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         } else if (i_B == i) {
             const sc_i64 first_1 = C_next1;
             for (sc_i64 p_2 = B_first; p_2 < B_last; p_2++) {
-                const sc_i64 j_3 = B_crd1[p_2];
-                C_crd1[C_next1] = j_3;
+                const sc_i64 j_4 = B_crd1[p_2];
+                C_crd1[C_next1] = j_4;
                 C_val[C_next1] = -B_val[p_2];
                 C_next1 = C_next1 + 1;
             }
@@ -260,8 +292,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         } else {
             const sc_i64 first_2 = C_next1;
             for (sc_i64 p_3 = A_first; p_3 < A_last; p_3++) {
-                const sc_i64 j_4 = (sc_i64)A_crd1[p_3];
-                C_crd1[C_next1] = j_4;
+                const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
+                C_crd1[C_next1] = j_5;
                 C_val[C_next1] = A_val[p_3];
                 C_next1 = C_next1 + 1;
             }
@@ -285,8 +317,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 last = p_4;
         const sc_i64 first_4 = C_next1;
         for (sc_i64 p_5 = first_3; p_5 < last; p_5++) {
-            const sc_i64 j_5 = B_crd1[p_5];
-            C_crd1[C_next1] = j_5;
+            const sc_i64 j_6 = B_crd1[p_5];
+            C_crd1[C_next1] = j_6;
             C_val[C_next1] = -B_val[p_5];
             C_next1 = C_next1 + 1;
         }
@@ -307,8 +339,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 last_1 = p_6;
         const sc_i64 first_6 = C_next1;
         for (sc_i64 p_7 = first_5; p_7 < last_1; p_7++) {
-            const sc_i64 j_6 = (sc_i64)A_crd1[p_7];
-            C_crd1[C_next1] = j_6;
+            const sc_i64 j_7 = (sc_i64)A_crd1[p_7];
+            C_crd1[C_next1] = j_7;
             C_val[C_next1] = A_val[p_7];
             C_next1 = C_next1 + 1;
         }

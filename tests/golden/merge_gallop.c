@@ -12,6 +12,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -71,15 +75,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pB = sc_search_i32(B_crd1, pB, B_hi, beyond);
             }
         } else {
+            if ((pa < a_hi) && (pB < B_hi)) {
+                sc_i64 j_a_1 = (sc_i64)a_crd0[pa];
+                sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
+                while ((pa + 1 < a_hi) && (pB + 1 < B_hi)) {
+                    const sc_i64 j_1 = sc_min_i64(j_a_1, j_B_1);
+                    const _Bool in_a = j_a_1 == j_1;
+                    const sc_i64 then = (sc_i64)a_crd0[pa + 1];
+                    const _Bool in_B = j_B_1 == j_1;
+                    const sc_i64 then_1 = (sc_i64)B_crd1[pB + 1];
+                    if (in_a && in_B) {
+                        C_val[i] = C_val[i] + a_val[pa] * B_val[pB];
+                    }
+                    pa = pa + (sc_i64)in_a;
+                    pB = pB + (sc_i64)in_B;
+                    j_a_1 = sc_select_i64(in_a, then, j_a_1);
+                    j_B_1 = sc_select_i64(in_B, then_1, j_B_1);
+                }
+            }
             while ((pa < a_hi) && (pB < B_hi)) {
-                const sc_i64 j_a_1 = (sc_i64)a_crd0[pa];
-                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
-                const sc_i64 j_1 = sc_min_i64(j_a_1, j_B_1);
-                if ((j_a_1 == j_1) && (j_B_1 == j_1)) {
+                const sc_i64 j_a_2 = (sc_i64)a_crd0[pa];
+                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB];
+                const sc_i64 j_2 = sc_min_i64(j_a_2, j_B_2);
+                if ((j_a_2 == j_2) && (j_B_2 == j_2)) {
                     C_val[i] = C_val[i] + a_val[pa] * B_val[pB];
                 }
-                pa = pa + (sc_i64)(j_a_1 == j_1);
-                pB = pB + (sc_i64)(j_B_1 == j_1);
+                pa = pa + (sc_i64)(j_a_2 == j_2);
+                pB = pB + (sc_i64)(j_B_2 == j_2);
             }
         }
     }

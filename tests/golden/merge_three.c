@@ -15,6 +15,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -141,17 +145,37 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
             sc_i64 pA_1 = A_lo_1;
             sc_i64 pD_2 = pD;
+            if ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                while ((pA_1 + 1 < A_hi_1) && (pD_2 + 1 < D_end)) {
+                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                    const _Bool in_A = j_A_3 == j_5;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_D_1 = j_D_3 == j_5;
+                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_2 + 1];
+                    if (in_A && in_D_1) {
+                        C_next1 = C_next1 + 1;
+                    } else if (in_D_1) {
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA_1 = pA_1 + (sc_i64)in_A;
+                    pD_2 = pD_2 + (sc_i64)in_D_1;
+                    j_A_3 = sc_select_i64(in_A, then, j_A_3);
+                    j_D_3 = sc_select_i64(in_D_1, then_1, j_D_3);
+                }
+            }
             while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
+                const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_D_4 = (sc_i64)D_crd1[pD_2];
+                const sc_i64 j_6 = sc_min_i64(j_A_4, j_D_4);
+                if ((j_A_4 == j_6) && (j_D_4 == j_6)) {
                     C_next1 = C_next1 + 1;
-                } else if (j_D_3 == j_5) {
+                } else if (j_D_4 == j_6) {
                     C_next1 = C_next1 + 1;
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
-                pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+                pA_1 = pA_1 + (sc_i64)(j_A_4 == j_6);
+                pD_2 = pD_2 + (sc_i64)(j_D_4 == j_6);
             }
             for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
                 C_next1 = C_next1 + 1;
@@ -167,26 +191,44 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_size = B_hi_2 - B_lo_2;
             if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
                 while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
                     const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
-                    if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
+                    const sc_i64 j_8 = sc_max_i64(j_A_5, j_B_3);
+                    if ((j_A_5 == j_8) && (j_B_3 == j_8)) {
                         C_next1 = C_next1 + 1;
                     }
-                    const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
+                    const sc_i64 beyond = j_8 + (sc_i64)(j_A_5 == j_B_3);
                     pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
                     pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
                 }
             } else {
+                if ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    sc_i64 j_A_6 = (sc_i64)A_crd1[pA_2];
+                    sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                    while ((pA_2 + 1 < A_hi_2) && (pB_2 + 1 < B_hi_2)) {
+                        const sc_i64 j_9 = sc_min_i64(j_A_6, j_B_4);
+                        const _Bool in_A_1 = j_A_6 == j_9;
+                        const sc_i64 then_2 = (sc_i64)A_crd1[pA_2 + 1];
+                        const _Bool in_B_1 = j_B_4 == j_9;
+                        const sc_i64 then_3 = (sc_i64)B_crd1[pB_2 + 1];
+                        if (in_A_1 && in_B_1) {
+                            C_next1 = C_next1 + 1;
+                        }
+                        pA_2 = pA_2 + (sc_i64)in_A_1;
+                        pB_2 = pB_2 + (sc_i64)in_B_1;
+                        j_A_6 = sc_select_i64(in_A_1, then_2, j_A_6);
+                        j_B_4 = sc_select_i64(in_B_1, then_3, j_B_4);
+                    }
+                }
                 while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
-                    if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                    const sc_i64 j_A_7 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_5 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_10 = sc_min_i64(j_A_7, j_B_5);
+                    if ((j_A_7 == j_10) && (j_B_5 == j_10)) {
                         C_next1 = C_next1 + 1;
                     }
-                    pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
-                    pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
+                    pA_2 = pA_2 + (sc_i64)(j_A_7 == j_10);
+                    pB_2 = pB_2 + (sc_i64)(j_B_5 == j_10);
                 }
             }
         }
@@ -324,25 +366,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
             sc_i64 pA_1 = A_lo_1;
             sc_i64 pD_2 = pD;
+            if ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
+                sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
+                sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
+                while ((pA_1 + 1 < A_hi_1) && (pD_2 + 1 < D_end)) {
+                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
+                    const _Bool in_A = j_A_3 == j_5;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_D_1 = j_D_3 == j_5;
+                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_2 + 1];
+                    if (in_A && in_D_1) {
+                        C_crd1[C_next1] = (int)j_5;
+                        C_val[C_next1] = D_val[pD_2];
+                        C_next1 = C_next1 + 1;
+                    } else if (in_D_1) {
+                        C_crd1[C_next1] = (int)j_5;
+                        C_val[C_next1] = D_val[pD_2];
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA_1 = pA_1 + (sc_i64)in_A;
+                    pD_2 = pD_2 + (sc_i64)in_D_1;
+                    j_A_3 = sc_select_i64(in_A, then, j_A_3);
+                    j_D_3 = sc_select_i64(in_D_1, then_1, j_D_3);
+                }
+            }
             while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                const sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                if ((j_A_3 == j_5) && (j_D_3 == j_5)) {
-                    C_crd1[C_next1] = (int)j_5;
+                const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_D_4 = (sc_i64)D_crd1[pD_2];
+                const sc_i64 j_6 = sc_min_i64(j_A_4, j_D_4);
+                if ((j_A_4 == j_6) && (j_D_4 == j_6)) {
+                    C_crd1[C_next1] = (int)j_6;
                     C_val[C_next1] = D_val[pD_2];
                     C_next1 = C_next1 + 1;
-                } else if (j_D_3 == j_5) {
-                    C_crd1[C_next1] = (int)j_5;
+                } else if (j_D_4 == j_6) {
+                    C_crd1[C_next1] = (int)j_6;
                     C_val[C_next1] = D_val[pD_2];
                     C_next1 = C_next1 + 1;
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A_3 == j_5);
-                pD_2 = pD_2 + (sc_i64)(j_D_3 == j_5);
+                pA_1 = pA_1 + (sc_i64)(j_A_4 == j_6);
+                pD_2 = pD_2 + (sc_i64)(j_D_4 == j_6);
             }
             for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
-                const sc_i64 j_6 = (sc_i64)D_crd1[p_1];
-                C_crd1[C_next1] = (int)j_6;
+                const sc_i64 j_7 = (sc_i64)D_crd1[p_1];
+                C_crd1[C_next1] = (int)j_7;
                 C_val[C_next1] = D_val[p_1];
                 C_next1 = C_next1 + 1;
             }
@@ -357,30 +423,50 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_size = B_hi_2 - B_lo_2;
             if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
                 while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_7 = sc_max_i64(j_A_4, j_B_3);
-                    if ((j_A_4 == j_7) && (j_B_3 == j_7)) {
-                        C_crd1[C_next1] = (int)j_7;
-                        C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
-                        C_next1 = C_next1 + 1;
-                    }
-                    const sc_i64 beyond = j_7 + (sc_i64)(j_A_4 == j_B_3);
-                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
-                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
-                }
-            } else {
-                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
                     const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_8 = sc_min_i64(j_A_5, j_B_4);
-                    if ((j_A_5 == j_8) && (j_B_4 == j_8)) {
+                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_8 = sc_max_i64(j_A_5, j_B_3);
+                    if ((j_A_5 == j_8) && (j_B_3 == j_8)) {
                         C_crd1[C_next1] = (int)j_8;
                         C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
                         C_next1 = C_next1 + 1;
                     }
-                    pA_2 = pA_2 + (sc_i64)(j_A_5 == j_8);
-                    pB_2 = pB_2 + (sc_i64)(j_B_4 == j_8);
+                    const sc_i64 beyond = j_8 + (sc_i64)(j_A_5 == j_B_3);
+                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
+                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                }
+            } else {
+                if ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    sc_i64 j_A_6 = (sc_i64)A_crd1[pA_2];
+                    sc_i64 j_B_4 = (sc_i64)B_crd1[pB_2];
+                    while ((pA_2 + 1 < A_hi_2) && (pB_2 + 1 < B_hi_2)) {
+                        const sc_i64 j_9 = sc_min_i64(j_A_6, j_B_4);
+                        const _Bool in_A_1 = j_A_6 == j_9;
+                        const sc_i64 then_2 = (sc_i64)A_crd1[pA_2 + 1];
+                        const _Bool in_B_1 = j_B_4 == j_9;
+                        const sc_i64 then_3 = (sc_i64)B_crd1[pB_2 + 1];
+                        if (in_A_1 && in_B_1) {
+                            C_crd1[C_next1] = (int)j_9;
+                            C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                            C_next1 = C_next1 + 1;
+                        }
+                        pA_2 = pA_2 + (sc_i64)in_A_1;
+                        pB_2 = pB_2 + (sc_i64)in_B_1;
+                        j_A_6 = sc_select_i64(in_A_1, then_2, j_A_6);
+                        j_B_4 = sc_select_i64(in_B_1, then_3, j_B_4);
+                    }
+                }
+                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
+                    const sc_i64 j_A_7 = (sc_i64)A_crd1[pA_2];
+                    const sc_i64 j_B_5 = (sc_i64)B_crd1[pB_2];
+                    const sc_i64 j_10 = sc_min_i64(j_A_7, j_B_5);
+                    if ((j_A_7 == j_10) && (j_B_5 == j_10)) {
+                        C_crd1[C_next1] = (int)j_10;
+                        C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA_2 = pA_2 + (sc_i64)(j_A_7 == j_10);
+                    pB_2 = pB_2 + (sc_i64)(j_B_5 == j_10);
                 }
             }
         }

@@ -21,6 +21,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -79,19 +83,41 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
         sc_i64 pD = D_lo;
+        if ((pw < w_n) && (pD < D_hi)) {
+            sc_i64 k_w = w_crd0[pw];
+            sc_i64 k_D = (sc_i64)D_crd1[pD];
+            while ((pw + 1 < w_n) && (pD + 1 < D_hi)) {
+                const sc_i64 k_1 = sc_min_i64(k_w, k_D);
+                const _Bool in_w = k_w == k_1;
+                const sc_i64 then = w_crd0[pw + 1];
+                const _Bool in_D = k_D == k_1;
+                const sc_i64 then_1 = (sc_i64)D_crd1[pD + 1];
+                if (in_w && in_D) {
+                    C_next1 = C_next1 + 1;
+                } else if (in_D) {
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_next1 = C_next1 + 1;
+                }
+                pw = pw + (sc_i64)in_w;
+                pD = pD + (sc_i64)in_D;
+                k_w = sc_select_i64(in_w, then, k_w);
+                k_D = sc_select_i64(in_D, then_1, k_D);
+            }
+        }
         while ((pw < w_n) && (pD < D_hi)) {
-            const sc_i64 k_w = w_crd0[pw];
-            const sc_i64 k_D = (sc_i64)D_crd1[pD];
-            const sc_i64 k_1 = sc_min_i64(k_w, k_D);
-            if ((k_w == k_1) && (k_D == k_1)) {
+            const sc_i64 k_w_1 = w_crd0[pw];
+            const sc_i64 k_D_1 = (sc_i64)D_crd1[pD];
+            const sc_i64 k_2 = sc_min_i64(k_w_1, k_D_1);
+            if ((k_w_1 == k_2) && (k_D_1 == k_2)) {
                 C_next1 = C_next1 + 1;
-            } else if (k_D == k_1) {
+            } else if (k_D_1 == k_2) {
                 C_next1 = C_next1 + 1;
             } else {
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w == k_1);
-            pD = pD + (sc_i64)(k_D == k_1);
+            pw = pw + (sc_i64)(k_w_1 == k_2);
+            pD = pD + (sc_i64)(k_D_1 == k_2);
         }
         for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
             C_next1 = C_next1 + 1;
@@ -165,36 +191,64 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
         sc_i64 pD = D_lo;
+        if ((pw < w_n) && (pD < D_hi)) {
+            sc_i64 k_w = w_crd0_1[pw];
+            sc_i64 k_D = (sc_i64)D_crd1[pD];
+            while ((pw + 1 < w_n) && (pD + 1 < D_hi)) {
+                const sc_i64 k_1 = sc_min_i64(k_w, k_D);
+                const _Bool in_w = k_w == k_1;
+                const sc_i64 then = w_crd0_1[pw + 1];
+                const _Bool in_D = k_D == k_1;
+                const sc_i64 then_1 = (sc_i64)D_crd1[pD + 1];
+                if (in_w && in_D) {
+                    C_crd1[C_next1] = (int)k_1;
+                    C_val[C_next1] = w_lane[k_1] + D_val[pD];
+                    C_next1 = C_next1 + 1;
+                } else if (in_D) {
+                    C_crd1[C_next1] = (int)k_1;
+                    C_val[C_next1] = D_val[pD];
+                    C_next1 = C_next1 + 1;
+                } else {
+                    C_crd1[C_next1] = (int)k_1;
+                    C_val[C_next1] = w_lane[k_1];
+                    C_next1 = C_next1 + 1;
+                }
+                pw = pw + (sc_i64)in_w;
+                pD = pD + (sc_i64)in_D;
+                k_w = sc_select_i64(in_w, then, k_w);
+                k_D = sc_select_i64(in_D, then_1, k_D);
+            }
+        }
         while ((pw < w_n) && (pD < D_hi)) {
-            const sc_i64 k_w = w_crd0_1[pw];
-            const sc_i64 k_D = (sc_i64)D_crd1[pD];
-            const sc_i64 k_1 = sc_min_i64(k_w, k_D);
-            if ((k_w == k_1) && (k_D == k_1)) {
-                C_crd1[C_next1] = (int)k_1;
-                C_val[C_next1] = w_lane[k_1] + D_val[pD];
+            const sc_i64 k_w_1 = w_crd0_1[pw];
+            const sc_i64 k_D_1 = (sc_i64)D_crd1[pD];
+            const sc_i64 k_2 = sc_min_i64(k_w_1, k_D_1);
+            if ((k_w_1 == k_2) && (k_D_1 == k_2)) {
+                C_crd1[C_next1] = (int)k_2;
+                C_val[C_next1] = w_lane[k_2] + D_val[pD];
                 C_next1 = C_next1 + 1;
-            } else if (k_D == k_1) {
-                C_crd1[C_next1] = (int)k_1;
+            } else if (k_D_1 == k_2) {
+                C_crd1[C_next1] = (int)k_2;
                 C_val[C_next1] = D_val[pD];
                 C_next1 = C_next1 + 1;
             } else {
-                C_crd1[C_next1] = (int)k_1;
-                C_val[C_next1] = w_lane[k_1];
+                C_crd1[C_next1] = (int)k_2;
+                C_val[C_next1] = w_lane[k_2];
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w == k_1);
-            pD = pD + (sc_i64)(k_D == k_1);
+            pw = pw + (sc_i64)(k_w_1 == k_2);
+            pD = pD + (sc_i64)(k_D_1 == k_2);
         }
         for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
-            const sc_i64 k_2 = (sc_i64)D_crd1[p_2];
-            C_crd1[C_next1] = (int)k_2;
+            const sc_i64 k_3 = (sc_i64)D_crd1[p_2];
+            C_crd1[C_next1] = (int)k_3;
             C_val[C_next1] = D_val[p_2];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 p_3 = pw, sc_end = w_n; p_3 < sc_end; p_3++) {
-            const sc_i64 k_3 = w_crd0_1[p_3];
-            C_crd1[C_next1] = (int)k_3;
-            C_val[C_next1] = w_lane[k_3];
+            const sc_i64 k_4 = w_crd0_1[p_3];
+            C_crd1[C_next1] = (int)k_4;
+            C_val[C_next1] = w_lane[k_4];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
