@@ -12,6 +12,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -76,17 +80,37 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pB = sc_search_i32(B_crd1, pB, B_hi, beyond);
             }
         } else {
+            if ((pA < A_hi) && (pB < B_hi)) {
+                sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
+                sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
+                while ((pA + 1 < A_hi) && (pB + 1 < B_hi)) {
+                    const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
+                    const _Bool in_A = j_A_1 == j_1;
+                    const sc_i64 then = (sc_i64)A_crd1[pA + 1];
+                    const _Bool in_B = j_B_1 == j_1;
+                    const sc_i64 then_1 = (sc_i64)B_crd1[pB + 1];
+                    if (in_A && in_B) {
+                        C_crd1[C_next1] = (int)j_1;
+                        C_val[C_next1] = A_val[pA] * B_val[pB];
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA = pA + (sc_i64)in_A;
+                    pB = pB + (sc_i64)in_B;
+                    j_A_1 = sc_select_i64(in_A, then, j_A_1);
+                    j_B_1 = sc_select_i64(in_B, then_1, j_B_1);
+                }
+            }
             while ((pA < A_hi) && (pB < B_hi)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB];
-                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
-                if ((j_A_1 == j_1) && (j_B_1 == j_1)) {
-                    C_crd1[C_next1] = (int)j_1;
+                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB];
+                const sc_i64 j_2 = sc_min_i64(j_A_2, j_B_2);
+                if ((j_A_2 == j_2) && (j_B_2 == j_2)) {
+                    C_crd1[C_next1] = (int)j_2;
                     C_val[C_next1] = A_val[pA] * B_val[pB];
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_1 == j_1);
-                pB = pB + (sc_i64)(j_B_1 == j_1);
+                pA = pA + (sc_i64)(j_A_2 == j_2);
+                pB = pB + (sc_i64)(j_B_2 == j_2);
             }
         }
         C_pos1[i + 1] = (int)C_next1;

@@ -6,21 +6,31 @@
  *   b: dense f32
  *   C: dense f32
  * by
- *   par i {
- *     work c[k]: reg f32 {
- *       for i in A {
+ *   work w[i,k]: shared f32 {
+ *     par i in A {
+ *       work c[k]: reg f32 {
  *         for j in A unroll 2 {
  *           vec k {
  *             c[k] += A[i,j] * B[j,k]
  *           }
  *         }
+ *       } then {
+ *         vec k {
+ *           w[i,k] = c[k]
+ *         }
  *       }
- *     } then {
+ *     }
+ *   } then {
+ *     par i {
  *       vec k {
- *         C[i,k] = relu(c[k] + b[k])
+ *         C[i,k] = relu(w[i,k] + b[k])
  *       }
  *     }
  *   }
+ * because
+ *   loops over A follow its storage order
+ *   k is the vector: it runs at stride 1 in most operands
+ *   rows without entries need their value too: sums go through a workspace
  */
 typedef int i32x16 __attribute__((vector_size(64)));
 typedef float f32x16 __attribute__((vector_size(64)));
@@ -31,71 +41,111 @@ SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x,
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 SC_INLINE f32x16 sc_relu_f32x16(f32x16 x) { return (f32x16)(~(i32x16)(x <= (f32x16){0}) & (i32x16)x); }
-static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
-{
-    sc_i64 at = lo, step = 1;
-    for (; at < hi && crd[at] < x; step += step) {
-        lo = at + 1;
-        at += step;
-    }
-    if (at < hi) hi = at;
-    while (lo < hi) {
-        const sc_i64 mid = lo + (hi - lo) / 2;
-        if (crd[mid] < x)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 B_stride0 = call->view[1].stride[0];
-    const sc_i64 C_stride0 = call->view[3].stride[0];
-    const int *restrict const A_pos0 = call->view[0].level[0].pos;
     const int *restrict const A_crd0 = call->view[0].level[0].crd;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
+    float *restrict const w_copy = call->shared[0];
+    (void)lane;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 i = (sc_i64)A_crd0[p];
+        f32x16 c = (f32x16){0};
+        const sc_i64 A_lo = (sc_i64)A_pos1[p];
+        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
+        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        f32x16 c_1 = (f32x16){0};
+        for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 2) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            const float a = A_val[p_1];
+            const sc_i64 B_at = j * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+            const sc_i64 j_1 = (sc_i64)A_crd1[p_1 + 1];
+            const float a_1 = A_val[p_1 + 1];
+            const sc_i64 B_at_1 = j_1 * B_stride0;
+            c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+        }
+        c = c + c_1;
+        for (sc_i64 p_2 = whole; p_2 < A_hi; p_2++) {
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
+            const float a_2 = A_val[p_2];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+        }
+        const sc_i64 w_at = i * 16;
+        sc_store_f32x16(&w_copy[w_at], c);
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 B_stride0 = call->view[1].stride[0];
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_val = call->view[1].val;
+    float *restrict const c_carry = lane->partial;
+
+    f32x16 c = (f32x16){0};
+    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    f32x16 c_1 = (f32x16){0};
+    for (sc_i64 p = begin; p < whole; p += 2) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
+        const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+        const float a_1 = A_val[p + 1];
+        const sc_i64 B_at_1 = j_1 * B_stride0;
+        c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+    }
+    c = c + c_1;
+    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
+        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+        const float a_2 = A_val[p_1];
+        const sc_i64 B_at_2 = j_2 * B_stride0;
+        c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+    }
+    sc_store_f32x16(c_carry, c);
+    return 0;
+}
+
+static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 carried = lane->cursor[1];
+    const int *restrict const A_crd0 = call->view[0].level[0].crd;
+    float *restrict const w_copy = call->shared[0];
+    float *restrict const c_carry = lane->partial;
+    (void)end;
+
+    const sc_i64 i = (sc_i64)A_crd0[begin];
+    f32x16 c = (f32x16){0};
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        const sc_i64 at = slot * 16;
+        c = c + sc_load_f32x16(&c_carry[at]);
+    }
+    const sc_i64 w_at = i * 16;
+    sc_store_f32x16(&w_copy[w_at], c);
+    return 0;
+}
+
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 C_stride0 = call->view[3].stride[0];
+    float *restrict const w_copy = call->shared[0];
     const float *restrict const b_val = call->view[2].val;
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
-    const sc_i64 A_lo = (sc_i64)A_pos0[0];
-    const sc_i64 A_hi = (sc_i64)A_pos0[1];
-    sc_i64 pA = sc_search_i32(A_crd0, A_lo, A_hi, begin);
     for (sc_i64 i = begin; i < end; i++) {
-        f32x16 c = (f32x16){0};
-        while ((pA < A_hi) && ((sc_i64)A_crd0[pA] < i)) {
-            pA = pA + 1;
-        }
-        if ((pA < A_hi) && ((sc_i64)A_crd0[pA] == i)) {
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[pA + 1];
-            const sc_i64 whole = A_lo_1 + (A_hi_1 - A_lo_1 - (A_hi_1 - A_lo_1) % 2);
-            f32x16 c_1 = (f32x16){0};
-            for (sc_i64 p = A_lo_1; p < whole; p += 2) {
-                const sc_i64 j = (sc_i64)A_crd1[p];
-                const float a = A_val[p];
-                const sc_i64 B_at = j * B_stride0;
-                c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
-                const float a_1 = A_val[p + 1];
-                const sc_i64 B_at_1 = j_1 * B_stride0;
-                c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-            }
-            c = c + c_1;
-            for (sc_i64 p_1 = whole; p_1 < A_hi_1; p_1++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-                const float a_2 = A_val[p_1];
-                const sc_i64 B_at_2 = j_2 * B_stride0;
-                c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-            }
-        }
+        const sc_i64 w_at = i * 16;
         const sc_i64 C_at = i * C_stride0;
-        sc_store_f32x16(&C_val[C_at], sc_relu_f32x16(c + sc_load_f32x16(b_val)));
+        sc_store_f32x16(&C_val[C_at], sc_relu_f32x16(sc_load_f32x16(&w_copy[w_at]) + sc_load_f32x16(b_val)));
     }
     return 0;
 }
@@ -106,4 +156,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 4, {body, part, finish, body_1}};

@@ -12,6 +12,16 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
+SC_INLINE float sc_select_f32(_Bool m, float a, float b)
+{
+    union { float f; int i; } x = {a}, y = {b};
+    y.i ^= (x.i ^ y.i) & -(int)m;
+    return y.f;
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -77,35 +87,47 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
             const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
             sc_i64 pB_1 = B_lo_2;
-            while ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
-                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j = sc_min_i64(j_A, j_B);
-                if ((j_A == j) && (j_B == j)) {
+            if ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
+                sc_i64 j_A = (sc_i64)A_crd1[pA_1];
+                sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                while ((pA_1 + 1 < A_hi_2) && (pB_1 + 1 < B_hi_2)) {
+                    const sc_i64 j = sc_min_i64(j_A, j_B);
+                    const _Bool in_A = j_A == j;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_B = j_B == j;
+                    const sc_i64 then_1 = (sc_i64)B_crd1[pB_1 + 1];
+                    const float term = sc_relu_f32(A_val[pA_1]);
+                    const float term_1 = sc_relu_f32(B_val[pB_1]);
                     C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = sc_relu_f32(A_val[pA_1]) - sc_relu_f32(B_val[pB_1]);
+                    C_val[C_next1] = sc_select_f32(in_A, term, -0.0f) - sc_select_f32(in_B, term_1, 0.0f);
                     C_next1 = C_next1 + 1;
-                } else if (j_B == j) {
-                    C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = -sc_relu_f32(B_val[pB_1]);
-                    C_next1 = C_next1 + 1;
-                } else {
-                    C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = sc_relu_f32(A_val[pA_1]);
-                    C_next1 = C_next1 + 1;
+                    pA_1 = pA_1 + (sc_i64)in_A;
+                    pB_1 = pB_1 + (sc_i64)in_B;
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_B = sc_select_i64(in_B, then_1, j_B);
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A == j);
-                pB_1 = pB_1 + (sc_i64)(j_B == j);
+            }
+            while ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
+                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
+                const float term_2 = sc_relu_f32(A_val[pA_1]);
+                const float term_3 = sc_relu_f32(B_val[pB_1]);
+                C_crd1[C_next1] = (int)j_1;
+                C_val[C_next1] = sc_select_f32(j_A_1 == j_1, term_2, -0.0f) - sc_select_f32(j_B_1 == j_1, term_3, 0.0f);
+                C_next1 = C_next1 + 1;
+                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
+                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
             }
             for (sc_i64 p = pB_1; p < B_hi_2; p++) {
-                const sc_i64 j_1 = (sc_i64)B_crd1[p];
-                C_crd1[C_next1] = (int)j_1;
+                const sc_i64 j_2 = (sc_i64)B_crd1[p];
+                C_crd1[C_next1] = (int)j_2;
                 C_val[C_next1] = -sc_relu_f32(B_val[p]);
                 C_next1 = C_next1 + 1;
             }
             for (sc_i64 p_1 = pA_1; p_1 < A_hi_2; p_1++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-                C_crd1[C_next1] = (int)j_2;
+                const sc_i64 j_3 = (sc_i64)A_crd1[p_1];
+                C_crd1[C_next1] = (int)j_3;
                 C_val[C_next1] = sc_relu_f32(A_val[p_1]);
                 C_next1 = C_next1 + 1;
             }
@@ -119,8 +141,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
             const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
             for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
-                const sc_i64 j_3 = (sc_i64)B_crd1[p_2];
-                C_crd1[C_next1] = (int)j_3;
+                const sc_i64 j_4 = (sc_i64)B_crd1[p_2];
+                C_crd1[C_next1] = (int)j_4;
                 C_val[C_next1] = -sc_relu_f32(B_val[p_2]);
                 C_next1 = C_next1 + 1;
             }
@@ -134,8 +156,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
             const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
             for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                const sc_i64 j_4 = (sc_i64)A_crd1[p_3];
-                C_crd1[C_next1] = (int)j_4;
+                const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
+                C_crd1[C_next1] = (int)j_5;
                 C_val[C_next1] = sc_relu_f32(A_val[p_3]);
                 C_next1 = C_next1 + 1;
             }
@@ -154,8 +176,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_4];
         const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_4 + 1];
         for (sc_i64 p_5 = B_lo_4; p_5 < B_hi_4; p_5++) {
-            const sc_i64 j_5 = (sc_i64)B_crd1[p_5];
-            C_crd1[C_next1] = (int)j_5;
+            const sc_i64 j_6 = (sc_i64)B_crd1[p_5];
+            C_crd1[C_next1] = (int)j_6;
             C_val[C_next1] = -sc_relu_f32(B_val[p_5]);
             C_next1 = C_next1 + 1;
         }
@@ -171,8 +193,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_6];
         const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_6 + 1];
         for (sc_i64 p_7 = A_lo_4; p_7 < A_hi_4; p_7++) {
-            const sc_i64 j_6 = (sc_i64)A_crd1[p_7];
-            C_crd1[C_next1] = (int)j_6;
+            const sc_i64 j_7 = (sc_i64)A_crd1[p_7];
+            C_crd1[C_next1] = (int)j_7;
             C_val[C_next1] = sc_relu_f32(A_val[p_7]);
             C_next1 = C_next1 + 1;
         }

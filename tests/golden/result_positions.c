@@ -13,6 +13,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -88,17 +92,37 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pD = sc_search_i32(D_crd1, pD, D_hi, beyond);
             }
         } else {
+            if ((pA < last) && (pD < D_hi)) {
+                sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
+                sc_i64 j_D_1 = (sc_i64)D_crd1[pD];
+                while ((pA + 1 < last) && (pD + 1 < D_hi)) {
+                    const sc_i64 j_1 = sc_min_i64(j_A_1, j_D_1);
+                    const _Bool in_A = j_A_1 == j_1;
+                    const sc_i64 then = (sc_i64)A_crd1[pA + 1];
+                    const _Bool in_D = j_D_1 == j_1;
+                    const sc_i64 then_1 = (sc_i64)D_crd1[pD + 1];
+                    if (in_A && in_D) {
+                        C_crd1[C_next1] = (int)j_1;
+                        C_val[C_next1] = (float)A_val[pA] * B_val[i * B_stride0 + j_1] * ((float)D_val[pD] * (float)A_val[pA]);
+                        C_next1 = C_next1 + 1;
+                    }
+                    pA = pA + (sc_i64)in_A;
+                    pD = pD + (sc_i64)in_D;
+                    j_A_1 = sc_select_i64(in_A, then, j_A_1);
+                    j_D_1 = sc_select_i64(in_D, then_1, j_D_1);
+                }
+            }
             while ((pA < last) && (pD < D_hi)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_D_1 = (sc_i64)D_crd1[pD];
-                const sc_i64 j_1 = sc_min_i64(j_A_1, j_D_1);
-                if ((j_A_1 == j_1) && (j_D_1 == j_1)) {
-                    C_crd1[C_next1] = (int)j_1;
-                    C_val[C_next1] = (float)A_val[pA] * B_val[i * B_stride0 + j_1] * ((float)D_val[pD] * (float)A_val[pA]);
+                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D_2 = (sc_i64)D_crd1[pD];
+                const sc_i64 j_2 = sc_min_i64(j_A_2, j_D_2);
+                if ((j_A_2 == j_2) && (j_D_2 == j_2)) {
+                    C_crd1[C_next1] = (int)j_2;
+                    C_val[C_next1] = (float)A_val[pA] * B_val[i * B_stride0 + j_2] * ((float)D_val[pD] * (float)A_val[pA]);
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_1 == j_1);
-                pD = pD + (sc_i64)(j_D_1 == j_1);
+                pA = pA + (sc_i64)(j_A_2 == j_2);
+                pD = pD + (sc_i64)(j_D_2 == j_2);
             }
         }
         if (C_next1 != first_1) {

@@ -10,6 +10,10 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -36,25 +40,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 b_lo = b_pos0[0];
     const sc_i64 b_hi = b_pos0[1];
     sc_i64 pb = b_lo;
+    if ((pa < a_hi) && (pb < b_hi)) {
+        sc_i64 i_a = a_crd0[pa];
+        sc_i64 i_b = b_crd0[pb];
+        while ((pa + 1 < a_hi) && (pb + 1 < b_hi)) {
+            const sc_i64 i = sc_min_i64(i_a, i_b);
+            const _Bool in_a = i_a == i;
+            const sc_i64 then = a_crd0[pa + 1];
+            const _Bool in_b = i_b == i;
+            const sc_i64 then_1 = b_crd0[pb + 1];
+            if (in_a && in_b) {
+                c_crd0[c_next0] = i;
+                c_val[c_next0] = a_val[pa] * b_val[pb] + 2.0 * a_val[pa];
+                c_next0 = c_next0 + 1;
+            } else if (in_a) {
+                c_crd0[c_next0] = i;
+                c_val[c_next0] = 2.0 * a_val[pa];
+                c_next0 = c_next0 + 1;
+            }
+            pa = pa + (sc_i64)in_a;
+            pb = pb + (sc_i64)in_b;
+            i_a = sc_select_i64(in_a, then, i_a);
+            i_b = sc_select_i64(in_b, then_1, i_b);
+        }
+    }
     while ((pa < a_hi) && (pb < b_hi)) {
-        const sc_i64 i_a = a_crd0[pa];
-        const sc_i64 i_b = b_crd0[pb];
-        const sc_i64 i = sc_min_i64(i_a, i_b);
-        if ((i_a == i) && (i_b == i)) {
-            c_crd0[c_next0] = i;
+        const sc_i64 i_a_1 = a_crd0[pa];
+        const sc_i64 i_b_1 = b_crd0[pb];
+        const sc_i64 i_1 = sc_min_i64(i_a_1, i_b_1);
+        if ((i_a_1 == i_1) && (i_b_1 == i_1)) {
+            c_crd0[c_next0] = i_1;
             c_val[c_next0] = a_val[pa] * b_val[pb] + 2.0 * a_val[pa];
             c_next0 = c_next0 + 1;
-        } else if (i_a == i) {
-            c_crd0[c_next0] = i;
+        } else if (i_a_1 == i_1) {
+            c_crd0[c_next0] = i_1;
             c_val[c_next0] = 2.0 * a_val[pa];
             c_next0 = c_next0 + 1;
         }
-        pa = pa + (sc_i64)(i_a == i);
-        pb = pb + (sc_i64)(i_b == i);
+        pa = pa + (sc_i64)(i_a_1 == i_1);
+        pb = pb + (sc_i64)(i_b_1 == i_1);
     }
     for (sc_i64 p = pa; p < a_hi; p++) {
-        const sc_i64 i_1 = a_crd0[p];
-        c_crd0[c_next0] = i_1;
+        const sc_i64 i_2 = a_crd0[p];
+        c_crd0[c_next0] = i_2;
         c_val[c_next0] = 2.0 * a_val[p];
         c_next0 = c_next0 + 1;
     }
