@@ -35,7 +35,7 @@ static Expr *binary_absent(Prog *p, const Expr *e, Expr *a, Expr *b)
     if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : rebuilt(p, e, a, b);
     switch (e->op) {
     case O_MUL: return NULL;
-    case O_DIV: return a ? rebuilt(p, e, a, expr_const(p, 0)) : NULL;
+    case O_DIV: return a && !(constant(a) && a->c == 0) ? rebuilt(p, e, a, expr_const(p, 0)) : NULL;
     case O_ADD: return a ? a : b;
     default: break;
     }

@@ -253,10 +253,13 @@ static bool follows(const Search *s, const Tensor *mask)
     return walked >= need;
 }
 
-static bool same_order(const sc_format *f, const sc_format *g)
+/* Whether loops that make the levels of f can assemble g: a dense level needs all coordinates. */
+static bool makes(const sc_format *f, const sc_format *g)
 {
-    for (int l = 0; l < f->nlevel; l++)
-        if (f->level[l].dim != g->level[l].dim) return false;
+    for (int l = 0; l < f->nlevel; l++) {
+        const bool stored = f->level[l].kind != SC_DENSE && g->level[l].kind == SC_DENSE;
+        if (f->level[l].dim != g->level[l].dim || stored) return false;
+    }
     return true;
 }
 
@@ -268,7 +271,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
     sc_format f;
     search(&s, p->nest);
     const bool known = levels_of(&s, a->lhs, &f);
-    if (asked && assembles(ask) && (!known || same_order(&f, ask))) {
+    if (asked && assembles(ask) && known && makes(&f, ask)) {
         settle(t, ask);
     } else if (mask && follows(&s, mask)) {
         t->like = mask;
