@@ -270,8 +270,8 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
     Search s = {.t = t};
     sc_format f;
     search(&s, p->nest);
-    const bool known = levels_of(&s, a->lhs, &f);
-    if (asked && assembles(ask) && known && makes(&f, ask)) {
+    const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);
+    if (can && known && makes(&f, ask)) {
         settle(t, ask);
     } else if (mask && follows(&s, mask)) {
         t->like = mask;
@@ -279,6 +279,8 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
         settle(t, &mask->format);
     } else if (known) {
         settle(t, &f);
+    } else if (can) {
+        settle(t, ask);
     } else {
         result_format(p, t, "dense");
     }
