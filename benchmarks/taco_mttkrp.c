@@ -16,8 +16,8 @@ void mode0(const csf *t, int rank, const float *restrict c, const float *restric
         for (int32_t pk = t->pos1[pi]; pk < t->pos1[pi + 1]; pk++)
             for (int32_t pl = t->pos2[pk]; pl < t->pos2[pk + 1]; pl++)
                 for (int j = 0; j < rank; j++)
-                    a[(int64_t)t->crd0[pi] * rank + j] += t->val[pl] * c[(int64_t)t->crd1[pk] * rank + j] *
-                                                          d[(int64_t)t->crd2[pl] * rank + j];
+                    a[(int64_t)t->crd0[pi] * rank + j] +=
+                        t->val[pl] * c[(int64_t)t->crd1[pk] * rank + j] * d[(int64_t)t->crd2[pl] * rank + j];
 }
 
 void mode0_fibre(const csf *t, int rank, const float *restrict c, const float *restrict d, float *restrict a)
@@ -39,8 +39,8 @@ void mode1(const csf *t, int rank, const float *restrict c, const float *restric
         for (int32_t pk = t->pos1[pi]; pk < t->pos1[pi + 1]; pk++)
             for (int32_t pl = t->pos2[pk]; pl < t->pos2[pk + 1]; pl++)
                 for (int j = 0; j < rank; j++)
-                    a[(int64_t)t->crd1[pk] * rank + j] += t->val[pl] * c[(int64_t)t->crd0[pi] * rank + j] *
-                                                          d[(int64_t)t->crd2[pl] * rank + j];
+                    a[(int64_t)t->crd1[pk] * rank + j] +=
+                        t->val[pl] * c[(int64_t)t->crd0[pi] * rank + j] * d[(int64_t)t->crd2[pl] * rank + j];
 }
 
 void mode2(const csf *t, int rank, const float *restrict c, const float *restrict d, float *restrict a)
@@ -49,6 +49,6 @@ void mode2(const csf *t, int rank, const float *restrict c, const float *restric
         for (int32_t pk = t->pos1[pi]; pk < t->pos1[pi + 1]; pk++)
             for (int32_t pl = t->pos2[pk]; pl < t->pos2[pk + 1]; pl++)
                 for (int j = 0; j < rank; j++)
-                    a[(int64_t)t->crd2[pl] * rank + j] += t->val[pl] * c[(int64_t)t->crd0[pi] * rank + j] *
-                                                          d[(int64_t)t->crd1[pk] * rank + j];
+                    a[(int64_t)t->crd2[pl] * rank + j] +=
+                        t->val[pl] * c[(int64_t)t->crd0[pi] * rank + j] * d[(int64_t)t->crd1[pk] * rank + j];
 }

@@ -22,21 +22,14 @@ from generate import Node, Problem
 REFUSED = re.compile(  # each is explained in docs/expressions.md
     r"^(division by .*, which is zero where"
     r"|implicit=\"skip\" takes one reduction of the whole right side"
-    r")"
-)
-PENDING = re.compile(  # what the scheduler does not find yet
-    r"^(no loops were found for"
-    r"|the stored entry of \w+ is not known here"
-    r"|schedule: '[^']+': what stands inside has a value where"
-    r"|schedule: a kernel has \d par loops"
-    r"|schedule: \w+\[[^]]*\] (is assembled|stands)"
+    r"|(no loops were found for \w+: )?the (program|kernel|nest|plan) needs more than"
     r")"
 )
 
 
 def refused(report: str) -> bool:
     """Whether scorchc may say this instead of a result."""
-    return bool(REFUSED.match(report) or PENDING.match(report))
+    return bool(REFUSED.match(report))
 
 
 # ---- smaller problems ----

@@ -207,15 +207,19 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 
 /* ---- results as Python objects ---- */
-/* The component of n elements at p: of the sink, or one of the last ones, values, or one of the others. */
-static PyObject *share(sc_sink *sink, const void *p, int64_t n, bool values, sc_core *const *from, int nfrom)
+/* The component of n elements at p: of the sink, or one of the last ones, values, or one of the others. Arrays of
+ * no elements may all lie at one place: types tell them apart. */
+static PyObject *share(const sc_tensor *t, sc_sink *sink, const void *p, int64_t n, bool values,
+                       sc_core *const *from, int nfrom)
 {
     PyObject *own = sc_sink_take(sink, p);
     if (own || PyErr_Occurred()) return own;
     for (int k = 0; p && k < nfrom; k++)
         for (int i = 0; from[k] && i < from[k]->ncomp; i++) {
             const sc_component *c = &from[k]->comp[i];
-            if (c->data == p && c->n == n && values == (i == from[k]->ncomp - 1)) return Py_NewRef(c->tensor);
+            const bool type = values ? from[k]->t.dtype == t->dtype : from[k]->t.itype == t->itype;
+            if (c->data == p && c->n == n && type && values == (i == from[k]->ncomp - 1))
+                return Py_NewRef(c->tensor);
         }
     return PyErr_Format(PyExc_RuntimeError, "internal error: a result array was not allocated"), NULL;
 }
@@ -243,11 +247,12 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
         const sc_levelspec *spec = &t->format.level[l];
         const sc_level *at = &t->view.level[l];
         int64_t above = l ? at[-1].npos : 1;
-        if (sc_level_has_pos(spec)) bad = append(list, share(sink, at->pos, above + 1, false, from, nfrom));
+        if (sc_level_has_pos(spec))
+            bad = append(list, share(t, sink, at->pos, above + 1, false, from, nfrom));
         if (!bad && sc_level_has_crd(spec))
-            bad = append(list, share(sink, at->crd, at->npos, false, from, nfrom));
+            bad = append(list, share(t, sink, at->crd, at->npos, false, from, nfrom));
     }
-    if (!bad) bad = append(list, share(sink, t->view.val, t->view.nval, true, from, nfrom));
+    if (!bad) bad = append(list, share(t, sink, t->view.val, t->view.nval, true, from, nfrom));
     PyObject *tuple = bad ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return tuple;

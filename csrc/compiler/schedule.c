@@ -191,6 +191,8 @@ static Program *take_apart(Prog *p)
         Piece *x = &g->part[k];
         Tensor *t = assign[k].lhs->tensor;
         x->a = assign[k];
+        Expr *simple = expr_simplify(p, x->a.rhs);
+        if (simple->op != O_CONST || !t->like) x->a.rhs = simple; /* what is like an operand needs it */
         /* += of what has nothing to sum is =, but where skipped points keep the identity */
         if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;
         if (t->role == T_WORK) {

@@ -1,0 +1,50 @@
+"""Every nest that the scheduler considered, not only the one it chose, against the oracle.
+
+The stage "orders" lists them: a line ``-- cost X`` with the operands it converts, then the nest. Each becomes
+a problem of its own: the same text with the nest, and with operands in the formats it wants.
+"""
+
+import copy
+import re
+
+import generate
+import native
+import pytest
+import sweep
+import test_executor
+from generate import Problem
+
+HEAD = re.compile(r"^-- cost (\S+)(?: converts (.*))?\n", re.M)
+
+
+def candidates(p: Problem, folder) -> list[str]:
+    """The texts of a problem with each of its nests; none where the problem is refused."""
+    file = folder / "problem.sc"
+    file.write_text(str(p))
+    done = native.run(native.core().scorchc(), "--emit=orders", file)
+    if done.returncode:
+        assert sweep.refused(done.stderr.split(": ", 1)[1]), f"{p}{done.stderr}"
+        return []
+    _, *parts = HEAD.split(done.stdout)
+    found = []
+    for converts, nest in zip(parts[1::3], parts[2::3], strict=True):
+        q, names = copy.deepcopy(p), list(p.operands)
+        for k, form in re.findall(r"(\d+) to ([^;]+)", converts or ""):
+            q.operands[names[int(k)]].format = form
+        found.append(f"{q}nest {{\n{nest}}}\n")
+    return found
+
+
+def check(count: int, seed: int, folder) -> int:
+    """Runs all nests of so many problems; the number of them."""
+    made = [c for p in generate.problems(count, seed) for c in candidates(p, folder)]
+    return test_executor.check(made)
+
+
+def test_every_nest(tmp_path):
+    assert check(60, 1, tmp_path) > 200
+
+
+@pytest.mark.slow
+def test_every_nest_at_length(tmp_path):
+    assert check(1000, 2, tmp_path) > 3000
