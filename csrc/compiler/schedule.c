@@ -181,6 +181,15 @@ static void make_dense(Program *g, Piece *x)
     x->search = search_new(g->p, &x->a);
 }
 
+/* Operands that say where there is a value, and indices that are reduced, stay. */
+static Expr *simplified(Prog *p, const Assign *a)
+{
+    Expr *e = expr_simplify(p, a->rhs);
+    const uint32_t lost = expr_vars(a->rhs) & ~expr_vars(e) & ~expr_vars(a->lhs);
+    const bool same = e->op == O_CONST ? !a->lhs->tensor->like : !lost;
+    return same && !p->skip ? e : a->rhs;
+}
+
 static Program *take_apart(Prog *p)
 {
     Program *g = NEW(p, Program);
@@ -191,8 +200,7 @@ static Program *take_apart(Prog *p)
         Piece *x = &g->part[k];
         Tensor *t = assign[k].lhs->tensor;
         x->a = assign[k];
-        Expr *simple = expr_simplify(p, x->a.rhs);
-        if (simple->op != O_CONST || !t->like) x->a.rhs = simple; /* what is like an operand needs it */
+        x->a.rhs = simplified(p, &x->a);
         /* += of what has nothing to sum is =, but where skipped points keep the identity */
         if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;
         if (t->role == T_WORK) {
