@@ -68,6 +68,7 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
     sc_err *err = p->err;
     p->escape = &escape;
     p->err = refused;
+    schedule_ahead(n);
     p->nest = n;
     const bool ok = !setjmp(escape);
     if (ok) lower_nest(p);
@@ -144,6 +145,7 @@ static void ask_conversion(Prog *p, const Saved *before, Nest *n)
     restore(p, before, false);
     memcpy(p->convert, to, sizeof to);
     p->converts = true;
+    schedule_ahead(n);
     p->nest = n;
 }
 

@@ -75,6 +75,9 @@ void search_explain(const Search *, int k); /* into p->orders: k was chosen */
 Nest *fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
 Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
 
+/* ---- schedule_ahead.c ---- */
+void schedule_ahead(Nest *); /* loops that read rows of large dense operands ask for them ahead */
+
 /* ---- cost.c ---- */
 double nest_cost(const Prog *, const Nest *);
 double tensor_positions(const Prog *, const Tensor *); /* entries stored, as far as known */

@@ -17,16 +17,14 @@
 
 #define PRIVATE_BYTES (64 * 1024)
 #define PANEL_ELEMENTS (256 * 1024)
-#define UNROLLED 32            /* products of one vector each */
-#define CACHED_BYTES (4 << 20) /* rows of a larger operand come from memory and are asked for */
-#define AHEAD 16               /* positions ahead: about the time that memory takes */
+#define UNROLLED 32 /* products of one vector each */
 #define MAXLOOP 32
 
 typedef struct {
     Index ix;
     Tensor *in;
     LoopKind kind;
-    int unroll, ahead;
+    int unroll;
 } Step;
 
 typedef struct {
@@ -125,7 +123,6 @@ static Nest *wrap(Sched *s, const Step *step, int n, Nest *body)
     while (n-- > 0) {
         Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
         loop->unroll = step[n].unroll;
-        loop->ahead = step[n].ahead;
         body = loop;
     }
     return body;
@@ -252,30 +249,6 @@ static void unroll_positions(Sched *s, Step *last)
     if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
 }
 
-/* Whether e reads rows, along the vector, of a dense operand that no cache holds. */
-static bool reads_far_rows(const Sched *s, const Expr *e, int var)
-{
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k] && reads_far_rows(s, e->kid[k], var)) return true;
-    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
-    if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;
-    int64_t bytes = (int64_t)sc_dtype_size(t->dtype);
-    bool gathered = false;
-    for (int d = 0; d < t->ndim; d++) {
-        gathered |= d != t->unit && e->ix[d].var == var;
-        if (!sc_mul(bytes, bucket(t->extent[d]), &bytes)) bytes = INT64_MAX / 2;
-    }
-    return gathered && e->ix[t->unit].var == s->vec && bytes > CACHED_BYTES;
-}
-
-static void fetch_rows(Sched *s, Step *last)
-{
-    if (!last->in || last->kind == L_PAR || s->vec < 0 || last->ix.part != SC_WHOLE) return;
-    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
-    bool walked = (v->kind == SC_COMPRESSED || v->kind == SC_SINGLETON) && v->unique;
-    if (walked && reads_far_rows(s, s->product, last->ix.var)) last->ahead = AHEAD;
-}
-
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
 static Nest *write_sum(Sched *s, Expr *sum, Op store)
 {
@@ -303,7 +276,7 @@ static Nest *summed(Sched *s, int first, Op store)
     Tensor *c = accumulator(s);
     Expr *sum = work_access(p, c);
     int n = levels(s, first, s->nmain, step, 0);
-    if (n) unroll_positions(s, &step[n - 1]), fetch_rows(s, &step[n - 1]);
+    if (n) unroll_positions(s, &step[n - 1]);
     n = column_loops(s, slots, step, n);
     n = row_loops(s, step, n);
     n = dense_loops(s, false, step, n);
