@@ -188,8 +188,10 @@ static Expr *simplified(Prog *p, const Assign *a)
 {
     Expr *e = expr_simplify(p, a->rhs);
     const uint32_t lost = expr_vars(a->rhs) & ~expr_vars(e) & ~expr_vars(a->lhs);
-    const bool same = e->op == O_CONST ? !a->lhs->tensor->like : !lost;
-    return same && !p->skip ? e : a->rhs;
+    Tensor *like = a->lhs->tensor->like;
+    if (p->skip || (e->op != O_CONST && lost)) return a->rhs;
+    if (e->op != O_CONST || !like) return e;
+    return expr_new(p, O_MUL, expr_new(p, O_STORED, expr_access(p, like, a->lhs->ix), NULL), e);
 }
 
 static Program *take_apart(Prog *p)
