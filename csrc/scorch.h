@@ -117,6 +117,7 @@ typedef struct {
     const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */
     const char *schedule; /* nest text, or null */
     bool skip;            /* implicit="skip" */
+    uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */
     int nin;
     sc_spec in[SC_MAXOP];

@@ -285,6 +285,7 @@ static int convert(call *c, int k, const sc_format *f)
     c->perm[k] = perm;
     c->in[k] = to;
     sc_bind_request(&c->request, k, &to);
+    c->request.settled |= 1u << k;
     return 0;
 }
 

@@ -24,6 +24,7 @@ static void front(Prog *p, const sc_request *rq)
 {
     p->skip = rq->skip;
     p->nofold = rq->nofold;
+    p->settled = rq->settled;
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);

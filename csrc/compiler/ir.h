@@ -139,7 +139,8 @@ struct Prog {
     Nest *nest;
     struct Module *module;
     sc_plan plan;
-    bool nofold; /* no extent becomes a constant */
+    uint32_t settled; /* operands that are not to be converted */
+    bool nofold;      /* no extent becomes a constant */
     struct {
         const char *stem;
         int count;

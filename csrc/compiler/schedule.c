@@ -68,7 +68,7 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
     sc_err *err = p->err;
     p->escape = &escape;
     p->err = refused;
-    schedule_ahead(n);
+    schedule_ahead(p, n);
     p->nest = n;
     const bool ok = !setjmp(escape);
     if (ok) lower_nest(p);
@@ -145,7 +145,7 @@ static void ask_conversion(Prog *p, const Saved *before, Nest *n)
     restore(p, before, false);
     memcpy(p->convert, to, sizeof to);
     p->converts = true;
-    schedule_ahead(n);
+    schedule_ahead(p, n);
     p->nest = n;
 }
 

@@ -76,7 +76,8 @@ Nest *fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
 Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
 
 /* ---- schedule_ahead.c ---- */
-void schedule_ahead(Nest *); /* loops that read rows of large dense operands ask for them ahead */
+void schedule_ahead(const Prog *,
+                    Nest *); /* loops that read rows of large dense operands ask for them ahead */
 
 /* ---- cost.c ---- */
 double nest_cost(const Prog *, const Nest *);

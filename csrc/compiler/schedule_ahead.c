@@ -60,14 +60,15 @@ static bool walks_entries(const Nest *n)
     return false;
 }
 
-void schedule_ahead(Nest *n)
+void schedule_ahead(const Prog *p, Nest *n)
 {
+    if (p->nofold) return; /* a text for every extent */
     if (walks_entries(n)) {
         Rows r = {.var = n->ix.var, .along = -1};
         look(n->body, &r);
         if (r.far) n->ahead = AHEAD;
     }
-    if (n->body) schedule_ahead(n->body);
-    if (n->then) schedule_ahead(n->then);
-    for (int k = 0; k < n->n; k++) schedule_ahead(n->kid[k]);
+    if (n->body) schedule_ahead(p, n->body);
+    if (n->then) schedule_ahead(p, n->then);
+    for (int k = 0; k < n->n; k++) schedule_ahead(p, n->kid[k]);
 }

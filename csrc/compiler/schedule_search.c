@@ -405,7 +405,7 @@ static uint32_t convertible(const Search *s)
         bool twice = false;
         for (int d = 0; d < x->ndim; d++)
             for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
-        if (uses == 1 && !twice && !sc_format_is_dense(&x->format)) set |= 1u << k;
+        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k)) set |= 1u << k;
     }
     return set;
 }
@@ -421,7 +421,7 @@ static void consider_product(Search *s)
 {
     Candidate c = {.product = true, .order = all_loops(s)};
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->product_to.nlevel) {
+    if (c.cost < 0 && s->product_to.nlevel && !in(s->p->settled, sparse_operand(s->a.rhs))) {
         c.converted = 1u << sparse_operand(s->a.rhs);
         c.cost = cost_of(s, &c);
     }

@@ -55,6 +55,7 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
+    sc_text_addn(t, (const char *)&rq->settled, sizeof rq->settled);
     char flags[4] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin, (char)rq->nask};
     sc_text_addn(t, flags, sizeof flags);
     sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
