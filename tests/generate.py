@@ -14,6 +14,7 @@ from math import prod
 
 INFIX = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=")
 EXACT = ("relu", "abs", "neg")
+INEXACT = ("exp", "tanh", "sigmoid", "sqrt")  # never inside a sum, which could cancel
 LIMIT = 6000  # coordinates of all indices together: the oracle visits each
 Node = tuple  # ("num", value) ("at", name, indices) (op, kid) (op, kid, kid)
 
@@ -274,7 +275,7 @@ class Draw:
         if op == "=" and not is_summable(e, left):
             op = "+="
         if op == "=" and r.random() < 0.06 and set(left) == set(used):
-            f = r.choice(("exp", "tanh", "sigmoid", "sqrt"))  # inexact: outside of every sum
+            f = r.choice(INEXACT)  # outside of every sum
             e = (f, ("abs", e) if f == "sqrt" else e)
         return Assign(name, left, op, e)
 
@@ -286,7 +287,10 @@ class Draw:
             first = assigns[0]
             if r.random() < 0.6:  # the second reads the first
                 first.right = finite(first.right)
-                assigns[1].right = (r.choice("*+-"), assigns[1].right, ("at", "C", first.left))
+                op = r.choice("*+-")
+                if assigns[1].right[0] in INEXACT:
+                    op = "*"  # a sum could cancel
+                assigns[1].right = (op, assigns[1].right, ("at", "C", first.left))
                 ok = is_summable(assigns[1].right, assigns[1].left)
                 assigns[1].op = assigns[1].op if ok else "+="
         flags = ["nofold"] * (r.random() < 0.25) + ["skip"] * (r.random() < 0.08)
