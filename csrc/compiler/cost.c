@@ -73,15 +73,6 @@ typedef struct {
     double entries[MAXTENSOR]; /* ... entries in one filling */
 } Cost;
 
-static bool in(uint32_t set, int var) { return set >> var & 1; }
-
-static double bucket(int64_t n)
-{
-    double b = 1;
-    while (b < (double)n) b *= 2;
-    return b;
-}
-
 static int tensor_id(const Cost *c, const Tensor *t)
 {
     int k = 0;
@@ -91,7 +82,7 @@ static int tensor_id(const Cost *c, const Tensor *t)
 
 static double extent(const Cost *c, Index ix)
 {
-    const double n = bucket(c->p->var[ix.var].extent);
+    const double n = (double)bucket(c->p->var[ix.var].extent);
     if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
     return ix.part == SC_DIV ? fmax(1, n / ix.block) : n;
 }

@@ -268,19 +268,14 @@ typedef struct {
     bool used;
 } Uses;
 
-static bool reads(const Expr *e, const Tensor *t)
-{
-    return (e->op == O_ACCESS && e->tensor == t) || (e->kid[0] && reads(e->kid[0], t)) ||
-           (e->kid[1] && reads(e->kid[1], t));
-}
-
 static void find_uses(const Nest *n, void *ctx)
 {
     Uses *u = ctx;
     if (n->op == N_LOOP && n->in == u->t) u->used = true;
     for (int k = 0; k < n->nmerge; k++)
         if (n->merge[k] == u->t) u->used = true;
-    if (n->op == N_EVAL && (reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t)) u->used = true;
+    if (n->op == N_EVAL && (expr_reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t))
+        u->used = true;
 }
 
 static bool has_slot(const Tensor *w, int var)

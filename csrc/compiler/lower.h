@@ -125,6 +125,10 @@ typedef struct {
     } fibre[SC_MAXCURSOR * SC_MAXLEVEL];
 } Low;
 
+static inline Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
+static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
+static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
+
 /* lower.c */
 Stmt *put(Low *, StmtOp);
 Local *declare(Low *, const char *stem, Val *, bool mutable);
@@ -235,4 +239,5 @@ void store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
 void lower_vec(Low *, const Nest *);
 Val *index_val(Low *, Index);
+Val *stride_val(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif

@@ -19,25 +19,19 @@ typedef struct {
     Val *pos;
 } Ahead;
 
-static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
-
 /* Where the piece of the row starts that the vector loop runs over. */
 static Val *start(const Ahead *a, const Expr *e)
 {
     Low *l = a->l;
     const Tensor *t = e->tensor;
-    Val *at = val_int(l->p, 0);
+    Val *at = num(l, 0);
     for (int d = 0; d < t->ndim; d++) {
         const Coord *c = &l->e.coord[e->ix[d].var];
-        Val *x = d == t->unit             ? (a->along.part == SC_MOD ? c->base : val_int(l->p, 0))
+        Val *x = d == t->unit             ? (a->along.part == SC_MOD ? c->base : num(l, 0))
                  : e->ix[d].var == a->var ? a->coord
                                           : index_val(l, e->ix[d]);
         if (!x) return NULL;
-        if (d != t->unit) {
-            const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
-            x = val_op(l->p, O_MUL, x, val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name)));
-        }
-        at = plus(l, at, x);
+        at = plus(l, at, times(l, x, stride_val(l, t, d)));
     }
     return at;
 }
@@ -70,7 +64,7 @@ static void ask(Ahead *a, const Expr *e)
     for (int64_t k = 0; k * each < extent && k < MAXLINES; k++) {
         Stmt *s = put(l, S_FETCH);
         s->buf = tensor_buf(l, B_VAL, e->tensor, 0);
-        s->a = plus(l, at, val_int(l->p, k * each));
+        s->a = plus(l, at, num(l, k * each));
     }
 }
 
@@ -90,9 +84,8 @@ void fetch_ahead(Low *l, const Nest *n, Buf *crd, Val *pos)
     Prog *p = l->p;
     int level = where(l, n->in)->n - 1;
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
-    Val *last =
-        val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), val_int(p, 1));
+    Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     Ahead a = {.l = l, .var = n->ix.var, .crd = crd};
-    a.pos = val_op(p, O_MIN, plus(l, pos, val_int(p, n->ahead)), last);
+    a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead)), last);
     nest_walk(n->body, look, &a);
 }

@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
-static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
-
 /* ---- indices ---- */
 Val *index_val(Low *l, Index ix)
 {
@@ -72,15 +69,17 @@ static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
     if (is_vec(l, e->ix[d])) a->stride = a->stride ? plus(l, a->stride, stride) : stride;
 }
 
+Val *stride_val(Low *l, const Tensor *t, int d)
+{
+    if (t->unit == d) return num(l, 1);
+    const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
+    return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
+}
+
 static void strided_address(Low *l, const Expr *e, Address *a)
 {
     const Tensor *t = e->tensor;
-    for (int d = 0; d < t->ndim; d++) {
-        char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
-        Val *s =
-            t->unit == d ? val_int(l->p, 1) : val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
-        add_term(l, a, e, d, s);
-    }
+    for (int d = 0; d < t->ndim; d++) { add_term(l, a, e, d, stride_val(l, t, d)); }
 }
 
 static void work_address(Low *l, const Expr *e, Address *a)

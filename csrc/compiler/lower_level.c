@@ -8,10 +8,8 @@
  * in front of that loop. */
 #include "lower.h"
 
-static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static Val *less(Low *l, Val *a, Val *b) { return val_op(l->p, O_LT, a, b); }
 static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
-static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 
 Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
 

@@ -9,10 +9,6 @@ const char *index_name(Low *l, Index ix)
     return sc_arena_printf(&l->p->arena, "%s%s", name, ix.part == SC_DIV ? "_block" : "_in");
 }
 
-static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
-static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
-static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
-
 static Val *level_size(Low *l, const Tensor *t, int level)
 {
     Index ix = level_index(t, level);

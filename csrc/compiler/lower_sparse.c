@@ -12,9 +12,6 @@
  * nobody clears. */
 #include "lower.h"
 
-static Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
-static Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
-static Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 static Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
 static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
 

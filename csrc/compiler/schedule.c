@@ -145,7 +145,6 @@ static void ask_conversion(Prog *p, const Saved *before, Nest *n)
     restore(p, before, false);
     memcpy(p->convert, to, sizeof to);
     p->converts = true;
-    schedule_ahead(p, n);
     p->nest = n;
 }
 

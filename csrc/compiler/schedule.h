@@ -30,6 +30,8 @@ bool assign_dead(const Prog *, const Assign *, const Absent *);
 bool nest_dead(const Prog *, const Nest *, Absent *);
 
 /* ---- schedule_parts.c ---- */
+static inline bool in(uint32_t set, int k) { return set >> k & 1; }
+int64_t bucket(int64_t n);          /* the power of two from n on */
 bool sparse_source(const Tensor *); /* a sparse operand or a sparse workspace: what loops run in */
 int source_levels(const Tensor *);
 sc_level_kind source_kind(const Tensor *, int level);

@@ -19,9 +19,7 @@ static int64_t bytes_of(const Tensor *t)
 {
     int64_t bytes = (int64_t)sc_dtype_size(t->dtype);
     for (int d = 0; d < t->ndim; d++) {
-        int64_t n = 1;
-        while (n < t->extent[d]) n *= 2;
-        if (!sc_mul(bytes, n, &bytes)) return INT64_MAX;
+        if (!sc_mul(bytes, bucket(t->extent[d]), &bytes)) return INT64_MAX;
     }
     return bytes;
 }

@@ -45,8 +45,6 @@ typedef struct {
     } at[MAXSOURCE];
 } Sources;
 
-static bool in(uint32_t set, int var) { return set >> var & 1; }
-
 static Nest *none(Build *b, const char *why)
 {
     if (!*b->why) *b->why = why;

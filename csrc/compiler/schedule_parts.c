@@ -4,6 +4,13 @@
 
 #include "schedule.h"
 
+int64_t bucket(int64_t n)
+{
+    int64_t b = 1;
+    while (b < n && b <= INT64_MAX / 2) b *= 2;
+    return b;
+}
+
 /* ---- what loops run in ---- */
 bool sparse_source(const Tensor *t) { return t->role == T_IN ? !sc_format_is_dense(&t->format) : gathers(t); }
 

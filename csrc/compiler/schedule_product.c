@@ -45,15 +45,6 @@ typedef struct {
     Tensor *through; /* the workspace that takes the sums instead of the result */
 } Sched;
 
-static bool in(uint32_t set, int var) { return set >> var & 1; }
-
-static int64_t bucket(int64_t n)
-{
-    int64_t b = 1;
-    while (b < n) b *= 2;
-    return b;
-}
-
 /* ---- what kind of expression ---- */
 static void find(Sched *s, const Expr *e)
 {

@@ -57,8 +57,6 @@ struct Search {
     const char *why_not;
 };
 
-static bool in(uint32_t set, int k) { return set >> k & 1; }
-
 /* ---- formats that fit an order ---- */
 static int place_of(const Order *o, Index ix)
 {
