@@ -217,6 +217,53 @@ def _contraction(text: str, tensor: torch.Tensor, fibres: torch.Tensor, x: torch
     return Case(f"{text}, {shape}", calls, {"Scorch": ("torch, fibres as CSR",)}, same=False)
 
 
+def experts(root: str | None) -> Iterator[Case]:
+    """Rows that a sparse gate routes through matrices, two each, as one expression; and its gradients
+    to the rows and to the matrices. Against what torch needs: rows sorted by expert, a grouped product or a
+    loop, and a weighted scatter."""
+    tokens, d, h = 1024, 512, 1024
+    for count in (8, 16, 64):
+        weight, chosen = torch.randn(tokens, count).softmax(1).topk(2, 1)
+        gate = torch.zeros(tokens, count).scatter_(1, chosen, weight)
+        G, x, y = scorch.sparse(gate, "csr"), torch.randn(tokens, d), torch.randn(tokens, h)
+        W = torch.randn(count, d, h)
+        expert, token = gate.T.nonzero(as_tuple=True)
+        ends = torch.bincount(expert, minlength=count).cumsum(0).int()
+        yield _routed(f"te,tk,ekn->tn, {count}", (G, x, W), _ways(gate, token, expert, ends, x, W))
+        yield _routed(
+            f"te,tn,ekn->tk, {count}", (G, y, W), _ways(gate, token, expert, ends, y, W.transpose(1, 2))
+        )
+        shares = [(token[expert == e], gate[token[expert == e], e].unsqueeze(1)) for e in range(count)]
+
+        def outer(x=x, y=y, shares=shares) -> torch.Tensor:
+            return torch.stack([x[rows].T @ (y[rows] * scale) for rows, scale in shares])
+
+        yield _routed(f"te,tk,tn->ekn, {count}", (G, x, y), {"torch loop": outer})
+
+
+def _ways(gate, token, expert, ends, x, W) -> dict[str, Callable[[], torch.Tensor]]:
+    """[tokens, rows] and [experts, rows, columns]: the scattered products of each token's experts"""
+    scale = gate[token, expert].unsqueeze(1)
+    spans = list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
+
+    def scatter(products: torch.Tensor) -> torch.Tensor:
+        return x.new_zeros(len(x), W.shape[2]).index_add_(0, token, products * scale)
+
+    def loop() -> torch.Tensor:
+        rows = x[token]
+        return scatter(torch.cat([rows[a:b] @ W[e] for e, (a, b) in enumerate(spans)]))
+
+    ways = {"torch loop": loop}
+    if hasattr(torch, "_grouped_mm"):
+        ways["torch grouped_mm"] = lambda: scatter(torch._grouped_mm(x[token], W, offs=ends))
+    return ways
+
+
+def _routed(text: str, operands: tuple, peers: dict[str, Callable[[], torch.Tensor]]) -> Case:
+    calls = peers | {"Scorch": lambda: scorch.einsum(text[: text.rindex(",")], *operands)}
+    return Case(text, calls, {"Scorch": tuple(peers)}, flops=2 * operands[0].nnz * 512 * 1024)
+
+
 def linear(root: str | None) -> Iterator[Case]:
     """Pruned weights: W @ X with the columns of X as a batch, and F.linear(x, W) as models call it."""
     for side in (1024, 4096):
@@ -268,5 +315,6 @@ def blocks(root: str | None) -> Iterator[Case]:
 
 
 SUITES = {
-    f.__name__: f for f in (vectors, halves, spgemm, sddmm, elementwise, mttkrp, contractions, linear, blocks)
+    f.__name__: f
+    for f in (vectors, halves, spgemm, sddmm, elementwise, mttkrp, contractions, experts, linear, blocks)
 }

@@ -201,3 +201,39 @@ def test_the_operator_returns_components():
         torch.sparse_coo_tensor(torch.stack([rows, cols]), values, (8, 6)).to_dense(), 2 * matrix()
     )
     assert pos.tolist() == [0, len(values)]
+
+
+# ---- rows that a sparse operand routes through dense matrices ----
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsr", "bsr(2,3)"])
+@pytest.mark.parametrize(
+    ("tokens", "d", "h", "dtype"), [(90, 20, 70, torch.float32), (40, 33, 48, torch.float64)]
+)
+def test_routed_rows_and_their_gradients(fmt, tokens, d, h, dtype):
+    """Experts with no token, with one, and with many; a token with several experts."""
+    gate = torch.zeros(tokens, 6, dtype=dtype)
+    gate[:, 1] = torch.arange(1, tokens + 1) % 5
+    gate[7, 2], gate[::9, 4], gate[3, 5] = 2, 3, -1
+    g = torch.Generator().manual_seed(3)
+    x, w, y = (torch.randint(-4, 5, s, generator=g).to(dtype) for s in ((tokens, d), (6, d, h), (tokens, h)))
+    G = scorch.sparse(gate, fmt)
+    for text, a, b in [("te,tk,ekn->tn", x, w), ("te,tn,ekn->tk", y, w), ("te,tk,tn->ekn", x, y)]:
+        torch.testing.assert_close(scorch.einsum(text, G, a, b), torch.einsum(text, gate, a, b))
+    bias = torch.arange(h, dtype=dtype)
+    out = scorch.evaluate("Y[t,n] = b[n] + G[t,e] * X[t,k] * W[e,k,n]", G=G, X=x, W=w, b=bias)
+    torch.testing.assert_close(out, bias + torch.einsum("te,tk,ekn->tn", gate, x, w))
+
+
+def test_routed_rows_are_gathered_into_tiles():
+    gate = torch.zeros(1024, 8)
+    gate[torch.arange(1024), torch.arange(1024) % 8] = 1
+    G, x, y, w = (
+        scorch.sparse(gate, "csr"), torch.ones(1024, 64), torch.ones(1024, 256), torch.ones(8, 64, 256)
+    )  # fmt: skip
+    assert "by 6" in scorch.explain("te,tk,ekn->tn", G, x, w)
+    assert "k%6 unroll 6" in scorch.explain("te,tk,tn->ekn", G, x, y)
+
+
+def test_a_tile_is_unrolled_as_a_whole():
+    nest = """par e in G { for t in G by 4 { for t in G unroll 2 { Y[e,t] += G[t,e] } } }"""
+    with pytest.raises(ValueError, match="unroll takes all of them: 4"):
+        scorch.evaluate("Y[e,t] += G[t,e]", G=scorch.sparse(matrix(), "csc"), schedule=nest)

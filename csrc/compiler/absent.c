@@ -5,7 +5,7 @@
  * absence into the evaluations tells which of them still do something; every
  * question about co-iteration is answered by that, and there is no rule for any
  * operator. A workspace is absent where nothing that fills it is left. */
-#include "lower.h"
+#include "ir.h"
 
 /* ---- expressions ---- */
 static Expr *folded(Prog *p, const Expr *e, const Expr *a, const Expr *b)
@@ -91,6 +91,16 @@ static bool enters(const Prog *p, const Nest *n, uint64_t absent)
 
 static bool alive(Search *, const Nest *, uint64_t absent);
 
+/* Filled for the coordinates that are visited, and read there only: what has a slot of the index, or is assigned. */
+static bool copies(const Search *s, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    bool slot = false;
+    for (int d = 0; t->role == T_WORK && d < t->ndim; d++)
+        slot |= t->slot[d].slot && s->copied >> t->slot[d].var & 1;
+    return slot || (t->role == T_WORK && a->reduce == O_CONST && expr_vars(a->lhs) & s->copied);
+}
+
 static bool work_alive(Search *s, const Nest *n, uint64_t absent)
 {
     s->inner |= tensor_bit(s->p, n->work);
@@ -110,8 +120,7 @@ static bool alive(Search *s, const Nest *n, uint64_t absent)
     case N_WORK: return work_alive(s, n, absent);
     case N_EVAL:
         t = n->eval.lhs->tensor;
-        if (t->role == T_WORK && n->eval.reduce == O_CONST && expr_vars(n->eval.lhs) & s->copied)
-            return false;
+        if (copies(s, &n->eval)) return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
         return eval_absent(s->p, &n->eval, absent) != NULL;
     }

@@ -54,7 +54,9 @@ typedef struct {
     Index ix;
     double trips;  /* how often its body runs, in all */
     bool gathered; /* its coordinates are those of stored entries, gone through again and again */
-    bool vec;
+    bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
+    double turns;  /* of the body, each time */
+    double side;   /* turns, where all stand side by side in the code; else 1 */
 } Loop;
 
 typedef struct { /* at a place of the nest; copied at every loop */
@@ -63,6 +65,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
     Loop loop[MAXLOOP];
     uint32_t whole, div, mod;
     uint8_t level[MAXTENSOR];
+    int tile[MAXTENSOR]; /* positions in a tile of the next level, 0: no tile around */
 } Spot;
 
 typedef struct {
@@ -137,8 +140,13 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
     const int id = tensor_id(c, n->in), level = at->level[id];
     if (level == source_levels(n->in)) return 1;
-    const double f = fibre(c, n->in, level), e = extent(c, n->ix);
-    if (n->by) return fmax(1, f / n->by);
+    const double all = fibre(c, n->in, level), e = extent(c, n->ix);
+    const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
+    if (n->by) {
+        at->tile[id] = n->by;
+        return fmax(1, f / n->by);
+    }
+    at->tile[id] = 0;
     at->level[id]++;
     if (source_kind(n->in, level) == SC_DENSE) {
         c->time += at->trips * e * machine.dense;
@@ -199,29 +207,45 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : machine.enter);
     c->time += sums_lanes(n) ? at.trips * machine.lanes : 0;
     c->par |= n->kind == L_PAR;
-    at.trips *= n->nmerge ? turns_merge(c, &at, n) : n->in ? turns_in(c, &at, n) : turns_dense(c, &at, n);
+    const bool side = n->unroll && (!n->in || at.tile[tensor_id(c, n->in)]);
+    const double turns = n->nmerge ? turns_merge(c, &at, n)
+                         : n->in   ? turns_in(c, &at, n)
+                                   : turns_dense(c, &at, n);
+    at.trips *= turns;
     const bool cut = n->by != 0;
     if (!cut)
         *(n->ix.part == SC_WHOLE ? &at.whole : n->ix.part == SC_DIV ? &at.div : &at.mod) |= 1u << n->ix.var;
     if (at.nloop < MAXLOOP)
-        at.loop[at.nloop++] = (Loop){n->ix, at.trips, sparse && outer->nloop > 0 && !cut, n->kind == L_VEC};
+        at.loop[at.nloop++] =
+            (Loop){n->ix, at.trips,        sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
+                   turns, side ? turns : 1};
     advance(c, &at);
     walk(c, &at, n->body);
 }
 
 /* ---- accesses ---- */
-/* What an access spans inside of the outermost loop over scattered coordinates. */
-static double region(const Cost *c, const Spot *at, const Expr *e)
+static bool depends(const Expr *e, int var)
 {
-    double bytes = (double)sc_dtype_size(e->tensor->dtype);
-    bool inside = false;
-    for (int k = 0; k < at->nloop; k++)
-        for (int d = 0; d < e->tensor->ndim; d++) {
-            if (e->ix[d].var != at->loop[k].ix.var) continue;
-            inside |= at->loop[k].gathered;
-            if (inside) bytes *= extent(c, at->loop[k].ix);
-        }
-    return bytes;
+    for (int d = 0; d < e->tensor->ndim; d++)
+        if (e->ix[d].var == var) return true;
+    return false;
+}
+
+static double work_bytes(const Cost *c, const Tensor *t)
+{
+    double n = (double)sc_dtype_size(t->dtype);
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, t->slot[d]);
+    return n;
+}
+
+/* Bytes that an access spans inside of loop j, -1: in all. */
+static double region(const Cost *c, const Spot *at, const Expr *e, int j)
+{
+    const Tensor *t = e->tensor;
+    double bytes = (double)sc_dtype_size(t->dtype);
+    while (++j < at->nloop)
+        if (!at->loop[j].cut && depends(e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
+    return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
 }
 
 static double by_size(const Cost *c, double bytes)
@@ -232,6 +256,20 @@ static double by_size(const Cost *c, double bytes)
     return machine.factor[k];
 }
 
+/* What an access that loop k moves costs more than one in the first cache: every loop around that it does not
+ * depend on finds again what stood inside; what none does comes from where all of it is. */
+static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
+{
+    double share = 1, sum = 0;
+    for (int j = k - 1; j >= 0; j--) {
+        const Loop *l = &at->loop[j];
+        if (depends(e, l->ix.var) || l->side > 1 || l->turns <= 1) continue;
+        sum += share * (1 - 1 / l->turns) * by_size(c, region(c, at, e, j));
+        share /= l->turns;
+    }
+    return sum + share * by_size(c, region(c, at, e, -1));
+}
+
 static int unit_var(const Expr *e)
 {
     const Tensor *t = e->tensor;
@@ -239,34 +277,57 @@ static int unit_var(const Expr *e)
     return t->unit >= 0 ? e->ix[t->unit].var : -1;
 }
 
-/* The innermost loop that an access depends on, -1: none. */
-static int varies_at(const Spot *at, const Expr *e)
+/* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
+ * stream of its own. */
+static int varies_at(const Spot *at, const Expr *e, bool side)
 {
     int k = at->nloop - 1;
-    for (; k >= 0; k--)
-        for (int d = 0; d < e->tensor->ndim; d++)
-            if (e->ix[d].var == at->loop[k].ix.var) return k;
+    while (k >= 0 && !(depends(e, at->loop[k].ix.var) && (side || at->loop[k].side == 1))) k--;
     return k;
+}
+
+/* Turns side by side share what is the same for all of them. */
+static double times_read(const Spot *at, const Expr *e, int k)
+{
+    double trips = at->loop[k].trips;
+    for (int j = 0; j < k; j++)
+        if (!depends(e, at->loop[j].ix.var)) trips /= at->loop[j].side;
+    return trips;
+}
+
+/* Loop k moves across lines, and the next one that moves at all goes along them: a line is loaded once. */
+static bool shares_lines(const Spot *at, const Expr *e, int k)
+{
+    const int var = at->loop[k].ix.var;
+    while (--k >= 0)
+        if (at->loop[k].ix.var != var && depends(e, at->loop[k].ix.var))
+            return unit_var(e) == at->loop[k].ix.var;
+    return false;
 }
 
 static double access_time(const Cost *c, const Spot *at, const Expr *e, double kind)
 {
-    const int k = varies_at(at, e);
-    const double trips = k < 0 ? 1 : at->loop[k].trips;
+    const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
+    const double trips = inner < 0              ? 1
+                         : kind == machine.load ? times_read(at, e, inner)
+                                                : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
     if (sparse_source(e->tensor)) return trips * kind;
     const bool along = k >= 0 && unit_var(e) == at->loop[k].ix.var;
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * machine.across : fmax(kind, machine.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, machine.across);
-    return trips * each * by_size(c, region(c, at, e));
+    const double far = distance(c, at, e, k);
+    return trips * (k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far);
 }
 
-static double read_time(const Cost *c, const Spot *at, const Expr *e, bool top)
+/* fused: what is done with the value comes for nothing after a product */
+static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;
     if (e->op == O_ACCESS) return access_time(c, at, e, machine.load);
-    double t = (top ? 1 : 1) * at->trips * machine.flop * (e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : 1);
+    const double flops = e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : fused && e->op == O_MUL ? 0 : 1;
+    double t = at->trips * machine.flop * flops;
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) t += read_time(c, at, e->kid[k], false);
     return t;
@@ -276,7 +337,7 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     const int id = tensor_id(c, t);
-    c->time += read_time(c, at, a->rhs, true);
+    c->time += read_time(c, at, a->rhs, a->reduce == O_ADD);
     c->written[id] += at->trips;
     if (t->role == T_WORK && t->place == W_REG)
         c->time += at->trips * machine.flop;
@@ -291,20 +352,14 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
 }
 
 /* ---- workspaces ---- */
-static double work_bytes(const Cost *c, const Tensor *t)
-{
-    double n = (double)sc_dtype_size(t->dtype);
-    for (int d = 0; d < t->ndim; d++) n *= extent(c, t->slot[d]);
-    return n;
-}
-
 static void walk_work(Cost *c, const Spot *at, const Nest *n)
 {
     const Tensor *t = n->work;
     const int id = tensor_id(c, t);
     const double bytes = work_bytes(c, t);
     walk(c, at, n->body);
-    if (t->place == W_LANE && !t->bitmap && !t->hash) c->time += at->trips * bytes / machine.clear;
+    const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
+    if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / machine.clear;
     if (t->bitmap || t->hash) {
         const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
         const double found = n_elements * -expm1(-writes / n_elements);

@@ -181,7 +181,8 @@ struct Prog {
  *       for the entries of A, and a diagonal is `for i in A { for i in A {..} }`.
  *       par .. merge: units are ranges of coordinates, cut by the entries of the first tensor.
  * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
- *       visits them, and #i is the position inside the tile.
+ *       visits them, and #i is the position inside the tile. With `unroll N` they stand side by side in the code,
+ *       so that registers may have a slot #i.
  * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
  *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
  *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel. At the top
@@ -431,6 +432,9 @@ bool gathers(const Tensor *);                 /* a workspace that stores what wa
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 void nest_print(const Prog *, const Nest *, sc_text *);
 void nest_verify(Prog *, const Nest *);
+/* Calls f on every node below n, n first. */
+void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
+Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
 Nest *nest_seq(Prog *, int n, Nest *const *);
 Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
 Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);

@@ -78,6 +78,7 @@ Val *dim_val(Low *l, int var)
 int64_t const_extent(Low *l, const Index *ix)
 {
     const Coord *c = &l->e.coord[ix->var];
+    if (ix->slot) return ix->block;
     if (ix->part == SC_MOD) {
         if (!c->modext) return ix->block;
         return c->modext->op == O_CONST ? c->modext->i : -1;
@@ -107,14 +108,6 @@ Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
     sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
     bool written = owner->role == T_OUT && origin != B_POS;
     return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
-}
-
-void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
-{
-    f(n, ctx);
-    if (n->body) nest_walk(n->body, f, ctx);
-    if (n->then) nest_walk(n->then, f, ctx);
-    for (int i = 0; i < n->n; i++) nest_walk(n->kid[i], f, ctx);
 }
 
 void body(Low *l, const Nest *n)

@@ -143,8 +143,6 @@ int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here
 int tensor_id(const Low *, const Tensor *);
 Where *where(Low *, const Tensor *); /* follows `like` */
 Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
-/* Calls f on every node below n, n first. */
-void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 
 /* lower_result.c: sparse results that the nest assembles */
 /* Those of l->kernel; how many cursors they have. Sets the bound of a step over its units, where there is one. */
@@ -208,7 +206,6 @@ Val *work_elements(Low *, const Tensor *); /* of one copy */
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
 void copies_open(Low *, const Nest *loop);
 void copies_close(Low *, const Nest *loop);
-Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
 
 /* lower_sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
 void lanes_place(Low *); /* all of the kernel, at the head of an entry */

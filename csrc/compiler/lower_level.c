@@ -100,19 +100,63 @@ static void position_tiles(Low *l, const Nest *n, const Fibre *f)
     l->tail = outer;
 }
 
-/* The body at one position; first: of the tile around, or null. */
-static void position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *first)
+/* The body at one position; slot: its place in the tile around, or null. */
+static void position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
 {
     enter_level(l, f->t, pos, NULL);
     bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
-    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, pos, first);
+    if (slot) l->e.coord[n->ix.var].slot = slot;
     if (n->ahead && l->mode != COUNT) fetch_ahead(l, n, f->crd, pos);
     body(l, n->body);
+}
+
+typedef struct {
+    const Nest *loop;
+    bool elsewhere;
+} Slots;
+
+static void find_elsewhere(const Nest *n, void *ctx)
+{
+    Slots *s = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    bool slot = false;
+    for (int d = 0; t->role == T_WORK && d < t->ndim; d++)
+        slot |= t->slot[d].slot && t->slot[d].var == s->loop->ix.var;
+    if (!slot) s->elsewhere = true;
+}
+
+/* All positions of a tile side by side, so that #i is a constant in each. A tile that is not full computes its last
+ * position again where only what #i tells apart is written, and nobody reads it; else it leaves out what is missing. */
+static void whole_tile(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    Val *first = where(l, f->t)->tile_lo, *last = val_op(p, O_SUB, f->hi, num(l, 1));
+    Slots s = {.loop = n};
+    nest_walk(n->body, find_elsewhere, &s);
+    for (int u = 0; u < n->unroll; u++) {
+        Val *at = plus(l, first, num(l, u));
+        Stmt **outer = l->tail;
+        if (u && s.elsewhere) {
+            Stmt *there = put(l, S_IF);
+            there->a = less(l, at, f->hi);
+            outer = l->tail;
+            l->tail = &there->body;
+        }
+        position(l, n, f, u && !s.elsewhere ? let(l, "p", val_op(p, O_MIN, at, last)) : at, num(l, u));
+        if (u && s.elsewhere) l->tail = outer;
+        l->e = save;
+    }
 }
 
 static void positions(Low *l, const Nest *n, const Fibre *f)
 {
     Env save = l->e;
+    if (n->unroll > 1 && where(l, f->t)->tile_lo) {
+        whole_tile(l, n, f);
+        return;
+    }
     Stmt **outer;
     Val *from = f->lo;
     if (n->unroll > 1) {
@@ -131,8 +175,8 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
         copies_close(l, n);
     }
     Val *first = where(l, f->t)->tile_lo;
-    Stmt *s = begin_for(l, "p", from, f->hi, 1, &outer);
-    position(l, n, f, val_local(l->p, s->local), first);
+    Val *at = val_local(l->p, begin_for(l, "p", from, f->hi, 1, &outer)->local);
+    position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
     l->tail = outer;
 }
 

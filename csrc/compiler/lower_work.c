@@ -69,25 +69,6 @@ int pieces_of(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
 
 /* ---- registers ---- */
 typedef struct {
-    const Tensor *work;
-    Op op;
-} Reduce;
-
-static void find_reduce(const Nest *n, void *ctx)
-{
-    Reduce *r = ctx;
-    if (n->op == N_EVAL && n->eval.lhs->tensor == r->work && n->eval.reduce != O_CONST)
-        r->op = n->eval.reduce;
-}
-
-Op work_reduce(const Nest *producer, const Tensor *work)
-{
-    Reduce r = {.work = work, .op = O_CONST};
-    nest_walk(producer, find_reduce, &r);
-    return r.op;
-}
-
-typedef struct {
     Index ix;
     bool vec;
 } SlotVec;

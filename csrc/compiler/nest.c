@@ -85,6 +85,33 @@ Nest *nest_eval(Prog *p, Expr *lhs, Op reduce, Expr *rhs)
     return n;
 }
 
+void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
+{
+    f(n, ctx);
+    if (n->body) nest_walk(n->body, f, ctx);
+    if (n->then) nest_walk(n->then, f, ctx);
+    for (int i = 0; i < n->n; i++) nest_walk(n->kid[i], f, ctx);
+}
+
+typedef struct {
+    const Tensor *work;
+    Op op;
+} Reduce;
+
+static void find_reduce(const Nest *n, void *ctx)
+{
+    Reduce *r = ctx;
+    if (n->op == N_EVAL && n->eval.lhs->tensor == r->work && n->eval.reduce != O_CONST)
+        r->op = n->eval.reduce;
+}
+
+Op work_reduce(const Nest *producer, const Tensor *work)
+{
+    Reduce r = {.work = work, .op = O_CONST};
+    nest_walk(producer, find_reduce, &r);
+    return r.op;
+}
+
 /* ---- parsing ---- */
 static Nest *parse_items(Lexer *, int depth);
 

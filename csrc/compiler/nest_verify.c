@@ -189,6 +189,10 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
         s->at[k].tile = n;
         return;
     }
+    if (s->at[k].tile && n->unroll && n->unroll != s->at[k].tile->by)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s unroll %d': in tiles of %d positions, unroll takes all of them: %d",
+             nv_loop(p, n), n->unroll, s->at[k].tile->by, s->at[k].tile->by);
     if (s->at[k].tile) s->var[n->ix.var].slot = n;
     s->at[k].tile = NULL;
     bind_or_look_up(v, s, n);

@@ -47,7 +47,8 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
         const Nest *by = nv_binder(s, e->ix[d]);
         bool inside = false;
         for (int k = depth; k < s->nloop; k++) inside |= s->loop[k] == by;
-        if (!inside || (by->kind != L_VEC && (!by->unroll || by->in)))
+        const bool constant = by->kind == L_VEC || (by->unroll && (!by->in || e->ix[d].slot));
+        if (!inside || !constant)
             fail(v->p, SC_EVALUE, e->pos,
                  "schedule: %s: %s is in registers, so a vec or unrolled loop over %s must stand "
                  "inside of its block",
@@ -291,7 +292,7 @@ static void check_slots(Verifier *v, const State *s, const Tensor *t)
             fail(p, SC_EVALUE, -1,
                  "schedule: dimension #%s of workspace %s needs a loop over %s with 'by' around it",
                  p->var[ix.var].name, t->name, p->var[ix.var].name);
-        if (t->place == W_REG && nv_extent(p, ix) < 0)
+        if (t->place == W_REG && !ix.slot && nv_extent(p, ix) < 0)
             fail(p, SC_EVALUE, -1,
                  "schedule: workspace %s is in registers, but the extent of %s is no constant; cut it, as in "
                  "%s%%16",

@@ -6,6 +6,7 @@
  * schedule_fuse.c     kernels in a row over the same rows, as one
  * schedule_parts.c    what builders share
  * schedule_product.c  one sparse operand times dense ones: the nest with register tiles and panels
+ * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
  * absence.c           what an expression is where tensors have no entry
  * cost.c              what running a nest takes */
 #ifndef SC_SCHEDULE_H
@@ -57,9 +58,15 @@ typedef struct {
 Nest *build(Prog *, const Assign *, const Order *, sc_format *made, const char **why);
 
 /* ---- schedule_product.c ---- */
-bool product_fits(const Prog *, const Assign *);
+bool product_fits(Prog *, const Assign *);
 /* Null: *to is the format that the sparse operand should be converted to first. Adds to *why, if not null. */
 Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+
+/* ---- schedule_gather.c ---- */
+bool gather_fits(Prog *, const Assign *);
+bool outer_fits(Prog *, const Assign *);
+Nest *outer_nest(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
+Nest *gather_nest(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 
 /* ---- schedule_search.c ---- */
 typedef struct Search Search;

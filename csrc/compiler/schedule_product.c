@@ -521,7 +521,7 @@ static bool has_factor(const Expr *e, const Expr *f)
 static bool reads(const Expr *e, const Expr *node)
 { return e == node || (e->kid[0] && reads(e->kid[0], node)) || (e->kid[1] && reads(e->kid[1], node)); }
 
-bool product_fits(const Prog *p, const Assign *a)
+bool product_fits(Prog *p, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     Shape s = {0};

@@ -4,9 +4,9 @@
  * first, so that their levels follow that order. Up to six indices all orders are
  * tried; beyond, one is improved by moving single indices. Each candidate is
  * built (absence decides its loops) and costed by walking what was built, so that
- * the search knows nothing of either. The nest of schedule_product.c is one
- * candidate more, and wins near ties: it has tiles and panels that the builder
- * lacks. Other near ties go to fewer conversions, then to the first order. Same
+ * the search knows nothing of either. The nests of schedule_product.c and
+ * schedule_gather.c are candidates too, and win near ties: they have tiles and
+ * panels that the builder lacks. Other near ties go to fewer conversions, then to the first order. Same
  * input, same choice. */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #define TIE 1.02        /* scores that differ by less are equal: the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
 #define BLOCKS 8
-#define CONVERT_TIE 1.5 /* ... over one that takes the operands as they are */
+#define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
 #define CALLS 16        /* that share a conversion */
 #define ENTRY 20.0      /* nanoseconds to convert an entry */
 #define MAXBEST 24
@@ -29,8 +29,8 @@ typedef struct {
     Order order;
     uint32_t converted; /* operands */
     int form;
-    bool product;
-    int split; /* form whose inner sum is computed first, as a whole; 0: none */
+    int special; /* whose nest it is: 0, of build(), or special[special - 1] */
+    int split;   /* form whose inner sum is computed first, as a whole; 0: none */
     double cost;
 } Candidate;
 
@@ -50,12 +50,20 @@ struct Search {
     Version form[MAXFORM];
     Split split[MAXFORM];
     int nform, now;
-    uint32_t converted;   /* of the candidates being tried */
-    sc_format product_to; /* what product_nest wants of its operand */
+    uint32_t converted; /* of the candidates being tried */
+    sc_format wants[3]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
     const char *why_not;
 };
+
+static const struct {
+    bool (*fits)(Prog *, const Assign *);
+    Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
+    const char *name;
+} special[] = {{product_fits, product_nest, "in storage order, tiled"},
+               {gather_fits, gather_nest, "rows gathered into tiles"},
+               {outer_fits, outer_nest, "outer products in tiles"}};
 
 /* ---- formats that fit an order ---- */
 static int place_of(const Order *o, Index ix)
@@ -100,7 +108,7 @@ typedef struct {
 } Layout;
 
 static sc_format target(const Search *s, const Candidate *c, int operand)
-{ return c->product ? s->product_to : format_for(s->p->tensor[operand], &c->order); }
+{ return c->special ? s->wants[c->special - 1] : format_for(s->p->tensor[operand], &c->order); }
 
 static void convert_all(Search *s, const Candidate *c, Layout *old)
 {
@@ -142,7 +150,7 @@ static double conversion_cost(const Search *s, const Candidate *c)
 
 /* Near ties: cost with what speaks against a candidate. */
 static double score(const Candidate *c)
-{ return c->cost * (c->product ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1); }
+{ return c->cost * (c->special ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1); }
 
 static bool before(const Candidate *a, const Candidate *b) { return score(a) * TIE < score(b); }
 
@@ -158,7 +166,8 @@ static void keep(Search *s, const Candidate *c)
 
 static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *why)
 {
-    if (c->product) return product_nest(s->p, &s->a, &s->product_to, why);
+    const int k = c->special - 1;
+    if (c->special) return special[k].nest(s->p, &s->a, &s->wants[k], why);
     const char *reason;
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
     Nest *n = build(s->p, &a, &c->order, made, &reason);
@@ -415,11 +424,11 @@ static int sparse_operand(const Expr *e)
     return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
 }
 
-static void consider_product(Search *s)
+static void consider_special(Search *s, int k)
 {
-    Candidate c = {.product = true, .order = all_loops(s)};
+    Candidate c = {.special = k + 1, .order = all_loops(s)};
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->product_to.nlevel && !in(s->p->settled, sparse_operand(s->a.rhs))) {
+    if (c.cost < 0 && s->wants[k].nlevel && !in(s->p->settled, sparse_operand(s->a.rhs))) {
         c.converted = 1u << sparse_operand(s->a.rhs);
         c.cost = cost_of(s, &c);
     }
@@ -471,7 +480,7 @@ static void consider_split(Search *s, int form)
         if (x->first->nbest && x->rest->nbest) {
             const Candidate *a = &x->first->best[0], *b = &x->rest->best[0];
             c.cost = a->cost + b->cost;
-            c.product = a->product && b->product;
+            c.special = a->special && b->special ? a->special : 0;
             c.converted = a->converted | b->converted;
             keep(s, &c);
         }
@@ -513,9 +522,9 @@ void search_explain(const Search *s, int chosen)
         if (c->split) {
             sc_text_add(&p->orders, " first ");
             expr_print(p, s->form[c->split].inner[0], &p->orders);
-        } else if (c->product)
-            sc_text_add(&p->orders, " in storage order, tiled");
-        for (int i = 0; !c->product && !c->split && i < c->order.n; i++) {
+        } else if (c->special)
+            sc_text_add(&p->orders, " %s", special[c->special - 1].name);
+        for (int i = 0; !c->special && !c->split && i < c->order.n; i++) {
             const Index ix = c->order.loop[i];
             sc_text_add(&p->orders, " %s", p->var[ix.var].name);
             if (ix.part) sc_text_add(&p->orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
@@ -540,7 +549,8 @@ static Search *find(Prog *p, const Assign *a)
     Search *s = NEW(p, Search);
     *s = (Search){.p = p, .a = *a};
     find_forms(s);
-    if (product_fits(p, a)) consider_product(s);
+    for (int k = 0; k < SC_LEN(special); k++)
+        if (special[k].fits(p, a)) consider_special(s, k);
     consider_all(s);
     return s;
 }
