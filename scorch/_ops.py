@@ -380,6 +380,14 @@ class Kernel:
         return _C.text(self._program, self._example, "nest")
 
     @property
+    def directives(self) -> str:
+        """The schedule in short, which ``schedule=`` takes too: ``order(i, j, k) parallel(i)``.
+
+        Empty where a loop nest was passed.
+        """
+        return _C.text(self._program, self._example, "schedule").strip()
+
+    @property
     def orders(self) -> str:
         """The loop nests that were considered: a line ``-- cost N``, then the nest; the chosen one first."""
         return _C.text(self._program, self._example, "orders")

@@ -29,7 +29,10 @@ static void front(Prog *p, const sc_request *rq)
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);
     take_asks(p, rq);
-    if (rq->schedule) p->nest = nest_parse(p, rq->schedule, 0, NULL);
+    if (rq->schedule && wishes_text(p, rq->schedule))
+        p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
+    else if (rq->schedule)
+        p->nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 
 void lower_nest(Prog *p)
@@ -102,6 +105,8 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
         sums_print(p, out);
     else if (!strcmp(stage, "nest"))
         nest_print(p, p->nest, out);
+    else if (!strcmp(stage, "schedule"))
+        sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : "");
     else if (!strcmp(stage, "stmt"))
         stmt_print(p, p->module, out);
     else if (!strcmp(stage, "c"))
@@ -113,9 +118,9 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     else if (!strcmp(stage, "why"))
         sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
     else
-        return sc_error(err, SC_EVALUE,
-                        "unknown stage '%s': expected index, sums, nest, stmt, c, plan, orders or why",
-                        stage);
+        return sc_error(
+            err, SC_EVALUE,
+            "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why", stage);
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 
@@ -123,5 +128,6 @@ void sc_compile_free(Prog *p)
 {
     sc_text_free(&p->why);
     sc_text_free(&p->orders);
+    sc_text_free(&p->chosen);
     sc_arena_free(&p->arena);
 }

@@ -5,6 +5,7 @@
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
  *         | "fold" NAME | "nofold" | "skip" | "width" N
  *         | "nest" "{" nest "}"                        may span lines
+ *         | "schedule" text                            schedule_text.c has the grammar
  *         | a line of the program
  *   format := NAME ["(" .. ")"] | '"' levels '"'
  *
@@ -40,26 +41,6 @@ static sc_dtype parse_dtype(Lexer *lx)
     lex_fail(lx, "a type: bool i16 i32 i64 f32 f64");
 }
 
-/* The text of a format, quoted or a name with numbers; moves past it. */
-static const char *format_text(Lexer *lx)
-{
-    const char *s = lx->text + lx->pos, *end;
-    sc_arena *arena = &lx->prog->arena;
-    if (lex_is(lx, "\"")) {
-        end = strpbrk(++s, "\"\n");
-        if (!end || *end != '"') lex_fail(lx, "a format in quotes that end on this line");
-        lx->at = (int)(end + 1 - lx->text);
-    } else {
-        if (lx->kind != K_NAME) lex_fail(lx, "a format, such as csr or \"dense(0), compressed(1)\"");
-        end = lx->text + lx->at;
-        if (*end == '(') end += strcspn(end, ")\n") + 1;
-        if (end[-1] == '\n' || !end[-1]) lex_fail(lx, "a format with ')' at its end");
-        lx->at = (int)(end - lx->text);
-    }
-    lex_next(lx);
-    return sc_arena_printf(arena, "%.*s", (int)(end - s), s);
-}
-
 static void parse_format(Prog *p, sc_format *f, const char *text, int ndim, int pos)
 {
     sc_err err = {0};
@@ -93,7 +74,7 @@ static void parse_in(File *f, int at)
     lex_expect(&lx, ":", "after the name of the operand");
     spec.dtype = parse_dtype(&lx);
     const int pos = lx.pos;
-    const char *format = format_text(&lx);
+    const char *format = lex_format(&lx);
     if (lx.kind == K_NAME) spec.itype = parse_dtype(&lx);
     const int ndim = parse_dims(&lx, dim);
     parse_format(f->p, &spec.format, format, ndim, pos);
@@ -123,7 +104,7 @@ static void parse_out(File *f, int at)
     } else {
         t->dtype = parse_dtype(&lx);
         int pos = lx.pos;
-        parse_format(f->p, &f->p->ask[r], format_text(&lx), t->ndim, pos);
+        parse_format(f->p, &f->p->ask[r], lex_format(&lx), t->ndim, pos);
         if (lx.kind == K_NAME && !memchr(f->text + pos, '\n', (size_t)(lx.pos - pos)))
             t->itype = parse_dtype(&lx);
     }
@@ -205,6 +186,8 @@ static int parse_line(File *f, int at)
         f->p->skip = true;
     } else if ((k = starts(f, at, "width", '0')) >= 0) {
         parse_width(f, k);
+    } else if ((k = starts(f, at, "schedule", 'a')) >= 0) {
+        f->p->wishes = sc_arena_printf(&f->p->arena, "%.*s", end - k, f->text + k);
     } else if ((k = starts(f, at, "nest", '{')) >= 0) {
         if (f->nest >= 0) fail(f->p, SC_EVALUE, k, "a file has at most one nest");
         f->nest = k + 1;

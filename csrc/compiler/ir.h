@@ -139,8 +139,12 @@ struct Prog {
     Nest *nest;
     struct Module *module;
     sc_plan plan;
-    uint32_t settled; /* operands that are not to be converted */
-    bool nofold;      /* no extent becomes a constant */
+    uint32_t settled;        /* operands that are not to be converted */
+    bool nofold;             /* no extent becomes a constant */
+    const char *wishes;      /* what a user asks of the scheduler, or null */
+    const struct Wish *wish; /* ... for the assignment that is being scheduled */
+    bool keeps;              /* ... no operand is converted */
+    int ahead;               /* ... 1 + how many entries ahead rows are asked for; 0: nothing was said */
     struct {
         const char *stem;
         int count;
@@ -152,6 +156,7 @@ struct Prog {
     bool converts;
     sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
     sc_text orders; /* loop orders considered, and their costs */
+    sc_text chosen; /* the schedule that was chosen, as p->wishes would say it; empty with a user's nest */
     const void *unscheduled; /* as it was before schedule(); null with a user's nest */
 };
 
@@ -343,6 +348,7 @@ bool lex_accept(Lexer *, const char *spelling);
 void lex_expect(Lexer *, const char *spelling, const char *where);
 char *lex_name(Lexer *, const char *what); /* takes a name, into the arena */
 int64_t lex_int(Lexer *, const char *what);
+const char *lex_format(Lexer *); /* the text of a format, quoted or a name with numbers in parentheses */
 _Noreturn void lex_fail(Lexer *, const char *expected); /* "expected .., got <the current token>" */
 
 /* ---- parse.c: E text ---- */
@@ -420,6 +426,8 @@ void infer(Prog *);
 void result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
 /* ---- schedule.c: expression -> nest, and through lower_nest ---- */
 void schedule(Prog *);
+bool wishes_text(Prog *,
+                 const char *text);   /* schedule_text.c: not a nest but what is asked of the scheduler */
 void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
 /* ---- compile.c: p->nest -> p->module, p->plan, all of it verified ---- */
 void lower_nest(Prog *);
@@ -430,6 +438,9 @@ Index level_index(const Tensor *, int level); /* what the level is indexed by */
 bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
 bool gathers(const Tensor *);                 /* a workspace that stores what was written: bitmap or hash */
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
+Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
+int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */
+void index_print(const Prog *, Index, sc_text *);
 void nest_print(const Prog *, const Nest *, sc_text *);
 void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */

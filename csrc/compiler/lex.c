@@ -132,3 +132,22 @@ int64_t lex_int(Lexer *lx, const char *what)
     lex_next(lx);
     return v;
 }
+
+const char *lex_format(Lexer *lx)
+{
+    const char *s = lx->text + lx->pos, *end;
+    sc_arena *arena = &lx->prog->arena;
+    if (lex_is(lx, "\"")) {
+        end = strpbrk(++s, "\"\n");
+        if (!end || *end != '"') lex_fail(lx, "a format in quotes that end on this line");
+        lx->at = (int)(end + 1 - lx->text);
+    } else {
+        if (lx->kind != K_NAME) lex_fail(lx, "a format, such as csr or \"dense(0), compressed(1)\"");
+        end = lx->text + lx->at;
+        if (*end == '(') end += strcspn(end, ")\n") + 1;
+        if (end[-1] == '\n' || !end[-1]) lex_fail(lx, "a format with ')' at its end");
+        lx->at = (int)(end - lx->text);
+    }
+    lex_next(lx);
+    return sc_arena_printf(arena, "%.*s", (int)(end - s), s);
+}

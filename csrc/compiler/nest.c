@@ -123,7 +123,7 @@ static Nest *parse_block(Lexer *lx, int depth, const char *where)
     return n;
 }
 
-static int parse_count(Lexer *lx, const char *what)
+int parse_count(Lexer *lx, const char *what)
 {
     int pos = lx->pos;
     int64_t n = lex_int(lx, what);
@@ -132,7 +132,7 @@ static int parse_count(Lexer *lx, const char *what)
     return (int)n;
 }
 
-static Index parse_slot(Lexer *lx)
+Index parse_slot(Lexer *lx)
 {
     Prog *p = lx->prog;
     Index ix = {.slot = lex_accept(lx, "#")};
@@ -300,7 +300,7 @@ Nest *nest_parse(Prog *p, const char *text, int at, int *end)
 }
 
 /* ---- printing ---- */
-static void print_index(const Prog *p, Index ix, sc_text *out)
+void index_print(const Prog *p, Index ix, sc_text *out)
 {
     sc_text_add(out, "%s%s", ix.slot ? "#" : "", p->var[ix.var].name);
     if (ix.part != SC_WHOLE) sc_text_add(out, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
@@ -319,7 +319,7 @@ static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
 {
     static const char *const kind[] = {"for", "par", "vec"};
     sc_text_add(out, "%s ", kind[n->kind]);
-    print_index(p, n->ix, out);
+    index_print(p, n->ix, out);
     if (n->in) sc_text_add(out, " in %s", n->in->name);
     for (int k = 0; k < n->nmerge; k++) sc_text_add(out, "%s %s", k ? "," : " merge", n->merge[k]->name);
     if (n->by) sc_text_add(out, " by %d", n->by);
@@ -335,7 +335,7 @@ static void print_work(const Prog *p, const Nest *n, int depth, sc_text *out)
     sc_text_add(out, "work %s", t->name);
     for (int d = 0; d < t->ndim; d++) {
         sc_text_add(out, d ? "," : "[");
-        print_index(p, t->slot[d], out);
+        index_print(p, t->slot[d], out);
     }
     sc_text_add(out, "%s: %s%s %s", t->ndim ? "]" : "", place[t->place],
                 t->bitmap ? " bitmap"

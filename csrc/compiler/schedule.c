@@ -18,6 +18,7 @@
 
 typedef struct { /* one assignment */
     Assign a;
+    const Wish *wish;
     Tensor *w; /* takes the place of a temporary */
     Search *search;
 } Piece;
@@ -56,6 +57,7 @@ static void restore(Prog *p, const Saved *s, bool silent)
     p->arena = now.arena;
     p->why = now.why;
     p->orders = now.orders;
+    p->chosen = now.chosen;
     p->err = now.err;
     p->escape = now.escape;
     for (int k = 0; k < p->ntensor; k++) *p->tensor[k] = s->tensor[k];
@@ -95,6 +97,12 @@ static Nest *compose(const Program *g, const int *rank)
     Nest *n[SC_LEN(g->part)], *rest = NULL;
     for (int k = 0; k < g->n; k++)
         if (!(n[k] = search_nest(g->part[k].search, rank[k]))) return NULL;
+    cut(&p->chosen, 0);
+    for (int k = 0; k < g->n; k++) {
+        sc_text_add(&p->chosen, k ? "; " : "");
+        search_print(g->part[k].search, rank[k], n[k], &p->chosen);
+        if (!k) wishes_finish(p, g->part[k].wish, &p->chosen);
+    }
     for (int k = g->n - 1; k >= 0; k--) {
         Tensor *w = g->part[k].w;
         Nest *one = rest ? fuse(p, n[k], w ? w : g->part[k].a.lhs->tensor, rest) : n[k];
@@ -179,7 +187,7 @@ static void make_dense(Program *g, Piece *x)
 {
     if (!is_open(x->a.lhs->tensor)) return;
     result_format(g->p, x->a.lhs->tensor, "dense");
-    x->search = search_new(g->p, &x->a);
+    x->search = search_new(g->p, &x->a, x->wish);
 }
 
 /* Operands that say where there is a value, and indices that are reduced, stay. */
@@ -193,7 +201,21 @@ static Expr *simplified(Prog *p, const Assign *a)
     return expr_new(p, O_MUL, expr_new(p, O_STORED, expr_access(p, like, a->lhs->ix), NULL), e);
 }
 
-static Program *take_apart(Prog *p)
+/* Nothing is legal as it was asked for, though other nests are. */
+static void refuse(Prog *p, const Piece *x, const char *why)
+{
+    Search *s = search_new(p, &x->a, NEW(p, Wish));
+    if (!search_count(s)) return;
+    Nest *n = search_nest(s, 0);
+    cut(&p->chosen, 0);
+    sc_text_add(&p->chosen, "%s", n ? "" : "nothing");
+    if (n) search_print(s, 0, n, &p->chosen);
+    fail(p, SC_EVALUE, -1, "schedule: no loops for %s are as '%s' asks: %s; chosen without it: %s",
+         x->a.lhs->tensor->name, p->wishes, why ? why : "none of those considered are in this order",
+         p->chosen.s);
+}
+
+static Program *take_apart(Prog *p, const Wish *wishes)
 {
     Program *g = NEW(p, Program);
     Assign assign[SC_LEN(p->assign)];
@@ -203,6 +225,7 @@ static Program *take_apart(Prog *p)
         Piece *x = &g->part[k];
         Tensor *t = assign[k].lhs->tensor;
         x->a = assign[k];
+        x->wish = &wishes[k];
         x->a.rhs = simplified(p, &x->a);
         /* += of what has nothing to sum is =, but where skipped points keep the identity */
         if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;
@@ -213,8 +236,11 @@ static Program *take_apart(Prog *p)
         }
     }
     for (int k = 0; k < g->n; k++) {
-        g->part[k].search = search_new(p, &g->part[k].a);
-        if (!search_count(g->part[k].search)) make_dense(g, &g->part[k]);
+        Piece *x = &g->part[k];
+        x->search = search_new(p, &x->a, x->wish);
+        if (search_count(x->search)) continue;
+        if (p->wishes) refuse(p, x, search_why(x->search));
+        make_dense(g, x);
     }
     return g;
 }
@@ -245,12 +271,19 @@ static bool make_plain(Prog *p)
 void schedule(Prog *p)
 {
     p->unscheduled = save(p);
-    Program *g = take_apart(p);
+    const Wish *wishes = wishes_parse(p);
+    if (wishes_convert(p, wishes)) {
+        p->nest = nest_seq(p, 0, NULL);
+        return;
+    }
+    Program *g = take_apart(p, wishes);
     if (settle(g)) return;
     for (int k = 0; k < g->n; k++) make_dense(g, &g->part[k]);
     if (settle(g)) return;
+    if (p->wishes && g->refused.code)
+        for (int k = 0; k < g->n; k++) refuse(p, &g->part[k], g->refused.msg);
     p->nest = nest_seq(p, 0, NULL);
-    if (make_plain(p)) return;
+    if (!p->keeps && make_plain(p)) return;
     const char *why = g->refused.code ? g->refused.msg : NULL;
     for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
     fail(p, SC_ENOTIMPL, -1,
@@ -315,8 +348,9 @@ void orders_print(Prog *p, sc_text *out)
         return;
     }
     const Saved *now = save(p);
+    const char *chosen = sc_arena_printf(&p->arena, "%s", p->chosen.n ? p->chosen.s : "");
     restore(p, p->unscheduled, false);
-    Program *g = take_apart(p);
+    Program *g = take_apart(p, wishes_parse(p));
     int n = list(g, found);
     for (int k = 0; k < g->n && !n; k++) make_dense(g, &g->part[k]);
     if (!n) n = list(g, found);
@@ -327,4 +361,6 @@ void orders_print(Prog *p, sc_text *out)
     }
     restore(p, now, false);
     cut(&p->why, now->prog.why.n), cut(&p->orders, now->prog.orders.n);
+    cut(&p->chosen, 0);
+    sc_text_add(&p->chosen, "%s", chosen);
 }

@@ -3,6 +3,7 @@
  * schedule.c          assignments -> kernels in a row, temporaries, formats of results
  * schedule_search.c   which orders and rewritings there are, and the cheapest
  * schedule_build.c    an assignment and an order of its indices -> nest
+ * schedule_text.c     what a user asks for, and what was chosen, as text
  * schedule_fuse.c     kernels in a row over the same rows, as one
  * schedule_parts.c    what builders share
  * schedule_product.c  one sparse operand times dense ones: the nest with register tiles and panels
@@ -47,15 +48,39 @@ Index whole_index(int var);
 int register_tile(const Prog *, int v, int slots);
 Expr *scalars_first(Prog *, Expr *, int vec); /* factors that do not vary under the vector loop come first */
 
+/* ---- schedule_text.c ---- */
+#define WHY 256
+enum { SERIAL = -1 };
+typedef struct Wish { /* zero: anything will do */
+    int norder, ninner;
+    Index order[MAXORDER]; /* a loop of those that is there stands outside of the later ones */
+    int parallel;          /* 1 + the index that threads share, or SERIAL */
+    uint32_t inner[2];     /* sums over these are taken first, inside of the others; 0: none is */
+    uint32_t first;        /* a sum over these is computed first, as a whole */
+    int tile[SC_MAXVAR];   /* size of register tiles */
+    bool converts;         /* to these formats, and no others */
+    sc_format format[SC_MAXOP];
+    int ahead; /* 1 + entries */
+} Wish;
+const Wish *wishes_parse(Prog *); /* one an assignment, from p->wishes */
+bool wishes_convert(Prog *,
+                    const Wish *); /* takes what holds for the program; operands are to be converted */
+bool wish_allows(const Prog *, const Wish *, const Nest *, char why[WHY]);
+void vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
+void wishes_finish(const Prog *, const Wish *, sc_text *);
+
 /* ---- schedule_build.c ---- */
 typedef struct {
     int n;
     Index loop[MAXORDER]; /* outermost first; i/N before i%N */
     const Expr *inner[2]; /* sums that were split off others: absent where they have no term */
 } Order;
+bool wish_orders(const Wish *, const Order *);
+/* Order and parallel loop of a nest; where it was built in an order, that one. */
+void wish_print(const Prog *, const Order *, const Nest *, sc_text *);
 /* Where the result has no format yet, *made receives the one that this nest assembles. Null: no nest in this
  * order; *why then says the reason. */
-Nest *build(Prog *, const Assign *, const Order *, sc_format *made, const char **why);
+Nest *build(Prog *, const Assign *, const Order *, sc_format *made, char why[WHY]);
 
 /* ---- schedule_product.c ---- */
 bool product_fits(Prog *, const Assign *);
@@ -70,10 +95,12 @@ Nest *gather_nest(Prog *, const Assign *, sc_format *to, sc_text *why); /* as pr
 
 /* ---- schedule_search.c ---- */
 typedef struct Search Search;
-Search *search_new(Prog *, const Assign *); /* the candidates for an assignment, best first */
+Search *search_new(Prog *, const Assign *, const Wish *); /* the candidates for an assignment, best first */
 int search_count(const Search *);
 double search_cost(const Search *, int k);
 const char *search_why(const Search *); /* of the first order that gave no nest; may be null */
+void search_print(const Search *, int k, const Nest *,
+                  sc_text *); /* candidate k as a wish, its nest is given */
 /* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
  * that are converted have their new formats from here on, and p->convert. */
 Nest *search_nest(Search *, int k);

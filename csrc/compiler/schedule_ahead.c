@@ -12,7 +12,7 @@
 
 typedef struct {
     int var, along; /* the index of the loop, of the vector loop inside */
-    bool far;
+    bool asked, far;
 } Rows;
 
 static int64_t bytes_of(const Tensor *t)
@@ -32,7 +32,7 @@ static void look_expr(const Expr *e, Rows *r)
     if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return;
     bool gathered = false;
     for (int d = 0; d < t->ndim; d++) gathered |= d != t->unit && e->ix[d].var == r->var;
-    if (gathered && e->ix[t->unit].var == r->along && bytes_of(t) > CACHED_BYTES) r->far = true;
+    if (gathered && e->ix[t->unit].var == r->along && (r->asked || bytes_of(t) > CACHED_BYTES)) r->far = true;
 }
 
 /* Vector loops below n, with no other loop over entries between. */
@@ -60,11 +60,11 @@ static bool walks_entries(const Nest *n)
 
 void schedule_ahead(const Prog *p, Nest *n)
 {
-    if (p->nofold) return; /* a text for every extent */
+    if (p->nofold && !p->ahead) return; /* a text for every extent */
     if (walks_entries(n)) {
-        Rows r = {.var = n->ix.var, .along = -1};
+        Rows r = {.var = n->ix.var, .along = -1, .asked = p->ahead};
         look(n->body, &r);
-        if (r.far) n->ahead = AHEAD;
+        if (r.far) n->ahead = p->ahead ? p->ahead - 1 : AHEAD;
     }
     if (n->body) schedule_ahead(p, n->body);
     if (n->then) schedule_ahead(p, n->then);

@@ -12,6 +12,8 @@
  * What does not work out (an entry stored everywhere, coordinates that repeat
  * where they must not, levels in blocks against plain ones) gives no nest, and the
  * search turns to another order or format. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "schedule.h"
@@ -34,7 +36,7 @@ typedef struct {
     sc_format *made;
     const Tensor *layout; /* the result whose levels follow the loops */
     bool dense_so_far;    /* ... all of them dense up to here */
-    const char **why;
+    char *why;            /* WHY bytes */
 } Build;
 
 typedef struct {
@@ -45,10 +47,27 @@ typedef struct {
     } at[MAXSOURCE];
 } Sources;
 
-static Nest *none(Build *b, const char *why)
+static Nest *SC_PRINTF(2, 3) none(Build *b, const char *fmt, ...)
 {
-    if (!*b->why) *b->why = why;
+    va_list args;
+    va_start(args, fmt);
+    if (!*b->why) vsnprintf(b->why, WHY, fmt, args);
+    va_end(args);
     return NULL;
+}
+
+static Nest *repeats(Build *b, const Tensor *t)
+{
+    return none(
+        b,
+        "coordinates of %s may repeat, so it is neither searched nor merged, and its entries are only added",
+        t->name);
+}
+
+static Nest *out_of_order(Build *b, const Assign *a, Index ix)
+{
+    return none(b, "%s is sparse and made in order, and a loop over %s would come back to its entries",
+                a->lhs->tensor->name, b->p->var[ix.var].name);
 }
 
 /* ---- tensors ---- */
@@ -172,10 +191,10 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         if (s->level[tensor_id(b, t)] < source_levels(t))
-            return none(b, "levels in blocks do not go with these loops");
+            return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!may_repeat(t)) continue;
         if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t) || a->lhs->tensor == b->layout)
-            return none(b, "coordinates of an operand may repeat");
+            return repeats(b, t);
         op = O_ADD;
     }
     return nest_eval(b->p, a->lhs, op, a->rhs);
@@ -185,7 +204,7 @@ static Nest *merge_loop(Build *b, Index ix, int n, Tensor *const *t, Nest *body)
 {
     if (!body) return NULL;
     Nest *loop = nest_loop(b->p, L_FOR, ix, NULL, body);
-    if (n > SC_LEN(loop->merge)) return none(b, "too many tensors are merged");
+    if (n > SC_LEN(loop->merge)) return none(b, "more than %d tensors are merged", SC_LEN(loop->merge));
     loop->nmerge = n;
     memcpy(loop->merge, t, (size_t)n * sizeof *t);
     return loop;
@@ -207,7 +226,8 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
         const int id = tensor_id(b, t), l = s.level[id];
         if (l == source_levels(t) || !known(b, &s, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
-        if (ix.part != SC_WHOLE) return none(b, "levels in blocks are looked up");
+        if (ix.part != SC_WHOLE)
+            return none(b, "level %d of %s would be searched, and it is in blocks", l, t->name);
         if (a->lhs->tensor->like == t || dead_without(b, a, 1, &t)) {
             s.level[id]++;
             return looped(b, L_FOR, ix, t, nest_of(b, s, *a));
@@ -218,7 +238,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     }
     *done = n > 0;
     for (int k = 0; k < n; k++) {
-        if (may_repeat(late[k])) return none(b, "coordinates of an operand may repeat");
+        if (may_repeat(late[k])) return repeats(b, late[k]);
         s.level[tensor_id(b, late[k])]++;
     }
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
@@ -321,15 +341,15 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
     if (own && a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))
-        return none(b, "entries of the result would be stored everywhere");
+        return none(b, "%s is sparse, and every coordinate of %s would be stored", a.lhs->tensor->name,
+                    b->p->var[ix.var].name);
     const int level = n == 1 ? s.level[tensor_id(b, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
     for (int k = 0; k < n; k++) {
-        if (n > 1 && may_repeat(t[k])) return none(b, "coordinates of an operand may repeat");
+        if (n > 1 && may_repeat(t[k])) return repeats(b, t[k]);
         if (s.level[tensor_id(b, t[k])]++) par = false;
     }
-    if (fresh && own && !par && a.lhs->tensor == b->layout)
-        return none(b, "the result is not assembled in order");
+    if (fresh && own && !par && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     bind(&s, ix);
     s.par |= par;
     if (!par && !n && is_vector(b, &s, &a) && (runs_along(a.rhs, ix.var) || runs_along(a.lhs, ix.var))) {
@@ -490,8 +510,9 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     Expr *after = whole ? fill.lhs : expr_replace(p, a.rhs, r, fill.lhs);
     const Assign use = {a.lhs, a.reduce, left.n ? at_entries(b, &a, after) : after};
     if (w->place == W_LANE) choose_kind(b, &use, w, body, &left);
-    if (r && !whole && !has_terms(b, &s, r, w, &left)) return none(b, "a factor might have no term");
-    if (top && a.lhs->tensor == b->layout) return none(b, "the result is not assembled in order");
+    if (r && !whole && !has_terms(b, &s, r, w, &left))
+        return none(b, "a sum that is taken first might have no term");
+    if (top && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     s.par |= !top;
     Nest *first = nest_of(b, s, fill), *then = first ? nest_of(b, s, use) : NULL;
     if (!then) return NULL;
@@ -520,15 +541,16 @@ static Nest *nest_of(Build *b, State s, Assign a)
     return sum(b, s, a, &src, r, ix);
 }
 
-Nest *build(Prog *p, const Assign *a, const Order *order, sc_format *made, const char **why)
+Nest *build(Prog *p, const Assign *a, const Order *order, sc_format *made, char why[WHY])
 {
     const Tensor *t = a->lhs->tensor;
     Build b = {.p = p, .order = order, .made = made, .dense_so_far = true, .why = why};
-    *why = NULL;
+    *why = 0;
     *made = (sc_format){0};
     if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t;
     const State top = {0};
     Nest *n = nest_of(&b, top, *a);
-    if (n && b.layout && made->nlevel < t->ndim) return none(&b, "the result is not assembled in order");
+    if (n && b.layout && made->nlevel < t->ndim)
+        return none(&b, "%s is sparse, and not all of its indices have loops that make it in order", t->name);
     return n;
 }

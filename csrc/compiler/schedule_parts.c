@@ -71,6 +71,7 @@ Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
 int register_tile(const Prog *p, int v, int slots)
 {
     const Var *x = &p->var[v];
+    if (p->wish && p->wish->tile[v]) return p->wish->tile[v];
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     int room = lanes * (p->vector_regs == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;

@@ -6,13 +6,17 @@
  * built (absence decides its loops) and costed by walking what was built, so that
  * the search knows nothing of either. The nests of schedule_product.c and
  * schedule_gather.c are candidates too, and win near ties: they have tiles and
- * panels that the builder lacks. Other near ties go to fewer conversions, then to the first order. Same
+ * panels that the builder lacks. Other near ties go to fewer conversions, then to
+ * the first order: costs count in steps, so that the candidates stand in one
+ * order, in which the choice among a part of them is the same as among all if it
+ * is in that part. Same
  * input, same choice. */
+#include <math.h>
 #include <string.h>
 
 #include "schedule.h"
 
-#define TIE 1.02        /* scores that differ by less are equal: the first order wins */
+#define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
 #define BLOCKS 8
 #define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
@@ -32,11 +36,13 @@ typedef struct {
     int special; /* whose nest it is: 0, of build(), or special[special - 1] */
     int split;   /* form whose inner sum is computed first, as a whole; 0: none */
     double cost;
+    int rank; /* what is smaller is better */
 } Candidate;
 
 typedef struct { /* the right side, and what was split off its sums */
     Expr *rhs;
     const Expr *inner[2];
+    uint32_t taken[2]; /* the indices of those sums */
 } Version;
 
 typedef struct { /* an assignment in two: t = the inner sum; and the rest, reading t */
@@ -47,6 +53,7 @@ typedef struct { /* an assignment in two: t = the inner sum; and the rest, readi
 struct Search {
     Prog *p;
     Assign a;
+    const Wish *wish;
     Version form[MAXFORM];
     Split split[MAXFORM];
     int nform, now;
@@ -54,7 +61,8 @@ struct Search {
     sc_format wants[3]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
-    const char *why_not;
+    char why_not[WHY],
+        not_asked[WHY]; /* of the first that was not built, or that is not as it was asked for */
 };
 
 static const struct {
@@ -149,15 +157,17 @@ static double conversion_cost(const Search *s, const Candidate *c)
 }
 
 /* Near ties: cost with what speaks against a candidate. */
-static double score(const Candidate *c)
-{ return c->cost * (c->special ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1); }
+static int rank(const Candidate *c)
+{
+    const double score = c->cost * (c->special ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1);
+    return (int)lround(log(score) / log(TIE));
+}
 
-static bool before(const Candidate *a, const Candidate *b) { return score(a) * TIE < score(b); }
-
-static void keep(Search *s, const Candidate *c)
+static void keep(Search *s, Candidate *c)
 {
     int k = s->nbest < MAXBEST ? s->nbest++ : MAXBEST;
-    while (k > 0 && before(c, &s->best[k - 1])) {
+    c->rank = rank(c);
+    while (k > 0 && c->rank < s->best[k - 1].rank) {
         if (k < MAXBEST) s->best[k] = s->best[k - 1];
         k--;
     }
@@ -167,11 +177,12 @@ static void keep(Search *s, const Candidate *c)
 static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *why)
 {
     const int k = c->special - 1;
+    char reason[WHY] = "";
+    s->p->wish = s->wish;
     if (c->special) return special[k].nest(s->p, &s->a, &s->wants[k], why);
-    const char *reason;
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
-    Nest *n = build(s->p, &a, &c->order, made, &reason);
-    if (!n && !s->why_not) s->why_not = reason;
+    Nest *n = build(s->p, &a, &c->order, made, reason);
+    if (!n && !*s->why_not) memcpy(s->why_not, reason, WHY);
     return n;
 }
 
@@ -180,8 +191,13 @@ static double cost_built(Search *s, const Candidate *c)
     Tensor *result = s->a.lhs->tensor;
     const sc_format format = result->format;
     sc_format made = {0};
+    char reason[WHY] = "";
     Nest *n = construct(s, c, &made, NULL);
     if (made.nlevel) result->format = made;
+    if (n && !wish_allows(s->p, s->wish, n, reason)) {
+        n = NULL;
+        if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
+    }
     const double cost = n ? nest_cost(s->p, n) : -1;
     result->format = format;
     return cost;
@@ -223,7 +239,7 @@ static double cost_of(Search *s, const Candidate *c)
 static void consider(Search *s, const Order *o)
 {
     Candidate c = {.order = *o, .converted = s->converted, .form = s->now};
-    if (s->ntrial++ >= MAXTRIAL) return;
+    if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, o)) return;
     c.cost = cost_of(s, &c);
     if (c.cost >= 0) keep(s, &c);
 }
@@ -344,7 +360,8 @@ static void climb(Search *s, const Order *all)
         for (int from = 0; from < o.n; from++)
             for (int to = 0; to < o.n; to++) {
                 Candidate c = {.order = moved(&o, from, to), .converted = s->converted, .form = s->now};
-                if (!is_legal(&c.order) || s->ntrial++ >= MAXTRIAL) continue;
+                if (!is_legal(&c.order) || s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order))
+                    continue;
                 c.cost = cost_of(s, &c);
                 if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;
                 best = c.cost;
@@ -377,8 +394,10 @@ static void add_forms(Search *s, int from, int depth)
             if (split == r[k] || s->nform == MAXFORM) continue;
             const int m = reduces(split, parts, 0);
             Version f = {.rhs = expr_replace(s->p, base.rhs, r[k], split),
-                         .inner = {base.inner[0], base.inner[1]}};
+                         .inner = {base.inner[0], base.inner[1]},
+                         .taken = {base.taken[0], base.taken[1]}};
             f.inner[depth] = m > 1 ? parts[1] : NULL;
+            f.taken[depth] = inner;
             bool seen = false;
             for (int q = 0; q < s->nform; q++) seen |= expr_equal(s->form[q].rhs, f.rhs);
             if (!seen) s->form[s->nform++] = f;
@@ -412,7 +431,8 @@ static uint32_t convertible(const Search *s)
         bool twice = false;
         for (int d = 0; d < x->ndim; d++)
             for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
-        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k)) set |= 1u << k;
+        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !p->keeps)
+            set |= 1u << k;
     }
     return set;
 }
@@ -428,11 +448,19 @@ static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->wants[k].nlevel && !in(s->p->settled, sparse_operand(s->a.rhs))) {
+    if (c.cost < 0 && s->wants[k].nlevel && !s->p->keeps && !in(s->p->settled, sparse_operand(s->a.rhs))) {
         c.converted = 1u << sparse_operand(s->a.rhs);
         c.cost = cost_of(s, &c);
     }
     if (c.cost >= 0) keep(s, &c);
+}
+
+/* The sums inside of sums are those that were asked for. */
+static bool wishes_form(const Search *s, int form)
+{
+    const Wish *w = s->wish;
+    const uint32_t *taken = s->form[form].taken;
+    return !w->ninner || (w->inner[0] == taken[0] && w->inner[1] == taken[1]);
 }
 
 static void consider_all(Search *s)
@@ -442,6 +470,7 @@ static void consider_all(Search *s)
         if (__builtin_popcount(set) <= 2 || set == can) {
             s->converted = set;
             for (s->now = 0; s->now < s->nform; s->now++) {
+                if (!wishes_form(s, s->now)) continue;
                 Order all = all_loops(s), o = all;
                 o.n = 0;
                 if (all.n <= MAXPERMUTED)
@@ -455,7 +484,7 @@ static void consider_all(Search *s)
 }
 
 /* ---- an intermediate of its own ---- */
-static Search *find(Prog *, const Assign *);
+static Search *find(Prog *, const Assign *, const Wish *);
 
 /* A dense sum that was split off, computed first and as a whole: work t { t = sum } then { .. t .. }. */
 static void consider_split(Search *s, int form)
@@ -474,8 +503,11 @@ static void consider_split(Search *s, int form)
         }
     if (bytes <= MAXINTERMEDIATE) {
         Expr *read = work_access(p, x->t);
-        x->first = find(p, &(Assign){read, O_CONST, sum});
-        x->rest = find(p, &(Assign){s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)});
+        Wish *rest = NEW(p, Wish);
+        *rest = *s->wish;
+        rest->first = 0;
+        x->first = find(p, &(Assign){read, O_CONST, sum}, NEW(p, Wish));
+        x->rest = find(p, &(Assign){s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)}, rest);
         Candidate c = {.split = form, .converted = 0};
         if (x->first->nbest && x->rest->nbest) {
             const Candidate *a = &x->first->best[0], *b = &x->rest->best[0];
@@ -544,26 +576,45 @@ void search_explain(const Search *s, int chosen)
 }
 
 /* ---- the search ---- */
-static Search *find(Prog *p, const Assign *a)
+static Search *find(Prog *p, const Assign *a, const Wish *wish)
 {
     Search *s = NEW(p, Search);
-    *s = (Search){.p = p, .a = *a};
+    *s = (Search){.p = p, .a = *a, .wish = wish};
     find_forms(s);
+    if (wish->first) return s;
     for (int k = 0; k < SC_LEN(special); k++)
-        if (special[k].fits(p, a)) consider_special(s, k);
+        if (wishes_form(s, 0) && special[k].fits(p, a)) consider_special(s, k);
     consider_all(s);
     return s;
 }
 
-Search *search_new(Prog *p, const Assign *a)
+Search *search_new(Prog *p, const Assign *a, const Wish *wish)
 {
-    Search *s = find(p, a);
-    for (int k = 1; k < s->nform && s->nbest; k++)
-        if (s->form[k].inner[0] && !s->form[k].inner[1] && sparse_operand(s->form[k].inner[0]) < 0)
+    Search *s = find(p, a, wish);
+    for (int k = 1; k < s->nform && (s->nbest || wish->first); k++)
+        if (s->form[k].inner[0] && !s->form[k].inner[1] && sparse_operand(s->form[k].inner[0]) < 0 &&
+            (!wish->first || wish->first == s->form[k].taken[0]))
             consider_split(s, k);
     return s;
 }
 
+void search_print(const Search *s, int k, const Nest *n, sc_text *out)
+{
+    const Candidate *c = &s->best[k];
+    const Version *f = &s->form[c->form];
+    if (c->split) {
+        vars_print(s->p, "first", s->form[c->split].taken[0], out);
+        sc_text_add(out, " ");
+        while (n->op == N_WORK && n->work != s->split[c->split].t) n = n->then;
+        search_print(s->split[c->split].rest, 0, n->op == N_WORK ? n->then : n, out);
+        return;
+    }
+    wish_print(s->p, c->special ? NULL : &c->order, n, out);
+    if (s->nform > 1)
+        for (int q = 0; q < 2 && (!q || f->taken[q]); q++) vars_print(s->p, "inner", f->taken[q], out);
+}
+
 int search_count(const Search *s) { return s->nbest; }
 double search_cost(const Search *s, int k) { return s->best[k].cost; }
-const char *search_why(const Search *s) { return s->why_not; }
+const char *search_why(const Search *s)
+{ return *s->not_asked ? s->not_asked : *s->why_not ? s->why_not : NULL; }

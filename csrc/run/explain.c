@@ -61,7 +61,8 @@ char *sc_explain(const sc_program *p)
     formats(p, &t);
     section(p, &t, "reasons", "why");
     if (!g->converts) {
-        section(p, &t, "schedule", "nest");
+        section(p, &t, "schedule", "schedule");
+        section(p, &t, g->chosen.n ? "its loops" : "schedule", "nest");
         section(p, &t, "plan", "plan");
         sc_text_add(&t, "\nruns by\n  %s\n", way_name(p));
         if (p->text) sc_text_add(&t, "\nC\n%s", p->text);

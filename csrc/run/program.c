@@ -168,7 +168,7 @@ static int compile(const sc_request *rq, sc_program **out, sc_err *err)
     sc_process_machine(g);
     sc_text text = {0};
     if (sc_compile(g, rq, NULL, sc_this_process.target.vector_bytes, err) ||
-        (rq->schedule && sc_trial_schedule(g, rq, sc_this_process.target.vector_bytes, err)) ||
+        (rq->schedule && !g->wishes && sc_trial_schedule(g, rq, sc_this_process.target.vector_bytes, err)) ||
         (!g->converts && sc_compile_text(g, "c", &text, err))) {
         program_free(p);
         sc_text_free(&text);
@@ -352,7 +352,7 @@ int sc_program_stage(const sc_program *p, const char *stage, sc_text *out, sc_er
 
 const char *sc_program_text(const sc_program *cp, const char *stage)
 {
-    static const char *const names[] = {"index", "nest", "stmt", "plan", "why", "orders"};
+    static const char *const names[] = {"index", "schedule", "nest", "stmt", "plan", "why", "orders"};
     sc_program *p = (sc_program *)cp; /* texts are made when first asked for */
     sc_err err = {0};
     const char *out = NULL;

@@ -23,7 +23,7 @@ struct sc_program {
     int like[SC_MAXOP];        /* operand whose structure the result shares, or -1 */
     char *text;                /* the C text */
     char *explain;
-    char *stage[6];
+    char *stage[7];
 };
 
 typedef struct {

@@ -32,7 +32,8 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);
-    if (!rc && strcmp(stage, "index") && strcmp(stage, "why") && strcmp(stage, "orders"))
+    if (!rc && strcmp(stage, "index") && strcmp(stage, "why") && strcmp(stage, "orders") &&
+        strcmp(stage, "schedule"))
         rc = refuse_conversion(p, err);
     if (!rc) rc = sc_compile_text(p, stage, out, err);
     free_prog(p);
@@ -69,12 +70,15 @@ static int converted(Prog **p, int width, sc_err *err)
     int rc = rq && g ? sc_compile_text(old, "index", &index, err) : sc_error(err, SC_ENOMEM, "out of memory");
     if (!rc) {
         rq->text = index.s;
+        rq->schedule = old->wishes;
+        rq->settled = old->settled;
         rq->skip = old->skip;
         rq->nofold = old->nofold;
         rq->nin = old->nin;
         rq->nask = old->nout;
         for (int k = 0; k < old->nin; k++) {
             wanted(old, k, &rq->in[k]);
+            if (old->convert[k].nlevel) rq->settled |= 1u << k;
             memcpy(rq->dim[k], old->tensor[k]->extent, sizeof rq->dim[k]);
         }
         for (int r = 0; r < old->nout; r++)
