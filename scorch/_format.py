@@ -162,6 +162,16 @@ class Format:
         return Format, (self._text,)
 
 
+def bound(format: str | Format, ndim: int) -> Layout:
+    """The layout of a format for ``ndim`` dimensions, by its text: at once the second time."""
+    return _bound(format if type(format) is str else Format(format)._text, ndim)
+
+
+@lru_cache(maxsize=1024)
+def _bound(text: str, ndim: int) -> Layout:
+    return Format(text).bind(ndim)
+
+
 def _rank(text: str) -> int:
     """The dimensions a text speaks of: two for an alias, else one more than the largest named."""
     dims = [] if _ALIAS.match(text) else _DIM.findall(text)

@@ -10,7 +10,7 @@ import torch
 
 from . import _C, _autograd, _torch
 from ._entries import build, canonical
-from ._format import Format, Layout, layout
+from ._format import Format, Layout, bound, layout
 from ._tensor import _CARRIER, SparseTensor, core_of, from_result
 
 _COMPRESSED = {
@@ -69,12 +69,11 @@ def _pos_of_list(nnz: int, like: torch.Tensor) -> torch.Tensor:
 
 
 def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
-    form = Format(format).bind(a.dim())
-    a = (
-        a.to(index_dtype=index_dtype)
-        if form.text == a._fmt
-        else a.convert(form.text, index_dtype=index_dtype)
-    )
+    form = bound(format, a._ndim)
+    if form.text != a._fmt:
+        a = a.convert(form.text, index_dtype=index_dtype)
+    elif index_dtype not in (None, a.index_dtype):
+        a = a.to(index_dtype=index_dtype)
     for array in a._arrays():
         _torch.mark_dynamic(array)
     return a
@@ -88,13 +87,22 @@ def _gathered(a: SparseTensor, x: torch.Tensor) -> SparseTensor:
 
 # ---- from what others have ----
 def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
-    form = Format(format).bind(x.dim())
+    form = bound(format, x.dim())
     if _autograd.needs_grad(x):
         return _gathered(_from_dense(x.detach(), format, index_dtype), x)
     wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
-    x = x.detach().resolve_neg()
-    made = from_result(*_C.convert(x.to(_CARRIER.get(x.dtype, x.dtype)), form.text, wide)).to(x.dtype)
-    return _finish(made, form.text, None)
+    return _finish(_converted(_carried(x.detach().resolve_neg()), x.dtype, form, wide), form.text, None)
+
+
+def _converted(source: torch.Tensor | _C.Core, dtype: torch.dtype, form: Layout, wide: bool) -> SparseTensor:
+    """A dense tensor or a core in a format, with values of a type."""
+    made = from_result(*_C.convert(source, form.text, wide))
+    return made if made._val.dtype == dtype else made.to(dtype)
+
+
+def _carried(values: torch.Tensor) -> torch.Tensor:
+    """Values in a type that the extension can add."""
+    return values.to(_CARRIER[values.dtype]) if values.dtype in _CARRIER else values
 
 
 def _from_coo(
@@ -106,21 +114,20 @@ def _from_coo(
             f"expected a COO tensor without dense dimensions, got {x.dense_dim()}: flatten them first"
         )
     if x.dim() and not x.is_coalesced() and _C.plain():
-        return _from_entries(x, Format(format).bind(x.dim()), index_dtype)
+        return _from_entries(x, bound(format, x.dim()), index_dtype)
     x = x.coalesce()
     indices = x.indices()
     crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(x.dim())]
     return _assemble(layout("coo", x.dim()), x.shape, [_pos_of_list(x._nnz(), indices), *crd, x.values()])
 
 
-def _from_entries(x: torch.Tensor, form: Format, index_dtype: torch.dtype | None) -> SparseTensor:
+def _from_entries(x: torch.Tensor, form: Layout, index_dtype: torch.dtype | None) -> SparseTensor:
     """A COO tensor in any order, with duplicates."""
     indices, values = x._indices().contiguous(), x._values().resolve_neg()
     levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, x.dim()))]
-    arrays = _pos_of_list(x._nnz(), indices), *indices, values.to(_CARRIER.get(x.dtype, x.dtype)).contiguous()
+    arrays = _pos_of_list(x._nnz(), indices), *indices, _carried(values).contiguous()
     core = _C.Core(layout(", ".join(levels), x.dim()).text, tuple(x.shape), arrays, False)
-    made = from_result(*_C.convert(core, form.text, (index_dtype or indices.dtype) == torch.int64))
-    return made.to(x.dtype)
+    return _converted(core, x.dtype, form, (index_dtype or indices.dtype) == torch.int64)
 
 
 def _canonical(
@@ -223,10 +230,10 @@ def sparse(
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
     """
-    if hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
-        x, copy = _from_networkx(x), False
-    elif isinstance(x, numpy.ndarray):
+    if isinstance(x, numpy.ndarray):
         x = _numpy(x, False)
+    elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
+        x, copy = _from_networkx(x), False
     if isinstance(x, SparseTensor):
         made = x
     elif not isinstance(x, torch.Tensor):
@@ -253,11 +260,12 @@ def sparse(
         raise NotImplementedError(
             f"cannot read the layout {x.layout}: convert it with .to_sparse_coo() or .to_dense()"
         )
-    if Format(format) == Format("auto"):
-        format = made._fmt if made._fmt in ("csr", "csf") else format
+    if made._ndim > 2 and made._fmt == "csr" and Format(format) == "auto":
+        format = "csr"  # a batch of rows stays one
     result = _finish(made, format, index_dtype)
-    shared = {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}
-    return result.clone() if copy and shared else result
+    if copy and {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}:
+        return result.clone()
+    return result
 
 
 def from_components(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 
 from . import _C, _autograd, _torch
-from ._format import Format, Layout, layout, relabelled
+from ._format import Format, Layout, bound, layout, relabelled
 
 _CARRIER = {
     torch.float16: torch.float32,
@@ -289,7 +289,7 @@ class SparseTensor(torch.Tensor):
         memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
         Raises: ValueError: no such format for this number of dimensions.
         """
-        form = Format(format).bind(self._ndim)
+        form = bound(format, self._ndim)
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
@@ -317,10 +317,11 @@ class SparseTensor(torch.Tensor):
 
     def _carried(self, body):
         """body(self), by way of a type that the extension can add."""
-        carrier = _CARRIER.get(self.dtype)
+        dtype = self._val.dtype
+        carrier = _CARRIER.get(dtype)
         if carrier is None:
             return body(self)
-        return body(self._like((*self._arrays()[:-1], self._val.to(carrier)))).to(self.dtype)
+        return body(self._like((*self._arrays()[:-1], self._val.to(carrier)))).to(dtype)
 
     def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> torch.Tensor:
         """The dense tensor, contiguous."""
