@@ -127,7 +127,7 @@ static bool bsr(const sc_format *f)
            s[0].part == SC_DIV && s[1].part == SC_DIV && s[2].part == SC_MOD && s[3].part == SC_MOD;
 }
 
-/* Entries and columns that one word of a key can hold together. */
+/* Entries, rows and columns that sc_deal can number. */
 static bool fits(const sc_tensor *t)
 { return t->view.nval <= UINT32_MAX && t->view.dim[0] <= UINT32_MAX && t->view.dim[1] <= UINT32_MAX; }
 
@@ -149,7 +149,7 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     if (!dense && sc_format_equal(from, to) && unique(from)) return sc_convert_same;
     if (dense && csr(to)) return sc_convert_dense_csr;
     if (csr(from) && to_dense) return sc_convert_csr_dense;
-    if (csr(from) && csr(to) && !order) return sc_convert_csr_transpose;
+    if (csr(from) && csr(to) && !order && fits(source)) return sc_convert_csr_transpose;
     if (csr(from) && coo(to) && order) return sc_convert_csr_coo;
     if (dense && coo(to)) return sc_convert_dense_coo;
     if (coo(from) && from->level[1].unique && to_dense) return sc_convert_coo_dense;

@@ -3,8 +3,8 @@
  * Any format to any format goes through a list of entries in coordinates of the
  * target's levels: convert_list.c makes the list, convert_sort.c orders it,
  * convert_pack.c builds levels from it. convert_dense.c, convert_csr.c,
- * convert_coo.c and convert_bsr.c are shorter ways between the formats that matter most;
- * convert.c chooses. */
+ * convert_coo.c and convert_bsr.c are shorter ways between the formats that matter most,
+ * convert_deal.c the sort that some of them need; convert.c chooses. */
 #ifndef SC_CONVERT_H
 #define SC_CONVERT_H
 
@@ -122,19 +122,67 @@ void sc_convert_copy(void *out, const void *in, int64_t n, sc_dtype);
 /* Identity perm, where one was asked for. */
 int sc_convert_perm_identity(const sc_conversion *, int64_t n);
 
-/* A stable counting sort: items are cut evenly into `lanes`, each lane counts
- * its keys in place[lane * nkey + key]; sc_counting_places makes them the
- * places where the lane puts its items, and gives where each key begins in
- * pos[0..nkey]. Entries of `place` have type `type`. */
+/* convert_deal.c: entries sorted by one coordinate, their key, otherwise in the order of the source, a sparse matrix of
+ * at most 2^32 - 1 entries, rows and columns. */
+#define SC_DEAL_BLOCK 512
 typedef struct {
-    char *place;
-    sc_dtype type;
-    int lanes;
-    int64_t nkey;
-} sc_counting;
-int sc_counting_init(const sc_conversion *, sc_counting *, int64_t nkey, int64_t nitem);
-void sc_counting_places(const sc_counting *, int64_t *pos);
-SC_INLINE void *sc_counting_lane(const sc_counting *k, int lane)
-{ return k->place + (size_t)lane * (size_t)k->nkey * sc_dtype_size(k->type); }
+    const sc_conversion *c;
+    int64_t n, nkey;
+    const void *by,
+        *other;       /* keys and other coordinates, of the source's index type; none: rows of the source */
+    int lanes, shift; /* a bucket has 2^shift keys */
+    int64_t nbucket, *begin; /* where the entries of buckets begin */
+    bool dealt;              /* entries were dealt into buckets, else there is one, the source itself */
+    uint16_t *low;           /* if dealt: keys less the first of the bucket, */
+    uint32_t *rest, *source; /* other coordinates, and, if asked for, places in the source */
+    const void *val;         /* values, dealt or of the source */
+    void *room;
+    int64_t *place, step;
+    uint32_t *count;
+    bool stray[SC_MAXLANE];
+} sc_deal;
+/* Deals the entries out, unless they are few. */
+int sc_deal_open(sc_deal *, bool sources, int64_t few);
+void sc_deal_close(sc_deal *);
+/* body(arg, lane, bucket) for every bucket, each by one lane. */
+typedef void sc_bucket(void *arg, int lane, int64_t bucket);
+int sc_deal_each(sc_deal *, sc_bucket *, void *arg);
+/* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key] becomes
+ * the place of the key. Null where a key is out of range. */
+uint32_t *sc_deal_places(sc_deal *, int lane, int64_t bucket, void *pos, sc_dtype itype);
+/* Other coordinates of entries [begin, end), at most SC_DEAL_BLOCK, perhaps in room. *f is sc_deal_fibre of the first
+ * block and moves on. */
+const uint32_t *sc_deal_others(const sc_deal *, int64_t *f, int64_t begin, int64_t end, uint32_t *room);
+int64_t sc_deal_fibre(const sc_deal *, int64_t begin);
+/* CALL(keys, type): the keys less the first of the bucket, for sc_deal_key. */
+#define SC_DEAL_BY_KEY(d, CALL)                                                                              \
+    do {                                                                                                     \
+        if ((d)->dealt)                                                                                      \
+            CALL((d)->low, SC_I16);                                                                          \
+        else if ((d)->c->from->itype == SC_I64)                                                              \
+            CALL((d)->by, SC_I64);                                                                           \
+        else                                                                                                 \
+            CALL((d)->by, SC_I32);                                                                           \
+    } while (0)
+SC_INLINE int64_t sc_deal_key(const void *keys, sc_dtype type, int64_t e)
+{ return type == SC_I16 ? ((const uint16_t *)keys)[e] : sc_index(keys, type, e); }
+SC_INLINE int64_t sc_deal_source(const sc_deal *d, int64_t e) { return d->source ? d->source[e] : e; }
+
+/* The fibres of entries [begin, end) of n that pos divides, written to out; f is at most the first. Returns one for
+ * the entries from end on. */
+int64_t sc_convert_fibres(const void *pos, sc_dtype itype, int64_t n, int64_t f, int64_t begin, int64_t end,
+                          uint32_t *out);
+
+/* Counts become the sums of those before; returns the total. */
+SC_INLINE int64_t sc_prefix(int64_t *count, int64_t n)
+{
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t here = count[i];
+        count[i] = total;
+        total += here;
+    }
+    return total;
+}
 
 #endif

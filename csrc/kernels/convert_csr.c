@@ -1,5 +1,5 @@
 /* convert_csr.c: short ways from (dense, compressed): copy, expand to
- * coordinates, transpose; and the counting sort that transposing rests on.
+ * coordinates, transpose.
  *
  * What stays as it is, is not copied: the result has the source's array.
  * Transposing reads the rows in order and puts each entry behind those already
@@ -131,9 +131,10 @@ typedef struct {
 static void expand_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     const expanding *x = arg;
-    const void *pos = x->c->from->view.level[1].pos;
+    const sc_view *v = &x->c->from->view;
+    const void *pos = v->level[1].pos;
     sc_dtype from = x->c->from->itype;
-    int64_t r = begin < end ? sc_split_fibre(pos, from, x->c->from->view.level[0].npos, begin) : 0;
+    int64_t rows = v->level[0].npos, r = begin < end ? sc_split_fibre(pos, from, rows, begin) : 0;
     (void)lane;
     for (int64_t q = begin; q < end; r++) {
         int64_t last = sc_min(sc_index(pos, from, r + 1), end);
@@ -163,179 +164,92 @@ int sc_convert_csr_coo(const sc_conversion *c)
     return sc_convert_val_keep(c);
 }
 
-/* ---- counting sort ---- */
-/* Fewer lanes where their counts would outweigh the items. */
-int sc_counting_init(const sc_conversion *c, sc_counting *k, int64_t nkey, int64_t nitem)
-{
-    k->nkey = nkey;
-    k->type = nitem <= INT32_MAX ? SC_I32 : SC_I64;
-    k->lanes = sc_team_lanes((double)nitem);
-    while (k->lanes > 1 && k->lanes * (double)nkey > 2 * (double)nitem) k->lanes--;
-    k->place = sc_convert_take(c, nkey, (size_t)k->lanes * sc_dtype_size(k->type));
-    return k->place ? SC_OK : SC_ENOMEM;
-}
-
-typedef struct {
-    const sc_counting *k;
-    int64_t *pos, sum[SC_MAXLANE];
-} summing;
-
-static void sum_range(void *arg, int lane, int64_t begin, int64_t end)
-{
-    summing *s = arg;
-    int64_t n = 0;
-    for (int t = 0; t < s->k->lanes; t++) {
-        const void *count = sc_counting_lane(s->k, t);
-        for (int64_t i = begin; i < end; i++) n += sc_index(count, s->k->type, i);
-    }
-    s->sum[lane] = n;
-}
-
-SC_INLINE void place_keys(const sc_counting *k, sc_dtype type, int64_t *pos, int64_t n, int64_t begin,
-                          int64_t end)
-{
-    for (int64_t i = begin; i < end; i++) {
-        pos[i] = n;
-        for (int t = 0; t < k->lanes; t++) {
-            void *count = sc_counting_lane(k, t);
-            int64_t here = sc_index(count, type, i);
-            sc_index_put(count, type, i, n);
-            n += here;
-        }
-    }
-}
-
-static void place_range(void *arg, int lane, int64_t begin, int64_t end)
-{
-    summing *s = arg;
-#define RUN(type) place_keys(s->k, type, s->pos, s->sum[lane], begin, end)
-    SC_BY_INDEX(s->k->type, RUN);
-#undef RUN
-}
-
-void sc_counting_places(const sc_counting *k, int64_t *pos)
-{
-    summing s = {.k = k, .pos = pos};
-    int lanes = sc_team_lanes((double)k->nkey * k->lanes);
-    int64_t n = 0;
-    sc_parallel_ranges(lanes, k->nkey, sum_range, &s);
-    for (int t = 0; t < lanes; t++) {
-        int64_t here = s.sum[t];
-        s.sum[t] = n;
-        n += here;
-    }
-    sc_parallel_ranges(lanes, k->nkey, place_range, &s);
-    pos[k->nkey] = n;
-}
-
 /* ---- transposing ---- */
+#define FEW                                                                                                  \
+    (1 << 19) /* entries that one thread transposes sooner than several, which pass lines to each other */
+
 typedef struct {
     const sc_conversion *c;
-    sc_counting k;
+    sc_deal deal;
+    void *pos, *crd, *val;
     int64_t *perm;
-    void *crd, *val;
-    bool stray[SC_MAXLANE];
 } transposing;
 
-SC_INLINE bool count_keys(void *count, sc_dtype type, const void *crd, sc_dtype itype, int64_t nkey,
-                          int64_t begin, int64_t end)
+SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type, uint32_t *place,
+                           sc_dtype to, size_t size, int64_t begin, int64_t end)
 {
-    bool stray = false;
-    for (int64_t q = begin; q < end; q++) {
-        int64_t x = sc_index(crd, itype, q);
-        if (__builtin_expect((uint64_t)x >= (uint64_t)nkey, 0))
-            stray = true;
-        else
-            sc_index_put(count, type, x, sc_index(count, type, x) + 1);
-    }
-    return stray;
-}
-
-static void count_range(void *arg, int lane, int64_t begin, int64_t end)
-{
-    transposing *x = arg;
-    void *count = sc_counting_lane(&x->k, lane);
-    const void *crd = x->c->from->view.level[1].crd;
-    memset(count, 0, (size_t)x->k.nkey * sc_dtype_size(x->k.type));
-#define RUN(itype)                                                                                           \
-    x->stray[lane] = x->k.type == SC_I32 ? count_keys(count, SC_I32, crd, itype, x->k.nkey, begin, end)      \
-                                         : count_keys(count, SC_I64, crd, itype, x->k.nkey, begin, end)
-    SC_BY_INDEX(x->c->from->itype, RUN);
-#undef RUN
-}
-
-SC_INLINE void put_entries(const transposing *x, void *place, sc_dtype type, sc_dtype from, sc_dtype to,
-                           size_t size, int64_t begin, int64_t end)
-{
-    const sc_view *v = &x->c->from->view;
-    const void *pos = v->level[1].pos, *crd = v->level[1].crd;
-    int64_t r = begin < end ? sc_split_fibre(pos, from, v->level[0].npos, begin) : 0;
-    for (int64_t q = begin; q < end; r++) {
-        int64_t last = sc_min(sc_index(pos, from, r + 1), end);
-        for (; q < last; q++) {
-            int64_t col = sc_index(crd, from, q), at = sc_index(place, type, col);
-            sc_index_put(place, type, col, at + 1);
-            sc_index_put(x->crd, to, at, r);
-            sc_value_move(x->val, at, v->val, q, size);
-            if (x->perm) x->perm[at] = q;
+    uint32_t room[SC_DEAL_BLOCK];
+    int64_t f = sc_deal_fibre(&x->deal, begin), *perm = x->perm;
+    const void *from = x->deal.val;
+    void *crd = x->crd, *val = x->val;
+    for (int64_t e = begin, last; e < end; e = last) {
+        last = sc_min(e + SC_DEAL_BLOCK, end);
+        const uint32_t *row = sc_deal_others(&x->deal, &f, e, last, room) - e;
+        for (int64_t i = e; i < last; i++) {
+            int64_t at = begin + place[sc_deal_key(keys, type, i)]++;
+            sc_index_put(crd, to, at, row[i]);
+            sc_value_move(val, at, from, i, size);
+            if (perm) perm[at] = sc_deal_source(&x->deal, i);
         }
     }
 }
 
-SC_INLINE void put_typed(const transposing *x, void *place, sc_dtype type, size_t size, int64_t begin,
-                         int64_t end)
+SC_INLINE void put_sized(const transposing *x, size_t size, uint32_t *place, int64_t begin, int64_t end)
 {
-    if (x->c->from->itype == SC_I64 && x->c->to->itype == SC_I64)
-        put_entries(x, place, type, SC_I64, SC_I64, size, begin, end);
-    else if (x->c->from->itype == SC_I64)
-        put_entries(x, place, type, SC_I64, SC_I32, size, begin, end);
-    else if (x->c->to->itype == SC_I64)
-        put_entries(x, place, type, SC_I32, SC_I64, size, begin, end);
-    else
-        put_entries(x, place, type, SC_I32, SC_I32, size, begin, end);
+#define RUN(keys, type)                                                                                      \
+    if (x->c->to->itype == SC_I64)                                                                           \
+        put_entries(x, keys, type, place, SC_I64, size, begin, end);                                         \
+    else                                                                                                     \
+        put_entries(x, keys, type, place, SC_I32, size, begin, end)
+    SC_DEAL_BY_KEY(&x->deal, RUN);
+#undef RUN
 }
 
-static void put_range(void *arg, int lane, int64_t begin, int64_t end)
+/* Lines that are about to be written, in no order. */
+static void fetch(void *p, int64_t begin, int64_t end, size_t size)
 {
-    const transposing *x = arg;
-    void *place = sc_counting_lane(&x->k, lane);
-#define RUN(size)                                                                                            \
-    if (x->k.type == SC_I32)                                                                                 \
-        put_typed(x, place, SC_I32, size, begin, end);                                                       \
-    else                                                                                                     \
-        put_typed(x, place, SC_I64, size, begin, end)
+    for (size_t at = (size_t)begin * size; at < (size_t)end * size; at += 64)
+        __builtin_prefetch((char *)p + at, 1);
+}
+
+static void put_bucket(void *arg, int lane, int64_t bucket)
+{
+    transposing *x = arg;
+    int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1];
+    uint32_t *place = sc_deal_places(&x->deal, lane, bucket, x->pos, x->c->to->itype);
+    if (!place) return;
+    if (x->deal.dealt) {
+        fetch(x->crd, begin, end, sc_dtype_size(x->c->to->itype));
+        fetch(x->val, begin, end, sc_dtype_size(x->c->from->dtype));
+    }
+#define RUN(size) put_sized(x, size, place, begin, end)
     SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
-static int transpose(transposing *x, int64_t *pos, int64_t n)
+static int transpose(transposing *x)
 {
     const sc_conversion *c = x->c;
-    void *out;
+    int64_t n = x->deal.n;
     int rc;
-    sc_parallel_ranges(x->k.lanes, n, count_range, x);
-    for (int t = 0; t < x->k.lanes; t++)
-        if (x->stray[t]) return sc_convert_stray(c);
-    sc_counting_places(&x->k, pos);
-    if ((rc = sc_convert_pos(c, 1, x->k.nkey + 1, &out)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
-        (rc = sc_convert_val(c, n, &x->val)) || (rc = sc_convert_perm(c, n, &x->perm)))
+    if ((rc = sc_deal_open(&x->deal, c->perm, FEW)) ||
+        (rc = sc_convert_pos(c, 1, x->deal.nkey + 1, &x->pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
+        (rc = sc_convert_val(c, n, &x->val)) || (rc = sc_convert_perm(c, n, &x->perm)) ||
+        (rc = sc_deal_each(&x->deal, put_bucket, x)))
         return rc;
-    sc_convert_narrow(out, c->to->itype, pos, SC_I64, x->k.nkey + 1);
-    sc_parallel_ranges(x->k.lanes, n, put_range, x);
+    sc_index_put(x->pos, c->to->itype, x->deal.nkey, n);
     sc_convert_csr_levels(c->to, n);
-    c->to->view.level[1].pos = out;
+    c->to->view.level[1].pos = x->pos;
     c->to->view.level[1].crd = x->crd;
     return SC_OK;
 }
 
 int sc_convert_csr_transpose(const sc_conversion *c)
 {
-    transposing x = {.c = c};
-    int64_t n = c->from->view.level[1].npos, nkey = c->from->view.dim[c->from->format.level[1].dim];
-    int rc = sc_counting_init(c, &x.k, nkey, n);
-    int64_t *pos = rc ? NULL : sc_convert_take(c, nkey + 1, sizeof *pos);
-    if (!rc) rc = pos ? transpose(&x, pos, n) : SC_ENOMEM;
-    free(x.k.place);
-    free(pos);
+    const sc_view *v = &c->from->view;
+    transposing x = {.c = c, .deal = {.c = c, .n = v->level[1].npos, .by = v->level[1].crd}};
+    x.deal.nkey = v->dim[c->from->format.level[1].dim];
+    int rc = transpose(&x);
+    sc_deal_close(&x.deal);
     return rc;
 }

@@ -3,14 +3,16 @@
  * Looking for what is not zero takes two passes, count and write. Both go along
  * whichever dimension lies closer in memory: a row at a time, or, where columns
  * are contiguous, down a tile of rows that is narrow enough for the places
- * being written to stay in the cache. */
+ * being written to stay in the cache. Where the values of a row are neighbours,
+ * the first pass leaves a bit for each, so that the second only reads what it
+ * writes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
+#include "convert_wide.h"
 
 #define TILE 64
-#define RUN_LENGTH 16
 
 /* ---- strided to strided ---- */
 typedef struct {
@@ -63,37 +65,34 @@ int sc_convert_dense_copy(const sc_conversion *c)
 typedef struct {
     const sc_conversion *c;
     int64_t rows, cols, row_step, col_step;
-    int64_t *pos; /* counts, then positions */
+    int64_t *pos;   /* counts, then positions */
+    uint64_t *bits; /* what is not zero, in rows of words; null where columns are not neighbours */
+    int64_t words;
     void *crd, *val;
     void *row; /* coordinates of rows, for a result that lists them */
 } sifting;
 
-/* How many of RUN_LENGTH neighbours are not zero; -0.0 is. */
-SC_INLINE int count_run(const void *val, int64_t at, sc_dtype t)
+/* A row whose values are neighbours: marked once, picked by the marks. */
+static void mark_row(const sifting *x, sc_dtype t, int64_t r)
 {
-    int n = 0;
-#define COUNT(bits, mask)                                                                                    \
-    for (int j = 0; j < RUN_LENGTH; j++) n += (((const bits *)val)[at + j] & (mask)) != 0
-    switch (t) {
-    case SC_BOOL: COUNT(uint8_t, UINT8_MAX); break;
-    case SC_I16: COUNT(sc_bits16, UINT16_MAX); break;
-    case SC_I32: COUNT(sc_bits32, UINT32_MAX); break;
-    case SC_I64: COUNT(sc_bits64, UINT64_MAX); break;
-    case SC_F16:
-    case SC_BF16: COUNT(sc_bits16, UINT16_MAX >> 1); break;
-    case SC_F32: COUNT(sc_bits32, UINT32_MAX >> 1); break;
-    default: COUNT(sc_bits64, UINT64_MAX >> 1); break;
-    }
-#undef COUNT
-    return n;
+    const char *val = x->c->from->view.val;
+    x->pos[r + 1] =
+        sc_wide_mark(val + r * x->row_step * (int64_t)sc_dtype_size(t), t, x->cols, x->bits + r * x->words);
 }
 
-SC_INLINE void count_row(const sifting *x, sc_dtype t, int64_t r, int64_t step)
+static void pick_row(const sifting *x, sc_dtype t, sc_dtype itype, int64_t r, int64_t end)
+{
+    const char *val = x->c->from->view.val;
+    size_t size = sc_dtype_size(t);
+    sc_wide_pick(val + r * x->row_step * (int64_t)size, size, x->cols, x->bits + r * x->words, itype, x->crd,
+                 x->val, x->pos[r], x->pos[end]);
+}
+
+SC_INLINE void count_row(const sifting *x, sc_dtype t, int64_t r)
 {
     const void *val = x->c->from->view.val;
-    int64_t n = 0, at = r * x->row_step, j = 0;
-    for (; step == 1 && j + RUN_LENGTH <= x->cols; j += RUN_LENGTH) n += count_run(val, at + j, t);
-    for (; j < x->cols; j++) n += sc_value_nonzero(val, at + j * step, t);
+    int64_t n = 0;
+    for (int64_t j = 0; j < x->cols; j++) n += sc_value_nonzero(val, r * x->row_step + j * x->col_step, t);
     x->pos[r + 1] = n;
 }
 
@@ -108,16 +107,14 @@ SC_INLINE void count_tile(const sifting *x, sc_dtype t, int64_t begin, int64_t e
 }
 
 /* Writes an entry wherever the row still has some to come, then moves on if it was one. */
-SC_INLINE void write_row(const sifting *x, sc_dtype t, sc_dtype itype, int64_t r, int64_t step)
+SC_INLINE void write_row(const sifting *x, sc_dtype t, sc_dtype itype, int64_t r)
 {
     const void *val = x->c->from->view.val;
     int64_t at = r * x->row_step, end = x->pos[r + 1];
-    for (int64_t k = x->pos[r], j = 0; k < end; j++) {
-        while (step == 1 && j % RUN_LENGTH == 0 && j + RUN_LENGTH <= x->cols && !count_run(val, at + j, t))
-            j += RUN_LENGTH;
+    for (int64_t k = x->pos[r], j = 0; k < end; j++, at += x->col_step) {
         sc_index_put(x->crd, itype, k, j);
-        sc_value_move(x->val, k, val, at + j * step, sc_dtype_size(t));
-        k += sc_value_nonzero(val, at + j * step, t);
+        sc_value_move(x->val, k, val, at, sc_dtype_size(t));
+        k += sc_value_nonzero(val, at, t);
     }
 }
 
@@ -141,20 +138,20 @@ SC_INLINE void count_typed(const sifting *x, sc_dtype t, int64_t begin, int64_t 
 {
     if (by_tiles(x))
         for (int64_t r = begin; r < end; r += TILE) count_tile(x, t, r, sc_min(r + TILE, end));
-    else if (x->col_step == 1)
-        for (int64_t r = begin; r < end; r++) count_row(x, t, r, 1);
+    else if (x->bits)
+        for (int64_t r = begin; r < end; r++) mark_row(x, t, r);
     else
-        for (int64_t r = begin; r < end; r++) count_row(x, t, r, x->col_step);
+        for (int64_t r = begin; r < end; r++) count_row(x, t, r);
 }
 
 SC_INLINE void write_typed(const sifting *x, sc_dtype t, sc_dtype itype, int64_t begin, int64_t end)
 {
     if (by_tiles(x))
         for (int64_t r = begin; r < end; r += TILE) write_tile(x, t, itype, r, sc_min(r + TILE, end));
-    else if (x->col_step == 1)
-        for (int64_t r = begin; r < end; r++) write_row(x, t, itype, r, 1);
+    else if (x->bits)
+        for (int64_t r = begin; r < end; r++) pick_row(x, t, itype, r, end);
     else
-        for (int64_t r = begin; r < end; r++) write_row(x, t, itype, r, x->col_step);
+        for (int64_t r = begin; r < end; r++) write_row(x, t, itype, r);
 }
 
 static void count_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -236,8 +233,12 @@ static int sift_into(const sc_conversion *c, bool list)
     x.row_step = v->stride[row];
     x.col_step = v->stride[col];
     x.pos = sc_convert_take(c, x.rows + 1, sizeof *x.pos);
-    int rc = x.pos ? sift(&x, list) : SC_ENOMEM;
+    x.words = (x.cols + 63) / 64;
+    bool near = !by_tiles(&x) && (x.col_step == 1 || x.cols == 1);
+    if (near) x.bits = sc_convert_take(c, x.rows * x.words, sizeof *x.bits);
+    int rc = x.pos && (x.bits || !near) ? sift(&x, list) : SC_ENOMEM;
     free(x.pos);
+    free(x.bits);
     return rc;
 }
 
@@ -255,17 +256,19 @@ typedef struct {
 SC_INLINE bool spread_rows(const spreading *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
 {
     const sc_view *v = &x->c->from->view;
-    void *out = x->c->to->view.val;
+    const void *pos = v->level[1].pos, *crd = v->level[1].crd, *val = v->val;
+    const int64_t cols = x->cols, step = x->clears ? 1 : x->col_step;
     bool stray = false;
-    for (int64_t r = begin; r < end; r++) {
-        if (x->clears) memset((char *)out + (size_t)(r * x->row_step) * size, 0, (size_t)x->cols * size);
-        int64_t last = sc_index(v->level[1].pos, itype, r + 1);
-        for (int64_t q = sc_index(v->level[1].pos, itype, r); q < last; q++) {
-            int64_t col = sc_index(v->level[1].crd, itype, q);
-            if ((uint64_t)col >= (uint64_t)x->cols)
-                stray = true;
+    for (int64_t r = begin, q, last; r < end; r++) {
+        char *row = (char *)x->c->to->view.val + (size_t)(r * x->row_step) * size;
+        if (x->clears) memset(row, 0, (size_t)cols * size);
+        last = sc_index(pos, itype, r + 1);
+        for (q = sc_index(pos, itype, r); q < last; q++) {
+            int64_t col = sc_index(crd, itype, q);
+            if (__builtin_expect((uint64_t)col < (uint64_t)cols, 1))
+                sc_value_move(row, col * step, val, q, size);
             else
-                sc_value_move(out, r * x->row_step + col * x->col_step, v->val, q, size);
+                stray = true;
         }
     }
     return stray;

@@ -218,11 +218,7 @@ static int drop(const sc_conversion *c, sc_list *s, int nword)
     for (int l = 0; l < c->from->format.nlevel; l++) d.zeros &= c->from->format.level[l].kind == SC_DENSE;
     int lanes = sc_team_lanes((double)s->n);
     sc_parallel_ranges(lanes, s->n, count_range, &d);
-    for (int t = 0; t < lanes; t++) {
-        int64_t n = d.count[t];
-        d.count[t] = out.n;
-        out.n += n;
-    }
+    out.n = sc_prefix(d.count, lanes);
     bool ok = (out.idx = sc_convert_take(c, out.n, sizeof *out.idx));
     for (int w = 0; w < nword && ok; w++) ok = (out.key[w] = sc_convert_take(c, out.n, sizeof *out.key[w]));
     if (ok) sc_parallel_ranges(lanes, s->n, drop_range, &d);
@@ -371,11 +367,7 @@ int sc_list_dense(const sc_conversion *c, sc_list *s)
     if (r.inner == 0) rows = 0;
     int lanes = sc_team_lanes((double)rows * (double)r.inner);
     sc_parallel_ranges(lanes, rows, count_rows, &r);
-    for (int t = 0; t < lanes; t++) {
-        int64_t n = r.count[t];
-        r.count[t] = s->n;
-        s->n += n;
-    }
+    s->n = sc_prefix(r.count, lanes);
     s->distinct = true;
     if (!(s->idx = sc_convert_take(c, s->n, sizeof *s->idx))) return SC_ENOMEM;
     for (int w = 0; w < s->nword; w++)

@@ -35,17 +35,6 @@ static bool begins(const packing *p, int64_t e)
     return false;
 }
 
-static int64_t prefix(int64_t *count, int lanes)
-{
-    int64_t total = 0;
-    for (int t = 0; t < lanes; t++) {
-        int64_t n = count[t];
-        count[t] = total;
-        total += n;
-    }
-    return total;
-}
-
 /* ---- dense ---- */
 static void dense_range(void *arg, int lane, int64_t begin, int64_t end)
 {
@@ -92,7 +81,7 @@ static void compressed_range(void *arg, int lane, int64_t begin, int64_t end)
 static int pack_compressed(packing *p, int lanes)
 {
     sc_parallel_ranges(lanes, p->list->n, count_range, p);
-    p->npos = prefix(p->count, lanes);
+    p->npos = sc_prefix(p->count, lanes);
     int rc = sc_convert_pos(p->c, p->level, p->above + 1, &p->pos);
     if (rc || (rc = sc_convert_crd(p->c, p->level, p->npos, &p->crd))) return rc;
     sc_parallel_ranges(lanes, p->list->n, compressed_range, p);
@@ -133,7 +122,7 @@ static int pack_singleton(packing *p, int lanes)
     sc_parallel_ranges(lanes, p->list->n, singleton_range, p);
     int64_t surplus = 0;
     for (int t = 0; t < lanes; t++) surplus += p->most[t];
-    if (!surplus && (pads || prefix(p->count, lanes) == p->npos)) return SC_OK;
+    if (!surplus && (pads || sc_prefix(p->count, lanes) == p->npos)) return SC_OK;
     return sc_error(
         p->c->err, SC_EVALUE,
         "level %d (singleton) holds one coordinate for each of the %lld positions above it, but %s; use "

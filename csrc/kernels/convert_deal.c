@@ -1,0 +1,284 @@
+/* convert_deal.c: a stable counting sort of entries by one coordinate, their key.
+ *
+ * Writing entries straight to where they belong touches the whole result in the
+ * order of the source, and several threads touch the same lines of it. So entries
+ * are first dealt into buckets, ranges of keys whose entries and counts fit the
+ * cache, of which every lane fills a piece of its own; then each bucket is sorted
+ * for itself, by one thread. Entries no more than those of one bucket stay where
+ * they are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+
+#define ENTRIES 32768       /* of a bucket, about */
+#define KEYS 16384          /* likewise */
+#define ALL_KEYS (8 * KEYS) /* of entries that stay where they are, at most */
+#define BUCKETS 1024        /* that are filled at a time, unless there are more than 2^26 keys */
+#define LOWBITS 16          /* of a key that an entry in a bucket holds */
+
+/* ---- the fibres of entries ---- */
+SC_INLINE int64_t fibres(const void *pos, sc_dtype itype, int64_t n, int64_t f, int64_t begin, int64_t end,
+                         uint32_t *out)
+{
+    while (f + 1 < n && sc_index(pos, itype, f + 1) <= begin) f++;
+    uint32_t fibre = (uint32_t)f;
+    memset(out, 0, (size_t)(end - begin) * sizeof *out);
+    for (; f + 1 < n && sc_index(pos, itype, f + 1) < end; f++) out[sc_index(pos, itype, f + 1) - begin]++;
+    for (int64_t i = 0; i < end - begin; i++) out[i] = fibre += out[i];
+    return f;
+}
+
+int64_t sc_convert_fibres(const void *pos, sc_dtype itype, int64_t n, int64_t f, int64_t begin, int64_t end,
+                          uint32_t *out)
+{
+    return itype == SC_I64 ? fibres(pos, SC_I64, n, f, begin, end, out)
+                           : fibres(pos, SC_I32, n, f, begin, end, out);
+}
+
+int64_t sc_deal_fibre(const sc_deal *d, int64_t e)
+{
+    const sc_view *v = &d->c->from->view;
+    if (d->other || d->dealt || e >= d->n) return 0;
+    return sc_split_fibre(v->level[1].pos, d->c->from->itype, v->level[0].npos, e);
+}
+
+const uint32_t *sc_deal_others(const sc_deal *d, int64_t *f, int64_t begin, int64_t end, uint32_t *room)
+{
+    const sc_view *v = &d->c->from->view;
+    sc_dtype itype = d->c->from->itype;
+    if (d->dealt) return d->rest + begin;
+    if (d->other && itype == SC_I32) return (const uint32_t *)d->other + begin;
+    if (!d->other)
+        *f = sc_convert_fibres(v->level[1].pos, itype, v->level[0].npos, *f, begin, end, room);
+    else
+        for (int64_t e = begin; e < end; e++) room[e - begin] = (uint32_t)((const int64_t *)d->other)[e];
+    return room;
+}
+
+/* ---- dealing into buckets ---- */
+SC_INLINE bool count_buckets(const sc_deal *d, sc_dtype itype, int64_t *count, int64_t begin, int64_t end)
+{
+    const void *by = d->by;
+    int64_t nkey = d->nkey;
+    int shift = d->shift;
+    bool stray = false;
+    for (int64_t e = begin; e < end; e++) {
+        int64_t key = sc_index(by, itype, e);
+        if (__builtin_expect((uint64_t)key >= (uint64_t)nkey, 0))
+            stray = true;
+        else
+            count[key >> shift]++;
+    }
+    return stray;
+}
+
+static void count_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    sc_deal *d = arg;
+    int64_t *count = d->place + lane * d->step;
+    memset(count, 0, (size_t)d->nbucket * sizeof *count);
+    d->stray[lane] = d->c->from->itype == SC_I64 ? count_buckets(d, SC_I64, count, begin, end)
+                                                 : count_buckets(d, SC_I32, count, begin, end);
+}
+
+SC_INLINE void fill_buckets(const sc_deal *d, sc_dtype itype, size_t size, int64_t *place, int64_t begin,
+                            int64_t end)
+{
+    uint32_t room[SC_DEAL_BLOCK];
+    int64_t f = sc_deal_fibre(d, begin), mask = ((int64_t)1 << d->shift) - 1;
+    const void *by = d->by, *from = d->c->from->view.val;
+    uint16_t *low = d->low;
+    uint32_t *rest = d->rest, *source = d->source;
+    void *val = d->room;
+    int shift = d->shift;
+    for (int64_t e = begin, last; e < end; e = last) {
+        last = sc_min(e + SC_DEAL_BLOCK, end);
+        const uint32_t *other = sc_deal_others(d, &f, e, last, room) - e;
+        for (int64_t i = e; i < last; i++) {
+            int64_t key = sc_index(by, itype, i), at = place[key >> shift]++;
+            __builtin_prefetch(&low[at + 32], 1); /* the next line of each */
+            __builtin_prefetch(&rest[at + 16], 1);
+            __builtin_prefetch((char *)val + (size_t)(at + 16) * size, 1);
+            low[at] = (uint16_t)(key & mask);
+            rest[at] = other[i];
+            sc_value_move(val, at, from, i, size);
+            if (source) source[at] = (uint32_t)i;
+        }
+    }
+}
+
+static void fill_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    sc_deal *d = arg;
+    int64_t *place = d->place + lane * d->step;
+#define RUN(size)                                                                                            \
+    if (d->c->from->itype == SC_I64)                                                                         \
+        fill_buckets(d, SC_I64, size, place, begin, end);                                                    \
+    else                                                                                                     \
+        fill_buckets(d, SC_I32, size, place, begin, end)
+    SC_BY_SIZE(sc_dtype_size(d->c->from->dtype), RUN);
+#undef RUN
+}
+
+/* Room for n numbers of a lane, so that no two lanes write to one line. */
+static int64_t apart(int64_t n) { return (n + 47) & ~(int64_t)15; }
+
+/* Memory for n items that are written from front to back. */
+static void *stream(const sc_deal *d, size_t size)
+{
+    void *p = sc_convert_take(d->c, d->n, size);
+    if (p) sc_fill_advise(p, (size_t)d->n * size);
+    return p;
+}
+
+static int take(sc_deal *d, bool sources)
+{
+    size_t size = sc_dtype_size(d->c->from->dtype);
+    d->step = apart(d->nbucket);
+    d->place = sc_convert_take(d->c, d->lanes * d->step, sizeof *d->place);
+    if (!d->place || !(d->low = stream(d, sizeof *d->low)) || !(d->rest = stream(d, sizeof *d->rest)) ||
+        !(d->room = stream(d, size)) || (sources && !(d->source = stream(d, sizeof *d->source))))
+        return SC_ENOMEM;
+    return SC_OK;
+}
+
+static void cut_buckets(sc_deal *d)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < d->nbucket; b++) {
+        d->begin[b] = n;
+        for (int t = 0; t < d->lanes; t++) {
+            int64_t *place = d->place + t * d->step + b, here = *place;
+            *place = n;
+            n += here;
+        }
+    }
+}
+
+static int fill(sc_deal *d, bool sources)
+{
+    int rc = take(d, sources);
+    if (rc) return rc;
+    sc_parallel_ranges(d->lanes, d->n, count_range, d);
+    for (int t = 0; t < d->lanes; t++)
+        if (d->stray[t]) return sc_convert_stray(d->c);
+    cut_buckets(d);
+    sc_parallel_ranges(d->lanes, d->n, fill_range, d);
+    d->val = d->room;
+    d->dealt = true;
+    return SC_OK;
+}
+
+/* Bits of a key that entries of a bucket differ in, at most `most`, for about so many buckets. */
+static int shift_for(int64_t nkey, int64_t buckets, int most)
+{
+    int shift = 0;
+    while (shift < most && nkey >> shift > buckets) shift++;
+    return shift;
+}
+
+int sc_deal_open(sc_deal *d, bool sources, int64_t few)
+{
+    bool stay = d->n <= few && d->nkey <= ALL_KEYS;
+    d->lanes = stay ? 1 : sc_team_lanes(4 * (double)d->n);
+    int64_t want = sc_max(sc_max(d->n / ENTRIES, d->nkey / KEYS), 4 * d->lanes);
+    d->shift = stay ? shift_for(d->nkey, 0, 62) : shift_for(d->nkey, sc_min(want, BUCKETS), LOWBITS);
+    d->nbucket = d->nkey ? ((d->nkey - 1) >> d->shift) + 1 : 1;
+    d->val = d->c->from->view.val;
+    d->begin = sc_convert_take(d->c, d->nbucket + 1, sizeof *d->begin);
+    d->count = sc_convert_take(d->c, d->lanes * apart((int64_t)1 << d->shift), sizeof *d->count);
+    if (!d->begin || !d->count) return SC_ENOMEM;
+    d->begin[0] = 0;
+    d->begin[d->nbucket] = d->n;
+    return d->nbucket > 1 ? fill(d, sources) : SC_OK;
+}
+
+void sc_deal_close(sc_deal *d)
+{
+    free(d->begin);
+    free(d->count);
+    free(d->place);
+    free(d->low);
+    free(d->rest);
+    free(d->source);
+    free(d->room);
+}
+
+/* ---- a bucket ---- */
+SC_INLINE bool count_keys(const void *keys, sc_dtype type, uint32_t *count, int64_t begin, int64_t end,
+                          int64_t nkey)
+{
+    bool stray = false;
+    for (int64_t e = begin; e < end; e++) {
+        int64_t key = sc_deal_key(keys, type, e);
+        if (__builtin_expect((uint64_t)key >= (uint64_t)nkey, 0))
+            stray = true;
+        else
+            count[key]++;
+    }
+    return stray;
+}
+
+/* Turns counts into places, and says where the keys begin. */
+SC_INLINE void place_keys(uint32_t *count, int64_t nkey, void *pos, sc_dtype itype, int64_t key, int64_t at)
+{
+    uint32_t n = 0;
+    for (int64_t k = 0; k < nkey; k++) {
+        uint32_t here = count[k];
+        sc_index_put(pos, itype, key + k, at + n);
+        count[k] = n;
+        n += here;
+    }
+}
+
+uint32_t *sc_deal_places(sc_deal *d, int lane, int64_t bucket, void *pos, sc_dtype itype)
+{
+    uint32_t *count = d->count + lane * apart((int64_t)1 << d->shift);
+    int64_t begin = d->begin[bucket], end = d->begin[bucket + 1], key = bucket << d->shift;
+    int64_t nkey = sc_min((int64_t)1 << d->shift, d->nkey - key);
+    memset(count, 0, (size_t)nkey * sizeof *count);
+    bool stray = false;
+#define RUN(keys, type) stray = count_keys(keys, type, count, begin, end, nkey)
+    SC_DEAL_BY_KEY(d, RUN);
+#undef RUN
+    d->stray[lane] |= stray;
+    if (stray) return NULL;
+    if (itype == SC_I64)
+        place_keys(count, nkey, pos, SC_I64, key, begin);
+    else
+        place_keys(count, nkey, pos, SC_I32, key, begin);
+    return count;
+}
+
+typedef struct {
+    sc_deal *deal;
+    sc_bucket *body;
+    void *arg;
+} visiting;
+
+static int64_t bucket_weight(const void *ctx, int64_t b)
+{
+    const sc_deal *d = ctx;
+    return d->begin[b] + (b << d->shift) / 4;
+}
+
+static void visit(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const visiting *v = arg;
+    sc_deal *d = v->deal;
+    int64_t total = bucket_weight(d, d->nbucket);
+    begin = sc_split_find(bucket_weight, d, d->nbucket, sc_split_even(total, lane, d->lanes));
+    end = sc_split_find(bucket_weight, d, d->nbucket, sc_split_even(total, lane + 1, d->lanes));
+    d->stray[lane] = false;
+    for (int64_t b = begin; b < end; b++) v->body(v->arg, lane, b);
+}
+
+int sc_deal_each(sc_deal *d, sc_bucket *body, void *arg)
+{
+    visiting v = {d, body, arg};
+    sc_parallel_ranges(d->lanes, d->lanes, visit, &v);
+    for (int t = 0; t < d->lanes; t++)
+        if (d->stray[t]) return sc_convert_stray(d->c);
+    return SC_OK;
+}

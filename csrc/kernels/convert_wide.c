@@ -1,0 +1,277 @@
+/* convert_wide.c: see convert_wide.h. */
+#include "convert_wide.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define WIDE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
+static atomic_int state; /* 0: not asked yet, 1: no, 2: yes */
+
+static bool wide(void)
+{
+    int s = atomic_load_explicit(&state, memory_order_relaxed);
+    if (!s) {
+        bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("popcnt");
+        atomic_store_explicit(&state, s = 1 + has, memory_order_relaxed);
+    }
+    return s == 2;
+}
+
+void sc_wide_allow(bool yes) { atomic_store(&state, yes ? 0 : 1); }
+#else
+void sc_wide_allow(bool yes) { (void)yes; }
+#endif
+
+/* ---- where coordinates change ---- */
+typedef struct {
+    int64_t here;
+    uint64_t signs;
+    int n;
+} changing;
+
+SC_INLINE void change(changing *c, const void *crd, sc_dtype itype, int64_t begin, int64_t i, int64_t end,
+                      uint32_t *out)
+{
+    for (; i < end; i++) {
+        int64_t next = sc_index(crd, itype, i + 1);
+        out[c->n] = (uint32_t)(i - begin);
+        c->n += next != c->here;
+        c->signs |= (uint64_t)next | (uint64_t)(next - c->here);
+        c->here = next;
+    }
+}
+
+#ifdef WIDE
+WIDE static int64_t change_i32(changing *c, const int32_t *crd, int64_t begin, int64_t end, uint32_t *out)
+{
+    __m512i signs = _mm512_setzero_si512(),
+            at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t i = begin;
+    for (; i + 16 <= end; i += 16) {
+        __m512i a = _mm512_loadu_si512(crd + i), b = _mm512_loadu_si512(crd + i + 1);
+        __mmask16 k = _mm512_cmpneq_epi32_mask(a, b);
+        signs = _mm512_or_si512(signs, _mm512_or_si512(b, _mm512_sub_epi32(b, a)));
+        _mm512_storeu_si512(out + c->n, _mm512_maskz_compress_epi32(k, at));
+        at = _mm512_add_epi32(at, _mm512_set1_epi32(16));
+        c->n += __builtin_popcount(k);
+    }
+    if (_mm512_movepi32_mask(signs)) c->signs = UINT64_MAX;
+    if (i > begin) c->here = crd[i];
+    return i;
+}
+
+WIDE static int64_t change_i64(changing *c, const int64_t *crd, int64_t begin, int64_t end, uint32_t *out)
+{
+    __m512i signs = _mm512_setzero_si512(),
+            at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t i = begin;
+    for (; i + 16 <= end; i += 16) {
+        __m512i a = _mm512_loadu_si512(crd + i), b = _mm512_loadu_si512(crd + i + 1);
+        __m512i d = _mm512_loadu_si512(crd + i + 8), e = _mm512_loadu_si512(crd + i + 9);
+        __mmask16 k = _mm512_kunpackb(_mm512_cmpneq_epi64_mask(d, e), _mm512_cmpneq_epi64_mask(a, b));
+        signs = _mm512_or_si512(signs, _mm512_or_si512(b, _mm512_sub_epi64(b, a)));
+        signs = _mm512_or_si512(signs, _mm512_or_si512(e, _mm512_sub_epi64(e, d)));
+        _mm512_storeu_si512(out + c->n, _mm512_maskz_compress_epi32(k, at));
+        at = _mm512_add_epi32(at, _mm512_set1_epi32(16));
+        c->n += __builtin_popcount(k);
+    }
+    if (_mm512_movepi64_mask(signs)) c->signs = UINT64_MAX;
+    if (i > begin) c->here = crd[i];
+    return i;
+}
+#endif
+
+int sc_wide_changes(const void *crd, sc_dtype itype, int64_t extent, int64_t begin, int64_t end,
+                    uint32_t *out)
+{
+    int64_t i = begin;
+    changing c = {.here = sc_index(crd, itype, begin)};
+    c.signs = (uint64_t)c.here;
+#ifdef WIDE
+    if (wide())
+        i = itype == SC_I64 ? change_i64(&c, crd, begin, end, out) : change_i32(&c, crd, begin, end, out);
+#endif
+#define RUN(t) change(&c, crd, t, begin, i, end, out)
+    SC_BY_INDEX(itype, RUN);
+#undef RUN
+    return c.signs >> 63 || c.here >= extent ? -1 : c.n;
+}
+
+/* ---- what is not zero ---- */
+/* The bits that say so: for floating point all but the sign. */
+static uint64_t mask_of(sc_dtype t)
+{
+    bool real = t == SC_F16 || t == SC_BF16 || t == SC_F32 || t == SC_F64;
+    return (UINT64_MAX >> (64 - 8 * sc_dtype_size(t))) >> real;
+}
+
+SC_INLINE uint64_t mark_word(const void *val, size_t size, uint64_t mask, int64_t begin, int64_t end)
+{
+    uint64_t word = 0, x = 0;
+    for (int64_t j = begin; j < end; j++) {
+        sc_value_move(&x, 0, val, j, size);
+        word |= (uint64_t)((x & mask) != 0) << (j - begin);
+    }
+    return word;
+}
+
+#ifdef WIDE
+WIDE static uint64_t mark_wide(const void *val, size_t size, __m512i mask)
+{
+    const char *p = val;
+    uint64_t word = 0;
+    switch (size) {
+    case 1: return _mm512_test_epi8_mask(_mm512_loadu_si512(p), mask);
+    case 2:
+        for (int k = 0; k < 2; k++)
+            word |= (uint64_t)_mm512_test_epi16_mask(_mm512_loadu_si512(p + 64 * k), mask) << 32 * k;
+        return word;
+    case 4:
+        for (int k = 0; k < 4; k++)
+            word |= (uint64_t)_mm512_test_epi32_mask(_mm512_loadu_si512(p + 64 * k), mask) << 16 * k;
+        return word;
+    default:
+        for (int k = 0; k < 8; k++)
+            word |= (uint64_t)_mm512_test_epi64_mask(_mm512_loadu_si512(p + 64 * k), mask) << 8 * k;
+        return word;
+    }
+}
+
+WIDE static __m512i splat(size_t size, uint64_t mask)
+{
+    return size == 1   ? _mm512_set1_epi8((char)mask)
+           : size == 2 ? _mm512_set1_epi16((short)mask)
+           : size == 4 ? _mm512_set1_epi32((int)mask)
+                       : _mm512_set1_epi64((long long)mask);
+}
+
+WIDE static int64_t mark_words(const void *val, size_t size, uint64_t mask, int64_t n, uint64_t *bits)
+{
+    int64_t count = 0;
+    __m512i m = splat(size, mask);
+#define RUN(s)                                                                                               \
+    for (int64_t j = 0; j + 64 <= n; j += 64)                                                                \
+    count += __builtin_popcountll(bits[j / 64] = mark_wide((const char *)val + (size_t)j * (s), s, m))
+    SC_BY_SIZE(size, RUN);
+#undef RUN
+    return count;
+}
+#endif
+
+int64_t sc_wide_mark(const void *val, sc_dtype t, int64_t n, uint64_t *bits)
+{
+    size_t size = sc_dtype_size(t);
+    uint64_t mask = mask_of(t);
+    int64_t count = 0, j = 0;
+#ifdef WIDE
+    if (wide()) {
+        count = mark_words(val, size, mask, n, bits);
+        j = n & ~(int64_t)63;
+    }
+#endif
+    for (; j < n; j += 64) {
+        int64_t end = sc_min(j + 64, n);
+#define RUN(s) bits[j / 64] = mark_word(val, s, mask, j, end)
+        SC_BY_SIZE(size, RUN);
+#undef RUN
+        count += __builtin_popcountll(bits[j / 64]);
+    }
+    return count;
+}
+
+/* ---- picking what is marked ---- */
+typedef struct {
+    void *crd, *val;
+    int64_t k, end;
+} picking;
+
+SC_INLINE void pick_word(picking *x, const void *val, size_t size, sc_dtype itype, int64_t at, uint64_t word)
+{
+    for (; word; word &= word - 1, x->k++) {
+        int64_t j = at + __builtin_ctzll(word);
+        sc_index_put(x->crd, itype, x->k, j);
+        sc_value_move(x->val, x->k, val, j, size);
+    }
+}
+
+#ifdef WIDE
+/* 16 values at `at`; whole vectors are written, as there is room. */
+WIDE SC_INLINE void pick_16(picking *x, const void *val, size_t size, sc_dtype itype, int64_t at,
+                            __m512i lane, __mmask16 k)
+{
+    __m512i j = _mm512_maskz_compress_epi32(k, lane);
+    if (itype == SC_I32)
+        _mm512_storeu_si512((int32_t *)x->crd + x->k, _mm512_add_epi32(j, _mm512_set1_epi32((int)at)));
+    else {
+        __m512i base = _mm512_set1_epi64(at);
+        int64_t *to = (int64_t *)x->crd + x->k;
+        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(j)), base));
+        _mm512_storeu_si512(to + 8,
+                            _mm512_add_epi64(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(j, 1)), base));
+    }
+    if (size == 4)
+        _mm512_storeu_si512((sc_bits32 *)x->val + x->k,
+                            _mm512_maskz_compress_epi32(k, _mm512_loadu_si512((const sc_bits32 *)val + at)));
+    else {
+        const sc_bits64 *from = (const sc_bits64 *)val + at;
+        sc_bits64 *to = (sc_bits64 *)x->val + x->k;
+        __mmask8 low = (__mmask8)k, high = (__mmask8)(k >> 8);
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(low, _mm512_loadu_si512(from)));
+        to += __builtin_popcount(low);
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(high, _mm512_loadu_si512(from + 8)));
+    }
+    x->k += __builtin_popcount(k);
+}
+
+/* Words of 64 values each, as long as vectors fit in front of the end; returns how many values were done. */
+WIDE SC_INLINE int64_t pick_words(picking *x, const void *val, size_t size, sc_dtype itype, int64_t n,
+                                  const uint64_t *bits)
+{
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t j = 0;
+    for (; j + 64 <= n && x->k + 80 <= x->end; j += 64) {
+        uint64_t word = bits[j / 64];
+        if (!word) continue;
+        if (__builtin_popcountll(word) <= 4) {
+            pick_word(x, val, size, itype, j, word);
+            continue;
+        }
+        for (int q = 0; q < 4; q++)
+            pick_16(x, val, size, itype, j + 16 * q, lane, (__mmask16)(word >> 16 * q));
+    }
+    return j;
+}
+
+WIDE static int64_t pick_wide(picking *x, const void *val, size_t size, sc_dtype itype, int64_t n,
+                              const uint64_t *bits)
+{
+    if (size == 4)
+        return itype == SC_I32 ? pick_words(x, val, 4, SC_I32, n, bits)
+                               : pick_words(x, val, 4, SC_I64, n, bits);
+    return itype == SC_I32 ? pick_words(x, val, 8, SC_I32, n, bits) : pick_words(x, val, 8, SC_I64, n, bits);
+}
+#endif
+
+int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bits, sc_dtype itype, void *crd,
+                     void *out, int64_t k, int64_t end)
+{
+    picking x = {crd, out, k, end};
+    int64_t j = 0;
+#ifdef WIDE
+    if (size >= 4 && wide()) j = pick_wide(&x, val, size, itype, n, bits);
+#endif
+    for (; j < n; j += 64) {
+#define RUN(s)                                                                                               \
+    if (itype == SC_I64)                                                                                     \
+        pick_word(&x, val, s, SC_I64, j, bits[j / 64]);                                                      \
+    else                                                                                                     \
+        pick_word(&x, val, s, SC_I32, j, bits[j / 64])
+        SC_BY_SIZE(size, RUN);
+#undef RUN
+    }
+    return x.k;
+}

@@ -1,0 +1,116 @@
+"""Conversions of sizes at which the library takes other ways: many entries, many keys, long rows."""
+
+import numpy
+import pytest
+import scipy.sparse
+import torch
+
+import scorch
+from scorch import _C
+from scorch._entries import flat_format
+from scorch._tensor import core_of
+
+SHAPES = [
+    (3, 4, 9),
+    (300, 200, 5000),
+    (3, 100_000, 40_000),  # more keys than stay in place, few entries
+    (140_000, 3, 40_000),
+    (50_000, 40_000, 150_000),  # dealt into buckets
+    (1, 70_000, 50_000),  # one row
+    (70_000, 1, 50_000),
+    (2, 2, 100_000),  # nearly all are duplicates
+    (0, 5, 0),
+    (5, 0, 0),
+]
+
+
+def triples(rows, columns, n, dtype):
+    g = torch.Generator().manual_seed(n)
+    index = torch.stack([torch.randint(max(extent, 1), (n,), generator=g) for extent in (rows, columns)])
+    return index, torch.randint(1, 9, (n,), generator=g).to(dtype)
+
+
+def expected(index, values, shape):
+    found = scipy.sparse.coo_array((values.numpy(), tuple(index.numpy())), shape).tocsr()
+    found.sum_duplicates()
+    return found
+
+
+def same(a, matrix):
+    assert numpy.array_equal(a.pos(1).numpy(), matrix.indptr)
+    assert numpy.array_equal(a.crd(1).numpy(), matrix.indices)
+    assert numpy.array_equal(a.values().numpy(), matrix.data)
+
+
+@pytest.mark.parametrize("rows, columns, n", SHAPES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int16])
+@pytest.mark.parametrize("index_dtype", [torch.int32, torch.int64])
+def test_rows_and_columns(rows, columns, n, dtype, index_dtype):
+    index, values = triples(rows, columns, n, dtype)
+    matrix = expected(index, values, (rows, columns))
+    coo = torch.sparse_coo_tensor(index, values, (rows, columns), check_invariants=False)
+    a = scorch.sparse(coo, format="csr", index_dtype=index_dtype)
+    assert a.index_dtype == index_dtype
+    same(a, matrix)
+    turned = matrix.tocsc()
+    turned.sort_indices()
+    other = torch.int64 if index_dtype == torch.int32 else torch.int32
+    for made in (a.convert("csc"), a.convert("csc", index_dtype=other)):
+        same(made, turned)
+        same(made.convert("csr"), matrix)
+    same(a.convert("coo", index_dtype=other).convert("csr", index_dtype=index_dtype), matrix)
+
+
+@pytest.mark.parametrize("rows, columns, n", SHAPES[:6])
+def test_permutations(rows, columns, n):
+    index, _ = triples(rows, columns, n, torch.float32)
+    index = index[:, torch.randperm(n)].unique(dim=1)
+    index = index[:, torch.randperm(index.shape[1], generator=torch.Generator().manual_seed(1))]
+    values = torch.arange(index.shape[1], dtype=torch.float64)
+    arrays = torch.tensor([0, index.shape[1]]), *index, values
+    listed = _C.Core(flat_format(2), (rows, columns), arrays, False)
+    (text, shape, arrays), perm = _C.convert(listed, "csr", True, True)
+    assert torch.equal(values[perm], arrays[-1]) and torch.equal(index[1][perm], arrays[1])
+    a = scorch.from_components(text, shape, [None, arrays[0]], [None, arrays[1]], arrays[-1])
+    (*_, turned), perm = _C.convert(core_of(a), "csc", True, True)
+    assert torch.equal(arrays[-1][perm], turned[-1])
+
+
+@pytest.mark.parametrize("rows", [[0, 5, 5, 3], [0, 1, 2, 9], [-1, 0, 1, 2], [2, 1, 1, 0]])
+@pytest.mark.parametrize("length", [4, 700])
+def test_rows_that_break_the_promise_of_coo(rows, length):
+    """Coordinates that nobody validated: what falls is sorted, what strays is refused."""
+    rows = torch.tensor(([0] * (length - 4)) + rows)
+    columns = torch.arange(length)
+    a = scorch.from_components(
+        "coo",
+        (6, length),
+        [torch.tensor([0, length]), None],
+        [rows, columns],
+        torch.ones(length),
+        validate=False,
+    )
+    if int(rows.min()) >= 0 and int(rows.max()) < 6:
+        dense = torch.zeros(6, length)
+        dense[rows, columns] = 1
+        assert torch.equal(a.convert("csr").to_dense(), dense)
+    else:
+        with pytest.raises(ValueError, match="out of range"):
+            a.convert("csr")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.float16, torch.bool])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 1000), (1000, 1), (70, 63), (33, 200), (5, 4097)])
+def test_dense(shape, dtype):
+    g = torch.Generator().manual_seed(shape[1])
+    for kept in (0.03, 0.7):
+        d = ((torch.rand(shape, generator=g) < kept) * torch.randint(1, 9, shape, generator=g)).to(dtype)
+        if dtype.is_floating_point:
+            d[:, ::3] *= -1  # -0.0 is a zero
+        for x in (d, d.T.contiguous().T, torch.cat([d, d], 1)[:, : shape[1]], torch.cat([d, d], 1)[:, ::2]):
+            at = x.nonzero()
+            for format in ("csr", "coo", "csc"):
+                a = scorch.sparse(x, format=format)
+                assert a.nnz == len(at) and torch.equal(a.to_dense(), x)
+            a = scorch.sparse(x, format="csr", index_dtype=torch.int64)
+            assert torch.equal(a.crd(1), at[:, 1]) and torch.equal(a.values(), x[at[:, 0], at[:, 1]])
