@@ -124,7 +124,14 @@ def _wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) ->
 
 def values_of(a: torch.Tensor) -> torch.Tensor:
     """The values of a SparseTensor on shared memory, differentiable where it is."""
-    if _torch.in_functorch() or (torch.compiler.is_dynamo_compiling() and a._val.requires_grad):
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+    return _values_in_graph(a)
+
+
+@_torch.node
+def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
+    if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
         return a._val
     return _Values.apply(a) if needs_grad(a) else a._val.detach()
 
@@ -166,8 +173,10 @@ class _Call(torch.autograd.Function):
         operands = ctx.saved_tensors[:n]
         results = dict(zip(kept, ctx.saved_tensors[n : n + len(kept)], strict=True))
         wanted = mask(ctx.needs_input_grad[2:])
-        split = each if _sums_rows(ctx.program) else each_if_not_all
-        return None, None, *split(lambda some: _gradients(ctx, operands, results, grads, some), wanted)
+        found = gradients_by(
+            ctx.program, lambda some: _gradients(ctx, operands, results, grads, some), wanted
+        )
+        return None, None, *found
 
 
 @lru_cache(maxsize=4096)
@@ -186,8 +195,22 @@ def _sums_rows(program: str) -> bool:
     return all(len(i) == 2 and i[0] not in of_sparse for i in dense)
 
 
+def turned(program: str, inputs: list[torch.Tensor], to_sparse: bool) -> list[torch.Tensor]:
+    """The operands of a gradient of ``program`` in the layouts it is fast in; to_sparse: it is one to sparse
+    operands alone."""
+    return [_by_columns(x) for x in inputs] if to_sparse and _sums_rows(program) else inputs
+
+
 def _by_columns(x: torch.Tensor) -> torch.Tensor:
-    return x.T.contiguous().T if x.dim() == 2 and x.numel() > 4096 else x
+    if _sparse(x) or x.dim() != 2:
+        return x
+    n = x.numel()  # a symbol while torch.compile traces: decides nothing then
+    return x if isinstance(n, int) and n <= 4096 else x.T.contiguous().T
+
+
+def gradients_by(program: str, body: Callable[[int], list], wanted: int) -> list:
+    """The gradients to all wanted operands by as few programs as are fast and within the limits of one."""
+    return each(body, wanted) if _sums_rows(program) else each_if_not_all(body, wanted)
 
 
 def each(body: Callable[[int], list], wanted: int) -> list:
@@ -223,8 +246,7 @@ def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor 
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
             inputs.append(_wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
     to_sparse = all(_sparse(operands[k]) for k, _, _ in gradient.results)
-    if to_sparse and _sums_rows(ctx.program):
-        inputs = [x if _sparse(x) else _by_columns(x) for x in inputs]
+    inputs = turned(ctx.program, inputs, to_sparse)
     outs = run_eagerly(gradient.program, inputs, ctx.run) if gradient.results else ()
     for k, lacks, number in gradient.results:
         x, out = operands[k], outs[number]

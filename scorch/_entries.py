@@ -124,13 +124,17 @@ def flat_format(ndim: int) -> str:
 
 
 def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
-    """Whether two tensors store values at the same coordinates in the same order, in the same format."""
+    """Whether two tensors store values at the same coordinates in the same order, in the same format.
+
+    Traced, only tensors that share their arrays are known to.
+    """
     if a is b:
         return True
     if a._fmt != b._fmt or a.nnz != b.nnz or a.index_dtype != b.index_dtype or a.shape != b.shape:
         return False
     pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
-    return all(x is y or torch.equal(x, y) for x, y in pairs)
+    unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
+    return all(x is y or (not unread and torch.equal(x, y)) for x, y in pairs)
 
 
 # ---- building ----

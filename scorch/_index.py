@@ -182,14 +182,14 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     pos, crd, _ = a._arrays()
     shape, block = tuple(a.shape), math.prod(a.shape[1:-1])
     values = a.values()
-    if isinstance(c, int) or (isinstance(c, slice) and c.step == 1):
-        first, last = (c, c + 1) if isinstance(c, int) else (c.start, c.stop)
-        cut = pos[first * block : last * block + 1]
+    span = slice(c, c + 1, 1) if isinstance(c, int) else c
+    if isinstance(span, slice) and span.step == 1 and not torch.compiler.is_compiling():
+        cut = pos[span.start * block : span.stop * block + 1]
         low, high = int(cut[0]), int(cut[-1])
         pos, crd, values = cut - cut[0], crd[low:high], values[low:high]
-        shape = (last - first, *shape[1:])
+        shape = (span.stop - span.start, *shape[1:])
     else:
-        rows = torch.arange(c.start, c.stop, c.step) if isinstance(c, slice) else c
+        rows = torch.arange(span.start, span.stop, span.step) if isinstance(span, slice) else span
         fibres = (rows[:, None] * block + torch.arange(block)).view(-1)
         lengths = pos[fibres + 1].long() - pos[fibres].long()
         run, offset = runs(lengths)

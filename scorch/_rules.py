@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 
 from . import _fake, _torch
-from ._autograd import Gradient, each_if_not_all, fit, gradient_of, identity, mask, results_read
+from ._autograd import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read, turned
 from ._format import layout
 
 _lib = torch.library.Library("scorch", "IMPL")
@@ -130,7 +130,12 @@ def _backward(
     gradient = gradient_of(program, _ranks(groups), wanted, mask([g is not None for g in grads]))
     found: list[torch.Tensor | None] = [None] * len(groups)
     if gradient.results:
-        outs = _call(gradient.program, _inputs(gradient, groups, made, grads))
+        inputs = _inputs(gradient, groups, made, grads)
+        to_sparse = all(groups[k].structure for k, _, _ in gradient.results)
+        dense = [x for x in inputs if not x.structure]
+        by_place = iter(turned(program, [x.values for x in dense], to_sparse))
+        inputs = [x if x.structure else x._replace(values=next(by_place)) for x in inputs]
+        outs = _call(gradient.program, inputs)
         for k, lacks, number in gradient.results:
             found[k] = _fitted(outs[number], lacks, groups[k])
     return found
@@ -205,7 +210,8 @@ class _Operator(torch.autograd.Function):
             at += n
             wanted |= ctx.needs_input_grad[at - 1] << k
         incoming = [grads[p.values] for p in places]
-        found = each_if_not_all(lambda some: _backward(ctx.program, groups, made, incoming, some), wanted)
+        body = lambda some: _backward(ctx.program, groups, made, incoming, some)  # noqa: E731
+        found = gradients_by(ctx.program, body, wanted)
         flat = [x for n, grad in zip(counts, found, strict=True) for x in (*[None] * (n - 1), grad)]
         return None, None, None, *flat
 

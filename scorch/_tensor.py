@@ -28,9 +28,10 @@ STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; likew
 def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
     """A SparseTensor over component arrays in the order of ``form.names``; they are not looked at."""
     if torch.compiler.is_dynamo_compiling():
-        _allow_in_graph()
+        _torch.admit_nodes()
         return _wrap_in_graph(form.text, tuple(shape), *arrays)
-    self = _torch.new_wrapper(SparseTensor, tuple(shape), arrays[-1])
+    kind = _OnTheWay if torch.compiler.is_exporting() else SparseTensor
+    self = _torch.new_wrapper(kind, tuple(shape), arrays[-1])
     facts = self.__dict__
     facts["_fmt"], facts["_names"], facts["_sparse_dims"] = form.text, form.names, form.sparse_dims
     facts["_ndim"] = len(shape)
@@ -38,14 +39,9 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     return self
 
 
+@_torch.node
 def _wrap_in_graph(text: str, shape: tuple[int, ...], *arrays: torch.Tensor) -> SparseTensor:
-    return wrap(layout(text, len(shape)), shape, arrays)
-
-
-@_torch.constant
-def _allow_in_graph() -> None:
-    """Makes the constructor a node of its own; called while torch.compile traces."""
-    torch.compiler.allow_in_graph(_wrap_in_graph)
+    return assemble(layout(text, len(shape)), shape, arrays)
 
 
 def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
@@ -422,7 +418,8 @@ class SparseTensor(torch.Tensor):
             return made
         arrays = (*made._arrays()[:-1], self.values())
         tracked = assemble(layout(made._fmt, n), made.shape, arrays)
-        tracked.__dict__["_core"] = core_of(made)
+        if _C.plain():
+            tracked.__dict__["_core"] = core_of(made)
         return tracked
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
@@ -469,6 +466,16 @@ class SparseTensor(torch.Tensor):
     def is_shared(self) -> bool:
         """Whether all component arrays are in shared memory."""
         return all(a.is_shared() for a in self._arrays())
+
+
+class _OnTheWay(SparseTensor):
+    """A SparseTensor made while torch.export traces.
+
+    It follows reads of the components of SparseTensors, as it must for inputs; of this one it knows the
+    arrays already, and they are read as they are.
+    """
+
+    __getattribute__ = torch.Tensor.__getattribute__
 
 
 def _cast(dtype: torch.dtype):

@@ -83,6 +83,22 @@ def constant(f):
     return f
 
 
+_nodes: list[Callable] = []
+
+
+def node(f: Callable) -> Callable:
+    """A function of tensors that is a node of its own where torch.compile traces."""
+    _nodes.append(f)
+    return f
+
+
+@constant
+def admit_nodes() -> None:
+    """Tells torch.compile of these functions; called while it traces, before one of them is named."""
+    while _nodes:
+        torch.compiler.allow_in_graph(_nodes.pop())
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}

@@ -1,6 +1,8 @@
 """torch.compile and torch.export: layers as one graph each, forward and backward, few recompilations."""
 
 import io
+import os
+import shutil
 
 import pytest
 import torch
@@ -18,9 +20,16 @@ def forget_graphs():
     torch._dynamo.reset()
 
 
-def agree(loss, module, calls, recompilations=1):
+@pytest.fixture(params=["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+def backend(request):
+    if request.param == "inductor" and not shutil.which(os.environ.get("CXX") or "g++"):
+        pytest.skip("inductor needs a C++ compiler")
+    return request.param
+
+
+def agree(loss, module, calls, backend="aot_eager", recompilations=1):
     """loss(*args) for each args of calls: compiled as one graph, with the gradients of eager."""
-    counter = CompileCounterWithBackend("aot_eager")
+    counter = CompileCounterWithBackend(backend)
     compiled = torch.compile(loss, fullgraph=True, backend=counter)
     for args in calls:
         found = []
@@ -40,10 +49,10 @@ def test_linear(format):
     agree(lambda x: layer(x).square().sum(), layer, calls)
 
 
-def test_mixture_of_experts():
+def test_mixture_of_experts(backend):
     layer = scorch.nn.MoE(16, 32, 4, 2)
     calls = [(torch.randn(n, 16),) for n in (15, 7, 9)]
-    agree(lambda x: layer(x).square().sum(), layer, calls)
+    agree(lambda x: layer(x).square().sum(), layer, calls, backend)
 
 
 class Convolutions(torch.nn.Module):
@@ -55,14 +64,80 @@ class Convolutions(torch.nn.Module):
         return self.second(self.first(x, graph).relu(), graph)
 
 
+def random_graph(nodes, edges):
+    return torch.unique(torch.randint(nodes, (2, edges)), dim=1)
+
+
 @pytest.mark.parametrize("given", ["edge_index", "SparseTensor"])
-def test_a_training_step_of_graph_convolutions(given):
+def test_a_training_step_of_graph_convolutions(given, backend):
     model, x, y = Convolutions(), torch.randn(50, 12), torch.randint(4, (50,))
     calls = []
     for edges in (300, 310, 320):
-        graph = torch.unique(torch.randint(50, (2, edges)), dim=1)
+        graph = random_graph(50, edges)
         calls.append((x, scorch.from_edge_index(graph, num_nodes=50) if given != "edge_index" else graph))
-    agree(lambda x, graph: F.cross_entropy(model(x, graph), y), model, calls)
+    agree(lambda x, graph: F.cross_entropy(model(x, graph), y), model, calls, backend)
+
+
+class Attentive(torch.nn.Module):
+    """The weights of edges are learnt, so the matrix is made from values in the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.edge = torch.nn.Linear(3, 1)
+        self.first = scorch.nn.GCNConv(12, 8, normalize=False)
+        self.second = scorch.nn.GCNConv(8, 4, normalize=False)
+
+    def forward(self, x, pos, crd, edges):
+        weight = self.edge(edges).sigmoid().squeeze(1)
+        graph = scorch.from_components("csr", (len(x), len(x)), [None, pos], [None, crd], weight)
+        return self.second(self.first(x, graph).relu(), graph)
+
+
+def test_a_training_step_of_edge_weights(backend):
+    model, calls = Attentive(), []
+    for edges in (300, 310, 320):
+        graph = scorch.from_edge_index(random_graph(50, edges), num_nodes=50)
+        calls.append((torch.randn(50, 12), graph.pos(1), graph.crd(1), torch.randn(graph.nnz, 3)))
+    agree(lambda *args: model(*args).square().sum(), model, calls, backend)
+
+
+PATTERN = scorch.sparse((torch.rand(9, 9, generator=torch.Generator().manual_seed(0)) < 0.4).double(), "csr")
+
+
+def of_values(w):
+    return scorch.from_components("csr", (9, 9), [None, PATTERN.pos(1)], [None, PATTERN.crd(1)], w)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, x: of_values(w) @ x,
+        lambda w, x: of_values(w).T @ (of_values(PATTERN.values() * w) @ x),
+        lambda w, x: scorch.einsum("ij,jk,k->ik", of_values(w), x, x[0]),
+        lambda w, x: (of_values(w) * 2 + PATTERN) @ x,
+        lambda w, x: torch.softmax(of_values(w), -1) @ x,
+        lambda w, x: scorch.map(of_values(w), torch.exp).values() * w * x.sum(),
+        lambda w, x: of_values(w).to_dense() * x.sum(),
+        lambda w, x: of_values(w) @ (of_values(w) @ x),
+    ],
+)
+def test_gradients_to_values_that_make_a_tensor(f):
+    found = []
+    for g in (f, torch.compile(f, fullgraph=True, backend="aot_eager")):
+        w, x = (torch.linspace(-1, 1, n, dtype=torch.float64) for n in (PATTERN.nnz, 18))
+        w, x = w.requires_grad_(), x.view(9, 2).requires_grad_()
+        y = g(w, x)
+        found.append((y, *torch.autograd.grad(y.square().sum(), (w, x))))
+    torch.testing.assert_close(*found)
+
+
+def test_a_sparse_result_carries_its_gradient():
+    for f in (of_values, lambda w: of_values(w) * 2):
+        found = []
+        for g in (f, torch.compile(f, fullgraph=True, backend="aot_eager")):
+            w = torch.linspace(-1, 1, PATTERN.nnz, dtype=torch.float64).requires_grad_()
+            found.append(torch.autograd.grad((g(w) @ torch.ones(9, 2).double()).square().sum(), w))
+        torch.testing.assert_close(*found)
 
 
 def test_export_of_a_linear_layer():
@@ -72,3 +147,39 @@ def test_export_of_a_linear_layer():
     file.seek(0)
     x = torch.randn(9, 12)
     torch.testing.assert_close(torch.export.load(file).module()(x), layer(x))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_export_of_convolutions_over_a_buffer(normalize, strict):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            graph = scorch.from_edge_index(random_graph(50, 300), num_nodes=50)
+            self.register_buffer("edges", graph)
+            self.first = scorch.nn.GCNConv(12, 8, normalize=normalize)
+            self.second = scorch.nn.GCNConv(8, 4, normalize=normalize)
+
+        def forward(self, x):
+            return self.second(self.first(x, self.edges).relu(), self.edges)
+
+    model, x, file = Model(), torch.randn(50, 12), io.BytesIO()
+    program = torch.export.export(model, (x,), strict=strict).run_decompositions()
+    torch.export.save(program, file)
+    file.seek(0)
+    torch.testing.assert_close(torch.export.load(file).module()(x), model(x))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export_follows_a_tensor_made_on_the_way(strict):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", PATTERN)
+
+        def forward(self, x):
+            return (torch.softmax(self.a, -1) * x[:, 0]) @ x
+
+    model, x = Model(), torch.randn(9, 2, dtype=torch.float64)
+    program = torch.export.export(model, (x,), strict=strict)
+    torch.testing.assert_close(program.module()(x), model(x))

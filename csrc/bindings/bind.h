@@ -146,6 +146,22 @@ sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
  * where the pointers are the same. */
 PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
 
+/* ---- kept.c: layouts derived from operands of the operators ---- */
+typedef struct sc_kept {
+    struct sc_kept *next;
+    uint64_t key; /* of the structure it was derived from */
+    int refs;
+    sc_tensor t;      /* its values are those of the operand where it has a permutation, else its own */
+    const void *perm; /* where its values were, of type ptype; null where entries were summed */
+    sc_dtype ptype;
+    int n;
+    void *array[SC_MAXARRAY];
+    int64_t size[SC_MAXARRAY];
+} sc_kept;
+/* The layout `as` of a sparse tensor whose structure has this fingerprint; to be released. Null: see *e. */
+sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as, sc_err *e);
+void sc_kept_release(sc_kept *);
+
 /* ---- matmul.c ---- */
 extern PyMethodDef sc_matmul_methods[];
 /* True when plain eager arithmetic is all there is: no mode, transform, dual level. */

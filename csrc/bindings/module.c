@@ -176,6 +176,24 @@ static PyObject *module_convert(PyObject *module, PyObject *args)
     return r;
 }
 
+/* fingerprint(tensors) -> int */
+static PyObject *module_fingerprint(PyObject *module, PyObject *list)
+{
+    const sc_state *s = PyModule_GetState(module);
+    const Py_ssize_t n = PyTuple_Size(list);
+    uint64_t all = (uint64_t)n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        sc_borrowed b;
+        if (sc_bind_borrow(s, PyTuple_GetItem(list, i), &b)) return NULL;
+        if (!b.contiguous) return PyErr_Format(PyExc_ValueError, "expected contiguous tensors");
+        const uint64_t part[] = {all, (uint64_t)b.t.dtype,
+                                 sc_bind_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
+                                 sc_bind_fingerprint(b.t.view.val, (size_t)b.n * sc_dtype_size(b.t.dtype))};
+        all = sc_bind_fingerprint(part, sizeof part);
+    }
+    return n < 0 ? NULL : PyLong_FromUnsignedLongLong(all);
+}
+
 /* ---- the process ---- */
 static PyObject *module_stats(PyObject *module, PyObject *unused)
 {
@@ -220,6 +238,8 @@ static PyMethodDef methods[] = {
     {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
+    {"fingerprint", module_fingerprint, METH_O,
+     "fingerprint(tensors) -> a number that changes with any byte"},
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},

@@ -105,9 +105,10 @@ typedef struct {
     AtenTensorHandle *handle;               /* of every operand tensor, owned */
     sc_request request;
     const sc_program *prog;
+    uint64_t key[SC_MAXOP];                  /* of the structures of sparse operands */
     sc_tensor in[SC_MAXOP], given[SC_MAXOP]; /* given: before conversion */
-    sink temp[SC_MAXOP];                     /* of converted operands, */
-    const int64_t *perm[SC_MAXOP];           /* and where their values were, if each has one place */
+    sink temp[SC_MAXOP];                     /* of converted dense operands */
+    sc_kept *kept[SC_MAXOP];                 /* layouts of converted sparse operands */
     bool spread;                             /* the one result is dense, whatever is inferred */
     int nresult;
     result *result;
@@ -207,7 +208,7 @@ static uint64_t structure(const sc_tensor *t, const int64_t *length)
 
 static int validate(call *c, const sc_tensor *t, const int64_t *length)
 {
-    uint64_t key = structure(t, length);
+    const uint64_t key = c->key[t - c->in] = structure(t, length);
     if (valid[key >> 58] == key) return 0;
     if (!sc_validate(t, &c->e)) valid[key >> 58] = key;
     return c->e.code;
@@ -278,11 +279,16 @@ static int ask_dense(call *c)
 
 static int convert(call *c, int k, const sc_format *f)
 {
-    bool dense = sc_format_is_dense(&c->in[k].format);
-    sc_tensor to = {.format = *f, .itype = dense ? SC_I32 : c->in[k].itype};
-    int64_t *perm = NULL;
-    if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], dense ? NULL : &perm, &c->e)) return c->e.code;
-    c->perm[k] = perm;
+    sc_tensor to = {.format = *f, .itype = SC_I32};
+    c->given[k] = c->in[k];
+    if (sc_format_is_dense(&c->in[k].format)) {
+        if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], NULL, &c->e)) return c->e.code;
+    } else {
+        if (!(c->kept[k] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
+        to = c->kept[k]->t;
+        to.dtype = c->in[k].dtype;
+        if (to.view.perm) to.view.val = c->in[k].view.val;
+    }
     c->in[k] = to;
     sc_bind_request(&c->request, k, &to);
     c->request.settled |= 1u << k;
@@ -296,14 +302,15 @@ static int convert_all(call *c)
     for (int k = 0; k < c->request.nin && !c->e.code; k++) {
         const sc_format *f = sc_program_convert(c->prog, k);
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
-        if (c->temp[k].n)
+        if (c->temp[k].n || c->kept[k])
             return sc_error(&c->e, SC_EINTERNAL, "operand %d is wanted in one layout after the other", k), 0;
         if (!changed++) sc_bind_ask(&c->request, c->prog);
         convert(c, k, f);
     }
     for (int r = 0; changed && r < c->request.nask; r++) {
         int k = c->request.ask_like[r] - 1;
-        if (k >= 0 && c->perm[k]) c->request.ask[r] = c->in[k].format; /* put back after the run */
+        if (k >= 0 && c->kept[k] && c->kept[k]->perm)
+            c->request.ask[r] = c->in[k].format; /* put back after the run */
     }
     return changed;
 }
@@ -376,12 +383,13 @@ static int take_components(call *c, result *r)
 /* The values of a result that is like operand k, in the order of the operand as it was given. */
 static int take_values(call *c, result *r, int k)
 {
-    if (c->temp[k].n) {
-        if (!c->perm[k])
+    const sc_kept *kept = c->kept[k];
+    if (kept) {
+        if (!kept->perm)
             return sc_error(&c->e, SC_ENOTIMPL, "operand %d stores entries twice: coalesce it first", k);
         void *val = sink_alloc(&r->made, SC_VAL, -1, r->t.dtype, c->given[k].view.nval);
         if (!val) return sc_error(&c->e, SC_ENOMEM, "out of memory");
-        sc_bind_restore(&r->t, &c->given[k], c->perm[k], SC_I64, val);
+        sc_bind_restore(&r->t, &c->given[k], kept->perm, kept->ptype, val);
     }
     return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
 }
@@ -422,7 +430,7 @@ static void finish(call *c)
 {
     for (size_t i = 0; c->handle && i < c->noperand; i++) drop(&c->handle[i]);
     free(c->handle);
-    for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]);
+    for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]), sc_kept_release(c->kept[k]);
     for (int k = 0; k < c->nresult; k++) {
         for (int i = 0; c->result && i < c->result[k].n; i++) drop(&c->result[k].array[i]);
         if (c->result) sink_clear(&c->result[k].made);

@@ -8,10 +8,13 @@ faster, because it is made once.
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
+from collections.abc import Callable
 
 import torch
 from torch import nn
 
+from .. import _C
 from .._format import layout
 from .._make import from_edge_index, sparse
 from .._ops import einsum
@@ -49,19 +52,46 @@ _lib.define(
 )
 
 
+class _Recent:
+    """Matrices that traced convolutions asked for, found by what the arrays of the graph hold.
+
+    The newest stays, and older ones while all together take no more than LIMIT bytes.
+    """
+
+    LIMIT = 64 << 20
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[tuple, tuple[torch.Tensor, ...]] = OrderedDict()
+
+    def __call__(self, arrays: list[torch.Tensor], options: tuple, make: Callable) -> list[torch.Tensor]:
+        """Copies, since the arrays an operator returns are the caller's."""
+        key = (_C.fingerprint(tuple(a.contiguous() for a in arrays)), options)
+        self._made[key] = self._made.pop(key, None) or make()
+        self._made.move_to_end(key)
+        while len(self._made) > 1 and sum(a.nbytes for m in self._made.values() for a in m) > self.LIMIT:
+            self._made.popitem(last=False)
+        return [a.clone() for a in self._made[key]]
+
+
+_recent = _Recent()
+
+
 @torch.library.impl(_lib, "adjacency", "CPU")
 @torch.no_grad()
 def _adjacency_arrays(
     format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
 ) -> tuple[torch.Tensor, ...]:
-    index, weight = graph[0], graph[1] if len(graph) > 1 else None
-    if format:
-        target, source = wrap(layout(format, 2), (nodes, nodes), graph).indices()
-        index, weight = torch.stack([source, target]), graph[-1]
-    made = from_edge_index(
-        index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None
-    ).to(index_dtype=torch.int64)
-    return tuple(array.clone() for array in made._arrays())
+    def make() -> tuple[torch.Tensor, ...]:
+        index, weight = graph[0], graph[1] if len(graph) > 1 else None
+        if format:
+            target, source = wrap(layout(format, 2), (nodes, nodes), graph).indices()
+            index, weight = torch.stack([source, target]), graph[-1]
+        made = from_edge_index(
+            index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None
+        )
+        return made.to(index_dtype=torch.int64)._arrays()
+
+    return tuple(_recent(graph, (format, nodes, loops, normalize), make))
 
 
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
