@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import torch
 
-from . import _C, _torch
+from . import _C, _tensor, _torch
 from ._format import Layout, layout
 
 
@@ -42,7 +42,8 @@ def gradient_of(program: str, ranks: tuple[int, ...], wanted: int, given: int) -
     return Gradient(*_C.gradient(program, ranks, wanted, given))
 
 
-def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) -> list[int]:
+@lru_cache(maxsize=4096)
+def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) -> tuple[int, ...]:
     """The results, of ``count``, that the gradients to the operands in a mask are computed from."""
     programs = []
 
@@ -52,20 +53,22 @@ def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) 
 
     with suppress(NotImplementedError):  # said when the gradient is asked for
         each_if_not_all(read, wanted)
-    return sorted({index for g in programs for origin, index, _ in g.sources if origin == "result"})
+    return tuple(sorted({index for g in programs for origin, index, _ in g.sources if origin == "result"}))
 
 
 def mask(flags: Sequence[object]) -> int:
     """Bit k: whether flag k is true."""
-    return sum(1 << k for k, flag in enumerate(flags) if flag)
+    return sum([1 << k for k, flag in enumerate(flags) if flag])
 
 
 def fit(grad: torch.Tensor, lacks: int, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     """A gradient of an operand's shape and type: along the dimensions in the mask ``lacks`` it repeats."""
-    for d in range(len(shape)):
-        if lacks >> d & 1:
-            grad = grad.unsqueeze(d)
-    return (grad.expand(tuple(shape)) if lacks else grad).to(dtype)
+    if lacks:
+        for d in range(len(shape)):
+            if lacks >> d & 1:
+                grad = grad.unsqueeze(d)
+        grad = grad.expand(tuple(shape))
+    return grad if grad.dtype is dtype else grad.to(dtype)
 
 
 def identity(n: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -92,7 +95,7 @@ class _Values(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
-        ctx.form, ctx.shape = layout(a._fmt, a._ndim), tuple(a.shape)
+        ctx.form, ctx.shape = layout(a._fmt, a._ndim), a._shape
         ctx.structure = a._arrays()[:-1]
         return a._val.detach()
 
@@ -112,14 +115,17 @@ class _Make(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        values = None if grad is None else values_of(_checked(grad, True))
+        if grad is not None and not _sparse(grad):
+            raise _mismatch(grad, True)
+        values = None if grad is None else values_of(grad)
         return (values, *[None] * (ctx.count + 2))
 
 
-def _wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
-    from ._tensor import wrap
+_raw_values, _raw_make = _torch.raw_apply(_Values), _torch.raw_apply(_Make)
 
-    return wrap(form, shape, arrays)
+
+def _wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    return _tensor.wrap(form, shape, arrays)
 
 
 def values_of(a: torch.Tensor) -> torch.Tensor:
@@ -133,7 +139,7 @@ def values_of(a: torch.Tensor) -> torch.Tensor:
 def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
     if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
         return a._val
-    return _Values.apply(a) if needs_grad(a) else a._val.detach()
+    return _raw_values(a) if needs_grad(a) else a._val.detach()
 
 
 def make(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -143,14 +149,12 @@ def make(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
         return _wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return _wrap(form, shape, (*structure, values.detach()))
-    return _Make.apply(values, form, tuple(shape), *structure)
+    return _raw_make(values, form, tuple(shape), *structure)
 
 
 # ---- eager calls ----
 def _sparse(x: torch.Tensor) -> bool:
-    from ._tensor import SparseTensor
-
-    return isinstance(x, SparseTensor)
+    return isinstance(x, _tensor.SparseTensor)
 
 
 class _Call(torch.autograd.Function):
@@ -160,7 +164,8 @@ class _Call(torch.autograd.Function):
     def forward(ctx, program, run, *operands):
         ctx.set_materialize_grads(False)
         results = run(program, list(operands))
-        ctx.program, ctx.run, ctx.ranks = program, run, tuple(x.dim() for x in operands)
+        ctx.program, ctx.run = program, run
+        ctx.ranks = tuple([x._ndim if _sparse(x) else x.dim() for x in operands])
         ctx.sparse = [_sparse(x) for x in results]
         ctx.kept = results_read(program, ctx.ranks, mask(ctx.needs_input_grad[2:]), len(results))
         arrays = [a for x in operands if _sparse(x) for a in x._arrays()]  # for their versions
@@ -169,14 +174,10 @@ class _Call(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        n, kept = len(ctx.ranks), ctx.kept
-        operands = ctx.saved_tensors[:n]
-        results = dict(zip(kept, ctx.saved_tensors[n : n + len(kept)], strict=True))
-        wanted = mask(ctx.needs_input_grad[2:])
-        found = gradients_by(
-            ctx.program, lambda some: _gradients(ctx, operands, results, grads, some), wanted
-        )
-        return None, None, *found
+        saved, n = ctx.saved_tensors, len(ctx.ranks)
+        results = dict(zip(ctx.kept, saved[n:], strict=False))
+        body = lambda some: _gradients(ctx, saved, results, grads, some)  # noqa: E731
+        return None, None, *gradients_by(ctx.program, body, mask(ctx.needs_input_grad[2:]))
 
 
 @lru_cache(maxsize=4096)
@@ -231,33 +232,38 @@ def each_if_not_all(body: Callable[[int], list], wanted: int) -> list:
 
 def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor | None]:
     gradient = gradient_of(ctx.program, ctx.ranks, wanted, mask([g is not None for g in grads]))
-    found: list[torch.Tensor | None] = [None] * len(operands)
+    found: list[torch.Tensor | None] = [None] * len(ctx.ranks)
+    if not gradient.results:
+        return found
     inputs = []
-    for origin, index, dim in gradient.sources if gradient.results else ():
+    for origin, index, dim in gradient.sources:
         if origin == "operand":
             inputs.append(operands[index])
         elif origin == "result":
             inputs.append(results[index])
         elif origin == "gradient":
-            grad = _checked(grads[index], ctx.sparse[index])
-            inputs.append(grad if ctx.sparse[index] or 0 not in grad.stride() else grad.contiguous())
+            grad, sparse = grads[index], ctx.sparse[index]
+            if _sparse(grad) != sparse:
+                raise _mismatch(grad, sparse)
+            inputs.append(grad if sparse or 0 not in grad.stride() else grad.contiguous())
         else:
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
             inputs.append(_wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
     to_sparse = all(_sparse(operands[k]) for k, _, _ in gradient.results)
-    inputs = turned(ctx.program, inputs, to_sparse)
-    outs = run_eagerly(gradient.program, inputs, ctx.run) if gradient.results else ()
+    outs = run_eagerly(gradient.program, turned(ctx.program, inputs, to_sparse), ctx.run)
     for k, lacks, number in gradient.results:
         x, out = operands[k], outs[number]
-        found[k] = out.to(x.dtype) if _sparse(x) else fit(out, lacks, x.shape, x.dtype)
+        if not _sparse(x):
+            out = fit(out, lacks, x.shape, x.dtype)
+        elif out._val.dtype is not x._val.dtype:
+            out = out.to(x._val.dtype)
+        found[k] = out
     return found
 
 
-def _checked(grad: torch.Tensor, sparse: bool) -> torch.Tensor:
-    if _sparse(grad) == sparse:
-        return grad
-    raise TypeError(
+def _mismatch(grad: torch.Tensor, sparse: bool) -> TypeError:
+    return TypeError(
         f"the gradient of a {'SparseTensor' if sparse else 'dense tensor'} must be one too, got "
         f"{type(grad).__name__} of shape {list(grad.shape)}"
     )
@@ -268,6 +274,73 @@ _raw_call = _torch.raw_apply(_Call)
 
 def run_eagerly(program: str, operands: list[torch.Tensor], run: Callable) -> list[torch.Tensor]:
     """``run(program, operands)``, recorded where an operand requires a gradient."""
-    if needs_grad(*operands):
+    if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
         return list(_raw_call(program, run, *operands))
     return run(program, operands)
+
+
+# ---- products of a SparseTensor and a plain matrix or vector, of a kind as in csrc/bindings/matmul.c ----
+class Step(NamedTuple):
+    """A program of gradients of a product."""
+
+    program: str
+    inputs: tuple[int, ...]  # of (sparse operand, dense operand, gradient)
+    results: tuple[int, ...]  # the number of the gradient to (sparse, dense) operand, -1 where it has none
+    turned: bool
+
+
+@lru_cache(maxsize=1024)
+def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> list[Step]:
+    """The programs of the gradients to a mask of (sparse, dense); sparse: the place of that operand."""
+    found: list[Step] = []
+
+    def add(some: int) -> list:
+        gradient = gradient_of(program, ranks, some, 1)
+        inputs = tuple(2 if origin == "gradient" else k ^ sparse for origin, k, _ in gradient.sources)
+        number = {k ^ sparse: n for k, _, n in gradient.results}
+        to_sparse = set(number) == {0}
+        found.append(
+            Step(
+                gradient.program,
+                inputs,
+                (number.get(0, -1), number.get(1, -1)),
+                to_sparse and _sums_rows(program),
+            )
+        )
+        return []
+
+    gradients_by(program, add, wanted if not sparse else (wanted & 1) << 1 | wanted >> 1)
+    return found
+
+
+class _Product(torch.autograd.Function):
+    """``multiply(a, x, kind)``, which is ``run(program, ...)``: the node of eager products, a lean one."""
+
+    @staticmethod
+    def forward(ctx, a, x, program, kind, multiply, run):
+        ctx.save_for_backward(a, x, *a._arrays())  # the arrays for their versions
+        ctx.program, ctx.kind, ctx.multiply, ctx.run = program, kind, multiply, run
+        return multiply(a, x, kind)
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, x, *_ = ctx.saved_tensors
+        to_a, to_x, *_ = ctx.needs_input_grad
+        if not to_a and not torch.is_grad_enabled():
+            return None, ctx.multiply(a, grad, 3 - ctx.kind), None, None, None, None
+        if 0 in grad.stride():
+            grad = grad.contiguous()
+        sparse = ctx.kind in (1, 2)
+        ranks = (x.dim(), 2) if sparse else (2, x.dim())
+        given, found = (a, x, grad), [None, None]
+        for step in _steps(ctx.program, ranks, int(sparse), to_a + 2 * to_x):
+            inputs = [given[k] for k in step.inputs]
+            inputs = [_by_columns(t) for t in inputs] if step.turned else inputs
+            outs = run_eagerly(step.program, inputs, ctx.run)
+            for k, number in enumerate(step.results):
+                if number >= 0:
+                    found[k] = outs[number]
+        return *found, None, None, None, None
+
+
+product = _torch.raw_apply(_Product)

@@ -22,6 +22,12 @@ def _each(f: Callable) -> Callable:
     return lambda a, *args, **kwargs: a._like([f(x) for x in a._arrays()])
 
 
+def _detach(a: SparseTensor) -> SparseTensor:
+    """The arrays themselves: they belong to no graph, unless calls are traced."""
+    arrays = a._arrays()
+    return a._like([x.detach() for x in arrays] if arrays[-1].requires_grad else arrays)
+
+
 def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> SparseTensor:
     if dtype is not None and dtype.is_complex:
         raise TypeError(f"expected a real type, got {dtype}")
@@ -71,7 +77,7 @@ def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
 STRUCTURAL.update(
     {
         aten.add.Tensor: _sum,
-        aten.detach.default: _each(torch.Tensor.detach),
+        aten.detach.default: _detach,
         aten.alias.default: _each(torch.Tensor.detach),
         aten.clone.default: _each(torch.clone),
         aten._to_copy.default: _to_copy,

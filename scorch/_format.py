@@ -20,7 +20,6 @@ class Layout(NamedTuple):
     text: str  # canonical spelling
     names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., val
     levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level
-    sparse_dims: tuple[int, ...]  # the dimensions stored by coordinates
 
     @property
     def is_dense(self) -> bool:
@@ -38,8 +37,7 @@ def layout(text: str, ndim: int) -> Layout:
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")
-    stored = tuple({dim for kind, _, dim, *_ in levels if kind != "dense"})
-    return Layout(name, (*names, "_val"), levels, stored)
+    return Layout(name, (*names, "_val"), levels)
 
 
 @lru_cache(maxsize=1024)

@@ -434,7 +434,9 @@ def explain(
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     if _torch.any_requires_grad(a) and torch.is_grad_enabled():
-        return NotImplemented
+        if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
+            return NotImplemented
+        return _recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
         if _torch.DEBUG_STAGES or not _C.plain():
@@ -468,12 +470,14 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         x = x.to(a.dtype)
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
-    if _autograd.needs_grad(a):
-        program, operands = _product_program(a, x, kind)
-        return _autograd.run_eagerly(program, operands, _run)[0]
-    if torch.is_grad_enabled() and x.requires_grad:
-        return _torch.eager_product(x, a, kind, run_product, product_op)
-    return run_product(a, x, kind)
+    return _recorded_product(a, x, kind) if _autograd.needs_grad(a, x) else run_product(a, x, kind)
+
+
+def _recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product of plain tensors, one of which requires a gradient."""
+    last = kind in (RMATMUL, LINEAR)
+    program = _text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last)
+    return _autograd.product(a, x, program, kind, run_product, _run)
 
 
 def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
@@ -492,9 +496,15 @@ def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 
 def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
-    operands = [x, a] if kind in (RMATMUL, LINEAR) else [a, x]
-    kinds = tuple(map(_kind, operands))
-    return _program(_EINSUM[kind][x.dim() - 1], (), kinds, None, None, "zero"), operands
+    last = kind in (RMATMUL, LINEAR)
+    return _text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
+
+
+@lru_cache(maxsize=1024)
+def _text_of_product(text: str, format: str, last: bool) -> str:
+    """The program string of a product with a matrix of a format, which is the last operand or the first."""
+    kinds = (None, (2, format)) if last else ((2, format), None)
+    return _program(text, (), kinds, None, None, "zero")
 
 
 def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:

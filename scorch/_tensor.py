@@ -31,11 +31,16 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
         _torch.admit_nodes()
         return _wrap_in_graph(form.text, tuple(shape), *arrays)
     kind = _OnTheWay if torch.compiler.is_exporting() else SparseTensor
-    self = _torch.new_wrapper(kind, tuple(shape), arrays[-1])
+    return _made(kind, form.text, form.names, tuple(shape), arrays)
+
+
+def _made(
+    kind: type, text: str, names: tuple[str, ...], shape: tuple[int, ...], arrays: Sequence[torch.Tensor]
+) -> SparseTensor:
+    self = _torch.new_wrapper(kind, shape, arrays[-1])
     facts = self.__dict__
-    facts["_fmt"], facts["_names"], facts["_sparse_dims"] = form.text, form.names, form.sparse_dims
-    facts["_ndim"] = len(shape)
-    facts.update(zip(form.names, arrays, strict=True))
+    facts["_fmt"], facts["_names"], facts["_ndim"], facts["_shape"] = text, names, len(shape), shape
+    facts.update(zip(names, arrays, strict=True))
     return self
 
 
@@ -51,7 +56,8 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
 
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     """The SparseTensor of arrays that the extension made, whose structure needs no second look."""
-    self = wrap(layout(text, len(shape)), shape, arrays)
+    form = layout(text, len(shape))
+    self = _made(SparseTensor, form.text, form.names, shape, arrays)
     self.__dict__["_made"] = True
     return self
 
@@ -61,7 +67,7 @@ def core_of(self: SparseTensor) -> _C.Core:
     core = self.__dict__.get("_core")
     if core is None:
         made = self.__dict__.pop("_made", False)
-        core = _C.Core(self._fmt, tuple(self.shape), self._arrays(), True, made)
+        core = _C.Core(self._fmt, self._shape, self._arrays(), True, made)
         self.__dict__["_core"] = core
     return core
 
@@ -120,21 +126,19 @@ class SparseTensor(torch.Tensor):
         return handler(*args, **(kwargs or {}))
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple]:
-        return list(self._names), (self._fmt, self._names, self._sparse_dims, self._ndim)
+        return list(self._names), (self._fmt, self._names)
 
     @staticmethod
     def __tensor_unflatten__(
         inner: dict, meta: tuple, outer_size: Sequence[int], outer_stride: Sequence[int]
     ) -> SparseTensor:
-        self = _torch.new_wrapper(SparseTensor, tuple(outer_size), inner["_val"])
-        self._fmt, self._names, self._sparse_dims, self._ndim = meta
-        for name in self._names:
-            setattr(self, name, inner[name])
-        return self
+        text, names = meta
+        return _made(SparseTensor, text, names, tuple(outer_size), [inner[name] for name in names])
 
     def _stable_hash_for_caching(self) -> str:
+        """What cached graphs are found by; "meta 2" counts changes of what ``__tensor_flatten__`` returns."""
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
-        return f"scorch {_C.version} {self._fmt} {self._names} {tuple(map(str, self.shape))} {inner}"
+        return f"scorch {_C.version} meta 2 {self._fmt} {self._names} {tuple(map(str, self.shape))} {inner}"
 
     def __reduce_ex__(self, protocol: int) -> tuple:
         return _rebuild_v1, (
@@ -156,21 +160,16 @@ class SparseTensor(torch.Tensor):
         return self._like(self._arrays())
 
     def _arrays(self) -> tuple[torch.Tensor, ...]:
-        return tuple(getattr(self, name) for name in self._names)
+        return tuple([getattr(self, name) for name in self._names])
 
     def _like(self, arrays: Sequence[torch.Tensor]) -> SparseTensor:
-        return SparseTensor.__tensor_unflatten__(
-            dict(zip(self._names, arrays, strict=True)),
-            self.__tensor_flatten__()[1],
-            self.shape,
-            (),
-        )
+        return _made(SparseTensor, self._fmt, self._names, self._shape, arrays)
 
     def _with_values(self, values: torch.Tensor) -> SparseTensor:
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if "ell" in self._fmt and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
-        made = assemble(layout(self._fmt, self._ndim), self.shape, (*self._arrays()[:-1], values))
+        made = assemble(layout(self._fmt, self._ndim), self._shape, (*self._arrays()[:-1], values))
         if not torch.compiler.is_dynamo_compiling() and _C.plain() and values.is_contiguous():
             made.__dict__["_core"] = core_of(self).with_values(made._val)
         return made

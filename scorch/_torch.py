@@ -146,26 +146,3 @@ def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     if forward_ad._current_level >= 0 or peek_interpreter_stack() is not None:
         return True
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-
-
-# ---- one node for the eager product ----
-_GRADIENT_KIND = (3, 2, 1, 0)
-
-
-class _Product(torch.autograd.Function):
-    """Product of a sparse and a dense tensor with a gradient to the dense one; never enters traced code."""
-
-    @staticmethod
-    def forward(ctx, x, sparse, kind, run, differentiable):
-        ctx.save_for_backward(*sparse._arrays())
-        ctx.sparse, ctx.kind, ctx.run, ctx.differentiable = sparse, kind, run, differentiable
-        return run(sparse, x, kind)
-
-    @staticmethod
-    def backward(ctx, grad):
-        ctx.saved_tensors  # noqa: B018  raises if a component was changed in place since
-        again = ctx.differentiable if torch.is_grad_enabled() else ctx.run
-        return again(ctx.sparse, grad, _GRADIENT_KIND[ctx.kind]), None, None, None, None
-
-
-eager_product = raw_apply(_Product)

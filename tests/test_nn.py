@@ -257,3 +257,20 @@ def test_mixture_of_experts_gradients():
     wanted = torch.autograd.grad(mixture(layer, x).square().sum(), leaves)
     for a, b in zip(ours, wanted, strict=True):
         torch.testing.assert_close(a, b)
+
+
+def test_mixture_of_experts_second_order_and_transforms():
+    torch.manual_seed(0)
+    layer = scorch.nn.MoE(6, 8, 3, 2, activation=torch.tanh).double()
+    x, v = torch.randn(7, 6, dtype=torch.float64), torch.randn(7, 6, dtype=torch.float64)
+
+    def second(f):
+        leaves = [x.clone().requires_grad_(), *layer.parameters()]
+        first = torch.autograd.grad(f(leaves[0]).pow(3).sum(), leaves, create_graph=True)
+        return torch.autograd.grad(sum(g.square().sum() for g in first), leaves)
+
+    plain = lambda x: mixture(layer, x)  # noqa: E731
+    torch.testing.assert_close(second(layer), second(plain))
+    torch.testing.assert_close(torch.func.jvp(layer, (x,), (v,)), torch.func.jvp(plain, (x,), (v,)))
+    squares = [torch.func.grad(lambda x, f=f: f(x).square().sum())(x) for f in (layer, plain)]
+    torch.testing.assert_close(*squares)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from .. import _info
+from .. import _info, _torch
 from .._make import from_components
 from .._ops import evaluate
 from .._tensor import SparseTensor
@@ -171,25 +171,68 @@ def _weights_fake(x, grad, expert, pos):
     return x.new_empty(pos.shape[0] - 1, x.shape[1], grad.shape[1])
 
 
-def _keep(ctx, inputs: tuple, output: torch.Tensor) -> None:
-    ctx.save_for_backward(*inputs)
+# ---- derivatives: each operator is linear in both tensors, and the gradients are the other two ----
+_PARTNERS = {
+    "grouped": lambda ops, x, weight, grad: (
+        lambda *tiles: ops.grouped_back(grad, weight, *tiles),
+        lambda *tiles: ops.grouped_weights(x, grad, *tiles),
+    ),
+    "grouped_back": lambda ops, given, weight, grad: (
+        lambda *tiles: ops.grouped(grad, weight, *tiles),
+        lambda *tiles: ops.grouped_weights(grad, given, *tiles),
+    ),
+    "grouped_weights": lambda ops, x, given, grad: (
+        lambda *tiles: ops.grouped_back(given, grad, *tiles),
+        lambda *tiles: ops.grouped(x, grad, *tiles),
+    ),
+}
 
 
-def _gradients(ctx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-    x, weight, expert, pos = ctx.saved_tensors
-    grad, ops = grad.contiguous(), torch.ops.scorch
-    to_x = ops.grouped_back(grad, weight, expert, pos) if ctx.needs_input_grad[0] else None
-    to_weight = ops.grouped_weights(x, grad, expert, pos) if ctx.needs_input_grad[1] else None
-    return to_x, to_weight, None, None
+class _Grouped(torch.autograd.Function):
+    """One of the operators, single level."""
+
+    @staticmethod
+    def forward(ctx, name, a, b, expert, pos):
+        ctx.name = name
+        ctx.save_for_backward(a, b, expert, pos)
+        ctx.save_for_forward(a, b, expert, pos)
+        with _torch.below_autograd():
+            return getattr(torch.ops.scorch, name)(a, b, expert, pos)
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b, *tiles = ctx.saved_tensors
+        both = _PARTNERS[ctx.name](torch.ops.scorch, a, b, grad.contiguous())
+        wanted = ctx.needs_input_grad[1:3]
+        return None, *(f(*tiles) if want else None for f, want in zip(both, wanted, strict=True)), None, None
+
+    @staticmethod
+    def jvp(ctx, _name, to_a, to_b, _expert, _pos):
+        a, b, *tiles = ctx.saved_tensors
+        op = getattr(torch.ops.scorch, ctx.name)
+        parts = [op(to_a.contiguous(), b, *tiles)] if to_a is not None else []
+        parts += [op(a, to_b.contiguous(), *tiles)] if to_b is not None else []
+        return sum(parts[1:], parts[0])
 
 
-def _first_order_only(ctx, grad: torch.Tensor) -> None:
-    raise NotImplementedError("MoE has gradients of first order: second ones need the layer in plain torch")
+_raw_grouped = _torch.raw_apply(_Grouped)
 
 
-torch.library.register_autograd("scorch::grouped", _gradients, setup_context=_keep, lib=_lib)
-for _derived in ("grouped_back", "grouped_weights"):
-    torch.library.register_autograd(f"scorch::{_derived}", _first_order_only, lib=_lib)
+def _autograd_kernel(name: str) -> Callable:
+    op = getattr(torch.ops.scorch, name).default
+
+    def kernel(a, b, expert, pos):
+        if not _torch.is_differentiated([a, b]):
+            with _torch.only_below_autograd():
+                return op(a, b, expert, pos)
+        with _torch.single_level():
+            return _raw_grouped(name, a, b, expert, pos)
+
+    return kernel
+
+
+for _operator in _PARTNERS:
+    _lib.impl(_operator, _autograd_kernel(_operator), "Autograd")
 
 
 class MoE(nn.Module):
@@ -204,7 +247,7 @@ class MoE(nn.Module):
         renormalize: makes the k weights of a token sum to 1.
 
     Parameters: ``gate.weight`` [E, d]; ``w1`` [E, d, h], ``w2`` [E, h, d], uniform in +-1/sqrt(their fan-in).
-    Gradients are of first order. Raises: ValueError: k outside 1..E.
+    Raises: ValueError: k outside 1..E.
     """
 
     def __init__(
