@@ -10,6 +10,7 @@ from statistics import median
 import torch
 
 import scorch
+from benchmarks.attention import attention
 from benchmarks.data import DENSE_SIDE, SIZES, WIDTHS, ZEROS, Case, adjacency, citation, graphs, int32, title
 from benchmarks.peers import MklMatrix, mkl, scipy_sparse
 from examples.timing import Time
@@ -206,4 +207,4 @@ def _processes(script: str, folders: list[tempfile.TemporaryDirectory]) -> Time:
     return Time(min(seconds), median(seconds), len(seconds))
 
 
-SUITES = {suite.__name__: suite for suite in (gcn, spmm, neighbours, overhead, convert)}
+SUITES = {suite.__name__: suite for suite in (gcn, spmm, neighbours, overhead, convert, attention)}

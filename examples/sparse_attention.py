@@ -2,11 +2,12 @@
 
     python examples/sparse_attention.py --compare                 # 512, 1024 and 2048 tokens, window 64
     python examples/sparse_attention.py --mask bigbird --tokens 4096 --window 128 --compare
+    python examples/sparse_attention.py --compare --flex          # and against compiled flex_attention
 
 What a user changes: the mask is a SparseTensor, and so attention computes what it lets through only.
 
     -y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    +y = sparse_attention(q, k, v, scorch.sparse(mask, format="csr"))
+    +y = scorch.attention(q, k, v, scorch.sparse(mask))
 """
 
 import argparse
@@ -22,8 +23,11 @@ import scorch
 from timing import compare
 
 
-def sparse_attention(q, k, v, mask):
-    """q, k, v [heads, tokens, width], mask a SparseTensor [heads, tokens, tokens] of ones -> like v"""
+def three_steps(q, k, v, mask):
+    """q, k, v [heads, tokens, width], mask a SparseTensor [heads, tokens, tokens] of ones -> like v
+
+    What attention is made of; scorch.attention does it in one pass, and without keeping scores.
+    """
     scores = scorch.sddmm(mask, q * q.shape[-1] ** -0.5, k)
     return scorch.softmax(scores) @ v
 
@@ -31,6 +35,15 @@ def sparse_attention(q, k, v, mask):
 def dense_attention(q, k, v, mask):
     """The same with a dense mask of bool [tokens, tokens]."""
     return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
+
+
+def flex(mask: torch.Tensor) -> Callable:
+    """torch's compiled attention, over blocks of 128 tokens; on the CPU it has no backward pass."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    n, compiled = len(mask), torch.compile(flex_attention)
+    blocks = create_block_mask(lambda b, h, i, j: mask[i, j], None, None, n, n, device="cpu")
+    return lambda q, k, v, _: compiled(q[None], k[None], v[None], block_mask=blocks)[0]
 
 
 class EncoderLayer(nn.Module):
@@ -71,13 +84,20 @@ def bigbird(tokens: int, window: int, block: int = 16, seed: int = 0) -> torch.T
 MASKS = {"band": band, "bigbird": bigbird}
 
 
-def candidates(mask: torch.Tensor, width: int, heads: int) -> dict[str, EncoderLayer]:
+def candidates(mask: torch.Tensor, width: int, heads: int, with_flex: bool) -> dict[str, EncoderLayer]:
     """Layers by name, all with the same weights."""
-    ones = scorch.sparse(mask.float(), format="csr")
-    dense = EncoderLayer(width, heads, dense_attention, mask)
-    ours = copy.deepcopy(dense)
-    ours.attention, ours.mask = sparse_attention, torch.stack([ones] * heads)
-    return {"torch, dense mask": dense, "Scorch": ours}
+    ours = scorch.sparse(mask)
+    ways = {
+        "torch, dense mask": (dense_attention, mask),
+        "torch, flex": (flex(mask) if with_flex else None, mask),
+        "Scorch, three steps": (three_steps, torch.stack([ours.float()] * heads)),
+        "Scorch": (scorch.attention, ours),
+    }
+    first = EncoderLayer(width, heads, dense_attention, mask)
+    layers = {name: copy.deepcopy(first) for name, (attention, _) in ways.items() if attention}
+    for name, layer in layers.items():
+        layer.attention, layer.mask = ways[name]
+    return layers
 
 
 def step(layer: EncoderLayer, x: torch.Tensor) -> torch.Tensor:
@@ -103,6 +123,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--compare", action="store_true", help="time dense attention and Scorch")
+    parser.add_argument("--flex", action="store_true", help="also torch's flex_attention, compiled (seconds)")
     parser.add_argument("--seconds", type=float, default=2.0, help="time to spend on each comparison")
     return parser.parse_args(argv)
 
@@ -112,16 +133,18 @@ def main(argv: list[str] | None = None) -> int:
     agree = True
     for tokens in args.tokens:
         torch.manual_seed(0)
-        layers = candidates(MASKS[args.mask](tokens, args.window), args.width, args.heads)
+        mask = MASKS[args.mask](tokens, args.window)
+        layers = candidates(mask, args.width, args.heads, args.flex)
         x, ours = torch.randn(tokens, args.width), layers["Scorch"]
         with torch.no_grad():
-            print(f"{tokens} tokens: {list(ours(x).shape)}, mask = {ours.mask[0]}\n")
+            print(f"{tokens} tokens: {list(ours(x).shape)}, mask = {ours.mask}\n")
             if not args.compare:
                 continue
             calls = attentions(layers, tokens, args.width, args.heads)
             agree &= compare(f"{tokens} tokens, attention", calls, args.seconds)
             calls = {n: (lambda layer=layer, x=x: layer(x)) for n, layer in layers.items()}
             agree &= compare(f"{tokens} tokens, layer", calls, args.seconds)
+        layers.pop("torch, flex", None)
         calls = {n: (lambda layer=layer, x=x: step(layer, x)) for n, layer in layers.items()}
         agree &= compare(f"{tokens} tokens, forward and backward", calls, args.seconds, tolerance=1e-3)
     if args.compare:

@@ -16,6 +16,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
     )
 
 from . import _C, _functions, _layouts, _plan, _rules  # noqa: F401
+from ._attention import attention
 from ._C import CompileError
 from ._format import Format
 from ._info import clear_cache, info, stats
@@ -29,7 +30,7 @@ from ._tensor import SparseTensor, is_sparse
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "Format", "SparseTensor", "clear_cache", "collate", "compile", "einsum", "evaluate",
-    "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "sddmm",
-    "softmax", "sparse", "stats",
+    "CompileError", "Format", "SparseTensor", "attention", "clear_cache", "collate", "compile", "einsum",
+    "evaluate", "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map",
+    "sddmm", "softmax", "sparse", "stats",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from types import FunctionType
 import torch
 import torch.nn.functional as F
 
-from . import _dispatch, _index, _join, _ops, _pointwise, _products, _reduce
+from . import _attention, _dispatch, _index, _join, _ops, _pointwise, _products, _reduce
 from ._pointwise import DENSE, PRODUCT, QUOTIENT, UNION
 from ._tensor import HANDLERS, SparseTensor
 
@@ -57,6 +57,7 @@ _put(_products.added("addmv", 2, 1), "addmv")
 _put(_products.added("baddbmm", 3, 3), "baddbmm")
 HANDLERS[torch.sparse.mm] = _products.sparse_mm
 HANDLERS[F.linear] = _ops.linear
+HANDLERS[F.scaled_dot_product_attention] = _attention.scaled_dot_product_attention
 
 # ---- layout and type ----
 for _name in ("permute", "transpose", "t"):

@@ -268,6 +268,8 @@ class SparseTensor(torch.Tensor):
         derived |= dict(core.memory()[1]) if core is not None else {}
         for dims, other in self.__dict__.get("_relabelled", {}).items():
             derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
+        for wide, (_, strips) in self.__dict__.get("_strips", {}).items():
+            derived[f"strips, float{64 if wide else 32}"] = sum(x.nbytes for x in strips[:4])
         return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}
 
     def release(self) -> None:
@@ -275,6 +277,7 @@ class SparseTensor(torch.Tensor):
         if (core := self.__dict__.get("_core")) is not None:
             core.release()
         self.__dict__.pop("_relabelled", None)
+        self.__dict__.pop("_strips", None)
 
     # ---- other layouts and types ----
     def convert(self, format: str | Format, *, index_dtype: torch.dtype | None = None) -> SparseTensor:

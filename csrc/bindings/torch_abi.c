@@ -12,17 +12,13 @@
  * report an error only by a function that throws a C++ exception through it: so everything is released first,
  * and the throw is the last statement. This file is compiled with -fexceptions. What arrives here may come
  * from anybody, so structure is validated in every call. */
-#include "torch_abi.h"
-#include "bind.h"
+#include "torch_call.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#define DECLARE(ret, name, args) ret(*name) args;
-static struct {
-    SC_TORCH_FUNCTIONS(DECLARE)
-} torch;
-#undef DECLARE
+sc_torch_functions sc_torch;
+#define torch sc_torch
 
 bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(); }
 
@@ -55,7 +51,7 @@ typedef struct {
     const void *data[SC_MAXARRAY];
 } sink;
 
-static AtenTensorHandle empty(sc_dtype t, int ndim, const int64_t *dim)
+AtenTensorHandle sc_torch_empty(sc_dtype t, int ndim, const int64_t *dim)
 {
     int64_t stride[SC_MAXDIM] = {0}, n = 1;
     for (int i = ndim - 1; i >= 0; i--) stride[i] = n, n *= sc_max(dim[i], 1);
@@ -66,7 +62,7 @@ static AtenTensorHandle empty(sc_dtype t, int ndim, const int64_t *dim)
     return h;
 }
 
-static void drop(AtenTensorHandle *h)
+void sc_torch_drop(AtenTensorHandle *h)
 {
     if (*h) torch.aoti_torch_delete_tensor_object(*h);
     *h = NULL;
@@ -78,7 +74,7 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
     sink *s = ctx;
     void *p = NULL;
     (void)what, (void)level;
-    if (s->n == SC_MAXARRAY || !(s->array[s->n] = empty(t, 1, &n))) return NULL;
+    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_torch_empty(t, 1, &n))) return NULL;
     bool failed = torch.aoti_torch_get_data_ptr(s->array[s->n], &p);
     s->data[s->n++] = p;
     return failed ? NULL : p ? p : nothing;
@@ -86,7 +82,7 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 
 static void sink_clear(sink *s)
 {
-    while (s->n) drop(&s->array[--s->n]);
+    while (s->n) sc_torch_drop(&s->array[--s->n]);
 }
 
 /* ---- a call ---- */
@@ -114,9 +110,10 @@ typedef struct {
     result *result;
 } call;
 
-static int broken(call *c) { return sc_error(&c->e, SC_EINTERNAL, "torch's C interface reported an error"); }
+int sc_torch_broken(sc_err *e) { return sc_error(e, SC_EINTERNAL, "torch's C interface reported an error"); }
+static int broken(call *c) { return sc_torch_broken(&c->e); }
 
-static int view_tensor(call *c, AtenTensorHandle h, sc_tensor *t)
+int sc_torch_view(AtenTensorHandle h, sc_tensor *t, sc_err *e)
 {
     int64_t ndim, *size, *stride;
     int32_t dtype, device;
@@ -124,14 +121,14 @@ static int view_tensor(call *c, AtenTensorHandle h, sc_tensor *t)
     if (torch.aoti_torch_get_dim(h, &ndim) || torch.aoti_torch_get_sizes(h, &size) ||
         torch.aoti_torch_get_strides(h, &stride) || torch.aoti_torch_get_dtype(h, &dtype) ||
         torch.aoti_torch_get_device_type(h, &device) || torch.torch_get_const_data_ptr(h, &data))
-        return broken(c);
+        return sc_torch_broken(e);
     if (ndim > SC_MAXDIM)
-        return sc_error(&c->e, SC_EVALUE, "expected at most %d dimensions, got %d", SC_MAXDIM, (int)ndim);
+        return sc_error(e, SC_EVALUE, "expected at most %d dimensions, got %d", SC_MAXDIM, (int)ndim);
     if (device != torch.aoti_torch_device_type_cpu())
-        return sc_error(&c->e, SC_EVALUE, "expected tensors on the CPU");
+        return sc_error(e, SC_EVALUE, "expected tensors on the CPU");
     memset(t, 0, sizeof *t);
     if (!from_torch(dtype, &t->dtype))
-        return sc_error(&c->e, SC_ENOTIMPL,
+        return sc_error(e, SC_ENOTIMPL,
                         "expected float32, float64, int32, int64 or bool tensors: cast with .to()");
     t->itype = SC_I64;
     t->format.ndim = t->format.nlevel = (int)ndim;
@@ -150,7 +147,7 @@ static int next_tensor(call *c, sc_tensor *t)
 {
     if (c->next == c->noperand)
         return sc_error(&c->e, SC_EVALUE, "expected more operand tensors than %d", (int)c->noperand);
-    return view_tensor(c, c->handle[c->next++], t);
+    return sc_torch_view(c->handle[c->next++], t, &c->e);
 }
 
 /* One component array; its length goes to *n. */
@@ -343,9 +340,9 @@ static int place(call *c)
         sc_program_shape(c->prog, k, c->in, r->t.view.dim);
         if (!sc_format_is_dense(&spec->format)) continue;
         AtenTensorHandle *h = add_array(r);
-        if (!(*h = empty(spec->dtype, spec->format.ndim, r->t.view.dim)))
+        if (!(*h = sc_torch_empty(spec->dtype, spec->format.ndim, r->t.view.dim)))
             return sc_error(&c->e, SC_ENOMEM, "out of memory");
-        if (view_tensor(c, *h, &r->t)) return c->e.code;
+        if (sc_torch_view(*h, &r->t, &c->e)) return c->e.code;
     }
     return 0;
 }
@@ -361,7 +358,7 @@ static int take(call *c, result *r, const void *p, sc_dtype type, int64_t n)
             r->made.array[i] = NULL;
             return 0;
         }
-    if (!(*h = empty(type, 1, &n))) return sc_error(&c->e, SC_ENOMEM, "out of memory");
+    if (!(*h = sc_torch_empty(type, 1, &n))) return sc_error(&c->e, SC_ENOMEM, "out of memory");
     if (torch.aoti_torch_get_data_ptr(*h, &to)) return broken(c);
     if (n) memcpy(to, p, (size_t)n * sc_dtype_size(type));
     return 0;
@@ -428,11 +425,11 @@ static int list_results(call *c, StableListHandle *list)
 
 static void finish(call *c)
 {
-    for (size_t i = 0; c->handle && i < c->noperand; i++) drop(&c->handle[i]);
+    for (size_t i = 0; c->handle && i < c->noperand; i++) sc_torch_drop(&c->handle[i]);
     free(c->handle);
     for (int k = 0; k < SC_MAXOP; k++) sink_clear(&c->temp[k]), sc_kept_release(c->kept[k]);
     for (int k = 0; k < c->nresult; k++) {
-        for (int i = 0; c->result && i < c->result[k].n; i++) drop(&c->result[k].array[i]);
+        for (int i = 0; c->result && i < c->result[k].n; i++) sc_torch_drop(&c->result[k].array[i]);
         if (c->result) sink_clear(&c->result[k].made);
     }
     free(c->result);
@@ -489,7 +486,8 @@ static int define(void)
                def, "program(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]") ||
            torch.aoti_torch_library_init_impl("scorch", "CPU", __FILE__, __LINE__, &impl) ||
            torch.torch_library_impl(impl, "evaluate", evaluate, SC_TORCH_BUILD) ||
-           torch.torch_library_impl(impl, "program", program, SC_TORCH_BUILD);
+           torch.torch_library_impl(impl, "program", program, SC_TORCH_BUILD) ||
+           sc_torch_define_attention(def, impl);
 }
 
 int sc_torch_connect(void *lib, sc_err *e)

@@ -58,4 +58,9 @@ typedef struct StringOpaque *StringHandle;
     X(int32_t, aoti_torch_dtype_float64, (void))
 /* clang-format on */
 
+#define SC_TORCH_MEMBER(ret, name, args) ret(*name) args;
+typedef struct {
+    SC_TORCH_FUNCTIONS(SC_TORCH_MEMBER)
+} sc_torch_functions;
+
 #endif

@@ -1,0 +1,68 @@
+/* attention.h: attention under a sparse mask, as the library offers it.
+ *
+ *   out[i] = sum_j p[i,j] v[j],  p[i,:] = softmax over the stored j of mask[i,j] scale q[i].k[j]
+ *
+ * An entry of the mask counts where its value is not zero. A row that sees
+ * nothing, or only scores of minus infinity, gives zeros. What is not seen takes
+ * no part, not even where k or v hold NaN.
+ *
+ * The kernels take the mask as strips: blocks of 16, 32 or 64 rows, each with the sorted list of the columns
+ * that any of its rows sees, and a word a column that says which rows do. A column of K is read once for a whole
+ * block, in registers of rows, wherever it lies: bands, blocks and scattered entries take the same loops. */
+#ifndef SC_ATTENTION_H
+#define SC_ATTENTION_H
+
+#include "scorch.h"
+
+#define SC_MAXSTRIP 64
+
+typedef struct {
+    int64_t height;       /* rows of a block: 16, 32 or 64 */
+    int64_t batch, heads; /* matrices; 1 of either is for all */
+    int64_t blocks, n;    /* blocks of a matrix; columns listed in all */
+    const int64_t *pos;   /* [batch, heads, blocks + 1] */
+    const int32_t *crd;   /* [n] */
+    const uint64_t *bits; /* [n] bit r: row r of the block sees it */
+    const void *val;      /* [n, height] of the type computed in, null: ones */
+} sc_strips;
+
+/* [batch, heads, rows, width] */
+typedef struct {
+    const void *p;
+    int64_t stride[4];
+} sc_heads;
+
+typedef struct {
+    sc_dtype dtype;                      /* f16, bf16 (computed in f32), f32, f64 */
+    int64_t batch, heads, shared;        /* shared: heads of k and v, a divisor of heads */
+    int64_t rows, columns, width, depth; /* width of q and k, depth of v */
+    double scale;
+    sc_heads q, k, v;
+    sc_strips mask;
+    void *out; /* [batch, heads, rows, depth] */
+    void *
+        lse; /* [batch, heads, rows] f32 or f64: log sum exp of the scores, minus infinity for rows of zeros */
+    /* backward only */
+    sc_heads grad;            /* of out */
+    void *dq, *dk, *dv;       /* as q, k, v, contiguous */
+    sc_strips turned;         /* the library's own: the mask transposed, */
+    const void *base, *delta; /* and what gradients need of each row */
+} sc_attention;
+
+/* The strips, of the height that is set, of matrices [rows, columns] in csr, one after the other: pos has matrices *
+ * rows + 1 entries. Values of zero are dropped. Arrays come from alloc, in the order pos, crd, bits and, unless all
+ * values are one, val. The structure is checked. */
+typedef struct {
+    int64_t matrices, rows, columns;
+    const void *pos, *crd, *val;
+    sc_dtype itype, dtype;
+    int64_t nnz;
+    sc_dtype computed; /* of the values made: f32 or f64 */
+} sc_strip_source;
+int sc_attention_strips(const sc_strip_source *, sc_strips *, sc_alloc *, void *ctx, sc_err *);
+
+/* Strips may come from anybody: they are checked. */
+int sc_attention_forward(const sc_attention *, sc_err *);
+int sc_attention_backward(const sc_attention *, sc_err *);
+
+#endif

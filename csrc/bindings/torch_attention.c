@@ -1,0 +1,245 @@
+/* torch_attention.c: the operators of attention under a sparse mask.
+ *
+ *   scorch::attention_strips(pos, crd, values, matrices, rows, columns, height, wide) -> (pos, crd, bits, val)
+ *   scorch::attention(q, k, v, pos, crd, bits, val, height, scale) -> (out, lse)
+ *   scorch::attention_backward(grad, q, k, v, out, lse, pos, crd, bits, val, height, scale) -> (dq, dk, dv)
+ *
+ * All tensors are plain. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
+ * attention.h, pos [batch or 1, heads or 1, blocks + 1] and val without elements where all values are one. As in
+ * torch_abi.c everything is released before an error is thrown. */
+#include "torch_call.h"
+
+#include "../attention.h"
+
+#include <string.h>
+
+#define MAXIN 10
+
+typedef struct {
+    sc_err e;
+    int nin, nout;
+    AtenTensorHandle in[MAXIN], out[4];
+    sc_tensor t[MAXIN];
+} call;
+
+/* ---- arguments ---- */
+static int64_t extent(const sc_tensor *t, int d) { return t->view.dim[d]; }
+
+static int shaped(call *c, int i, const char *name, int ndim, const int64_t *want)
+{
+    const sc_tensor *t = &c->t[i];
+    bool good = t->format.ndim == ndim;
+    for (int d = 0; good && d < ndim; d++) good = want[d] < 0 || extent(t, d) == want[d];
+    if (good) return SC_OK;
+    sc_text text = {0};
+    for (int d = 0; d < ndim; d++)
+        if (want[d] < 0)
+            sc_text_add(&text, "%sany", d ? ", " : "");
+        else
+            sc_text_add(&text, "%s%lld", d ? ", " : "", (long long)want[d]);
+    sc_error(&c->e, SC_EVALUE, "%s: expected shape [%s], got %d dimensions or other extents", name,
+             text.s ? text.s : "", t->format.ndim);
+    sc_text_free(&text);
+    return c->e.code;
+}
+
+/* A contiguous array of a type, whose data goes to *data. */
+static int array(call *c, int i, const char *name, sc_dtype type, const void *data)
+{
+    const sc_tensor *t = &c->t[i];
+    int64_t stride = 1;
+    if (t->dtype != type)
+        return sc_error(&c->e, SC_ETYPE, "%s: expected %s, got %s", name, sc_dtype_name(type),
+                        sc_dtype_name(t->dtype));
+    for (int d = t->format.ndim - 1; d >= 0; stride *= extent(t, d--))
+        if (t->view.nval && extent(t, d) > 1 && t->view.stride[d] != stride)
+            return sc_error(&c->e, SC_EVALUE, "%s: expected a contiguous tensor", name);
+    memcpy((void *)(uintptr_t)data, &t->view.val, sizeof(void *));
+    return SC_OK;
+}
+
+static int heads(call *c, int i, const char *name, sc_dtype type, const int64_t *want, sc_heads *x)
+{
+    const sc_tensor *t = &c->t[i];
+    if (shaped(c, i, name, 4, want)) return c->e.code;
+    if (t->dtype != type)
+        return sc_error(&c->e, SC_ETYPE, "%s: expected %s as q is, got %s", name, sc_dtype_name(type),
+                        sc_dtype_name(t->dtype));
+    x->p = t->view.val;
+    memcpy(x->stride, t->view.stride, sizeof x->stride);
+    return SC_OK;
+}
+
+/* The four tensors of strips from i on. */
+static int strips(call *c, int i, int64_t height, sc_dtype computed, sc_strips *s)
+{
+    const int64_t any[3] = {-1, -1, -1}, n = extent(&c->t[i + 1], 0);
+    if (shaped(c, i, "strips: pos", 3, any) || shaped(c, i + 1, "strips: crd", 1, any) ||
+        shaped(c, i + 2, "strips: bits", 1, &n) || array(c, i, "strips: pos", SC_I64, &s->pos) ||
+        array(c, i + 1, "strips: crd", SC_I32, &s->crd) || array(c, i + 2, "strips: bits", SC_I64, &s->bits))
+        return c->e.code;
+    s->height = height;
+    s->batch = extent(&c->t[i], 0), s->heads = extent(&c->t[i], 1), s->blocks = extent(&c->t[i], 2) - 1;
+    s->n = n;
+    const int64_t values = c->t[i + 3].view.nval;
+    if (!values) return s->blocks < 0 ? sc_error(&c->e, SC_EVALUE, "strips: pos is empty") : SC_OK;
+    if (values != n * height)
+        return sc_error(&c->e, SC_EVALUE, "strips: expected %lld values, got %lld", (long long)(n * height),
+                        (long long)values);
+    return array(c, i + 3, "strips: val", computed, &s->val);
+}
+
+/* q, k and v from i on; the extents that they have. */
+static int inputs(call *c, int i, sc_attention *a)
+{
+    const sc_tensor *q = &c->t[i], *k = &c->t[i + 1], *v = &c->t[i + 2];
+    const int64_t any[4] = {-1, -1, -1, -1};
+    a->dtype = q->dtype;
+    if (a->dtype != SC_F16 && a->dtype != SC_BF16 && a->dtype != SC_F32 && a->dtype != SC_F64)
+        return sc_error(&c->e, SC_ETYPE, "q: expected a floating point type, got %s",
+                        sc_dtype_name(a->dtype));
+    if (shaped(c, i, "q", 4, any) || shaped(c, i + 1, "k", 4, any) || shaped(c, i + 2, "v", 4, any))
+        return c->e.code;
+    a->batch = extent(q, 0), a->heads = extent(q, 1), a->rows = extent(q, 2), a->width = extent(q, 3);
+    a->shared = extent(k, 1), a->columns = extent(k, 2), a->depth = extent(v, 3);
+    if (a->heads && (!a->shared || a->heads % a->shared))
+        return sc_error(&c->e, SC_EVALUE, "k: expected a number of heads that divides %lld, got %lld",
+                        (long long)a->heads, (long long)a->shared);
+    const int64_t keys[4] = {a->batch, a->shared, a->columns, a->width};
+    const int64_t values[4] = {a->batch, a->shared, a->columns, a->depth};
+    return heads(c, i, "q", a->dtype, any, &a->q) || heads(c, i + 1, "k", a->dtype, keys, &a->k) ||
+           heads(c, i + 2, "v", a->dtype, values, &a->v);
+}
+
+static void *result(call *c, int i, sc_dtype type, int ndim, const int64_t *dim)
+{
+    void *p = NULL;
+    c->nout = i + 1;
+    if (!(c->out[i] = sc_torch_empty(type, ndim, dim)))
+        sc_error(&c->e, SC_ENOMEM, "out of memory");
+    else if (sc_torch.aoti_torch_get_data_ptr(c->out[i], &p))
+        sc_torch_broken(&c->e);
+    return p;
+}
+
+/* ---- the operators ---- */
+static int64_t whole(StableIValue v) { return (int64_t)v; }
+
+static double number(StableIValue v)
+{
+    double x;
+    memcpy(&x, &v, sizeof x);
+    return x;
+}
+
+static void *strips_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
+{
+    static char nothing[64];
+    void *p = result(ctx, what == SC_POS ? 0 : what == SC_VAL ? 3 : 1 + level, t, 1, &n);
+    return p || ((call *)ctx)->e.code ? p : nothing;
+}
+
+static void make_strips(call *c, const StableIValue *rest)
+{
+    const sc_tensor *pos = &c->t[0], *crd = &c->t[1], *val = &c->t[2];
+    sc_strip_source from = {.matrices = whole(rest[0]), .rows = whole(rest[1]), .columns = whole(rest[2])};
+    sc_strips to = {.height = whole(rest[3])};
+    int64_t count, none = 0;
+    from.nnz = extent(crd, 0);
+    if (!sc_mul(from.matrices, from.rows, &count) || count < 0 ||
+        (to.height != 16 && to.height != 32 && to.height != 64)) {
+        sc_error(&c->e, SC_EVALUE, "attention_strips: expected extents, and a height of 16, 32 or 64");
+        return;
+    }
+    count++;
+    if ((pos->dtype != SC_I32 && pos->dtype != SC_I64) || shaped(c, 0, "pos", 1, &count) ||
+        shaped(c, 1, "crd", 1, &from.nnz) || shaped(c, 2, "values", 1, &from.nnz) ||
+        array(c, 0, "pos", pos->dtype, &from.pos) || array(c, 1, "crd", pos->dtype, &from.crd) ||
+        array(c, 2, "values", val->dtype, &from.val)) {
+        sc_error(&c->e, SC_ETYPE, "pos: expected int32 or int64");
+        return;
+    }
+    from.itype = pos->dtype, from.dtype = val->dtype;
+    from.computed = (uint8_t)rest[4] ? SC_F64 : SC_F32;
+    if (!sc_attention_strips(&from, &to, strips_alloc, c, &c->e) && !to.val)
+        (void)result(c, 3, from.computed, 1, &none);
+}
+
+static void attend(call *c, const StableIValue *rest)
+{
+    sc_attention a = {.scale = number(rest[1])};
+    if (inputs(c, 0, &a) || strips(c, 3, whole(rest[0]), sc_dtype_computed(a.dtype), &a.mask)) return;
+    const int64_t dim[4] = {a.batch, a.heads, a.rows, a.depth};
+    a.out = result(c, 0, a.dtype, 4, dim);
+    a.lse = result(c, 1, sc_dtype_computed(a.dtype), 3, dim);
+    if (!c->e.code) sc_attention_forward(&a, &c->e);
+}
+
+static void attend_backward(call *c, const StableIValue *rest)
+{
+    sc_attention a = {.scale = number(rest[1])};
+    if (inputs(c, 1, &a)) return;
+    const sc_dtype computed = sc_dtype_computed(a.dtype);
+    const int64_t q[4] = {a.batch, a.heads, a.rows, a.width}, out[4] = {a.batch, a.heads, a.rows, a.depth};
+    const int64_t k[4] = {a.batch, a.shared, a.columns, a.width},
+                  v[4] = {a.batch, a.shared, a.columns, a.depth};
+    if (heads(c, 0, "grad", a.dtype, out, &a.grad) || shaped(c, 4, "out", 4, out) ||
+        array(c, 4, "out", a.dtype, &a.out) || shaped(c, 5, "lse", 3, out) ||
+        array(c, 5, "lse", computed, &a.lse) || strips(c, 6, whole(rest[0]), computed, &a.mask))
+        return;
+    a.dq = result(c, 0, a.dtype, 4, q);
+    a.dk = result(c, 1, a.dtype, 4, k);
+    a.dv = result(c, 2, a.dtype, 4, v);
+    if (!c->e.code) sc_attention_backward(&a, &c->e);
+}
+
+/* Takes nin tensors off the stack, calls body with what follows, puts nout results there. */
+static void run(StableIValue *stack, int nin, int nout, void (*body)(call *, const StableIValue *))
+{
+    call c = {.nin = nin};
+    for (int i = 0; i < nin; i++) c.in[i] = (AtenTensorHandle)(uintptr_t)stack[i];
+    for (int i = 0; i < nin && !c.e.code; i++) sc_torch_view(c.in[i], &c.t[i], &c.e);
+    if (!c.e.code) body(&c, stack + nin);
+    for (int i = 0; i < nin; i++) sc_torch_drop(&c.in[i]);
+    for (int i = 0; i < nout && !c.e.code; i++) stack[i] = (StableIValue)(uintptr_t)c.out[i], c.out[i] = NULL;
+    for (int i = 0; i < SC_LEN(c.out); i++) sc_torch_drop(&c.out[i]);
+    if (c.e.code) sc_torch.aoti_torch_check(false, __func__, "scorch", 0, c.e.msg);
+}
+
+static void op_strips(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, 3, 4, make_strips);
+}
+
+static void op_attention(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, 7, 2, attend);
+}
+
+static void op_backward(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, 10, 3, attend_backward);
+}
+
+bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
+{
+    return sc_torch.aoti_torch_library_def(
+               def,
+               "attention_strips(Tensor pos, Tensor crd, Tensor values, SymInt matrices, SymInt rows, SymInt "
+               "columns, int height, bool wide) -> (Tensor, Tensor, Tensor, Tensor)") ||
+           sc_torch.aoti_torch_library_def(
+               def,
+               "attention(Tensor q, Tensor k, Tensor v, Tensor pos, Tensor crd, Tensor bits, Tensor val, int "
+               "height, float scale) -> (Tensor, Tensor)") ||
+           sc_torch.aoti_torch_library_def(
+               def,
+               "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor "
+               "pos, Tensor crd, Tensor bits, Tensor val, int height, float scale) -> (Tensor, Tensor, "
+               "Tensor)") ||
+           sc_torch.torch_library_impl(impl, "attention_strips", op_strips, SC_TORCH_BUILD) ||
+           sc_torch.torch_library_impl(impl, "attention", op_attention, SC_TORCH_BUILD) ||
+           sc_torch.torch_library_impl(impl, "attention_backward", op_backward, SC_TORCH_BUILD);
+}

@@ -1,0 +1,20 @@
+/* torch_call.h: what the files that implement operators of torch share. */
+#ifndef SC_BIND_TORCH_CALL_H
+#define SC_BIND_TORCH_CALL_H
+
+#include "bind.h"
+#include "torch_abi.h"
+
+extern sc_torch_functions sc_torch; /* found by sc_torch_connect */
+
+/* A contiguous tensor, null without memory; drop forgets a handle that may be null. */
+AtenTensorHandle sc_torch_empty(sc_dtype, int ndim, const int64_t *dim);
+void sc_torch_drop(AtenTensorHandle *);
+/* Looks at a dense tensor on the CPU. */
+int sc_torch_view(AtenTensorHandle, sc_tensor *, sc_err *);
+int sc_torch_broken(sc_err *); /* the error of a call that torch failed */
+
+/* torch_attention.c: true if torch refused */
+bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl);
+
+#endif

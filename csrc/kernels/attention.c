@@ -1,0 +1,153 @@
+/* attention.c: attention under a sparse mask: checks, choice of vectors, threads.
+ *
+ * The unit of work is a block of one head. Threads take units from a common
+ * counter; a unit writes its own rows of the result and depends on nothing else,
+ * so the bytes are the same for any number of threads. Gradients of k and v are
+ * made by the blocks of the mask transposed, for the same reason. */
+#include <stdatomic.h>
+
+#include "attention_blocks.h"
+
+/* ---- the CPU ---- */
+static atomic_int widest = 64;
+
+void sc_attention_use(int vector_bytes) { atomic_store(&widest, vector_bytes); }
+
+static int vector_bytes(void)
+{
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                        __builtin_cpu_supports("avx512cd");
+    return (int)sc_min(atomic_load(&widest), avx2 && avx512 ? 64 : avx2 ? 32 : 16);
+#else
+    return 16;
+#endif
+}
+
+static const sc_attention_blocks *blocks_of(sc_dtype t)
+{
+    switch (vector_bytes()) {
+#if defined(__x86_64__)
+    case 64: return t == SC_F64 ? &sc_attention_blocks_64_f64 : &sc_attention_blocks_64_f32;
+    case 32: return t == SC_F64 ? &sc_attention_blocks_32_f64 : &sc_attention_blocks_32_f32;
+#endif
+    default: return t == SC_F64 ? &sc_attention_blocks_16_f64 : &sc_attention_blocks_16_f32;
+    }
+}
+
+/* ---- checks ---- */
+static bool check_block(const sc_strips *s, int64_t begin, int64_t end, int64_t columns, uint64_t all)
+{
+    uint64_t bits = 0;
+    int64_t before = -1;
+    bool good = true;
+    for (int64_t i = begin; i < end; i++) {
+        good &= s->crd[i] > before;
+        before = s->crd[i];
+        bits |= s->bits[i];
+    }
+    return good && before < columns && !(bits & ~all);
+}
+
+static int check_strips(const sc_attention *a, const sc_strips *s, int64_t rows, int64_t columns, sc_err *e)
+{
+    if (s->height != 16 && s->height != 32 && s->height != 64)
+        return sc_error(e, SC_EVALUE, "strips: expected a height of 16, 32 or 64, got %lld",
+                        (long long)s->height);
+    if ((s->batch != 1 && s->batch != a->batch) || (s->heads != 1 && s->heads != a->heads) ||
+        s->blocks != (rows + s->height - 1) / s->height)
+        return sc_error(
+            e, SC_EVALUE, "strips: expected pos [%lld or 1, %lld or 1, %lld], got [%lld, %lld, %lld]",
+            (long long)a->batch, (long long)a->heads, (long long)((rows + s->height - 1) / s->height + 1),
+            (long long)s->batch, (long long)s->heads, (long long)(s->blocks + 1));
+    for (int64_t u = 0; u < s->batch * s->heads * s->blocks; u++) {
+        const int64_t *pos = s->pos + u + u / s->blocks, left = rows - u % s->blocks * s->height;
+        if (pos[0] < 0 || pos[1] < pos[0] || pos[1] > s->n)
+            return sc_error(e, SC_EVALUE, "strips: pos must ascend from 0 to %lld at most", (long long)s->n);
+        if (!check_block(s, pos[0], pos[1], columns, sc_strips_rows(sc_min(left, s->height))))
+            return sc_error(
+                e, SC_EVALUE,
+                "strips: expected columns of a block that ascend and stay below %lld, and bits of its rows "
+                "only",
+                (long long)columns);
+    }
+    return SC_OK;
+}
+
+/* ---- a region ---- */
+typedef struct {
+    const sc_attention *a;
+    sc_attention_block *block;
+    int64_t heads, blocks, n; /* units: [batch, heads, blocks] */
+    char *memory;
+    size_t each;
+    _Atomic int64_t next;
+} region;
+
+static void run_units(void *arg, int id, int n)
+{
+    region *r = arg;
+    (void)n;
+    for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < r->n;)
+        r->block(r->a, r->memory + (size_t)id * r->each, u / r->blocks / r->heads, u / r->blocks % r->heads,
+                 u % r->blocks);
+}
+
+/* Runs block on every block of strips s, for `heads` heads. */
+static int run(const sc_attention *a, const sc_strips *s, int64_t heads, sc_attention_block *block,
+               double work, sc_err *e)
+{
+    const size_t each = (blocks_of(a->dtype)->size(a) + 63) & ~(size_t)63;
+    region r = {.a = a,
+                .block = block,
+                .heads = heads,
+                .blocks = s->blocks,
+                .n = a->batch * heads * s->blocks,
+                .each = each};
+    if (r.n <= 0) return SC_OK;
+    int lanes = (int)sc_min(sc_team_lanes(work), r.n);
+    r.memory = sc_work_take(each * (size_t)lanes);
+    if (!r.memory) return sc_error(e, SC_ENOMEM, "out of memory");
+    sc_parallel(lanes, run_units, &r);
+    sc_work_give(r.memory);
+    return SC_OK;
+}
+
+static double work_of(const sc_attention *a, const sc_strips *s)
+{
+    const double matrices = (double)(a->batch * a->heads) / (double)(s->batch * s->heads);
+    return matrices * (double)(s->n * s->height) * (double)(a->width + a->depth);
+}
+
+int sc_attention_forward(const sc_attention *a, sc_err *e)
+{
+    if (check_strips(a, &a->mask, a->rows, a->columns, e)) return e->code;
+    return run(a, &a->mask, a->heads, blocks_of(a->dtype)->forward, work_of(a, &a->mask), e);
+}
+
+/* delta and base, then the gradients that need them. */
+static int backward(sc_attention *a, const sc_attention_blocks *blocks, sc_err *e)
+{
+    const size_t n = (size_t)(a->batch * a->heads * a->rows) + 16, size = a->dtype == SC_F64 ? 8 : 4;
+    char *lines = sc_work_take(2 * n * size);
+    if (!lines) return sc_error(e, SC_ENOMEM, "out of memory");
+    a->base = lines, a->delta = lines + n * size;
+    if (!run(a, &a->mask, a->heads, blocks->prepare, (double)n * (double)a->depth, e) &&
+        !run(a, &a->mask, a->heads, blocks->to_rows, 1.5 * work_of(a, &a->mask), e))
+        run(a, &a->turned, a->shared, blocks->to_columns, 2 * work_of(a, &a->turned), e);
+    sc_work_give(lines);
+    return e->code;
+}
+
+int sc_attention_backward(const sc_attention *given, sc_err *e)
+{
+    sc_attention a = *given;
+    if (check_strips(&a, &a.mask, a.rows, a.columns, e)) return e->code;
+    if (!sc_strips_turn(&a.mask, a.columns, a.dtype == SC_F64 ? 8 : 4, &a.turned, e))
+        backward(&a, blocks_of(a.dtype), e);
+    sc_strips_free(&a.turned);
+    return e->code;
+}

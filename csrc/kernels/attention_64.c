@@ -1,0 +1,10 @@
+/* attention_64.c: attention in vectors of 64 bytes, for AVX-512. */
+#include "attention_blocks.h"
+
+#if defined(__x86_64__)
+SC_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi,bmi2,prefer-vector-width=512")
+#define WIDTH 64
+#define TALL true
+#include "attention_stamp.h"
+SC_TARGET_END
+#endif

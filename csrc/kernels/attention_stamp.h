@@ -1,0 +1,26 @@
+/* attention_stamp.h: attention_body.h for both number types, at WIDTH bytes a vector. TALL: there are 32 registers. */
+#define PASTE_(x, w, t) x##_##w##_##t
+#define PASTE(x, w, t) PASTE_(x, w, t)
+#define CHUNK SC_ATTENTION_CHUNK
+
+#define NAME(x) PASTE(x, WIDTH, f32)
+#define REAL float
+#define INT int32_t
+#define UINT uint32_t
+#define LANES (WIDTH / 4)
+#define TINY (-127)
+#define MANTISSA 23
+#define POLYNOMIAL SC_EXP2_F32
+#define HALVES 1
+#include "attention_body.h"
+
+#define NAME(x) PASTE(x, WIDTH, f64)
+#define REAL double
+#define INT int64_t
+#define UINT uint64_t
+#define LANES (WIDTH / 8)
+#define TINY (-1023)
+#define MANTISSA 52
+#define POLYNOMIAL SC_EXP2_F64
+#define HALVES 0
+#include "attention_body.h"

@@ -1,0 +1,128 @@
+/* attention_turn.c: the strips of a mask transposed, from its strips.
+ *
+ * A block of columns takes, from each block of rows, the columns that fall into
+ * it: at most 64 words of 64 bits, a square that is transposed in registers. */
+#include <stdatomic.h>
+
+#include "attention_blocks.h"
+
+typedef struct {
+    const sc_strips *from;
+    sc_strips *to;
+    int64_t *pos;
+    int32_t *crd;
+    uint64_t *bits;
+    char *val;
+    size_t size; /* of a value */
+    _Atomic int64_t next;
+} turning;
+
+/* m[r] bit c becomes m[c] bit r. */
+static void transpose(uint64_t *m)
+{
+    uint64_t mask = 0x00000000ffffffff;
+    for (int j = 32; j; j >>= 1, mask ^= mask << j)
+        for (int k = 0; k < 64; k = ((k | j) + 1) & ~j) {
+            const uint64_t t = ((m[k] >> j) ^ m[k | j]) & mask;
+            m[k] ^= t << j;
+            m[k | j] ^= t;
+        }
+}
+
+static int64_t first_not_below(const int32_t *crd, int64_t lo, int64_t hi, int64_t c)
+{
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (crd[mid] < c)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Writes the square of row block rb, whose columns are at [lo, hi), to places from `at` on. */
+static int64_t put(const turning *t, int64_t rb, int64_t lo, int64_t hi, int64_t column, int64_t at)
+{
+    const sc_strips *f = t->from;
+    const int64_t h = f->height;
+    uint64_t m[64] = {0};
+    for (int64_t p = lo; p < hi; p++) m[f->crd[p] - column] = f->bits[p];
+    transpose(m);
+    for (int64_t r = 0; r < h; r++) {
+        if (!m[r]) continue;
+        t->crd[at] = (int32_t)(rb * h + r);
+        t->bits[at] = m[r];
+        char *line = t->val + (size_t)(at * h) * t->size;
+        if (t->val) memset(line, 0, (size_t)h * t->size);
+        for (int64_t p = lo; t->val && p < hi; p++)
+            memcpy(line + (size_t)(f->crd[p] - column) * t->size,
+                   (const char *)f->val + (size_t)(p * h + r) * t->size, t->size);
+        at++;
+    }
+    return at;
+}
+
+static void turn_units(void *arg, int id, int n)
+{
+    turning *t = arg;
+    const sc_strips *f = t->from, *to = t->to;
+    const int64_t units = to->batch * to->heads * to->blocks;
+    (void)id, (void)n;
+    for (int64_t u; (u = atomic_fetch_add(&t->next, 1)) < units;) {
+        const int64_t matrix = u / to->blocks, column = u % to->blocks * to->height;
+        const int64_t *pos = f->pos + matrix * (f->blocks + 1);
+        int64_t *here = t->pos + u + matrix, at = t->crd ? here[0] : 0;
+        for (int64_t rb = 0; rb < f->blocks; rb++) {
+            const int64_t lo = first_not_below(f->crd, pos[rb], pos[rb + 1], column);
+            const int64_t hi =
+                first_not_below(f->crd, lo, sc_min(pos[rb + 1], lo + to->height), column + to->height);
+            uint64_t any = 0;
+            if (t->crd)
+                at = put(t, rb, lo, hi, column, at);
+            else
+                for (int64_t p = lo; p < hi; p++) any |= f->bits[p];
+            at += __builtin_popcountll(any);
+        }
+        if (!t->crd) here[1] = at;
+    }
+}
+
+static void run(turning *t)
+{
+    atomic_store(&t->next, 0);
+    sc_parallel(sc_team_lanes((double)t->from->n * 16), turn_units, t);
+}
+
+int64_t sc_strips_sum(const sc_strips *s, int64_t *pos)
+{
+    int64_t n = 0;
+    for (int64_t m = 0; m < s->batch * s->heads; m++, pos += s->blocks + 1) {
+        pos[0] = n;
+        for (int64_t k = 1; k <= s->blocks; k++) pos[k] = n += pos[k];
+    }
+    return n;
+}
+
+int sc_strips_turn(const sc_strips *from, int64_t columns, size_t size, sc_strips *to, sc_err *e)
+{
+    *to = (sc_strips){.height = from->height, .batch = from->batch, .heads = from->heads};
+    to->blocks = (columns + to->height - 1) / to->height;
+    turning t = {.from = from, .to = to, .size = size};
+    to->pos = t.pos = sc_malloc(sizeof *t.pos * (size_t)(to->batch * to->heads * (to->blocks + 1) + 1));
+    if (!t.pos) return sc_error(e, SC_ENOMEM, "out of memory");
+    run(&t);
+    to->n = sc_strips_sum(to, t.pos);
+    to->crd = t.crd = sc_malloc(sizeof *t.crd * (size_t)(to->n + 1));
+    to->bits = t.bits = sc_malloc(sizeof *t.bits * (size_t)(to->n + 1));
+    if (from->val) to->val = t.val = sc_malloc(size * (size_t)(to->n * to->height + 1));
+    if (!t.crd || !t.bits || (from->val && !t.val)) return sc_error(e, SC_ENOMEM, "out of memory");
+    run(&t);
+    return SC_OK;
+}
+
+void sc_strips_free(sc_strips *s)
+{
+    const void *const memory[] = {s->pos, s->crd, s->bits, s->val};
+    for (int i = 0; i < SC_LEN(memory); i++) free((void *)(uintptr_t)memory[i]);
+}

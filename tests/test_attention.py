@@ -1,0 +1,336 @@
+"""Attention under a sparse mask against dense attention: masks, types, gradients, rows that see nothing."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scorch
+
+BOUND = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def dense_attention(q, k, v, mask, scale=None):
+    """The definition, dense."""
+    each = q.shape[-3] // k.shape[-3] if q.dim() > 2 else 1
+    k, v = (x.repeat_interleave(each, -3) if each > 1 else x for x in (k, v))
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) * mask
+    p = scores.masked_fill(mask == 0, -torch.inf).softmax(-1)
+    return torch.where((mask != 0).any(-1, keepdim=True), p, 0) @ v
+
+
+def tensors(*lead, n=37, m=29, d=8, e=5, heads=None, dtype=torch.float64):
+    """q, k, v"""
+    g, other = generator(1), (*lead[:-1], heads) if heads else lead
+    shapes = (*lead, n, d), (*other, m, d), (*other, m, e)
+    return tuple(torch.randn(s, generator=g, dtype=torch.float64).to(dtype) for s in shapes)
+
+
+def random_mask(*shape, density=0.3, seed=0):
+    """Bool; the third row sees nothing, the fifth everything."""
+    mask = torch.rand(shape, generator=generator(seed)) < density
+    mask[..., 2, :], mask[..., 4, :] = False, True
+    return mask
+
+
+def band(n, m, width):
+    return (torch.arange(n)[:, None] * m // n - torch.arange(m)).abs() <= width
+
+
+MASKS = {
+    "band": band(150, 150, 11),
+    "causal": torch.ones(150, 150).tril() > 0,
+    "blocks": torch.kron(torch.rand(10, 10, generator=generator()) < 0.4, torch.ones(15, 15)) > 0,
+    "scattered": random_mask(150, 150, density=0.03),
+    "padded keys": torch.arange(150).expand(150, 150) < 111,
+    "everything": torch.ones(150, 150) > 0,
+    "nothing": torch.zeros(150, 150) > 0,
+    "wide": random_mask(7, 300),
+    "tall": random_mask(300, 7),
+    "one row of blocks, exactly": random_mask(64, 64),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_and_their_gradients(name):
+    mask = MASKS[name]
+    q, k, v = (x.requires_grad_() for x in tensors(2, n=mask.shape[0], m=mask.shape[1], d=16, e=24))
+    ours, theirs = scorch.attention(q, k, v, scorch.sparse(mask)), dense_attention(q, k, v, mask)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-13)
+    grad = torch.randn(ours.shape, generator=generator(2), dtype=ours.dtype)
+    for a, b in zip(*(torch.autograd.grad(y, (q, k, v), grad) for y in (ours, theirs)), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "bsr(4,4)", "dcsr", "ell(60)"))
+def test_the_format_of_the_mask_changes_nothing(format):
+    mask = random_mask(40, 60)
+    q, k, v = tensors(3, n=40, m=60)
+    expected = scorch.attention(q, k, v, scorch.sparse(mask))
+    assert torch.equal(scorch.attention(q, k, v, scorch.sparse(mask.double(), format=format)), expected)
+
+
+@pytest.mark.parametrize("dtype", BOUND)
+@pytest.mark.parametrize("d, e", ((64, 64), (40, 33), (7, 1), (96, 128)))
+def test_types_and_widths(dtype, d, e):
+    mask = random_mask(130, 100, density=0.5)
+    q, k, v = (x.requires_grad_() for x in tensors(2, n=130, m=100, d=d, e=e, dtype=dtype))
+    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    ours, theirs = scorch.attention(q, k, v, scorch.sparse(mask)), dense_attention(*exact, mask)
+    grad = torch.randn(ours.shape, generator=generator(2)).to(dtype)
+    assert ours.dtype == dtype
+    found = ours, *torch.autograd.grad(ours, (q, k, v), grad)
+    wanted = theirs, *torch.autograd.grad(theirs, exact, grad.double())
+    for a, b in zip(found, wanted, strict=True):
+        assert (a - b).abs().max() <= BOUND[dtype] * b.abs().max()
+
+
+@pytest.mark.parametrize("height", (16, 32, 64))
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_every_height_of_blocks(height, dtype):
+    mask = random_mask(100, 90, density=0.2)
+    q, k, v = tensors(1, 2, n=100, m=90, d=9, e=20, dtype=dtype)
+    csr = scorch.sparse(mask.to(dtype) * 1.5)
+    wide = dtype == torch.float64
+    pos, *rest = torch.ops.scorch.attention_strips(*csr._arrays(), 1, 100, 90, height, wide)
+    strips = pos.view(1, 1, -1), *rest
+    out, lse = torch.ops.scorch.attention(q, k, v, *strips, height, 0.5)
+    exact = [x.double().clone().requires_grad_() for x in (q, k, v)]
+    theirs = dense_attention(*exact, mask * 1.5, 0.5)
+    bound = BOUND[dtype]
+    assert (out - theirs).abs().max() <= bound * theirs.abs().max()
+    scores = (exact[0] @ exact[1].mT * 0.75).masked_fill(~mask, -torch.inf).logsumexp(-1)
+    torch.testing.assert_close(lse.double(), scores, rtol=1e-6, atol=1e-6)
+    grads = torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, height, 0.5)
+    for a, b in zip(grads, torch.autograd.grad(theirs, exact, out.double()), strict=True):
+        assert (a - b).abs().max() <= 2 * bound * b.abs().max()
+
+
+SHAPES = [((), ()), ((3,), ()), ((3,), (3,)), ((2, 4), ()), ((2, 4), (4,)), ((2, 4), (2, 1)),
+          ((2, 4), (1, 4)), ((2, 4), (2, 4))]  # fmt: skip
+
+
+@pytest.mark.parametrize("lead, of_mask", SHAPES)
+@pytest.mark.parametrize("numbers", (False, True))
+def test_batches_heads_and_derivatives(lead, of_mask, numbers):
+    mask = random_mask(*of_mask, 19, 17)
+    if numbers:
+        mask = mask * torch.randn(mask.shape, generator=generator(5), dtype=torch.float64)
+    A = scorch.sparse(mask)
+    inputs = tensors(*lead, n=19, m=17, d=4, e=3, heads=2 if len(lead) == 2 else None)
+    inputs = [x.requires_grad_() for x in inputs]
+    ours = scorch.attention(*inputs, A)
+    torch.testing.assert_close(ours, dense_attention(*inputs, mask))
+    checks = {"fast_mode": True, "check_forward_ad": True}
+    assert torch.autograd.gradcheck(lambda *x: scorch.attention(*x, A, scale=0.7), inputs, **checks)
+    assert torch.autograd.gradgradcheck(lambda *x: scorch.attention(*x, A), inputs, fast_mode=True)
+
+
+def test_func_transforms():
+    mask = random_mask(12, 10)
+    A, (q, k, v) = scorch.sparse(mask), tensors(2, n=12, m=10, d=3, e=2)
+    rows = mask.any(1)
+
+    def loss(attend, given):
+        return lambda q: attend(q, k, v, given)[:, rows].square().sum()
+
+    ours, theirs = loss(scorch.attention, A), loss(dense_attention, mask)
+    torch.testing.assert_close(torch.func.grad(ours)(q), torch.func.grad(theirs)(q))
+    torch.testing.assert_close(torch.func.hessian(ours)(q), torch.func.hessian(theirs)(q).nan_to_num())
+    many = torch.stack([q, 2 * q, -q])
+    torch.testing.assert_close(
+        torch.func.vmap(torch.func.grad(ours))(many), torch.stack([torch.func.grad(theirs)(x) for x in many])
+    )
+
+
+@pytest.mark.parametrize("of_mask", ((), (2,)))
+def test_vmap(of_mask):
+    mask = random_mask(*of_mask, 12, 10)
+    A, (q, k, v) = scorch.sparse(mask), tensors(4, 2, n=12, m=10)
+    ours = torch.func.vmap(lambda q, v: scorch.attention(q, k[0], v, A), in_dims=(0, 0))(q, v)
+    for b in range(4):
+        torch.testing.assert_close(ours[b], dense_attention(q[b], k[0], v[b], mask))
+
+
+@pytest.mark.parametrize("format", ("csr", "bsr(2,2)"))
+def test_compiles_without_a_break(format):
+    mask = random_mask(30, 20)
+    A, inputs = scorch.sparse(mask.float(), format=format), tensors(2, n=30, m=20, dtype=torch.float32)
+    inputs = [x.requires_grad_() for x in inputs]
+    compiled = torch.compile(lambda q, k, v, A: scorch.attention(q, k, v, A) * 2, fullgraph=True)
+    ours, plain = compiled(*inputs, A), 2 * scorch.attention(*inputs, A)
+    torch.testing.assert_close(ours, plain)
+    grads = (torch.autograd.grad(y.square().sum(), inputs) for y in (ours, plain))
+    torch.testing.assert_close(*grads)
+
+
+def test_operators_pass_torchs_checks():
+    A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
+    strips = scorch._attention.strips(A, True)
+    arguments = q.requires_grad_(), k, v, *strips[:4], strips.height, 0.3
+    torch.library.opcheck(torch.ops.scorch.attention.default, arguments)
+    csr = *A._arrays(), 1, 20, 20, 32, False
+    tests = ("test_schema", "test_autograd_registration")  # sizes that the data decides
+    torch.library.opcheck(torch.ops.scorch.attention_strips.default, csr, test_utils=tests)
+
+
+# ---- what is not seen ----
+@pytest.mark.parametrize("bad", (torch.nan, torch.inf, -torch.inf))
+@pytest.mark.parametrize("where", "kv")
+def test_what_nobody_may_see_changes_nothing(bad, where):
+    mask = random_mask(70, 70)
+    mask[:, 11] = False
+    mask[5] = False
+    mask[5, 12] = True  # only row 5 sees column 12
+    mask[torch.arange(70) != 5, 12] = False
+    q, k, v = (x.requires_grad_() for x in tensors(2, n=70, m=70))
+    clean = dense_attention(q, k, v, mask)
+    dirty = {"k": k.detach().clone(), "v": v.detach().clone()}
+    dirty[where][:, 11:13] = bad
+    dirty = {name: x.requires_grad_() for name, x in dirty.items()}
+    found = scorch.attention(q, dirty["k"], dirty["v"], scorch.sparse(mask))
+    others = torch.arange(70) != 5
+    torch.testing.assert_close(found[:, others], clean[:, others])
+    assert not found[:, 5].isfinite().any() or (where == "k" and bad != torch.nan)
+    grads = torch.autograd.grad(found[:, others].sum(), (q, dirty["k"], dirty["v"]))
+    wanted = torch.autograd.grad(clean[:, others].sum(), (q, k, v))
+    for a, b in zip(grads, wanted, strict=True):
+        kept = others if a.shape[-2] == 70 and a is grads[0] else torch.arange(70) != 12
+        torch.testing.assert_close(a[:, kept], b[:, kept])
+
+
+def test_rows_without_entries_are_zero_and_pass_no_gradient():
+    mask = random_mask(40, 30)
+    q, k, v = (x.requires_grad_() for x in tensors(n=40, m=30))
+    y = scorch.attention(q, k, v, scorch.sparse(mask))
+    assert torch.equal(y[2], torch.zeros(5, dtype=y.dtype))
+    assert not any(g.any() for g in torch.autograd.grad(y[2].sum(), (q, k, v)))
+    stored = scorch.sparse(mask)._with_values(torch.zeros(int(mask.sum()), dtype=torch.bool))
+    assert not scorch.attention(q, k, v, stored).any()  # an explicit zero is not seen either
+
+
+def test_scores_without_bound():
+    q, k, v = tensors(n=9, m=7)
+    mask, A = torch.ones(9, 7), scorch.sparse(torch.ones(9, 7))
+    torch.testing.assert_close(scorch.attention(1e4 * q, k, v, A), dense_attention(1e4 * q, k, v, mask))
+    low = torch.full_like(k, -torch.inf)
+    assert torch.equal(scorch.attention(q.abs() + 1, low, v, A), torch.zeros(9, 5, dtype=v.dtype))
+    assert scorch.attention(q.abs() + 1, -low, v, A).isnan().all()
+
+
+def test_extents_of_zero():
+    for n, m in ((0, 4), (4, 0), (0, 0)):
+        q, k, v = (x.requires_grad_() for x in tensors(2, n=n, m=m))
+        y = scorch.attention(q, k, v, scorch.sparse(torch.zeros(n, m)))
+        assert y.shape == (2, n, 5) and not y.any()
+        assert not any(g.any() for g in torch.autograd.grad(y.sum(), (q, k, v)))
+
+
+# ---- the mask changes, strides, threads ----
+def test_what_is_kept_with_the_mask_follows_it():
+    mask = random_mask(40, 40).float()
+    A, (q, k, v) = scorch.sparse(mask), tensors(n=40, m=40, dtype=torch.float32)
+    scorch.attention(q, k, v, A)
+    before = scorch._attention.strips(A, False)
+    assert scorch._attention.strips(A, False) is before
+    assert "strips, float32" in A.memory()["derived"]
+    with torch.no_grad():
+        A.values()[::2] = 0
+    torch.testing.assert_close(scorch.attention(q, k, v, A), dense_attention(q, k, v, A.to_dense()))
+    A.release()
+    assert "strips, float32" not in A.memory()["derived"]
+
+
+def test_strides():
+    mask = random_mask(37, 29)
+    x = torch.randn(37, 3, 2, 8, generator=generator(3))
+    q, k = x[:, 0].transpose(0, 1), x[:29, 1].transpose(0, 1)
+    v = torch.randn(2, 6, 29, generator=generator(4)).mT
+    wanted = dense_attention(q.double(), k.double(), v.double(), mask)
+    A = scorch.sparse(mask)
+    torch.testing.assert_close(scorch.attention(q, k, v, A).double(), wanted, rtol=1e-5, atol=1e-5)
+    q.requires_grad_()
+    (grad,) = torch.autograd.grad(scorch.attention(q, k, v, A).sum(), q)  # a gradient of strides 0
+    (same,) = torch.autograd.grad(dense_attention(q, k, v, mask).sum(), q)
+    torch.testing.assert_close(grad, same.nan_to_num(), rtol=1e-4, atol=1e-5)
+
+
+def test_the_same_bytes_for_any_number_of_threads():
+    A, inputs = scorch.sparse(random_mask(300, 300)), tensors(4, n=300, m=300, d=32, dtype=torch.float32)
+    inputs = [x.requires_grad_() for x in inputs]
+    results, threads = [], torch.get_num_threads()
+    for n in (1, 2, threads):
+        torch.set_num_threads(n)
+        y = scorch.attention(*inputs, A)
+        results.append((y, *torch.autograd.grad(y.square().sum(), inputs)))
+    torch.set_num_threads(threads)
+    for other in results[1:]:
+        assert all(map(torch.equal, results[0], other))
+
+
+def test_scaled_dot_product_attention():
+    mask, (q, k, v) = random_mask(20, 20, density=0.5), tensors(1, 2, n=20, m=20)
+    A = scorch.sparse(mask)
+    ours = F.scaled_dot_product_attention(q, k, v, attn_mask=A, scale=0.4)
+    torch.testing.assert_close(ours, F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.4))
+    with pytest.raises(NotImplementedError, match="of bool"):
+        F.scaled_dot_product_attention(q, k, v, attn_mask=scorch.sparse(mask.float()))
+    with pytest.raises(NotImplementedError, match="dropout"):
+        F.scaled_dot_product_attention(q, k, v, attn_mask=A, dropout_p=0.1)
+    with pytest.raises(ValueError, match="enable_gqa"):
+        F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], attn_mask=A)
+
+
+# ---- refusals ----
+def test_refusals():
+    A, (q, k, v) = scorch.sparse(random_mask(20, 10).float()), tensors(2, n=20, m=10, dtype=torch.float32)
+    for error, match, arguments in (
+        (TypeError, "SparseTensor as the mask", (q, k, v, A.to_dense())),
+        (TypeError, "one floating point type", (q, k.double(), v, A)),
+        (TypeError, "dense tensor as k", (q, A, v, A)),
+        (ValueError, r"mask \[..., 20, 10\]", (q, k, v, A.T)),
+        (ValueError, "batch extents", (q, k, v, torch.stack([A] * 3))),
+        (ValueError, r"expected k \[2, 10, 8\]", (q, k[..., :4], v, A)),
+        (ValueError, "2 to 4 dimensions", (q[0, 0], k[0, 0], v[0, 0], A)),
+    ):
+        with pytest.raises(error, match=match):
+            scorch.attention(*arguments)
+    with pytest.raises(NotImplementedError, match="no gradient to the mask"):
+        scorch.attention(q, k, v, A.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("change", (
+    ("pos", lambda s: s[0].__setitem__((0, 0, 1), 10**9)), ("pos", lambda s: s[0].__setitem__((0, 0, 0), -1)),
+    ("below", lambda s: s[1].__setitem__(0, -1)), ("below", lambda s: s[1].__setitem__(-1, 10)),
+    ("ascend", lambda s: s[1].copy_(s[1].flip(0))), ("bits", lambda s: s[2].fill_(-1)),
+))  # fmt: skip
+def test_strips_of_others_are_checked(change):
+    match, spoil = change
+    A, (q, k, v) = scorch.sparse(torch.ones(20, 10)), tensors(1, 1, n=20, m=10, dtype=torch.float32)
+    strips = [x.clone() for x in scorch._attention._made(A, 32, False)[:4]]
+    spoil(strips)
+    with pytest.raises(RuntimeError, match=match):
+        torch.ops.scorch.attention(q, k, v, *strips, 32, 1.0)
+    lse, out = torch.zeros(1, 1, 20), torch.zeros(1, 1, 20, 5)
+    with pytest.raises(RuntimeError, match=match):
+        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 32, 1.0)
+
+
+def test_malformed_masks_are_refused():
+    ok = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2)
+    for pos, crd in (((0, 1, 3), (0, 1)), ((0, 2, 1), (0, 1)), ((0, 1, 2), (0, 5)), ((0, 1, 2), (-1, 0))):
+        arrays = torch.tensor(pos), torch.tensor(crd), ok[2]
+        with pytest.raises(RuntimeError, match="mask: expected pos"):
+            torch.ops.scorch.attention_strips(*arrays, 1, 2, 2, 64, False)
+    with pytest.raises(RuntimeError, match="height of 16, 32 or 64"):
+        torch.ops.scorch.attention_strips(*ok, 1, 2, 2, 48, False)
+
+
+def test_nothing_is_compiled():
+    before = scorch.stats()["programs"]
+    q, k, v = tensors(2, n=30, m=30)
+    scorch.attention(q, k, v, scorch.sparse(torch.ones(30, 30).tril()))
+    assert scorch.stats()["programs"] == before
