@@ -293,6 +293,8 @@ def _compute(
     implicit: str,
     out: Out,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    if format is None and isinstance(out, torch.Tensor) and ";" not in expression:
+        format = "dense"
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return _finish(found)

@@ -194,6 +194,19 @@ def result_format(draw: random.Random, rank: int) -> str:
     return f"{draw.choice((*form, 'dense'))} {draw.choice(('i32', 'i64'))}"
 
 
+def upper_levels(draw: random.Random, left: str, ix: str) -> str | None:
+    """The first levels of a csf operand at ``ix``, and dense ones of the other indices of the result."""
+    n = 0
+    while n < len(ix) and ix[n] in left and ix[n] not in ix[:n]:
+        n += 1
+    if not n:
+        return None
+    n = draw.randrange(n) + 1
+    rest = [i for i in left if i not in ix[:n]]
+    levels = [f"compressed({left.index(i)})" for i in ix[:n]] + [f"dense({left.index(i)})" for i in rest]
+    return f'"{", ".join(levels)}" i32'
+
+
 class Draw:
     """One random problem."""
 
@@ -304,6 +317,9 @@ class Draw:
         for a in assigns:
             if a.left and r.random() < 0.35 and not p.accesses(a.name):
                 p.asks[a.name] = result_format(r, len(a.left))
+                upper = upper_levels(r, a.left, r.choice(list(self.indices.values())))
+                if upper and r.random() < 0.3:
+                    p.asks[a.name] = upper
         return p
 
 

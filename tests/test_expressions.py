@@ -50,7 +50,7 @@ def make(
 
 def compute(p: generate.Problem, operands: dict[str, torch.Tensor], **how: object) -> list[np.ndarray]:
     program = "; ".join(f"{generate.at(a.name, a.left)} {a.op} {generate.text(a.right)}" for a in p.assigns)
-    form = next(iter(p.asks.values()), "").split(" ")[0] if len(p.assigns) == 1 else ""
+    form = next(iter(p.asks.values()), "").rsplit(" ", 1)[0].strip('"') if len(p.assigns) == 1 else ""
     how |= {"format": form} if form else {}
     how |= {"implicit": "skip"} if "skip" in p.flags else {}
     made = scorch.evaluate(program, **operands, **how)

@@ -81,6 +81,7 @@ typedef struct {
     const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
     uint64_t inner;       /* workspaces opened inside */
     uint32_t copied;      /* assignments to workspaces at these indices do not count */
+    const Index *missing; /* along which something is absent: results that share that level have no entry */
 } Search;
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
@@ -121,6 +122,8 @@ static bool alive(Search *s, const Nest *n, uint64_t absent)
     case N_EVAL:
         t = n->eval.lhs->tensor;
         if (copies(s, &n->eval)) return false;
+        if (s->missing && shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
+            return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
         return eval_absent(s->p, &n->eval, absent) != NULL;
     }
@@ -135,7 +138,7 @@ bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
 
 bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
 {
-    Search s = {.p = p, .copied = 1u << n->ix.var};
+    Search s = {.p = p, .copied = 1u << n->ix.var, .missing = &n->ix};
     return alive(&s, n->body, absent);
 }
 

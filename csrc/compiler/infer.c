@@ -106,14 +106,21 @@ static Operands operands_of(const Assign *a)
 
 /* ---- the pattern of an operand ---- */
 typedef struct {
+    Tensor *of; /* whose structure the result has; null: none */
+    int levels; /* the first ones of it */
+    sc_format format;
+} Pattern;
+
+typedef struct {
     const Tensor *mask;
-    bool alone; /* no other sparse operand outside of reductions */
+    bool alone, only; /* no other sparse operand outside of reductions; none at all */
 } Mask;
 
 static void look_for_others(void *ctx, const Tensor *t, bool below)
 {
     Mask *m = ctx;
     m->alone &= below || t == m->mask;
+    m->only &= t == m->mask;
 }
 
 static bool has_indices(const Tensor *t, const Expr *lhs)
@@ -133,17 +140,88 @@ static bool is_unique(const sc_format *f)
     return true;
 }
 
-static Tensor *find_mask(const Prog *p, const Assign *a)
+/* The operand without whose entries nothing is left: k counts them. */
+static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
 {
-    for (int k = 0; k < p->ntensor && !p->skip; k++) {
-        Tensor *t = p->tensor[k];
-        Mask m = {t, true};
-        if (!is_sparse(t) || !has_indices(t, a->lhs) || !is_unique(&t->format) || !expr_kills(a->rhs, t))
-            continue;
-        each_sparse(a->rhs, false, look_for_others, &m);
-        if (m.alone) return t;
+    while (*k < p->ntensor) {
+        Tensor *t = p->tensor[(*k)++];
+        *m = (Mask){t, true, true};
+        if (!is_sparse(t) || !expr_kills(a->rhs, t)) continue;
+        each_sparse(a->rhs, false, look_for_others, m);
+        return t;
     }
     return NULL;
+}
+
+/* An operand at the indices of the result. */
+static Pattern whole_pattern(const Prog *p, const Assign *a)
+{
+    Mask m;
+    int k = 0;
+    for (Tensor *t; (t = next_mask(p, a, &k, &m));)
+        if (m.alone && has_indices(t, a->lhs) && is_unique(&t->format))
+            return (Pattern){t, t->format.nlevel, t->format};
+    return (Pattern){0};
+}
+
+static int dim_of(const Expr *lhs, int v)
+{
+    for (int d = 0; d < lhs->tensor->ndim; d++)
+        if (lhs->ix[d].var == v) return d;
+    return -1;
+}
+
+/* The first n levels of t, if they tell stored coordinates of the result apart, and dense ones of its other indices. */
+static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
+{
+    uint32_t seen = 0;
+    bool stored = false;
+    *f = (sc_format){.ndim = lhs->tensor->ndim};
+    for (int l = 0; l < n; l++) {
+        sc_levelspec s = t->format.level[l];
+        const int d = dim_of(lhs, t->dimvar[s.dim]);
+        if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || s.kind == SC_ELL) return false;
+        seen |= 1u << d;
+        stored |= s.kind != SC_DENSE;
+        s.dim = (uint8_t)d;
+        f->level[f->nlevel++] = s;
+    }
+    for (int d = 0; d < f->ndim; d++)
+        if (!(seen >> d & 1))
+            f->level[f->nlevel++] = (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = (uint8_t)d};
+    return stored && f->nlevel <= SC_MAXLEVEL && is_unique(f);
+}
+
+/* Whether f, whose first n levels are an operand's, is the format asked for but for the order of dense levels. */
+static bool is_asked(const sc_format *f, int n, const sc_format *ask)
+{
+    sc_format g = *ask;
+    if (f->ndim != g.ndim || f->nlevel != g.nlevel) return false;
+    for (int l = n; l < g.nlevel; l++)
+        if (g.level[l].kind != SC_DENSE || g.level[l].part != SC_WHOLE) return false;
+    g.nlevel = n;
+    sc_format head = *f;
+    head.nlevel = n;
+    return sc_format_equal(&head, &g);
+}
+
+/* The first levels of the only sparse operand: those of the format asked for, else as many as the result has indices
+ * of. Where they do not cover the result it is sparse by two of them: rows of a dense matrix stay one. */
+static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *ask, bool covered)
+{
+    Mask m;
+    Pattern found = {0};
+    int k = 0;
+    if (has_empty(p, a->rhs)) return found;
+    for (Tensor *t; (t = next_mask(p, a, &k, &m));)
+        for (int n = t->format.nlevel; m.only && n > 0; n--) {
+            sc_format f;
+            if (!upper_levels(t, n, a->lhs, &f)) continue;
+            if (is_asked(&f, n, ask)) return (Pattern){t, n, *ask};
+            const bool fits = covered ? n == f.ndim && n < t->format.nlevel : n > 1;
+            if (fits && !found.of) found = (Pattern){t, n, f};
+        }
+    return found;
 }
 
 /* ---- the format that is delivered ---- */
@@ -185,13 +263,6 @@ static void search(Search *s, const Nest *n)
     if (n->then) search(s, n->then);
     for (int k = 0; k < n->n; k++) search(s, n->kid[k]);
     if (n->op == N_LOOP) s->depth--;
-}
-
-static int dim_of(const Expr *lhs, int v)
-{
-    for (int d = 0; d < lhs->tensor->ndim; d++)
-        if (lhs->ix[d].var == v) return d;
-    return -1;
 }
 
 /* Whether the loop runs over all coordinates: a dense one, or along a dense level. */
@@ -237,17 +308,18 @@ static bool assembles(const sc_format *f)
     return l == f->nlevel;
 }
 
-/* Whether the nest walks every level of the operand around the evaluation. */
-static bool follows(const Search *s, const Tensor *mask)
+/* Whether the nest walks every level of the pattern around the evaluation. */
+static bool follows(const Search *s, const Pattern *pattern)
 {
+    const Tensor *mask = pattern->of;
     int walked = 0, need = 0;
-    for (int l = 0; l < mask->format.nlevel; l++) need += mask->format.level[l].kind != SC_DENSE;
+    for (int l = 0; l < pattern->levels; l++) need += mask->format.level[l].kind != SC_DENSE;
     for (int k = 0; k < s->nfound; k++) {
         const Nest *n = s->found[k];
         for (int m = 0; m < n->nmerge; m++)
             if (n->merge[m] == mask) return false;
         if (n->in != mask) continue;
-        for (int l = 0; l < mask->format.nlevel; l++)
+        for (int l = 0; l < pattern->levels; l++)
             walked += mask->format.level[l].kind != SC_DENSE && same_index(level_index(mask, l), n->ix);
     }
     return walked >= need;
@@ -263,7 +335,15 @@ static bool makes(const sc_format *f, const sc_format *g)
     return true;
 }
 
-static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
+static void settle_like(Tensor *t, const Pattern *pattern)
+{
+    t->like = pattern->of;
+    t->shared = pattern->levels;
+    t->itype = pattern->of->itype;
+    settle(t, &pattern->format);
+}
+
+static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *pattern)
 {
     Tensor *t = a->lhs->tensor;
     const sc_format *ask = &p->ask[t->arg - p->nin];
@@ -271,12 +351,12 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, Tensor *mask)
     sc_format f;
     search(&s, p->nest);
     const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);
-    if (can && known && makes(&f, ask)) {
+    const bool like = pattern->of && follows(&s, pattern);
+    const bool upper = like && !sc_format_equal(&pattern->format, &pattern->of->format);
+    if (can && known && makes(&f, ask) && !(upper && sc_format_equal(ask, &pattern->format))) {
         settle(t, ask);
-    } else if (mask && follows(&s, mask)) {
-        t->like = mask;
-        t->itype = mask->itype;
-        settle(t, &mask->format);
+    } else if (like) {
+        settle_like(t, pattern);
     } else if (known) {
         settle(t, &f);
     } else if (can) {
@@ -338,9 +418,7 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
     for (int k = 0; k < p->ntensor; k++) {
         Tensor *x = p->tensor[k];
         if (x->role != T_IN || x->arg != t->arg || !has_indices(x, a->lhs)) continue;
-        r->like = x;
-        r->itype = x->itype;
-        settle(r, &x->format);
+        settle_like(r, &(Pattern){x, x->format.nlevel, x->format});
         return;
     }
     fail(p, SC_EVALUE, a->lhs->pos,
@@ -350,7 +428,8 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
 
 static void infer_result(Prog *p, const Assign *a)
 {
-    Tensor *t = a->lhs->tensor, *mask = NULL;
+    Tensor *t = a->lhs->tensor;
+    Pattern pattern = {0};
     const int r = t->arg - p->nin;
     sc_format *ask = &p->ask[r];
     const bool asked = ask->nlevel > 0;
@@ -364,18 +443,19 @@ static void infer_result(Prog *p, const Assign *a)
         if (!asked) *ask = t->format;
         return;
     }
-    bool sparse = t->ndim && o.any && !(vars & ~covered(p, a, asked)) && !read_later(p, t) && !wants_dense;
-    if (!asked && t->ndim == 1 && !o.vectors) sparse = false;
-    if (sparse) mask = find_mask(p, a);
-    if (!asked) *ask = mask ? mask->format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
+    const bool may = t->ndim && o.any && !read_later(p, t) && !wants_dense;
+    bool sparse = may && !(vars & ~covered(p, a, asked)) && (asked || t->ndim > 1 || o.vectors);
+    if (sparse && !p->skip) pattern = whole_pattern(p, a);
+    if (!pattern.of && may && !p->skip && (sparse || t->ndim > 1)) pattern = upper_pattern(p, a, ask, sparse);
+    sparse |= pattern.of != NULL;
+    if (!asked)
+        *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {
         result_format(p, t, "dense");
     } else if (p->nest) {
-        settle_by_nest(p, a, asked, mask);
-    } else if (mask) {
-        t->like = mask;
-        t->itype = mask->itype;
-        settle(t, &mask->format);
+        settle_by_nest(p, a, asked, &pattern);
+    } else if (pattern.of) {
+        settle_like(t, &pattern);
     } else {
         t->format = (sc_format){.ndim = t->ndim};
         t->unit = -1;

@@ -96,7 +96,8 @@ struct Tensor {
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
-    Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices) */
+    Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
+    int shared;   /* ... so many of its levels; dense ones of its other indices follow */
     /* workspaces */
     Place place;
     bool bitmap, hash;
@@ -436,7 +437,12 @@ void lower_nest(Prog *);
 bool same_index(Index, Index);
 Index level_index(const Tensor *, int level); /* what the level is indexed by */
 bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
-bool gathers(const Tensor *);                 /* a workspace that stores what was written: bitmap or hash */
+bool shares_all(const Tensor *);   /* a result that differs from the operand it is like by values alone */
+bool shares_upper(const Tensor *); /* ... by the levels too */
+bool gives_upper(const Prog *,
+                 int operand); /* to a result, which would have others if the operand were converted */
+bool shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
+bool gathers(const Tensor *);               /* a workspace that stores what was written: bitmap or hash */
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
 int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */

@@ -94,24 +94,31 @@ static void work_address(Low *l, const Expr *e, Address *a)
 static Val *value_place(Low *l, const Tensor *t, Val *pos)
 { return t->perm ? load_index(l, tensor_buf(l, B_PERM, t, 0), pos) : pos; }
 
-/* The position of a stored entry; a dense last level may be the vector index. */
+/* The position of a stored entry; a dense last level may be the vector index, and a result's own levels follow those
+ * that it shares. */
 static void stored_address(Low *l, const Expr *e, Address *a)
 {
-    const Tensor *t = e->tensor->like ? e->tensor->like : e->tensor;
+    const Tensor *r = e->tensor, *t = r->like ? r->like : r;
     const Where *w = where(l, t);
-    int last = t->format.nlevel - 1;
-    if (w->n == t->format.nlevel) {
-        Val *pos = w->pos[t->format.nlevel];
-        a->base = e->tensor->like ? pos : value_place(l, t, pos);
-        return;
+    const int n = r->like ? r->shared : t->format.nlevel;
+    Index ix = level_index(t, n - 1);
+    if (w->n >= n) {
+        a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
+    } else {
+        if (w->n != n - 1 || t->format.level[n - 1].kind != SC_DENSE || !is_vec(l, ix) ||
+            !same_index(ix, l->e.vec.ix))
+            fail(l->p, SC_EVALUE, e->pos,
+                 "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
+        a->base = times(l, w->pos[n - 1], slot_extent(l, &ix));
+        a->stride = val_int(l->p, 1);
     }
-    Index ix = level_index(t, last);
-    if (w->n != last || t->format.level[last].kind != SC_DENSE || !is_vec(l, ix) ||
-        !same_index(ix, l->e.vec.ix))
-        fail(l->p, SC_EVALUE, e->pos,
-             "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
-    a->base = times(l, w->pos[last], slot_extent(l, &ix));
-    a->stride = val_int(l->p, 1);
+    for (int k = n; r->like && k < r->format.nlevel; k++) {
+        ix = level_index(r, k);
+        Val *size = slot_extent(l, &ix);
+        a->base = times(l, a->base, size);
+        if (a->stride) a->stride = times(l, a->stride, size);
+        add_term(l, a, e, r->format.level[k].dim, val_int(l->p, 1));
+    }
 }
 
 static Address address(Low *l, const Expr *e)

@@ -112,6 +112,31 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
+bool shares_all(const Tensor *t)
+{
+    if (!t->like || !sc_format_equal(&t->format, &t->like->format)) return false;
+    return !memcmp(t->dimvar, t->like->dimvar, (size_t)t->ndim * sizeof *t->dimvar);
+}
+
+bool shares_index(const Tensor *t, int var)
+{
+    for (int l = 0; t->like && l < t->shared; l++)
+        if (level_index(t->like, l).var == var) return true;
+    return false;
+}
+
+bool shares_upper(const Tensor *t) { return t->like && !shares_all(t); }
+
+bool gives_upper(const Prog *p, int operand)
+{
+    bool any = false;
+    for (int r = 0; r < p->nout; r++) {
+        const Tensor *t = prog_result(p, r);
+        any |= shares_upper(t) && t->like->arg == operand;
+    }
+    return any;
+}
+
 /* ---- parsing ---- */
 static Nest *parse_items(Lexer *, int depth);
 

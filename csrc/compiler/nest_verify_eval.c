@@ -31,10 +31,10 @@ static void check_plain(Verifier *v, const State *s, const Expr *e, bool written
     }
 }
 
-static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t)
+static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t, int levels)
 {
     const int n = s->at[nv_id(v->p, t)].n;
-    if (n == t->format.nlevel) return;
+    if (n >= levels) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
          nv_expr(v->p, e), nv_level(v->p, t, n), nv_index(v->p, level_index(t, n)), t->name);
 }
@@ -90,7 +90,7 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
         check_known(v, s, e, e->ix[d]);
     }
     if (t->place == W_REG) check_register(v, s, e);
-    if (gathers(t) && scope == READING) check_resolved(v, s, e, t);
+    if (gathers(t) && scope == READING) check_resolved(v, s, e, t, t->format.nlevel);
     if (gathers(t) && scope == FILLING) check_scalar(v, s, e);
 }
 
@@ -120,7 +120,7 @@ static void check_reads(Verifier *v, const State *s, const Expr *e)
         return;
     }
     check_plain(v, s, e, false);
-    if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor);
+    if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor, e->tensor->format.nlevel);
 }
 
 /* requires of an assembled result: dense levels, then compressed unique ones */
@@ -244,6 +244,27 @@ static void check_again(Verifier *v, const Assign *a)
              nv_expr(v->p, a->lhs));
 }
 
+/* A result that shares the levels of an operand: every entry of it is assigned, and nothing else. */
+static void check_like(Verifier *v, const State *s, const Assign *a)
+{
+    Prog *p = v->p;
+    const Tensor *t = a->lhs->tensor, *x = t->like;
+    const int n = s->at[nv_id(p, x)].n;
+    check_resolved(v, s, a->lhs, x, t->shared);
+    if (s->at[nv_id(p, x)].merged && eval_absent(p, a, tensor_bit(p, x)))
+        fail(p, SC_EVALUE, a->lhs->pos,
+             "schedule: %s has the structure of %s, but a value where %s is merged and has no entry; "
+             "iterate "
+             "%s",
+             t->name, x->name, x->name, x->name);
+    for (int l = t->shared; a->reduce == O_CONST && l < n; l++)
+        if (x->format.level[l].kind != SC_DENSE)
+            fail(p, SC_EVALUE, a->lhs->pos,
+                 "schedule: %s has an entry where %s has none, and is assigned by = inside of it; sum in a "
+                 "workspace, or by +=",
+                 nv_expr(p, a->lhs), nv_level(p, x, l));
+}
+
 void nv_eval(Verifier *v, const State *s, const Assign *a)
 {
     Prog *p = v->p;
@@ -257,15 +278,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
         check_plain(v, s, a->lhs, true);
     check_race(v, s, a->lhs);
     check_again(v, a);
-    if (t->like) {
-        check_resolved(v, s, a->lhs, t->like);
-        if (s->at[nv_id(p, t->like)].merged && eval_absent(p, a, tensor_bit(p, t->like)))
-            fail(p, SC_EVALUE, a->lhs->pos,
-                 "schedule: %s has the structure of %s, but a value where %s is merged and has no entry; "
-                 "iterate "
-                 "%s",
-                 t->name, t->like->name, t->like->name, t->like->name);
-    }
+    if (t->like) check_like(v, s, a);
     if (assembled(t)) check_append(v, s, a);
     if (v->use[k].writes++ && v->use[k].reduce != a->reduce)
         fail(p, SC_EVALUE, a->lhs->pos,

@@ -182,10 +182,11 @@ static Tensor *workspace_for(Prog *p, const Expr *lhs)
 
 static bool is_open(const Tensor *t) { return t->role == T_OUT && t->ndim && !t->format.nlevel; }
 
-/* A result that no nest can assemble is computed dense, and delivered as asked. */
+/* A result that no nest can assemble, or write where its entries are, is computed dense, and delivered as asked. */
 static void make_dense(Program *g, Piece *x)
 {
-    if (!is_open(x->a.lhs->tensor)) return;
+    if (!is_open(x->a.lhs->tensor) && !shares_upper(x->a.lhs->tensor)) return;
+    x->a.lhs->tensor->like = NULL;
     result_format(g->p, x->a.lhs->tensor, "dense");
     x->search = search_new(g->p, &x->a, x->wish);
 }
@@ -198,7 +199,8 @@ static Expr *simplified(Prog *p, const Assign *a)
     Tensor *like = a->lhs->tensor->like;
     if (p->skip || (e->op != O_CONST && lost)) return a->rhs;
     if (e->op != O_CONST || !like) return e;
-    return expr_new(p, O_MUL, expr_new(p, O_STORED, expr_access(p, like, a->lhs->ix), NULL), e);
+    if (a->lhs->tensor->shared < like->format.nlevel) return a->rhs;
+    return expr_new(p, O_MUL, stored_access(p, like), e);
 }
 
 /* Nothing is legal as it was asked for, though other nests are. */

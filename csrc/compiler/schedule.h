@@ -43,6 +43,7 @@ Tensor *work_new(Prog *, const char *name, Place);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
+Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
 Index whole_index(int var);
 /* Elements of a register tile over variable v; 0 where all of it fits. */
 int register_tile(const Prog *, int v, int slots);

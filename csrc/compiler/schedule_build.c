@@ -43,6 +43,7 @@ typedef struct {
     int n;
     struct {
         Tensor *t;
+        int levels; /* that are walked: all of what is read, of what the result is like those that it shares */
         bool outside; /* of every reduction, at least once */
     } at[MAXSOURCE];
 } Sources;
@@ -85,6 +86,7 @@ static void collect(const Expr *e, bool inside, Sources *s)
         while (k < s->n && s->at[k].t != e->tensor) k++;
         if (k == MAXSOURCE) return;
         if (k == s->n) s->at[s->n++].t = e->tensor;
+        s->at[k].levels = source_levels(e->tensor);
         s->at[k].outside |= !inside;
     }
     for (int k = 0; k < 2; k++)
@@ -105,7 +107,9 @@ static Sources sources_for(const Assign *a)
     Tensor *like = a->lhs->tensor->like;
     bool seen = !like;
     for (int k = 0; k < s.n; k++) seen |= s.at[k].t == like;
-    if (!seen && s.n < MAXSOURCE) s.at[s.n++].t = like;
+    if (seen || s.n == MAXSOURCE) return s;
+    s.at[s.n].t = like;
+    s.at[s.n++].levels = a->lhs->tensor->shared;
     return s;
 }
 
@@ -159,7 +163,7 @@ static void advance(const Build *b, State *s, const Sources *src)
     for (int k = 0; k < src->n; k++) {
         const Tensor *t = src->at[k].t;
         uint8_t *l = &s->level[tensor_id(b, t)];
-        while (*l < source_levels(t) && source_kind(t, *l) == SC_DENSE && known(b, s, source_index(t, *l)))
+        while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE && known(b, s, source_index(t, *l)))
             ++*l;
     }
 }
@@ -190,7 +194,7 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
     Op op = a->reduce;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (s->level[tensor_id(b, t)] < source_levels(t))
+        if (s->level[tensor_id(b, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!may_repeat(t)) continue;
         if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t) || a->lhs->tensor == b->layout)
@@ -224,7 +228,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int id = tensor_id(b, t), l = s.level[id];
-        if (l == source_levels(t) || !known(b, &s, source_index(t, l))) continue;
+        if (l >= src->at[k].levels || !known(b, &s, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
         if (ix.part != SC_WHOLE)
             return none(b, "level %d of %s would be searched, and it is in blocks", l, t->name);
@@ -253,7 +257,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int l = s->level[tensor_id(b, t)];
-        if (l == source_levels(t) || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
+        if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
             continue;
         next[n++] = t;
         if (a->lhs->tensor->like == t) {
@@ -304,7 +308,7 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     for (int k = 0; k < src.n; k++) {
         const Tensor *t = src.at[k].t;
         const int before = inside->level[tensor_id(b, t)], now = s.level[tensor_id(b, t)];
-        if (now < source_levels(t) || (now > before && (now > before + 1 || t->perm))) return false;
+        if (now < src.at[k].levels || (now > before && (now > before + 1 || t->perm))) return false;
     }
     return true;
 }
@@ -392,8 +396,8 @@ static bool fits_registers(const Build *b, const State *s, const Assign *a, cons
 {
     if (!left->n) return true;
     const int v = left->left[0].var;
-    if (left->n > 1 || s->by || block_of(b, s, v) || a->lhs->tensor == b->layout || a->lhs->tensor->like)
-        return false;
+    if (left->n > 1 || s->by || block_of(b, s, v) || a->lhs->tensor == b->layout) return false;
+    if (shares_index(a->lhs->tensor, v)) return false;
     if (!runs_along(body, v) && !runs_along(a->lhs, v)) return false;
     const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
     bool after = false;
@@ -473,14 +477,17 @@ static bool has_terms(const Build *b, const State *s, const Expr *r, const Tenso
     return src.n == 1 && l > 0 && source_kind(t, l - 1) != SC_DENSE;
 }
 
-/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not. */
-static Expr *at_entries(Build *b, const Assign *a, Expr *rhs)
+/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
+ * where no access says them. */
+static Expr *at_entries(Build *b, const Assign *a, const Left *left, Expr *rhs)
 {
     Tensor *like = a->lhs->tensor->like;
     const Assign use = {a->lhs, a->reduce, rhs};
-    if (!like || dead_without(b, &use, 1, &like)) return rhs;
-    Expr *stored = expr_new(b->p, O_STORED, expr_access(b->p, like, a->lhs->ix), NULL);
-    return expr_new(b->p, O_MUL, stored, rhs);
+    bool any = false;
+    for (int k = 0; k < left->n; k++) any |= shares_index(a->lhs->tensor, left->left[k].var);
+    if (!any || dead_without(b, &use, 1, &like)) return rhs;
+    if (a->lhs->tensor->shared < like->format.nlevel) return NULL;
+    return expr_new(b->p, O_MUL, stored_access(b->p, like), rhs);
 }
 
 /* work w { w op= body } then { lhs = ... w ... }; r: the O_REDUCE node, null where the assignment itself sums */
@@ -508,7 +515,8 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     for (int k = 0; k < left.n; k++) work_slot(w, k ? left.left[k] : slot);
     const Assign fill = {work_access(p, w), op, body};
     Expr *after = whole ? fill.lhs : expr_replace(p, a.rhs, r, fill.lhs);
-    const Assign use = {a.lhs, a.reduce, left.n ? at_entries(b, &a, after) : after};
+    const Assign use = {a.lhs, a.reduce, at_entries(b, &a, &left, after)};
+    if (!use.rhs) return none(b, "entries of %s are not known where its sum is", a.lhs->tensor->name);
     if (w->place == W_LANE) choose_kind(b, &use, w, body, &left);
     if (r && !whole && !has_terms(b, &s, r, w, &left))
         return none(b, "a sum that is taken first might have no term");

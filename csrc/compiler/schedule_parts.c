@@ -66,6 +66,13 @@ void work_slot(Tensor *w, Index ix)
 
 Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
 
+Expr *stored_access(Prog *p, Tensor *t)
+{
+    Index ix[SC_MAXDIM];
+    for (int d = 0; d < t->ndim; d++) ix[d] = whole_index(t->dimvar[d]);
+    return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
+}
+
 /* ---- vectors ---- */
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 int register_tile(const Prog *p, int v, int slots)

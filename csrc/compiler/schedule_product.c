@@ -437,10 +437,10 @@ static Nest *paneled(Sched *s)
     return nest_loop(p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, nest_work(p, t, pack, rows));
 }
 
-/* Every coordinate of the result is visited, stored or not. */
+/* Every coordinate of the result is visited, or every one that it stores. */
 static bool covers(const Sched *s)
 {
-    for (int k = 0; s->a && k <= s->last_kept; k++)
+    for (int k = 0; s->a && !s->lhs->tensor->like && k <= s->last_kept; k++)
         if (s->a->format.level[k].kind != SC_DENSE) return false;
     return true;
 }
@@ -527,7 +527,9 @@ bool product_fits(Prog *p, const Assign *a)
     Shape s = {0};
     look(a->rhs, &s, false);
     if (!t->format.nlevel && t->ndim) return false;
-    if (!sc_format_is_dense(&t->format) || t->like || s.sparse > 1 || s.reduces > 1 || s.nested) return false;
+    if (s.sparse > 1 || s.reduces > 1 || s.nested) return false;
+    if (!sc_format_is_dense(&t->format) && !(shares_upper(t) && s.sparse && s.first->tensor == t->like))
+        return false;
     if (!s.sparse) return true;
     for (int d = 0; d < s.first->tensor->ndim; d++)
         for (int k = 0; k < d; k++)
@@ -550,6 +552,8 @@ Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
         n = elementwise(s);
     else if (s->owned && (covers(s) || s->rhs == s->sum))
         n = choose_panel(s) ? paneled(s) : owned(s);
+    else if (s->lhs->tensor->like)
+        n = NULL; /* sums scatter over entries */
     else if (s->owned)
         n = through(s, W_SHARED, owned);
     else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)

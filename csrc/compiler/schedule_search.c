@@ -428,7 +428,7 @@ static uint32_t convertible(const Search *s)
         if (p->nassign > 1) uses--;
         if (!expr_reads(s->a.rhs, p->tensor[k])) continue;
         const Tensor *x = p->tensor[k];
-        bool twice = false;
+        bool twice = gives_upper(p, k);
         for (int d = 0; d < x->ndim; d++)
             for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
         if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !p->keeps)

@@ -42,17 +42,24 @@ static int strides(const sc_tensor *t, int unit, const char *name, sc_err *err)
 }
 
 /* ---- results ---- */
-/* A result with the structure of an operand: its arrays, and values of its own. */
-static int share(const sc_tensor *like, sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
+/* A result with levels of an operand: their arrays, and values of its own. */
+int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *alloc,
+             void *ctx, sc_err *err)
 {
-    sc_dtype type = t->dtype;
-    *t = *like;
-    t->dtype = type;
-    t->view.perm = NULL;
-    t->view.val = alloc(ctx, SC_VAL, -1, type, like->view.nval);
-    return t->view.val || !t->view.nval
-               ? SC_OK
-               : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)like->view.nval);
+    *out = (sc_tensor){.format = t->format, .dtype = t->dtype, .itype = structure->itype};
+    sc_view *v = &out->view;
+    memcpy(v->dim, dim, sizeof v->dim);
+    memcpy(v->level, structure->view.level, (size_t)t->shared * sizeof *v->level);
+    v->nval = v->level[t->shared - 1].npos;
+    for (int l = t->shared; l < t->format.nlevel; l++) {
+        v->level[l].size = dim[t->format.level[l].dim];
+        if (!sc_mul(v->nval, v->level[l].size, &v->nval))
+            return sc_error(err, SC_EVALUE, "%s has more than 2^63 values", t->name);
+        v->level[l].npos = v->nval;
+    }
+    v->val = alloc(ctx, SC_VAL, -1, t->dtype, v->nval);
+    return v->val || !v->nval ? SC_OK
+                              : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)v->nval);
 }
 
 /* A dense tensor that becomes the result by conversion. */
@@ -81,7 +88,7 @@ static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_ten
     t->format = made->format;
     t->dtype = made->dtype;
     t->itype = p->result[r].itype;
-    if (p->like[r] >= 0) return share(&in[p->like[r]], t, alloc, ctx, err);
+    if (made->like) return sc_share(made, &in[made->like->arg], out->view.dim, t, alloc, ctx, err);
     if (!p->converts[r]) return strides(t, made->unit, "the result", err);
     t->view = (sc_view){0};
     memcpy(t->view.dim, out->view.dim, sizeof t->view.dim);

@@ -18,7 +18,10 @@ static void facts(const sc_program *p, const Tensor *x, sc_text *t)
     int last = x->format.nlevel - 1;
     if (x->role == T_IN && last >= 0 && x->positions[last])
         sc_text_add(t, ", stores at most 2^%d values", x->positions[last]);
-    if (x->like) sc_text_add(t, ", shares the structure of %s", x->like->name);
+    if (x->like && x->shared < x->like->format.nlevel)
+        sc_text_add(t, ", shares %d level%s of %s", x->shared, x->shared > 1 ? "s" : "", x->like->name);
+    else if (x->like)
+        sc_text_add(t, ", shares the structure of %s", x->like->name);
     if (x->role != T_OUT) return;
     sc_text_add(t, " (result");
     int r = x->arg - p->prog->nin;

@@ -151,7 +151,6 @@ static void describe(sc_program *p)
         s->dtype = t->dtype;
         s->itype = p->converts[r] && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
         s->unit = !sc_format_is_dense(&s->format) ? -1 : p->converts[r] ? t->ndim - 1 : t->unit;
-        p->like[r] = t->like ? t->like->arg : -1;
     }
 }
 
@@ -322,7 +321,11 @@ int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
 int sc_program_nresult(const sc_program *p) { return p->prog->nout; }
 const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r]; }
 int sc_program_way(const sc_program *p) { return p->way; }
-int sc_program_like(const sc_program *p, int r) { return p->converts[r] ? -1 : p->like[r]; }
+int sc_program_like(const sc_program *p, int r)
+{
+    const Tensor *t = prog_result(p->prog, r);
+    return !p->converts[r] && shares_all(t) ? t->like->arg : -1;
+}
 
 void sc_program_shape(const sc_program *p, int r, const sc_tensor *in, int64_t *dim)
 {

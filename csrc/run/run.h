@@ -20,7 +20,6 @@ struct sc_program {
                   [SC_MAXDIM]; /* the variables, as bits, that run over each dimension of an operand */
     sc_spec result[SC_MAXOP];  /* as delivered */
     bool converts[SC_MAXOP];   /* the kernels write another format than that */
-    int like[SC_MAXOP];        /* operand whose structure the result shares, or -1 */
     char *text;                /* the C text */
     char *explain;
     char *stage[7];
@@ -42,6 +41,11 @@ void sc_process_machine(Prog *);   /* caches and threads of this machine, for th
 int sc_trial(Prog *, bool jit, int width, uint64_t seed, sc_err *);
 /* Tries the schedule of a request, p compiled from it, on small extents. */
 int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
+
+/* call.c: memory for result t of shape dim, which shares the first levels of the operand (structure: its tensor), and
+ * values of its own. */
+int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
+             void *ctx, sc_err *);
 
 /* program.c: a stage as text; the plan says which results are converted at the end. */
 int sc_program_stage(const sc_program *, const char *stage, sc_text *, sc_err *);

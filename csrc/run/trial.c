@@ -260,14 +260,11 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
     for (int r = 0; r < p->nout; r++) {
         const Tensor *t = prog_result(p, r);
         sc_tensor *x = &tensor[p->nin + r];
-        if (make_result(t, h, x, err)) return err->code;
-        if (t->like) {
-            x->view = tensor[t->like->arg].view;
-            x->view.perm = NULL; /* values of its own, in the order of the structure */
-            x->view.val = heap_get(h, (size_t)x->view.nval * sc_dtype_size(t->dtype));
-        }
+        if (t->like ? sc_share(t, &tensor[t->like->arg], t->extent, x, heap_alloc, h, err)
+                    : make_result(t, h, x, err))
+            return err->code;
         want[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));
-        if (!want[r] || (t->like && !x->view.val)) return sc_error(err, SC_ENOMEM, "out of memory");
+        if (!want[r]) return sc_error(err, SC_ENOMEM, "out of memory");
     }
     if (run_plan(p, tensor, jit, width, h, err)) return err->code;
     if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
