@@ -1,5 +1,9 @@
 """The GCN example and the benchmark's arithmetic, end to end on small inputs."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -74,3 +78,10 @@ def test_wrong_answers_are_not_timed():
     check(Case("good", {"torch": lambda: x, "Scorch": lambda: x + 0}))
     with pytest.raises(AssertionError, match="bad, Scorch"):
         check(Case("bad", {"torch": lambda: x, "Scorch": lambda: x + 1}))
+
+
+def test_the_benchmarks_start():
+    root = Path(__file__).resolve().parent.parent
+    command = [sys.executable, "-m", "benchmarks", "--help"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert "attention" in done.stdout and "spmm" in done.stdout
