@@ -81,6 +81,18 @@ def _neighbour(name: str, text: str, A: torch.Tensor, x: torch.Tensor, *last: to
     return Case(f"{text}, {name}, {x.shape[1]}", calls, {"neighbour": ("ij,jk->ik",)}, same=False)
 
 
+def reorder(root: str | None) -> Iterator[Case]:
+    """A @ x with rows and columns in other orders, everything kept in that order, against the order given."""
+    for name, csr in graphs(root):
+        A = scorch.sparse(int32(csr))
+        orders = {"as given": A} | {m: A.reorder(m).tensor for m in ("degree", "hub", "rcm")}
+        for width in (16, 64):
+            x = torch.randn(csr.shape[1], width)
+            calls = {n: (lambda B=B, x=x: B @ x) for n, B in orders.items()}
+            against = dict.fromkeys(list(orders)[1:], ("as given",))
+            yield Case(f"{name}, {width}", calls, against, same=False)
+
+
 def convert(root: str | None) -> Iterator[Case]:
     """Layout conversions, results fresh."""
     for zeros in ZEROS:
@@ -207,4 +219,4 @@ def _processes(script: str, folders: list[tempfile.TemporaryDirectory]) -> Time:
     return Time(min(seconds), median(seconds), len(seconds))
 
 
-SUITES = {suite.__name__: suite for suite in (gcn, spmm, neighbours, overhead, convert, attention)}
+SUITES = {suite.__name__: suite for suite in (gcn, spmm, neighbours, overhead, convert, reorder, attention)}

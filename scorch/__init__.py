@@ -26,12 +26,13 @@ from ._ops import compile, einsum, evaluate, explain
 from ._pointwise import map
 from ._products import sddmm
 from ._reduce import log_softmax, softmax
+from ._reorder import Reordering, reorder
 from ._sparsify import sparsify
 from ._tensor import SparseTensor, is_sparse
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "Format", "SparseTensor", "attention", "clear_cache", "collate", "compile", "einsum",
-    "evaluate", "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map",
-    "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "CompileError", "Format", "Reordering", "SparseTensor", "attention", "clear_cache", "collate",
+    "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
+    "is_sparse", "log_softmax", "map", "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
 ]  # fmt: skip
