@@ -127,8 +127,9 @@ def attention(
         scale: by default 1 / sqrt(d).
 
     Returns:
-        A dense tensor [..., n, e], differentiable in q, k and v. Second derivatives and forward mode are
-        computed from gathered entries, in memory proportional to their number times d.
+        A dense tensor [..., n, e], differentiable in q, k and v. Second derivatives, forward mode and the
+        gradients of torch.func are computed from gathered entries, in memory proportional to their number
+        times d.
 
     Raises:
         TypeError: mask is no SparseTensor, or the types differ. ValueError: shapes do not fit.

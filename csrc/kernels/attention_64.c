@@ -4,6 +4,8 @@
 #if defined(__x86_64__)
 SC_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi,bmi2,prefer-vector-width=512")
 #define WIDTH 64
+#define MAX_F32 _mm512_max_ps
+#define MAX_F64 _mm512_max_pd
 #define TALL true
 #include "attention_stamp.h"
 SC_TARGET_END

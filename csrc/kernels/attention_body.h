@@ -1,10 +1,10 @@
 /* attention_body.h: one block of attention, for one number type and vector width.
  *
  * Included twice by each attention_N.c, which sets LANES (numbers in a vector), REAL, INT, TINY (the exponent that
- * counts as zero), and NAME(x), a name of its own for each. Rows of the block lie along the lanes. Scores are made
- * transposed, a row of `scores` a column of the mask, so that maxima and sums over columns are vertical, and
- * neither K nor V is ever packed: both are read row by row, one number at a time as a factor, or as vectors. The
- * two loops that cost, `dots` and `add_products`, keep a tile of sums in registers.
+ * counts as zero), MAX (x86: the instruction), and NAME(x), a name of its own for each. Rows of the block lie along
+ * the lanes. Scores are made transposed, a row of `scores` a column of the mask, so that maxima and sums over columns
+ * are vertical, and neither K nor V is ever packed: both are read row by row, one number at a time as a factor, or as
+ * vectors. The two loops that cost, `dots` and `add_products`, keep a tile of sums in registers.
  *
  * Everything is in powers of two: q is scaled by scale / ln 2 when it is packed. */
 
@@ -20,6 +20,12 @@ typedef UINT NAME(uvec) __attribute__((vector_size(LANES * sizeof(REAL))));
 #define STORE(p, x) (*(NAME(any) *)(p) = (x))
 #define SPLAT(x) ((x) - (vec){0})
 #define PICK(mask, a, b) ((vec)(((ivec)(a) & (mask)) | ((ivec)(b) & ~(mask))))
+/* The larger one, b where either is NaN. */
+#if defined(__x86_64__)
+#define LARGER(a, b) ((vec)MAX((a), (b)))
+#else
+#define LARGER(a, b) PICK((a) > (b), a, b)
+#endif
 #define UNROLL _Pragma("GCC unroll 16")
 
 /* ---- register tiles ---- */
@@ -112,7 +118,7 @@ SC_INLINE vec NAME(exp2)(vec x)
 {
     static const double c[] = POLYNOMIAL;
     const REAL magic = (REAL)(sizeof(REAL) == 4 ? 12582912.0 : 6755399441055744.0);
-    x = PICK(x < SPLAT((REAL)TINY), SPLAT((REAL)TINY), x);
+    x = LARGER(SPLAT((REAL)TINY), x);
     vec shifted = x + magic, f = x - (shifted - magic), p = SPLAT((REAL)c[SC_LEN(c) - 1]);
     UNROLL for (int k = SC_LEN(c) - 2; k >= 0; k--) p = p * f + (REAL)c[k];
     uvec power = ((uvec)shifted << MANTISSA) - ((UINT)(INT)TINY << MANTISSA);
@@ -319,7 +325,7 @@ static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, u
                 STORE(at, PICK(NAME(seen)(bits[r], s), x, lowest));
             }
             vec x = LOAD(at);
-            top = PICK(top < x, x, top);
+            top = LARGER(x, top);
         }
         vec base = PICK(top == lowest, (vec){0}, top), keep = NAME(exp2)(before - base), sum = {0};
         at = w->scores[0] + s;
@@ -476,6 +482,7 @@ const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward)
 #undef SPLAT
 #undef PICK
 #undef UNROLL
+#undef LARGER
 #undef EACH_CHUNK
 #undef CRD
 #undef BITS
@@ -486,6 +493,7 @@ const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward)
 #undef LANES
 #undef TINY
 #undef MANTISSA
+#undef MAX
 #undef POLYNOMIAL
 #undef HALVES
 #undef NAME

@@ -1,4 +1,5 @@
-/* attention_stamp.h: attention_body.h for both number types, at WIDTH bytes a vector. TALL: there are 32 registers. */
+/* attention_stamp.h: attention_body.h for both number types, at WIDTH bytes a vector. TALL: there are 32 registers.
+ * MAX_F32, MAX_F64: intrinsics of that width, on x86. */
 #define PASTE_(x, w, t) x##_##w##_##t
 #define PASTE(x, w, t) PASTE_(x, w, t)
 #define CHUNK SC_ATTENTION_CHUNK
@@ -11,6 +12,7 @@
 #define TINY (-127)
 #define MANTISSA 23
 #define POLYNOMIAL SC_EXP2_F32
+#define MAX MAX_F32
 #define HALVES 1
 #include "attention_body.h"
 
@@ -22,5 +24,6 @@
 #define TINY (-1023)
 #define MANTISSA 52
 #define POLYNOMIAL SC_EXP2_F64
+#define MAX MAX_F64
 #define HALVES 0
 #include "attention_body.h"
