@@ -51,12 +51,12 @@ def _assemble(
     *structure, values = arrays
     owned = values if _autograd.needs_grad(values) else _own(values)
     self = _autograd.make(form, tuple(shape), [*map(_own, structure), owned])
-    if torch.compiler.is_dynamo_compiling():
+    if torch.compiler.is_dynamo_compiling() or not _C.plain():
         return self
-    if not validate:
-        self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
-    elif _C.plain():
+    if validate:
         core_of(self)
+    else:
+        self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
     return self
 
 
