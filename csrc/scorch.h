@@ -102,6 +102,17 @@ void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n,
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 
+/* ---- speeds: how this machine differs from the typical one that costs are told for ---- */
+#define SC_NSPEED 8 /* core branch l2 l3 memory insert clear team: csrc/run/speeds.c */
+typedef struct {
+    int8_t step[SC_NSPEED]; /* times in steps of a quarter of an octave, 2^(step/4) times the typical ones */
+} sc_speeds;
+extern const char *const sc_speed_names[SC_NSPEED];
+sc_speeds sc_speeds_get(void); /* zeros: typical, nothing was measured for this CPU */
+/* Measures them in less than a second and keeps them, in this process and in the cache directory for those that start
+ * later on this kind of CPU; with forget, goes back to the typical ones. */
+int sc_calibrate(bool forget, sc_speeds *, sc_err *);
+
 /* ---- programs (run/) ---- */
 typedef struct {
     char name[32]; /* as in the expression; einsum operands may leave it empty */

@@ -1,4 +1,4 @@
-"""``python -m scorch info | demo | explain EXPRESSION FORMAT... | cache [clear]``."""
+"""``python -m scorch info | demo | explain EXPRESSION FORMAT... | cache [clear] | calibrate [forget]``."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def _cache(args: argparse.Namespace) -> None:
         print("\n".join(f"{k}: {v}" for k, v in scorch.info().items() if "cache" in k))
 
 
+def _calibrate(args: argparse.Namespace) -> None:
+    for name, times in scorch.calibrate(forget=args.action == "forget").items():
+        print(f"{name:<7} {times:5.2f} times what it takes on a typical machine")
+
+
 def main(argv: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m scorch", description=scorch.__doc__)
@@ -60,6 +65,9 @@ def main(argv: list[str] | None = None) -> None:
     cache = commands.add_parser("cache", help="the cache of compiled kernels")
     cache.add_argument("action", nargs="?", choices=["show", "clear"], default="show")
     cache.set_defaults(run=_cache)
+    calibrate = commands.add_parser("calibrate", help="measure what schedules are chosen by, once for a CPU")
+    calibrate.add_argument("action", nargs="?", choices=["measure", "forget"], default="measure")
+    calibrate.set_defaults(run=_calibrate)
     args = parser.parse_args(argv)
     args.run(args)
 

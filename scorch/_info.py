@@ -37,6 +37,24 @@ def clear_cache() -> int:
     return _C.clear_cache()
 
 
+def calibrate(*, forget: bool = False) -> dict[str, float]:
+    """Measures what schedules are chosen by on this CPU, in less than a second; once is enough.
+
+    The cache directory keeps it, so that later processes on this kind of CPU choose alike, and this one for
+    calls that it has not met. Without it the constants of a typical machine are used;
+    ``scorch.info()["costs"]`` and ``scorch.explain`` say which. Other work on the machine makes it wrong, so
+    nothing is measured unasked.
+
+    Args:
+        forget: go back to the typical machine instead.
+
+    Returns:
+        Times against those of the typical machine, in powers of the fourth root of 2, from 1/4 to 4: ``core
+        branch l2 l3 memory insert clear team``.
+    """
+    return {name: 2 ** (step / 4) for name, step in _C.calibrate(forget).items()}
+
+
 @lru_cache(maxsize=1)
 def vector_bytes() -> int:
     """Bytes of the vectors that kernels are written with on this CPU: 16, 32 or 64."""

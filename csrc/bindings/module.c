@@ -232,6 +232,24 @@ static PyObject *module_clear_cache(PyObject *module, PyObject *unused)
     return PyLong_FromLongLong(removed);
 }
 
+static PyObject *module_calibrate(PyObject *module, PyObject *forget)
+{
+    sc_speeds s;
+    sc_err e = {0};
+    const int yes = PyObject_IsTrue(forget);
+    int rc;
+    if (yes < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS rc = sc_calibrate(yes, &s, &e);
+    Py_END_ALLOW_THREADS if (rc) return sc_bind_raise(PyModule_GetState(module), &e);
+    PyObject *out = PyDict_New();
+    for (int k = 0; out && k < SC_NSPEED; k++) {
+        PyObject *step = PyLong_FromLong(s.step[k]);
+        if (!step || PyDict_SetItemString(out, sc_speed_names[k], step)) Py_CLEAR(out);
+        Py_XDECREF(step);
+    }
+    return out;
+}
+
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
@@ -243,6 +261,7 @@ static PyMethodDef methods[] = {
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
+    {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds"},
     {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,5 @@
-/* cost.c: what running a nest takes, in nanoseconds of a typical machine.
+/* cost.c: what running a nest takes, in nanoseconds of a typical machine, or of this one where it was measured
+ * (p->speeds).
  *
  * The nest is walked from outside in, with the number of times that every place
  * is reached. Loops over stored entries take their counts from the statistics of
@@ -14,7 +15,7 @@
 
 #define MAXLOOP 80
 
-static const struct {
+typedef struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
     double factor[4];                 /* of an access that each of them answers, or the memory */
     double across;                    /* a load that is not along the unit stride */
@@ -27,28 +28,30 @@ static const struct {
     double twice;                     /* what the pass that counts entries adds to a kernel */
     double convert;                   /* an entry of a result into the format that is asked */
     double start, team;               /* of a kernel, of threads */
-} machine = {.flop = .25,
-             .load = .25,
-             .store = .5,
-             .update = .75,
-             .factor = {1, 2, 4, 10},
-             .across = 1,
-             .enter = 2,
-             .dense = .3,
-             .entry = .6,
-             .step = 4,
-             .search = 10,
-             .halving = 3.5,
-             .lanes = 3,
-             .bit = 1.5,
-             .slot = 6,
-             .sort = 2,
-             .clear = 16,
-             .append = 1.5,
-             .twice = 1.7,
-             .convert = 20,
-             .start = 500,
-             .team = 700};
+} Machine;
+
+static const Machine typical_machine = {.flop = .25,
+                                        .load = .25,
+                                        .store = .5,
+                                        .update = .75,
+                                        .factor = {1, 2, 4, 10},
+                                        .across = 1,
+                                        .enter = 2,
+                                        .dense = .3,
+                                        .entry = .6,
+                                        .step = 4,
+                                        .search = 10,
+                                        .halving = 3.5,
+                                        .lanes = 3,
+                                        .bit = 1.5,
+                                        .slot = 6,
+                                        .sort = 2,
+                                        .clear = 16,
+                                        .append = 1.5,
+                                        .twice = 1.7,
+                                        .convert = 20,
+                                        .start = 500,
+                                        .team = 700};
 
 typedef struct {
     Index ix;
@@ -70,11 +73,34 @@ typedef struct { /* at a place of the nest; copied at every loop */
 
 typedef struct {
     const Prog *p;
+    Machine m;
     double time;
     bool par, assembles;
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
     double entries[MAXTENSOR]; /* ... entries in one filling */
 } Cost;
+
+/* The typical machine with the speeds of this one. */
+static Machine machine_of(const Prog *p)
+{
+    Machine m = typical_machine;
+    double by[SC_NSPEED];
+    bool plain = true;
+    for (int k = 0; k < SC_NSPEED; k++) plain &= p->speeds.step[k] == 0;
+    if (plain) return m;
+    for (int k = 0; k < SC_NSPEED; k++) by[k] = exp2(p->speeds.step[k] / 4.0);
+    enum { CORE, BRANCH, L2, L3, MEMORY, INSERT, CLEAR, TEAM };
+    double *const core[] = {&m.flop,  &m.load,  &m.store, &m.update, &m.across,  &m.enter, &m.dense,
+                            &m.entry, &m.lanes, &m.bit,   &m.append, &m.convert, &m.start};
+    double *const branch[] = {&m.step, &m.search, &m.halving, &m.sort};
+    for (int k = 0; k < SC_LEN(core); k++) *core[k] *= by[CORE];
+    for (int k = 0; k < SC_LEN(branch); k++) *branch[k] *= by[BRANCH];
+    for (int k = L2; k <= MEMORY; k++) m.factor[k - L2 + 1] *= by[k] / by[CORE];
+    m.slot *= by[INSERT];
+    m.clear /= by[CLEAR];
+    m.team *= by[TEAM];
+    return m;
+}
 
 static int tensor_id(const Cost *c, const Tensor *t)
 {
@@ -116,8 +142,8 @@ static double fibre(const Cost *c, const Tensor *t, int level)
 { return positions(c, t, level) / fmax(1, positions(c, t, level - 1)); }
 
 /* ---- loops ---- */
-static double search_time(double fibre_size)
-{ return machine.search + machine.halving * log2(fibre_size + 1); }
+static double search_time(const Cost *c, double fibre_size)
+{ return c->m.search + c->m.halving * log2(fibre_size + 1); }
 
 static bool known(const Spot *at, Index ix)
 {
@@ -149,14 +175,14 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     at->tile[id] = 0;
     at->level[id]++;
     if (source_kind(n->in, level) == SC_DENSE) {
-        c->time += at->trips * e * machine.dense;
+        c->time += at->trips * e * c->m.dense;
         return e;
     }
     if (known(at, n->ix)) {
-        c->time += at->trips * search_time(f);
+        c->time += at->trips * search_time(c, f);
         return fmin(1, f / e);
     }
-    c->time += at->trips * f * machine.entry;
+    c->time += at->trips * f * c->m.entry;
     return f;
 }
 
@@ -171,7 +197,7 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
         Absent gone = {.n = 1, .t = {n->merge[k]}};
         if (nest_dead(c->p, n->body, &gone)) all *= share;
         none *= 1 - share;
-        steps += bound ? search_time(f) : machine.step * f;
+        steps += bound ? search_time(c, f) : c->m.step * f;
     }
     c->time += at->trips * steps;
     if (bound) return all;
@@ -186,7 +212,7 @@ static double turns_dense(Cost *c, const Spot *at, const Nest *n)
     for (int k = 0; k < at->nloop && n->ix.part == SC_DIV; k++) /* tiles of a block */
         if (at->loop[k].ix.var == n->ix.var) e = (double)at->loop[k].ix.block / n->ix.block;
     if (n->kind == L_VEC) e = e > lanes(c) ? e / lanes(c) : 1;
-    if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * machine.dense;
+    if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * c->m.dense;
     return e;
 }
 
@@ -204,8 +230,8 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
     Spot at = *outer;
     const bool sparse = n->nmerge || (n->in && at.level[tensor_id(c, n->in)] < source_levels(n->in) &&
                                       source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
-    c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : machine.enter);
-    c->time += sums_lanes(n) ? at.trips * machine.lanes : 0;
+    c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
+    c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
     c->par |= n->kind == L_PAR;
     const bool side = n->unroll && (!n->in || at.tile[tensor_id(c, n->in)]);
     const double turns = n->nmerge ? turns_merge(c, &at, n)
@@ -253,7 +279,7 @@ static double by_size(const Cost *c, double bytes)
     static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
     int k = 0;
     while (k < 3 && bytes > (double)(c->p->cache[k] ? c->p->cache[k] : typical[k])) k++;
-    return machine.factor[k];
+    return c->m.factor[k];
 }
 
 /* What an access that loop k moves costs more than one in the first cache: every loop around that it does not
@@ -308,15 +334,13 @@ static bool shares_lines(const Spot *at, const Expr *e, int k)
 static double access_time(const Cost *c, const Spot *at, const Expr *e, double kind)
 {
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
-    const double trips = inner < 0              ? 1
-                         : kind == machine.load ? times_read(at, e, inner)
-                                                : at->loop[inner].trips;
+    const double trips = inner < 0 ? 1 : kind == c->m.load ? times_read(at, e, inner) : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
     if (sparse_source(e->tensor)) return trips * kind;
     const bool along = k >= 0 && unit_var(e) == at->loop[k].ix.var;
     double each = kind;
-    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * machine.across : fmax(kind, machine.across);
-    if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, machine.across);
+    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
+    if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
     const double far = distance(c, at, e, k);
     return trips * (k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far);
 }
@@ -325,9 +349,9 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, double k
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;
-    if (e->op == O_ACCESS) return access_time(c, at, e, machine.load);
+    if (e->op == O_ACCESS) return access_time(c, at, e, c->m.load);
     const double flops = e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : fused && e->op == O_MUL ? 0 : 1;
-    double t = at->trips * machine.flop * flops;
+    double t = at->trips * c->m.flop * flops;
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) t += read_time(c, at, e->kid[k], false);
     return t;
@@ -340,15 +364,15 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
     c->time += read_time(c, at, a->rhs, a->reduce == O_ADD);
     c->written[id] += at->trips;
     if (t->role == T_WORK && t->place == W_REG)
-        c->time += at->trips * machine.flop;
+        c->time += at->trips * c->m.flop;
     else if (t->role == T_WORK && (t->bitmap || t->hash))
-        c->time += at->trips * (t->hash ? machine.slot : machine.bit) * by_size(c, 8 * elements(c, t));
+        c->time += at->trips * (t->hash ? c->m.slot : c->m.bit) * by_size(c, 8 * elements(c, t));
     else if (t->role == T_OUT &&
              (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel))) {
-        c->time += at->trips * machine.append;
+        c->time += at->trips * c->m.append;
         c->assembles |= !t->like;
     } else
-        c->time += access_time(c, at, a->lhs, a->reduce == O_CONST ? machine.store : machine.update);
+        c->time += access_time(c, at, a->lhs, a->reduce == O_CONST ? c->m.store : c->m.update);
 }
 
 /* ---- workspaces ---- */
@@ -359,13 +383,12 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
     const double bytes = work_bytes(c, t);
     walk(c, at, n->body);
     const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
-    if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / machine.clear;
+    if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / c->m.clear;
     if (t->bitmap || t->hash) {
         const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
         const double found = n_elements * -expm1(-writes / n_elements);
         c->entries[id] = found;
-        c->time +=
-            at->trips * found * fmin(machine.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
+        c->time += at->trips * found * fmin(c->m.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
     }
     Spot then = *at;
     then.level[id] = 0;
@@ -392,9 +415,9 @@ static double kernel_cost(Cost *c, const Nest *n)
     c->par = c->assembles = false;
     advance(c, &at);
     walk(c, &at, n);
-    if (c->assembles) c->time *= machine.twice;
+    if (c->assembles) c->time *= c->m.twice;
     const double threads = c->p->threads ? c->p->threads : 4;
-    return machine.start + (c->par ? machine.team + c->time / threads : c->time);
+    return c->m.start + (c->par ? c->m.team + c->time / threads : c->time);
 }
 
 static double top_cost(Cost *c, const Nest *n)
@@ -407,7 +430,7 @@ static double top_cost(Cost *c, const Nest *n)
     if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED))
         return kernel_cost(c, n);
     /* every thread clears its copy; then they are added up, by all threads */
-    const double clear = work_bytes(c, n->work) / machine.clear;
+    const double clear = work_bytes(c, n->work) / c->m.clear;
     sum = kernel_cost(c, n->body) + clear;
     if (n->work->place == W_PRIVATE) sum += clear;
     return sum + top_cost(c, n->then);
@@ -419,12 +442,12 @@ static double delivery(const Cost *c, const Tensor *t)
     const sc_format *ask = t->role == T_OUT ? &c->p->ask[t->arg - c->p->nin] : NULL;
     if (!ask || !ask->nlevel || !t->format.nlevel || sc_format_equal(ask, &t->format)) return 0;
     const double made = sc_format_is_dense(&t->format) ? elements(c, t) : c->written[tensor_id(c, t)];
-    return made * machine.convert;
+    return made * c->m.convert;
 }
 
 double nest_cost(const Prog *p, const Nest *n)
 {
-    Cost c = {.p = p};
+    Cost c = {.p = p, .m = machine_of(p)};
     double sum = top_cost(&c, n);
     for (int k = 0; k < p->ntensor; k++) sum += delivery(&c, p->tensor[k]);
     return sum;
@@ -435,3 +458,5 @@ double tensor_positions(const Prog *p, const Tensor *t)
     const Cost c = {.p = p};
     return positions(&c, t, t->format.nlevel - 1);
 }
+
+double conversion_time(const Prog *p) { return machine_of(p).convert; }

@@ -137,6 +137,7 @@ struct Prog {
     int vector_regs;            /* of the target: 16 or 32 */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
+    sc_speeds speeds;
     Nest *nest;
     struct Module *module;
     sc_plan plan;

@@ -2,6 +2,7 @@
  *
  * schedule.c          assignments -> kernels in a row, temporaries, formats of results
  * schedule_search.c   which orders and rewritings there are, and the cheapest
+ * schedule_order.c    orders of loops
  * schedule_build.c    an assignment and an order of its indices -> nest
  * schedule_text.c     what a user asks for, and what was chosen, as text
  * schedule_fuse.c     kernels in a row over the same rows, as one
@@ -79,6 +80,15 @@ typedef struct {
 bool wish_orders(const Wish *, const Order *);
 /* Order and parallel loop of a nest; where it was built in an order, that one. */
 void wish_print(const Prog *, const Order *, const Nest *, sc_text *);
+
+/* ---- schedule_order.c ---- */
+/* Every level that cannot be entered by coordinate comes after those above it. */
+bool order_follows(const Tensor *, const Order *);
+sc_format order_format(const Tensor *, const Order *); /* levels in the order of the loops */
+Order order_natural(const Prog *, const Order *all);   /* levels first that lie on top of others */
+bool order_legal(const Order *);                       /* blocks come before what is inside of them */
+Order order_moved(const Order *, int from, int to);
+
 /* Where the result has no format yet, *made receives the one that this nest assembles. Null: no nest in this
  * order; *why then says the reason. */
 Nest *build(Prog *, const Assign *, const Order *, sc_format *made, char why[WHY]);
@@ -118,5 +128,6 @@ void schedule_ahead(const Prog *,
 
 /* ---- cost.c ---- */
 double nest_cost(const Prog *, const Nest *);
+double conversion_time(const Prog *); /* of an entry of an operand or result into another format */
 double tensor_positions(const Prog *, const Tensor *); /* entries stored, as far as known */
 #endif

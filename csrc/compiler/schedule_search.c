@@ -21,7 +21,6 @@
 #define BLOCKS 8
 #define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
 #define CALLS 16        /* that share a conversion */
-#define ENTRY 20.0      /* nanoseconds to convert an entry */
 #define MAXBEST 24
 #define MAXSHOWN 8
 #define MAXPERMUTED 6
@@ -73,41 +72,6 @@ static const struct {
                {gather_fits, gather_nest, "rows gathered into tiles"},
                {outer_fits, outer_nest, "outer products in tiles"}};
 
-/* ---- formats that fit an order ---- */
-static int place_of(const Order *o, Index ix)
-{
-    for (int k = 0; k < o->n; k++)
-        if (o->loop[k].var == ix.var && (o->loop[k].part == ix.part || !o->loop[k].part || !ix.part))
-            return k;
-    return -1;
-}
-
-/* Every level that cannot be entered by coordinate comes after those above it. */
-static bool follows(const Tensor *t, const Order *o)
-{
-    int deepest = -1;
-    for (int l = 0; l < t->format.nlevel; l++) {
-        const int k = place_of(o, level_index(t, l));
-        if (t->format.level[l].kind != SC_DENSE && k < deepest) return false;
-        if (k > deepest) deepest = k;
-    }
-    return true;
-}
-
-/* Levels in the order of the loops: csr or csc of a matrix, else compressed ones. */
-static sc_format format_for(const Tensor *t, const Order *o)
-{
-    sc_format f = {.ndim = t->ndim};
-    for (int k = 0; k < o->n; k++)
-        for (int d = 0; d < t->ndim; d++) {
-            if (t->dimvar[d] != o->loop[k].var || o->loop[k].part == SC_MOD) continue;
-            const bool dense = !f.nlevel && t->ndim == 2;
-            f.level[f.nlevel++] =
-                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
-        }
-    return f;
-}
-
 /* ---- one candidate ---- */
 typedef struct {
     sc_format format;
@@ -116,7 +80,7 @@ typedef struct {
 } Layout;
 
 static sc_format target(const Search *s, const Candidate *c, int operand)
-{ return c->special ? s->wants[c->special - 1] : format_for(s->p->tensor[operand], &c->order); }
+{ return c->special ? s->wants[c->special - 1] : order_format(s->p->tensor[operand], &c->order); }
 
 static void convert_all(Search *s, const Candidate *c, Layout *old)
 {
@@ -151,7 +115,9 @@ static double conversion_cost(const Search *s, const Candidate *c)
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
         const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
-        sum += tensor_positions(s->p, s->p->tensor[k]) * ENTRY / CALLS / (blocks ? BLOCKS : 1) + 1000;
+        sum +=
+            tensor_positions(s->p, s->p->tensor[k]) * conversion_time(s->p) / CALLS / (blocks ? BLOCKS : 1) +
+            1000;
     }
     return sum;
 }
@@ -278,7 +244,7 @@ static bool is_sensible(const Search *s, const Order *o)
     for (int k = 0; k < s->p->nin; k++) {
         const Tensor *t = s->p->tensor[k];
         if (sc_format_is_dense(&t->format)) continue;
-        const bool fits = follows(t, o) && !may_repeat(t);
+        const bool fits = order_follows(t, o) && !may_repeat(t);
         bool blocks = false;
         for (int l = 0; l < t->format.nlevel; l++) blocks |= t->format.level[l].part != SC_WHOLE;
         if (in(s->converted, k) ? fits && !blocks : s->converted && !fits) return false;
@@ -301,66 +267,16 @@ static void permute(Search *s, const Order *all, Order *o, uint32_t taken)
 }
 
 /* ---- many indices: one order, improved ---- */
-/* Levels first that lie on top of others, of the result first. */
-static Order natural(const Search *s, const Order *all)
-{
-    Order o = *all;
-    uint32_t taken = 0;
-    o.n = 0;
-    while (o.n < all->n) {
-        int pick = -1;
-        for (int k = 0; k < all->n && pick < 0; k++) {
-            Order next = o;
-            if (in(taken, k) || (all->loop[k].part == SC_MOD && !in(taken, k - 1))) continue;
-            next.loop[next.n++] = all->loop[k];
-            for (int q = 0; q < all->n; q++)
-                if (q != k && !in(taken, q)) next.loop[next.n++] = all->loop[q];
-            pick = k;
-            for (int t = 0; t < s->p->nin; t++) {
-                const Tensor *x = s->p->tensor[t];
-                for (int l = 1; l < x->format.nlevel; l++)
-                    if (!sc_format_is_dense(&x->format) && same_index(level_index(x, l), all->loop[k]) &&
-                        place_of(&o, level_index(x, l - 1)) < 0)
-                        pick = -1;
-            }
-        }
-        for (int k = 0; k < all->n && pick < 0; k++)
-            if (!in(taken, k)) pick = k;
-        taken |= 1u << pick;
-        o.loop[o.n++] = all->loop[pick];
-    }
-    return o;
-}
-
-static bool is_legal(const Order *o)
-{
-    for (int k = 0; k < o->n; k++)
-        if (o->loop[k].part == SC_MOD)
-            for (int q = k + 1; q < o->n; q++)
-                if (o->loop[q].var == o->loop[k].var) return false;
-    return true;
-}
-
-static Order moved(const Order *o, int from, int to)
-{
-    Order m = *o;
-    const Index ix = o->loop[from];
-    memmove(m.loop + from, m.loop + from + 1, (size_t)(o->n - 1 - from) * sizeof ix);
-    memmove(m.loop + to + 1, m.loop + to, (size_t)(o->n - 1 - to) * sizeof ix);
-    m.loop[to] = ix;
-    return m;
-}
-
 static void climb(Search *s, const Order *all)
 {
-    Order o = natural(s, all);
+    Order o = order_natural(s->p, all);
     double best = -1;
     for (bool better = true; better;) {
         better = false;
         for (int from = 0; from < o.n; from++)
             for (int to = 0; to < o.n; to++) {
-                Candidate c = {.order = moved(&o, from, to), .converted = s->converted, .form = s->now};
-                if (!is_legal(&c.order) || s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order))
+                Candidate c = {.order = order_moved(&o, from, to), .converted = s->converted, .form = s->now};
+                if (!order_legal(&c.order) || s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order))
                     continue;
                 c.cost = cost_of(s, &c);
                 if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;

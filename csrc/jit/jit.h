@@ -27,6 +27,7 @@ typedef struct {
     int vector_bytes;  /* 16, 32 or 64 */
 } sc_target;
 
+void sc_target_model(char *out, size_t size);       /* what kind of CPU this is, for people and for keys */
 void sc_target_host(sc_target *);                   /* the widest target that runs here */
 bool sc_target_make(sc_target *, int vector_bytes); /* false: this architecture has no such width */
 bool sc_target_runs(const sc_target *);             /* whether this CPU and this system have all of it */
@@ -45,6 +46,11 @@ int sc_jit_configure(const sc_config *, sc_err *);
  * compiler; the compiler's own message; too many objects. The caller falls
  * back or not, as its mode says. */
 int sc_jit_get(const char *ctext, const sc_target *, const sc_object **, sc_jit_how *, sc_err *);
+
+/* A short text kept in the cache directory beside the objects, under a hash; false: there is none that can be
+ * trusted. Failing to keep it is no error. */
+bool sc_jit_note_get(const char hash[65], sc_text *);
+void sc_jit_note_put(const char hash[65], const sc_text *);
 
 int sc_jit_clear(int64_t *removed, sc_err *); /* the cache on disk; nothing that is loaded */
 void sc_jit_info(sc_text *);                  /* lines "key: value" */

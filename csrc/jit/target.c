@@ -67,6 +67,15 @@ static void add_features(sc_target *t)
         }
     if (t->vector_bytes == 64) snprintf(t->flags + n, sizeof t->flags - n, " -mprefer-vector-width=512");
 }
+/* The brand, and the signature: virtual machines hide much behind one brand. */
+void sc_target_model(char *out, size_t size)
+{
+    unsigned r[12] = {0}, a = 0, b, c, d;
+    for (unsigned k = 0; k < 3; k++)
+        if (!__get_cpuid(0x80000002 + k, &r[4 * k], &r[4 * k + 1], &r[4 * k + 2], &r[4 * k + 3])) r[0] = 0;
+    __get_cpuid(1, &a, &b, &c, &d);
+    snprintf(out, size, "%.48s, signature %x", (const char *)r, a);
+}
 #else
 #if defined(__aarch64__)
 #define BASE "-march=armv8-a"
@@ -79,6 +88,7 @@ static void add_features(sc_target *t)
 static const char *level_name(int width) { return width == 16 ? LEVEL : ""; }
 static uint32_t detect(void) { return 0; }
 static void add_features(sc_target *t) { t->features = 0; }
+void sc_target_model(char *out, size_t size) { snprintf(out, size, "%s", level_name(16)); }
 #endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -63,6 +63,9 @@ char *sc_explain(const sc_program *p)
     sc_text_add(&t, "\nformats\n");
     formats(p, &t);
     section(p, &t, "reasons", "why");
+    sc_text_add(&t, "costs are those of ");
+    sc_speeds_print(g->speeds, &t);
+    sc_text_add(&t, "\n");
     if (!g->converts) {
         section(p, &t, "schedule", "schedule");
         section(p, &t, g->chosen.n ? "its loops" : "schedule", "nest");

@@ -37,13 +37,16 @@ void sc_process_machine(Prog *p)
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
     for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
     p->threads = (int)bucket(sc_team_width());
+    p->speeds = sc_speeds_get();
 }
 
 int sc_configure(const sc_config *c, sc_err *err)
 {
     sc_process_start();
     sc_this_process.mode = c->jit;
-    return sc_jit_configure(c, err);
+    int rc = sc_jit_configure(c, err);
+    sc_speeds_forget();
+    return rc;
 }
 
 void sc_stats_get(sc_stats *s)
@@ -68,6 +71,9 @@ void sc_info(char *out, size_t size)
     sc_text_add(&t, "cpu: %s, vectors of %d bytes\n", sc_this_process.target.name,
                 sc_this_process.target.vector_bytes);
     sc_text_add(&t, "threads: %d\n", sc_team_width());
+    sc_text_add(&t, "costs: ");
+    sc_speeds_print(sc_speeds_get(), &t);
+    sc_text_add(&t, "\n");
     sc_jit_info(&t);
     if (size) {
         size_t n = t.s ? (t.n < size - 1 ? t.n : size - 1) : 0;

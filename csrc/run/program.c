@@ -53,6 +53,8 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
 
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
+    const sc_speeds speeds = sc_speeds_get();
+    sc_text_addn(t, (const char *)&speeds, sizeof speeds);
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
     sc_text_addn(t, (const char *)&rq->settled, sizeof rq->settled);
@@ -256,6 +258,7 @@ static int identify(const sc_program *p, char digest[65], sc_err *err)
         add_format(&t, &prog_result(p->prog, r)->format);
         add_format(&t, &p->result[r].format);
     }
+    sc_text_addn(&t, (const char *)&p->prog->speeds, sizeof p->prog->speeds); /* explain shows them */
     if (!t.failed) sc_sha256(t.s, t.n, digest);
     bool failed = t.failed;
     sc_text_free(&t);

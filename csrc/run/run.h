@@ -36,6 +36,10 @@ void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
 void sc_process_machine(Prog *);   /* caches and threads of this machine, for the choice of schedules */
 
+/* speeds.c */
+void sc_speeds_forget(void);                /* they are read again: the cache directory has changed */
+void sc_speeds_print(sc_speeds, sc_text *); /* one line, for people */
+
 /* trial.c: runs a compiled program on generated data (seed) and compares every result with the oracle: through
  * the executor, or through compiled code for vectors of `width` bytes. */
 int sc_trial(Prog *, bool jit, int width, uint64_t seed, sc_err *);
