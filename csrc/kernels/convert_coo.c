@@ -115,21 +115,11 @@ static int compress(collecting *x)
 }
 
 /* ---- sorting rows ---- */
-static void insertion_sort(uint64_t *a, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++) {
-        uint64_t x = a[i];
-        int64_t j = i;
-        for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
-        a[j] = x;
-    }
-}
-
 /* Merge sort; tmp has room for n. */
 static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
 {
-    if (n <= 24) {
-        insertion_sort(a, n);
+    if (n <= SC_WIDE_SORT) {
+        sc_wide_sort(a, n);
         return;
     }
     int64_t half = n / 2, i = 0, j = half, k = 0;

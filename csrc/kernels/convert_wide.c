@@ -275,3 +275,61 @@ int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bi
     }
     return x.k;
 }
+
+/* ---- sorting a few keys ---- */
+static void insertion_sort(uint64_t *a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t x = a[i];
+        int64_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
+        a[j] = x;
+    }
+}
+
+#ifdef WIDE
+/* The place of a key is the number of smaller ones: nothing to predict. */
+WIDE SC_INLINE void rank_sort(uint64_t *a, int64_t n, int vectors)
+{
+    __m512i key[SC_WIDE_SORT / 8], place[SC_WIDE_SORT / 8];
+    const __m512i one = _mm512_set1_epi64(1);
+    for (int v = 0; v < vectors; v++) {
+        int64_t left = sc_min(sc_max(n - 8 * v, 0), 8);
+        key[v] = _mm512_maskz_loadu_epi64((__mmask8)((1 << left) - 1), a + 8 * v);
+        place[v] = _mm512_setzero_si512();
+    }
+    for (int64_t j = 0; j < n; j++) {
+        const __m512i x = _mm512_set1_epi64((long long)a[j]);
+        for (int v = 0; v < vectors; v++)
+            place[v] = _mm512_mask_add_epi64(place[v], _mm512_cmplt_epu64_mask(x, key[v]), place[v], one);
+    }
+    uint64_t keys[SC_WIDE_SORT], places[SC_WIDE_SORT];
+    for (int v = 0; v < vectors; v++) {
+        _mm512_storeu_si512(keys + 8 * v, key[v]);
+        _mm512_storeu_si512(places + 8 * v, place[v]);
+    }
+    for (int64_t i = 0; i < n; i++) a[places[i]] = keys[i];
+}
+
+WIDE static void sort_wide(uint64_t *a, int64_t n)
+{
+    if (n <= 8)
+        rank_sort(a, n, 1);
+    else if (n <= 16)
+        rank_sort(a, n, 2);
+    else
+        rank_sort(a, n, 4);
+}
+#endif
+
+void sc_wide_sort(uint64_t *key, int64_t n)
+{
+    if (n < 2) return;
+#ifdef WIDE
+    if (wide()) {
+        sort_wide(key, n);
+        return;
+    }
+#endif
+    insertion_sort(key, n);
+}

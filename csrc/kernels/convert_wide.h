@@ -8,6 +8,7 @@
 #include "kernels.h"
 
 #define SC_WIDE_BLOCK 512
+#define SC_WIDE_SORT 32
 
 /* The entries of [begin, end), at most SC_WIDE_BLOCK, whose coordinate is not that of the next one, as distances from
  * begin in out, which has room for 16 more; their number, or -1 where a coordinate falls or is not in [0, extent).
@@ -20,6 +21,8 @@ int64_t sc_wide_mark(const void *val, sc_dtype, int64_t n, uint64_t *bits);
  * returns the next place. */
 int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bits, sc_dtype itype, void *crd,
                      void *out, int64_t k, int64_t end);
+/* Sorts n keys, at most SC_WIDE_SORT, no two alike. */
+void sc_wide_sort(uint64_t *key, int64_t n);
 /* For tests: whether AVX-512 may be taken. */
 void sc_wide_allow(bool);
 

@@ -87,12 +87,34 @@ static void test_changes(int64_t n, sc_dtype itype, int bad)
     free(crd);
 }
 
+static void test_sort(int64_t n)
+{
+    uint64_t *key = malloc((size_t)n * sizeof *key + 1), sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        key[i] = (uint64_t)below(3) << 63 | (uint64_t)below(9) << 32 | (uint64_t)i;
+        sum += key[i];
+    }
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = below(i + 1);
+        uint64_t x = key[i];
+        key[i] = key[j], key[j] = x;
+    }
+    sc_wide_sort(key, n);
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(!i || key[i - 1] < key[i], "%lld keys, at %lld", (long long)n, (long long)i);
+        sum -= key[i];
+    }
+    CHECK(!sum, "%lld keys are others", (long long)n);
+    free(key);
+}
+
 int main(void)
 {
     static const int64_t sizes[] = {1, 7, 16, 33, 63, 64, 65, 200, 512};
     for (int allowed = 0; allowed < 2; allowed++) {
         sc_wide_allow(allowed);
         test_mark(0, 5);
+        for (int64_t n = 0; n <= SC_WIDE_SORT; n++) test_sort(n);
         for (int k = 0; k < SC_LEN(sizes); k++) {
             for (int zeros = 0; zeros <= 10; zeros += 3) test_mark(sizes[k], zeros);
             for (int bad = 0; bad < 4; bad++) {
