@@ -32,6 +32,17 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower_level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",
     ),
+    "a batch adds what the next row has": (
+        "compiler/lower_batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
+    ),
+    "a batch forgets its rest": (
+        "compiler/lower_batch.c", "begin_for(l, \"p\", whole, last, 1, &outer)",
+        "begin_for(l, \"p\", last, last, 1, &outer)",
+    ),
+    "a batch ends after one vector": (
+        "compiler/lower_batch.c", "begin_for(l, \"q\", num(l, k), n, k, &outer)",
+        "begin_for(l, \"q\", n, n, k, &outer)",
+    ),
     "position tile reads past its end": (
         "compiler/lower_level.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi)",
         "plus(l, w->tile_lo, num(l, n->by))",

@@ -347,3 +347,30 @@ def test_owned_rows_do_not_depend_on_the_number_of_threads(threads):
         torch.set_num_threads(n)
         results.append(a @ x)
     assert all(torch.equal(results[0], r) for r in results)
+
+
+# ---- rows summed in batches ----
+LENGTHS = (0, 1, 16, 17, 0, 4097, 33, 0, 2048, 2048, 2049, 5000, 3, *([2] * 90), *([70] * 70), 0)
+
+
+def ragged(dtype: torch.dtype, index: torch.dtype) -> tuple[scorch.SparseTensor, torch.Tensor]:
+    """Rows of LENGTHS, some longer than a batch; the same dense."""
+    g = torch.Generator().manual_seed(0)
+    pos = torch.tensor((0, *LENGTHS)).cumsum(0).to(index)
+    crd = torch.cat([torch.randperm(5000, generator=g)[:n].sort()[0] for n in LENGTHS]).to(index)
+    csr = torch.sparse_csr_tensor(pos, crd, integers(g, len(crd), dtype=dtype), (len(LENGTHS), 5000))
+    return scorch.sparse(csr), csr.to_dense()
+
+
+@pytest.mark.parametrize("index", (torch.int32, torch.int64))
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.int64, torch.bfloat16))
+def test_rows_of_any_length_are_summed(dtype, index):
+    A, d = ragged(dtype, index)
+    x = integers(torch.Generator().manual_seed(1), 5000, dtype=dtype)
+    same(A @ x, exact(d, x))
+    rows = torch.repeat_interleave(torch.arange(len(LENGTHS)), A.pos(1).diff().long())
+    terms = A.values() + x[A.crd(1).long()]
+    least = scorch.evaluate("y[i] min= A[i,j] + x[j]", A=A, x=x, implicit="skip")
+    full = torch.tensor(LENGTHS) > 0
+    want = torch.zeros(len(LENGTHS), dtype=dtype).scatter_reduce(0, rows, terms, "amin", include_self=False)
+    same(least[full], want[full])

@@ -290,6 +290,9 @@ Val *val_hred(Prog *p, Op op, Val *v)
     return r;
 }
 
+Val *val_first(Prog *p, int lanes, Val *n)
+{ return new_val(p, O_FIRST, (Type){SC_BOOL, (uint8_t)lanes}, n, NULL, NULL); }
+
 Val *val_load(Prog *p, Buf *buf, int lanes, Val *index, Val *stride)
 {
     if (stride && (lanes == 1 || val_is_int(stride, 1))) stride = NULL;

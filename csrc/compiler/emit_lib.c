@@ -15,9 +15,9 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load", "store",  "gather",   "scatter",   "select", "min",     "max",  "relu",
-    "abs",   "sqrt", "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16", "sort", "hadd",
-    "hmax",  "hmin", "search", "exp",      "log",       "tanh",   "sigmoid"};
+    "splat", "load", "store", "gather",   "scatter",   "select", "min",     "max",    "relu",
+    "abs",   "sqrt", "shl",   "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "first",
+    "hadd",  "hmax", "hmin",  "search",   "exp",       "log",    "tanh",    "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -55,11 +55,16 @@ void need_type(Needs *n, Type t)
 static Type half_of(Helper h, int lanes)
 { return (Type){h == H_FROM_F16 || h == H_TO_F16 ? SC_F16 : SC_BF16, (uint8_t)lanes}; }
 
+/* Lanes of the vector that has the sums of n pairs of those of a vector of type t: less than 16 bytes is no use. */
+static int halved(Type t, int n)
+{ return t.lanes > 2 && n * (int)sc_dtype_size((sc_dtype)t.dtype) < 16 ? t.lanes : n; }
+
 static void need_halves(Needs *n, Helper h, Type t)
 {
     for (int k = t.lanes / 2; k >= 1; k /= 2) {
-        need_type(n, lanes_of(t, k));
-        if (h != H_HADD) need(n, h == H_HMAX ? H_MAX : H_MIN, lanes_of(t, k));
+        t.lanes = (uint8_t)halved(t, k);
+        need_type(n, t);
+        if (h != H_HADD) need(n, h == H_HMAX ? H_MAX : H_MIN, t);
     }
 }
 
@@ -296,32 +301,39 @@ static const char sort_text[] =
     "        sc_i64 *swap = from;\n        from = to;\n        to = swap;\n    }\n"
     "    for (sc_i64 i = 0; i < n && from != key; i++) key[i] = from[i];\n}\n";
 
-/* v8 = low half + high half, and so on */
+/* n elements of the vector `from`, of type t, beginning with that at k and going around; none: the vector itself */
+static void part(sc_text *out, Type t, const char *from, Type of, int k, int n)
+{
+    if (n == of.lanes && !k) {
+        sc_text_add(out, "%s", from);
+        return;
+    }
+    if (n > 1) print(out, t, "(%T){");
+    for (int q = 0; q < n; q++) sc_text_add(out, "%s%s[%d]", q ? ", " : "", from, (k + q) % of.lanes);
+    if (n > 1) sc_text_add(out, "}");
+}
+
+/* v8 = low half + high half, and so on; what would be short stays long, and is right in its first elements. */
 static void print_hred(sc_text *out, Helper h, Type t)
 {
+    char from[16] = "v";
     print(out, t, "SC_INLINE %E sc_");
     sc_text_add(out, "%s_", names[h]);
     print(out, t, "%N(%T v)\n{\n");
-    char from[24] = "v[#]";
     for (int n = t.lanes / 2; n >= 1; n /= 2) {
-        Type half = lanes_of(t, n);
-        const char *op = h == H_HMAX ? "sc_max_" : "sc_min_";
-        if (n == 1)
-            sc_text_add(out, "    return ");
-        else
-            print(out, half, "    %T "), sc_text_add(out, "v%d = ", n);
-        if (h != H_HADD) sc_text_add(out, "%s", op), print(out, half, "%N(");
-        if (n > 1) print(out, half, "(%T){");
-        list(out, 0, n, from, from, from);
-        sc_text_add(out, "%s%s", n > 1 ? "}" : "", h == H_HADD ? " + " : ", ");
-        if (n > 1) print(out, half, "(%T){");
-        list(out, n, 2 * n, from, from, from);
-        sc_text_add(out, "%s%s;\n", n > 1 ? "}" : "", h == H_HADD ? "" : ")");
-        memcpy(from, "v", 2);
-        sc_text name = {from, 0, sizeof from, false};
-        sc_text_add(&name, "v%d[#]", n);
+        const Type half = lanes_of(t, halved(t, n));
+        print(out, half, half.lanes > 1 ? "    %T " : "    return ");
+        if (half.lanes > 1) sc_text_add(out, "v%d = ", n);
+        if (h != H_HADD)
+            sc_text_add(out, "sc_%s_", names[h == H_HMAX ? H_MAX : H_MIN]), print(out, half, "%N(");
+        part(out, half, from, t, 0, half.lanes);
+        sc_text_add(out, h == H_HADD ? " + " : ", ");
+        part(out, half, from, t, n, half.lanes);
+        sc_text_add(out, h == H_HADD ? ";\n" : ");\n");
+        snprintf(from, sizeof from, "v%d", n);
+        t = half;
     }
-    sc_text_add(out, "}\n");
+    sc_text_add(out, t.lanes > 1 ? "    return v1[0];\n}\n" : "}\n");
 }
 
 static void print_search(sc_text *out, Type t)
@@ -342,6 +354,16 @@ static void print_search(sc_text *out, Type t)
           "            hi = mid;\n"
           "    }\n"
           "    return lo;\n}\n");
+}
+
+/* Counts that a lane cannot hold are more than all of them. */
+static void print_first(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_first_%N(sc_i64 n)\n{\n    return (%T)((%T){");
+    list(out, 0, t.lanes, "#", "#", "#");
+    const bool narrow = sc_dtype_size((sc_dtype)t.dtype) < 4;
+    print(out, t, narrow ? "} < (%E)" : "} < (%E)n);\n}\n");
+    if (narrow) sc_text_add(out, "(n < %d ? n : %d));\n}\n", t.lanes, t.lanes);
 }
 
 static void print_helper(sc_text *out, Helper h, Type t)
@@ -375,6 +397,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_TO_F16:
     case H_TO_BF16: print_half(out, h, t); break;
     case H_SORT: sc_text_add(out, "%s", sort_text); break;
+    case H_FIRST: print_first(out, t); break;
     case H_HADD:
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;

@@ -179,6 +179,9 @@ void emit_mask(Emit *e, const Val *v, int width)
         emit_add(e, v->op == O_AND ? " & " : " | ");
         emit_mask(e, v->kid[1], width);
         emit_add(e, ")");
+    } else if (v->op == O_FIRST) {
+        emit_helper(e, H_FIRST, t);
+        args(e, v, 1);
     } else if (v->op == O_SELECT) {
         emit_helper(e, H_SELECT, t);
         for (int k = 0; k < 3; k++) {

@@ -41,6 +41,7 @@ typedef enum {
     O_LOAD,   /* S: buf[kid[0]], lanes consecutive, or lanes at stride kid[1] */
     O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
     O_HRED,   /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
+    O_FIRST,  /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
     O_SEARCH /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
 } Op;
 typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
@@ -165,7 +166,7 @@ struct Prog {
 /* ---- N: the nest ----
  *   nest  := { item }
  *   item  := loop | work | eval
- *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] "{" nest "}"
+ *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  *   index := var | var "/" N | var "%" N
  *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
  *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
@@ -178,6 +179,8 @@ struct Prog {
  *       with N copies of the registers accumulated inside.
  *       `ahead N` on a loop over positions asks for the rows of dense operands that the position N further on
  *       needs, where a vec loop inside runs along them: for operands too large for the caches.
+ *       `batch N` on a loop in a tensor that holds nothing but a sum over the entries of its next level takes
+ *       N turns at a time: what all their entries add, then the sums. batch.c says where that is legal.
  * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.
  *       In a sparse workspace that was filled: its entries, in order of coordinate.
  * merge co-iterates the next levels of several tensors, of any kind but dense, and sparse workspaces; which
@@ -214,7 +217,7 @@ struct Nest {
     Tensor *in;
     Tensor *merge[6];
     int nmerge;
-    int by, unroll, ahead; /* 0: none */
+    int by, unroll, ahead, batch; /* 0: none */
     Nest *body;
     /* N_WORK */
     Tensor *work;
@@ -247,6 +250,7 @@ struct Nest {
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
+ *             "first" "(" val ";" lanes ")" (truth values: the lanes below val),
  *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
  *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
  * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
@@ -458,6 +462,10 @@ Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
 Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
 Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 
+/* ---- batch.c ---- */
+const char *batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
+int loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
+
 /* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
 uint64_t tensor_bit(const Prog *, const Tensor *);
 Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
@@ -483,6 +491,7 @@ Val *val_op(Prog *, Op, Val *, Val *); /* folds constants, x+0, x*1, x*0 for int
 Val *val_select(Prog *, Val *, Val *, Val *);
 Val *val_cast(Prog *, Type, Val *);
 Val *val_hred(Prog *, Op, Val *);
+Val *val_first(Prog *, int lanes, Val *n);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_local(Prog *, Local *);

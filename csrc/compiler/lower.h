@@ -12,6 +12,7 @@
 
 #define MAXREG 512
 #define MAXMEMO 64
+#define MAXTERM 8
 
 typedef struct Fibre Fibre;
 
@@ -48,12 +49,25 @@ typedef struct { /* two tensors at one step of a merge, each present or not */
     Val *here[2];
 } Blend;
 
+typedef struct { /* rows summed together */
+    const Nest *loop;
+    const Tensor *work;
+    Buf *terms;
+    Val *first; /* position of the first term */
+    Val *sum;   /* of the row the walk is at; null while terms are computed */
+    struct {    /* computed, not yet stored */
+        Val *at, *value;
+    } term[MAXTERM];
+    int nterm;
+} Batch;
+
 typedef struct {
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
     Vec vec;
     uint64_t absent;    /* tensors without an entry in this case */
     const Blend *blend; /* not null: values are chosen by what is here */
+    Batch *batch;       /* the rows that are summed together, or null */
     int copy;           /* of the registers, inside an unrolled loop over positions */
 } Env;
 
@@ -178,12 +192,20 @@ Fibre fibre_of(Low *, const Tensor *);
 /* The tensor stands at position `first` of its next level, or at the run [first, last). */
 void enter_level(Low *, const Tensor *, Val *first, Val *last);
 Found look_up(Low *, const Fibre *, Val *coord);
-void walk_fibre(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+/* The body at one position; slot: its place in the tile around, or null. */
+void at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
+void walk_fibre(Low *, const Nest *loop, const Fibre *);            /* the body at every coordinate */
 void stored_loop(Low *, const Nest *);
 Stmt **unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
  * coordinate where it is not the first of all, or null. */
 void open_cursors(Low *, const Nest *loop, Val *from);
+
+/* lower_batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
+bool in_batches(Low *, const Nest *loop);
+void lower_batches(Low *, const Nest *loop, Val *lo, Val *hi);
+void batch_term(Low *, Val *);   /* what the entry here adds to its row */
+sc_size batch_size(const Low *); /* of the memory for terms */
 
 /* lower_merge.c */
 void lower_merge(Low *, const Nest *);
@@ -201,8 +223,9 @@ sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
 bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
-int shared_slot(Low *, const Tensor *);    /* of a private or shared workspace */
-Val *work_elements(Low *, const Tensor *); /* of one copy */
+int shared_slot(Low *, const Tensor *);          /* of a private or shared workspace */
+Val *work_elements(Low *, const Tensor *);       /* of one copy */
+void reg_open(Low *, const Tensor *, Val *init); /* a workspace of one number */
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
 void copies_open(Low *, const Nest *loop);
 void copies_close(Low *, const Nest *loop);

@@ -265,6 +265,10 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     const Tensor *t = lhs->tensor;
     bool vec = depends(l, lhs);
     if (vec) v = widen(l, v, l->e.vec.lanes);
+    if (l->e.batch && l->e.batch->work == t && !l->e.batch->sum) {
+        batch_term(l, v);
+        return;
+    }
     if (t->role == T_WORK && t->place == W_REG) {
         Local *r = reg_find(l, t, lhs, l->e.copy)->local;
         set(l, r, op == O_CONST ? v : val_op(p, op, val_local(p, r), v));

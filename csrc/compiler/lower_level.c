@@ -100,8 +100,7 @@ static void position_tiles(Low *l, const Nest *n, const Fibre *f)
     l->tail = outer;
 }
 
-/* The body at one position; slot: its place in the tile around, or null. */
-static void position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
+void at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
 {
     enter_level(l, f->t, pos, NULL);
     bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
@@ -144,7 +143,7 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
             outer = l->tail;
             l->tail = &there->body;
         }
-        position(l, n, f, u && !s.elsewhere ? let(l, "p", val_op(p, O_MIN, at, last)) : at, num(l, u));
+        at_position(l, n, f, u && !s.elsewhere ? let(l, "p", val_op(p, O_MIN, at, last)) : at, num(l, u));
         if (u && s.elsewhere) l->tail = outer;
         l->e = save;
     }
@@ -168,7 +167,7 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
         for (int u = 0; u < n->unroll; u++) {
             l->e = save;
             l->e.copy = u;
-            position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
+            at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
         }
         l->tail = outer;
         l->e = save;
@@ -176,7 +175,7 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
     }
     Val *first = where(l, f->t)->tile_lo;
     Val *at = val_local(l->p, begin_for(l, "p", from, f->hi, 1, &outer)->local);
-    position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
+    at_position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
     l->tail = outer;
 }
 
@@ -365,8 +364,10 @@ void stored_loop(Low *l, const Nest *n)
         position_tiles(l, n, &f);
     else if (t->format.level[w->n].kind == SC_ELL)
         ell_loop(l, n, &f);
+    else if (in_batches(l, n))
+        lower_batches(l, n, f.lo, f.hi);
     else if (f.one && f.unique)
-        position(l, n, &f, f.lo, NULL);
+        at_position(l, n, &f, f.lo, NULL);
     else
         walk_fibre(l, n, &f);
 }

@@ -191,6 +191,10 @@ static void dense_loop(Low *l, const Nest *n)
         return;
     }
     Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : slot_extent(l, &n->ix);
+    if (in_batches(l, n)) {
+        lower_batches(l, n, num(l, 0), hi);
+        return;
+    }
     Stmt **outer;
     Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), hi, 1, &outer);
     bind(l, n->ix, val_local(l->p, s->local));
@@ -252,6 +256,10 @@ static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
     Prog *p = l->p;
     Stmt **outer = NULL;
     if (hi && n->ix.part == SC_WHOLE) open_cursors(l, n, lo);
+    if (hi && in_batches(l, n)) {
+        lower_batches(l, n, lo, hi);
+        return;
+    }
     Val *unit = hi ? val_local(p, begin_for(l, index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
     bind(l, n->ix, unit);
     if (!n->in && n->ix.part == SC_DIV)
@@ -276,6 +284,8 @@ static void par_loop(Low *l, const Nest *n)
         lower_merge(l, n);
     else if (!t || t->format.level[where(l, t)->n].kind == SC_DENSE)
         par_dense(l, n, lo, hi);
+    else if (hi && in_batches(l, n))
+        lower_batches(l, n, lo, hi);
     else if (hi && !t->format.level[0].unique)
         walk_fibre(l, n, &(Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 0), .lo = lo, .hi = hi});
     else

@@ -158,14 +158,21 @@ static const Nest *direct_loop(Low *l, const Nest *n)
     return n->work->bitmap ? r.loop : NULL;
 }
 
+static Lane *add_lane(Low *l, const Tensor *w)
+{
+    if (l->nlane == SC_MAXWORK)
+        fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
+    Lane *a = &l->lane[l->nlane++];
+    *a = (Lane){.work = w};
+    return a;
+}
+
 static void place(Low *l, const Nest *n)
 {
     for (int i = 0; i < l->nlane; i++)
         if (l->lane[i].work == n->work) return;
-    if (l->nlane == SC_MAXWORK)
-        fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
-    Lane *a = &l->lane[l->nlane++];
-    *a = (Lane){.work = n->work, .reduce = work_reduce(n->body, n->work)};
+    Lane *a = add_lane(l, n->work);
+    a->reduce = work_reduce(n->body, n->work);
     if (gathers(n->work)) a->direct = direct_loop(l, n);
     if (n->work->hash)
         place_table(l, a);
@@ -175,8 +182,14 @@ static void place(Low *l, const Nest *n)
         a->val = array(l, n->work, "lane", n->work->dtype, work_size(n->work), false);
 }
 
+static void place_terms(Low *l, const Tensor *w)
+{
+    if (l->mode == BODY) add_lane(l, w)->val = array(l, w, "terms", w->dtype, batch_size(l), false);
+}
+
 static void place_fixed(const Nest *n, void *l)
 {
+    if (n->op == N_LOOP && n->batch) place_terms(l, n->body->work);
     if (n->op == N_WORK && n->work->place == W_LANE && !n->work->hash) place(l, n);
 }
 

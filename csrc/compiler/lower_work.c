@@ -96,6 +96,12 @@ static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int
     r->local = mut(l, w->name, init);
 }
 
+void reg_open(Low *l, const Tensor *w, Val *init)
+{
+    const int key[SC_MAXDIM] = {0};
+    add_register(l, w, key, 1, 0, init);
+}
+
 static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, int lanes, double init)
 {
     if (d == s->n) {
@@ -352,7 +358,10 @@ void lower_work(Low *l, const Nest *n)
         read_block(l, n);
         return;
     }
-    if (w->place == W_REG)
+    const bool summed = l->e.batch && l->e.batch->work == w;
+    if (summed)
+        reg_open(l, w, l->e.batch->sum);
+    else if (w->place == W_REG)
         open_registers(l, n);
     else if (w->place == W_LANE)
         clear_lane(l, n);
@@ -362,7 +371,7 @@ void lower_work(Low *l, const Nest *n)
     bool carried = n == l->carried;
     if (carried && l->mode == FINISH)
         load_carry(l, n);
-    else
+    else if (!summed)
         body(l, n->body);
     if (carried && l->mode == PART)
         store_carry(l, w);

@@ -183,7 +183,7 @@ static Tensor *parse_source(Lexer *lx)
     return t;
 }
 
-/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] "{" nest "}"
+/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  * source := "in" TENSOR | "merge" TENSOR { "," TENSOR } */
 static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
 {
@@ -202,6 +202,7 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
     if (lex_accept(lx, "by")) n->by = parse_count(lx, "the length of a tile");
     if (lex_accept(lx, "unroll")) n->unroll = parse_count(lx, "the number of copies");
     if (lex_accept(lx, "ahead")) n->ahead = parse_count(lx, "a number of positions");
+    if (lex_accept(lx, "batch")) n->batch = parse_count(lx, "a number of turns");
     n->body = parse_block(lx, depth, "after the head of a loop");
     return n;
 }
@@ -350,6 +351,7 @@ static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
     if (n->by) sc_text_add(out, " by %d", n->by);
     if (n->unroll) sc_text_add(out, " unroll %d", n->unroll);
     if (n->ahead) sc_text_add(out, " ahead %d", n->ahead);
+    if (n->batch) sc_text_add(out, " batch %d", n->batch);
     print_block(p, n->body, depth, out);
 }
 

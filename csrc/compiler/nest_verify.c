@@ -277,6 +277,13 @@ static void check_head(Prog *p, const Nest *n)
              n->unroll);
 }
 
+static void check_batch(Verifier *v, const State *s, const Nest *n)
+{
+    const char *why = n->batch ? batch_refused(n) : NULL;
+    if (n->batch && !why && nv_binder(s, n->body->body->ix)) why = "its entries are looked up";
+    if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", nv_loop(v->p, n), n->batch, why);
+}
+
 static void walk(Verifier *, const State *, const Nest *);
 
 static void walk_loop(Verifier *v, const State *outer, const Nest *n)
@@ -295,6 +302,7 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
         enter_tensor(v, &s, n);
     else
         bind_index(v, &s, n);
+    check_batch(v, &s, n);
     advance(v, &s);
     walk(v, &s, n->body);
     check_visits(v, outer, n);

@@ -15,6 +15,7 @@ static const OpInfo info[] = {
     [O_VAR] = {"var", 0, F_CALL, NAN},     [O_PARAM] = {"param", 0, F_CALL, NAN},
     [O_LOAD] = {"load", 2, F_CALL, NAN},   [O_CAST] = {"cast", 1, F_CALL, 0},
     [O_HRED] = {"hred", 1, F_CALL, 0},     [O_SEARCH] = {"search", 3, F_CALL, 0},
+    [O_FIRST] = {"first", 1, F_CALL, 0},
 };
 
 bool op_compares(Op op) { return op >= O_LT && op <= O_NE; }

@@ -71,6 +71,7 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
     p->escape = &escape;
     p->err = refused;
     schedule_ahead(p, n);
+    schedule_batch(n);
     p->nest = n;
     const bool ok = !setjmp(escape);
     if (ok) lower_nest(p);

@@ -6,6 +6,7 @@
  * schedule_build.c    an assignment and an order of its indices -> nest
  * schedule_text.c     what a user asks for, and what was chosen, as text
  * schedule_fuse.c     kernels in a row over the same rows, as one
+ * schedule_batch.c    which loops take their rows in batches
  * schedule_parts.c    what builders share
  * schedule_product.c  one sparse operand times dense ones: the nest with register tiles and panels
  * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
@@ -125,6 +126,9 @@ Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place 
 /* ---- schedule_ahead.c ---- */
 void schedule_ahead(const Prog *,
                     Nest *); /* loops that read rows of large dense operands ask for them ahead */
+
+/* ---- schedule_batch.c ---- */
+void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 
 /* ---- cost.c ---- */
 double nest_cost(const Prog *, const Nest *);

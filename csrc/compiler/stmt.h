@@ -51,7 +51,8 @@ typedef enum {
     H_FROM_BF16,
     H_TO_F16,
     H_TO_BF16,
-    H_SORT, /* sort(keys, spare, n): i64, not negative */
+    H_SORT,  /* sort(keys, spare, n): i64, not negative */
+    H_FIRST, /* truth values, of a mask type */
     H_HADD,
     H_HMAX,
     H_HMIN,

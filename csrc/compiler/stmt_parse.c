@@ -131,6 +131,15 @@ static Val *read_search(Reader *r)
     return val_search(r->p, b, kid[0], kid[1], kid[2]);
 }
 
+static Val *read_first(Reader *r)
+{
+    Val *n = read_val(r, 1);
+    lex_expect(&r->lx, ";", "between the count and the lanes");
+    int64_t lanes = lex_int(&r->lx, "a number of lanes");
+    lex_expect(&r->lx, ")", "after the lanes");
+    return val_first(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
+}
+
 static Val *read_call(Reader *r, const char *name)
 {
     static const struct {
@@ -150,6 +159,7 @@ static Val *read_call(Reader *r, const char *name)
         return val_hred(r->p, hred[k].op, v);
     }
     if (!strcmp(name, "search")) return read_search(r);
+    if (!strcmp(name, "first")) return read_first(r);
     for (int op = 0; op < O_CONST; op++)
         if (op != O_LAST_E && op_info((Op)op)->form == F_CALL && !strcmp(name, op_info((Op)op)->text))
             return read_args(r, (Op)op);

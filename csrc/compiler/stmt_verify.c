@@ -158,6 +158,11 @@ static void check_value(Verifier *v, const Val *x, int depth)
         for (int k = 0; k < 3; k++) check_place(v, x->buf, x->kid[k], NULL, 1, depth);
         check_same(v, "a search", I64, x->type);
         return;
+    case O_FIRST:
+        check_kids(v, x, 1, depth);
+        check_same(v, "a count of lanes", I64, x->kid[0]->type);
+        if (x->type.lanes == 1) WRONG(v, "the first lanes of one");
+        return;
     case O_HRED:
         check_kids(v, x, 1, depth);
         if (x->kid[0]->type.lanes == 1 || x->kid[0]->type.dtype == SC_BOOL || type_is_half(x->type))

@@ -391,6 +391,10 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
             cast(r, v, out);
         break;
     case O_SELECT: choose(r, v, out); break;
+    case O_FIRST:
+        splat(r, v, false, out);
+        for (int k = 0; k < v->type.lanes; k++) out->i[k] = k < out->i[k];
+        break;
     default: operate(r, v, out);
     }
 }

@@ -287,6 +287,26 @@ static const Bad spmm_nests[] = {
     {"par i { for i in A { } }", "level 1 of A, compressed over j, must come first", SC_EVALUE},
     {"par i { for j { for j in A unroll 2 { } } }", "j is known here, so the loop looks one entry up",
      SC_EVALUE},
+    {"par k { for i in A batch 2 { work s: reg f32 { for j in A { s += A[i,j] * B[j,k] } } then { C[i,k] = s "
+     "} } }",
+     "", SC_OK},
+    {"par k { for i batch 2 { work s: reg f32 { for j in A { s += A[i,j] * B[j,k] } } then { C[i,k] = s } } "
+     "}",
+     "it goes with 'for' or 'par' in an operand", SC_EVALUE},
+    {"par i in A batch 2 { for j in A { vec k { C[i,k] += A[i,j] * B[j,k] } } }",
+     "a register workspace of one number", SC_EVALUE},
+    {"par i in A batch 2 { work s: reg f32 { for j { s += 1 } } then { vec k { C[i,k] = s } } }",
+     "filled by one loop over the entries", SC_EVALUE},
+    {"par j { par i in A batch 2 { work s: reg f32 { for j in A { s += A[i,j] } } then { C[i,j] = s } } }",
+     "has 2 par loops", SC_EVALUE},
+    {"par k { for j { for i in A batch 2 { work s: reg f32 { for j in A { s += A[i,j] } } then { C[i,k] += s "
+     "} } } }",
+     "its entries are looked up", SC_EVALUE},
+    {"par k { for i in A batch 2 { work s: reg f32 { for j in A { s += A[i,j] * C[i,k] } } then { C[i,k] = s "
+     "} } }",
+     "through the entries only", SC_EVALUE},
+    {"par k { for i in A batch 2 { work s: reg f32 { for j in A { s = A[i,j] } } then { C[i,k] = s } } }",
+     "one evaluation must add", SC_EVALUE},
     {"par k { for i { for j in A { C[i,k] += A[i,j] * B[j,k] } } }", "", SC_OK},
     {"par j { for i { vec k { @C[i,k] += B[j,k] } } }", "threads of 'par j' would write the same elements",
      SC_EVALUE},

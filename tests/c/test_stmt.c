@@ -95,6 +95,10 @@ static const char *const good[] = {
     "  b[2000 + i; 8] = select(m, q, t) == boolx8(n > 3)\n  l[1000 + i; 4] = i64x4(b[i; 4])\n"
     "  d[1000 + i; 4] = select(b[i; 4], d[i; 4], f64x4(1.5))\n  b[3000 + i; 8 : 2] = b[i; 8 : 3] != "
     "boolx8(1)\n"
+    "  f[3500 + i; 8] = select(first(i & 15; 8), f[i; 8], f32x8(0.0))\n"
+    "  s[1500 + i; 8] = select(first(i; 8), s[i; 8], i16x8(5))\n"
+    "  l[2000 + i; 8] = select(first(i % 11; 8) & m, l[i; 8], i64x8(n))\n  b[3600 + i; 8] = first(i >> 3; "
+    "8)\n"
     "  b[900] = (b[i] == (half < 0.75)) | (b[i + 1] & (l[i] > 4))\n  f[3000 + i] = f32(b[i]) + f32(i64(b[i + "
     "1]))\n }\n}\n",
     /* bitmap: set and walk bits; while, if, else */
@@ -228,6 +232,9 @@ static const char *const bad[][2] = {
     {"f[0; 8] = f32x8(f[0; 4])", "no conversion from f32x4 to f32x8"},
     {"f[0] = hadd(f[0; 4]) + nosuch(f[0])", "'nosuch' is not a function"},
     {"l[0] = search(nosuch, 0, n, n)", "'nosuch' is not a buffer"},
+    {"b[0; 4] = first(2.0; 4)", "a count of lanes needs i64, got f64"},
+    {"b[0] = first(n; 1)", "the first lanes of one"},
+    {"b[0; 4] = first(n, 4)", "expected ';'"},
     {"l[0] = sqrt(l[0])", "'sqrt' does not apply to i64"},
     {"d[0] = d[0] % d[1]", "'%' does not apply to f64"},
     {"f[0; 4] = select(f[0] > f[1], f[0; 4], f[4; 4])", "select needs boolx4, got bool"},

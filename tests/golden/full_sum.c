@@ -5,7 +5,7 @@
  *   s: dense f64
  * by
  *   work w: private f64 {
- *     par i in A {
+ *     par i in A batch 64 {
  *       work c: reg f64 {
  *         for j in A unroll 4 {
  *           c += A[i,j]
@@ -21,33 +21,105 @@
  *   loops over A follow its storage order
  *   sums scatter over a small result: every thread has a copy, added up in order
  */
+typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x8 __attribute__((vector_size(64)));
+typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE f64x8 sc_select_f64x8(i64x8 m, f64x8 a, f64x8 b)
+{
+    return (f64x8)((m & (i64x8)a) | (~m & (i64x8)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
+{
+    return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
+}
+SC_INLINE double sc_hadd_f64x8(f64x8 v)
+{
+    f64x4 v4 = (f64x4){v[0], v[1], v[2], v[3]} + (f64x4){v[4], v[5], v[6], v[7]};
+    f64x2 v2 = (f64x2){v4[0], v4[1]} + (f64x2){v4[2], v4[3]};
+    return v2[0] + v2[1];
+}
+
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
+    double *restrict const c_terms = lane->scratch;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const double *restrict const A_val = call->view[0].val;
     double *restrict const w_copy = lane->partial;
 
-    for (sc_i64 i = begin; i < end; i++) {
-        double c = 0.0;
-        const sc_i64 A_lo = (sc_i64)A_pos1[i];
-        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-        double c_1 = 0.0;
-        double c_2 = 0.0;
-        double c_3 = 0.0;
-        for (sc_i64 p = A_lo; p < whole; p += 4) {
-            c = c + A_val[p];
-            c_1 = c_1 + A_val[p + 1];
-            c_2 = c_2 + A_val[p + 2];
-            c_3 = c_3 + A_val[p + 3];
+    sc_i64 from = begin;
+    while (from < end) {
+        const sc_i64 A_first = (sc_i64)A_pos1[from];
+        sc_i64 to = sc_min_i64(from + 64, end);
+        while (2048 < (sc_i64)A_pos1[to] - A_first) {
+            to = from + (to - from) / 2;
         }
-        c = c + c_1;
-        c = c + c_2;
-        c = c + c_3;
-        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-            c = c + A_val[p_1];
+        const sc_i64 A_last = (sc_i64)A_pos1[to];
+        const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        for (sc_i64 p = A_first; p < whole; p += 8) {
+            const double term = A_val[p];
+            const double term_1 = A_val[p + 1];
+            const double term_2 = A_val[p + 2];
+            const double term_3 = A_val[p + 3];
+            const double term_4 = A_val[p + 4];
+            const double term_5 = A_val[p + 5];
+            const double term_6 = A_val[p + 6];
+            const double term_7 = A_val[p + 7];
+            c_terms[p - A_first] = term;
+            c_terms[p - A_first + 1] = term_1;
+            c_terms[p - A_first + 2] = term_2;
+            c_terms[p - A_first + 3] = term_3;
+            c_terms[p - A_first + 4] = term_4;
+            c_terms[p - A_first + 5] = term_5;
+            c_terms[p - A_first + 6] = term_6;
+            c_terms[p - A_first + 7] = term_7;
         }
-        w_copy[0] = w_copy[0] + c;
+        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
+            const double term_8 = A_val[p_1];
+            c_terms[p_1 - A_first] = term_8;
+        }
+        for (sc_i64 i = from, sc_end = to; i < sc_end; i++) {
+            const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
+            const sc_i64 count = (sc_i64)A_pos1[i + 1] - (sc_i64)A_pos1[i];
+            f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&c_terms[at]), (f64x8){0});
+            for (sc_i64 q = 8; q < count; q += 8) {
+                sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+            }
+            double c = sc_hadd_f64x8(sum);
+            w_copy[0] = w_copy[0] + c;
+        }
+        if (to == from) {
+            double c_1 = 0.0;
+            const sc_i64 A_lo = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
+            const sc_i64 whole_1 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
+            double c_2 = 0.0;
+            double c_3 = 0.0;
+            double c_4 = 0.0;
+            for (sc_i64 p_2 = A_lo; p_2 < whole_1; p_2 += 4) {
+                c_1 = c_1 + A_val[p_2];
+                c_2 = c_2 + A_val[p_2 + 1];
+                c_3 = c_3 + A_val[p_2 + 2];
+                c_4 = c_4 + A_val[p_2 + 3];
+            }
+            c_1 = c_1 + c_2;
+            c_1 = c_1 + c_3;
+            c_1 = c_1 + c_4;
+            for (sc_i64 p_3 = whole_1; p_3 < A_hi; p_3++) {
+                c_1 = c_1 + A_val[p_3];
+            }
+            w_copy[0] = w_copy[0] + c_1;
+            to = from + 1;
+        }
+        from = to;
     }
     return 0;
 }

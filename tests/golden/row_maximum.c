@@ -4,7 +4,7 @@
  *   A: csr f32, indices i32
  *   m: dense f32
  * by
- *   par i in A {
+ *   par i in A batch 64 {
  *     work c: reg f32 {
  *       for j in A unroll 4 {
  *         c max= A[i,j]
@@ -16,40 +16,129 @@
  * because
  *   loops over A follow its storage order
  */
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef int i32x8 __attribute__((vector_size(32)));
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x16 sc_select_f32x16(i32x16 m, f32x16 a, f32x16 b)
+{
+    return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE f32x16 sc_max_f32x16(f32x16 a, f32x16 b)
+{
+    i32x16 m = (i32x16)(a > b) | (i32x16)(a != a);
+    return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
+}
+SC_INLINE f32x8 sc_max_f32x8(f32x8 a, f32x8 b)
+{
+    i32x8 m = (i32x8)(a > b) | (i32x8)(a != a);
+    return (f32x8)((m & (i32x8)a) | (~m & (i32x8)b));
+}
+SC_INLINE f32x4 sc_max_f32x4(f32x4 a, f32x4 b)
+{
+    i32x4 m = (i32x4)(a > b) | (i32x4)(a != a);
+    return (f32x4)((m & (i32x4)a) | (~m & (i32x4)b));
+}
 SC_INLINE float sc_max_f32(float a, float b)
 {
     return a > b || a != a ? a : b;
 }
+SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
+{
+    return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
+}
+SC_INLINE float sc_hmax_f32x16(f32x16 v)
+{
+    f32x8 v8 = sc_max_f32x8((f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]}, (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]});
+    f32x4 v4 = sc_max_f32x4((f32x4){v8[0], v8[1], v8[2], v8[3]}, (f32x4){v8[4], v8[5], v8[6], v8[7]});
+    f32x4 v2 = sc_max_f32x4(v4, (f32x4){v4[2], v4[3], v4[0], v4[1]});
+    f32x4 v1 = sc_max_f32x4(v2, (f32x4){v2[1], v2[2], v2[3], v2[0]});
+    return v1[0];
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
+    float *restrict const c_terms = lane->scratch;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const float *restrict const A_val = call->view[0].val;
     float *restrict const m_val = call->view[1].val;
-    (void)lane;
 
-    for (sc_i64 i = begin; i < end; i++) {
-        float c = -__builtin_inff();
-        const sc_i64 A_lo = (sc_i64)A_pos1[i];
-        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-        float c_1 = -__builtin_inff();
-        float c_2 = -__builtin_inff();
-        float c_3 = -__builtin_inff();
-        for (sc_i64 p = A_lo; p < whole; p += 4) {
-            c = sc_max_f32(c, A_val[p]);
-            c_1 = sc_max_f32(c_1, A_val[p + 1]);
-            c_2 = sc_max_f32(c_2, A_val[p + 2]);
-            c_3 = sc_max_f32(c_3, A_val[p + 3]);
+    sc_i64 from = begin;
+    while (from < end) {
+        const sc_i64 A_first = (sc_i64)A_pos1[from];
+        sc_i64 to = sc_min_i64(from + 64, end);
+        while (4096 < (sc_i64)A_pos1[to] - A_first) {
+            to = from + (to - from) / 2;
         }
-        c = sc_max_f32(c, c_1);
-        c = sc_max_f32(c, c_2);
-        c = sc_max_f32(c, c_3);
-        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-            c = sc_max_f32(c, A_val[p_1]);
+        const sc_i64 A_last = (sc_i64)A_pos1[to];
+        const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        for (sc_i64 p = A_first; p < whole; p += 8) {
+            const float term = A_val[p];
+            const float term_1 = A_val[p + 1];
+            const float term_2 = A_val[p + 2];
+            const float term_3 = A_val[p + 3];
+            const float term_4 = A_val[p + 4];
+            const float term_5 = A_val[p + 5];
+            const float term_6 = A_val[p + 6];
+            const float term_7 = A_val[p + 7];
+            c_terms[p - A_first] = term;
+            c_terms[p - A_first + 1] = term_1;
+            c_terms[p - A_first + 2] = term_2;
+            c_terms[p - A_first + 3] = term_3;
+            c_terms[p - A_first + 4] = term_4;
+            c_terms[p - A_first + 5] = term_5;
+            c_terms[p - A_first + 6] = term_6;
+            c_terms[p - A_first + 7] = term_7;
         }
-        m_val[i] = c;
+        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
+            const float term_8 = A_val[p_1];
+            c_terms[p_1 - A_first] = term_8;
+        }
+        for (sc_i64 i = from, sc_end = to; i < sc_end; i++) {
+            const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
+            const sc_i64 count = (sc_i64)A_pos1[i + 1] - (sc_i64)A_pos1[i];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16(count), sc_load_f32x16(&c_terms[at]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < count; q += 16) {
+                sum = sc_max_f32x16(sum, sc_select_f32x16(sc_first_i32x16(count - q), sc_load_f32x16(&c_terms[at + q]), sc_splat_f32x16(-__builtin_inff())));
+            }
+            float c = sc_hmax_f32x16(sum);
+            m_val[i] = c;
+        }
+        if (to == from) {
+            float c_1 = -__builtin_inff();
+            const sc_i64 A_lo = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
+            const sc_i64 whole_1 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
+            float c_2 = -__builtin_inff();
+            float c_3 = -__builtin_inff();
+            float c_4 = -__builtin_inff();
+            for (sc_i64 p_2 = A_lo; p_2 < whole_1; p_2 += 4) {
+                c_1 = sc_max_f32(c_1, A_val[p_2]);
+                c_2 = sc_max_f32(c_2, A_val[p_2 + 1]);
+                c_3 = sc_max_f32(c_3, A_val[p_2 + 2]);
+                c_4 = sc_max_f32(c_4, A_val[p_2 + 3]);
+            }
+            c_1 = sc_max_f32(c_1, c_2);
+            c_1 = sc_max_f32(c_1, c_3);
+            c_1 = sc_max_f32(c_1, c_4);
+            for (sc_i64 p_3 = whole_1; p_3 < A_hi; p_3++) {
+                c_1 = sc_max_f32(c_1, A_val[p_3]);
+            }
+            m_val[from] = c_1;
+            to = from + 1;
+        }
+        from = to;
     }
     return 0;
 }

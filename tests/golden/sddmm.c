@@ -19,7 +19,6 @@
  *   }
  */
 typedef int i32x16 __attribute__((vector_size(64)));
-typedef float f32x2 __attribute__((vector_size(8)));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef float f32x8 __attribute__((vector_size(32)));
 typedef float f32x16 __attribute__((vector_size(64)));
@@ -31,8 +30,9 @@ SC_INLINE float sc_hadd_f32x16(f32x16 v)
 {
     f32x8 v8 = (f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]} + (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
     f32x4 v4 = (f32x4){v8[0], v8[1], v8[2], v8[3]} + (f32x4){v8[4], v8[5], v8[6], v8[7]};
-    f32x2 v2 = (f32x2){v4[0], v4[1]} + (f32x2){v4[2], v4[3]};
-    return v2[0] + v2[1];
+    f32x4 v2 = v4 + (f32x4){v4[2], v4[3], v4[0], v4[1]};
+    f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
+    return v1[0];
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)

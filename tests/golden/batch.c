@@ -1,0 +1,137 @@
+/* Computes
+ *   C[i,j] = T[i,j,k] * x[k] * y[i]
+ * with
+ *   T: csf f64, indices i32
+ *   x: dense f32
+ *   y: dense f64
+ *   C: dcsr f64, indices i32
+ * by
+ *   par i in T {
+ *     for j in T batch 3 {
+ *       work s: reg f64 {
+ *         for k in T {
+ *           s += T[i,j,k] * x[k] * y[i]
+ *         }
+ *       } then {
+ *         C[i,j] = s
+ *       }
+ *     }
+ *   }
+ */
+typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x8 __attribute__((vector_size(64)));
+typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE f64x8 sc_select_f64x8(i64x8 m, f64x8 a, f64x8 b)
+{
+    return (f64x8)((m & (i64x8)a) | (~m & (i64x8)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
+{
+    return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
+}
+SC_INLINE double sc_hadd_f64x8(f64x8 v)
+{
+    f64x4 v4 = (f64x4){v[0], v[1], v[2], v[3]} + (f64x4){v[4], v[5], v[6], v[7]};
+    f64x2 v2 = (f64x2){v4[0], v4[1]} + (f64x2){v4[2], v4[3]};
+    return v2[0] + v2[1];
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    double *restrict const s_terms = lane->scratch;
+    const int *restrict const T_crd0 = call->view[0].level[0].crd;
+    const int *restrict const T_pos1 = call->view[0].level[1].pos;
+    const int *restrict const T_pos2 = call->view[0].level[2].pos;
+    const int *restrict const T_crd2 = call->view[0].level[2].crd;
+    const double *restrict const T_val = call->view[0].val;
+    const float *restrict const x_val = call->view[1].val;
+    const double *restrict const y_val = call->view[2].val;
+    double *restrict const C_val = call->view[3].val;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 i = (sc_i64)T_crd0[p];
+        const sc_i64 T_lo = (sc_i64)T_pos1[p];
+        const sc_i64 T_hi = (sc_i64)T_pos1[p + 1];
+        sc_i64 from = T_lo;
+        while (from < T_hi) {
+            const sc_i64 T_first = (sc_i64)T_pos2[from];
+            sc_i64 to = sc_min_i64(from + 3, T_hi);
+            while (2048 < (sc_i64)T_pos2[to] - T_first) {
+                to = from + (to - from) / 2;
+            }
+            const sc_i64 T_last = (sc_i64)T_pos2[to];
+            const sc_i64 whole = T_last - (T_last - T_first) % 8;
+            for (sc_i64 p_1 = T_first; p_1 < whole; p_1 += 8) {
+                const sc_i64 k = (sc_i64)T_crd2[p_1];
+                const double term = T_val[p_1] * (double)x_val[k] * y_val[i];
+                const sc_i64 k_1 = (sc_i64)T_crd2[p_1 + 1];
+                const double term_1 = T_val[p_1 + 1] * (double)x_val[k_1] * y_val[i];
+                const sc_i64 k_2 = (sc_i64)T_crd2[p_1 + 2];
+                const double term_2 = T_val[p_1 + 2] * (double)x_val[k_2] * y_val[i];
+                const sc_i64 k_3 = (sc_i64)T_crd2[p_1 + 3];
+                const double term_3 = T_val[p_1 + 3] * (double)x_val[k_3] * y_val[i];
+                const sc_i64 k_4 = (sc_i64)T_crd2[p_1 + 4];
+                const double term_4 = T_val[p_1 + 4] * (double)x_val[k_4] * y_val[i];
+                const sc_i64 k_5 = (sc_i64)T_crd2[p_1 + 5];
+                const double term_5 = T_val[p_1 + 5] * (double)x_val[k_5] * y_val[i];
+                const sc_i64 k_6 = (sc_i64)T_crd2[p_1 + 6];
+                const double term_6 = T_val[p_1 + 6] * (double)x_val[k_6] * y_val[i];
+                const sc_i64 k_7 = (sc_i64)T_crd2[p_1 + 7];
+                const double term_7 = T_val[p_1 + 7] * (double)x_val[k_7] * y_val[i];
+                s_terms[p_1 - T_first] = term;
+                s_terms[p_1 - T_first + 1] = term_1;
+                s_terms[p_1 - T_first + 2] = term_2;
+                s_terms[p_1 - T_first + 3] = term_3;
+                s_terms[p_1 - T_first + 4] = term_4;
+                s_terms[p_1 - T_first + 5] = term_5;
+                s_terms[p_1 - T_first + 6] = term_6;
+                s_terms[p_1 - T_first + 7] = term_7;
+            }
+            for (sc_i64 p_2 = whole; p_2 < T_last; p_2++) {
+                const sc_i64 k_8 = (sc_i64)T_crd2[p_2];
+                const double term_8 = T_val[p_2] * (double)x_val[k_8] * y_val[i];
+                s_terms[p_2 - T_first] = term_8;
+            }
+            for (sc_i64 p_3 = from, sc_end = to; p_3 < sc_end; p_3++) {
+                const sc_i64 at = (sc_i64)T_pos2[p_3] - T_first;
+                const sc_i64 count = (sc_i64)T_pos2[p_3 + 1] - (sc_i64)T_pos2[p_3];
+                f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
+                for (sc_i64 q = 8; q < count; q += 8) {
+                    sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
+                }
+                double s = sc_hadd_f64x8(sum);
+                C_val[p_3] = s;
+            }
+            if (to == from) {
+                double s_1 = 0.0;
+                const sc_i64 T_lo_1 = (sc_i64)T_pos2[from];
+                const sc_i64 T_hi_1 = (sc_i64)T_pos2[from + 1];
+                for (sc_i64 p_4 = T_lo_1; p_4 < T_hi_1; p_4++) {
+                    const sc_i64 k_9 = (sc_i64)T_crd2[p_4];
+                    s_1 = s_1 + T_val[p_4] * (double)x_val[k_9] * y_val[i];
+                }
+                C_val[from] = s_1;
+                to = from + 1;
+            }
+            from = to;
+        }
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};

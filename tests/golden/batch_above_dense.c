@@ -1,0 +1,163 @@
+/* Computes
+ *   C[i,k] = A[i,j,k]
+ * with
+ *   A: compressed(2), compressed(1), dense(0) f64, indices i64
+ *   C: csr f64, indices i64
+ * by
+ *   par i {
+ *     for k in A batch 64 {
+ *       work c: reg f64 {
+ *         for j in A unroll 4 {
+ *           c += A[i,j,k]
+ *         }
+ *       } then {
+ *         C[i,k] = c
+ *       }
+ *     }
+ *   }
+ */
+typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x8 __attribute__((vector_size(64)));
+typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE f64x8 sc_select_f64x8(i64x8 m, f64x8 a, f64x8 b)
+{
+    return (f64x8)((m & (i64x8)a) | (~m & (i64x8)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
+{
+    return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
+}
+SC_INLINE double sc_hadd_f64x8(f64x8 v)
+{
+    f64x4 v4 = (f64x4){v[0], v[1], v[2], v[3]} + (f64x4){v[4], v[5], v[6], v[7]};
+    f64x2 v2 = (f64x2){v4[0], v4[1]} + (f64x2){v4[2], v4[3]};
+    return v2[0] + v2[1];
+}
+
+static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const sc_i64 *restrict const A_pos0 = call->view[0].level[0].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = A_pos0[0];
+        const sc_i64 A_hi = A_pos0[1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            C_next1 = C_next1 + 1;
+        }
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 i_dim = call->dim[0];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const sc_i64 *restrict const A_pos0 = call->view[0].level[0].pos;
+    const sc_i64 *restrict const A_crd0 = call->view[0].level[0].crd;
+    double *restrict const c_terms = lane->scratch;
+    const sc_i64 *restrict const A_pos1 = call->view[0].level[1].pos;
+    const double *restrict const A_val = call->view[0].val;
+    double *restrict const C_val = call->view[1].val;
+    sc_i64 *restrict const C_crd1 = (sc_i64 *)call->view[1].level[1].crd;
+    sc_i64 *restrict const C_pos1 = (sc_i64 *)call->view[1].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = A_pos0[0];
+        const sc_i64 A_hi = A_pos0[1];
+        sc_i64 from = A_lo;
+        while (from < A_hi) {
+            const sc_i64 A_first = A_pos1[from];
+            sc_i64 to = sc_min_i64(from + 64, A_hi);
+            while (2048 < A_pos1[to] - A_first) {
+                to = from + (to - from) / 2;
+            }
+            const sc_i64 A_last = A_pos1[to];
+            const sc_i64 whole = A_last - (A_last - A_first) % 8;
+            for (sc_i64 p = A_first; p < whole; p += 8) {
+                const double term = A_val[p * i_dim + i];
+                const double term_1 = A_val[(p + 1) * i_dim + i];
+                const double term_2 = A_val[(p + 2) * i_dim + i];
+                const double term_3 = A_val[(p + 3) * i_dim + i];
+                const double term_4 = A_val[(p + 4) * i_dim + i];
+                const double term_5 = A_val[(p + 5) * i_dim + i];
+                const double term_6 = A_val[(p + 6) * i_dim + i];
+                const double term_7 = A_val[(p + 7) * i_dim + i];
+                c_terms[p - A_first] = term;
+                c_terms[p - A_first + 1] = term_1;
+                c_terms[p - A_first + 2] = term_2;
+                c_terms[p - A_first + 3] = term_3;
+                c_terms[p - A_first + 4] = term_4;
+                c_terms[p - A_first + 5] = term_5;
+                c_terms[p - A_first + 6] = term_6;
+                c_terms[p - A_first + 7] = term_7;
+            }
+            for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
+                const double term_8 = A_val[p_1 * i_dim + i];
+                c_terms[p_1 - A_first] = term_8;
+            }
+            for (sc_i64 p_2 = from, sc_end = to; p_2 < sc_end; p_2++) {
+                const sc_i64 k = A_crd0[p_2];
+                const sc_i64 at = A_pos1[p_2] - A_first;
+                const sc_i64 count_1 = A_pos1[p_2 + 1] - A_pos1[p_2];
+                f64x8 sum = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&c_terms[at]), (f64x8){0});
+                for (sc_i64 q = 8; q < count_1; q += 8) {
+                    sum = sum + sc_select_f64x8(sc_first_i64x8(count_1 - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+                }
+                double c = sc_hadd_f64x8(sum);
+                C_crd1[C_next1] = k;
+                C_val[C_next1] = c;
+                C_next1 = C_next1 + 1;
+            }
+            if (to == from) {
+                const sc_i64 k_1 = A_crd0[from];
+                double c_1 = 0.0;
+                const sc_i64 A_lo_1 = A_pos1[from];
+                const sc_i64 A_hi_1 = A_pos1[from + 1];
+                const sc_i64 whole_1 = A_lo_1 + (A_hi_1 - A_lo_1 - (A_hi_1 - A_lo_1) % 4);
+                double c_2 = 0.0;
+                double c_3 = 0.0;
+                double c_4 = 0.0;
+                for (sc_i64 p_3 = A_lo_1; p_3 < whole_1; p_3 += 4) {
+                    c_1 = c_1 + A_val[p_3 * i_dim + i];
+                    c_2 = c_2 + A_val[(p_3 + 1) * i_dim + i];
+                    c_3 = c_3 + A_val[(p_3 + 2) * i_dim + i];
+                    c_4 = c_4 + A_val[(p_3 + 3) * i_dim + i];
+                }
+                c_1 = c_1 + c_2;
+                c_1 = c_1 + c_3;
+                c_1 = c_1 + c_4;
+                for (sc_i64 p_4 = whole_1; p_4 < A_hi_1; p_4++) {
+                    c_1 = c_1 + A_val[p_4 * i_dim + i];
+                }
+                C_crd1[C_next1] = k_1;
+                C_val[C_next1] = c_1;
+                C_next1 = C_next1 + 1;
+                to = from + 1;
+            }
+            from = to;
+        }
+        C_pos1[i + 1] = C_next1;
+    }
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
