@@ -57,7 +57,7 @@ typedef struct {
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t nbound;  /* KERNEL: the one step that assembles a result: terms of the bound */
-    uint16_t
+    uint32_t
         bound[SC_MAXBOUND]; /* at most so many entries are appended for a range of units, at each level: the
                                     sum over the terms of the least of what these operands (bits) store there. Level
                                     0 of such an operand has the coordinates that units are, or is the units */

@@ -15,7 +15,7 @@
 #include "abi.h"
 
 #define SC_VERSION "0.1.0"
-#define SC_MAXOP 16  /* operands and results of one program */
+#define SC_MAXOP 32  /* operands and results of one program */
 #define SC_MAXVAR 16 /* index variables of one program */
 
 /* ---- errors ---- */

@@ -117,6 +117,29 @@ def test_gradcheck_of_formats(fmt, expression):
     assert torch.autograd.gradgradcheck(f, operands)
 
 
+def test_second_derivatives_of_a_long_program():
+    """More operands and assignments than a program of sixteen holds, more workspaces than the alphabet."""
+    d, options = matrix(4, 4), {"w": 2.0}
+    b, c, e, f, g = (randn(4, seed=k) for k in range(5))
+    text = "H[i] = tanh(A[i,j] * b[i] * c[j] + e[i]); O[i] = sigmoid(A[i,j] * H[j] * f[j] + g[i]) * w"
+
+    def dense(a, b, c, e, f, g):
+        return torch.sigmoid(a @ (torch.tanh(b * (a @ c) + e) * f) + g) * options["w"]
+
+    def sparse(a, b, c, e, f, g):
+        return scorch.evaluate(text, A=a, b=b, c=c, e=e, f=f, g=g, **options)[-1]
+
+    found = []
+    for call, a in ((sparse, scorch.sparse(d, "csr")), (dense, d)):
+        leaves = [x.clone().requires_grad_() for x in (a, b, c, e, f, g)]
+        first = torch.autograd.grad(call(*leaves).square().sum(), leaves, create_graph=True)
+        of_a = first[0].values() if scorch.is_sparse(a) else first[0][d != 0]
+        loss = of_a.square().sum() + sum(x.square().sum() for x in first[1:])
+        to_a, *second = torch.autograd.grad(loss, leaves)
+        found.append([to_a.values() if scorch.is_sparse(a) else to_a[d != 0], *second])
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("fmt", ["csr", "coo"])
 def test_gradcheck_of_products(fmt):
     a, x = scorch.sparse(matrix(), fmt), randn(4, 2).requires_grad_()

@@ -152,7 +152,7 @@ static void add_terms(Low *l, const Path *path, sc_step *s)
             s->nbound = 0;
             return;
         }
-        s->bound[s->nbound++] = (uint16_t)args;
+        s->bound[s->nbound++] = args;
     }
 }
 

@@ -38,8 +38,11 @@ void work_add(Prog *p, Tensor *w, const char *name)
 {
     char free_name[32];
     snprintf(free_name, sizeof free_name, "%s", name);
-    for (char c = 'a'; prog_tensor(p, free_name) || prog_var(p, free_name, false) >= 0; c++)
-        snprintf(free_name, sizeof free_name, "%.30s%c", name, c);
+    for (int n = 0; prog_tensor(p, free_name) || prog_var(p, free_name, false) >= 0; n++)
+        if (n < 26)
+            snprintf(free_name, sizeof free_name, "%.30s%c", name, 'a' + n);
+        else
+            snprintf(free_name, sizeof free_name, "%.20s%c%d", name, 'a' + n % 26, n / 26);
     if (p->ntensor == SC_LEN(p->tensor))
         fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
     strcpy(w->name, free_name);
