@@ -201,7 +201,8 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
     def apply(input: object, other: object, *, out: object = None, **options: object) -> torch.Tensor:
         if out is not None:
             return _into(f, name, out, input, other, options)
-        if not options and kind != DENSE:
+        undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
+        if not options and kind != DENSE and not undefined:
             made = _kernels.quickly(name, input, other)
             if made is not NotImplemented:
                 return made
@@ -227,9 +228,9 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
         elif kind != QUOTIENT:
             return _mixed(g, a, b)
         raise NotImplementedError(
-            f"{name} of {_spelled(a)} by a SparseTensor divides by zero where nothing is stored: use "
-            f'scorch.evaluate(..., implicit="skip") or scorch.map for the stored entries, or to_dense(); an '
-            f"optimizer that ends here may take foreach=True"
+            f"{name} of {_spelled(a)} by a SparseTensor divides by zero where nothing is stored: for what "
+            f"both store use scorch.evaluate('C[i,j] = A[i,j] / B[i,j]', A=A, B=B, implicit='skip'), for one "
+            f"tensor scorch.map, for all of it to_dense(); an optimizer that ends here may take foreach=True"
         )
 
     return apply

@@ -489,3 +489,12 @@ def test_products_at_stored_places():
     same(scorch.sddmm(batch, torch.ones(3, 4, 2).double(), torch.ones(3, 5, 2).double()), 2 * cube())
     with pytest.raises(ValueError, match="K"):
         scorch.sddmm(scorch.sparse(d), q, q)
+
+
+def test_division_by_a_sparse_tensor():
+    a, b = (scorch.sparse(torch.tensor(rows), "csr") for rows in ([[4.0, 0], [3, 8]], [[2.0, 5], [0, 4]]))
+    for wrong in (lambda: a / b, lambda: a / a, lambda: 1 / a, lambda: torch.ones(2, 2) / a):
+        with pytest.raises(NotImplementedError, match="divides by zero where nothing is stored"):
+            wrong()
+    both = scorch.evaluate("C[i,j] = A[i,j] / B[i,j]", A=a, B=b, implicit="skip")
+    torch.testing.assert_close(both.to_dense(), torch.tensor([[2.0, 0], [0, 2]]))

@@ -43,6 +43,10 @@ class Linear(nn.Module):
         format: of the weight, any format of two dimensions.
         device, dtype: as in torch.nn.Linear; the device is the CPU.
 
+    When a dense layer is faster (1024 x 1024, float32, csr, two cores): above a density of 0.2 for one row of
+    input, 0.4 for 8 rows, 0.6 for 64 rows and more; with gradients above 0.1, 0.5 and 0.5.
+    :func:`scorch.sparsify` measures it for the layers at hand; ``weight.to_dense()`` makes the dense layer.
+
     Values start uniform in +-1/sqrt(n), n the stored entries a row: torch.nn.Linear's rule for that fan-in.
 
     Raises: ValueError: density outside (0, 1], or the format does not fit.
