@@ -32,7 +32,7 @@ from ._tensor import SparseTensor, is_sparse
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache", "collate",
-    "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
+    "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache",
+    "collate", "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
     "is_sparse", "log_softmax", "map", "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
 ]  # fmt: skip
