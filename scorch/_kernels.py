@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import torch
 
-from . import _C, _ops
+from . import _C, _autograd, _ops, _torch
 from ._format import layout
-from ._tensor import SparseTensor, core_of
+from ._tensor import SparseTensor, core_of, from_result
 
 _TEXT = {
     "add": "{} + {}",
@@ -51,8 +51,8 @@ def _access(name: str, x: torch.Tensor, shape: torch.Size) -> tuple[str, torch.T
 
 
 @lru_cache(maxsize=4096)
-def _plainly(name: str, left: tuple, right: tuple) -> tuple[str, str] | None:
-    """The text and format of ``name`` of operands (ndim, format); None where it takes more than a kernel."""
+def _plainly(name: str, left: tuple, right: tuple) -> str | None:
+    """The program of ``name`` of operands (ndim, format); None where it takes more than a kernel."""
     text = _TEXT.get(_SAME.get(name, name))
     (ndim, format), (rank, other) = left, right
     repeated = any(
@@ -64,7 +64,9 @@ def _plainly(name: str, left: tuple, right: tuple) -> tuple[str, str] | None:
         return None
     letters = ",".join(_LETTERS[:ndim])
     second = ",".join(_LETTERS[ndim - rank : ndim])
-    return f"C[{letters}] = {text.format(f'A[{letters}]', f'B[{second}]')}", format
+    text = f"C[{letters}] = {text.format(f'A[{letters}]', f'B[{second}]')}"
+    kinds = (left, None if other == "dense" else right)
+    return _ops.known_program(text, ("A", "B"), kinds, format, None, "zero")
 
 
 def _share(a: SparseTensor, b: SparseTensor) -> bool:
@@ -79,27 +81,32 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     """
     if not isinstance(a, SparseTensor) or not isinstance(b, torch.Tensor):
         return NotImplemented
-    if torch.compiler.is_dynamo_compiling() or not _C.plain():
+    if torch.compiler.is_dynamo_compiling() or not _C.plain() or _torch.DEBUG_STAGES:
         return NotImplemented
     own, left = core_of(a), a._val.dtype
     if isinstance(b, SparseTensor):
         shape, right, kind = core_of(b), b._val.dtype, (b._ndim, b._fmt)
         if a._ndim != b._ndim or _share(a, b):
             return NotImplemented
-    elif type(b) is torch.Tensor and b.layout is torch.strided:
+        operands = (own, shape)
+    elif type(b) is torch.Tensor and b.layout is torch.strided and not b.is_neg():
         shape, right, kind = b.shape, b.dtype, (b.dim(), "dense")
+        operands = (own, b)
     else:
         return NotImplemented
-    known = _plainly(name, (a._ndim, a._fmt), kind) if kind[0] else None
-    if known is None or not own.ends_with(shape) or left not in _TYPES or right not in _TYPES:
+    program = _plainly(name, (a._ndim, a._fmt), kind) if kind[0] else None
+    if program is None or not own.ends_with(shape) or left not in _TYPES or right not in _TYPES:
         return NotImplemented
-    if "/" in known[0] and not left.is_floating_point:
+    if (not left.is_floating_point and " / " in program) or _autograd.needs_grad(a, b):
         return NotImplemented
     try:
-        made = _ops.quick(known[0], ("A", "B"), (a, b), known[1])
+        found = _C.evaluate(program, operands, None)
     except NotImplementedError:
         return NotImplemented
-    return made.bool() if made is not NotImplemented and name in _TESTS else made
+    if found is NotImplemented:
+        return NotImplemented
+    made = found[0] if isinstance(found[0], torch.Tensor) else from_result(*found[0])
+    return made.bool() if name in _TESTS else made
 
 
 def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> SparseTensor | None:

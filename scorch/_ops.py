@@ -204,7 +204,7 @@ def _program(
     return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
 
 
-_known_program = lru_cache(maxsize=4096)(_program)
+known_program = lru_cache(maxsize=4096)(_program)
 
 
 def _quick(
@@ -236,19 +236,13 @@ def _quick(
             return NotImplemented
     if format.__class__ is list:
         format = tuple(format)
-    program = _known_program(expression, names, tuple(kinds), format, schedule, implicit)
+    program = known_program(expression, names, tuple(kinds), format, schedule, implicit)
     found = _C.evaluate(program, tuple(direct), out)
     if found is NotImplemented:
         return NotImplemented
     if out is not None:
         _written(out)
     return [r if isinstance(r, torch.Tensor) else from_result(*r) for r in found]
-
-
-def quick(expression: str, names: tuple[str, ...], operands: tuple, format: Asked = None) -> torch.Tensor:
-    """The one result of an expression on tensors, or NotImplemented where more than plain eager goes on."""
-    found = _quick(expression, names, operands, format, None, "zero", None)
-    return found if found is NotImplemented else found[0]
 
 
 def einsum(
