@@ -237,3 +237,13 @@ def test_a_tile_is_unrolled_as_a_whole():
     nest = """par e in G { for t in G by 4 { for t in G unroll 2 { Y[e,t] += G[t,e] } } }"""
     with pytest.raises(ValueError, match="unroll takes all of them: 4"):
         scorch.evaluate("Y[e,t] += G[t,e]", G=scorch.sparse(matrix(), "csc"), schedule=nest)
+
+
+def test_short_fibres_are_not_unrolled():
+    def schedule(density):
+        d = (torch.rand(40, 40, 64, generator=torch.Generator().manual_seed(0)) < density).float()
+        a, x = scorch.sparse(d, "csf"), torch.ones(64, 16)
+        torch.testing.assert_close(scorch.einsum("ijk,kr->ir", a, x), torch.einsum("ijk,kr->ir", d, x))
+        return scorch.explain("ijk,kr->ir", a, x)
+
+    assert "unroll 2" in schedule(0.9) and "unroll" not in schedule(0.05)

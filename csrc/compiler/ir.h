@@ -404,7 +404,10 @@ Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *);          /* the expression
 int expr_factors(Prog *, Expr *, Part *);
 int expr_terms(Prog *, Expr *, Part *);
 Expr *expr_product(Prog *, int n, const Part *); /* of no factor: 1 */
-Expr *expr_sum(Prog *, int n, const Part *);     /* of no term: 0 */
+/* The product of the factors that vary with none of these indices; null where these are none, or all. *rest: of the
+ * others, divisors among them. */
+Expr *expr_take_out(Prog *, Expr *, uint32_t vars, Expr **rest);
+Expr *expr_sum(Prog *, int n, const Part *); /* of no term: 0 */
 /* Constants folded, x*1 x/1 x+0 x-0 0*x 0/x -(-x) gone, constants of a product in front. A missing factor makes
  * x*1 missing as before. */
 Expr *expr_simplify(Prog *, Expr *);

@@ -141,6 +141,20 @@ int expr_terms(Prog *p, Expr *e, Part *out) { return parts(p, e, false, out); }
 Expr *expr_product(Prog *p, int n, const Part *part) { return whole(p, n, part, true); }
 Expr *expr_sum(Prog *p, int n, const Part *part) { return whole(p, n, part, false); }
 
+Expr *expr_take_out(Prog *p, Expr *e, uint32_t vars, Expr **rest)
+{
+    Part all[MAXFACTOR], part[2][MAXFACTOR];
+    const int total = expr_factors(p, e, all);
+    int n[2] = {0, 0};
+    for (int k = 0; k < total; k++) {
+        const bool stays = all[k].under || (expr_vars(all[k].e) & vars) != 0;
+        part[stays][n[stays]++] = all[k];
+    }
+    if (!n[0] || !n[1]) return NULL;
+    *rest = expr_product(p, n[1], part[1]);
+    return expr_product(p, n[0], part[0]);
+}
+
 /* ---- simplification ---- */
 static bool is_const(const Expr *e, double c) { return e->op == O_CONST && e->c == c; }
 

@@ -47,6 +47,9 @@ void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
 Index whole_index(int var);
+/* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
+ * more to miss. */
+bool short_fibres(const Tensor *, int level, int bits);
 /* Elements of a register tile over variable v; 0 where all of it fits. */
 int register_tile(const Prog *, int v, int slots);
 Expr *scalars_first(Prog *, Expr *, int vec); /* factors that do not vary under the vector loop come first */

@@ -320,6 +320,7 @@ static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t,
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
     if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
     if (source_kind(t, level) != SC_COMPRESSED && source_kind(t, level) != SC_SINGLETON) return 0;
+    if (short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
     if (!vec || !a->lhs->tensor->ndim) return 4;
     const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
     const Var *v = &b->p->var[body->ix.var];

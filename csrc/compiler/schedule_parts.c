@@ -76,6 +76,9 @@ Expr *stored_access(Prog *p, Tensor *t)
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
+bool short_fibres(const Tensor *a, int level, int bits)
+{ return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
+
 /* ---- vectors ---- */
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 int register_tile(const Prog *p, int v, int slots)

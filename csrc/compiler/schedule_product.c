@@ -222,20 +222,17 @@ static int column_loops(Sched *s, int slots, Step *step, int n)
 }
 
 /* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
- * (long rows gain up to 1.3x, short ones lose up to 1.03x), four when it brings a number. */
-/* Short ones (fewer than about 8 positions, where that is known) are over before an unrolled loop begins. */
-static bool short_fibres(const Tensor *a, int level)
-{ return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + 4; }
-
+ * (long rows gain up to 1.3x), four when it brings a number. */
 static void unroll_positions(Sched *s, Step *last)
 {
     if (!last->in || last->kind == L_PAR) return;
     const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
     if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
     if (s->vec < 0 || !in(s->kept, s->vec)) {
-        if (!short_fibres(s->a, s->nmain - 1)) last->unroll = 4;
+        if (!short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
         return;
     }
+    if (short_fibres(s->a, s->nmain - 1, 5)) return;
     int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
     if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
 }
@@ -257,6 +254,23 @@ static Tensor *accumulator(Sched *s)
     return c;
 }
 
+/* What multiplies a sum over the entries below one that was just found, where it varies with none of its indices. */
+static Expr *multiplier(Sched *s, int first)
+{
+    uint32_t vars = s->all & ~s->stored & ~s->kept;
+    if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
+    if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
+    for (int k = first; k < s->nmain; k++) vars |= 1u << level_index(s->a, k).var;
+    return expr_take_out(s->p, s->product, vars, &s->product);
+}
+
+static Nest *tiled(Sched *s, Nest *body)
+{
+    if (!s->tile || s->panel) return body;
+    return nest_loop(s->p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL,
+                     body);
+}
+
 /* work c { c += product over the levels from `first` and the dense summed indices } then { target op= c } */
 static Nest *summed(Sched *s, int first, Op store)
 {
@@ -265,22 +279,22 @@ static Nest *summed(Sched *s, int first, Op store)
     const int slots = choose_rows(s);
     choose_tile(s, slots);
     Tensor *c = accumulator(s);
-    Expr *sum = work_access(p, c);
+    Expr *sum = work_access(p, c), *by = multiplier(s, first);
+    if (by) sum = expr_new(p, O_MUL, by, sum);
     int n = levels(s, first, s->nmain, step, 0);
     if (n) unroll_positions(s, &step[n - 1]);
     n = column_loops(s, slots, step, n);
     n = row_loops(s, step, n);
     n = dense_loops(s, false, step, n);
-    Nest *body = wrap(
-        s, step, n, vec_loop(s, nest_eval(p, sum, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
+    Nest *body = wrap(s, step, n,
+                      vec_loop(s, nest_eval(p, work_access(p, c), s->sum->reduce,
+                                            scalars_first(s->p, s->product, s->vec))));
     Nest *out = write_sum(s, sum, store);
     if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
     n = row_loops(s, step, 0);
     body = nest_work(p, c, body, wrap(s, step, n, out));
     n = group_loops(s, step, 0);
-    body = wrap(s, step, n, body);
-    if (!s->tile || s->panel) return body;
-    return nest_loop(p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL, body);
+    return tiled(s, wrap(s, step, n, body));
 }
 
 /* The parallel loop of an expression without a sparse operand. */
@@ -303,6 +317,31 @@ static Nest *owned(Sched *s)
     return wrap(s, step, n, summed(s, s->last_kept + 1, O_CONST));
 }
 
+/* Nothing is summed inside of the levels in front of `first`. */
+static bool adds_entries(const Sched *s, int first)
+{
+    const bool kept = s->vec < 0 || in(s->kept, s->vec);
+    return s->a && first == s->nmain && kept && !(s->all & ~s->stored & ~s->kept);
+}
+
+/* Every entry is added to memory. What varies along the vector but not with the last loop is multiplied once, in
+ * registers around it. */
+static Nest *added(Sched *s, const Step *step, int n)
+{
+    Prog *p = s->p;
+    choose_tile(s, 1);
+    Expr *by = s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
+                   ? expr_take_out(p, s->product, 1u << level_index(s->a, n - 1).var, &s->product)
+                   : NULL;
+    Tensor *c = by && in(expr_vars(by), s->vec) ? accumulator(s) : NULL;
+    if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
+    Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, s->product, s->vec), s->sum->reduce)));
+    if (!c) return wrap(s, step, n, body);
+    body = wrap(s, step + n - 1, 1, body);
+    Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, by, s->vec)));
+    return wrap(s, step, n - 1, nest_work(p, c, fill, body));
+}
+
 /* The same, adding to memory: what is summed lies outside of what is kept. */
 static Nest *scattered(Sched *s)
 {
@@ -312,6 +351,7 @@ static Nest *scattered(Sched *s)
     if (!blocks) {
         n = s->a ? levels(s, 0, first, step, 0) : first_loop(s, step);
         n = dense_loops(s, true, step, n);
+        if (adds_entries(s, first)) return added(s, step, n);
         return wrap(s, step, n, summed(s, first, s->sum->reduce));
     }
     n = levels(s, 0, s->nmain, step, 0);

@@ -7,11 +7,7 @@
  *   work w[j]: private f32 {
  *     par i in A {
  *       for j in A {
- *         work c: reg f32 {
- *           c += A[i,j]
- *         } then {
- *           w[j] += c
- *         }
+ *         w[j] += A[i,j]
  *       }
  *     }
  *   } then {
@@ -35,9 +31,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
-            float c = 0.0f;
-            c = c + A_val[p];
-            w_copy[j] = w_copy[j] + c;
+            w_copy[j] = w_copy[j] + A_val[p];
         }
     }
     return 0;

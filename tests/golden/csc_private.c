@@ -7,14 +7,14 @@
  * by
  *   work w[i,k]: private f32 {
  *     par j in A {
- *       for i in A {
- *         work c[k]: reg f32 {
+ *       work c[k]: reg f32 {
+ *         vec k {
+ *           c[k] += B[j,k]
+ *         }
+ *       } then {
+ *         for i in A {
  *           vec k {
- *             c[k] += A[i,j] * B[j,k]
- *           }
- *         } then {
- *           vec k {
- *             w[i,k] += c[k]
+ *             w[i,k] += A[i,j] * c[k]
  *           }
  *         }
  *       }
@@ -43,23 +43,23 @@ SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 B_stride0 = call->view[1].stride[0];
+    const float *restrict const B_val = call->view[1].val;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
-    const float *restrict const B_val = call->view[1].val;
     float *restrict const w_copy = lane->partial;
 
     for (sc_i64 j = begin; j < end; j++) {
+        f32x16 c = (f32x16){0};
+        const sc_i64 B_at = j * B_stride0;
+        c = c + sc_load_f32x16(&B_val[B_at]);
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
-            f32x16 c = (f32x16){0};
             const float a = A_val[p];
-            const sc_i64 B_at = j * B_stride0;
-            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
             const sc_i64 w_at = i * 16;
-            sc_store_f32x16(&w_copy[w_at], sc_load_f32x16(&w_copy[w_at]) + c);
+            sc_store_f32x16(&w_copy[w_at], sc_load_f32x16(&w_copy[w_at]) + sc_splat_f32x16(a) * c);
         }
     }
     return 0;
