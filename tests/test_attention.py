@@ -167,6 +167,21 @@ def test_compiles_without_a_break(format):
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("strict", (False, True))
+def test_export_with_the_mask_as_a_buffer(strict):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mask", scorch.sparse(random_mask(30, 20)))
+
+        def forward(self, q, k, v):
+            return scorch.attention(q, k, v, self.mask)
+
+    model, inputs = Model(), tensors(2, n=30, m=20, dtype=torch.float32)
+    exported = torch.export.export(model, inputs, strict=strict)
+    torch.testing.assert_close(exported.module()(*inputs), model(*inputs))
+
+
 def test_operators_pass_torchs_checks():
     A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
     strips = scorch._attention.strips(A, True)
