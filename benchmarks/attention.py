@@ -12,7 +12,12 @@ from examples.sparse_attention import band, bigbird, dense_attention, flex, thre
 
 SIZES = ((1024, 8), (2048, 8), (4096, 4))  # tokens, heads
 WINDOW, WIDTH, MOST_DENSE = 256, 64, 2048
-PEERS = ("torch flex", "torch chunks", "torch dense mask")
+MASKS = {
+    "band": lambda tokens: band(tokens, WINDOW),
+    "BigBird": lambda tokens: bigbird(tokens, WINDOW),
+    "scattered": lambda tokens: torch.rand(tokens, tokens, generator=torch.Generator().manual_seed(0)) < 0.03,
+}
+PEERS = ("torch flex", "torch chunks", "torch dense mask", "Scorch, three steps")
 
 
 def in_chunks(tokens: int, window: int) -> Callable:
@@ -34,7 +39,7 @@ def in_chunks(tokens: int, window: int) -> Callable:
 
 @cache
 def _flex(tokens: int, name: str) -> Callable:
-    return flex({"band": band, "BigBird": bigbird}[name](tokens, WINDOW))
+    return flex(MASKS[name](tokens))
 
 
 def _forward(name: str, mask: torch.Tensor, heads: int, dtype: torch.dtype) -> Case:
@@ -79,10 +84,11 @@ def _backward(mask: torch.Tensor, heads: int) -> Case:
 
 
 def attention(root: str | None) -> Iterator[Case]:
-    """softmax(Q K^T) V under a band of 256 tokens and BigBird's mask, heads of 64."""
+    """softmax(Q K^T) V under a band of 256 tokens, BigBird's mask, and 3 % of all entries; heads of 64."""
     for tokens, heads in SIZES:
         for dtype in (torch.float32, torch.bfloat16):
-            yield _forward("band", band(tokens, WINDOW), heads, dtype)
-    yield _forward("BigBird", bigbird(4096, WINDOW), 4, torch.float32)
+            yield _forward("band", MASKS["band"](tokens), heads, dtype)
+    yield _forward("BigBird", MASKS["BigBird"](4096), 4, torch.float32)
+    yield _forward("scattered", MASKS["scattered"](2048), 8, torch.float32)
     for tokens, heads in SIZES:
-        yield _backward(band(tokens, WINDOW), heads)
+        yield _backward(MASKS["band"](tokens), heads)

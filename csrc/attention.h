@@ -6,7 +6,7 @@
  * nothing, or only scores of minus infinity, gives zeros. What is not seen takes
  * no part, not even where k or v hold NaN.
  *
- * The kernels take the mask as strips: blocks of 16, 32 or 64 rows, each with the sorted list of the columns
+ * The kernels take the mask as strips: blocks of 1, 16, 32 or 64 rows, each with the sorted list of the columns
  * that any of its rows sees, and a word a column that says which rows do. A column of K is read once for a whole
  * block, in registers of rows, wherever it lies: bands, blocks and scattered entries take the same loops. */
 #ifndef SC_ATTENTION_H
@@ -17,7 +17,7 @@
 #define SC_MAXSTRIP 64
 
 typedef struct {
-    int64_t height;       /* rows of a block: 16, 32 or 64 */
+    int64_t height;       /* rows of a block: 1, 16, 32 or 64 */
     int64_t batch, heads; /* matrices; 1 of either is for all */
     int64_t blocks, n;    /* blocks of a matrix; columns listed in all */
     const int64_t *pos;   /* [batch, heads, blocks + 1] */
@@ -59,6 +59,7 @@ typedef struct {
     int64_t nnz;
     sc_dtype computed; /* of the values made: f32 or f64 */
 } sc_strip_source;
+bool sc_strips_height(int64_t); /* whether blocks can be so high */
 int sc_attention_strips(const sc_strip_source *, sc_strips *, sc_alloc *, void *ctx, sc_err *);
 
 /* Strips may come from anybody: they are checked. */

@@ -9,7 +9,7 @@ import torch
 from . import _attention_rules, _ops, _torch  # noqa: F401
 from ._tensor import SparseTensor
 
-_COST = {64: 1.0, 32: 1.1, 16: 1.32}  # of a score, by the rows of a block; measured
+_COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 6.0}  # of a score, by the rows of a block; measured
 _FULL = 0.95  # blocks of 64 rows that see this share of their columns are not made lower
 
 
@@ -49,7 +49,7 @@ def _chosen(rows: SparseTensor, wide: bool) -> Strips:
     """Strips of the height that costs least."""
     best = _made(rows, 64, wide)
     if rows.nnz < _FULL * best.crd.numel() * best.height:
-        others = [best, *(_made(rows, height, wide) for height in (32, 16))]
+        others = [best, *(_made(rows, height, wide) for height in (32, 16, 1))]
         best = min(others, key=lambda s: s.crd.numel() * s.height * _COST[s.height])
     return best
 

@@ -88,7 +88,7 @@ def test_types_and_widths(dtype, d, e):
         assert (a - b).abs().max() <= BOUND[dtype] * b.abs().max()
 
 
-@pytest.mark.parametrize("height", (16, 32, 64))
+@pytest.mark.parametrize("height", (1, 16, 32, 64))
 @pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
 def test_every_height_of_blocks(height, dtype):
     mask = random_mask(100, 90, density=0.2)
@@ -340,7 +340,7 @@ def test_malformed_masks_are_refused():
         arrays = torch.tensor(pos), torch.tensor(crd), ok[2]
         with pytest.raises(RuntimeError, match="mask: expected pos"):
             torch.ops.scorch.attention_strips(*arrays, 1, 2, 2, 64, False)
-    with pytest.raises(RuntimeError, match="height of 16, 32 or 64"):
+    with pytest.raises(RuntimeError, match="height of 1, 16, 32 or 64"):
         torch.ops.scorch.attention_strips(*ok, 1, 2, 2, 48, False)
 
 

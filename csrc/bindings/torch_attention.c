@@ -146,9 +146,8 @@ static void make_strips(call *c, const StableIValue *rest)
     sc_strips to = {.height = whole(rest[3])};
     int64_t count, none = 0;
     from.nnz = extent(crd, 0);
-    if (!sc_mul(from.matrices, from.rows, &count) || count < 0 ||
-        (to.height != 16 && to.height != 32 && to.height != 64)) {
-        sc_error(&c->e, SC_EVALUE, "attention_strips: expected extents, and a height of 16, 32 or 64");
+    if (!sc_mul(from.matrices, from.rows, &count) || count < 0 || !sc_strips_height(to.height)) {
+        sc_error(&c->e, SC_EVALUE, "attention_strips: expected extents, and a height of 1, 16, 32 or 64");
         return;
     }
     count++;

@@ -54,8 +54,8 @@ static bool check_block(const sc_strips *s, int64_t begin, int64_t end, int64_t 
 
 static int check_strips(const sc_attention *a, const sc_strips *s, int64_t rows, int64_t columns, sc_err *e)
 {
-    if (s->height != 16 && s->height != 32 && s->height != 64)
-        return sc_error(e, SC_EVALUE, "strips: expected a height of 16, 32 or 64, got %lld",
+    if (!sc_strips_height(s->height))
+        return sc_error(e, SC_EVALUE, "strips: expected a height of 1, 16, 32 or 64, got %lld",
                         (long long)s->height);
     if ((s->batch != 1 && s->batch != a->batch) || (s->heads != 1 && s->heads != a->heads) ||
         s->blocks != (rows + s->height - 1) / s->height)
@@ -90,10 +90,11 @@ typedef struct {
 static void run_units(void *arg, int id, int n)
 {
     region *r = arg;
-    (void)n;
-    for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < r->n;)
-        r->block(r->a, r->memory + (size_t)id * r->each, u / r->blocks / r->heads, u / r->blocks % r->heads,
-                 u % r->blocks);
+    const int64_t some = r->n / (n * 64) + 1; /* units taken at a time: a row alone is little work */
+    for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, some, memory_order_relaxed)) < r->n;)
+        for (const int64_t end = sc_min(u + some, r->n); u < end; u++)
+            r->block(r->a, r->memory + (size_t)id * r->each, u / r->blocks / r->heads,
+                     u / r->blocks % r->heads, u % r->blocks);
 }
 
 /* Runs block on every block of strips s, for `heads` heads. */

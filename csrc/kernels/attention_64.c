@@ -4,6 +4,8 @@
 #if defined(__x86_64__)
 SC_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi,bmi2,prefer-vector-width=512")
 #define WIDTH 64
+#define SUM_F32 _mm512_reduce_add_ps
+#define SUM_F64 _mm512_reduce_add_pd
 #define MAX_F32 _mm512_max_ps
 #define MAX_F64 _mm512_max_pd
 #define TALL true

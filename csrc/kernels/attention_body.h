@@ -28,6 +28,17 @@ typedef UINT NAME(uvec) __attribute__((vector_size(LANES * sizeof(REAL))));
 #endif
 #define UNROLL _Pragma("GCC unroll 16")
 
+SC_INLINE REAL NAME(sum)(vec x)
+{
+#if defined(SUM)
+    return SUM(x);
+#else
+    REAL sum = 0;
+    for (int l = 0; l < LANES; l++) sum += x[l];
+    return sum;
+#endif
+}
+
 /* ---- register tiles ---- */
 /* t[r][0..nv*LANES) = sum over n of row[r][n] b[n][...] for mr rows; b and t have h numbers a row. */
 SC_INLINE void NAME(dot_tile)(const int mr, const int nv, const void *const *row, int64_t n, const REAL *b,
@@ -75,9 +86,30 @@ SC_INLINE void NAME(add_tile)(const int mr, const int nv, const REAL *t, int64_t
         STORE(&out[r * stride + v * LANES], sum[r][v]);
 }
 
+/* A block of one row: t[r] = row[r] . b */
+static void NAME(dot_rows)(const void *const *row, int64_t rows, int64_t n, const REAL *b, REAL *t)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const REAL *a = row[r];
+        vec even = {0}, odd = {0};
+        int64_t k = 0;
+        for (; k + 2 * LANES <= n; k += 2 * LANES) {
+            even += LOAD(a + k) * LOAD(b + k);
+            odd += LOAD(a + k + LANES) * LOAD(b + k + LANES);
+        }
+        if (k + LANES <= n) even += LOAD(a + k) * LOAD(b + k), k += LANES;
+        t[r] = NAME(sum)(even + odd);
+        for (; k < n; k++) t[r] += a[k] * b[k];
+    }
+}
+
 /* row has pointers up to the next multiple of 8, the spare ones to zeros. */
 static void NAME(dots)(const void *const *row, int64_t rows, int64_t n, const REAL *b, int64_t h, REAL *t)
 {
+    if (h == 1) {
+        NAME(dot_rows)(row, rows, n, b, t);
+        return;
+    }
     for (int64_t s = 0, left; (left = h - s) > 0;) {
         const bool wide = TALL && left >= 4 * LANES, pair = left >= 2 * LANES;
         for (int64_t r = 0; r < rows; r += wide || pair ? 4 : 8) {
@@ -96,18 +128,23 @@ static void NAME(add_products)(const REAL *t, int64_t h, const void *const *row,
                                REAL *out, int64_t width)
 {
     for (int64_t at = 0, left; (left = width - at) > 0;) {
-        const bool wide = TALL && left >= 4 * LANES, pair = left >= 2 * LANES;
-        for (int64_t r = 0; r < h; r += wide || pair ? 4 : 8) {
+        const bool wide = (TALL || h == 1) && left >= 4 * LANES, pair = left >= 2 * LANES;
+        const int64_t step = h == 1 ? 1 : wide || pair ? 4 : 8;
+        for (int64_t r = 0; r < h; r += step) {
             const REAL *k = keep ? keep + r : NULL;
             REAL *o = out + r * width + at;
-            if (wide)
+            if (h == 1 && wide)
+                NAME(add_tile)(1, 4, t, h, row, n, at, k, o, width);
+            else if (h == 1)
+                NAME(add_tile)(1, 1, t, h, row, n, at, k, o, width);
+            else if (wide)
                 NAME(add_tile)(4, 4, t + r, h, row, n, at, k, o, width);
             else if (pair)
                 NAME(add_tile)(4, 2, t + r, h, row, n, at, k, o, width);
             else
                 NAME(add_tile)(8, 1, t + r, h, row, n, at, k, o, width);
         }
-        at += wide ? 4 * LANES : pair ? 2 * LANES : LANES;
+        at += wide ? 4 * LANES : pair && h > 1 ? 2 * LANES : LANES;
     }
 }
 
@@ -241,13 +278,13 @@ SC_INLINE bool NAME(is_plain)(const sc_heads *x, sc_dtype t)
 
 static void NAME(write_row)(const REAL *from, REAL factor, sc_dtype t, int64_t n, void *to, int64_t row)
 {
-    for (int64_t k = 0; k < n; k++) {
-        const REAL x = from[k] * factor;
-        if (t == SC_F32 || t == SC_F64)
-            ((REAL *)to)[row * n + k] = x;
-        else
-            ((uint16_t *)to)[row * n + k] = sc_half_put(t, (float)x);
+    int64_t k = 0;
+    if (t == SC_F32 || t == SC_F64) {
+        REAL *out = (REAL *)to + row * n;
+        for (; k + LANES <= n; k += LANES) STORE(out + k, LOAD(from + k) * factor);
+        for (; k < n; k++) out[k] = from[k] * factor;
     }
+    for (; k < n; k++) ((uint16_t *)to)[row * n + k] = sc_half_put(t, (float)(from[k] * factor));
 }
 
 /* packed[i] = factor times rows first.. of x, transposed; lanes without a row are zero. */
@@ -264,7 +301,9 @@ static void NAME(pack)(NAME(work) * w, int i, const sc_heads *x, sc_dtype t, int
             from = (const REAL *)(const void *)NAME(at)(x, t, b, head, first + l);
         else
             NAME(read_row)(NAME(at)(x, t, b, head, first + l), t, x->stride[3], n, line);
-        for (int64_t k = 0; k < n; k++) to[k * h + l] = from[k] * factor;
+        int64_t k = 0;
+        for (; h == 1 && k + LANES <= n; k += LANES) STORE(to + k, LOAD(from + k) * factor);
+        for (; k < n; k++) to[k * h + l] = from[k] * factor;
     }
 }
 
@@ -276,6 +315,8 @@ static void NAME(fetch)(NAME(work) * w, int i, const sc_heads *x, sc_dtype t, in
     int64_t r = 0;
     for (; r < rows; r++) {
         const void *from = NAME(at)(x, t, b, head, crd[r]);
+        for (int64_t k = 0; direct && w->h == 1 && k < n; k += 64 / (int64_t)sizeof(REAL))
+            __builtin_prefetch((const REAL *)from + k); /* rows that are read once, far apart */
         if (!direct) {
             REAL *to = w->fetched[i] + r * w->pad[i];
             NAME(read_row)(from, t, x->stride[3], n, to);
@@ -310,11 +351,36 @@ static void NAME(add)(NAME(work) * w, const REAL *scores, int i, int to, const u
     for (int k = 0; k < nodd; k++) w->row[i][at[k]] = odd[k];
 }
 
+/* The same as weigh for a block of one row, whose scores lie side by side. */
+static void NAME(weigh_row)(NAME(work) * w, const REAL *val, int64_t rows)
+{
+    const REAL lowest = (REAL)-__builtin_inf(), before = w->top[0];
+    REAL *at = w->scores[0], top = before;
+    vec largest = SPLAT(before), sum = {0};
+    for (int64_t r = 0; r < rows && val; r++) at[r] *= val[r];
+    for (int64_t r = rows; r % LANES; r++) at[r] = lowest;
+    for (int64_t r = 0; r < rows; r += LANES) largest = LARGER(LOAD(at + r), largest);
+    for (int l = 0; l < LANES; l++) top = largest[l] > top ? largest[l] : top;
+    const REAL base = top == lowest ? 0 : top;
+    for (int64_t r = 0; r < rows; r += LANES) {
+        vec x = NAME(exp2)(LOAD(at + r) - base);
+        STORE(at + r, x);
+        sum += x;
+    }
+    w->top[0] = top;
+    w->lane[0] = NAME(exp2)(SPLAT(before - base))[0];
+    w->total[0] = w->total[0] * w->lane[0] + NAME(sum)(sum);
+}
+
 /* Scores times the values of the mask, minus infinity where nothing is seen; raises top to the largest and
  * turns scores into 2^(score - top). lane = what sums made before must be multiplied with. */
 static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, uint64_t full, int64_t rows)
 {
     const vec lowest = SPLAT((REAL)-__builtin_inf());
+    if (w->h == 1) {
+        NAME(weigh_row)(w, val, rows);
+        return;
+    }
     for (int64_t s = 0; s < w->h; s += LANES) {
         vec top = LOAD(w->top + s), before = top;
         REAL *at = w->scores[0] + s;
@@ -340,11 +406,32 @@ static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, u
     }
 }
 
+/* The same as slopes for a block of one row. */
+static void NAME(slopes_row)(NAME(work) * w, bool along, const REAL *lse, const REAL *delta,
+                             const int32_t *crd, const REAL *val, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r += LANES) {
+        vec base = SPLAT(lse[along ? 0 : crd[r]]), slope = SPLAT(delta[along ? 0 : crd[r]]),
+            factor = (vec){0} + 1;
+        for (int64_t l = 0; l < LANES && r + l < rows; l++) {
+            if (!along) base[l] = lse[crd[r + l]], slope[l] = delta[crd[r + l]];
+            if (val) factor[l] = val[r + l];
+        }
+        vec x = NAME(exp2)(LOAD(w->scores[0] + r) * factor - base);
+        STORE(w->scores[0] + r, x);
+        STORE(w->scores[1] + r, x * (LOAD(w->scores[1] + r) - slope) * factor);
+    }
+}
+
 /* For gradients: scores[0] = p = 2^(score - lse), scores[1] = p (scores[1] - delta) times the value of the mask. lse
  * and delta are of the lanes (along) or of the rows that the strips list. */
 static void NAME(slopes)(NAME(work) * w, bool along, const REAL *lse, const REAL *delta, const int32_t *crd,
                          const uint64_t *bits, const REAL *val, int64_t rows)
 {
+    if (w->h == 1) {
+        NAME(slopes_row)(w, along, lse, delta, crd, val, rows);
+        return;
+    }
     for (int64_t s = 0; s < w->h; s += LANES)
         for (int64_t r = 0; r < rows; r++) {
             REAL *p = w->scores[0] + r * w->h + s, *d = w->scores[1] + r * w->h + s;
@@ -494,6 +581,7 @@ const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward)
 #undef TINY
 #undef MANTISSA
 #undef MAX
+#undef SUM
 #undef POLYNOMIAL
 #undef HALVES
 #undef NAME

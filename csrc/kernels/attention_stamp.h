@@ -13,6 +13,9 @@
 #define MANTISSA 23
 #define POLYNOMIAL SC_EXP2_F32
 #define MAX MAX_F32
+#if defined(SUM_F32)
+#define SUM SUM_F32
+#endif
 #define HALVES 1
 #include "attention_body.h"
 
@@ -25,5 +28,8 @@
 #define MANTISSA 52
 #define POLYNOMIAL SC_EXP2_F64
 #define MAX MAX_F64
+#if defined(SUM_F64)
+#define SUM SUM_F64
+#endif
 #define HALVES 0
 #include "attention_body.h"

@@ -123,6 +123,8 @@ static int run(strips *s, sc_err *e)
                     (long long)s->from->nnz, (long long)s->from->columns);
 }
 
+bool sc_strips_height(int64_t h) { return h == 1 || h == 16 || h == 32 || h == 64; }
+
 int sc_attention_strips(const sc_strip_source *from, sc_strips *to, sc_alloc *alloc, void *ctx, sc_err *e)
 {
     int64_t places, values;

@@ -88,8 +88,40 @@ static void turn_units(void *arg, int id, int n)
     }
 }
 
+/* Blocks of one row are csr: entries are put in the order of columns, those of a column in the order of rows. */
+static void turn_rows(turning *t)
+{
+    const sc_strips *f = t->from;
+    for (int64_t m = 0; m < f->batch * f->heads; m++) {
+        const int64_t *pos = f->pos + m * (f->blocks + 1);
+        int64_t *to = t->pos + m * (t->to->blocks + 1);
+        const int64_t begin = to[0];
+        if (!t->crd) memset(to, 0, sizeof *to * (size_t)(t->to->blocks + 1));
+        for (int64_t r = 0; r < f->blocks; r++)
+            for (int64_t p = pos[r]; p < pos[r + 1]; p++) {
+                if (!t->crd) {
+                    to[f->crd[p] + 1]++;
+                    continue;
+                }
+                const int64_t at = to[f->crd[p]]++;
+                t->crd[at] = (int32_t)r;
+                t->bits[at] = f->bits[p];
+                if (t->val)
+                    memcpy(t->val + (size_t)at * t->size, (const char *)f->val + (size_t)p * t->size,
+                           t->size);
+            }
+        for (int64_t c = t->to->blocks; t->crd && c > 0; c--)
+            to[c] = to[c - 1]; /* each has become the next */
+        if (t->crd) to[0] = begin;
+    }
+}
+
 static void run(turning *t)
 {
+    if (t->from->height == 1) {
+        turn_rows(t);
+        return;
+    }
     atomic_store(&t->next, 0);
     sc_parallel(sc_team_lanes((double)t->from->n * 16), turn_units, t);
 }
