@@ -12,6 +12,7 @@
 #define SC_MAXENTRY 16
 #define SC_MAXWORK 16
 #define SC_MAXBOUND 4
+#define SC_SLACK 32 /* entries that a kernel may write behind those it appends */
 
 /* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
 typedef struct {
@@ -34,7 +35,7 @@ typedef enum {
  * first; the kernels write pos but for its first entry, and both entries of a level that has no level above.
  *
  * Where operands bound what a range appends, one KERNEL step with `bound` and the ALLOC of its one result behind it
- * do: the kernel appends to memory of the bound, chunks a slot apart, and ALLOC moves the entries to their place. */
+ * do: the kernel appends to memory of the bound, chunks SC_SLACK apart, and ALLOC moves the entries to their place. */
 
 /* SERIAL  one lane, all units.
  * OWN     disjoint ranges of units balanced by weight; each unit's results are its own.

@@ -65,8 +65,9 @@ typedef struct {
     char empty[SC_MAXARRAY]; /* addresses of arrays without elements */
 } sc_sink;
 void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
-/* The object of the array at p, a new reference; null without an exception where the sink has none. */
-PyObject *sc_sink_take(sc_sink *, const void *p);
+/* The object of the array at p, of its first n elements, a new reference; null without an exception where the sink
+ * has none. */
+PyObject *sc_sink_take(sc_sink *, const void *p, int64_t n);
 /* A tensor of its own, and its object. */
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *, sc_dtype, int ndim, const int64_t *dim);
 PyObject *sc_dense_object(const sc_dl_api *, sc_dl_managed *);

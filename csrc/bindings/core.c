@@ -212,7 +212,7 @@ static PyObject *core_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static PyObject *share(const sc_tensor *t, sc_sink *sink, const void *p, int64_t n, bool values,
                        sc_core *const *from, int nfrom)
 {
-    PyObject *own = sc_sink_take(sink, p);
+    PyObject *own = sc_sink_take(sink, p, n);
     if (own || PyErr_Occurred()) return own;
     for (int k = 0; p && k < nfrom; k++)
         for (int i = 0; from[k] && i < from[k]->ncomp; i++) {
@@ -311,7 +311,7 @@ static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sin
 /* The permutation as an array of the index type, or null where an entry has no source. */
 static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype itype)
 {
-    if (itype == SC_I64) return sc_sink_take(sink, perm);
+    if (itype == SC_I64) return sc_sink_take(sink, perm, n);
     sc_dl_managed *m = sc_dense_alloc(sink->dl, itype, 1, &n);
     if (!m) return PyErr_NoMemory();
     int32_t *to = m->tensor.data;

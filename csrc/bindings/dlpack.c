@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define CAPSULE "dlpack_exchange_api"
+#define HUGE_PAGE ((int64_t)2 << 20)
+#define LARGE ((int64_t)4 << 20)
 
 int sc_bind_connect(sc_state *s, PyObject *capsule)
 {
@@ -172,20 +174,27 @@ PyObject *sc_dense_object(const sc_dl_api *dl, sc_dl_managed *m)
 static const void *address(const sc_sink *s, int i)
 { return s->array[i]->tensor.data ? s->array[i]->tensor.data : &s->empty[i]; }
 
+/* Large arrays begin and end with a huge page: small ones at both ends would cost as much to touch as all the rest. */
 void *sc_sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
     sc_sink *s = ctx;
+    const int64_t each = (int64_t)sc_dtype_size(t), spare = n >= LARGE / each ? HUGE_PAGE / each : 0;
+    const int64_t room = n + 2 * spare;
     (void)what, (void)level;
-    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_dense_alloc(s->dl, t, 1, &n))) return NULL;
+    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_dense_alloc(s->dl, t, 1, &room))) return NULL;
+    sc_dl_tensor *d = &s->array[s->n]->tensor;
+    if (spare) d->data = (void *)(((uintptr_t)d->data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    d->shape[0] = n;
     return (void *)(uintptr_t)address(s, s->n++);
 }
 
-PyObject *sc_sink_take(sc_sink *s, const void *p)
+PyObject *sc_sink_take(sc_sink *s, const void *p, int64_t n)
 {
     for (int i = 0; p && i < s->n; i++) {
         if (!s->array[i] || address(s, i) != p) continue;
         sc_dl_managed *taken = s->array[i];
         s->array[i] = NULL;
+        taken->tensor.shape[0] = n;
         return sc_dense_object(s->dl, taken);
     }
     return NULL;

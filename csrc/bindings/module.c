@@ -167,7 +167,7 @@ static PyObject *module_convert(PyObject *module, PyObject *args)
     Py_END_ALLOW_THREADS;
     PyObject *r = rc ? sc_bind_raise(s, &e) : sc_core_pack(s, &to, &sink, &core, core != NULL);
     if (r && want) {
-        PyObject *order = perm ? sc_sink_take(&sink, perm) : Py_NewRef(Py_None);
+        PyObject *order = perm ? sc_sink_take(&sink, perm, to.view.nval) : Py_NewRef(Py_None);
         PyObject *both = order ? Py_BuildValue("(NN)", r, order) : NULL;
         if (!order) Py_DECREF(r);
         r = both;

@@ -49,6 +49,7 @@ typedef struct {
     int n;
     AtenTensorHandle array[SC_MAXARRAY];
     const void *data[SC_MAXARRAY];
+    int64_t size[SC_MAXARRAY];
 } sink;
 
 AtenTensorHandle sc_torch_empty(sc_dtype t, int ndim, const int64_t *dim)
@@ -76,6 +77,7 @@ static void *sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
     (void)what, (void)level;
     if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_torch_empty(t, 1, &n))) return NULL;
     bool failed = torch.aoti_torch_get_data_ptr(s->array[s->n], &p);
+    s->size[s->n] = n;
     s->data[s->n++] = p;
     return failed ? NULL : p ? p : nothing;
 }
@@ -347,13 +349,14 @@ static int place(call *c)
     return 0;
 }
 
-/* One array of a sparse result as a tensor of its own: the run's, or a copy where it is an operand's. */
+/* One array of a sparse result as a tensor of its own: the run's, or a copy where it is an operand's, or part of a
+ * larger one. */
 static int take(call *c, result *r, const void *p, sc_dtype type, int64_t n)
 {
     AtenTensorHandle *h = add_array(r);
     void *to = NULL;
     for (int i = 0; n && i < r->made.n; i++)
-        if (r->made.array[i] && r->made.data[i] == p) {
+        if (r->made.array[i] && r->made.data[i] == p && r->made.size[i] == n) {
             *h = r->made.array[i];
             r->made.array[i] = NULL;
             return 0;

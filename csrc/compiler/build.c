@@ -123,7 +123,9 @@ static bool folds_float(Op op, double a)
     case O_OR:
     case O_SHL:
     case O_SHR:
-    case O_CTZ: return false;
+    case O_CTZ:
+    case O_COUNT:
+    case O_EXTRACT: return false;
     default: return true;
     }
 }
@@ -304,6 +306,22 @@ Val *val_load(Prog *p, Buf *buf, int lanes, Val *index, Val *stride)
 Val *val_search(Prog *p, Buf *buf, Val *from, Val *to, Val *x)
 {
     Val *v = new_val(p, O_SEARCH, I64, from, to, x);
+    v->buf = buf;
+    return v;
+}
+
+Val *val_part(Prog *p, Buf *buf, Val *from, Val *to)
+{
+    Val *v = new_val(p, O_PART, I64, from, to, NULL);
+    v->buf = buf;
+    return v;
+}
+
+Val *val_meet(Prog *p, Val *part, Val *other) { return new_val(p, O_MEET, I64, part, other, NULL); }
+
+Val *val_spread(Prog *p, Buf *buf, int lanes, Val *at, Val *bits, Val *fill)
+{
+    Val *v = new_val(p, O_SPREAD, (Type){(uint8_t)buf->dtype, (uint8_t)lanes}, at, bits, fill);
     v->buf = buf;
     return v;
 }

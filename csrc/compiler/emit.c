@@ -171,7 +171,7 @@ static void use_value(Emit *e, const Val *v)
 {
     if (!v) return;
     for (int k = 0; v->op == O_PARAM && k < e->m->nparam; k++) e->param[k] |= e->m->param[k] == v->param;
-    if (v->op == O_LOAD || v->op == O_SEARCH) use_buf(e, v->buf);
+    if (v->buf) use_buf(e, v->buf);
     for (int k = 0; k < 3; k++) use_value(e, v->kid[k]);
 }
 

@@ -15,9 +15,9 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load", "store", "gather",   "scatter",   "select", "min",     "max",    "relu",
-    "abs",   "sqrt", "shl",   "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "first",
-    "hadd",  "hmax", "hmin",  "search",   "exp",       "log",    "tanh",    "sigmoid"};
+    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",  "max",   "relu",   "abs",
+    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "sort", "first", "hadd",   "hmax",
+    "hmin",  "search", "meet",     "spread",    "extract", "exp",     "log",  "tanh",  "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -75,6 +75,7 @@ void need(Needs *n, Helper h, Type t)
     need_type(n, t);
     need_type(n, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_SPREAD) n->loose[t.dtype] |= bit(t.lanes);
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
@@ -402,6 +403,9 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;
     case H_SEARCH: print_search(out, t); break;
+    case H_MEET:
+    case H_SPREAD:
+    case H_EXTRACT: meet_emit(out, h, t); break;
     default: maths_emit(out, (Op)(O_EXP + (h - H_EXP)), t);
     }
 }

@@ -282,6 +282,7 @@ static Helper helper_of(Op op)
     case O_LOG: return H_LOG;
     case O_TANH: return H_TANH;
     case O_SIGMOID: return H_SIGMOID;
+    case O_EXTRACT: return H_EXTRACT;
     default: return H_COUNT;
     }
 }
@@ -320,6 +321,10 @@ static void operation(Emit *e, const Val *v)
         choice(e, v);
     } else if (v->op == O_CTZ) {
         ctz(e, v);
+    } else if (v->op == O_COUNT) {
+        emit_add(e, "__builtin_popcountll((unsigned long long)");
+        tight(e, v->kid[0]);
+        emit_add(e, ")");
     } else if (v->op == O_SHL && v->type.lanes == 1) {
         emit_helper(e, H_SHL, v->type);
         args(e, v, 2);
@@ -368,6 +373,25 @@ void emit_value(Emit *e, const Val *v)
         emit_helper(e, H_SEARCH, (Type){(uint8_t)v->buf->dtype, 1});
         sc_text_add(e->out, "%s, ", v->buf->name);
         args(e, v, 3);
+        break;
+    case O_MEET:
+        emit_helper(e, H_MEET, (Type){(uint8_t)v->kid[0]->buf->dtype, 1});
+        args(e, v, 2);
+        break;
+    case O_PART:
+        sc_text_add(e->out, "%s, ", v->buf->name);
+        emit_value(e, v->kid[0]);
+        emit_add(e, ", ");
+        emit_value(e, v->kid[1]);
+        break;
+    case O_SPREAD:
+        emit_helper(e, H_SPREAD, v->type);
+        emit_pointer(e, v->buf, v->kid[0]);
+        for (int k = 1; k < 3; k++) {
+            emit_add(e, ", ");
+            emit_value(e, v->kid[k]);
+        }
+        emit_add(e, ")");
         break;
     default: operation(e, v);
     }

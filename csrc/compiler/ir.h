@@ -42,7 +42,11 @@ typedef enum {
     O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
     O_HRED,   /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
     O_FIRST,  /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
-    O_SEARCH /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
+    O_SEARCH, /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
+    O_PART, /* S: entries kid[0] to kid[1] of the index array buf, ascending without repetition */
+    O_MEET, /* S: the parts kid[0] and kid[1] merged, as far as that takes one vector of each: bit k says whether
+                 the k-th coordinate is in the first, bit 32 + k in the second; at least one bit if any is left */
+    O_SPREAD /* S: lanes. Where kid[1] has a bit: the entries of buf from kid[0] on, in order; else kid[2] */
 } Op;
 typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
 typedef struct {
@@ -52,6 +56,7 @@ typedef struct {
     double zero;
 } OpInfo;
 const OpInfo *op_info(Op); /* ops.c */
+bool op_compares(Op);
 /* Identity of a reduction: 0 for O_ADD, 1 for O_MUL, -inf for O_MAX, +inf for O_MIN. */
 double op_identity(Op);
 /* The scalar function itself on doubles (comparisons give 0 or 1). */
@@ -252,6 +257,8 @@ struct Nest {
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
  *             "first" "(" val ";" lanes ")" (truth values: the lanes below val),
  *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
+ *             "meet" "(" part "," part ")"                    part := NAME "[" from ":" to "]"
+ *             "spread" "(" NAME "[" val ";" lanes "]" "," bits "," fill ")"
  *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
  * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
  * converted by a cast to 0 or 1). "a & b" of two bools reads b only where a holds. Addresses are i64. Loads widen nothing: cast after. */
@@ -497,6 +504,9 @@ Val *val_hred(Prog *, Op, Val *);
 Val *val_first(Prog *, int lanes, Val *n);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
+Val *val_part(Prog *, Buf *, Val *from, Val *to);
+Val *val_meet(Prog *, Val *part, Val *other);
+Val *val_spread(Prog *, Buf *, int lanes, Val *at, Val *bits, Val *fill);
 Val *val_local(Prog *, Local *);
 Val *val_param(Prog *, Param *);
 bool val_is_int(const Val *, int64_t);

@@ -251,17 +251,26 @@ static void find_batch(const Nest *n, void *found)
     if (n->op == N_LOOP && n->batch) *(bool *)found = true;
 }
 
+#define MERGE_WORK 8 /* multiply-adds that an entry costs where entries are merged */
+
+static void find_merge(const Nest *n, void *ctx)
+{
+    if (n->nmerge > 1) *(bool *)ctx = true;
+}
+
 /* Work is counted in multiply-adds of vectors; a term of a batch takes longer. */
 static void leaf_work(Low *l, sc_step *s, const Tensor *t)
 {
     bool batch = false;
     nest_walk(l->kernel, find_batch, &batch);
     uint32_t stored = 0;
+    bool merges = false;
+    nest_walk(l->kernel, find_merge, &merges);
     if (t)
         for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)
         stored = 1u << s->var;
-    s->work.bytes = batch ? TERM_WORK : 1;
+    s->work.bytes = batch ? TERM_WORK : merges ? MERGE_WORK : 1;
     for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
         if (!(stored >> v & 1)) size_times(&s->work, (Index){.var = (uint8_t)v});
 }

@@ -61,6 +61,14 @@ typedef struct { /* rows summed together */
     int nterm;
 } Batch;
 
+typedef struct { /* the values of two tensors at several coordinates of a merge, a lane each */
+    Blend both;
+    Fibre *f[2];
+    Val *at[2], *bits[2]; /* a bit for every coordinate that the tensor has; its values from here on */
+    int lanes;
+    double fill; /* where it has none */
+} Spread;
+
 typedef struct {
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
@@ -68,6 +76,7 @@ typedef struct {
     uint64_t absent;    /* tensors without an entry in this case */
     const Blend *blend; /* not null: values are chosen by what is here */
     Batch *batch;       /* the rows that are summed together, or null */
+    Spread *spread;     /* not null: values are lanes */
     int copy;           /* of the registers, inside an unrolled loop over positions */
 } Env;
 
@@ -167,8 +176,10 @@ bool results_need(const Low *, const Nest *); /* something inside decides what i
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
 void append(Low *, const Nest *eval, const Tensor *);
-/* Only with l->slack: the entry is written anyway and stays where it is present (a bool). */
-void append_if(Low *, const Nest *eval, const Tensor *, Val *present);
+/* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
+ * entries it were. */
+void append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
+void append_count(Low *, const Tensor *, Val *n);
 
 /* lower_loop.c */
 void lower_loop(Low *, const Nest *);
@@ -194,7 +205,7 @@ void enter_level(Low *, const Tensor *, Val *first, Val *last);
 Found look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
 void at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
-void walk_fibre(Low *, const Nest *loop, const Fibre *);            /* the body at every coordinate */
+void walk_fibre(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
 void stored_loop(Low *, const Nest *);
 Stmt **unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
@@ -213,6 +224,10 @@ void lower_merge(Low *, const Nest *);
 /* lower_blend.c */
 bool blends(Low *, const Blend *, const Expr *); /* absence of either may be a zero in place of its terms */
 Val *blended(Low *, const Expr *);               /* ... by l->e.blend */
+/* The evaluation can append vectors of entries, and does for the coordinates that in[k] has bits for. */
+bool spreads(Low *, const Spread *, const Nest *eval);
+void spread_eval(Low *, Spread *, const Nest *eval, Val *const in[2]);
+Val *spread_access(Low *, const Tensor *); /* null: it is none of l->e.spread */
 
 /* lower_work.c */
 void lower_work(Low *, const Nest *);

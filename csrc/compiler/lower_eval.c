@@ -198,6 +198,8 @@ static Val *access_val(Low *l, const Expr *e)
     const Tensor *t = e->tensor;
     if (t->role == T_WORK && t->place == W_REG) return val_local(l->p, reg_find(l, t, e, l->e.copy)->local);
     bool vec = depends(l, e);
+    Val *lanes_of = l->e.spread ? spread_access(l, t) : NULL;
+    if (lanes_of) return lanes_of;
     if (t->role == T_IN && where(l, t)->lo && where(l, t)->n == t->format.nlevel) return sum_run(l, t);
     Address a = address(l, e);
     Val *at = vec ? piece_at(l, &a) : a.base;

@@ -252,8 +252,82 @@ static void merge_loop(Low *l, Merge *m, unsigned set_)
     l->tail = outer;
 }
 
+/* ---- a vector of each at a time ---- */
+#define HALF 32 /* where the bits of the second tensor begin */
+
+/* Two tensors whose coordinates can be merged so, and a nest inside that takes them like this. */
+static bool meets(Low *l, const Merge *m, Spread *s)
+{
+    *s = (Spread){.both.t = {m->f[0].t, m->f[1].t}};
+    if (l->p->vector_bytes != 64 || m->n != 2 || m->lookup || !m->alive[3]) return false;
+    for (int i = 0; i < 2; i++) {
+        const Tensor *t = m->f[i].t;
+        if (t->role != T_IN || !m->f[i].unique || t->itype != m->f[0].t->itype) return false;
+    }
+    if (!m->useful[1] && !m->useful[2]) return true;
+    return m->alive[1] && m->alive[2] && m->nest->body->op == N_EVAL && spreads(l, s, m->nest->body);
+}
+
+/* The body for every coordinate that both have. */
+static void merge_hits(Low *l, Merge *m, Val *const in[2])
+{
+    Prog *p = l->p;
+    Local *left[2];
+    Val *both = let(l, "both", val_op(p, O_AND, in[0], in[1]));
+    Stmt *some = put(l, S_IF), **after = l->tail;
+    some->a = val_op(p, O_NE, both, val_int(p, 0));
+    l->tail = &some->body;
+    for (int i = 0; i < 2; i++)
+        left[i] = mut(l, named(l, "hits_%s", &m->f[i]), val_op(p, O_EXTRACT, both, in[i]));
+    begin_while(l, val_op(p, O_NE, val_local(p, left[0]), val_int(p, 0)));
+    for (int i = 0; i < 2; i++) {
+        Val *hit = val_op(p, O_CTZ, val_local(p, left[i]), NULL);
+        m->pos[i] = let(l, named(l, "%s_at", &m->f[i]), val_op(p, O_ADD, val_local(p, m->next[i]), hit));
+        m->end[i] = NULL;
+    }
+    m->coord = let(l, index_name(l, m->nest->ix), load_index(l, m->f[0].crd, m->pos[0]));
+    merge_case(l, m, 3);
+    for (int i = 0; i < 2; i++) {
+        Val *x = val_local(p, left[i]);
+        set(l, left[i], val_op(p, O_AND, x, val_op(p, O_SUB, x, val_int(p, 1))));
+    }
+    l->tail = after;
+}
+
+static void merge_meet(Low *l, Merge *m, Spread *s)
+{
+    Prog *p = l->p;
+    const bool all = m->useful[1];
+    Val *some[2], *part[2], *in[2];
+    for (int i = 0; i < 2; i++) {
+        s->f[i] = &m->f[i];
+        s->at[i] = val_local(p, m->next[i]);
+        some[i] = val_op(p, O_LT, s->at[i], m->f[i].hi);
+        part[i] = val_part(p, m->f[i].crd, s->at[i], m->f[i].hi);
+    }
+    Stmt **outer = begin_while(l, val_op(p, all ? O_OR : O_AND, some[0], some[1]));
+    Val *met = let(l, "met", val_meet(p, part[0], part[1]));
+    for (int i = 0; i < 2; i++) {
+        Val *bits = i ? val_op(p, O_SHR, met, val_int(p, HALF)) : met;
+        in[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_AND, bits, val_int(p, UINT32_MAX)));
+    }
+    if (all)
+        spread_eval(l, s, m->nest->body, in);
+    else
+        merge_hits(l, m, in);
+    for (int i = 0; i < 2; i++)
+        set(l, m->next[i], val_op(p, O_ADD, s->at[i], val_op(p, O_COUNT, in[i], NULL)));
+    l->tail = outer;
+}
+
 static void merge_loops(Low *l, Merge *m)
 {
+    Spread s;
+    if (meets(l, m, &s)) {
+        merge_meet(l, m, &s);
+        return;
+    }
+
     unsigned part[1u << MAXMERGE];
     const int n = parts_of(all_of(m), part);
     for (int k = 0; k < n - 1; k++)

@@ -292,7 +292,7 @@ void fibres_close(Low *l, const Nest *n)
     }
 }
 
-void append_if(Low *l, const Nest *n, const Tensor *t, Val *present)
+void append(Low *l, const Nest *n, const Tensor *t)
 {
     Prog *p = l->p;
     int level = t->format.nlevel - 1;
@@ -304,8 +304,21 @@ void append_if(Low *l, const Nest *n, const Tensor *t, Val *present)
         put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
         store(l, &val, at, O_CONST, v);
     }
-    Val *one = l->times ? l->times : val_int(p, 1);
-    set(l, next, val_op(p, O_ADD, at, present ? val_cast(p, I64, present) : one));
+    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
 }
 
-void append(Low *l, const Nest *n, const Tensor *t) { append_if(l, n, t, NULL); }
+void append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
+{
+    int level = t->format.nlevel - 1;
+    Val *at = val_op(l->p, O_ADD, val_local(l->p, cursor_of(l, t, level)), val_int(l->p, off));
+    Address crd = {.buf = tensor_buf(l, B_CRD, t, level)}, val = {.buf = tensor_buf(l, B_VAL, t, 0)};
+    crd.buf->mut = true;
+    if (coords) store(l, &crd, at, O_CONST, coords);
+    if (values) store(l, &val, at, O_CONST, values);
+}
+
+void append_count(Low *l, const Tensor *t, Val *n)
+{
+    Local *next = cursor_of(l, t, t->format.nlevel - 1);
+    set(l, next, val_op(l->p, O_ADD, val_local(l->p, next), n));
+}

@@ -10,12 +10,13 @@ static const OpInfo info[] = {
 #define OPS(id, text, arity, form) [O_##id] = {text, arity, F_##form, NAN},
 #include "ops.h"
 #undef OPS
-    [O_LAST_E] = {"?", 0, F_CALL, NAN},    [O_CONST] = {"const", 0, F_CALL, NAN},
-    [O_ACCESS] = {"access", 0, F_CALL, 0}, [O_REDUCE] = {"reduce", 1, F_CALL, 0},
-    [O_VAR] = {"var", 0, F_CALL, NAN},     [O_PARAM] = {"param", 0, F_CALL, NAN},
-    [O_LOAD] = {"load", 2, F_CALL, NAN},   [O_CAST] = {"cast", 1, F_CALL, 0},
-    [O_HRED] = {"hred", 1, F_CALL, 0},     [O_SEARCH] = {"search", 3, F_CALL, 0},
-    [O_FIRST] = {"first", 1, F_CALL, 0},
+    [O_LAST_E] = {"?", 0, F_CALL, NAN},      [O_CONST] = {"const", 0, F_CALL, NAN},
+    [O_ACCESS] = {"access", 0, F_CALL, 0},   [O_REDUCE] = {"reduce", 1, F_CALL, 0},
+    [O_VAR] = {"var", 0, F_CALL, NAN},       [O_PARAM] = {"param", 0, F_CALL, NAN},
+    [O_LOAD] = {"load", 2, F_CALL, NAN},     [O_CAST] = {"cast", 1, F_CALL, 0},
+    [O_HRED] = {"hred", 1, F_CALL, 0},       [O_SEARCH] = {"search", 3, F_CALL, 0},
+    [O_PART] = {"part", 2, F_CALL, NAN},     [O_MEET] = {"meet", 2, F_CALL, NAN},
+    [O_SPREAD] = {"spread", 3, F_CALL, NAN}, [O_FIRST] = {"first", 1, F_CALL, 0},
 };
 
 bool op_compares(Op op) { return op >= O_LT && op <= O_NE; }

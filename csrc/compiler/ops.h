@@ -35,5 +35,7 @@ OPS(OR, "|", 2, INFIX)
 OPS(SHL, "<<", 2, INFIX)
 OPS(SHR, ">>", 2, INFIX)
 OPS(CTZ, "ctz", 1, CALL)
+OPS(COUNT, "count", 1, CALL)     /* of the bits that are set */
+OPS(EXTRACT, "extract", 2, CALL) /* the bits of a where b has one, side by side */
 OPS(SELECT, "select", 3, CALL)
 #endif

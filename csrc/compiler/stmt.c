@@ -158,6 +158,22 @@ static void val_print(const Val *v, sc_text *out)
         sc_text_add(out, "search(%s", v->buf->name);
         args_print(v, true, out);
         return;
+    case O_PART:
+        sc_text_add(out, "%s[", v->buf->name);
+        val_print(v->kid[0], out);
+        sc_text_add(out, " : ");
+        val_print(v->kid[1], out);
+        sc_text_add(out, "]");
+        return;
+    case O_SPREAD:
+        sc_text_add(out, "spread(");
+        place_print(v->buf, v->kid[0], v->type.lanes, NULL, out);
+        for (int k = 1; k < 3; k++) {
+            sc_text_add(out, ", ");
+            val_print(v->kid[k], out);
+        }
+        sc_text_add(out, ")");
+        return;
     default: break;
     }
     const OpInfo *op = op_info(v->op);

@@ -10,7 +10,6 @@
 static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
 static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
 static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
-bool op_compares(Op); /* ops.c */
 
 /* ---- stmt.c ---- */
 const char *type_text(Prog *, Type); /* "f32x8", in the arena */
@@ -57,6 +56,9 @@ typedef enum {
     H_HMAX,
     H_HMIN,
     H_SEARCH,
+    H_MEET,
+    H_SPREAD,
+    H_EXTRACT,
     H_EXP,
     H_LOG,
     H_TANH,
@@ -71,9 +73,10 @@ typedef struct { /* what a text uses; bit n: with 2^n lanes */
 const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
 void need(Needs *, Helper, Type);
 void need_type(Needs *, Type);
-void needs_emit(Needs *, sc_text *);  /* typedefs and functions that were asked for, in a fixed order */
-Type mask_type(int bytes, int lanes); /* integers as wide as what is compared */
-const char *c_scalar(int dtype);      /* of memory: "float", "sc_i64", "signed char" for bool */
-bool type_blends(Type);               /* H_SELECT chooses between two numbers of it */
-void c_type(sc_text *, Type);         /* of locals: "f32x8", "float", "_Bool" */
+void meet_emit(sc_text *, Helper, Type); /* emit_meet.c: H_MEET, H_SPREAD, H_EXTRACT */
+void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
+Type mask_type(int bytes, int lanes);    /* integers as wide as what is compared */
+const char *c_scalar(int dtype);         /* of memory: "float", "sc_i64", "signed char" for bool */
+bool type_blends(Type);                  /* H_SELECT chooses between two numbers of it */
+void c_type(sc_text *, Type);            /* of locals: "f32x8", "float", "_Bool" */
 #endif

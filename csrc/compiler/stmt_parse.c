@@ -140,6 +140,43 @@ static Val *read_first(Reader *r)
     return val_first(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
 }
 
+static Buf *read_buffer(Reader *r)
+{
+    const char *name = lex_name(&r->lx, "a buffer");
+    Buf *b = find_buf(r, name);
+    if (!b) wrong(r, "'%s' is not a buffer", name);
+    lex_expect(&r->lx, "[", "after the name of a buffer");
+    return b;
+}
+
+static Val *read_meet(Reader *r)
+{
+    Val *part[2];
+    for (int k = 0; k < 2; k++) {
+        Buf *b = read_buffer(r);
+        Val *from = read_val(r, 1);
+        lex_expect(&r->lx, ":", "between the ends of a part");
+        part[k] = val_part(r->p, b, from, read_val(r, 1));
+        lex_expect(&r->lx, "]", "after a part");
+        lex_expect(&r->lx, k ? ")" : ",", "after a part");
+    }
+    return val_meet(r->p, part[0], part[1]);
+}
+
+static Val *read_spread(Reader *r)
+{
+    int lanes;
+    Buf *b = read_buffer(r);
+    Val *stride, *at = read_place(r, &lanes, &stride), *kid[2];
+    for (int k = 0; k < 2; k++) {
+        lex_expect(&r->lx, ",", "between arguments");
+        kid[k] = read_val(r, 1);
+    }
+    lex_expect(&r->lx, ")", "after arguments");
+    if (stride) wrong(r, "spread takes entries side by side%s", "");
+    return val_spread(r->p, b, lanes, at, kid[0], kid[1]);
+}
+
 static Val *read_call(Reader *r, const char *name)
 {
     static const struct {
@@ -160,6 +197,8 @@ static Val *read_call(Reader *r, const char *name)
     }
     if (!strcmp(name, "search")) return read_search(r);
     if (!strcmp(name, "first")) return read_first(r);
+    if (!strcmp(name, "meet")) return read_meet(r);
+    if (!strcmp(name, "spread")) return read_spread(r);
     for (int op = 0; op < O_CONST; op++)
         if (op != O_LAST_E && op_info((Op)op)->form == F_CALL && !strcmp(name, op_info((Op)op)->text))
             return read_args(r, (Op)op);

@@ -90,6 +90,8 @@ static bool op_takes(Op op, Type t)
     case O_SHL:
     case O_SHR: return !type_is_float(t) && t.dtype != SC_BOOL;
     case O_CTZ: return !type_is_float(t) && t.dtype != SC_BOOL && t.lanes == 1;
+    case O_COUNT:
+    case O_EXTRACT: return t.dtype == SC_I64 && t.lanes == 1;
     case O_AND:
     case O_OR: return !type_is_float(t);
     case O_SQRT:
@@ -132,6 +134,19 @@ static void check_param(Verifier *v, const Val *x)
     WRONG(v, "a parameter that the module does not declare");
 }
 
+static void check_meet(Verifier *v, const Val *x, int depth)
+{
+    for (int k = 0; k < 2; k++) {
+        const Val *part = x->kid[k];
+        if (part->op != O_PART) WRONG(v, "what meets is two parts of index arrays");
+        for (int i = 0; i < 2; i++) check_place(v, part->buf, part->kid[i], NULL, 1, depth);
+        if (part->buf->dtype != SC_I32 && part->buf->dtype != SC_I64)
+            WRONG(v, "a part of %s, which is no index array", part->buf->name);
+    }
+    if (x->kid[0]->buf->dtype != x->kid[1]->buf->dtype) WRONG(v, "parts that meet have one type");
+    check_same(v, "a meet", I64, x->type);
+}
+
 static void check_value(Verifier *v, const Val *x, int depth)
 {
     if (depth > MAXDEPTH)
@@ -162,6 +177,18 @@ static void check_value(Verifier *v, const Val *x, int depth)
         check_kids(v, x, 1, depth);
         check_same(v, "a count of lanes", I64, x->kid[0]->type);
         if (x->type.lanes == 1) WRONG(v, "the first lanes of one");
+        return;
+    case O_MEET: check_meet(v, x, depth); return;
+    case O_SPREAD:
+        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+        check_value(v, x->kid[1], depth + 1);
+        check_value(v, x->kid[2], depth + 1);
+        check_same(v, "the bits of a spread", I64, x->kid[1]->type);
+        check_same(v, "the rest of a spread", (Type){(uint8_t)x->buf->dtype, 1}, x->kid[2]->type);
+        if (x->kid[2]->op != O_CONST) WRONG(v, "the rest of a spread is a constant");
+        check_same(v, "a spread", (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
+        if (x->type.lanes == 1 || sc_dtype_size(x->buf->dtype) < 4)
+            WRONG(v, "a spread of %s: expected lanes of 32 or 64 bits", text(v, x->type));
         return;
     case O_HRED:
         check_kids(v, x, 1, depth);

@@ -5,6 +5,8 @@
 #ifndef SC_DRIVE_H
 #define SC_DRIVE_H
 
+#include <stdatomic.h>
+
 #include "../plan.h"
 #include "kernels.h"
 
@@ -23,9 +25,15 @@ typedef struct {
 typedef struct {
     int64_t *cut;    /* n + 1 */
     int64_t *cursor; /* n + 1 rows of ncursor: counts, after ALLOC places */
-    int64_t *base;   /* n: where cursors began */
-    void *room;      /* what the kernel appends to, or null */
     int n, ncursor, block;
+    /* where kernels append */
+    bool appends;
+    int out;           /* the result */
+    int64_t most;      /* entries it has room for */
+    sc_view to;        /* ... there */
+    void *room;        /* of the lanes, or null: the only lane appends to the result itself */
+    int64_t share;     /* entries in the room of a lane */
+    atomic_int placed; /* chunks whose place in the result is known */
 } sc_chunks;
 
 /* One run of a plan. */
@@ -65,9 +73,16 @@ int sc_chunks_cut(sc_drive *, const sc_step *, const sc_units *, int64_t total, 
 int sc_drive_alloc(sc_drive *, const sc_step *);
 /* The pos of a compressed level below `parent` positions. */
 int sc_drive_pos(sc_drive *, int out, int level, int64_t parent);
-/* drive_append.c: before the kernel, whose chunks are cut; when the result, number out, is allocated: moves what was
- * appended, the view `from`, to its place. */
-int sc_append_open(sc_drive *, const sc_step *);
-void sc_append_close(sc_drive *, int out, const sc_view *from);
+/* Memory of the result; asks for huge pages. */
+/* SC_EVALUE where the index type of the result does not count n entries. */
+int sc_drive_countable(const sc_drive *, int out, int64_t n);
+void *sc_drive_array(sc_drive *, int out, int what, int level, sc_dtype, int64_t n);
+/* drive_append.c: before the kernel, whose chunks are cut; behind every chunk, in order, with the cursors as the
+ * kernel left them; and when all are there. */
+int sc_append_open(sc_drive *, const sc_step *, int nlane);
+void sc_append_place(sc_drive *, int chunk, const sc_lane *);
+int sc_append_close(sc_drive *);
+/* Where the cursors of a lane begin. */
+SC_INLINE int64_t sc_append_base(const sc_chunks *c, int lane) { return c->room ? lane * c->share : 0; }
 
 #endif

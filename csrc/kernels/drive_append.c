@@ -1,12 +1,15 @@
 /* drive_append.c: sparse results whose size is known when they were made.
  *
  * A kernel may append at most so many entries for a range of units as some
- * operands store there. So every chunk gets room for them, and a slot more, in
- * arrays of the whole bound that the kernel writes as if they were the result:
- * what no entry reaches is never touched. Then the result is allocated and every
- * chunk moves to its place. The pos of a level without a compressed one above has
- * a size that does not depend on the entries: it is the result's own from the
- * start, and only shifted. */
+ * operands store there. The result is allocated for all of them; what no entry
+ * reaches is never touched, and where that is most of it the result is made anew.
+ *
+ * A lane alone appends to the result itself. Several have a room each, which the
+ * kernel writes as if it were the result and which fits a cache: one chunk is in
+ * it at a time. How many entries the chunks ahead have is known when the kernels
+ * have run on them, so chunks get their places in order, and are moved there by
+ * their own lanes at once. The pos of a level without a compressed one above has a
+ * size that does not depend on the entries: it is written in place, and shifted. */
 #include <string.h>
 
 #include "drive.h"
@@ -76,52 +79,71 @@ static size_t lay_out(sc_drive *d, int t, int64_t n, char *memory)
     return at + up(sc_dtype_size(r->dtype) * (size_t)n);
 }
 
-/* The pos of the first compressed level. */
-static int first_pos(sc_drive *d, int out)
+/* The result, with arrays for all entries there may be. */
+static int allocate(sc_drive *d)
 {
-    int t = d->plan->nin + out, l = 0;
+    const sc_chunks *c = &d->chunks;
+    const int t = d->plan->nin + c->out;
     const sc_tensor *r = &d->tensor[t];
+    sc_view *v = &d->view[t];
     int64_t parent = 1;
-    for (; r->format.level[l].kind == SC_DENSE; l++) {
-        d->view[t].level[l].size = d->view[t].dim[r->format.level[l].dim];
-        if (!sc_mul(parent, d->view[t].level[l].size, &parent) || parent == INT64_MAX)
+    for (int l = 0; l < r->format.nlevel; l++) {
+        v->level[l].size = sc_level_size(&r->format.level[l], v->dim);
+        if (r->format.level[l].kind != SC_DENSE) {
+            int rc = sc_drive_pos(d, c->out, l, parent);
+            if (rc) return rc;
+            v->level[l].crd = sc_drive_array(d, c->out, SC_CRD, l, r->itype, c->most);
+            if (!v->level[l].crd) return SC_ENOMEM;
+            parent = c->most;
+        } else if (!sc_mul(parent, v->level[l].size, &parent) || parent == INT64_MAX) {
             return sc_error(d->err, SC_EVALUE,
                             "the dense levels of the result have more than 2^63 positions");
+        }
     }
-    return sc_drive_pos(d, out, l, parent);
+    v->val = sc_drive_array(d, c->out, SC_VAL, -1, r->dtype, c->most);
+    return v->val ? SC_OK : SC_ENOMEM;
 }
 
-int sc_append_open(sc_drive *d, const sc_step *s)
+int sc_append_open(sc_drive *d, const sc_step *s, int nlane)
 {
     sc_chunks *c = &d->chunks;
-    const int out = s[1].out, t = d->plan->nin + out;
-    int64_t n = 0;
+    const int t = d->plan->nin + s[1].out;
+    int64_t largest = 0, room;
+    c->appends = true;
+    c->out = s[1].out;
+    c->most = SC_SLACK;
     for (int k = 0; k < c->n; k++) {
-        c->base[k] = n;
-        for (int i = 0; i < c->ncursor; i++) c->cursor[k * c->ncursor + i] = n;
-        n += most(d, s, k) + 1;
+        int64_t n = most(d, s, k);
+        largest = sc_max(largest, n);
+        c->most += n;
     }
-    if (n > INT64_MAX / 64) return sc_error(d->err, SC_EVALUE, "the result may have more than 2^57 entries");
-    sc_work_give(c->room);
-    c->room = sc_work_take(lay_out(d, t, n, NULL));
-    if (!c->room)
+    if (c->most > INT64_MAX / 64)
+        return sc_error(d->err, SC_EVALUE, "the result may have more than 2^57 entries");
+    int rc = allocate(d);
+    if (rc || nlane == 1) return rc;
+    c->to = d->view[t];
+    c->share = largest + SC_SLACK;
+    if (!sc_mul(nlane, c->share, &room) || room > INT64_MAX / 64 ||
+        !(c->room = sc_work_take(lay_out(d, t, room, NULL))))
         return sc_error(d->err, SC_ENOMEM, "out of memory: room for %lld entries of the result",
-                        (long long)n);
-    sc_fill_advise(c->room, lay_out(d, t, n, c->room));
-    return first_pos(d, out);
+                        (long long)c->share * nlane);
+    lay_out(d, t, room, c->room);
+    return SC_OK;
 }
 
 /* ---- moving ---- */
 typedef struct {
     const sc_drive *drive;
     const sc_tensor *result;
-    sc_view from;
-    const sc_view *to;
+    const sc_view *from;
+    int chunk;
+    int64_t base; /* where it begins in the room */
 } moving;
 
-static void move(void *to, int64_t at, const void *from, int64_t base, int64_t n, size_t size)
+static void move(const void *to, int64_t at, const void *from, int64_t base, int64_t n, size_t size)
 {
-    if (n) memcpy((char *)to + (size_t)at * size, (const char *)from + (size_t)base * size, (size_t)n * size);
+    char *p = (char *)(uintptr_t)to + (size_t)at * size;
+    if (n) memcpy(p, (const char *)from + (size_t)base * size, (size_t)n * size);
 }
 
 /* to[begin ..] := from[base ..] - by, n entries */
@@ -136,49 +158,88 @@ static void shift(void *to, const void *from, sc_dtype itype, int64_t begin, int
         ((uint32_t *)to)[begin + i] = ((const uint32_t *)from)[base + i] - (uint32_t)by;
 }
 
-static void move_level(const moving *m, int chunk, int l, int cursor)
+/* Written in place: all rows of the chunk's units. */
+static void shift_rows(const moving *m, void *pos, int level, int64_t by)
 {
     const sc_chunks *c = &m->drive->chunks;
-    const sc_dtype itype = m->result->itype;
-    const sc_level *from = &m->from.level[l], *to = &m->to->level[l];
-    const int64_t base = c->base[chunk], *place = &c->cursor[chunk * c->ncursor];
-    const int64_t *next = place + c->ncursor; /* where the chunk behind begins */
+    const sc_view *v = &c->to;
+    int64_t rows = v->level[0].size, inner = 1;
+    for (int k = 1; k < level; k++) inner *= v->level[k].size;
+    int64_t begin = sc_min(c->cut[m->chunk] * c->block, rows);
+    int64_t end = sc_min(c->cut[m->chunk + 1] * c->block, rows);
+    shift(pos, pos, m->result->itype, begin * inner + 1, (end - begin) * inner, begin * inner + 1, by);
+}
+
+static void move_level(const moving *m, int l, int cursor)
+{
+    const sc_chunks *c = &m->drive->chunks;
+    const sc_level *from = &m->from->level[l], *to = &c->to.level[l];
+    const int64_t *place = &c->cursor[m->chunk * c->ncursor], *next = place + c->ncursor;
     void *pos = (void *)(uintptr_t)to->pos;
-    move((void *)(uintptr_t)to->crd, place[cursor], from->crd, base, next[cursor] - place[cursor],
-         sc_dtype_size(itype));
-    if (cursor > 0) {
-        int64_t above = place[cursor - 1];
-        shift(pos, from->pos, itype, above + 1, next[cursor - 1] - above, base + 1, base - place[cursor]);
-    } else if (l > 0 && base != place[cursor]) { /* written in place: all rows of the chunk's units */
-        int64_t inner = 1;
-        for (int k = 1; k < l; k++) inner *= m->to->level[k].size;
-        int64_t rows = m->to->level[0].size, block = m->drive->chunks.block;
-        int64_t begin = sc_min(c->cut[chunk] * block, rows), end = sc_min(c->cut[chunk + 1] * block, rows);
-        shift(pos, pos, itype, begin * inner + 1, (end - begin) * inner, begin * inner + 1,
-              base - place[cursor]);
-    }
+    move(to->crd, place[cursor], from->crd, m->base, next[cursor] - place[cursor],
+         sc_dtype_size(m->result->itype));
+    if (cursor > 0)
+        shift(pos, from->pos, m->result->itype, place[cursor - 1] + 1, next[cursor - 1] - place[cursor - 1],
+              m->base + 1, m->base - place[cursor]);
+    else if (l > 0 && m->base != place[cursor])
+        shift_rows(m, pos, l, m->base - place[cursor]);
 }
 
-static void move_chunks(void *arg, int lane, int64_t begin, int64_t end)
+void sc_append_place(sc_drive *d, int chunk, const sc_lane *lane)
 {
-    const moving *m = arg;
-    const sc_chunks *c = &m->drive->chunks;
-    (void)lane;
-    for (int k = (int)begin; k < end; k++) {
-        int cursor = 0;
-        for (int l = 0; l < m->result->format.nlevel; l++)
-            if (m->result->format.level[l].kind != SC_DENSE) move_level(m, k, l, cursor++);
-        const int64_t *place = &c->cursor[k * c->ncursor + cursor - 1];
-        move(m->to->val, *place, m->from.val, c->base[k], place[c->ncursor] - *place,
-             sc_dtype_size(m->result->dtype));
-    }
+    sc_chunks *c = &d->chunks;
+    const int t = d->plan->nin + c->out;
+    moving m = {d, &d->tensor[t], &d->view[t], chunk, sc_append_base(c, lane->id)};
+    int64_t *place = &c->cursor[chunk * c->ncursor], *next = place + c->ncursor;
+    int cursor = 0;
+    for (int i = 0; i < c->ncursor; i++) next[i] = place[i] + lane->cursor[i] - m.base;
+    atomic_store_explicit(&c->placed, chunk + 1, memory_order_release);
+    if (!c->room) return;
+    for (int l = 0; l < m.result->format.nlevel; l++)
+        if (m.result->format.level[l].kind != SC_DENSE) move_level(&m, l, cursor++);
+    move(c->to.val, place[cursor - 1], m.from->val, m.base, next[cursor - 1] - place[cursor - 1],
+         sc_dtype_size(m.result->dtype));
 }
 
-void sc_append_close(sc_drive *d, int out, const sc_view *from)
+/* ---- the result ---- */
+/* An array of n elements instead of one with room for more than twice as many. */
+static int fit(sc_drive *d, int what, int level, sc_dtype type, int64_t n, const void **array)
 {
-    const int t = d->plan->nin + out;
-    moving m = {d, &d->tensor[t], *from, &d->view[t]};
-    sc_parallel_ranges(sc_team_lanes((double)m.to->nval), d->chunks.n, move_chunks, &m);
-    sc_work_give(d->chunks.room);
-    d->chunks.room = NULL;
+    const sc_chunks *c = &d->chunks;
+    if (n >= c->most / 2) return SC_OK;
+    void *p = sc_drive_array(d, c->out, what, level, type, n);
+    if (!p && n) return SC_ENOMEM;
+    move(p, 0, *array, 0, n, sc_dtype_size(type));
+    *array = p;
+    return SC_OK;
+}
+
+int sc_append_close(sc_drive *d)
+{
+    sc_chunks *c = &d->chunks;
+    sc_tensor *r = &d->tensor[d->plan->nin + c->out];
+    sc_view *v = &d->view[d->plan->nin + c->out];
+    const int64_t *total = &c->cursor[c->n * c->ncursor];
+    int64_t parent = 1;
+    int cursor = 0, rc = SC_OK;
+    const void *val;
+    if (c->room) *v = c->to;
+    for (int l = 0; l < r->format.nlevel && !rc; l++) {
+        sc_level *at = &v->level[l];
+        int64_t n = parent * at->size;
+        if (r->format.level[l].kind != SC_DENSE) {
+            n = total[cursor];
+            rc = sc_drive_countable(d, c->out, n);
+            if (!rc && cursor++) rc = fit(d, SC_POS, l, r->itype, parent + 1, &at->pos);
+            if (!rc) rc = fit(d, SC_CRD, l, r->itype, n, &at->crd);
+            if (!rc && !l) sc_index_put((void *)(uintptr_t)at->pos, r->itype, 1, n);
+        }
+        at->npos = parent = n;
+    }
+    val = v->val;
+    v->nval = parent;
+    if (!rc) rc = fit(d, SC_VAL, -1, r->dtype, parent, &val);
+    v->val = (void *)(uintptr_t)val;
+    r->view = *v;
+    return rc;
 }

@@ -10,11 +10,14 @@
  * binary searches find them all.
  *
  * Chunks of a sparse result are fixed ranges that lanes take from a common
- * counter. A kernel whose hash table is full is called again with a larger one. */
+ * counter, in order. A kernel whose hash table is full is called again with a larger one. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "drive.h"
+
+#define PATIENCE 1000 /* looks at what another thread does before the processor is given away */
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -190,7 +193,30 @@ static void run_chunks(stepping *r, sc_lane *lane)
         int64_t *cursor = c->cursor + k * c->ncursor;
         memcpy(lane->cursor, cursor, size);
         run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
-        if (r->step->counts || r->step->nbound) memcpy(cursor, lane->cursor, size);
+        if (r->step->counts) memcpy(cursor, lane->cursor, size);
+    }
+}
+
+/* Until chunk k is the next one to get its place. It was taken after all ahead of it, each of which is being run or
+ * was, so this ends; false: the step has failed. */
+static bool wait_turn(stepping *r, int k)
+{
+    for (int turns = 0; atomic_load_explicit(&r->drive->chunks.placed, memory_order_acquire) != k; turns++) {
+        if (!going(r)) return false;
+        if (turns > PATIENCE) sched_yield();
+    }
+    return true;
+}
+
+static void append_chunks(stepping *r, sc_lane *lane)
+{
+    sc_chunks *c = &r->drive->chunks;
+    while (going(r)) {
+        int k = atomic_fetch_add(&r->next, 1);
+        if (k >= c->n) return;
+        for (int i = 0; i < c->ncursor; i++) lane->cursor[i] = sc_append_base(c, lane->id);
+        run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
+        if (going(r) && wait_turn(r, k)) sc_append_place(r->drive, k, lane);
     }
 }
 
@@ -221,6 +247,8 @@ static void run_lane(stepping *r, int t)
     }
     if (r->items)
         run_items(r, &lane);
+    else if (s->nbound)
+        append_chunks(r, &lane);
     else if (s->ncursor)
         run_chunks(r, &lane);
     else
@@ -265,7 +293,7 @@ static int prepare(stepping *r)
     r->scratch_size = r->scratch_at[s->nscratch];
     r->nlane = lanes(r);
     if ((s->counts || s->nbound) && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
-    if (s->nbound && (rc = sc_append_open(d, s))) return rc;
+    if (s->nbound && (rc = sc_append_open(d, s, r->nlane))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
     if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
     if (s->strategy != SC_PRIVATE) return SC_OK;

@@ -1,27 +1,30 @@
 /* drive_result.c: sparse results and their chunks.
  *
  * The units are cut into chunks once. A kernel leaves one row of cursors a chunk:
- * how much it counted, or appended; their sums over all chunks are the sizes of
- * the result's levels, and the sums over the chunks ahead say where a chunk begins.
- * So chunks are filled in any order, by any thread, and the result is always the
- * same. */
+ * how much it counted; their sums over all chunks are the sizes of the result's
+ * levels, and the sums over the chunks ahead say where a chunk begins. So chunks
+ * are filled in any order, by any thread, and the result is always the same. */
 #include <string.h>
 
 #include "drive.h"
 
-#define CHUNKS 8 /* a lane: so many that lanes end together */
+#define CHUNKS 8 /* a lane, at least: so many that lanes end together */
+#define LEAVES                                                                                               \
+    8192 /* of an operand in a chunk: what is appended for them stays in a cache of the second level */
+#define MOST 4096 /* chunks */
 
 int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t total, int nlane)
 {
     sc_chunks *c = &d->chunks;
-    int n = nlane == 1 ? 1 : (int)sc_max(sc_min((int64_t)nlane * CHUNKS, u->n), 1);
-    size_t size = sizeof(int64_t) * (size_t)(2 * n + 1 + (n + 1) * s->ncursor);
+    int64_t fine = s->nbound ? sc_min(total / LEAVES, MOST) : 0;
+    int n = nlane == 1 ? 1 : (int)sc_max(sc_min(sc_max((int64_t)nlane * CHUNKS, fine), u->n), 1);
+    size_t size = sizeof(int64_t) * (size_t)(n + 1 + (n + 1) * s->ncursor);
     sc_work_give(c->cut);
+    sc_work_give(c->room);
     *c = (sc_chunks){.cut = sc_work_take(size), .n = n, .ncursor = s->ncursor, .block = s->block};
     if (!c->cut) return sc_error(d->err, SC_ENOMEM, "out of memory: counts of %d chunks", n);
     memset(c->cut, 0, size);
-    c->base = c->cut + n + 1;
-    c->cursor = c->base + n;
+    c->cursor = c->cut + n + 1;
     for (int k = 0; k <= n; k++) c->cut[k] = sc_units_cut(u, total, k, n);
     return SC_OK;
 }
@@ -31,14 +34,14 @@ static int64_t places(const sc_chunks *c, int cursor)
 {
     int64_t total = 0, *at = &c->cursor[cursor];
     for (int k = 0; k < c->n; k++, at += c->ncursor) {
-        int64_t n = *at - c->base[k];
+        int64_t n = *at;
         *at = total;
         total += n;
     }
     return *at = total;
 }
 
-static void *array(sc_drive *d, int out, int what, int level, sc_dtype type, int64_t n)
+void *sc_drive_array(sc_drive *d, int out, int what, int level, sc_dtype type, int64_t n)
 {
     static const char *const name[] = {"positions", "coordinates", "values"};
     void *p = d->alloc(d->ctx[out], what, level, type, n);
@@ -51,26 +54,31 @@ static void *array(sc_drive *d, int out, int what, int level, sc_dtype type, int
 int sc_drive_pos(sc_drive *d, int out, int level, int64_t parent)
 {
     sc_dtype itype = d->tensor[d->plan->nin + out].itype;
-    void *pos = array(d, out, SC_POS, level, itype, parent + 1);
+    void *pos = sc_drive_array(d, out, SC_POS, level, itype, parent + 1);
     if (!pos) return SC_ENOMEM;
     sc_index_put(pos, itype, 0, 0);
     d->view[d->plan->nin + out].level[level].pos = pos;
     return SC_OK;
 }
 
-/* A compressed level of n entries; pos: it has its array already. */
-static int alloc_level(sc_drive *d, int out, int level, bool pos, int64_t parent, int64_t n)
+int sc_drive_countable(const sc_drive *d, int out, int64_t n)
+{
+    if (d->tensor[d->plan->nin + out].itype == SC_I64 || n <= INT32_MAX) return SC_OK;
+    return sc_error(d->err, SC_EVALUE,
+                    "the result stores %lld entries, more than int32 indices count: ask for int64",
+                    (long long)n);
+}
+
+/* A compressed level of n entries. */
+static int alloc_level(sc_drive *d, int out, int level, int64_t parent, int64_t n)
 {
     sc_dtype itype = d->tensor[d->plan->nin + out].itype;
     sc_level *v = &d->view[d->plan->nin + out].level[level];
-    if (itype == SC_I32 && n > INT32_MAX)
-        return sc_error(d->err, SC_EVALUE,
-                        "the result stores %lld entries, more than int32 indices count: ask for int64",
-                        (long long)n);
-    int rc = pos ? SC_OK : sc_drive_pos(d, out, level, parent);
+    int rc = sc_drive_countable(d, out, n);
+    if (!rc) rc = sc_drive_pos(d, out, level, parent);
     if (rc) return rc;
     if (level == 0) sc_index_put((void *)(uintptr_t)v->pos, itype, 1, n);
-    v->crd = array(d, out, SC_CRD, level, itype, n);
+    v->crd = sc_drive_array(d, out, SC_CRD, level, itype, n);
     return v->crd || !n ? SC_OK : SC_ENOMEM;
 }
 
@@ -78,15 +86,15 @@ int sc_drive_alloc(sc_drive *d, const sc_step *s)
 {
     int t = d->plan->nin + s->out, cursor = s->cursor;
     sc_tensor *r = &d->tensor[t];
-    sc_view *v = &d->view[t], made = *v;
+    sc_view *v = &d->view[t];
     int64_t parent = 1;
+    if (d->chunks.appends) return sc_append_close(d);
     for (int l = 0; l < r->format.nlevel; l++) {
         int64_t n;
         v->level[l].size = sc_level_size(&r->format.level[l], v->dim);
         if (r->format.level[l].kind != SC_DENSE) {
-            bool pos = d->chunks.room && cursor == s->cursor;
             n = places(&d->chunks, cursor++);
-            int rc = alloc_level(d, s->out, l, pos, parent, n);
+            int rc = alloc_level(d, s->out, l, parent, n);
             if (rc) return rc;
         } else if (!sc_mul(parent, v->level[l].size, &n) || n == INT64_MAX) {
             return sc_error(d->err, SC_EVALUE,
@@ -95,9 +103,8 @@ int sc_drive_alloc(sc_drive *d, const sc_step *s)
         v->level[l].npos = parent = n;
     }
     v->nval = parent;
-    v->val = array(d, s->out, SC_VAL, -1, r->dtype, parent);
+    v->val = sc_drive_array(d, s->out, SC_VAL, -1, r->dtype, parent);
     if (!v->val && parent) return SC_ENOMEM;
-    if (d->chunks.room) sc_append_close(d, s->out, &made);
     r->view = *v;
     return SC_OK;
 }

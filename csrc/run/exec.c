@@ -55,6 +55,13 @@ static double rounded(int dtype, double x)
     return (double)sc_half_get((sc_dtype)dtype, sc_half_put((sc_dtype)dtype, (float)x));
 }
 
+static int64_t extracted(uint64_t x, uint64_t bits)
+{
+    int64_t out = 0;
+    for (int k = 0; bits; bits &= bits - 1) out |= (int64_t)(x >> __builtin_ctzll(bits) & 1) << k++;
+    return out;
+}
+
 /* Division by zero gives 0; shifts take their count modulo 64. */
 static int64_t op_int(Op op, int64_t a, int64_t b)
 {
@@ -75,6 +82,8 @@ static int64_t op_int(Op op, int64_t a, int64_t b)
     case O_RELU: return a > 0 ? a : 0;
     case O_ABS: return a < 0 ? (int64_t)(0 - x) : a;
     case O_CTZ: return a ? __builtin_ctzll(x) : 64;
+    case O_COUNT: return __builtin_popcountll(x);
+    case O_EXTRACT: return extracted(x, y);
     case O_LT: return a < b;
     case O_LE: return a <= b;
     case O_GT: return a > b;
@@ -257,6 +266,24 @@ static int64_t search(const Run *r, const Val *v)
     return lo;
 }
 
+/* In single steps; the generated function may go further at once. */
+static int64_t meet(const Run *r, const Val *v)
+{
+    const Val *a = v->kid[0], *b = v->kid[1];
+    const sc_dtype t = a->buf->dtype;
+    const void *p = base(r, a->buf), *q = base(r, b->buf);
+    int64_t lo = scalar_int(r, a->kid[0]), hi = scalar_int(r, a->kid[1]);
+    int64_t from = scalar_int(r, b->kid[0]), to = scalar_int(r, b->kid[1]), in = 0;
+    for (int k = 0; k < 64 / (int)sc_dtype_size(t) && (lo < hi || from < to); k++) {
+        int64_t x = lo < hi ? fetch_int(t, p, lo) : INT64_MAX,
+                y = from < to ? fetch_int(t, q, from) : INT64_MAX;
+        in |= (int64_t)(x <= y) << k | (int64_t)((uint64_t)(y <= x) << (k + 32));
+        lo += x <= y;
+        from += y <= x;
+    }
+    return in;
+}
+
 static int64_t scalar_int(const Run *r, const Val *v)
 {
     switch (v->op) {
@@ -267,6 +294,7 @@ static int64_t scalar_int(const Run *r, const Val *v)
     case O_CAST: return cast_int(r, v);
     case O_HRED: return hred_int(r, v);
     case O_SEARCH: return search(r, v);
+    case O_MEET: return meet(r, v);
     case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
     default: break;
     }
@@ -317,6 +345,21 @@ static void load(const Run *r, const Val *v, Lanes *out)
             out->f[k] = fetch_float(t, p, at);
         else
             out->i[k] = fetch_int(t, p, at);
+    }
+}
+
+static void spread(const Run *r, const Val *v, Lanes *out)
+{
+    sc_dtype t = v->buf->dtype;
+    const void *p = base(r, v->buf);
+    int64_t at = scalar_int(r, v->kid[0]), bits = scalar_int(r, v->kid[1]);
+    for (int k = 0; k < v->type.lanes; k++) {
+        bool here = bits >> k & 1;
+        if (floats(v->type))
+            out->f[k] = here ? fetch_float(t, p, at) : v->kid[2]->f;
+        else
+            out->i[k] = here ? fetch_int(t, p, at) : v->kid[2]->i;
+        at += here;
     }
 }
 
@@ -384,6 +427,7 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
     case O_CONST: splat(r, v, true, out); break;
     case O_VAR: memcpy(out, &r->frame[v->local->slot], sizeof(Cell) * v->type.lanes); break;
     case O_LOAD: load(r, v, out); break;
+    case O_SPREAD: spread(r, v, out); break;
     case O_CAST:
         if (v->kid[0]->type.lanes == 1)
             splat(r, v, false, out);

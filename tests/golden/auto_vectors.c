@@ -9,21 +9,14 @@
  *     c[i] = a[i] + b[i]
  *   }
  */
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef int i32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
-SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
-{
-    return b ^ ((a ^ b) & -(sc_i64)m);
-}
-SC_INLINE float sc_select_f32(_Bool m, float a, float b)
-{
-    union { float f; int i; } x = {a}, y = {b};
-    y.i ^= (x.i ^ y.i) & -(int)m;
-    return y.f;
-}
-SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
-{
-    return a < b ? a : b;
-}
+SC_INLINE void sc_store_i32x16(int *p, i32x16 x) { *(i32x16u *)p = x; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
 {
     sc_i64 at = lo, step = 1;
@@ -41,6 +34,104 @@ static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
     }
     return lo;
 }
+#if defined(__AVX512F__) && defined(__BMI2__)
+typedef unsigned u32x16 __attribute__((vector_size(64), may_alias));
+/* The larger of two in the lanes of k, the smaller in the others. */
+SC_INLINE u32x16 sc_order_u32x16(u32x16 v, u32x16 w, unsigned short k)
+{
+    u32x16 r;
+    __asm__("vpminud %2, %1, %0\n\tvpmaxud %2, %1, %0%{%3%}" : "=&v"(r) : "v"(v), "v"(w), "Yk"(k));
+    return r;
+}
+SC_INLINE unsigned sc_equal_u32x16(u32x16 v, u32x16 w)
+{
+    unsigned short k;
+    __asm__("vpcmpequd %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
+    return k;
+}
+SC_INLINE unsigned sc_upto_u32x16(u32x16 v, u32x16 w)
+{
+    unsigned short k;
+    __asm__("vpcmpleud %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
+    return k;
+}
+/* Twice the first n numbers, then the largest one. */
+SC_INLINE u32x16 sc_doubled_u32x16(const int *p, sc_i64 n)
+{
+    const unsigned short k = (unsigned short)((1u << (n < 16 ? n : 16)) - 1);
+    u32x16 v, r = ~(u32x16){0};
+    __asm__("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*(const u32x16 *)p), "Yk"(k));
+    __asm__("vpaddd %1, %1, %0%{%2%}" : "+v"(r) : "v"(v), "Yk"(k));
+    return r;
+}
+#endif
+SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, sc_i64 from, sc_i64 to)
+{
+#if defined(__AVX512F__) && defined(__BMI2__)
+    const sc_i64 n = hi - lo, m = to - from;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
+    if (n > 16 || m > 16) {
+        unsigned last = ~(unsigned)0;
+        if (n > 16) last = (unsigned)a[lo + 15] * 2 + 1;
+        if (m > 16 && (unsigned)b[from + 15] * 2 + 1 < last) last = (unsigned)b[from + 15] * 2 + 1;
+        const u32x16 most = (u32x16){0} + last;
+        in = sc_upto_u32x16(x, most) | sc_upto_u32x16(y, most) << 16;
+    }
+    const unsigned odd = in & (sc_equal_u32x16(x & one, one) | sc_equal_u32x16(y & one, one) << 16);
+    const unsigned again = in & (sc_equal_u32x16(x ^ left, one) | sc_equal_u32x16(y ^ above, one) << 16);
+    unsigned in_a = in & ~odd, in_b = odd;
+    if (again) {
+        in_a = __builtin_ia32_pext_si(in_a, in & ~again);
+        in_b = __builtin_ia32_pext_si(odd | again >> 1, in & ~again);
+    }
+    return (sc_i64)((unsigned long long)in_b << 32 | in_a);
+#else
+    sc_i64 in_a = 0, in_b = 0;
+    for (int k = 0; k < 16 && (lo < hi || from < to); k++) {
+        const _Bool x = from == to || (lo < hi && a[lo] <= b[from]);
+        const _Bool y = lo == hi || (from < to && b[from] <= a[lo]);
+        in_a |= (sc_i64)x << k;
+        in_b |= (sc_i64)y << (k + 32);
+        lo += x;
+        from += y;
+    }
+    return in_a | in_b;
+#endif
+}
+SC_INLINE i32x16 sc_spread_i32x16(const int *p, sc_i64 bits, int fill)
+{
+    i32x16 r = (i32x16){0} + fill;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) r[k] = *p++;
+#endif
+    return r;
+}
+SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
+{
+    f32x16 r = (f32x16){0} + fill;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) r[k] = *p++;
+#endif
+    return r;
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -49,10 +140,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const a_crd0 = call->view[0].level[0].crd;
     const int *restrict const b_pos0 = call->view[1].level[0].pos;
     const int *restrict const b_crd0 = call->view[1].level[0].crd;
+    int *restrict const c_crd0 = (int *)call->view[2].level[0].crd;
     float *restrict const c_val = call->view[2].val;
     const float *restrict const a_val = call->view[0].val;
     const float *restrict const b_val = call->view[1].val;
-    int *restrict const c_crd0 = (int *)call->view[2].level[0].crd;
 
     sc_i64 c_next0 = cursors[0];
     const sc_i64 a_lo = (sc_i64)a_pos0[0];
@@ -65,49 +156,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 b_lo_1 = sc_search_i32(b_crd0, b_lo, b_hi, begin);
     const sc_i64 b_hi_1 = sc_search_i32(b_crd0, b_lo_1, b_hi, end);
     sc_i64 pb = b_lo_1;
-    if ((pa < a_hi_1) && (pb < b_hi_1)) {
-        sc_i64 i_a = (sc_i64)a_crd0[pa];
-        sc_i64 i_b = (sc_i64)b_crd0[pb];
-        while ((pa + 1 < a_hi_1) && (pb + 1 < b_hi_1)) {
-            const sc_i64 i = sc_min_i64(i_a, i_b);
-            const _Bool in_a = i_a == i;
-            const sc_i64 then = (sc_i64)a_crd0[pa + 1];
-            const _Bool in_b = i_b == i;
-            const sc_i64 then_1 = (sc_i64)b_crd0[pb + 1];
-            const float term = a_val[pa];
-            const float term_1 = b_val[pb];
-            c_crd0[c_next0] = (int)i;
-            c_val[c_next0] = sc_select_f32(in_a, term, -0.0f) + sc_select_f32(in_b, term_1, -0.0f);
-            c_next0 = c_next0 + 1;
-            pa = pa + (sc_i64)in_a;
-            pb = pb + (sc_i64)in_b;
-            i_a = sc_select_i64(in_a, then, i_a);
-            i_b = sc_select_i64(in_b, then_1, i_b);
+    while ((pa < a_hi_1) | (pb < b_hi_1)) {
+        const sc_i64 met = sc_meet_i32(a_crd0, pa, a_hi_1, b_crd0, pb, b_hi_1);
+        const sc_i64 in_a = met & 4294967295;
+        const sc_i64 in_b = (met >> 32) & 4294967295;
+        const sc_i64 n = __builtin_popcountll((unsigned long long)(in_a | in_b));
+        sc_store_i32x16(&c_crd0[c_next0], sc_spread_i32x16(&a_crd0[pa], in_a, 0) | sc_spread_i32x16(&b_crd0[pb], in_b, 0));
+        sc_store_f32x16(&c_val[c_next0], sc_spread_f32x16(&a_val[pa], in_a, -0.0f) + sc_spread_f32x16(&b_val[pb], in_b, -0.0f));
+        if (n > 16) {
+            const sc_i64 from = pa + __builtin_popcountll((unsigned long long)(in_a & 65535));
+            const sc_i64 from_1 = pb + __builtin_popcountll((unsigned long long)(in_b & 65535));
+            sc_store_i32x16(&c_crd0[c_next0 + 16], sc_spread_i32x16(&a_crd0[from], in_a >> 16, 0) | sc_spread_i32x16(&b_crd0[from_1], in_b >> 16, 0));
+            sc_store_f32x16(&c_val[c_next0 + 16], sc_spread_f32x16(&a_val[from], in_a >> 16, -0.0f) + sc_spread_f32x16(&b_val[from_1], in_b >> 16, -0.0f));
         }
-    }
-    while ((pa < a_hi_1) && (pb < b_hi_1)) {
-        const sc_i64 i_a_1 = (sc_i64)a_crd0[pa];
-        const sc_i64 i_b_1 = (sc_i64)b_crd0[pb];
-        const sc_i64 i_1 = sc_min_i64(i_a_1, i_b_1);
-        const float term_2 = a_val[pa];
-        const float term_3 = b_val[pb];
-        c_crd0[c_next0] = (int)i_1;
-        c_val[c_next0] = sc_select_f32(i_a_1 == i_1, term_2, -0.0f) + sc_select_f32(i_b_1 == i_1, term_3, -0.0f);
-        c_next0 = c_next0 + 1;
-        pa = pa + (sc_i64)(i_a_1 == i_1);
-        pb = pb + (sc_i64)(i_b_1 == i_1);
-    }
-    for (sc_i64 p = pb; p < b_hi_1; p++) {
-        const sc_i64 i_2 = (sc_i64)b_crd0[p];
-        c_crd0[c_next0] = (int)i_2;
-        c_val[c_next0] = b_val[p];
-        c_next0 = c_next0 + 1;
-    }
-    for (sc_i64 p_1 = pa; p_1 < a_hi_1; p_1++) {
-        const sc_i64 i_3 = (sc_i64)a_crd0[p_1];
-        c_crd0[c_next0] = (int)i_3;
-        c_val[c_next0] = a_val[p_1];
-        c_next0 = c_next0 + 1;
+        c_next0 = c_next0 + n;
+        pa = pa + __builtin_popcountll((unsigned long long)in_a);
+        pb = pb + __builtin_popcountll((unsigned long long)in_b);
     }
     cursors[0] = c_next0;
     return 0;

@@ -11,20 +11,112 @@
  *     }
  *   }
  */
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef int i32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
-SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE void sc_store_i32x16(int *p, i32x16 x) { *(i32x16u *)p = x; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+#if defined(__AVX512F__) && defined(__BMI2__)
+typedef unsigned u32x16 __attribute__((vector_size(64), may_alias));
+/* The larger of two in the lanes of k, the smaller in the others. */
+SC_INLINE u32x16 sc_order_u32x16(u32x16 v, u32x16 w, unsigned short k)
 {
-    return b ^ ((a ^ b) & -(sc_i64)m);
+    u32x16 r;
+    __asm__("vpminud %2, %1, %0\n\tvpmaxud %2, %1, %0%{%3%}" : "=&v"(r) : "v"(v), "v"(w), "Yk"(k));
+    return r;
 }
-SC_INLINE float sc_select_f32(_Bool m, float a, float b)
+SC_INLINE unsigned sc_equal_u32x16(u32x16 v, u32x16 w)
 {
-    union { float f; int i; } x = {a}, y = {b};
-    y.i ^= (x.i ^ y.i) & -(int)m;
-    return y.f;
+    unsigned short k;
+    __asm__("vpcmpequd %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
+    return k;
 }
-SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+SC_INLINE unsigned sc_upto_u32x16(u32x16 v, u32x16 w)
 {
-    return a < b ? a : b;
+    unsigned short k;
+    __asm__("vpcmpleud %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
+    return k;
+}
+/* Twice the first n numbers, then the largest one. */
+SC_INLINE u32x16 sc_doubled_u32x16(const int *p, sc_i64 n)
+{
+    const unsigned short k = (unsigned short)((1u << (n < 16 ? n : 16)) - 1);
+    u32x16 v, r = ~(u32x16){0};
+    __asm__("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*(const u32x16 *)p), "Yk"(k));
+    __asm__("vpaddd %1, %1, %0%{%2%}" : "+v"(r) : "v"(v), "Yk"(k));
+    return r;
+}
+#endif
+SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, sc_i64 from, sc_i64 to)
+{
+#if defined(__AVX512F__) && defined(__BMI2__)
+    const sc_i64 n = hi - lo, m = to - from;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
+    if (n > 16 || m > 16) {
+        unsigned last = ~(unsigned)0;
+        if (n > 16) last = (unsigned)a[lo + 15] * 2 + 1;
+        if (m > 16 && (unsigned)b[from + 15] * 2 + 1 < last) last = (unsigned)b[from + 15] * 2 + 1;
+        const u32x16 most = (u32x16){0} + last;
+        in = sc_upto_u32x16(x, most) | sc_upto_u32x16(y, most) << 16;
+    }
+    const unsigned odd = in & (sc_equal_u32x16(x & one, one) | sc_equal_u32x16(y & one, one) << 16);
+    const unsigned again = in & (sc_equal_u32x16(x ^ left, one) | sc_equal_u32x16(y ^ above, one) << 16);
+    unsigned in_a = in & ~odd, in_b = odd;
+    if (again) {
+        in_a = __builtin_ia32_pext_si(in_a, in & ~again);
+        in_b = __builtin_ia32_pext_si(odd | again >> 1, in & ~again);
+    }
+    return (sc_i64)((unsigned long long)in_b << 32 | in_a);
+#else
+    sc_i64 in_a = 0, in_b = 0;
+    for (int k = 0; k < 16 && (lo < hi || from < to); k++) {
+        const _Bool x = from == to || (lo < hi && a[lo] <= b[from]);
+        const _Bool y = lo == hi || (from < to && b[from] <= a[lo]);
+        in_a |= (sc_i64)x << k;
+        in_b |= (sc_i64)y << (k + 32);
+        lo += x;
+        from += y;
+    }
+    return in_a | in_b;
+#endif
+}
+SC_INLINE i32x16 sc_spread_i32x16(const int *p, sc_i64 bits, int fill)
+{
+    i32x16 r = (i32x16){0} + fill;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vpexpandd %1, %0%{%2%}" : "+v"(r) : "m"(*(const i32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) r[k] = *p++;
+#endif
+    return r;
+}
+SC_INLINE f32x16 sc_spread_f32x16(const float *p, sc_i64 bits, float fill)
+{
+    f32x16 r = (f32x16){0} + fill;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    __asm__("vexpandps %1, %0%{%2%}" : "+v"(r) : "m"(*(const f32x16u *)p), "Yk"((unsigned short)bits));
+#else
+    for (int k = 0; k < 16; k++)
+        if (bits >> k & 1) r[k] = *p++;
+#endif
+    return r;
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -34,10 +126,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
     float *restrict const C_val = call->view[2].val;
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
-    int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
     int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
@@ -48,49 +140,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_lo = (sc_i64)B_pos1[j];
         const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
         sc_i64 pB = B_lo;
-        if ((pA < A_hi) && (pB < B_hi)) {
-            sc_i64 i_A = (sc_i64)A_crd1[pA];
-            sc_i64 i_B = (sc_i64)B_crd1[pB];
-            while ((pA + 1 < A_hi) && (pB + 1 < B_hi)) {
-                const sc_i64 i = sc_min_i64(i_A, i_B);
-                const _Bool in_A = i_A == i;
-                const sc_i64 then = (sc_i64)A_crd1[pA + 1];
-                const _Bool in_B = i_B == i;
-                const sc_i64 then_1 = (sc_i64)B_crd1[pB + 1];
-                const float term = A_val[pA];
-                const float term_1 = 2.0f * B_val[pB];
-                C_crd1[C_next1] = (int)i;
-                C_val[C_next1] = sc_select_f32(in_A, term, -0.0f) + sc_select_f32(in_B, term_1, -0.0f);
-                C_next1 = C_next1 + 1;
-                pA = pA + (sc_i64)in_A;
-                pB = pB + (sc_i64)in_B;
-                i_A = sc_select_i64(in_A, then, i_A);
-                i_B = sc_select_i64(in_B, then_1, i_B);
+        while ((pA < A_hi) | (pB < B_hi)) {
+            const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd1, pB, B_hi);
+            const sc_i64 in_A = met & 4294967295;
+            const sc_i64 in_B = (met >> 32) & 4294967295;
+            const sc_i64 n = __builtin_popcountll((unsigned long long)(in_A | in_B));
+            sc_store_i32x16(&C_crd1[C_next1], sc_spread_i32x16(&A_crd1[pA], in_A, 0) | sc_spread_i32x16(&B_crd1[pB], in_B, 0));
+            sc_store_f32x16(&C_val[C_next1], sc_spread_f32x16(&A_val[pA], in_A, -0.0f) + sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[pB], in_B, -0.0f));
+            if (n > 16) {
+                const sc_i64 from = pA + __builtin_popcountll((unsigned long long)(in_A & 65535));
+                const sc_i64 from_1 = pB + __builtin_popcountll((unsigned long long)(in_B & 65535));
+                sc_store_i32x16(&C_crd1[C_next1 + 16], sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) | sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
+                sc_store_f32x16(&C_val[C_next1 + 16], sc_spread_f32x16(&A_val[from], in_A >> 16, -0.0f) + sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
             }
-        }
-        while ((pA < A_hi) && (pB < B_hi)) {
-            const sc_i64 i_A_1 = (sc_i64)A_crd1[pA];
-            const sc_i64 i_B_1 = (sc_i64)B_crd1[pB];
-            const sc_i64 i_1 = sc_min_i64(i_A_1, i_B_1);
-            const float term_2 = A_val[pA];
-            const float term_3 = 2.0f * B_val[pB];
-            C_crd1[C_next1] = (int)i_1;
-            C_val[C_next1] = sc_select_f32(i_A_1 == i_1, term_2, -0.0f) + sc_select_f32(i_B_1 == i_1, term_3, -0.0f);
-            C_next1 = C_next1 + 1;
-            pA = pA + (sc_i64)(i_A_1 == i_1);
-            pB = pB + (sc_i64)(i_B_1 == i_1);
-        }
-        for (sc_i64 p = pB; p < B_hi; p++) {
-            const sc_i64 i_2 = (sc_i64)B_crd1[p];
-            C_crd1[C_next1] = (int)i_2;
-            C_val[C_next1] = 2.0f * B_val[p];
-            C_next1 = C_next1 + 1;
-        }
-        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
-            const sc_i64 i_3 = (sc_i64)A_crd1[p_1];
-            C_crd1[C_next1] = (int)i_3;
-            C_val[C_next1] = A_val[p_1];
-            C_next1 = C_next1 + 1;
+            C_next1 = C_next1 + n;
+            pA = pA + __builtin_popcountll((unsigned long long)in_A);
+            pB = pB + __builtin_popcountll((unsigned long long)in_B);
         }
         C_pos1[j + 1] = (int)C_next1;
     }

@@ -1,0 +1,52 @@
+"""Two sparse tensors merged: fibres of every length, shared coordinates, one lane and several."""
+
+import operator
+
+import pytest
+import torch
+
+import scorch
+
+ROWS, COLUMNS = 700, 900
+
+
+def _random(seed, dtype, index):
+    """Rows of 0 to 120 entries, most of them short; every ninth row is that of seed 0 in part."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = (torch.rand(ROWS, generator=generator) ** 4 * 120).long()
+    lengths[::9] = 40
+    rows = torch.repeat_interleave(torch.arange(ROWS), lengths)
+    columns = torch.randint(COLUMNS, (len(rows),), generator=generator)
+    shared = rows % 9 == 0
+    columns[shared] = columns[shared] % 64
+    values = torch.randint(1, 9, (len(rows),), generator=generator).to(dtype)
+    dense = torch.zeros(ROWS, COLUMNS, dtype=dtype)
+    dense[rows, columns] = values
+    return dense, scorch.sparse(dense, format="csr", index_dtype=index)
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
+@pytest.mark.parametrize(
+    "dtypes", [(torch.float32,) * 2, (torch.float64, torch.float32), (torch.int32,) * 2], ids=str
+)
+@pytest.mark.parametrize(
+    "f", [operator.add, operator.mul, torch.maximum, operator.gt], ids=lambda f: f.__name__
+)
+def test_rows_of_every_length(f, dtypes, index):
+    (a, A), (b, B) = (_random(seed, dtype, index) for seed, dtype in enumerate(dtypes))
+    for x, y, X, Y in ((a, b, A, B), (a, a * 0, A, scorch.sparse(a * 0, format="csr", index_dtype=index))):
+        made = f(X, Y)
+        assert torch.equal(made.to_dense(), f(x, y))
+        stored = (x != 0) & (y != 0) if f is operator.mul else (x != 0) | (y != 0)
+        assert made.nnz == stored.sum()
+
+
+def test_sum_over_shared_coordinates():
+    (a, A), (b, B) = (_random(seed, torch.float64, torch.int32) for seed in range(2))
+    assert torch.equal(scorch.einsum("ij,ij->i", A, B), (a * b).sum(1))
+
+
+@pytest.mark.parametrize("f", [operator.add, operator.mul], ids=lambda f: f.__name__)
+def test_results_own_no_more_than_they_store(f):
+    made = f(_random(0, torch.float32, torch.int32)[1], _random(1, torch.float32, torch.int32)[1])
+    assert made.values().untyped_storage().nbytes() == 4 * made.nnz
