@@ -15,7 +15,10 @@
 
 #define MAXMERGE SC_LEN(((Nest *)0)->merge)
 #define MAXCASE 24 /* bodies that the usual form may have */
-#define GALLOP 8   /* ratio of lengths from which the longer side is searched */
+/* Ratios of lengths from which the longer side is searched: a search costs as much as 12 single steps, or 24 entries
+ * of vectors. */
+#define GALLOP 12
+#define GALLOP_MEET 24
 
 typedef struct {
     const Nest *nest;
@@ -405,7 +408,8 @@ static void gallop(Low *l, Merge *m)
 static void intersect(Low *l, Merge *m)
 {
     Prog *p = l->p;
-    Val *size[2], *ratio = val_int(p, GALLOP);
+    Spread s;
+    Val *size[2], *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
     for (int i = 0; i < 2; i++)
         size[i] = let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
     Stmt *far = put(l, S_IF), **outer = l->tail;

@@ -196,7 +196,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                             sc_i64 pB_2 = B_lo_3;
                             const sc_i64 A_size = A_hi_3 - A_lo_3;
                             const sc_i64 B_size = B_hi_3 - B_lo_3;
-                            if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+                            if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
                                 while ((pA_2 < A_hi_3) && (pB_2 < B_hi_3)) {
                                     const sc_i64 k_A = (sc_i64)A_crd2[pA_2];
                                     const sc_i64 k_B = (sc_i64)B_crd2[pB_2];

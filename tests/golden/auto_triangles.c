@@ -153,7 +153,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 pA_2 = A_2_lo;
             const sc_i64 A_1_size = A_1_hi - A_1_lo;
             const sc_i64 A_2_size = A_2_hi - A_2_lo;
-            if ((A_1_size > A_2_size * 8) | (A_2_size > A_1_size * 8)) {
+            if ((A_1_size > A_2_size * 24) | (A_2_size > A_1_size * 24)) {
                 while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
                     const sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
                     const sc_i64 k_A_2 = (sc_i64)A_crd1[pA_2];

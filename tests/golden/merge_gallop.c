@@ -141,7 +141,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 pB = B_lo;
         const sc_i64 a_size = a_hi - a_lo;
         const sc_i64 B_size = B_hi - B_lo;
-        if ((a_size > B_size * 8) | (B_size > a_size * 8)) {
+        if ((a_size > B_size * 24) | (B_size > a_size * 24)) {
             while ((pa < a_hi) && (pB < B_hi)) {
                 const sc_i64 j_a = (sc_i64)a_crd0[pa];
                 const sc_i64 j_B = (sc_i64)B_crd1[pB];

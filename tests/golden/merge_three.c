@@ -276,7 +276,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 pB_2 = B_lo_2;
             const sc_i64 A_size = A_hi_2 - A_lo_2;
             const sc_i64 B_size = B_hi_2 - B_lo_2;
-            if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+            if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
                 while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
                     const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
                     const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
@@ -495,7 +495,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 pB_2 = B_lo_2;
             const sc_i64 A_size = A_hi_2 - A_lo_2;
             const sc_i64 B_size = B_hi_2 - B_lo_2;
-            if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+            if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
                 while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
                     const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
                     const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];

@@ -87,7 +87,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 pB = B_lo;
         const sc_i64 A_size = A_hi - A_lo;
         const sc_i64 B_size = B_hi - B_lo;
-        if ((A_size > B_size * 8) | (B_size > A_size * 8)) {
+        if ((A_size > B_size * 12) | (B_size > A_size * 12)) {
             while ((pA < A_hi) && (pB < B_hi)) {
                 const sc_i64 j_A = (sc_i64)A_crd1[pA];
                 const sc_i64 j_B = B_crd1[pB];

@@ -156,7 +156,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 pD = D_lo;
         const sc_i64 A_size = last - first;
         const sc_i64 D_size = D_hi - D_lo;
-        if ((A_size > D_size * 8) | (D_size > A_size * 8)) {
+        if ((A_size > D_size * 24) | (D_size > A_size * 24)) {
             while ((pA < last) && (pD < D_hi)) {
                 const sc_i64 j_A = (sc_i64)A_crd1[pA];
                 const sc_i64 j_D = (sc_i64)D_crd1[pD];
