@@ -10,7 +10,7 @@ import scorch
 ROWS, COLUMNS = 700, 900
 
 
-def _random(seed, dtype, index):
+def _random(seed, dtype, index, format="csr"):
     """Rows of 0 to 120 entries, most of them short; every ninth row is that of seed 0 in part."""
     generator = torch.Generator().manual_seed(seed)
     lengths = (torch.rand(ROWS, generator=generator) ** 4 * 120).long()
@@ -22,7 +22,7 @@ def _random(seed, dtype, index):
     values = torch.randint(1, 9, (len(rows),), generator=generator).to(dtype)
     dense = torch.zeros(ROWS, COLUMNS, dtype=dtype)
     dense[rows, columns] = values
-    return dense, scorch.sparse(dense, format="csr", index_dtype=index)
+    return dense, scorch.sparse(dense, format=format, index_dtype=index)
 
 
 @pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
@@ -39,6 +39,15 @@ def test_rows_of_every_length(f, dtypes, index):
         assert torch.equal(made.to_dense(), f(x, y))
         stored = (x != 0) & (y != 0) if f is operator.mul else (x != 0) | (y != 0)
         assert made.nnz == stored.sum()
+
+
+@pytest.mark.parametrize("format", ["coo", "dcsr", "csc"])
+@pytest.mark.parametrize("f", [operator.sub, operator.mul], ids=lambda f: f.__name__)
+def test_other_formats(f, format):
+    (a, A), (b, B) = (_random(seed, torch.float32, torch.int64, format) for seed in range(2))
+    made = f(A, B)
+    assert made.format == format
+    assert torch.equal(made.to_dense(), f(a, b))
 
 
 def test_sum_over_shared_coordinates():

@@ -127,7 +127,7 @@ static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
     if (t->arg == s->arg && !s->coords) return true;
     const bool coordinates = s->coords || s->arg < 0 || p->tensor[s->arg]->format.level[0].kind == SC_DENSE;
     return s->block == 1 && v->part == SC_WHOLE && coordinates &&
-           (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && v->unique && s->coords));
+           (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && s->coords));
 }
 
 /* The sets of operands without whose entries nothing is appended, and of which none is part of another. */

@@ -132,14 +132,14 @@ static void expand_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     const expanding *x = arg;
     const sc_view *v = &x->c->from->view;
-    const void *pos = v->level[1].pos;
+    const void *pos = v->level[1].pos, *stored = v->level[0].crd;
     sc_dtype from = x->c->from->itype;
     int64_t rows = v->level[0].npos, r = begin < end ? sc_split_fibre(pos, from, rows, begin) : 0;
     (void)lane;
     for (int64_t q = begin; q < end; r++) {
-        int64_t last = sc_min(sc_index(pos, from, r + 1), end);
+        int64_t last = sc_min(sc_index(pos, from, r + 1), end), row = stored ? sc_index(stored, from, r) : r;
 #define RUN(itype)                                                                                           \
-    for (; q < last; q++) sc_index_put(x->row, itype, q, r)
+    for (; q < last; q++) sc_index_put(x->row, itype, q, row)
         SC_BY_INDEX(x->c->to->itype, RUN);
 #undef RUN
     }

@@ -61,132 +61,6 @@ static sc_i64 sc_search_i64(const sc_i64 *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
     return lo;
 }
 
-static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
-{
-    sc_i64 *restrict const cursors = lane->cursor;
-    const int *restrict const A_pos0 = call->view[0].level[0].pos;
-    const int *restrict const A_crd0 = call->view[0].level[0].crd;
-    const sc_i64 *restrict const B_pos0 = call->view[1].level[0].pos;
-    const sc_i64 *restrict const B_crd0 = call->view[1].level[0].crd;
-    const int *restrict const A_crd1 = call->view[0].level[1].crd;
-    const sc_i64 *restrict const B_crd1 = call->view[1].level[1].crd;
-
-    sc_i64 C_next0 = cursors[0];
-    sc_i64 C_next1 = cursors[1];
-    const sc_i64 A_lo = (sc_i64)A_pos0[0];
-    const sc_i64 A_hi = (sc_i64)A_pos0[1];
-    const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
-    const sc_i64 A_hi_1 = sc_search_i32(A_crd0, A_lo_1, A_hi, end);
-    sc_i64 pA = A_lo_1;
-    const sc_i64 B_lo = B_pos0[0];
-    const sc_i64 B_hi = B_pos0[1];
-    const sc_i64 B_lo_1 = sc_search_i64(B_crd0, B_lo, B_hi, begin);
-    const sc_i64 B_hi_1 = sc_search_i64(B_crd0, B_lo_1, B_hi, end);
-    sc_i64 pB = B_lo_1;
-    while ((pA < A_hi_1) && (pB < B_hi_1)) {
-        const sc_i64 i_A = (sc_i64)A_crd0[pA];
-        const sc_i64 i_B = B_crd0[pB];
-        const sc_i64 i = sc_min_i64(i_A, i_B);
-        const sc_i64 A_first = pA;
-        const sc_i64 A_last = sc_search_i32(A_crd0, pA, A_hi_1, i + 1);
-        const sc_i64 B_first = pB;
-        const sc_i64 B_last = sc_search_i64(B_crd0, pB, B_hi_1, i + 1);
-        if ((i_A == i) && (i_B == i)) {
-            const sc_i64 first = C_next1;
-            sc_i64 pA_1 = A_first;
-            sc_i64 pB_1 = B_first;
-            if ((pA_1 < A_last) && (pB_1 < B_last)) {
-                sc_i64 j_A = (sc_i64)A_crd1[pA_1];
-                sc_i64 j_B = B_crd1[pB_1];
-                while ((pA_1 + 1 < A_last) && (pB_1 + 1 < B_last)) {
-                    const sc_i64 j = sc_min_i64(j_A, j_B);
-                    const _Bool in_A = j_A == j;
-                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
-                    const _Bool in_B = j_B == j;
-                    const sc_i64 then_1 = B_crd1[pB_1 + 1];
-                    C_next1 = C_next1 + 1;
-                    pA_1 = pA_1 + (sc_i64)in_A;
-                    pB_1 = pB_1 + (sc_i64)in_B;
-                    j_A = sc_select_i64(in_A, then, j_A);
-                    j_B = sc_select_i64(in_B, then_1, j_B);
-                }
-            }
-            while ((pA_1 < A_last) && (pB_1 < B_last)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B_1 = B_crd1[pB_1];
-                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
-                C_next1 = C_next1 + 1;
-                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
-                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
-            }
-            for (sc_i64 p = pB_1; p < B_last; p++) {
-                C_next1 = C_next1 + 1;
-            }
-            for (sc_i64 p_1 = pA_1; p_1 < A_last; p_1++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first) {
-                C_next0 = C_next0 + 1;
-            }
-        } else if (i_B == i) {
-            const sc_i64 first_1 = C_next1;
-            for (sc_i64 p_2 = B_first; p_2 < B_last; p_2++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first_1) {
-                C_next0 = C_next0 + 1;
-            }
-        } else {
-            const sc_i64 first_2 = C_next1;
-            for (sc_i64 p_3 = A_first; p_3 < A_last; p_3++) {
-                C_next1 = C_next1 + 1;
-            }
-            if (C_next1 != first_2) {
-                C_next0 = C_next0 + 1;
-            }
-        }
-        pA = A_last;
-        pB = B_last;
-    }
-    sc_i64 p_4 = pB;
-    while (p_4 < B_hi_1) {
-        const sc_i64 first_3 = p_4;
-        const sc_i64 i_1 = B_crd0[first_3];
-        p_4 = first_3 + 1;
-        while ((p_4 < B_hi_1) && (B_crd0[p_4] == i_1)) {
-            p_4 = p_4 + 1;
-        }
-        const sc_i64 last = p_4;
-        const sc_i64 first_4 = C_next1;
-        for (sc_i64 p_5 = first_3; p_5 < last; p_5++) {
-            C_next1 = C_next1 + 1;
-        }
-        if (C_next1 != first_4) {
-            C_next0 = C_next0 + 1;
-        }
-    }
-    sc_i64 p_6 = pA;
-    while (p_6 < A_hi_1) {
-        const sc_i64 first_5 = p_6;
-        const sc_i64 i_2 = (sc_i64)A_crd0[first_5];
-        p_6 = first_5 + 1;
-        while ((p_6 < A_hi_1) && ((sc_i64)A_crd0[p_6] == i_2)) {
-            p_6 = p_6 + 1;
-        }
-        const sc_i64 last_1 = p_6;
-        const sc_i64 first_6 = C_next1;
-        for (sc_i64 p_7 = first_5; p_7 < last_1; p_7++) {
-            C_next1 = C_next1 + 1;
-        }
-        if (C_next1 != first_6) {
-            C_next0 = C_next0 + 1;
-        }
-    }
-    cursors[0] = C_next0;
-    cursors[1] = C_next1;
-    return 0;
-}
-
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
@@ -350,6 +224,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             C_next0 = C_next0 + 1;
         }
     }
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
     return 0;
 }
 
@@ -359,4 +235,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
