@@ -418,6 +418,8 @@ Expr *expr_sum(Prog *, int n, const Part *); /* of no term: 0 */
 /* Constants folded, x*1 x/1 x+0 x-0 0*x 0/x -(-x) gone, constants of a product in front. A missing factor makes
  * x*1 missing as before. */
 Expr *expr_simplify(Prog *, Expr *);
+/* A product with a zero is zero, whatever stands beside it: only the entries that say where there is a value stay. */
+Expr *expr_zeros(Prog *, Expr *);
 /* reduce_V(product) as reduce_{V-inner}(the factors without an index of inner * reduce_inner(the others)); for max
  * and min the same with the terms of a sum. The node itself where that is not legal or changes nothing: inner must
  * be a part of V. Infinite and NaN factors outside stay right where the inner reduction is expr_sure, or where

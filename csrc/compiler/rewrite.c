@@ -281,3 +281,37 @@ Expr *expr_split(Prog *p, Expr *r)
     for (int k = 0; k < n; k++) part[k].e = expr_reduce(p, O_ADD, r->vars, part[k].e);
     return expr_sum(p, n, part);
 }
+
+/* ---- zeros ---- */
+/* 1 wherever e has a value: what says so stays. */
+static Expr *presence(Prog *p, Expr *e)
+{
+    if (e->op == O_STORED) return e;
+    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? expr_new(p, O_STORED, e, NULL) : expr_const(p, 1);
+    if (e->op == O_CONST) return expr_const(p, 1);
+    Expr *a = presence(p, e->kid[0]), *b = e->kid[1] ? presence(p, e->kid[1]) : expr_const(p, 1);
+    if (e->op == O_REDUCE) return a->op == O_CONST ? a : with_kids(p, e, a, NULL);
+    if (a->op == O_CONST) return b;
+    return b->op == O_CONST ? a : expr_new(p, O_MUL, a, b);
+}
+
+static bool has_zero(Prog *p, Expr *e)
+{
+    Part part[MAXFACTOR];
+    const int n = expr_factors(p, e, part);
+    bool zero = false;
+    for (int k = 0; k < n && (e->op == O_MUL || e->op == O_DIV); k++)
+        zero |= is_const(part[k].e, 0) && !part[k].under;
+    return zero;
+}
+
+Expr *expr_zeros(Prog *p, Expr *e)
+{
+    if (e->op == O_CONST || e->op == O_ACCESS || e->op == O_STORED) return e;
+    if (has_zero(p, e)) {
+        Expr *where = presence(p, e);
+        return where->op == O_CONST ? expr_const(p, 0) : expr_new(p, O_MUL, expr_const(p, 0), where);
+    }
+    Expr *a = expr_zeros(p, e->kid[0]);
+    return with_kids(p, e, a, e->kid[1] ? expr_zeros(p, e->kid[1]) : NULL);
+}

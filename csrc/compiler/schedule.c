@@ -198,7 +198,7 @@ static Expr *simplified(Prog *p, const Assign *a)
     Expr *e = expr_simplify(p, a->rhs);
     const uint32_t lost = expr_vars(a->rhs) & ~expr_vars(e) & ~expr_vars(a->lhs);
     Tensor *like = a->lhs->tensor->like;
-    if (p->skip || (e->op != O_CONST && lost)) return a->rhs;
+    if (p->skip || (e->op != O_CONST && lost)) return expr_zeros(p, a->rhs);
     if (e->op != O_CONST || !like) return e;
     if (a->lhs->tensor->shared < like->format.nlevel) return a->rhs;
     return expr_new(p, O_MUL, stored_access(p, like), e);
