@@ -56,6 +56,8 @@ void sc_units_init(sc_units *, const sc_step *, const sc_tensor *, const int64_t
 int64_t sc_units_before(const void *units, int64_t u);
 /* Stored leaves ahead of position p of a level. */
 int64_t sc_leaves_before(const sc_tensor *, int level, int64_t p);
+/* The first unit from `from` on that at least target is ahead of; the number of units where there is none. */
+int64_t sc_units_find(const sc_units *, int64_t from, int64_t target);
 /* Where lane of nlane begins when the total weight is shared out evenly. */
 int64_t sc_units_cut(const sc_units *, int64_t total, int lane, int nlane);
 /* k / n of total, rounded down, without overflow. */

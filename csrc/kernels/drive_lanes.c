@@ -83,8 +83,7 @@ static void put_range(stepping *r, int64_t begin, int64_t end)
 {
     int64_t share = sc_max(r->total / (4 * r->nlane), 1);
     while (begin < end) {
-        int64_t to =
-            sc_split_find(sc_units_before, &r->units, r->units.n, sc_units_before(&r->units, begin) + share);
+        int64_t to = sc_units_find(&r->units, begin, sc_units_before(&r->units, begin) + share);
         to = sc_min(sc_max(to, begin + 1), end);
         r->items[r->nitem++] = (item){begin, to, 0, -1};
         begin = to;
@@ -108,10 +107,10 @@ static int put_pieces(stepping *r, int64_t unit, int slot)
 static int find_hubs(const stepping *r, int64_t *hub)
 {
     int n = 0, most = 4 * r->nlane;
-    int64_t share = r->total / most;
+    int64_t share = r->total / most, from = 0;
     for (int k = 0; k < most && share > 0; k++) {
-        int64_t u =
-            sc_split_find(sc_units_before, &r->units, r->units.n, sc_share(r->total, k, most) + 1) - 1;
+        from = sc_units_find(&r->units, from, sc_share(r->total, k, most) + 1);
+        const int64_t u = from - 1;
         if (u < 0 || u >= r->units.n || (n && hub[n - 1] == u)) continue;
         int64_t below = sc_units_child(&r->units, u);
         if (below < 0 || sc_units_child(&r->units, u + 1) - below < 2) continue;

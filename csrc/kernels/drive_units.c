@@ -64,6 +64,23 @@ int64_t sc_units_before(const void *units, int64_t unit)
     return u->t ? sc_leaves_before(u->t, u->level, unit) + UNIT_COST * unit : u->each * unit;
 }
 
+int64_t sc_units_find(const sc_units *u, int64_t from, int64_t target)
+{
+    const int below = u->level + 1;
+    const bool rows =
+        u->t && below == u->t->format.nlevel - 1 && u->t->format.level[below].kind == SC_COMPRESSED;
+    const void *pos = rows ? u->t->view.level[below].pos : NULL;
+    for (int64_t n = u->n - from; n > 0;) {
+        const int64_t half = n / 2, mid = from + half;
+        const int64_t before =
+            pos ? sc_index(pos, u->t->itype, mid) + UNIT_COST * mid : sc_units_before(u, mid);
+        const bool less = before < target;
+        from = less ? mid + 1 : from;
+        n = less ? n - half - 1 : half;
+    }
+    return from;
+}
+
 int64_t sc_units_child(const sc_units *u, int64_t unit)
 {
     int l = u->level + 1;
@@ -100,7 +117,7 @@ int64_t sc_units_cut(const sc_units *u, int64_t total, int lane, int nlane)
 {
     if (lane <= 0) return 0;
     if (lane >= nlane) return u->end;
-    int64_t p = sc_split_find(sc_units_before, u, u->n, sc_share(total, lane, nlane));
+    int64_t p = sc_units_find(u, 0, sc_share(total, lane, nlane));
     if (p <= 0 || p >= u->n) return p <= 0 ? 0 : u->end;
     if (u->crd) return sc_index(u->crd, u->t->itype, p);
     return u->snap ? run_end(u, p) : p;
