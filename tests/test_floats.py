@@ -119,6 +119,49 @@ def test_an_empty_row_is_zero_whatever_it_meets(factor):
         assert scorch.einsum("ij,jk,i->ik", a, x[:, None], y).tolist() == [[2], [0]], form
 
 
+@pytest.mark.parametrize("schedule", (None, "inner()", "inner(j)", "order(i, j, k)", "parallel(i)"))
+def test_a_sum_of_nothing_makes_a_product_absent(schedule):
+    a = scorch.sparse(torch.full((3, 3), INF), "csr")
+    nothing = {"Y": torch.ones(3, 0), "x": torch.ones(0)}
+    assert (
+        scorch.evaluate("C[i] = A[i,j] * Y[j,k] * x[k]", A=a, **nothing, schedule=schedule).tolist()
+        == [0] * 3
+    )
+    factor = torch.full((3,), INF)
+    got = scorch.evaluate("C[i] = z[i] * Y[j,k] * x[k]", z=factor, **nothing, schedule=schedule)
+    assert got.tolist() == [0] * 3
+
+
+def test_a_sum_of_nothing_is_not_taken_first():
+    a, nothing = scorch.sparse(torch.full((3, 3), INF), "csr"), {"Y": torch.ones(3, 0), "x": torch.ones(0)}
+    for text in ("inner(k)", "first(k)"):
+        with pytest.raises(ValueError, match=f"are as '{text[:5]}"):
+            scorch.evaluate("C[i] = A[i,j] * Y[j,k] * x[k]", A=a, **nothing, schedule=text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "form", "wanted"),
+    (
+        (
+            "C[k,j] = max(neg(A[k,j] <= A[k,j]), abs(A[j,j]) * (A[k,j] * A[k,j]))",
+            "coo",
+            lambda a: a**2 * a.diag(),
+        ),
+        ("C[i,j] += A[i,j] + 0 * b[k]", "csr", lambda a: 5 * a),
+        ("C += A[i,l] * 0 + 0.5 * A[i,j]", "bsr(2,2)", lambda a: 0.5 * 6 * a.sum()),
+        ("C[i] += A[i,j] * 0 - min(2, 3 * A[j,i])", "csc", lambda a: -(3 * a).clamp(max=2).sum(0)),
+    ),
+)
+def test_numbers_that_make_terms_absent(expression, form, wanted):
+    dense = torch.tensor([2.0, 0, 0, 1, 0, 3]).outer(torch.tensor([1.0, 0, 2, 0, 0, 1]))
+    dense += torch.eye(6) * (dense > 0)
+    named = {"A": scorch.sparse(dense, form), "b": scorch.sparse(torch.ones(5), "coo")}
+    if "b[" not in expression:
+        del named["b"]
+    got = scorch.evaluate(expression, **named)
+    assert torch.equal(got.to_dense() if scorch.is_sparse(got) else got, wanted(dense))
+
+
 @pytest.mark.parametrize("dtype", TINY)
 def test_denormals_are_kept(dtype):
     tiny = TINY[dtype]

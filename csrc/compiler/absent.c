@@ -26,7 +26,7 @@ static Expr *rebuilt(Prog *p, const Expr *e, Expr *a, Expr *b)
 
 static Expr *unary_absent(Prog *p, const Expr *e, Expr *a)
 {
-    if (a) return rebuilt(p, e, a, NULL);
+    if (a) return constant(a) ? folded(p, e, a, NULL) : rebuilt(p, e, a, NULL);
     return e->op == O_STORED ? NULL : folded(p, e, NULL, NULL);
 }
 
@@ -53,7 +53,7 @@ uint64_t tensor_bit(const Prog *p, const Tensor *t)
 
 Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)
 {
-    if (e->op == O_CONST) return e;
+    if (e->op == O_CONST) return e->c == 0 ? NULL : e; /* 0 is absent everywhere */
     if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent ? NULL : e;
     Expr *a = expr_absent(p, e->kid[0], absent);
     return e->kid[1] ? binary_absent(p, e, a, expr_absent(p, e->kid[1], absent)) : unary_absent(p, e, a);

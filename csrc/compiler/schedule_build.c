@@ -463,13 +463,14 @@ static void choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr
 }
 
 /* A sum that was split off is a factor, and a factor without a term makes the product absent: no zero may stand
- * for it. It has terms where it is read if it is dense, if its workspace says what was written, or if an entry
- * of its only operand was just found. */
+ * for it. It has terms where it is read if it is dense and not over an empty extent, if its workspace says what was
+ * written, or if an entry of its only operand was just found. */
 static bool has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
 {
     if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
     const Sources src = sources_of(r);
-    if (!src.n || w->bitmap || w->hash) return true;
+    if (w->bitmap || w->hash) return true;
+    if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
     const int l = s->level[tensor_id(b, t)];
     for (int k = 0; k < left->n; k++)

@@ -79,6 +79,13 @@ Expr *stored_access(Prog *p, Tensor *t)
 bool short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
 
+bool sums_nothing(const Prog *p, const Expr *sum)
+{
+    bool empty = false;
+    for (int v = 0; v < p->nvar; v++) empty |= in(sum->vars, v) && !p->var[v].extent;
+    return empty;
+}
+
 /* ---- vectors ---- */
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 int register_tile(const Prog *p, int v, int slots)

@@ -508,8 +508,8 @@ Search *search_new(Prog *p, const Assign *a, const Wish *wish)
 {
     Search *s = find(p, a, wish);
     for (int k = 1; k < s->nform && (s->nbest || wish->first); k++)
-        if (s->form[k].inner[0] && !s->form[k].inner[1] && sparse_operand(s->form[k].inner[0]) < 0 &&
-            (!wish->first || wish->first == s->form[k].taken[0]))
+        if (s->form[k].inner[0] && !s->form[k].inner[1] && !sums_nothing(p, s->form[k].inner[0]) &&
+            sparse_operand(s->form[k].inner[0]) < 0 && (!wish->first || wish->first == s->form[k].taken[0]))
             consider_split(s, k);
     return s;
 }
