@@ -150,6 +150,10 @@ int sc_deal_each(sc_deal *, sc_bucket *, void *arg);
 /* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key] becomes
  * the place of the key. Null where a key is out of range. */
 uint32_t *sc_deal_places(sc_deal *, int lane, int64_t bucket, void *pos, sc_dtype itype);
+/* Where entries stay: the lanes, each with an even part of the entries, have places of their own, in the whole result;
+ * pos[key] becomes the place of the key. */
+int sc_deal_share(sc_deal *, void *pos, sc_dtype itype);
+uint32_t *sc_deal_lane(const sc_deal *, int lane);
 /* Other coordinates of entries [begin, end), at most SC_DEAL_BLOCK, perhaps in room. *f is sc_deal_fibre of the first
  * block and moves on. */
 const uint32_t *sc_deal_others(const sc_deal *, int64_t *f, int64_t begin, int64_t end, uint32_t *room);

@@ -11,6 +11,7 @@
 #include "convert_wide.h"
 
 #define FEW (1 << 15) /* entries that one thread sorts */
+#define LONG 128      /* a row of so many is sorted by its bytes */
 
 typedef struct {
     const sc_conversion *c;
@@ -116,15 +117,15 @@ static int compress(collecting *x)
 
 /* ---- sorting rows ---- */
 /* Merge sort; tmp has room for n. */
-static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
+static void merge_sort(uint64_t *a, int64_t n, uint64_t *tmp)
 {
     if (n <= SC_WIDE_SORT) {
         sc_wide_sort(a, n);
         return;
     }
     int64_t half = n / 2, i = 0, j = half, k = 0;
-    sort_keys(a, half, tmp);
-    sort_keys(a + half, n - half, tmp);
+    merge_sort(a, half, tmp);
+    merge_sort(a + half, n - half, tmp);
     if (a[half - 1] <= a[half]) return;
     memcpy(tmp, a, (size_t)half * sizeof *a);
     while (i < half && j < n) {
@@ -134,6 +135,35 @@ static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
         j += !left;
     }
     memcpy(a + k, tmp + i, (size_t)(half - i) * sizeof *a);
+}
+
+/* By the bytes of columns that differ, last byte first; entries of one column stay in their order. tmp has room for n. */
+static void radix_sort(uint64_t *a, int64_t n, uint64_t *tmp)
+{
+    uint64_t *from = a, *to = tmp, varies = 0;
+    for (int64_t i = 1; i < n; i++) varies |= a[i] ^ a[0];
+    for (int shift = 32; shift < 64; shift += 8) {
+        if (!(varies >> shift & UINT8_MAX)) continue;
+        int64_t place[UINT8_MAX + 1] = {0};
+        for (int64_t i = 0; i < n; i++) place[from[i] >> shift & UINT8_MAX]++;
+        sc_prefix(place, UINT8_MAX + 1);
+        for (int64_t i = 0; i < n; i++) to[place[from[i] >> shift & UINT8_MAX]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
+}
+
+/* Keys that stand in the order of their entries. */
+static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
+{
+    if (n <= SC_WIDE_SORT)
+        sc_wide_sort(a, n);
+    else if (n >= LONG)
+        radix_sort(a, n, tmp);
+    else
+        merge_sort(a, n, tmp);
 }
 
 static int64_t row_weight(const void *ctx, int64_t r)

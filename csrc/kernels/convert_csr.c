@@ -165,8 +165,7 @@ int sc_convert_csr_coo(const sc_conversion *c)
 }
 
 /* ---- transposing ---- */
-#define FEW                                                                                                  \
-    (1 << 19) /* entries that one thread transposes sooner than several, which pass lines to each other */
+#define FEW (1 << 21) /* entries that are transposed where they are */
 
 typedef struct {
     const sc_conversion *c;
@@ -176,7 +175,7 @@ typedef struct {
 } transposing;
 
 SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type, uint32_t *place,
-                           sc_dtype to, size_t size, int64_t begin, int64_t end)
+                           sc_dtype to, size_t size, int64_t base, int64_t begin, int64_t end)
 {
     uint32_t room[SC_DEAL_BLOCK];
     int64_t f = sc_deal_fibre(&x->deal, begin), *perm = x->perm;
@@ -186,7 +185,7 @@ SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type
         last = sc_min(e + SC_DEAL_BLOCK, end);
         const uint32_t *row = sc_deal_others(&x->deal, &f, e, last, room) - e;
         for (int64_t i = e; i < last; i++) {
-            int64_t at = begin + place[sc_deal_key(keys, type, i)]++;
+            int64_t at = base + place[sc_deal_key(keys, type, i)]++;
             sc_index_put(crd, to, at, row[i]);
             sc_value_move(val, at, from, i, size);
             if (perm) perm[at] = sc_deal_source(&x->deal, i);
@@ -194,13 +193,14 @@ SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type
     }
 }
 
-SC_INLINE void put_sized(const transposing *x, size_t size, uint32_t *place, int64_t begin, int64_t end)
+SC_INLINE void put_sized(const transposing *x, size_t size, uint32_t *place, int64_t base, int64_t begin,
+                         int64_t end)
 {
 #define RUN(keys, type)                                                                                      \
     if (x->c->to->itype == SC_I64)                                                                           \
-        put_entries(x, keys, type, place, SC_I64, size, begin, end);                                         \
+        put_entries(x, keys, type, place, SC_I64, size, base, begin, end);                                   \
     else                                                                                                     \
-        put_entries(x, keys, type, place, SC_I32, size, begin, end)
+        put_entries(x, keys, type, place, SC_I32, size, base, begin, end)
     SC_DEAL_BY_KEY(&x->deal, RUN);
 #undef RUN
 }
@@ -218,13 +218,28 @@ static void put_bucket(void *arg, int lane, int64_t bucket)
     int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1];
     uint32_t *place = sc_deal_places(&x->deal, lane, bucket, x->pos, x->c->to->itype);
     if (!place) return;
-    if (x->deal.dealt) {
-        fetch(x->crd, begin, end, sc_dtype_size(x->c->to->itype));
-        fetch(x->val, begin, end, sc_dtype_size(x->c->from->dtype));
-    }
-#define RUN(size) put_sized(x, size, place, begin, end)
+    fetch(x->crd, begin, end, sc_dtype_size(x->c->to->itype));
+    fetch(x->val, begin, end, sc_dtype_size(x->c->from->dtype));
+#define RUN(size) put_sized(x, size, place, begin, begin, end)
     SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
+}
+
+static void put_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const transposing *x = arg;
+    uint32_t *place = sc_deal_lane(&x->deal, lane);
+#define RUN(size) put_sized(x, size, place, 0, begin, end)
+    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+#undef RUN
+}
+
+static int put(transposing *x)
+{
+    if (x->deal.dealt) return sc_deal_each(&x->deal, put_bucket, x);
+    int rc = sc_deal_share(&x->deal, x->pos, x->c->to->itype);
+    if (!rc) sc_parallel_ranges(x->deal.lanes, x->deal.n, put_range, x);
+    return rc;
 }
 
 static int transpose(transposing *x)
@@ -234,8 +249,7 @@ static int transpose(transposing *x)
     int rc;
     if ((rc = sc_deal_open(&x->deal, c->perm, FEW)) ||
         (rc = sc_convert_pos(c, 1, x->deal.nkey + 1, &x->pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
-        (rc = sc_convert_val(c, n, &x->val)) || (rc = sc_convert_perm(c, n, &x->perm)) ||
-        (rc = sc_deal_each(&x->deal, put_bucket, x)))
+        (rc = sc_convert_val(c, n, &x->val)) || (rc = sc_convert_perm(c, n, &x->perm)) || (rc = put(x)))
         return rc;
     sc_index_put(x->pos, c->to->itype, x->deal.nkey, n);
     sc_convert_csr_levels(c->to, n);

@@ -4,8 +4,8 @@
  * order of the source, and several threads touch the same lines of it. So entries
  * are first dealt into buckets, ranges of keys whose entries and counts fit the
  * cache, of which every lane fills a piece of its own; then each bucket is sorted
- * for itself, by one thread. Entries no more than those of one bucket stay where
- * they are. */
+ * for itself, by one thread. Few entries stay where they are: then they are one
+ * bucket, or each lane has places of its own for its part of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +181,9 @@ static int shift_for(int64_t nkey, int64_t buckets, int most)
 int sc_deal_open(sc_deal *d, bool sources, int64_t few)
 {
     bool stay = d->n <= few && d->nkey <= ALL_KEYS;
-    d->lanes = stay ? 1 : sc_team_lanes(4 * (double)d->n);
+    d->lanes = sc_team_lanes(stay ? (double)d->n : 4 * (double)d->n);
+    while (stay && d->lanes > 1 && d->lanes * d->nkey > 2 * d->n)
+        d->lanes--; /* counts must not outweigh entries */
     int64_t want = sc_max(sc_max(d->n / ENTRIES, d->nkey / KEYS), 4 * d->lanes);
     d->shift = stay ? shift_for(d->nkey, 0, 62) : shift_for(d->nkey, sc_min(want, BUCKETS), LOWBITS);
     d->nbucket = d->nkey ? ((d->nkey - 1) >> d->shift) + 1 : 1;
@@ -206,6 +208,8 @@ void sc_deal_close(sc_deal *d)
 }
 
 /* ---- a bucket ---- */
+uint32_t *sc_deal_lane(const sc_deal *d, int lane) { return d->count + lane * apart((int64_t)1 << d->shift); }
+
 SC_INLINE bool count_keys(const void *keys, sc_dtype type, uint32_t *count, int64_t begin, int64_t end,
                           int64_t nkey)
 {
@@ -234,7 +238,7 @@ SC_INLINE void place_keys(uint32_t *count, int64_t nkey, void *pos, sc_dtype ity
 
 uint32_t *sc_deal_places(sc_deal *d, int lane, int64_t bucket, void *pos, sc_dtype itype)
 {
-    uint32_t *count = d->count + lane * apart((int64_t)1 << d->shift);
+    uint32_t *count = sc_deal_lane(d, lane);
     int64_t begin = d->begin[bucket], end = d->begin[bucket + 1], key = bucket << d->shift;
     int64_t nkey = sc_min((int64_t)1 << d->shift, d->nkey - key);
     memset(count, 0, (size_t)nkey * sizeof *count);
@@ -251,6 +255,63 @@ uint32_t *sc_deal_places(sc_deal *d, int lane, int64_t bucket, void *pos, sc_dty
     return count;
 }
 
+/* ---- where they are, on several lanes ---- */
+typedef struct {
+    sc_deal *d;
+    void *pos;
+    sc_dtype itype;
+    int64_t sum[SC_MAXLANE];
+} summing;
+
+static void count_lane(void *arg, int lane, int64_t begin, int64_t end)
+{
+    sc_deal *d = arg;
+    uint32_t *count = sc_deal_lane(d, lane);
+    memset(count, 0, (size_t)d->nkey * sizeof *count);
+#define RUN(itype) d->stray[lane] = count_keys(d->by, itype, count, begin, end, d->nkey)
+    SC_BY_INDEX(d->c->from->itype, RUN);
+#undef RUN
+}
+
+static void sum_keys(void *arg, int lane, int64_t begin, int64_t end)
+{
+    summing *s = arg;
+    int64_t n = 0;
+    for (int t = 0; t < s->d->lanes; t++) {
+        const uint32_t *count = sc_deal_lane(s->d, t);
+        for (int64_t k = begin; k < end; k++) n += count[k];
+    }
+    s->sum[lane] = n;
+}
+
+static void share_keys(void *arg, int lane, int64_t begin, int64_t end)
+{
+    summing *s = arg;
+    uint32_t n = (uint32_t)s->sum[lane], here;
+    for (int64_t k = begin; k < end; k++) {
+        sc_index_put(s->pos, s->itype, k, n);
+        for (int t = 0; t < s->d->lanes; t++, n += here) {
+            uint32_t *count = sc_deal_lane(s->d, t) + k;
+            here = *count;
+            *count = n;
+        }
+    }
+}
+
+int sc_deal_share(sc_deal *d, void *pos, sc_dtype itype)
+{
+    summing s = {.d = d, .pos = pos, .itype = itype};
+    int lanes = sc_team_lanes((double)d->nkey * d->lanes);
+    sc_parallel_ranges(d->lanes, d->n, count_lane, d);
+    for (int t = 0; t < d->lanes; t++)
+        if (d->stray[t]) return sc_convert_stray(d->c);
+    sc_parallel_ranges(lanes, d->nkey, sum_keys, &s);
+    sc_prefix(s.sum, lanes);
+    sc_parallel_ranges(lanes, d->nkey, share_keys, &s);
+    return SC_OK;
+}
+
+/* ---- all buckets ---- */
 typedef struct {
     sc_deal *deal;
     sc_bucket *body;
