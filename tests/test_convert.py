@@ -16,6 +16,7 @@ SHAPES = [
     (3, 100_000, 40_000),  # more keys than stay in place, few entries
     (140_000, 3, 40_000),
     (50_000, 40_000, 150_000),  # dealt into buckets
+    (30_000, 40_000, 300_000),  # transposed in place by several lanes
     (1, 70_000, 50_000),  # one row
     (70_000, 1, 50_000),
     (2, 2, 100_000),  # nearly all are duplicates
@@ -61,7 +62,7 @@ def test_rows_and_columns(rows, columns, n, dtype, index_dtype):
     same(a.convert("coo", index_dtype=other).convert("csr", index_dtype=index_dtype), matrix)
 
 
-@pytest.mark.parametrize("rows, columns, n", SHAPES[:6])
+@pytest.mark.parametrize("rows, columns, n", SHAPES[:7])
 def test_permutations(rows, columns, n):
     index, _ = triples(rows, columns, n, torch.float32)
     index = index[:, torch.randperm(n)].unique(dim=1)

@@ -181,7 +181,8 @@ static int shift_for(int64_t nkey, int64_t buckets, int most)
 int sc_deal_open(sc_deal *d, bool sources, int64_t few)
 {
     bool stay = d->n <= few && d->nkey <= ALL_KEYS;
-    d->lanes = sc_team_lanes(stay ? (double)d->n : 4 * (double)d->n);
+    d->lanes =
+        sc_team_lanes(stay ? (double)d->n / 8 : 4 * (double)d->n); /* lanes that share lines gain little */
     while (stay && d->lanes > 1 && d->lanes * d->nkey > 2 * d->n)
         d->lanes--; /* counts must not outweigh entries */
     int64_t want = sc_max(sc_max(d->n / ENTRIES, d->nkey / KEYS), 4 * d->lanes);
