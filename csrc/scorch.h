@@ -97,8 +97,10 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
  * alone can be refreshed later; only for a sparse source without duplicates
  * to sum, else *perm stays null. */
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
-/* out[i] = in[perm[i]] for n values of one dtype, in parallel. */
-void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n, sc_dtype);
+/* out[i] = in[perm[i]] for n values of one dtype, for perm of an index type, in parallel. */
+void sc_gather_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
+/* A number that changes with any bit of n bytes, but for one case in 2^64; in parallel, the same for any threads. */
+uint64_t sc_fingerprint(const void *, size_t n);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 
@@ -120,6 +122,9 @@ typedef struct {
     sc_dtype dtype, itype;
     int unit;  /* dense tensors: the dimension of stride 1, or -1 */
     bool perm; /* values are read through view.perm: the structure is derived from another's */
+    /* Sparse operands: products with this one go on and on, so that a layout of its own pays: 1, or the size of the
+     * cuts of the layout that it has already; 0: not known. */
+    int32_t often;
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
     uint8_t positions[SC_MAXLEVEL];

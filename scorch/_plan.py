@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from . import _ops
-from ._tensor import SparseTensor
+from ._tensor import SparseTensor, core_of
 
 
 def plan(A: SparseTensor, columns: int = 1) -> str:
@@ -23,14 +23,23 @@ def plan(A: SparseTensor, columns: int = 1) -> str:
     return _ops.explain(f"{batch}ij,{batch}jk->{batch}ik", A, x)
 
 
-def optimize(A: SparseTensor, calls: Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
-    """Makes calls fast from the first time on; returns A.
+def optimize(A: SparseTensor, calls: int | Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
+    """Makes products with A fast that will be many; returns A.
 
-    Each call runs once, on A: its kernels are found or compiled, and the layouts derived from A are built and
-    kept. ``A.memory()`` tells what they take, ``A.release()`` drops them.
+    Scorch counts products, and after a while uses layouts of A that take time to build but pay off. This
+    says at once that they will. Each call runs once, on A: its kernels are found or compiled, and the layouts
+    derived from A are built and kept. A number says how many products will come; from 16 on the next ones
+    build what they need.
+    ``A.memory()`` tells what layouts take, at most three times A, and ``A.release()`` drops them.
 
     >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ g])
+    >>> A.optimize(calls=1000)
     """
+    if isinstance(calls, int):
+        if calls >= 16:
+            core_of(A).expect()
+        return A
+    core_of(A).expect()
     with torch.no_grad():
         for call in calls:
             call(A)

@@ -97,9 +97,6 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* A number that changes with any byte, but for one case in 2^64. */
-uint64_t sc_bind_fingerprint(const void *, size_t);
-
 /* ---- call.c, gradient.c ---- */
 extern PyMethodDef sc_call_methods[], sc_gradient_methods[];
 
@@ -117,7 +114,7 @@ typedef struct {
 typedef struct {
     const sc_program *program; /* null: free */
     const sc_format *convert;  /* null, or the layout the sparse operand is needed in */
-    int kind, ndim, unit;
+    int kind, ndim, unit, often;
     sc_dtype dtype;
     int64_t dim[2];
 } sc_slot;
@@ -134,6 +131,8 @@ typedef struct sc_core {
     int64_t generation;     /* counts changes of the structure */
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
+    double products;        /* multiplied and added with it so far, with values of its own or of others */
+    int32_t often;          /* as in sc_spec, for all tensors of this structure */
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;
@@ -141,8 +140,29 @@ typedef struct sc_core {
 int sc_core_register(PyObject *module, sc_state *);
 /* Looks at the components again; validates if the structure changed. */
 int sc_core_refresh(const sc_state *, sc_core *);
-/* The same tensor in another layout, reading the same values; a new reference. */
+/* Of arrays made in a run, sharing those of `from` where the pointers are the same. */
+sc_core *sc_core_wrap(const sc_state *, const sc_tensor *, sc_sink *, sc_core *from);
+/* The structure of c with other values; what c knows of its structure holds. */
+sc_core *sc_core_with_values(const sc_state *, sc_core *, PyObject *values);
+int64_t sc_core_bytes(const sc_core *); /* of arrays of its own: a permutation may stand for values */
+
+/* ---- layouts.c: layouts derived from a tensor ---- */
+struct sc_derived {
+    sc_derived *next;
+    sc_core *core;
+    int64_t generation;
+    /* cuts: where their values lie in the tensor; of which bytes they were made; how often used, and made anew */
+    PyObject *perm;
+    uint64_t print;
+    int64_t uses, renewed;
+};
+void sc_derived_drop(sc_core *);
+int64_t sc_derived_bytes(const sc_derived *);
+/* The same tensor in another layout, with the same values; a new reference. */
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
+/* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
+void sc_core_count(sc_core *, double products);
+int32_t sc_core_often(const sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
 PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);

@@ -155,7 +155,10 @@ static int look_up(call *c)
     c->request = sc_malloc(sizeof *c->request);
     if (!c->request) return PyErr_NoMemory(), -1;
     *c->request = c->template->request;
-    for (int k = 0; k < c->nin; k++) sc_bind_request(c->request, k, &c->in[k]);
+    for (int k = 0; k < c->nin; k++) {
+        sc_bind_request(c->request, k, &c->in[k]);
+        if (c->core[k]) c->request->in[k].often = sc_core_often(c->core[k]);
+    }
     for (int round = 0; round < SC_MAXOP; round++) {
         int rc;
         Py_BEGIN_ALLOW_THREADS;
@@ -174,6 +177,7 @@ static int look_up(call *c)
 /* All that a request has beyond the program string. */
 typedef struct {
     int64_t dim[SC_MAXDIM];
+    int32_t often;
     uint8_t position[SC_MAXLEVEL], dtype, itype, perm, ndim;
     int8_t unit;
 } facts;
@@ -196,6 +200,7 @@ static void read_facts(const call *c, facts *f)
         f->dtype = (uint8_t)t->dtype;
         f->itype = (uint8_t)t->itype;
         f->perm = t->view.perm != NULL;
+        f->often = c->core[k] ? sc_core_often(c->core[k]) : 0;
         f->ndim = (uint8_t)t->format.ndim;
         f->unit = (int8_t)(dense ? sc_bind_unit(&t->view, t->format.ndim) : -1);
         memcpy(f->dim, t->view.dim, (size_t)t->format.ndim * sizeof *f->dim);
@@ -244,6 +249,19 @@ static int resolve(call *c, bool afresh)
     rc = look_up(c);
     if (!rc) remember(c, fact);
     return rc;
+}
+
+/* What is multiplied with an entry, roughly: what the largest dense operand has for each row. */
+static void count_products(const call *c)
+{
+    for (int k = 0; k < c->nin; k++) {
+        if (!c->core[k]) continue;
+        int64_t rows = 1, each = 1;
+        for (int d = 0; d < c->in[k].format.ndim; d++) rows = sc_max(rows, c->in[k].view.dim[d]);
+        for (int q = 0; q < c->nin; q++)
+            if (!c->core[q]) each = sc_max(each, c->in[q].view.nval / rows);
+        sc_core_count(c->core[k], (double)c->in[k].view.nval * (double)each);
+    }
 }
 
 static void unload(call *c)
@@ -410,6 +428,7 @@ static PyObject *evaluate(call *c, PyObject *out)
 {
     results *r = new_results(c->s->dl, sc_program_nresult(c->program));
     if (!r) return PyErr_NoMemory();
+    count_products(c);
     PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r);
     for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
     free(r);

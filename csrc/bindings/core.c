@@ -2,27 +2,19 @@
  *
  * A core belongs to one SparseTensor object and never changes hands: it holds
  * the component tensors, the view made of their pointers, the programs that
- * products with it resolved to, and layouts derived from it. Before each use it
+ * products with it resolved to, and layouts derived from it (layouts.c). Before each use it
  * looks again: a pointer or version that moved means that somebody wrote into
  * pos or crd, and then the structure is validated anew, because kernels trust
- * it. Values may change freely, and not every write moves a version (x.data,
- * memory of NumPy): a derived layout holds structure and a permutation only, and
- * kernels read the values where they are. So tensors of one structure with
- * different values share derived layouts: those of the core they were made from. */
+ * it. Values may change freely. */
 #include "bind.h"
 
+#include <math.h>
 #include <string.h>
-
-struct sc_derived {
-    sc_derived *next;
-    sc_core *core;
-    int64_t generation;
-};
 
 static int64_t bytes_of(const sc_component *c) { return c->n * (c->dtype.bits / 8); }
 
 /* Arrays of its own: a derived layout has a permutation instead of values. */
-static int64_t core_bytes(const sc_core *c)
+int64_t sc_core_bytes(const sc_core *c)
 {
     int64_t n = 0;
     for (int i = 0; i < c->ncomp - 1; i++) n += bytes_of(&c->comp[i]);
@@ -268,113 +260,17 @@ PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_
     return Py_BuildValue("(sNN)", text, shape, components);
 }
 
-/* ---- derived layouts ---- */
-static void free_derived(sc_derived *d)
-{
-    Py_XDECREF((PyObject *)d->core);
-    free(d);
-}
-
-static void drop_derived(sc_core *c)
-{
-    sc_derived *d = c->derived, *next;
-    c->derived = NULL;
-    for (; d; d = next) next = d->next, free_derived(d);
-}
-
-/* Newest first: the newest stays, older ones while all together stay within
- * the size of the tensor. */
-static void bound_derived(sc_core *c)
-{
-    int64_t kept = 0, limit = core_bytes(c);
-    for (sc_derived **p = &c->derived; *p;) {
-        kept += core_bytes((*p)->core);
-        if (p == &c->derived || kept <= limit) {
-            p = &(*p)->next;
-            continue;
-        }
-        sc_derived *old = *p;
-        *p = old->next;
-        free_derived(old);
-    }
-}
-
-static PyObject *wrap_result(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *from)
+sc_core *sc_core_wrap(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *from)
 {
     PyObject *components = components_of(t, sink, &from, 1), *shape = components ? shape_of(t) : NULL;
     sc_core *c = shape ? make(s, &t->format, shape, components, false) : NULL;
     Py_XDECREF(shape);
     Py_XDECREF(components);
-    return (PyObject *)c;
-}
-
-/* The permutation as an array of the index type, or null where an entry has no source. */
-static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype itype)
-{
-    if (itype == SC_I64) return sc_sink_take(sink, perm, n);
-    sc_dl_managed *m = sc_dense_alloc(sink->dl, itype, 1, &n);
-    if (!m) return PyErr_NoMemory();
-    int32_t *to = m->tensor.data;
-    for (int64_t i = 0; i < n; i++) to[i] = (int32_t)perm[i];
-    return sc_dense_object(sink->dl, m);
-}
-
-static bool complete(const int64_t *perm, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (perm[i] < 0) return false;
-    return true;
-}
-
-/* From now on the values of d are those of c, found through the permutation. */
-static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
-{
-    static const char nothing[64];
-    sc_component *mine = &d->comp[d->ncomp - 1];
-    sc_borrowed b;
-    if (!perm || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(perm), -1;
-    Py_DECREF(mine->tensor);
-    mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
-    mine->n = c->comp[c->ncomp - 1].n;
-    d->perm = perm;
-    d->perm_data = b.n ? b.t.view.val : nothing;
-    return sc_core_refresh(s, d);
-}
-
-static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
-{
-    sc_derived *d = sc_malloc(sizeof *d);
-    if (!d) return PyErr_NoMemory(), NULL;
-    *d = (sc_derived){.generation = c->generation};
-    sc_tensor from = c->t, to = {.format = *f, .itype = c->t.itype};
-    sc_sink sink = {.dl = s->dl};
-    int64_t *perm = NULL;
-    sc_err e = {0};
-    int rc;
-    Py_BEGIN_ALLOW_THREADS;
-    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
-    Py_END_ALLOW_THREADS;
-    if (rc)
-        sc_bind_raise(s, &e);
-    else
-        d->core = (sc_core *)wrap_result(s, &to, &sink, c);
-    int64_t n = to.view.nval;
-    if (d->core && perm && complete(perm, n)) adopt(s, c, d->core, narrow(&sink, perm, n, to.itype));
-    sc_sink_clear(&sink);
-    if (d->core && !PyErr_Occurred()) return d;
-    free_derived(d);
-    return NULL;
-}
-
-/* 1: as good as new, 0: must be built again, -1 with an exception. */
-static int still_good(const sc_state *s, const sc_core *c, sc_derived *d)
-{
-    if (d->generation != c->generation || !d->core->perm) return 0;
-    return sc_core_refresh(s, d->core) ? -1 : 1;
+    return c;
 }
 
 /* The structure of c with other values; what c knows of its structure holds. */
-static sc_core *with_values(const sc_state *s, sc_core *c, PyObject *values)
+sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(s->core_type, Py_tp_alloc);
     sc_core *new = (sc_core *)alloc(s->core_type, 0);
@@ -400,42 +296,6 @@ static sc_core *with_values(const sc_state *s, sc_core *c, PyObject *values)
     return NULL;
 }
 
-/* The layout that the core of the same structure has, with the values of c. */
-static sc_core *derive_shared(const sc_state *s, sc_core *c, const sc_format *f)
-{
-    if (sc_core_refresh(s, c->origin)) return NULL;
-    sc_core *d = sc_core_derive(s, c->origin, f);
-    if (!d || !d->perm) return d;
-    sc_core *own = with_values(s, d, c->comp[c->ncomp - 1].tensor);
-    Py_DECREF((PyObject *)d);
-    return own;
-}
-
-sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
-{
-    if (c->origin) {
-        sc_core *shared = derive_shared(s, c, f);
-        if (!shared || shared->perm) return shared;
-        Py_DECREF((PyObject *)shared); /* entries were summed: built anew */
-    }
-    for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
-        if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
-        int rc = still_good(s, c, *p);
-        if (rc < 0) return NULL;
-        if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
-        sc_derived *old = *p;
-        *p = old->next;
-        free_derived(old);
-        break;
-    }
-    sc_derived *d = build(s, c, f);
-    if (!d) return NULL;
-    d->next = c->derived;
-    c->derived = d;
-    bound_derived(c);
-    return (sc_core *)Py_NewRef((PyObject *)d->core);
-}
-
 /* ---- methods ---- */
 static PyObject *core_refresh(PyObject *self, PyObject *unused)
 {
@@ -447,14 +307,24 @@ static PyObject *core_refresh(PyObject *self, PyObject *unused)
 static PyObject *core_release(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    drop_derived((sc_core *)self);
+    sc_core *c = (sc_core *)self, *root = c->origin ? c->origin : c;
+    sc_derived_drop(root);
+    root->often = 0;
+    root->products = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *core_expect(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    sc_core_count((sc_core *)self, HUGE_VAL);
     Py_RETURN_NONE;
 }
 
 static PyObject *core_with_values(PyObject *self, PyObject *values)
 {
     sc_core *c = (sc_core *)self;
-    sc_core *new = with_values(PyType_GetModuleState(Py_TYPE(self)), c, values);
+    sc_core *new = sc_core_with_values(PyType_GetModuleState(Py_TYPE(self)), c, values);
     if (!new) return NULL;
     new->origin = (sc_core *)Py_NewRef(c->origin ? (PyObject *)c->origin : self);
     if (new->t.dtype == c->t.dtype) {
@@ -472,9 +342,9 @@ static PyObject *core_memory(PyObject *self, PyObject *unused)
     for (sc_derived *d = c->derived; list && d; d = d->next) {
         char text[512];
         sc_format_print(&d->core->t.format, text, sizeof text);
-        if (append(list, Py_BuildValue("(sL)", text, (long long)core_bytes(d->core)))) Py_CLEAR(list);
+        if (append(list, Py_BuildValue("(sL)", text, (long long)sc_derived_bytes(d)))) Py_CLEAR(list);
     }
-    return list ? Py_BuildValue("(LN)", (long long)core_bytes(c), list) : NULL;
+    return list ? Py_BuildValue("(LN)", (long long)sc_core_bytes(c), list) : NULL;
 }
 
 /* Whether a shape is that of the last dimensions; also of another core. */
@@ -496,7 +366,7 @@ static void core_dealloc(PyObject *self)
     sc_core *c = (sc_core *)self;
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    drop_derived(c);
+    sc_derived_drop(c);
     for (int i = 0; i < c->ncomp; i++) Py_XDECREF(c->comp[i].tensor);
     Py_XDECREF(c->perm);
     Py_XDECREF((PyObject *)c->origin);
@@ -509,7 +379,8 @@ static PyMethodDef core_methods[] = {
      "looks at the components again; ValueError if they became malformed"},
     {"with_values", core_with_values, METH_O,
      "a core of the same structure with other values, sharing derived layouts"},
-    {"release", core_release, METH_NOARGS, "drops derived layouts"},
+    {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
+    {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
     {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes)])"},
     {"ends_with", core_ends_with, METH_O, "whether the last extents are those of a shape or a core"},
     {NULL, NULL, 0, NULL},

@@ -65,7 +65,8 @@ static sc_slot *find(sc_core *c, const sc_slot *want)
     for (int i = 0; i < SC_MAXSLOT; i++) {
         sc_slot *s = &c->slot[i];
         if (s->program && s->kind == want->kind && s->ndim == want->ndim && s->unit == want->unit &&
-            s->dtype == want->dtype && s->dim[0] == want->dim[0] && s->dim[1] == want->dim[1])
+            s->dtype == want->dtype && s->often == want->often && s->dim[0] == want->dim[0] &&
+            s->dim[1] == want->dim[1])
             return s;
     }
     return NULL;
@@ -90,6 +91,7 @@ static int resolve(product *p, sc_slot *slot)
     r->text = text[p->kind][slot->ndim - 1];
     r->nin = 2;
     for (int k = 0; k < 2; k++) sc_bind_request(r, k, &p->in[k]);
+    r->in[p->sparse].often = slot->often;
     int rc = get(r, &slot->program, &e), done = 0;
     const sc_format *f = rc ? NULL : sc_program_convert(slot->program, p->sparse);
     if (f) {
@@ -97,6 +99,7 @@ static int resolve(product *p, sc_slot *slot)
         if (!d) return free(r), -1;
         slot->convert = f;
         sc_bind_request(r, p->sparse, &d->t);
+        r->settled = 1u << p->sparse;
         Py_DECREF((PyObject *)d);
         rc = get(r, &slot->program, &e);
         done = !rc && sc_program_convert(slot->program, p->sparse);
@@ -113,6 +116,7 @@ static int prepare(product *p)
 {
     const sc_tensor *x = &p->in[p->dense];
     sc_slot want = {.kind = p->kind, .ndim = x->format.ndim, .dtype = x->dtype};
+    want.often = sc_core_often(p->core);
     want.unit = sc_bind_unit(&x->view, want.ndim);
     memcpy(want.dim, x->view.dim, sizeof want.dim);
     p->slot = find(p->core, &want);
@@ -220,6 +224,8 @@ static PyObject *multiply(product *p)
     const sc_tensor *x = &p->in[p->dense];
     int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
     if (got != want) return mismatch(p->core->t.view.dim, got, want);
+    int64_t columns = x->format.ndim == 1 ? 1 : x->view.dim[!p->sparse];
+    sc_core_count(p->core, (double)p->core->t.view.nval * (double)columns);
     int ready = prepare(p);
     if (ready < 0) return NULL;
     if (!ready) return Py_NewRef(Py_NotImplemented);

@@ -72,6 +72,7 @@ void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
     r->in[k].dtype = t->dtype;
     r->in[k].itype = t->itype;
     r->in[k].perm = t->view.perm != NULL;
+    r->in[k].often = 0;
     memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
     bool dense = sc_format_is_dense(&t->format);
     r->in[k].unit = dense ? sc_bind_unit(&t->view, t->format.ndim) : -1;
@@ -96,30 +97,6 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
     memset(val, 0, (size_t)given->view.nval * sc_dtype_size(t->dtype));
     sc_scatter_values(val, t->view.val, perm, itype, t->view.nval, t->dtype);
     *t = whole;
-}
-
-uint64_t sc_bind_fingerprint(const void *data, size_t n)
-{
-    enum { LANES = 8 };
-    const uint64_t odd = 0x9e3779b97f4a7c15u;
-    const char *p = data;
-    uint64_t h[LANES], w[LANES], all = n;
-    size_t i = 0;
-    for (int k = 0; k < LANES; k++) h[k] = odd * (uint64_t)(k + 1);
-    for (; i + sizeof w <= n; i += sizeof w) {
-        memcpy(w, p + i, sizeof w);
-        for (int k = 0; k < LANES; k++) {
-            uint64_t x = h[k] ^ w[k];
-            h[k] = (x << 29 | x >> 35) * odd;
-        }
-    }
-    memset(w, 0, sizeof w);
-    if (i < n) memcpy(w, p + i, n - i);
-    for (int k = 0; k < LANES; k++) {
-        uint64_t x = all ^ h[k] ^ (w[k] << 31 | w[k] >> 33) * odd;
-        all = (x << 27 | x >> 37) * odd;
-    }
-    return all;
 }
 
 /* ---- program strings ---- */

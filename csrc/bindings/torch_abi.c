@@ -190,19 +190,18 @@ static _Atomic uint64_t valid[64];
 
 static uint64_t structure(const sc_tensor *t, const int64_t *length)
 {
-    uint64_t part[SC_MAXCOMP + 2] = {sc_bind_fingerprint(&t->format, sizeof t->format),
-                                     sc_bind_fingerprint(t->view.dim, sizeof t->view.dim) +
-                                         (uint64_t)t->itype};
+    uint64_t part[SC_MAXCOMP + 2] = {sc_fingerprint(&t->format, sizeof t->format),
+                                     sc_fingerprint(t->view.dim, sizeof t->view.dim) + (uint64_t)t->itype};
     int n = 0;
     for (int l = 0; l < t->format.nlevel; l++) {
         const sc_level *at = &t->view.level[l];
         size_t size = sc_dtype_size(t->itype);
         if (sc_level_has_pos(&t->format.level[l]))
-            part[2 + n] = sc_bind_fingerprint(at->pos, size * (size_t)length[n]), n++;
+            part[2 + n] = sc_fingerprint(at->pos, size * (size_t)length[n]), n++;
         if (sc_level_has_crd(&t->format.level[l]))
-            part[2 + n] = sc_bind_fingerprint(at->crd, size * (size_t)length[n]), n++;
+            part[2 + n] = sc_fingerprint(at->crd, size * (size_t)length[n]), n++;
     }
-    return sc_bind_fingerprint(part, sizeof part) | 1;
+    return sc_fingerprint(part, sizeof part) | 1;
 }
 
 static int validate(call *c, const sc_tensor *t, const int64_t *length)

@@ -75,7 +75,8 @@ typedef struct {
     const Prog *p;
     Machine m;
     double time;
-    bool par, assembles;
+    double shared; /* of it, inside the parallel loop */
+    bool assembles;
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
     double entries[MAXTENSOR]; /* ... entries in one filling */
 } Cost;
@@ -232,7 +233,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
                                       source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
     c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
-    c->par |= n->kind == L_PAR;
+    const double before = c->time;
     const bool side = n->unroll && (!n->in || at.tile[tensor_id(c, n->in)]);
     const double turns = n->nmerge ? turns_merge(c, &at, n)
                          : n->in   ? turns_in(c, &at, n)
@@ -247,6 +248,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
                    turns, side ? turns : 1};
     advance(c, &at);
     walk(c, &at, n->body);
+    if (n->kind == L_PAR) c->shared += c->time - before;
 }
 
 /* ---- accesses ---- */
@@ -274,12 +276,18 @@ static double region(const Cost *c, const Spot *at, const Expr *e, int j)
     return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
 }
 
+/* Of what is larger than a cache, as much is found there as it holds. */
 static double by_size(const Cost *c, double bytes)
 {
     static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
-    int k = 0;
-    while (k < 3 && bytes > (double)(c->p->cache[k] ? c->p->cache[k] : typical[k])) k++;
-    return c->m.factor[k];
+    double factor = c->m.factor[0], missed = 1;
+    for (int k = 0; k < 3; k++) {
+        const double cache = (double)(c->p->cache[k] ? c->p->cache[k] : typical[k]);
+        if (bytes <= cache) break;
+        missed = fmin(missed, 1 - cache / bytes);
+        factor += missed * (c->m.factor[k + 1] - c->m.factor[k]);
+    }
+    return factor;
 }
 
 /* What an access that loop k moves costs more than one in the first cache: every loop around that it does not
@@ -411,13 +419,14 @@ static void walk(Cost *c, const Spot *at, const Nest *n)
 static double kernel_cost(Cost *c, const Nest *n)
 {
     Spot at = {.trips = 1};
-    c->time = 0;
-    c->par = c->assembles = false;
+    c->time = c->shared = 0;
+    c->assembles = false;
     advance(c, &at);
     walk(c, &at, n);
-    if (c->assembles) c->time *= c->m.twice;
     const double threads = c->p->threads ? c->p->threads : 4;
-    return c->m.start + (c->par ? c->m.team + c->time / threads : c->time);
+    const double time =
+        c->time - c->shared + c->shared / threads; /* what stands around is done by every thread */
+    return c->m.start + (c->shared > 0 ? c->m.team : 0) + time * (c->assembles ? c->m.twice : 1);
 }
 
 static double top_cost(Cost *c, const Nest *n)

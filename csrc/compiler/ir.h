@@ -102,6 +102,7 @@ struct Tensor {
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
+    int often;                      /* operands: as in sc_spec */
     Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
     int shared;   /* ... so many of its levels; dense ones of its other indices follow */
     /* workspaces */

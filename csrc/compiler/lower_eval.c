@@ -28,6 +28,7 @@ static Val *index_base(Low *l, const Expr *at, Index ix)
 {
     if (is_vec(l, ix)) {
         const Coord *c = &l->e.coord[ix.var];
+        if (c->within && ix.part == SC_MOD && ix.block == c->outer) return c->within;
         return ix.part == SC_WHOLE && l->e.vec.ix.part == SC_MOD ? c->base : val_int(l->p, 0);
     }
     Val *v = index_val(l, ix);

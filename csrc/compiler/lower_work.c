@@ -345,6 +345,41 @@ static void lower_gathered(Low *l, const Nest *n)
     sparse_close(l, n->work);
 }
 
+/* ---- sums that go on ---- */
+/* The evaluation of work c { c += .. } then { C += c }, C in memory and of one type with c; else null. */
+static const Assign *goes_on(const Nest *n)
+{
+    const Nest *e = n->then;
+    while (e->op == N_LOOP && !e->in && !e->nmerge) e = e->body;
+    if (e->op != N_EVAL || n->work->place != W_REG) return NULL;
+    const Assign *a = &e->eval;
+    const Tensor *t = a->lhs->tensor;
+    const bool memory =
+        t->role == T_OUT ? sc_format_is_dense(&t->format) && !t->like : t->place == W_SHARED && !gathers(t);
+    const bool same = a->reduce != O_CONST && a->reduce == work_reduce(n->body, n->work);
+    return memory && same && a->rhs->op == O_ACCESS && a->rhs->tensor == n->work && t->dtype == n->work->dtype
+               ? a
+               : NULL;
+}
+
+/* The loops of n around another evaluation. */
+static Nest *around(Prog *p, const Nest *n, Expr *lhs, Expr *rhs)
+{
+    if (n->op == N_EVAL) return nest_eval(p, lhs, O_CONST, rhs);
+    Nest *loop = nest_loop(p, n->kind, n->ix, NULL, around(p, n->body, lhs, rhs));
+    loop->unroll = n->unroll;
+    return loop;
+}
+
+/* The registers begin with what is in memory, so the terms of a sum that is left and taken up again are added one
+ * by one, in the order of the visits. */
+static void go_on(Low *l, const Nest *n, const Assign *a)
+{
+    body(l, around(l->p, n->then, a->rhs, a->lhs));
+    body(l, n->body);
+    body(l, around(l->p, n->then, a->lhs, a->rhs));
+}
+
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
@@ -368,7 +403,13 @@ void lower_work(Low *l, const Nest *n)
     else
         fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
              w->place == W_PRIVATE ? "private" : "shared");
-    bool carried = n == l->carried;
+    const bool carried = n == l->carried;
+    const Assign *on = carried ? NULL : goes_on(n);
+    if (on) {
+        go_on(l, n, on);
+        l->nreg = nreg;
+        return;
+    }
     if (carried && l->mode == FINISH)
         load_carry(l, n);
     else if (!summed)

@@ -8,7 +8,8 @@
  * schedule_fuse.c     kernels in a row over the same rows, as one
  * schedule_batch.c    which loops take their rows in batches
  * schedule_parts.c    what builders share
- * schedule_product.c  one sparse operand times dense ones: the nest with register tiles and panels
+ * schedule_product.c  one sparse operand times dense ones: the nest with register tiles
+ * schedule_panel.c    ... and with packed panels
  * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
  * absence.c           what an expression is where tensors have no entry
  * cost.c              what running a nest takes */
@@ -102,6 +103,14 @@ Nest *build(Prog *, const Assign *, const Order *, sc_format *made, char why[WHY
 bool product_fits(Prog *, const Assign *);
 /* Null: *to is the format that the sparse operand should be converted to first. Adds to *why, if not null. */
 Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+/* The same, with a panel of rows that entries choose; null where there is none. */
+Nest *packed_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+
+/* ---- schedule_panel.c ---- */
+/* dense levels that the result keeps, then one that is compressed and summed: the same in cuts of about so many
+ * coordinates, in *to. Cuts divide the extent. */
+bool cut_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
+                sc_format *to);
 
 /* ---- schedule_gather.c ---- */
 bool gather_fits(Prog *, const Assign *);

@@ -11,39 +11,12 @@
  * free: one becomes the vector, the others loops inside. Extents steer choices in
  * powers of two only, so that a new batch does not make a new kernel. What the
  * general builder lacks is here: sums of blocks in registers, packed panels. */
-#include "schedule.h"
-
 #include <string.h>
 
+#include "schedule_product.h"
+
 #define PRIVATE_BYTES (64 * 1024)
-#define PANEL_ELEMENTS (256 * 1024)
 #define UNROLLED 32 /* products of one vector each */
-#define MAXLOOP 32
-
-typedef struct {
-    Index ix;
-    Tensor *in;
-    LoopKind kind;
-    int unroll;
-} Step;
-
-typedef struct {
-    Prog *p;
-    Expr *lhs, *rhs;
-    const Expr *sum;            /* the O_REDUCE node, or null */
-    Expr *product;              /* what is summed, or the right side */
-    Tensor *a;                  /* the sparse operand, or null */
-    uint32_t kept, stored, all; /* variables of the result, of the sparse operand, of both sides */
-    int vec;                    /* the vector variable, -1: none */
-    int tile;                   /* of the vector variable, 0: none */
-    int nmain;                  /* levels of a in front of its dense blocks */
-    int last_kept;              /* last of those whose variable is kept, -1: none */
-    int rows[SC_MAXLEVEL];      /* of a dense block, of a kept index: how many are summed at a time */
-    bool owned;
-    Expr *packed;    /* a dense factor that is read along another index than the vector: packed first */
-    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
-    Tensor *through; /* the workspace that takes the sums instead of the result */
-} Sched;
 
 /* ---- what kind of expression ---- */
 static void find(Sched *s, const Expr *e)
@@ -102,14 +75,15 @@ static void classify(Sched *s)
     }
     for (int k = 0; k < s->nmain; k++)
         if (in(s->kept, level_index(a, k).var)) s->last_kept = k;
-    for (int k = 0; k < s->last_kept; k++)
+    choose_vector(s);
+    s->cut = a && s->vec >= 0 && in(s->kept, s->vec) ? panel_cut(s) : 0;
+    for (int k = s->cut ? 1 : 0; k < s->last_kept; k++)
         if (!in(s->kept, level_index(a, k).var)) s->owned = false;
     if (a ? s->last_kept < 0 : !s->lhs->tensor->ndim) s->owned = false;
-    choose_vector(s);
 }
 
 /* ---- building ---- */
-static Nest *wrap(Sched *s, const Step *step, int n, Nest *body)
+Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
 {
     while (n-- > 0) {
         Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
@@ -119,7 +93,7 @@ static Nest *wrap(Sched *s, const Step *step, int n, Nest *body)
     return body;
 }
 
-static Index vec_index(const Sched *s)
+Index product_vec(const Sched *s)
 {
     Index ix = whole_index(s->vec);
     if (s->tile) ix.part = SC_MOD, ix.block = s->tile;
@@ -127,9 +101,9 @@ static Index vec_index(const Sched *s)
 }
 
 static Nest *vec_loop(Sched *s, Nest *body)
-{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, vec_index(s), NULL, body); }
+{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, product_vec(s), NULL, body); }
 
-static int add_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
+int product_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
 {
     step[n] = (Step){.ix = ix, .in = t, .kind = kind};
     return n + 1;
@@ -137,7 +111,16 @@ static int add_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
 
 static int levels(Sched *s, int from, int to, Step *step, int n)
 {
-    for (int k = from; k < to; k++) n = add_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
+    for (int k = from; k < to; k++) n = product_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
+    return n;
+}
+
+/* Those that the result keeps; below a cut they are dense and entered by coordinate. */
+static int kept_levels(Sched *s, Step *step, int n)
+{
+    if (!s->cut) return levels(s, 0, s->last_kept + 1, step, n);
+    for (int k = 1; k <= s->last_kept; k++)
+        n = product_step(step, n, level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
     return n;
 }
 
@@ -146,7 +129,7 @@ static int dense_loops(Sched *s, bool kept, Step *step, int n)
 {
     for (int v = 0; v < s->p->nvar; v++)
         if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
-            n = add_step(step, n, whole_index(v), NULL, L_FOR);
+            n = product_step(step, n, whole_index(v), NULL, L_FOR);
     return n;
 }
 
@@ -160,7 +143,7 @@ static int rows_of(int block, int room)
     return 2 * rows < room && block <= 3 * room ? block : rows;
 }
 
-static int choose_rows(Sched *s)
+int product_slots(Sched *s)
 {
     int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
     for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
@@ -182,7 +165,7 @@ static Index rows_index(const Sched *s, int k)
 static int all_block_loops(Sched *s, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
-        n = add_step(step, n, level_index(s->a, k), NULL, L_FOR);
+        n = product_step(step, n, level_index(s->a, k), NULL, L_FOR);
     return n;
 }
 
@@ -191,7 +174,7 @@ static int row_loops(Sched *s, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         if (!s->rows[k]) continue;
-        n = add_step(step, n, rows_index(s, k), NULL, L_FOR);
+        n = product_step(step, n, rows_index(s, k), NULL, L_FOR);
         step[n - 1].unroll = s->rows[k];
     }
     return n;
@@ -204,7 +187,7 @@ static int group_loops(Sched *s, Step *step, int n)
         Index ix = rows_index(s, k);
         if (!s->rows[k] || s->rows[k] == level_index(s->a, k).block) continue;
         ix.part = SC_DIV;
-        n = add_step(step, n, ix, NULL, L_FOR);
+        n = product_step(step, n, ix, NULL, L_FOR);
     }
     return n;
 }
@@ -215,7 +198,7 @@ static int column_loops(Sched *s, int slots, Step *step, int n)
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = level_index(s->a, k);
         if (in(s->kept, ix.var)) continue;
-        n = add_step(step, n, ix, NULL, L_FOR);
+        n = product_step(step, n, ix, NULL, L_FOR);
         if (slots * ix.block <= UNROLLED) slots *= step[n - 1].unroll = ix.block;
     }
     return n;
@@ -250,7 +233,7 @@ static Tensor *accumulator(Sched *s)
     Tensor *c = work_new(s->p, "c", W_REG);
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
         if (s->rows[k]) work_slot(c, rows_index(s, k));
-    if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, vec_index(s));
+    if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, product_vec(s));
     return c;
 }
 
@@ -272,11 +255,11 @@ static Nest *tiled(Sched *s, Nest *body)
 }
 
 /* work c { c += product over the levels from `first` and the dense summed indices } then { target op= c } */
-static Nest *summed(Sched *s, int first, Op store)
+Nest *product_sum(Sched *s, int first, Op store)
 {
     Prog *p = s->p;
-    Step step[MAXLOOP];
-    const int slots = choose_rows(s);
+    Step step[MAXSTEP];
+    const int slots = product_slots(s);
     choose_tile(s, slots);
     Tensor *c = accumulator(s);
     Expr *sum = work_access(p, c), *by = multiplier(s, first);
@@ -286,15 +269,15 @@ static Nest *summed(Sched *s, int first, Op store)
     n = column_loops(s, slots, step, n);
     n = row_loops(s, step, n);
     n = dense_loops(s, false, step, n);
-    Nest *body = wrap(s, step, n,
-                      vec_loop(s, nest_eval(p, work_access(p, c), s->sum->reduce,
-                                            scalars_first(s->p, s->product, s->vec))));
+    Nest *body = product_wrap(s, step, n,
+                              vec_loop(s, nest_eval(p, work_access(p, c), s->sum->reduce,
+                                                    scalars_first(s->p, s->product, s->vec))));
     Nest *out = write_sum(s, sum, store);
     if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
     n = row_loops(s, step, 0);
-    body = nest_work(p, c, body, wrap(s, step, n, out));
+    body = nest_work(p, c, body, product_wrap(s, step, n, out));
     n = group_loops(s, step, 0);
-    return tiled(s, wrap(s, step, n, body));
+    return tiled(s, product_wrap(s, step, n, body));
 }
 
 /* The parallel loop of an expression without a sparse operand. */
@@ -305,17 +288,18 @@ static int first_loop(Sched *s, Step *step)
         if (in(s->all, k) && k != s->vec) v = k;
     if (v < 0) return 0;
     s->stored |= 1u << v;
-    return add_step(step, 0, whole_index(v), NULL, L_PAR);
+    return product_step(step, 0, whole_index(v), NULL, L_PAR);
 }
 
-/* Loops down to the last level that the result keeps, then the sum in registers. */
-static Nest *owned(Sched *s)
+Nest *product_rows(Sched *s)
 {
-    Step step[MAXLOOP];
-    int n = s->a ? levels(s, 0, s->last_kept + 1, step, 0) : first_loop(s, step);
+    Step step[MAXSTEP];
+    int n = s->a ? kept_levels(s, step, 0) : first_loop(s, step);
     n = dense_loops(s, true, step, n);
-    return wrap(s, step, n, summed(s, s->last_kept + 1, O_CONST));
+    return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));
 }
+
+static Nest *owned(Sched *s) { return s->packed ? panel_nest(s) : panel_cuts(s, product_rows(s)); }
 
 /* Nothing is summed inside of the levels in front of `first`. */
 static bool adds_entries(const Sched *s, int first)
@@ -336,44 +320,46 @@ static Nest *added(Sched *s, const Step *step, int n)
     Tensor *c = by && in(expr_vars(by), s->vec) ? accumulator(s) : NULL;
     if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
     Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, s->product, s->vec), s->sum->reduce)));
-    if (!c) return wrap(s, step, n, body);
-    body = wrap(s, step + n - 1, 1, body);
+    if (!c) return product_wrap(s, step, n, body);
+    body = product_wrap(s, step + n - 1, 1, body);
     Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, by, s->vec)));
-    return wrap(s, step, n - 1, nest_work(p, c, fill, body));
+    return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
 /* The same, adding to memory: what is summed lies outside of what is kept. */
 static Nest *scattered(Sched *s)
 {
-    Step step[MAXLOOP];
+    Step step[MAXSTEP];
     int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
     bool blocks = s->a && s->nmain < s->a->format.nlevel;
     if (!blocks) {
         n = s->a ? levels(s, 0, first, step, 0) : first_loop(s, step);
         n = dense_loops(s, true, step, n);
         if (adds_entries(s, first)) return added(s, step, n);
-        return wrap(s, step, n, summed(s, first, s->sum->reduce));
+        return product_wrap(s, step, n, product_sum(s, first, s->sum->reduce));
     }
     n = levels(s, 0, s->nmain, step, 0);
     n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);
     n = dense_loops(s, false, step, n);
     Expr *to = work_access(s->p, s->through);
-    return wrap(s, step, n,
-                vec_loop(s, nest_eval(s->p, to, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
+    return product_wrap(
+        s, step, n,
+        vec_loop(s, nest_eval(s->p, to, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
 }
 
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
 static Nest *elementwise(Sched *s)
 {
-    Step step[MAXLOOP];
+    Step step[MAXSTEP];
     Op store = O_CONST;
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
     int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
     n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);
-    return wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, scalars_first(s->p, s->rhs, s->vec))));
+    return product_wrap(s, step, n,
+                        vec_loop(s, nest_eval(s->p, s->lhs, store, scalars_first(s->p, s->rhs, s->vec))));
 }
 
 /* ---- a result through a workspace of its shape ---- */
@@ -382,99 +368,18 @@ static Nest *through(Sched *s, Place place, Nest *f(Sched *))
 {
     Prog *p = s->p;
     Tensor *w = work_new(s->p, "w", place);
-    Step step[MAXLOOP];
+    Step step[MAXSTEP];
     int n = 0, ndim = s->lhs->tensor->ndim;
     for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
     s->through = w;
     Nest *body = f(s);
     for (int d = 0; d < ndim; d++)
-        n = add_step(step, n, whole_index(s->lhs->ix[d].var), NULL,
-                     !d              ? L_PAR
-                     : d == ndim - 1 ? L_VEC
-                                     : L_FOR);
+        n = product_step(step, n, whole_index(s->lhs->ix[d].var), NULL,
+                         !d              ? L_PAR
+                         : d == ndim - 1 ? L_VEC
+                                         : L_FOR);
     Expr *out = expr_replace(p, s->rhs, s->sum, work_access(p, w));
-    return nest_work(p, w, body, wrap(s, step, n, nest_eval(p, s->lhs, O_CONST, out)));
-}
-
-/* ---- packing ----
- * F.linear(x, W) and x @ A: nothing runs along the one dense index n at stride 1, so no vector is at hand. A tile
- * of x transposed into the thread's scratch makes one, and each of its rows is read many times; blocks of the
- * result are transposed back as they are stored. */
-enum { STRIP = 16 };
-
-static int uses(const Expr *e, int v, Expr **found)
-{
-    int n = 0;
-    if (e->op == O_ACCESS && in(expr_vars(e), v)) {
-        *found = (Expr *)e;
-        n = 1;
-    }
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) n += uses(e->kid[k], v, found);
-    return n;
-}
-
-static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
-
-/* Whether the blocks that begin at the root end in the levels behind the main ones. */
-static bool blocked(const Sched *s, Index root)
-{
-    for (int k = s->nmain; k < s->a->format.nlevel; k++)
-        if (level_index(s->a, k).var == root.var) return true;
-    return false;
-}
-
-static bool choose_panel(Sched *s)
-{
-    if (!s->a || s->vec >= 0 || s->last_kept != 0) return false;
-    Index root = level_index(s->a, 0);
-    uint32_t free = s->kept & ~s->stored;
-    if (s->a->format.level[0].kind != SC_DENSE || unit_var(s->lhs) != root.var) return false;
-    if (root.part != SC_WHOLE && !blocked(s, root)) return false;
-    if (__builtin_popcount(free) != 1) return false;
-    int v = __builtin_ctz(free);
-    Expr *x = NULL;
-    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v)
-        return false;
-    int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
-    if (n < 2) return false;
-    s->vec = v;
-    s->packed = x;
-    s->tile = register_tile(s->p, v, choose_rows(s));
-    for (s->tile = s->tile && s->tile < 64 ? s->tile : 64;
-         s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
-        s->tile /= 2;
-    return true;
-}
-
-static Index block(int v, sc_part part, int size)
-{ return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
-
-/* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
- * { C[n,o] = y } } } }; with blocks of R rows, par o/R in A and the sum is of all of them. */
-static Nest *paneled(Sched *s)
-{
-    Prog *p = s->p;
-    int i = unit_var(s->packed), o = level_index(s->a, 0).var;
-    Index tile = vec_index(s), root = level_index(s->a, 0), strip = block(o, SC_MOD, STRIP);
-    const bool blocks = root.part != SC_WHOLE;
-    if (blocks) strip.block = root.block;
-    Tensor *t = s->panel = work_new(s->p, "t", W_LANE), *y = s->through = work_new(s->p, "y", W_LANE);
-    work_slot(t, whole_index(i));
-    work_slot(t, tile);
-    work_slot(y, strip);
-    work_slot(y, tile);
-    Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
-                           nest_eval(p, work_access(p, t), O_CONST, s->packed));
-    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
-    s->product = expr_replace(p, s->product, s->packed, work_access(p, t));
-    Nest *sum = summed(s, 1, O_CONST);
-    if (!blocks) sum = nest_loop(p, L_FOR, strip, NULL, sum);
-    Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
-    Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
-    Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
-    rows = nest_loop(p, L_PAR, block(o, SC_DIV, strip.block), blocks ? s->a : NULL, rows);
-    return nest_loop(p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, nest_work(p, t, pack, rows));
+    return nest_work(p, w, body, product_wrap(s, step, n, nest_eval(p, s->lhs, O_CONST, out)));
 }
 
 /* Every coordinate of the result is visited, or every one that it stores. */
@@ -506,6 +411,7 @@ static void convert(Sched *s, sc_format *f)
             sc_levelspec *to = &f->level[f->nlevel];
             *to = (sc_levelspec){.unique = 1, .dim = (uint8_t)d};
             to->kind = f->nlevel++ == 0 && a->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+            if (s->nmain == a->format.nlevel) continue;
             to->part = a->format.level[k].part;
             to->block = a->format.level[k].block;
         }
@@ -515,14 +421,16 @@ static void convert(Sched *s, sc_format *f)
 static void explain(const Sched *s, sc_text *why)
 {
     if (s->a) sc_text_add(why, "loops over %s follow its storage order\n", s->a->name);
+    if (s->cut) sc_text_add(why, "sums are added to the result one cut of %s after the other\n", s->a->name);
     if (s->panel)
-        sc_text_add(
-            why, "%s is the vector, though nothing runs along it at stride 1: tiles of %d are packed first\n",
-            s->p->var[s->vec].name, s->tile);
+        sc_text_add(why, "%s is the vector, %s: tiles of %d are packed first\n", s->p->var[s->vec].name,
+                    panel_straight(s) ? "in rows that entries choose"
+                                      : "though nothing runs along it at stride 1",
+                    s->tile);
     else if (s->vec >= 0)
         sc_text_add(why, "%s is the vector: it runs at stride 1 in most operands%s\n", s->p->var[s->vec].name,
                     s->tile ? ", tiled so that a tile of sums fits the registers" : "");
-    if (s->through && !s->panel)
+    if (s->through && s->through->place != W_LANE)
         sc_text_add(why,
                     s->through->place == W_PRIVATE
                         ? "sums scatter over a small result: every thread has a copy, added up in order\n"
@@ -580,7 +488,7 @@ bool product_fits(Prog *p, const Assign *a)
     return p->skip ? s.reduce == a->rhs : s.reduce->reduce == O_ADD;
 }
 
-Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_text *why)
 {
     Sched *s = NEW(p, Sched);
     Nest *n = NULL;
@@ -588,14 +496,15 @@ Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     find(s, s->rhs);
     s->product = s->sum ? s->sum->kid[0] : s->rhs;
     classify(s);
+    const bool direct = s->rhs == s->sum || (covers(s) && !s->cut);
+    const bool panel = s->sum && s->owned && (direct || s->cut) && panel_choose(s, packed);
+    if (packed && (!panel || s->cut || !panel_straight(s))) return NULL;
     if (!s->sum)
         n = elementwise(s);
-    else if (s->owned && (covers(s) || s->rhs == s->sum))
-        n = choose_panel(s) ? paneled(s) : owned(s);
-    else if (s->lhs->tensor->like)
+    else if (s->lhs->tensor->like && !(s->owned && direct))
         n = NULL; /* sums scatter over entries */
     else if (s->owned)
-        n = through(s, W_SHARED, owned);
+        n = direct ? owned(s) : through(s, W_SHARED, owned);
     else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)
         convert(s, to);
     else
@@ -603,3 +512,9 @@ Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (n && why) explain(s, why);
     return n;
 }
+
+Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{ return product(p, a, false, to, why); }
+
+Nest *packed_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{ return product(p, a, true, to, why); }

@@ -21,6 +21,10 @@
 #define BLOCKS 8
 #define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
 #define CALLS 16        /* that share a conversion */
+#define OFTEN 256       /* ... of an operand known to be multiplied often */
+#define OFTEN_TIE 1.1   /* what converting that one must gain */
+#define MINCUT 64
+#define MAXCUT 256
 #define MAXBEST 24
 #define MAXSHOWN 8
 #define MAXPERMUTED 6
@@ -32,8 +36,9 @@ typedef struct {
     Order order;
     uint32_t converted; /* operands */
     int form;
-    int special; /* whose nest it is: 0, of build(), or special[special - 1] */
-    int split;   /* form whose inner sum is computed first, as a whole; 0: none */
+    int special;  /* whose nest it is: 0, of build(), or special[special - 1] */
+    int split;    /* form whose inner sum is computed first, as a whole; 0: none */
+    sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
     double cost;
     int rank; /* what is smaller is better */
 } Candidate;
@@ -57,7 +62,7 @@ struct Search {
     Split split[MAXFORM];
     int nform, now;
     uint32_t converted; /* of the candidates being tried */
-    sc_format wants[3]; /* what a special nest asks of the sparse operand */
+    sc_format wants[4]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
     char why_not[WHY],
@@ -69,6 +74,7 @@ static const struct {
     Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
     const char *name;
 } special[] = {{product_fits, product_nest, "in storage order, tiled"},
+               {product_fits, packed_nest, "in storage order, tiled, packed"},
                {gather_fits, gather_nest, "rows gathered into tiles"},
                {outer_fits, outer_nest, "outer products in tiles"}};
 
@@ -80,7 +86,11 @@ typedef struct {
 } Layout;
 
 static sc_format target(const Search *s, const Candidate *c, int operand)
-{ return c->special ? s->wants[c->special - 1] : order_format(s->p->tensor[operand], &c->order); }
+{
+    return c->to.nlevel ? c->to
+           : c->special ? s->wants[c->special - 1]
+                        : order_format(s->p->tensor[operand], &c->order);
+}
 
 static void convert_all(Search *s, const Candidate *c, Layout *old)
 {
@@ -92,7 +102,7 @@ static void convert_all(Search *s, const Candidate *c, Layout *old)
         if (!in(c->converted, k)) continue;
         const uint8_t leaves = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
         t->format = target(s, c, k);
-        t->perm = true;
+        t->perm = !c->to.nlevel; /* cuts have values of their own */
         memset(t->positions, 0, sizeof t->positions);
         t->positions[t->format.nlevel - 1] = leaves;
     }
@@ -115,9 +125,9 @@ static double conversion_cost(const Search *s, const Candidate *c)
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
         const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
-        sum +=
-            tensor_positions(s->p, s->p->tensor[k]) * conversion_time(s->p) / CALLS / (blocks ? BLOCKS : 1) +
-            1000;
+        sum += tensor_positions(s->p, s->p->tensor[k]) * conversion_time(s->p) /
+                   (c->to.nlevel ? OFTEN : CALLS) / (blocks && !c->to.nlevel ? BLOCKS : 1) +
+               1000;
     }
     return sum;
 }
@@ -125,7 +135,8 @@ static double conversion_cost(const Search *s, const Candidate *c)
 /* Near ties: cost with what speaks against a candidate. */
 static int rank(const Candidate *c)
 {
-    const double score = c->cost * (c->special ? 1 : PRODUCT_TIE) * (c->converted ? CONVERT_TIE : 1);
+    const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
+    const double score = c->cost * (c->special ? 1 : PRODUCT_TIE) * convert;
     return (int)lround(log(score) / log(TIE));
 }
 
@@ -360,6 +371,22 @@ static int sparse_operand(const Expr *e)
     return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
 }
 
+/* Layouts in which the rows that are read lie in a near cache. */
+static void consider_cuts(Search *s, int operand, Candidate c)
+{
+    const Tensor *t = s->p->tensor[operand];
+    const sc_format from = c.converted ? target(s, &c, operand) : t->format;
+    const int first = t->often > 1 ? t->often : MINCUT, last = t->often > 1 ? t->often : MAXCUT;
+    const sc_format wanted = s->wants[c.special - 1];
+    c.converted = 1u << operand;
+    for (int about = first; about <= last; about *= 2) {
+        if (!cut_format(s->p, &s->a, t, &from, about, &c.to)) continue;
+        c.cost = cost_of(s, &c);
+        if (c.cost >= 0) keep(s, &c);
+    }
+    s->wants[c.special - 1] = wanted;
+}
+
 static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
@@ -368,7 +395,11 @@ static void consider_special(Search *s, int k)
         c.converted = 1u << sparse_operand(s->a.rhs);
         c.cost = cost_of(s, &c);
     }
-    if (c.cost >= 0) keep(s, &c);
+    if (c.cost < 0) return;
+    keep(s, &c);
+    const int operand = sparse_operand(s->a.rhs);
+    if (special[k].nest != product_nest || operand < 0 || !in(convertible(s), operand)) return;
+    if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
 }
 
 /* The sums inside of sums are those that were asked for. */

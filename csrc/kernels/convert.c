@@ -220,7 +220,7 @@ static int convert_through(sc_conversion *c)
     int rc = at && val ? SC_OK : SC_ENOMEM;
     if (!rc) {
         sc_convert_narrow(at, SC_I64, t.view.perm, t.itype, n);
-        sc_gather_values(val, t.view.val, at, n, t.dtype);
+        sc_gather_values(val, t.view.val, at, SC_I64, n, t.dtype);
         t.view.val = val;
         t.view.perm = NULL;
         c->from = &t;

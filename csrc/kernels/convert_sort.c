@@ -132,7 +132,7 @@ static int sort_pairs(const sc_conversion *c, uint64_t **key, int64_t **idx, int
 
 /* ---- several words ---- */
 static void gather(uint64_t *to, const uint64_t *from, const int64_t *order, int64_t n)
-{ sc_gather_values(to, from, order, n, SC_I64); }
+{ sc_gather_values(to, from, order, SC_I64, n, SC_I64); }
 
 /* order becomes the permutation that sorts all words. */
 static int sort_words(const sc_conversion *c, const sc_list *s, int64_t **order)
@@ -160,7 +160,7 @@ static int reorder(const sc_conversion *c, sc_list *s, int64_t **order)
     if (rc || !s->idx) return rc;
     int64_t *idx = sc_convert_take(c, s->n, sizeof *idx);
     if (!idx) return SC_ENOMEM;
-    sc_gather_values(idx, s->idx, *order, s->n, SC_I64);
+    sc_gather_values(idx, s->idx, *order, SC_I64, s->n, SC_I64);
     free(s->idx);
     s->idx = idx;
     return SC_OK;

@@ -72,9 +72,8 @@ void sc_fill(void *p, sc_dtype dtype, int64_t n, double value)
 /* ---- gathering ---- */
 typedef struct {
     void *out;
-    const void *in;
-    const int64_t *perm;
-    sc_dtype dtype;
+    const void *in, *perm;
+    sc_dtype itype, dtype;
 } gathering;
 
 static void gather_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -84,17 +83,17 @@ static void gather_range(void *arg, int lane, int64_t begin, int64_t end)
     (void)lane;
 #define GATHER(size)                                                                                         \
     for (int64_t i = begin; i < end; i++) {                                                                  \
-        bool none = g->perm[i] < 0;                                                                          \
-        sc_value_move(g->out, i, none ? &zero : g->in, none ? 0 : g->perm[i], size);                         \
+        const int64_t from = sc_index(g->perm, g->itype, i);                                                 \
+        sc_value_move(g->out, i, from < 0 ? &zero : g->in, from < 0 ? 0 : from, size);                       \
     }
     SC_BY_SIZE(sc_dtype_size(g->dtype), GATHER);
 #undef GATHER
 }
 
 /* A negative entry of perm is a place that no source value fills: it becomes 0. */
-void sc_gather_values(void *out, const void *in, const int64_t *perm, int64_t n, sc_dtype dtype)
+void sc_gather_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype dtype)
 {
-    gathering g = {out, in, perm, dtype};
+    gathering g = {out, in, perm, itype, dtype};
     if (n > 0) sc_parallel_ranges(sc_team_lanes((double)n), n, gather_range, &g);
 }
 

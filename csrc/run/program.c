@@ -46,7 +46,7 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
     add_format(t, &s->format);
     sc_text_addn(t, (const char *)s->positions, (size_t)s->format.nlevel);
-    int facts[4] = {(int)s->dtype, (int)s->itype, s->unit, s->perm};
+    int facts[5] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often};
     sc_text_addn(t, (const char *)facts, sizeof facts);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }

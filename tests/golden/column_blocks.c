@@ -48,10 +48,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 C_stride0 = call->view[2].stride[0];
     float *restrict const p_lane = lane->scratch;
     const float *restrict const B_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
     const int *restrict const A_crd2 = call->view[0].level[2].crd;
     const float *restrict const A_val = call->view[0].val;
-    float *restrict const C_val = call->view[2].val;
 
     for (sc_i64 k_block = 0; k_block < 128; k_block += 64) {
         for (sc_i64 j_block = 0; j_block < (j_dim + 63) / 64; j_block++) {
@@ -68,6 +68,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x16 c_1 = (f32x16){0};
                 f32x16 c_2 = (f32x16){0};
                 f32x16 c_3 = (f32x16){0};
+                const sc_i64 C_at = i * C_stride0 + k_block;
+                c = sc_load_f32x16(&C_val[C_at]);
+                c_1 = sc_load_f32x16(&C_val[C_at + 16]);
+                c_2 = sc_load_f32x16(&C_val[C_at + 32]);
+                c_3 = sc_load_f32x16(&C_val[C_at + 48]);
                 const sc_i64 A_lo = (sc_i64)A_pos2[j_block * i_dim + i];
                 const sc_i64 A_hi = (sc_i64)A_pos2[j_block * i_dim + i + 1];
                 for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -79,11 +84,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1 + 32]);
                     c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1 + 48]);
                 }
-                const sc_i64 C_at = i * C_stride0 + k_block;
-                sc_store_f32x16(&C_val[C_at], sc_load_f32x16(&C_val[C_at]) + c);
-                sc_store_f32x16(&C_val[C_at + 16], sc_load_f32x16(&C_val[C_at + 16]) + c_1);
-                sc_store_f32x16(&C_val[C_at + 32], sc_load_f32x16(&C_val[C_at + 32]) + c_2);
-                sc_store_f32x16(&C_val[C_at + 48], sc_load_f32x16(&C_val[C_at + 48]) + c_3);
+                const sc_i64 C_at_1 = i * C_stride0 + k_block;
+                sc_store_f32x16(&C_val[C_at_1], c);
+                sc_store_f32x16(&C_val[C_at_1 + 16], c_1);
+                sc_store_f32x16(&C_val[C_at_1 + 32], c_2);
+                sc_store_f32x16(&C_val[C_at_1 + 48], c_3);
             }
         }
     }

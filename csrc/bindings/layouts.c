@@ -1,0 +1,287 @@
+/* layouts.c: layouts derived from a tensor, kept with its core.
+ *
+ * Not every write to values moves a version (x.data, memory of NumPy). So most derived layouts hold structure and a
+ * permutation only, and kernels read the values where they are; tensors of one structure with different values share
+ * them: those of the core they were made from.
+ *
+ * Cuts, dense(j/N), .., compressed(j%N), are there for speed alone, and reading values in another order than they
+ * lie in would cost what they gain. They have values of their own, and the number of the bytes that these were made
+ * from: before each use the values are read through, and put in order again where the number differs. */
+#include <string.h>
+
+#include "bind.h"
+
+#define KEPT 3            /* sizes of a tensor that its derived layouts may take */
+#define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
+#define TRIES 8           /* renewals before a layout can be given up */
+
+static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
+
+static bool is_cut(const sc_format *f)
+{
+    const sc_levelspec *top = &f->level[0], *end = &f->level[f->nlevel - 1];
+    return top->part == SC_DIV && end->part == SC_MOD && end->kind == SC_COMPRESSED;
+}
+
+int64_t sc_derived_bytes(const sc_derived *d)
+{
+    const int64_t perm = d->perm ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype) : 0;
+    return sc_core_bytes(d->core) + perm;
+}
+
+static void free_derived(sc_derived *d)
+{
+    Py_XDECREF((PyObject *)d->core);
+    Py_XDECREF(d->perm);
+    free(d);
+}
+
+void sc_derived_drop(sc_core *c)
+{
+    sc_derived *d = c->derived, *next;
+    c->derived = NULL;
+    for (; d; d = next) next = d->next, free_derived(d);
+}
+
+/* Newest first: the newest stays, older ones while all together stay within
+ * so many times the size of the tensor. */
+static void bound_derived(sc_core *c)
+{
+    int64_t kept = 0, limit = KEPT * sc_core_bytes(c);
+    for (sc_derived **p = &c->derived; *p;) {
+        kept += sc_derived_bytes(*p);
+        if (p == &c->derived || kept <= limit) {
+            p = &(*p)->next;
+            continue;
+        }
+        sc_derived *old = *p;
+        *p = old->next;
+        free_derived(old);
+    }
+}
+
+/* The permutation as an array of the index type, or null where an entry has no source. */
+static PyObject *narrow(sc_sink *sink, const int64_t *perm, int64_t n, sc_dtype itype)
+{
+    if (itype == SC_I64) return sc_sink_take(sink, perm, n);
+    sc_dl_managed *m = sc_dense_alloc(sink->dl, itype, 1, &n);
+    if (!m) return PyErr_NoMemory();
+    int32_t *to = m->tensor.data;
+    for (int64_t i = 0; i < n; i++) to[i] = (int32_t)perm[i];
+    return sc_dense_object(sink->dl, m);
+}
+
+static bool complete(const int64_t *perm, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (perm[i] < 0) return false;
+    return true;
+}
+
+/* From now on the values of d are those of c, found through the permutation. */
+static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
+{
+    static const char nothing[64];
+    sc_component *mine = &d->comp[d->ncomp - 1];
+    sc_borrowed b;
+    if (!perm || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(perm), -1;
+    Py_DECREF(mine->tensor);
+    mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
+    mine->n = c->comp[c->ncomp - 1].n;
+    d->perm = perm;
+    d->perm_data = b.n ? b.t.view.val : nothing;
+    return sc_core_refresh(s, d);
+}
+
+static uint64_t fingerprint(const sc_core *c)
+{
+    const size_t n = (size_t)c->t.view.nval * sc_dtype_size(c->t.dtype);
+    uint64_t print;
+    Py_BEGIN_ALLOW_THREADS;
+    print = sc_fingerprint(c->t.view.val, n);
+    Py_END_ALLOW_THREADS;
+    return print;
+}
+
+/* Of c in another layout: the values are read where they are, but in cuts, which have values of their own. */
+static int settle(const sc_state *s, sc_core *c, sc_derived *d, PyObject *perm)
+{
+    if (!is_cut(&d->core->t.format)) return adopt(s, c, d->core, perm);
+    d->perm = perm;
+    return perm ? 0 : -1;
+}
+
+static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_derived *d = sc_malloc(sizeof *d);
+    if (!d) return PyErr_NoMemory(), NULL;
+    *d = (sc_derived){.generation = c->generation};
+    sc_tensor from = c->t, to = {.format = *f, .itype = c->t.itype};
+    sc_sink sink = {.dl = s->dl};
+    int64_t *perm = NULL;
+    sc_err e = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
+    Py_END_ALLOW_THREADS;
+    if (rc)
+        sc_bind_raise(s, &e);
+    else
+        d->core = sc_core_wrap(s, &to, &sink, c);
+    const int64_t n = to.view.nval;
+    if (d->core && perm && complete(perm, n)) settle(s, c, d, narrow(&sink, perm, n, to.itype));
+    sc_sink_clear(&sink);
+    if (d->core && !PyErr_Occurred()) return d;
+    free_derived(d);
+    return NULL;
+}
+
+/* 1: as good as new, 0: must be built again, -1 with an exception. */
+static int still_good(const sc_state *s, const sc_core *c, sc_derived *d)
+{
+    if (d->generation != c->generation || !d->core->perm) return 0;
+    return sc_core_refresh(s, d->core) ? -1 : 1;
+}
+
+/* The layout that the core of the same structure has, with the values of c. */
+static sc_core *derive_shared(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    if (sc_core_refresh(s, c->origin)) return NULL;
+    sc_core *d = sc_core_derive(s, c->origin, f);
+    if (!d || !d->perm) return d;
+    sc_core *own = sc_core_with_values(s, d, c->comp[c->ncomp - 1].tensor);
+    Py_DECREF((PyObject *)d);
+    return own;
+}
+
+/* ---- cuts ---- */
+/* The values of c in the order of `cut`, as a core of their own: kernels of other threads may still read the old ones. */
+static sc_core *reordered(const sc_state *s, const sc_core *c, sc_core *cut, PyObject *perm)
+{
+    int64_t n = cut->t.view.nval;
+    sc_borrowed b;
+    sc_dl_managed *m = sc_dense_alloc(s->dl, cut->t.dtype, 1, &n);
+    if (!m) return PyErr_NoMemory(), NULL;
+    void *values = m->tensor.data;
+    PyObject *object = sc_dense_object(s->dl, m);
+    if (!object || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(object), NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    sc_gather_values(values, c->t.view.val, b.t.view.val, b.t.dtype, n, cut->t.dtype);
+    Py_END_ALLOW_THREADS;
+    sc_core *core = sc_core_with_values(s, cut, object);
+    Py_DECREF(object);
+    return core;
+}
+
+static sc_derived **find(sc_core *all, const sc_core *c, const sc_format *f)
+{
+    sc_derived **p = &all->derived;
+    while (*p && !((*p)->perm && (*p)->generation == all->generation && (*p)->core->t.dtype == c->t.dtype &&
+                   sc_format_equal(&(*p)->core->t.format, f)))
+        p = &(*p)->next;
+    return p;
+}
+
+static void forget(sc_derived **p)
+{
+    sc_derived *d = *p;
+    if (!d) return;
+    *p = d->next;
+    free_derived(d);
+}
+
+static void link_first(sc_core *c, sc_derived *d)
+{
+    d->next = c->derived;
+    c->derived = d;
+    bound_derived(c);
+}
+
+static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, uint64_t print)
+{
+    const int64_t generation = all->generation;
+    sc_derived *d = build(s, c, f);
+    if (!d) return NULL;
+    d->generation = generation;
+    d->print = print;
+    all->often = d->perm ? f->level[0].block : -1;
+    sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
+    forget(find(all, c, f)); /* of another thread, meanwhile */
+    link_first(all, d);
+    return core;
+}
+
+/* Values that change all the time cost more than the layout gains: then it is given up. */
+static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, uint64_t print)
+{
+    sc_derived *d = *find(all, c, f);
+    sc_core *old = (sc_core *)Py_NewRef((PyObject *)d->core);
+    PyObject *perm = Py_NewRef(d->perm);
+    sc_core *core = reordered(s, c, old, perm);
+    Py_DECREF(perm);
+    Py_DECREF((PyObject *)old);
+    sc_derived **now = find(all, c, f); /* other threads ran meanwhile */
+    if (!core || !*now) return core;
+    d = *now;
+    old = d->core;
+    d->core = (sc_core *)Py_NewRef((PyObject *)core);
+    d->print = print;
+    d->renewed++;
+    Py_DECREF((PyObject *)old);
+    if (d->renewed >= TRIES && 2 * d->renewed > d->uses) {
+        all->often = -1;
+        forget(find(all, c, f));
+    }
+    return core;
+}
+
+/* Whoever writes to the values, and however: what they were is known by a number. */
+static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    sc_core *all = root(c);
+    if (all != c && sc_core_refresh(s, all)) return NULL;
+    const uint64_t print = fingerprint(c);
+    sc_derived *d = *find(all, c, f);
+    if (!d) return cut_first(s, all, c, f, print);
+    d->uses++;
+    if (d->print != print) return cut_again(s, all, c, f, print);
+    return (sc_core *)Py_NewRef((PyObject *)d->core);
+}
+
+/* ---- products that go on and on ---- */
+int32_t sc_core_often(const sc_core *c)
+{
+    const int32_t often = c->origin ? c->origin->often : c->often;
+    return often > 0 ? often : 0;
+}
+
+void sc_core_count(sc_core *c, double products)
+{
+    c = root(c);
+    c->products += products;
+    if (!c->often && c->products > MANY) c->often = 1;
+}
+
+sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
+{
+    if (is_cut(f)) return derive_cut(s, c, f);
+    if (c->origin) {
+        sc_core *shared = derive_shared(s, c, f);
+        if (!shared || shared->perm) return shared;
+        Py_DECREF((PyObject *)shared); /* entries were summed: built anew */
+    }
+    for (sc_derived **p = &c->derived; *p; p = &(*p)->next) {
+        if (!sc_format_equal(&(*p)->core->t.format, f)) continue;
+        int rc = still_good(s, c, *p);
+        if (rc < 0) return NULL;
+        if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
+        sc_derived *old = *p;
+        *p = old->next;
+        free_derived(old);
+        break;
+    }
+    sc_derived *d = build(s, c, f);
+    if (!d) return NULL;
+    link_first(c, d);
+    return (sc_core *)Py_NewRef((PyObject *)d->core);
+}

@@ -1,0 +1,205 @@
+"""Products that read a dense operand from packed panels, and sparse operands stored in cuts of columns."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import native
+import pytest
+import torch
+
+import scorch
+
+CUT = "dense(1/{0}), dense(0), compressed(1%{0})"
+
+
+def pruned(rows: int, columns: int, density: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Small integers, so that every order of summation gives the same floats."""
+    g = torch.Generator().manual_seed(rows + columns)
+    x = torch.randint(-3, 4, (rows, columns), generator=g)
+    return (x * (torch.rand(rows, columns, generator=g) < density)).to(dtype)
+
+
+def integers(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randint(-3, 4, shape, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
+
+
+def nest(folder, text: str) -> str:
+    file = folder / "panel.sc"
+    file.write_text(text)
+    return native.must(native.core().scorchc(), "--emit=nest", "--width", 64, file)
+
+
+def test_rows_that_the_caches_do_not_hold_are_packed(tmp_path):
+    found = nest(
+        tmp_path,
+        "in A: f32 csr i32 (32768, 2048)\nin B: f32 dense (2048, 512)\nC[i,k] = A[i,j] * B[j,k]\n",
+    )
+    assert found.startswith("for k/64 {\n  work t[j,k%64]: lane")
+
+
+def test_rows_that_the_caches_hold_are_not_packed(tmp_path):
+    found = nest(
+        tmp_path,
+        "in A: f32 csr i32 (4096, 512)\nin B: f32 dense (512, 64)\nC[i,k] = A[i,j] * B[j,k]\n",
+    )
+    assert found.startswith("par i in A") and "lane" not in found
+
+
+def test_cuts_are_added_one_after_the_other(tmp_path):
+    found = nest(
+        tmp_path,
+        'in A: f32 "dense(1/2048), dense(0), compressed(1%2048)" i32 (32768, 65536)\n'
+        "in B: f32 dense (65536, 128)\nC[i,k] = A[i,j] * B[j,k]\n",
+    )
+    assert found.startswith("for k/64 {\n  for j/2048 {\n    work t[j%2048,k%64]: lane")
+    assert "C[i,k] += c[k%64]" in found
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("columns", [1, 40, 200, 300, 513])
+def test_cut_operand(columns, dtype):
+    d, x = pruned(200, 768, 0.3, dtype), integers(768, columns, dtype=dtype)
+    A = scorch.sparse(d).convert(CUT.format(128))
+    assert torch.equal(A @ x, d @ x)
+    assert torch.equal(A @ x.T.contiguous().T, d @ x)
+    assert torch.equal(torch.nn.functional.linear(x.T, A), x.T @ d.T)
+
+
+def test_cut_operand_inside_of_expressions():
+    d, x, b, s = pruned(200, 768, 0.3), integers(768, 300), integers(300), integers(200)
+    A = scorch.sparse(d).convert(CUT.format(128))
+    text = "C[i,k] = relu(A[i,j] * B[j,k] + b[k]) * s[i]"
+    assert torch.equal(scorch.evaluate(text, A=A, B=x, b=b, s=s), torch.relu(d @ x + b) * s[:, None])
+    assert torch.equal(scorch.einsum("ij,jk,k,i->ik", A, x, b, s), d @ x * b * s[:, None])
+    assert torch.equal(scorch.einsum("ij,jk->jk", A, x), d.sum(0)[:, None] * x)
+
+
+def test_packed_rows():
+    d, x, b = pruned(1500, 1024, 0.2), integers(1024, 700), integers(700)
+    A = scorch.sparse(d)
+    for n in (700, 512, 300):
+        assert torch.equal(A @ x[:, :n], d @ x[:, :n])
+    text = "C[i,k] = relu(A[i,j] * B[j,k] * 2 + b[k])"
+    assert torch.equal(scorch.evaluate(text, A=A, B=x, b=b), torch.relu(2 * d @ x + b))
+
+
+def test_cuts_add_in_the_order_of_columns():
+    """A sum that is left and taken up again: the same bits as in one go."""
+    torch.manual_seed(0)
+    d, x = torch.randn(300, 768) * (torch.rand(300, 768) < 0.3), torch.randn(768, 200)
+    A = scorch.sparse(d)
+    assert torch.equal(A.convert(CUT.format(128)) @ x, A @ x)
+
+
+# ---- layouts that are derived because products are many ----
+def derived(A: scorch.SparseTensor) -> list[str]:
+    return list(A.memory()["derived"])
+
+
+@pytest.fixture
+def wide():
+    """A weight and a dense operand that no second cache holds, and whose product is exact."""
+    return pruned(512, 8192, 0.2), integers(8192, 256)
+
+
+def test_optimize_cuts(wide):
+    d, x = wide
+    A = scorch.sparse(d)
+    assert A @ x is not None and not derived(A)
+    A.optimize(calls=[lambda A: A @ x])
+    assert any("%" in f for f in derived(A))
+    assert torch.equal(A @ x, d @ x)
+    assert torch.equal(scorch.einsum("ij,jk->ik", A, x), d @ x)
+    assert "%" in A.plan(256)
+    memory = A.memory()
+    assert 0 < sum(memory["derived"].values()) <= 3 * memory["tensor"]
+    A.release()
+    assert not derived(A)
+    assert torch.equal(A @ x, d @ x) and not derived(A)
+
+
+def test_a_number_of_calls(wide):
+    d, x = wide
+    few, many = scorch.sparse(d).optimize(calls=3), scorch.sparse(d).optimize(calls=1000)
+    assert torch.equal(few @ x, many @ x)
+    assert not derived(few) and derived(many)
+
+
+def test_products_are_counted(wide):
+    d, x = wide
+    A = scorch.sparse(d)
+    products = A.nnz * x.shape[1]
+    calls = 2**33 // products + 2
+    for _ in range(calls - 2):
+        A @ x
+    assert not derived(A)
+    for _ in range(3):
+        y = A @ x
+    assert derived(A) and torch.equal(y, d @ x)
+
+
+@pytest.mark.parametrize("write", ["in place", "data", "numpy", "optimizer", "replaced"])
+def test_values_that_change(wide, write):
+    d, x = wide
+    A = scorch.sparse(d).optimize(calls=[lambda A: A @ x])
+    values = A.values()
+    for step in range(3):
+        if write == "in place":
+            values.mul_(-1)
+        elif write == "data":
+            values.data[5] += step + 1
+        elif write == "numpy":
+            values.numpy()[-1] += step + 1
+        elif write == "optimizer":
+            values.grad = torch.ones_like(values)
+            torch.optim.SGD([values], lr=1.0).step()
+        else:
+            A = A * -1
+        assert torch.equal(A @ x, A.to_dense() @ x)
+
+
+def test_values_that_always_change_give_the_layout_up(wide):
+    d, x = wide
+    A = scorch.sparse(d).optimize(calls=[lambda A: A @ x])
+    for _ in range(20):
+        A.values().neg_()
+        assert torch.equal(A @ x, A.to_dense() @ x)
+    assert not derived(A)
+
+
+def test_gradients_of_a_cut_tensor(wide):
+    d, x = wide
+    A = scorch.sparse(d).optimize(calls=[lambda A: A @ x])
+    A.requires_grad_()
+    x = x.clone().requires_grad_()
+    (A @ x).sum().backward()
+    assert torch.equal(x.grad, d.T @ torch.ones(d.shape[0], x.shape[1]))
+    assert torch.equal(A.grad.to_dense(), (d != 0) * x.detach().sum(1))
+
+
+def test_copies_of_a_cut_tensor(wide):
+    d, x = wide
+    A = scorch.sparse(d).optimize(calls=[lambda A: A @ x])
+    for B in (copy.deepcopy(A), pickle.loads(pickle.dumps(A)), A.clone(), A.detach(), A.to(torch.float64)):
+        assert torch.equal((B @ x.to(B.dtype)).float(), d @ x)
+    assert torch.equal(torch.compile(lambda x: A @ x, fullgraph=True, backend="eager")(x), d @ x)
+
+
+def test_threads_share_a_cut_tensor(wide):
+    d, x = wide
+    A, expected = scorch.sparse(d).optimize(calls=[lambda A: A @ x]), d @ x
+    B = A * 2
+    with ThreadPoolExecutor(4) as pool:
+        for C, y in zip([A, B] * 12, pool.map(lambda C: C @ x, [A, B] * 12), strict=True):
+            assert torch.equal(y, expected * (1 if C is A else 2))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(4,4)", "ell(2000)"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_every_format_can_be_optimized(format, dtype):
+    d, x = pruned(128, 4096, 0.2, dtype), integers(4096, 160, dtype=dtype)
+    A = scorch.sparse(d, format=format)
+    A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ x[: d.shape[0]]])
+    assert torch.equal(A @ x, d @ x)
+    assert torch.equal(A.T @ x[: d.shape[0]], d.T @ x[: d.shape[0]])
