@@ -186,8 +186,7 @@ static PyObject *module_fingerprint(PyObject *module, PyObject *list)
         sc_borrowed b;
         if (sc_bind_borrow(s, PyTuple_GetItem(list, i), &b)) return NULL;
         if (!b.contiguous) return PyErr_Format(PyExc_ValueError, "expected contiguous tensors");
-        const uint64_t part[] = {all, (uint64_t)b.t.dtype,
-                                 sc_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
+        const uint64_t part[] = {all, (uint64_t)b.t.dtype, sc_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
                                  sc_fingerprint(b.t.view.val, (size_t)b.n * sc_dtype_size(b.t.dtype))};
         all = sc_fingerprint(part, sizeof part);
     }
