@@ -88,7 +88,7 @@ static void check_perm(const sc_tensor *from, const sc_tensor *to, const int64_t
 {
     if (!perm) return;
     void *out = malloc((size_t)(to->view.nval + 1) * 8);
-    sc_gather_values(out, from->view.val, perm, to->view.nval, to->dtype);
+    sc_gather_values(out, from->view.val, perm, SC_I64, to->view.nval, to->dtype);
     size_t size = (size_t)to->view.nval * sc_dtype_size(to->dtype);
     CHECK(!size || !memcmp(out, to->view.val, size), "perm does not reproduce the values");
     free(out);
