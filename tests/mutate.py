@@ -54,7 +54,7 @@ MUTATIONS = {  # name: file, text, replacement
     "maximum starts from zero": (
         "compiler/lower_work.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
     ),
-    "private copies start from nothing": (
+    "a shared workspace starts from one": (
         "compiler/lower.c", "s->fill = op == O_CONST ? 0 : op_identity(op);", "s->fill = 1;",
     ),
     "stride of another dimension": (
