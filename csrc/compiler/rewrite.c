@@ -283,11 +283,11 @@ Expr *expr_split(Prog *p, Expr *r)
 }
 
 /* ---- zeros ---- */
-/* 1 wherever e has a value: what says so stays. */
+/* 1 wherever e has a value: what says so stays, and so do all indices. */
 static Expr *presence(Prog *p, Expr *e)
 {
     if (e->op == O_STORED) return e;
-    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? expr_new(p, O_STORED, e, NULL) : expr_const(p, 1);
+    if (e->op == O_ACCESS) return expr_new(p, O_STORED, e, NULL);
     if (e->op == O_CONST) return expr_const(p, 1);
     Expr *a = presence(p, e->kid[0]), *b = e->kid[1] ? presence(p, e->kid[1]) : expr_const(p, 1);
     if (e->op == O_REDUCE) return a->op == O_CONST ? a : with_kids(p, e, a, NULL);
