@@ -298,12 +298,9 @@ class Draw:
         if r.random() < 0.12:
             assigns.append(self.assign("S"))
             first = assigns[0]
-            if r.random() < 0.6:  # the second reads the first
+            if r.random() < 0.6 and assigns[1].right[0] not in INEXACT:  # the second reads the first
                 first.right = finite(first.right)
-                op = r.choice("*+-")
-                if assigns[1].right[0] in INEXACT:
-                    op = "*"  # a sum could cancel
-                assigns[1].right = (op, assigns[1].right, ("at", "C", first.left))
+                assigns[1].right = (r.choice("*+-"), assigns[1].right, ("at", "C", first.left))
                 ok = is_summable(assigns[1].right, assigns[1].left)
                 assigns[1].op = assigns[1].op if ok else "+="
         flags = ["nofold"] * (r.random() < 0.25) + ["skip"] * (r.random() < 0.08)
