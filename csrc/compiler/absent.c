@@ -80,8 +80,9 @@ typedef struct {
     Prog *p;
     const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
     uint64_t inner;       /* workspaces opened inside */
-    uint32_t copied;      /* assignments to workspaces at these indices do not count */
-    const Index *missing; /* along which something is absent: results that share that level have no entry */
+    /* Along it something is absent: assignments to workspaces at this index do not count, and results that share its
+     * level have no entry. */
+    const Index *missing;
 } Search;
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
@@ -96,10 +97,9 @@ static bool alive(Search *, const Nest *, uint64_t absent);
 static bool copies(const Search *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
-    bool slot = false;
-    for (int d = 0; t->role == T_WORK && d < t->ndim; d++)
-        slot |= t->slot[d].slot && s->copied >> t->slot[d].var & 1;
-    return slot || (t->role == T_WORK && a->reduce == O_CONST && expr_vars(a->lhs) & s->copied);
+    if (!s->missing || t->role != T_WORK) return false;
+    return work_has_slot(t, s->missing->var) ||
+           (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->var & 1);
 }
 
 static bool work_alive(Search *s, const Nest *n, uint64_t absent)
@@ -138,7 +138,7 @@ bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
 
 bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
 {
-    Search s = {.p = p, .copied = 1u << n->ix.var, .missing = &n->ix};
+    Search s = {.p = p, .missing = &n->ix};
     return alive(&s, n->body, absent);
 }
 

@@ -304,11 +304,11 @@ static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
     return sum + share * by_size(c, region(c, at, e, -1));
 }
 
-static int unit_var(const Expr *e)
+/* The index along which elements lie side by side. */
+static int runs_along(const Expr *e)
 {
     const Tensor *t = e->tensor;
-    if (t->role == T_WORK) return t->ndim ? t->dimvar[t->ndim - 1] : -1;
-    return t->unit >= 0 ? e->ix[t->unit].var : -1;
+    return t->role != T_WORK ? unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
 }
 
 /* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
@@ -335,17 +335,17 @@ static bool shares_lines(const Spot *at, const Expr *e, int k)
     const int var = at->loop[k].ix.var;
     while (--k >= 0)
         if (at->loop[k].ix.var != var && depends(e, at->loop[k].ix.var))
-            return unit_var(e) == at->loop[k].ix.var;
+            return runs_along(e) == at->loop[k].ix.var;
     return false;
 }
 
-static double access_time(const Cost *c, const Spot *at, const Expr *e, double kind)
+static double access_time(const Cost *c, const Spot *at, const Expr *e, bool read, double kind)
 {
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
-    const double trips = inner < 0 ? 1 : kind == c->m.load ? times_read(at, e, inner) : at->loop[inner].trips;
+    const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
     if (sparse_source(e->tensor)) return trips * kind;
-    const bool along = k >= 0 && unit_var(e) == at->loop[k].ix.var;
+    const bool along = k >= 0 && runs_along(e) == at->loop[k].ix.var;
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
@@ -357,7 +357,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, double k
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;
-    if (e->op == O_ACCESS) return access_time(c, at, e, c->m.load);
+    if (e->op == O_ACCESS) return access_time(c, at, e, true, c->m.load);
     const double flops = e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : fused && e->op == O_MUL ? 0 : 1;
     double t = at->trips * c->m.flop * flops;
     for (int k = 0; k < 2; k++)
@@ -380,7 +380,7 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
         c->time += at->trips * c->m.append;
         c->assembles |= !t->like;
     } else
-        c->time += access_time(c, at, a->lhs, a->reduce == O_CONST ? c->m.store : c->m.update);
+        c->time += access_time(c, at, a->lhs, false, a->reduce == O_CONST ? c->m.store : c->m.update);
 }
 
 /* ---- workspaces ---- */

@@ -469,6 +469,7 @@ void nest_print(const Prog *, const Nest *, sc_text *);
 void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
+bool work_has_slot(const Tensor *work, int var);          /* #var is one of its dimensions */
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
 Nest *nest_seq(Prog *, int n, Nest *const *);
 Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);

@@ -80,7 +80,7 @@ Val *stride_val(Low *l, const Tensor *t, int d)
 static void strided_address(Low *l, const Expr *e, Address *a)
 {
     const Tensor *t = e->tensor;
-    for (int d = 0; d < t->ndim; d++) { add_term(l, a, e, d, stride_val(l, t, d)); }
+    for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, stride_val(l, t, d));
 }
 
 static void work_address(Low *l, const Expr *e, Address *a)

@@ -119,10 +119,7 @@ static void find_elsewhere(const Nest *n, void *ctx)
     Slots *s = ctx;
     if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
-    bool slot = false;
-    for (int d = 0; t->role == T_WORK && d < t->ndim; d++)
-        slot |= t->slot[d].slot && t->slot[d].var == s->loop->ix.var;
-    if (!slot) s->elsewhere = true;
+    if (t->role != T_WORK || !work_has_slot(t, s->loop->ix.var)) s->elsewhere = true;
 }
 
 /* All positions of a tile side by side, so that #i is a constant in each. A tile that is not full computes its last

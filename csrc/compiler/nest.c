@@ -118,6 +118,13 @@ bool shares_all(const Tensor *t)
     return !memcmp(t->dimvar, t->like->dimvar, (size_t)t->ndim * sizeof *t->dimvar);
 }
 
+bool work_has_slot(const Tensor *t, int var)
+{
+    for (int d = 0; d < t->ndim; d++)
+        if (t->slot[d].slot && t->slot[d].var == var) return true;
+    return false;
+}
+
 bool shares_index(const Tensor *t, int var)
 {
     for (int l = 0; t->like && l < t->shared; l++)

@@ -260,11 +260,8 @@ static bool make_plain(Prog *p)
         for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
-        for (int l = 0; l < t->format.nlevel; l++) {
-            if (t->format.level[l].part == SC_MOD) continue;
-            const uint8_t kind = !f.nlevel && t->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
-            f.level[f.nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = t->format.level[l].dim};
-        }
+        for (int l = 0; l < t->format.nlevel; l++)
+            if (t->format.level[l].part != SC_MOD) plain_level(&f, t->format.level[l].dim);
         p->convert[k] = f;
         p->converts = any = true;
     }

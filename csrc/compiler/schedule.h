@@ -48,6 +48,8 @@ void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
 Index whole_index(int var);
+int unit_var(const Expr *access);     /* the index along which a tensor has stride 1, -1: none */
+void plain_level(sc_format *, int d); /* appended: csr or csc of a matrix, else compressed levels */
 /* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
  * more to miss. */
 bool short_fibres(const Tensor *, int level, int bits);
@@ -113,8 +115,6 @@ bool cut_format(const Prog *, const Assign *, const Tensor *, const sc_format *f
                 sc_format *to);
 
 /* ---- schedule_gather.c ---- */
-bool gather_fits(Prog *, const Assign *);
-bool outer_fits(Prog *, const Assign *);
 Nest *outer_nest(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
 Nest *gather_nest(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 

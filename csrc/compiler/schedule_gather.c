@@ -28,7 +28,6 @@ typedef struct {
     Expr *shared;                  /* the factor that the rows share */
 } Gather;
 
-static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
 
 /* ---- what kind of expression ---- */
@@ -52,10 +51,10 @@ static bool is_routed(Gather *g)
 /* The row index, and the vector along which the result is written. */
 static bool choose_indices(Gather *g)
 {
+    if (!g->summed || g->vec < 0 || in(g->stored, g->vec)) return false;
     for (int d = 0; d < g->a->ndim; d++) {
         g->rows = g->a->dimvar[d];
-        g->vec = unit_var(g->assign->lhs);
-        if (in(g->kept, g->rows) && g->vec >= 0 && !in(g->stored, g->vec) && is_routed(g)) return true;
+        if (in(g->kept, g->rows) && is_routed(g)) return true;
     }
     return false;
 }
@@ -64,7 +63,6 @@ static bool choose_indices(Gather *g)
 static bool choose_outer(Gather *g)
 {
     const uint32_t dense = g->kept & ~g->stored;
-    g->vec = unit_var(g->assign->lhs);
     if (g->vec < 0 || !in(dense, g->vec)) return false;
     for (g->rows = 0; g->rows < g->p->nvar; g->rows++) {
         bool of_rows = false, of_vec = false, both = false;
@@ -82,7 +80,8 @@ static bool choose_outer(Gather *g)
 static bool takes(Prog *p, const Assign *a, Gather *g)
 {
     Expr *sum = a->rhs;
-    *g = (Gather){.p = p, .assign = a};
+    if (!product_fits(p, a)) return false;
+    *g = (Gather){.p = p, .assign = a, .vec = unit_var(a->lhs)};
     if (a->reduce != O_CONST || sum->op != O_REDUCE || sum->reduce != O_ADD || p->skip) return false;
     if (a->lhs->tensor->role == T_WORK && a->lhs->tensor->place == W_REG) return false;
     g->nfactor = expr_factors(p, sum->kid[0], g->factor);
@@ -95,18 +94,6 @@ static bool takes(Prog *p, const Assign *a, Gather *g)
     g->kept = expr_vars(a->lhs);
     g->summed = sum->vars & ~g->stored;
     return true;
-}
-
-bool gather_fits(Prog *p, const Assign *a)
-{
-    Gather g;
-    return product_fits(p, a) && takes(p, a, &g) && g.summed && choose_indices(&g);
-}
-
-bool outer_fits(Prog *p, const Assign *a)
-{
-    Gather g;
-    return product_fits(p, a) && takes(p, a, &g) && !(g.stored & ~g.kept & g.summed) && choose_outer(&g);
 }
 
 /* ---- levels ---- */
@@ -128,11 +115,8 @@ static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
 {
     *f = (sc_format){.ndim = a->ndim};
     for (int pass = 0; pass < 2; pass++)
-        for (int d = 0; d < a->ndim; d++) {
-            if (in(inner, a->dimvar[d]) != (pass == 1)) continue;
-            const uint8_t kind = !f->nlevel && a->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
-            f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
-        }
+        for (int d = 0; d < a->ndim; d++)
+            if (in(inner, a->dimvar[d]) == (pass == 1)) plain_level(f, d);
 }
 
 /* ---- building ---- */

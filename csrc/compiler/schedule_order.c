@@ -29,12 +29,8 @@ sc_format order_format(const Tensor *t, const Order *o)
 {
     sc_format f = {.ndim = t->ndim};
     for (int k = 0; k < o->n; k++)
-        for (int d = 0; d < t->ndim; d++) {
-            if (t->dimvar[d] != o->loop[k].var || o->loop[k].part == SC_MOD) continue;
-            const bool dense = !f.nlevel && t->ndim == 2;
-            f.level[f.nlevel++] =
-                (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
-        }
+        for (int d = 0; d < t->ndim; d++)
+            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) plain_level(&f, d);
     return f;
 }
 

@@ -33,8 +33,6 @@ static int uses(const Expr *e, int v, Expr **found)
     return n;
 }
 
-static int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
-
 /* Of a matrix with a unit stride: the other index. */
 static int row_var(const Expr *e) { return e->ix[1 - e->tensor->unit].var; }
 

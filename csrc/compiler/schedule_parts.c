@@ -24,6 +24,14 @@ Index whole_index(int var) { return (Index){.var = (uint8_t)var}; }
 Index source_index(const Tensor *t, int level)
 { return t->role == T_IN ? level_index(t, level) : whole_index(t->dimvar[level]); }
 
+int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+
+void plain_level(sc_format *f, int d)
+{
+    const uint8_t kind = !f->nlevel && f->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+    f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
+}
+
 bool may_repeat(const Tensor *t)
 {
     for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)

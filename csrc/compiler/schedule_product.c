@@ -408,10 +408,9 @@ static void convert(Sched *s, sc_format *f)
         for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
             for (k = 0; a->format.level[k].dim != d || a->format.level[k].part == SC_MOD;) k++;
-            sc_levelspec *to = &f->level[f->nlevel];
-            *to = (sc_levelspec){.unique = 1, .dim = (uint8_t)d};
-            to->kind = f->nlevel++ == 0 && a->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+            plain_level(f, d);
             if (s->nmain == a->format.nlevel) continue;
+            sc_levelspec *to = &f->level[f->nlevel - 1];
             to->part = a->format.level[k].part;
             to->block = a->format.level[k].block;
         }
@@ -469,6 +468,7 @@ static bool has_factor(const Expr *e, const Expr *f)
 static bool reads(const Expr *e, const Expr *node)
 { return e == node || (e->kid[0] && reads(e->kid[0], node)) || (e->kid[1] && reads(e->kid[1], node)); }
 
+/* One reduction at most, its sparse operand a factor; a dense result, or one that shares upper levels. */
 bool product_fits(Prog *p, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
@@ -490,6 +490,7 @@ bool product_fits(Prog *p, const Assign *a)
 
 static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_text *why)
 {
+    if (!product_fits(p, a)) return NULL;
     Sched *s = NEW(p, Sched);
     Nest *n = NULL;
     *s = (Sched){.p = p, .lhs = a->lhs, .rhs = a->rhs};

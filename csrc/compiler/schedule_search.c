@@ -70,13 +70,12 @@ struct Search {
 };
 
 static const struct {
-    bool (*fits)(Prog *, const Assign *);
     Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
     const char *name;
-} special[] = {{product_fits, product_nest, "in storage order, tiled"},
-               {product_fits, packed_nest, "in storage order, tiled, packed"},
-               {gather_fits, gather_nest, "rows gathered into tiles"},
-               {outer_fits, outer_nest, "outer products in tiles"}};
+} special[] = {{product_nest, "in storage order, tiled"},
+               {packed_nest, "in storage order, tiled, packed"},
+               {gather_nest, "rows gathered into tiles"},
+               {outer_nest, "outer products in tiles"}};
 
 /* ---- one candidate ---- */
 typedef struct {
@@ -529,8 +528,7 @@ static Search *find(Prog *p, const Assign *a, const Wish *wish)
     *s = (Search){.p = p, .a = *a, .wish = wish};
     find_forms(s);
     if (wish->first) return s;
-    for (int k = 0; k < SC_LEN(special); k++)
-        if (wishes_form(s, 0) && special[k].fits(p, a)) consider_special(s, k);
+    for (int k = 0; wishes_form(s, 0) && k < SC_LEN(special); k++) consider_special(s, k);
     consider_all(s);
     return s;
 }
