@@ -66,8 +66,13 @@ def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTe
 
 
 def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
-    """What autograd adds up: gradients of one structure."""
-    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor) and same_structure(a, b)):
+    """What autograd adds up: gradients of one structure.
+
+    In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
+    """
+    sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
+    alike = sparse and torch.compiler.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
+    if not sparse or not (alike or same_structure(a, b)):
         raise NotImplementedError(
             "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
         )

@@ -138,7 +138,8 @@ class SparseTensor(torch.Tensor):
     def _stable_hash_for_caching(self) -> str:
         """What cached graphs are found by; "meta 2" counts changes of what ``__tensor_flatten__`` returns."""
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
-        return f"scorch {_C.version} meta 2 {self._fmt} {self._names} {tuple(map(str, self.shape))} {inner}"
+        facts = self._fmt, self._names, tuple(map(str, self.shape)), inner, self.requires_grad
+        return f"scorch {_C.version} meta 2 {facts}"
 
     def __reduce_ex__(self, protocol: int) -> tuple:
         return _rebuild_v1, (

@@ -140,6 +140,37 @@ def test_a_sparse_result_carries_its_gradient():
         torch.testing.assert_close(*found)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: (a @ b, b @ a),
+        lambda a, b: (torch.relu(a), a + b),
+        lambda a, b: (lambda c: (c, c * 2, c.T))(a @ b),
+        lambda a, b: (a[2:7], (a @ b).to_dense(), b),
+    ],
+)
+def test_several_sparse_results(f, backend):
+    found = []
+    for g in (f, torch.compile(f, fullgraph=True, backend=backend)):
+        a, b = PATTERN.clone().requires_grad_(), (PATTERN.T * 0.5).convert("csr").requires_grad_()
+        results = [y.to_dense() for y in g(a, b)]
+        torch.autograd.backward([y.square().sum() for y in results])
+        found.append((*results, a.grad.to_dense(), b.grad.to_dense()))
+    torch.testing.assert_close(*found)
+
+
+def test_a_cached_graph_without_gradients_is_not_taken_for_one_with(backend):
+    """The cache on disk is asked by what the operands say of themselves."""
+    a, found = PATTERN.clone(), []
+    f = torch.compile(lambda a: torch.tanh(a), fullgraph=True, backend=backend)
+    for grad in (False, True):
+        a.requires_grad_(grad)
+        found.append(a._stable_hash_for_caching())
+        torch._dynamo.reset()
+        assert f(a).requires_grad is grad
+    assert found[0] != found[1]
+
+
 def test_export_of_a_linear_layer():
     layer, file = scorch.nn.Linear(12, 8), io.BytesIO()
     program = torch.export.export(layer, (torch.randn(5, 12),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
