@@ -16,32 +16,24 @@ static Expr *folded(Prog *p, const Expr *e, const Expr *a, const Expr *b)
 
 static bool constant(const Expr *e) { return !e || e->op == O_CONST; }
 
-static Expr *rebuilt(Prog *p, const Expr *e, Expr *a, Expr *b)
+static Expr *unary_absent(Prog *p, Expr *e, Expr *a)
 {
-    if (a == e->kid[0] && b == e->kid[1]) return (Expr *)e;
-    Expr *n = expr_new(p, e->op, a, b);
-    n->pos = e->pos;
-    return n;
+    if (!a && (e->op == O_STORED || e->op == O_REDUCE)) return NULL;
+    return constant(a) && e->op != O_REDUCE ? folded(p, e, a, NULL) : with_kids(p, e, a, NULL);
 }
 
-static Expr *unary_absent(Prog *p, const Expr *e, Expr *a)
+static Expr *binary_absent(Prog *p, Expr *e, Expr *a, Expr *b)
 {
-    if (a) return constant(a) ? folded(p, e, a, NULL) : rebuilt(p, e, a, NULL);
-    return e->op == O_STORED ? NULL : folded(p, e, NULL, NULL);
-}
-
-static Expr *binary_absent(Prog *p, const Expr *e, Expr *a, Expr *b)
-{
-    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : rebuilt(p, e, a, b);
+    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : with_kids(p, e, a, b);
     switch (e->op) {
     case O_MUL: return NULL;
-    case O_DIV: return a && !(constant(a) && a->c == 0) ? rebuilt(p, e, a, expr_const(p, 0)) : NULL;
+    case O_DIV: return a && !(constant(a) && a->c == 0) ? with_kids(p, e, a, expr_const(p, 0)) : NULL;
     case O_ADD: return a ? a : b;
     default: break;
     }
     if (constant(a) && constant(b)) return folded(p, e, a, b);
     if (e->op == O_SUB) return a ? a : expr_new(p, O_NEG, b, NULL);
-    return rebuilt(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
+    return with_kids(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
 }
 
 uint64_t tensor_bit(const Prog *p, const Tensor *t)
@@ -59,20 +51,39 @@ Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)
     return e->kid[1] ? binary_absent(p, e, a, expr_absent(p, e->kid[1], absent)) : unary_absent(p, e, a);
 }
 
-static bool names(const Prog *p, const Expr *e, uint64_t absent)
+/* Whether one of the tensors is read, in sums as well, or outside of them only. */
+static bool names(const Prog *p, const Expr *e, uint64_t absent, bool sums)
 {
     if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent;
-    return (e->kid[0] && names(p, e->kid[0], absent)) || (e->kid[1] && names(p, e->kid[1], absent));
+    if (e->op == O_REDUCE && !sums) return false;
+    return (e->kid[0] && names(p, e->kid[0], absent, sums)) ||
+           (e->kid[1] && names(p, e->kid[1], absent, sums));
+}
+
+/* The right side without the tensors; null where it is what the target starts from, of "=": 0. */
+static Expr *without(Prog *p, const Assign *a, uint64_t absent)
+{
+    Expr *e = expr_absent(p, a->rhs, absent);
+    if (!e) e = expr_const(p, 0);
+    return e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e;
 }
 
 Expr *eval_absent(Prog *p, const Assign *a, uint64_t absent)
 {
-    if (!absent || !names(p, a->rhs, absent)) return a->rhs;
+    if (!absent || !names(p, a->rhs, absent, true)) return a->rhs;
     if (p->skip) return NULL;
-    Expr *e = expr_absent(p, a->rhs, absent);
-    if (!e && (a->reduce == O_CONST || a->reduce == O_ADD)) return NULL;
-    if (!e) e = expr_const(p, 0);
-    return e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e; /* of "=": 0 */
+    return without(p, a, absent);
+}
+
+bool assign_dead(Prog *p, const Assign *a, uint64_t absent)
+{
+    const bool whole = a->reduce == O_CONST && a->rhs->op == O_REDUCE;
+    const Op op = whole ? a->rhs->reduce : a->reduce;
+    const Expr *term = a->rhs;
+    while (op == O_ADD && term->op == O_REDUCE) term = term->kid[0];
+    if (p->skip && names(p, term, absent, false)) return true;
+    if (whole && op != O_ADD) return false;
+    return !without(p, a, absent);
 }
 
 /* ---- nests ---- */

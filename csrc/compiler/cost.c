@@ -72,7 +72,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
 } Spot;
 
 typedef struct {
-    const Prog *p;
+    Prog *p;
     Machine m;
     double time;
     double shared; /* of it, inside the parallel loop */
@@ -195,8 +195,7 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
     for (int k = 0; k < n->nmerge; k++) {
         const int id = tensor_id(c, n->merge[k]);
         const double f = fibre(c, n->merge[k], at->level[id]++), share = fmin(1, f / e);
-        Absent gone = {.n = 1, .t = {n->merge[k]}};
-        if (nest_dead(c->p, n->body, &gone)) all *= share;
+        if (!nest_alive(c->p, n->body, tensor_bit(c->p, n->merge[k]))) all *= share;
         none *= 1 - share;
         steps += bound ? search_time(c, f) : c->m.step * f;
     }
@@ -454,7 +453,7 @@ static double delivery(const Cost *c, const Tensor *t)
     return made * c->m.convert;
 }
 
-double nest_cost(const Prog *p, const Nest *n)
+double nest_cost(Prog *p, const Nest *n)
 {
     Cost c = {.p = p, .m = machine_of(p)};
     double sum = top_cost(&c, n);
@@ -462,7 +461,7 @@ double nest_cost(const Prog *p, const Nest *n)
     return sum;
 }
 
-double tensor_positions(const Prog *p, const Tensor *t)
+double tensor_positions(Prog *p, const Tensor *t)
 {
     const Cost c = {.p = p};
     return positions(&c, t, t->format.nlevel - 1);

@@ -406,7 +406,8 @@ bool expr_sure(const Expr *);                                  /* present at eve
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
-Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *);          /* the expression itself without vars */
+Expr *with_kids(Prog *, Expr *, Expr *, Expr *); /* the same node over others; e where they are its own */
+Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *); /* the expression itself without vars */
 /* The maximal product (* / and unary -, which becomes a factor -1) or sum (+ -) at e, left to right: how many parts;
  * one part, e, where it is neither or has more than MAXFACTOR. */
 int expr_factors(Prog *, Expr *, Part *);
@@ -485,6 +486,9 @@ uint64_t tensor_bit(const Prog *, const Tensor *);
 Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
 /* What the evaluation still assigns; null: nothing, its target keeps what it started from. */
 Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
+/* Before sums are loops: nothing is left to assign. A reduction that is all of the right side may be gathered where it
+ * is stored, from its identity on. */
+bool assign_dead(Prog *, const Assign *, uint64_t absent);
 /* Whether something that is seen outside of the nest is still assigned. */
 bool nest_alive(Prog *, const Nest *, uint64_t absent);
 /* Whether a loop that does not visit coordinates where these are absent leaves a value out. What workspaces have

@@ -65,8 +65,7 @@ Expr *expr_reduce(Prog *p, Op op, uint32_t vars, Expr *e)
     return r;
 }
 
-/* The node e with other kids; e itself where they are its own. */
-static Expr *with_kids(Prog *p, Expr *e, Expr *a, Expr *b)
+Expr *with_kids(Prog *p, Expr *e, Expr *a, Expr *b)
 {
     if (a == e->kid[0] && b == e->kid[1]) return e;
     Expr *n = expr_new(p, e->op, a, b);

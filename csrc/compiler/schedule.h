@@ -11,7 +11,6 @@
  * schedule_product.c  one sparse operand times dense ones: the nest with register tiles
  * schedule_panel.c    ... and with packed panels
  * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
- * absence.c           what an expression is where tensors have no entry
  * cost.c              what running a nest takes */
 #ifndef SC_SCHEDULE_H
 #define SC_SCHEDULE_H
@@ -23,16 +22,6 @@
 /* ---- schedule.c ---- */
 /* work w { first } then { rest }; private copies that `first` gathers in stand around. */
 Nest *before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
-
-/* ---- absence.c ---- */
-typedef struct {
-    int n;
-    const Tensor *t[MAXTENSOR];
-} Absent;
-/* Nothing is to be done: what is assigned is zero, or what is reduced the identity. */
-bool assign_dead(const Prog *, const Assign *, const Absent *);
-/* The same of everything inside; workspaces that nothing fills are absent too, and are added to the list. */
-bool nest_dead(const Prog *, const Nest *, Absent *);
 
 /* ---- schedule_parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
@@ -144,7 +133,7 @@ void schedule_ahead(const Prog *,
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 
 /* ---- cost.c ---- */
-double nest_cost(const Prog *, const Nest *);
-double conversion_time(const Prog *); /* of an entry of an operand or result into another format */
-double tensor_positions(const Prog *, const Tensor *); /* entries stored, as far as known */
+double nest_cost(Prog *, const Nest *);
+double conversion_time(const Prog *);            /* of an entry of an operand or result into another format */
+double tensor_positions(Prog *, const Tensor *); /* entries stored, as far as known */
 #endif

@@ -170,9 +170,9 @@ static void advance(const Build *b, State *s, const Sources *src)
 
 static bool dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
 {
-    Absent gone = {.n = n};
-    for (int k = 0; k < n; k++) gone.t[k] = t[k];
-    return assign_dead(b->p, a, &gone);
+    uint64_t gone = 0;
+    for (int k = 0; k < n; k++) gone |= tensor_bit(b->p, t[k]);
+    return assign_dead(b->p, a, gone);
 }
 
 /* ---- vectors and registers ---- */
