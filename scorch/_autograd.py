@@ -314,6 +314,29 @@ def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> li
     return found
 
 
+def _product_gradients(ctx, a, x, grad, to_a: bool, to_x: bool) -> list[torch.Tensor | None]:
+    """The gradients of a product to its operands, [to_a, to_x]; ctx: of a node that has its kind."""
+    found: list[torch.Tensor | None] = [None, None]
+    alone = not to_a or _sums_rows(ctx.program)
+    if to_x and alone and not torch.is_grad_enabled():
+        found[1], to_x = ctx.multiply(a, grad, 3 - ctx.kind), False
+    if not to_a and not to_x:
+        return found
+    if 0 in grad.stride():
+        grad = grad.contiguous()
+    sparse = ctx.kind in (1, 2)
+    ranks = (x.dim(), 2) if sparse else (2, x.dim())
+    given = (a, x, grad)
+    for step in _steps(ctx.program, ranks, int(sparse), to_a + 2 * to_x):
+        inputs = [given[k] for k in step.inputs]
+        inputs = [_by_columns(t) for t in inputs] if step.turned else inputs
+        outs = run_eagerly(step.program, inputs, ctx.run)
+        for k, number in enumerate(step.results):
+            if number >= 0:
+                found[k] = outs[number]
+    return found
+
+
 class _Product(torch.autograd.Function):
     """``multiply(a, x, kind)``, which is ``run(program, ...)``: the node of eager products, a lean one."""
 
@@ -327,21 +350,27 @@ class _Product(torch.autograd.Function):
     def backward(ctx, grad):
         a, x, *_ = ctx.saved_tensors
         to_a, to_x, *_ = ctx.needs_input_grad
-        if not to_a and not torch.is_grad_enabled():
-            return None, ctx.multiply(a, grad, 3 - ctx.kind), None, None, None, None
-        if 0 in grad.stride():
-            grad = grad.contiguous()
-        sparse = ctx.kind in (1, 2)
-        ranks = (x.dim(), 2) if sparse else (2, x.dim())
-        given, found = (a, x, grad), [None, None]
-        for step in _steps(ctx.program, ranks, int(sparse), to_a + 2 * to_x):
-            inputs = [given[k] for k in step.inputs]
-            inputs = [_by_columns(t) for t in inputs] if step.turned else inputs
-            outs = run_eagerly(step.program, inputs, ctx.run)
-            for k, number in enumerate(step.results):
-                if number >= 0:
-                    found[k] = outs[number]
-        return *found, None, None, None, None
+        return *_product_gradients(ctx, a, x, grad, to_a, to_x), None, None, None, None
 
 
-product = _torch.raw_apply(_Product)
+class _Affine(torch.autograd.Function):
+    """``multiply(a, x, kind) + bias`` for the values of a: the node of a layer that holds values."""
+
+    @staticmethod
+    def forward(ctx, values, x, bias, a, program, kind, multiply, run):
+        ctx.save_for_backward(values, x, *a._arrays()[:-1])
+        ctx.a, ctx.program, ctx.kind, ctx.multiply, ctx.run = a, program, kind, multiply, run
+        y = multiply(a, x, kind)
+        return y if bias is None else y.add_(bias)
+
+    @staticmethod
+    def backward(ctx, grad):
+        values, x, *_ = ctx.saved_tensors
+        to_values, to_x, to_bias, *_ = ctx.needs_input_grad
+        a = ctx.a._with_values(values) if torch.is_grad_enabled() else ctx.a
+        of_a, of_x = _product_gradients(ctx, a, x, grad, to_values, to_x)
+        of_values = None if of_a is None else values_of(of_a)
+        return of_values, of_x, grad.sum(0) if to_bias else None, *[None] * 5
+
+
+product, affine = _torch.raw_apply(_Product), _torch.raw_apply(_Affine)

@@ -551,5 +551,22 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
         and bias.dim() == 1
         and _plain([x, bias, weight])
     ):
-        return evaluate("Y[n,o] = X[n,i] * W[o,i] + b[o]", X=x, W=weight, b=bias, format="dense")
+        return _affine(x, weight, bias)
     return product(weight, x, LINEAR) + bias
+
+
+def _affine(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor) -> torch.Tensor:
+    text = "Y[n,o] = X[n,i] * W[o,i] + b[o]"
+    return _compute(text, ("X", "W", "b"), (x, weight, bias), "dense", None, "zero", None)
+
+
+def linear_of_values(
+    a: SparseTensor, values: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
+    if not _autograd.needs_grad(values, x, *([] if bias is None else [bias])):
+        return linear(x, a, None) if bias is None else _affine(x, a, bias)
+    if "ell" in a._fmt or x.dim() != 2 or x.is_neg():
+        return linear(x, a._with_values(values), bias)
+    program = _text_of_product("ni,oi->no", a._fmt, True)
+    return _autograd.affine(values, x, bias, a, program, LINEAR, run_product, _run)

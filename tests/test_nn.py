@@ -145,6 +145,43 @@ def test_linear_keeps_what_it_knows_of_its_structure():
     assert layer.weight.dtype == torch.float64 and copy.deepcopy(layer)._structured is None
 
 
+@pytest.mark.parametrize("bias", (True, False))
+@pytest.mark.parametrize("format", ("csr", "bsr(4,4)", "ell(2)"))
+def test_derivatives_of_linear(format, bias):
+    layer = scorch.nn.Linear(8, 4, bias, density=0.25, format=format, dtype=torch.float64)
+    names, start = zip(*((n, p.detach().clone()) for n, p in layer.named_parameters()), strict=True)
+
+    def f(x, *parameters):
+        return torch.func.functional_call(layer, dict(zip(names, parameters, strict=True)), (x,)).sin()
+
+    args = [t.requires_grad_() for t in (torch.randn(3, 2, 8, dtype=torch.float64), *start)]
+    assert torch.autograd.gradcheck(f, args) and torch.autograd.gradgradcheck(f, args)
+    plain = tuple(t.detach() for t in args)
+    loss, places = lambda *t: f(*t).square().sum(), tuple(range(len(args)))
+    close(torch.func.grad(loss, places)(*plain), torch.autograd.grad(loss(*args), args))
+    if "ell" not in format:  # whose stored values stay zero where nothing is
+        close(
+            torch.func.jvp(f, plain, plain)[1],
+            torch.autograd.functional.jvp(f, plain, plain)[1],
+        )
+
+
+def test_linear_reads_the_values_it_has_and_notices_changes():
+    layer, x = scorch.nn.Linear(24, 16), torch.randn(8, 24)
+    y = layer(x)
+    layer.values.data = layer.values.data * 2
+    close(layer(x) - layer.bias, 2 * (y - layer.bias))
+    layer.load_state_dict(
+        {k: v * 2 if k == "values" else v for k, v in layer.state_dict().items()}, assign=True
+    )
+    close(layer(x) - layer.bias, 4 * (y - layer.bias))
+    y = layer(x.requires_grad_())
+    with torch.no_grad():
+        layer.values.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
 def test_linear_is_saved_and_loaded(tmp_path):
     layer, x = scorch.nn.Linear(24, 16), torch.randn(8, 24)
     layer(x)

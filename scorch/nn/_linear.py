@@ -11,7 +11,9 @@ from torch.nn import functional as F
 
 from .._format import Format, Layout
 from .._make import sparse
+from .._ops import linear_of_values
 from .._tensor import SparseTensor, assemble, wrap
+from .._torch import is_tracing
 
 
 def _random_pattern(
@@ -132,23 +134,27 @@ class Linear(nn.Module):
     @property
     def weight(self) -> SparseTensor:
         """The weight [out_features, in_features] over the parameter ``values``; gradients reach it."""
-        arrays = [getattr(self, name) for name in self._structure]
-        shape = (self.out_features, self.in_features)
-        if torch.compiler.is_compiling():
-            return assemble(self.layout, shape, [*arrays, self.values])
-        kept = self._structured
-        if (
-            kept is None
-            or kept.dtype != self.values.dtype
-            or any(map(operator.is_not, kept._arrays(), arrays))
-        ):
-            kept = self._structured = wrap(self.layout, shape, [*arrays, self.values.detach()])
-        return kept._with_values(self.values)
+        values = self.values
+        if torch.compiler.is_compiling() or is_tracing(values):
+            arrays = [getattr(self, name) for name in self._structure]
+            return assemble(self.layout, (self.out_features, self.in_features), [*arrays, values])
+        return self._over(values)._with_values(values)
+
+    def _over(self, values: torch.Tensor) -> SparseTensor:
+        """The weight over the memory of values, without a gradient; the pattern is looked through once."""
+        kept, arrays = self._structured, [self._buffers[name] for name in self._structure]
+        if kept is None or any(map(operator.is_not, kept._arrays(), arrays)):
+            shape = (self.out_features, self.in_features)
+            kept = wrap(self.layout, shape, [*arrays, values.detach()])
+        elif kept._val.dtype != values.dtype or kept._val.data_ptr() != values.data_ptr():
+            kept = kept._with_values(values.detach())
+        self._structured = kept
+        return kept
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., in_features] -> [..., out_features]"""
         if not torch.compiler.is_compiling():
-            return F.linear(x, self.weight, self.bias)
+            return self._eager(x)
         rows = x.reshape(-1, self.in_features)
         structure = [getattr(self, name) for name in self._structure]
         program = f"ni,oi->no\n::\n:2:{self.layout.text}"
@@ -156,6 +162,14 @@ class Linear(nn.Module):
         y = torch.ops.scorch.evaluate(program, [rows, *structure, self.values], sizes)
         y = y if self.bias is None else y + self.bias
         return y.reshape(*x.shape[:-1], self.out_features)
+
+    def _eager(self, x: torch.Tensor) -> torch.Tensor:
+        values, bias = self.values, self.bias
+        if is_tracing(values, x, *([] if bias is None else [bias])):
+            return F.linear(x, self.weight, bias)
+        rows = x if x.dim() == 2 else x.reshape(-1, self.in_features)
+        y = linear_of_values(self._over(values), values, rows, bias)
+        return y if rows is x else y.view(*x.shape[:-1], self.out_features)
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_structured": None}
