@@ -91,7 +91,8 @@ class Format:
     Formats are hashable; ``str()`` gives the canonical spelling, an alias where there is one.
 
     Raises:
-        ValueError: no such format; the message shows where the text stops making sense.
+        ValueError: no such format; the message shows where the text stops making sense. TypeError: levels
+            is no text and no sequence.
 
     >>> str(Format(["dense", "compressed"]))
     'csr'
@@ -113,8 +114,12 @@ class Format:
             if order is not None or block is not None:
                 raise ValueError("order and block go with a sequence of level kinds, not with a text")
             text = " ".join(levels.split()).lower()
-        else:
+        elif isinstance(levels, Sequence):
             text = _spell(levels, order, block)
+        else:
+            raise TypeError(
+                f'expected a format such as "csr", a list of level kinds or a scorch.Format, got {levels!r}'
+            )
         if text.startswith("hyb"):
             raise NotImplementedError(
                 "composed formats such as hyb(c,k) are not available yet: use csr or ell(w)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import warnings
 from collections.abc import Sequence
 
@@ -10,7 +12,7 @@ import torch
 
 from . import _C, _autograd, _torch
 from ._entries import build, canonical
-from ._format import Format, Layout, bound, layout
+from ._format import Format, Layout, _level, bound, layout
 from ._tensor import _CARRIER, SparseTensor, core_of, from_result
 
 _COMPRESSED = {
@@ -105,20 +107,28 @@ def _carried(values: torch.Tensor) -> torch.Tensor:
     return values.to(_CARRIER[values.dtype]) if values.dtype in _CARRIER else values
 
 
+def _hybrid(format: str, ndim: int, dims: int) -> Layout:
+    """The layout of a format over the first ``ndim`` of ``dims`` dimensions; the others are dense."""
+    if ndim == dims:
+        return layout(format, dims)
+    levels = [_level(*level) for level in layout(format, ndim).levels]
+    return layout(", ".join((*levels, *(f"dense({d})" for d in range(ndim, dims)))), dims)
+
+
 def _from_coo(
     x: torch.Tensor, format: str | Format = "coo", index_dtype: torch.dtype | None = None
 ) -> SparseTensor:
     """In COO, or, where entries are to be sorted and summed anyway, in the format asked for."""
-    if x.dense_dim():
-        raise NotImplementedError(
-            f"expected a COO tensor without dense dimensions, got {x.dense_dim()}: flatten them first"
-        )
-    if x.dim() and not x.is_coalesced() and _C.plain():
+    sparse_dim = x.sparse_dim()
+    if not sparse_dim:
+        raise NotImplementedError("a COO tensor without sparse dimensions: call .to_dense() first")
+    if not x.dense_dim() and not x.is_coalesced() and _C.plain():
         return _from_entries(x, bound(format, x.dim()), index_dtype)
     x = x.coalesce()
     indices = x.indices()
-    crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(x.dim())]
-    return _assemble(layout("coo", x.dim()), x.shape, [_pos_of_list(x._nnz(), indices), *crd, x.values()])
+    crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(sparse_dim)]
+    arrays = [_pos_of_list(x._nnz(), indices), *crd, x.values().reshape(-1)]
+    return _assemble(_hybrid("coo", sparse_dim, x.dim()), x.shape, arrays)
 
 
 def _from_entries(x: torch.Tensor, form: Layout, index_dtype: torch.dtype | None) -> SparseTensor:
@@ -133,28 +143,30 @@ def _from_entries(x: torch.Tensor, form: Layout, index_dtype: torch.dtype | None
 def _canonical(
     name: str, pos: torch.Tensor, crd: torch.Tensor, values: torch.Tensor, shape: Sequence[int]
 ) -> SparseTensor:
-    """CSR or CSC with coordinates sorted and duplicates summed."""
+    """A matrix by compressed rows, columns or blocks with coordinates sorted and duplicates summed."""
     outer = torch.repeat_interleave(torch.arange(pos.numel() - 1, dtype=crd.dtype), pos.diff())
-    pairs = torch.stack([outer, crd] if name == "csr" else [crd, outer])
-    return _from_coo(torch.sparse_coo_tensor(pairs, values, tuple(shape), check_invariants=True)).convert(
-        name, index_dtype=crd.dtype
-    )
+    by_row = name.startswith(("csr", "bsr"))
+    pairs = torch.stack([outer, crd] if by_row else [crd, outer])
+    if values.dim() > 1:
+        block = torch.tensor(values.shape[1:])
+        inside = torch.cartesian_prod(*map(torch.arange, block.tolist())).view(-1, 2).T
+        pairs = ((pairs * block[:, None])[:, :, None] + inside[:, None]).view(2, -1)
+    made = torch.sparse_coo_tensor(pairs, values.reshape(-1), tuple(shape), check_invariants=True)
+    return _from_coo(made).convert(name, index_dtype=crd.dtype)
 
 
 def _from_compressed(x: torch.Tensor, copy: bool | None) -> SparseTensor:
-    if x.dim() != 2:
-        raise NotImplementedError(
-            f"expected a matrix in layout {x.layout}, got {x.dim()} dimensions: use COO"
-        )
+    """A matrix, perhaps of dense blocks or with dense dimensions behind, or a batch of them."""
+    if x.dim() - x.dense_dim() > 2:
+        return torch.stack([_from_compressed(part, copy) for part in x.unbind()])
     name = _COMPRESSED[x.layout]
     by_row = name in ("csr", "bsr")
     pos, crd = (x.crow_indices(), x.col_indices()) if by_row else (x.ccol_indices(), x.row_indices())
-    values = x.values()
-    _refuse_grad(values)
     if name.startswith("b"):
-        name = f"{name}({values.shape[1]},{values.shape[2]})"
-        return _assemble(layout(name, 2), x.shape, [pos, crd, values.detach().reshape(-1)])
-    return _compressed(name, pos, crd, values, x.shape, copy)
+        if x.dense_dim():
+            raise NotImplementedError(f"{x.layout} with dense dimensions: use .to_dense()")
+        name = f"{name}({x.values().shape[1]},{x.values().shape[2]})"
+    return _compressed(name, pos, crd, x.values(), x.shape, copy)
 
 
 def _compressed(
@@ -165,15 +177,21 @@ def _compressed(
     shape: Sequence[int],
     copy: bool | None,
 ) -> SparseTensor:
+    """A matrix by compressed rows, columns or blocks; they may come unsorted, as from torch's own product."""
     try:
-        return _assemble(layout(name, 2), shape, [pos, crd, values])
-    except ValueError:
-        if copy is False:
+        return _assemble(_hybrid(name, 2, len(shape)), shape, [pos, crd, values.reshape(-1)])
+    except ValueError as error:
+        if copy is False or len(shape) > 2:
             raise
-    return _canonical(name, pos, crd, values, shape)  # rows may come unsorted, as from torch's own product
+        try:
+            return _canonical(name, pos, crd, values, shape)
+        except RuntimeError:  # not only the order is wrong
+            raise error from None
 
 
 def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
+    if any(n < 0 for n in array.strides):
+        array = array.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of read-only arrays: we only read
         tensor = torch.from_numpy(array)
@@ -182,28 +200,23 @@ def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
 
 def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
     share = copy is False
-    if x.format in ("csr", "csc"):
-        arrays = [_numpy(a, not share) for a in (x.indptr, x.indices, x.data)]
-        return _compressed(x.format, *arrays, x.shape, copy)
-    if x.format == "bsr":
-        form = layout(f"bsr({x.blocksize[0]},{x.blocksize[1]})", 2)
-        return _assemble(
-            form, x.shape, [_numpy(a, not share).reshape(-1) for a in (x.indptr, x.indices, x.data)]
-        )
+    if x.format in ("csr", "csc", "bsr") and len(x.shape) == 2:
+        pos, crd, values = (_numpy(a, not share) for a in (x.indptr, x.indices, x.data))
+        name = f"bsr({x.blocksize[0]},{x.blocksize[1]})" if x.format == "bsr" else x.format
+        return _compressed(name, pos, crd, values, x.shape, copy)
     coo = x.tocoo()
     indices = torch.stack([_numpy(c, False) for c in coo.coords])
-    made = _from_coo(
-        torch.sparse_coo_tensor(
-            indices.long(), _numpy(coo.data, not share), tuple(coo.shape), check_invariants=False
-        )
-    )
-    return made.to(index_dtype=indices.dtype)
+    values = _numpy(coo.data, not share)
+    made = torch.sparse_coo_tensor(indices.long(), values, tuple(coo.shape), check_invariants=False)
+    return _from_coo(made).to(index_dtype=indices.dtype)
 
 
 def _from_networkx(graph: object) -> object:
     import networkx
 
     name = str(torch.get_default_dtype())[6:]
+    if not graph.number_of_nodes():
+        return torch.zeros(0, 0)
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
@@ -218,8 +231,10 @@ def sparse(
 
     Args:
         x: of any real type on the CPU. Products take all but int8, uint8 and int16. A NetworkX graph gives
-            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v.
-        format: "auto" is csr for matrices and csf for more dimensions; statistics take no part in it yet.
+            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v. Batches and dense
+            dimensions of torch's layouts are taken too, and the SparseTensor of torch_sparse.
+        format: "auto" is csr for matrices and csf for more dimensions; batches of rows and dense dimensions
+            at the end stay what they are. Statistics take no part in it yet.
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
             the arrays and they fit.
         copy: None shares what torch owns and copies what others own; False never copies arrays that are in
@@ -230,8 +245,12 @@ def sparse(
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
     """
+    if index_dtype not in (None, torch.int32, torch.int64):
+        raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
     if isinstance(x, numpy.ndarray):
         x = _numpy(x, False)
+    elif hasattr(x, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
+        x = x.to_torch_sparse_csr_tensor()
     elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
         x, copy = _from_networkx(x), False
     if isinstance(x, SparseTensor):
@@ -240,7 +259,7 @@ def sparse(
         if not (hasattr(x, "tocoo") and hasattr(x, "format")):
             raise TypeError(
                 f"expected a torch tensor, a NumPy array, a SciPy sparse array or a NetworkX graph, got "
-                f"{type(x).__name__}"
+                f"{type(x).__name__}: for lists call torch.tensor first, for edges scorch.from_edge_index"
             )
         made = _from_scipy(x, copy)
         copy = None if copy else copy
@@ -248,6 +267,8 @@ def sparse(
         raise NotImplementedError(
             f"scorch computes on the CPU, got a tensor on {x.device}: call .cpu() first"
         )
+    elif x.is_quantized or x.is_nested:
+        raise TypeError("got a quantized or nested tensor: call .dequantize() or .to_padded_tensor(0) first")
     elif x.layout is torch.strided:
         return _from_dense(x, format, index_dtype)
     elif x.layout is torch.sparse_coo:
@@ -260,12 +281,26 @@ def sparse(
         raise NotImplementedError(
             f"cannot read the layout {x.layout}: convert it with .to_sparse_coo() or .to_dense()"
         )
-    if made._ndim > 2 and made._fmt == "csr" and Format(format) == "auto":
-        format = "csr"  # a batch of rows stays one
+    batch_or_hybrid = made._fmt == "csr" or layout(made._fmt, made._ndim).levels[-1][0] == "dense"
+    if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
+        format = made._fmt
     result = _finish(made, format, index_dtype)
     if copy and {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}:
         return result.clone()
     return result
+
+
+def _extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape as integers. Raises: TypeError: it is no sequence of them. ValueError: one is negative."""
+    if torch.compiler.is_dynamo_compiling():
+        return tuple(shape)
+    try:
+        extents = tuple(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(f"shape: expected a sequence of integers, got {shape!r}") from None
+    if any(n < 0 for n in extents) or math.prod(extents) >= 2**63:
+        raise ValueError(f"shape: expected extents from 0 on, whose product is below 2^63, got {extents}")
+    return extents
 
 
 def from_components(
@@ -288,12 +323,13 @@ def from_components(
 
     Raises:
         ValueError: an array is missing, has another length, is unsorted or out of range; the message names
-            the level and the position. TypeError: an array has a wrong type.
+            the level and the position; the shape is none. TypeError: an array or the shape has a wrong type.
 
     >>> pos, crd = torch.tensor([0, 1, 2]), torch.tensor([0, 2])
     >>> scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(2))
     SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
     """
+    shape = _extents(shape)
     form = _bound(format._text if isinstance(format, Format) else format, len(shape))
     given = {"_pos": list(pos), "_crd": list(crd)}
     for kind, entries in given.items():
@@ -309,9 +345,68 @@ def from_components(
                 raise ValueError(f"level {level} of {form.text}: {kind[1:]} must {'not ' * wanted}be None")
             if wanted:
                 arrays.append(array)
-    if not values.is_contiguous():
+    for array in (*arrays, values):
+        if not isinstance(array, torch.Tensor) or isinstance(array, SparseTensor):
+            raise TypeError(f"pos, crd, values: expected torch tensors, got {type(array).__name__}")
+    if values.layout is not torch.strided or not values.is_contiguous():
         raise ValueError("values: expected a contiguous tensor: call .contiguous()")
     return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)
+
+
+def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """edge_index and edge_weight as tensors."""
+    index = torch.as_tensor(index)
+    weight = None if weight is None else torch.as_tensor(weight)
+    for name, x in (("edge_index", index), ("edge_weight", weight)):
+        if x is not None and x.device.type != "cpu":
+            raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
+    if index.dim() != 2 or index.shape[0] != 2:
+        raise ValueError(f"edge_index: expected shape [2, E], got {list(index.shape)}")
+    if (index.is_floating_point() or index.is_complex() or index.dtype == torch.bool) and index.numel():
+        raise TypeError(f"edge_index: expected integers, got {index.dtype}")
+    return index, weight
+
+
+def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
+    """The number of nodes, that all edges agree with."""
+    low, high = map(int, edge_index.aminmax()) if edge_index.numel() else (0, -1)
+    try:
+        n = high + 1 if given is None else operator.index(given)
+    except TypeError:
+        raise TypeError(f"num_nodes: expected an integer, got {given!r}") from None
+    if n < 0 or n * n >= 2**63:
+        raise ValueError(f"num_nodes: expected 0 <= N < 2^31.5, got {n}")
+    if low < 0 or high >= n:
+        raise ValueError(f"edge_index: expected indices in 0..{n - 1}, got {low if low < 0 else high}")
+    return n
+
+
+def _with_loops(
+    source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The edges with one loop at each node: the last one there is, or one of weight 1."""
+    (at,) = (source == target).nonzero(as_tuple=True)
+    last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")
+    kept = torch.ones(source.numel(), dtype=torch.bool)
+    kept[at] = False
+    kept[last[last >= 0]] = True
+    loops = (last < 0).nonzero().view(-1).to(source.dtype)
+    ends = [torch.cat([x[kept], loops]) for x in (source, target)]
+    return *ends, torch.cat([weight[kept], weight.new_ones(loops.numel())])
+
+
+def _normalised(
+    source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int, how: str
+) -> torch.Tensor:
+    """The weights divided by sums of rows; half types are summed in float32."""
+    kind = weight.dtype if weight.is_floating_point() else torch.get_default_dtype()
+    wide = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
+    weight, source, target = weight.to(wide), source.long(), target.long()
+    degree = weight.new_zeros(n).index_add(0, target, weight)
+    if how == "sym":
+        scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
+        return (scale[target] * weight * scale[source]).to(kind)
+    return (weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]).to(kind)
 
 
 def from_edge_index(
@@ -326,45 +421,34 @@ def from_edge_index(
     """The adjacency matrix [N, N] of a graph, an entry (target, source) an edge: A @ x gathers from sources.
 
     Args:
-        edge_index: [2, E] int64 or int32: sources, targets.
-        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed.
+        edge_index: [2, E] of an integer type: sources, targets.
+        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers are
+            normalised in the default float type.
         num_nodes: N; one more than the largest index if None.
-        add_self_loops: adds an edge of weight 1 at each node that has none.
+        add_self_loops: adds an edge of weight 1 at each node that has none; of several at one node the last
+            counts, as in PyG.
         normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
             Nodes without edges get 0.
         format: of the result.
 
     Raises:
         ValueError: shapes do not fit, an index is out of range, or normalize is something else.
+        TypeError: indices or num_nodes are no integers. NotImplementedError: not on the CPU.
     """
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise ValueError(f"edge_index: expected shape [2, E], got {list(edge_index.shape)}")
+    edge_index, edge_weight = _edges(edge_index, edge_weight)
     if normalize not in (None, "sym", "row"):
         raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
     source, target = edge_index
-    n = num_nodes if num_nodes is not None else int(edge_index.max()) + 1 if edge_index.numel() else 0
+    n = _nodes(edge_index, num_nodes)
     weight = torch.ones(source.numel()) if edge_weight is None else edge_weight.reshape(-1)
     if weight.numel() != source.numel():
         raise ValueError(f"edge_weight: expected {source.numel()} weights, one an edge, got {weight.numel()}")
     if add_self_loops:
-        missing = torch.ones(n, dtype=torch.bool)
-        missing[source[source == target]] = False
-        loops = missing.nonzero().view(-1).to(source.dtype)
-        source, target = torch.cat([source, loops]), torch.cat([target, loops])
-        weight = torch.cat([weight, weight.new_ones(loops.numel())])
-    if normalize is not None and source.numel() and int(edge_index.max()) < n:
-        degree = weight.new_zeros(n).index_add_(0, target.long(), weight)
-        if normalize == "sym":
-            scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
-            weight = scale[target] * weight * scale[source]
-        else:
-            weight = weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]
-    try:
-        coo = torch.sparse_coo_tensor(
-            torch.stack([target, source]).long(), weight.detach(), (n, n), check_invariants=True
-        )
-    except RuntimeError as error:
-        raise ValueError(f"edge_index: expected indices in 0..{n - 1}: {error}") from None
+        source, target, weight = _with_loops(source, target, weight, n)
+    if normalize is not None:
+        weight = _normalised(source, target, weight, n, normalize)
+    indices = torch.stack([target, source]).long()
+    coo = torch.sparse_coo_tensor(indices, weight.detach(), (n, n), check_invariants=False)
     if _autograd.needs_grad(weight):
         found = canonical((n, n), coo._indices(), weight)
         return build(found, "csr", _index_dtype((n, n), coo._nnz())).convert(format)

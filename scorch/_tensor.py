@@ -115,7 +115,7 @@ class SparseTensor(torch.Tensor):
             return func(*args, **(kwargs or {}))
 
     @classmethod
-    @torch._disable_dynamo
+    @_torch.apart
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         handler = STRUCTURAL.get(func)
         if handler is None:

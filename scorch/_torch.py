@@ -7,9 +7,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 
 import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
+from torch._C._dynamo import eval_frame
 from torch._C._functorch import peek_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
@@ -97,6 +99,19 @@ def admit_nodes() -> None:
     """Tells torch.compile of these functions; called while it traces, before one of them is named."""
     while _nodes:
         torch.compiler.allow_in_graph(_nodes.pop())
+
+
+def apart(f: Callable) -> Callable:
+    """f, never traced. torch.compile is not imported for that, which takes seconds, unless it is there."""
+    disabled = torch._disable_dynamo(f)
+
+    @wraps(f)
+    def call(*args: object, **kwargs: object) -> object:
+        return (disabled if "torch._dynamo" in sys.modules else f)(*args, **kwargs)
+
+    skip = eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT
+    eval_frame.set_code_exec_strategy(call.__code__, eval_frame._FrameExecStrategy(*skip))
+    return call
 
 
 def mark_dynamic(array: torch.Tensor) -> None:

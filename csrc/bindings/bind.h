@@ -70,6 +70,8 @@ void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
 PyObject *sc_sink_take(sc_sink *, const void *p, int64_t n);
 /* A tensor of its own, and its object. */
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *, sc_dtype, int ndim, const int64_t *dim);
+/* Raises MemoryError for a dense result of this size; null. */
+PyObject *sc_dense_nomem(sc_dtype, int ndim, const int64_t *dim);
 PyObject *sc_dense_object(const sc_dl_api *, sc_dl_managed *);
 void sc_sink_clear(sc_sink *);
 

@@ -303,7 +303,7 @@ static int place_dense(const call *c, results *r, int k, PyObject *out)
     sc_borrowed b;
     if (!out) {
         sc_dl_managed *m = sc_dense_alloc(c->s->dl, spec->dtype, spec->format.ndim, t->view.dim);
-        if (!m) return PyErr_NoMemory(), -1;
+        if (!m) return sc_dense_nomem(spec->dtype, spec->format.ndim, t->view.dim), -1;
         out = r->object[k] = sc_dense_object(c->s->dl, m);
     } else {
         r->object[k] = Py_NewRef(out);

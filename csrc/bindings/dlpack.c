@@ -61,6 +61,20 @@ static int refuse_type(const sc_state *s, PyObject *x)
     return -1;
 }
 
+/* What torch does not show: replaces its exception, which carries a C++ stack, by one that says what came. */
+static int refuse_hidden(PyObject *x)
+{
+    PyErr_Clear();
+    PyObject *type = PyObject_GetAttrString(x, "dtype"), *device = PyObject_GetAttrString(x, "device");
+    if (type && device)
+        PyErr_Format(PyExc_TypeError,
+                     "expected a tensor of a real type with memory on the CPU, got one of %S on %S", type,
+                     device);
+    Py_XDECREF(type);
+    Py_XDECREF(device);
+    return -1;
+}
+
 static int describe(const sc_dl_tensor *d, sc_borrowed *out)
 {
     sc_view *v = &out->t.view;
@@ -102,7 +116,7 @@ int sc_bind_borrow(const sc_state *s, PyObject *x, sc_borrowed *out)
     PyObject *type = (PyObject *)Py_TYPE(x);
     if (type != s->tensor_type && type != s->parameter_type) return refuse_type(s, x);
     sc_dl_tensor d;
-    if (s->dl->borrow(x, &d)) return -1;
+    if (s->dl->borrow(x, &d)) return refuse_hidden(x);
     if (d.device.type != SC_DL_CPU) {
         PyErr_SetString(PyExc_ValueError,
                         "expected a tensor on the CPU, got another device: call .cpu() first");
@@ -168,6 +182,16 @@ PyObject *sc_dense_object(const sc_dl_api *dl, sc_dl_managed *m)
 {
     void *object = NULL;
     return dl->object(m, &object) ? NULL : object;
+}
+
+PyObject *sc_dense_nomem(sc_dtype t, int ndim, const int64_t *dim)
+{
+    double bytes = (double)sc_dtype_size(t);
+    for (int i = 0; i < ndim; i++) bytes *= (double)dim[i];
+    char text[64];
+    snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
+    return PyErr_Format(PyExc_MemoryError,
+                        "out of memory: a dense result of %s; format= asks for a sparse one", text);
 }
 
 /* Arrays of no elements still have an address, one each. */

@@ -190,7 +190,7 @@ static PyObject *run(product *p)
         if (!place(p)) return Py_NewRef(Py_NotImplemented);
     } else {
         m = sc_dense_alloc(p->s->dl, p->out.dtype, p->slot->ndim, p->out.view.dim);
-        if (!m) return PyErr_NoMemory();
+        if (!m) return sc_dense_nomem(p->out.dtype, p->slot->ndim, p->out.view.dim);
         p->out.view.val = m->tensor.data;
     }
     const sc_program *program = p->slot->program;
