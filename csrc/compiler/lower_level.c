@@ -146,11 +146,49 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
     }
 }
 
+#define SMALL 2 /* vectors that an entry brings, at most */
+
+/* Whether all that an entry does is to add little to registers. */
+static bool small_sum(Low *l, const Nest *n)
+{
+    const Nest *in = n->body;
+    if (in->op == N_LOOP && in->kind == L_VEC) {
+        const int64_t extent = const_extent(l, &in->ix);
+        if (extent < 0 || extent * (int64_t)sc_dtype_size(l->p->type) > SMALL * l->p->vector_bytes)
+            return false;
+        in = in->body;
+    }
+    return in->op == N_EVAL && in->eval.lhs->tensor->role == T_WORK && in->eval.lhs->tensor->place == W_REG;
+}
+
+/* Two positions a turn, with a look at the end between them: the branches that tell how long a row is then lie apart.
+ * Where they all share one line of code, some processors do not learn from what was taken before, and miss the end
+ * of every row. */
+static void in_pairs(Low *l, const Nest *n, const Fibre *f)
+{
+    const Env save = l->e;
+    Stmt **outer;
+    Val *at = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 2, &outer)->local),
+        *next = plus(l, at, num(l, 1));
+    at_position(l, n, f, at, NULL);
+    l->e = save;
+    Stmt *more = put(l, S_IF);
+    more->a = less(l, next, f->hi);
+    l->tail = &more->body;
+    at_position(l, n, f, next, NULL);
+    l->e = save;
+    l->tail = outer;
+}
+
 static void positions(Low *l, const Nest *n, const Fibre *f)
 {
     Env save = l->e;
     if (n->unroll > 1 && where(l, f->t)->tile_lo) {
         whole_tile(l, n, f);
+        return;
+    }
+    if (n->unroll <= 1 && !where(l, f->t)->tile_lo && small_sum(l, n)) {
+        in_pairs(l, n, f);
         return;
     }
     Stmt **outer;

@@ -115,9 +115,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 double s_1 = 0.0;
                 const sc_i64 T_lo_1 = (sc_i64)T_pos2[from];
                 const sc_i64 T_hi_1 = (sc_i64)T_pos2[from + 1];
-                for (sc_i64 p_4 = T_lo_1; p_4 < T_hi_1; p_4++) {
+                for (sc_i64 p_4 = T_lo_1; p_4 < T_hi_1; p_4 += 2) {
                     const sc_i64 k_9 = (sc_i64)T_crd2[p_4];
                     s_1 = s_1 + T_val[p_4] * (double)x_val[k_9] * y_val[i];
+                    if (p_4 + 1 < T_hi_1) {
+                        const sc_i64 k_10 = (sc_i64)T_crd2[p_4 + 1];
+                        s_1 = s_1 + T_val[p_4 + 1] * (double)x_val[k_10] * y_val[i];
+                    }
                 }
                 C_val[from] = s_1;
                 to = from + 1;

@@ -63,11 +63,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             f32x16 t = (f32x16){0};
             const sc_i64 B_lo_1 = (sc_i64)B_pos2[p_1];
             const sc_i64 B_hi_1 = (sc_i64)B_pos2[p_1 + 1];
-            for (sc_i64 p_2 = B_lo_1; p_2 < B_hi_1; p_2++) {
+            for (sc_i64 p_2 = B_lo_1; p_2 < B_hi_1; p_2 += 2) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
                 const float b = B_val[p_2];
                 const sc_i64 D_at = k * D_stride0;
                 t = t + sc_splat_f32x16(b) * sc_load_f32x16(&D_val[D_at]);
+                if (p_2 + 1 < B_hi_1) {
+                    const sc_i64 k_1 = (sc_i64)B_crd2[p_2 + 1];
+                    const float b_1 = B_val[p_2 + 1];
+                    const sc_i64 D_at_1 = k_1 * D_stride0;
+                    t = t + sc_splat_f32x16(b_1) * sc_load_f32x16(&D_val[D_at_1]);
+                }
             }
             const sc_i64 C_at = j * C_stride0;
             a = a + t * sc_load_f32x16(&C_val[C_at]);
@@ -96,11 +102,17 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 t = (f32x16){0};
         const sc_i64 B_lo = (sc_i64)B_pos2[p];
         const sc_i64 B_hi = (sc_i64)B_pos2[p + 1];
-        for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+        for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1 += 2) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
             const float b = B_val[p_1];
             const sc_i64 D_at = k * D_stride0;
             t = t + sc_splat_f32x16(b) * sc_load_f32x16(&D_val[D_at]);
+            if (p_1 + 1 < B_hi) {
+                const sc_i64 k_1 = (sc_i64)B_crd2[p_1 + 1];
+                const float b_1 = B_val[p_1 + 1];
+                const sc_i64 D_at_1 = k_1 * D_stride0;
+                t = t + sc_splat_f32x16(b_1) * sc_load_f32x16(&D_val[D_at_1]);
+            }
         }
         const sc_i64 C_at = j * C_stride0;
         a = a + t * sc_load_f32x16(&C_val[C_at]);

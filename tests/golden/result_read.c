@@ -39,9 +39,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float c = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             c = c + A_val[p] * d_val[j];
+            if (p + 1 < A_hi) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                c = c + A_val[p + 1] * d_val[j_1];
+            }
         }
         t_val[i] = c;
     }
@@ -56,9 +60,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
 
     float c = 0.0f;
-    for (sc_i64 p = begin; p < end; p++) {
+    for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         c = c + A_val[p] * d_val[j];
+        if (p + 1 < end) {
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            c = c + A_val[p + 1] * d_val[j_1];
+        }
     }
     c_carry[0] = c;
     return 0;
@@ -92,9 +100,13 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float c2 = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             c2 = c2 + A_val[p] * t_val[j];
+            if (p + 1 < A_hi) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                c2 = c2 + A_val[p + 1] * t_val[j_1];
+            }
         }
         C_val[i] = c2;
     }
@@ -109,9 +121,13 @@ static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
 
     float c2 = 0.0f;
-    for (sc_i64 p = begin; p < end; p++) {
+    for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         c2 = c2 + A_val[p] * t_val[j];
+        if (p + 1 < end) {
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            c2 = c2 + A_val[p + 1] * t_val[j_1];
+        }
     }
     c_carry[0] = c2;
     return 0;

@@ -73,18 +73,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float c = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             c = c + A_val[p];
+            if (p + 1 < A_hi) {
+                c = c + A_val[p + 1];
+            }
         }
         s_val[i] = c;
         const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
-            const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
-            C_crd1[C_next1] = (int)j_1;
-            C_val[C_next1] = A_val[p_1] * v_val[j_1];
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+            C_crd1[C_next1] = (int)j_2;
+            C_val[C_next1] = A_val[p_1] * v_val[j_2];
             C_next1 = C_next1 + 1;
-            D_crd1[D_next1] = (int)j_1;
+            D_crd1[D_next1] = (int)j_2;
             D_val[D_next1] = 2.0f * A_val[p_1];
             D_next1 = D_next1 + 1;
         }

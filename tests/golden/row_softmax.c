@@ -68,15 +68,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float mx = -__builtin_inff();
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             mx = sc_max_f32(mx, A_val[p]);
+            if (p + 1 < A_hi) {
+                mx = sc_max_f32(mx, A_val[p + 1]);
+            }
         }
         m_val[i] = mx;
         float z = 0.0f;
         const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+        for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1 += 2) {
             z = z + sc_exp_f32(A_val[p_1] - mx);
+            if (p_1 + 1 < A_hi_1) {
+                z = z + sc_exp_f32(A_val[p_1 + 1] - mx);
+            }
         }
         s_val[i] = z;
         const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];

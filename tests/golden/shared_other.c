@@ -44,9 +44,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float c = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             c = c + A_val[p] * d_val[j];
+            if (p + 1 < A_hi) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                c = c + A_val[p + 1] * d_val[j_1];
+            }
         }
         s_copy[i] = c;
     }
@@ -61,9 +65,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
 
     float c = 0.0f;
-    for (sc_i64 p = begin; p < end; p++) {
+    for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         c = c + A_val[p] * d_val[j];
+        if (p + 1 < end) {
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            c = c + A_val[p + 1] * d_val[j_1];
+        }
     }
     c_carry[0] = c;
     return 0;
@@ -98,9 +106,13 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float e = 0.0f;
         const sc_i64 B_lo = (sc_i64)B_pos1[i];
         const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
-        for (sc_i64 p = B_lo; p < B_hi; p++) {
+        for (sc_i64 p = B_lo; p < B_hi; p += 2) {
             const sc_i64 k = (sc_i64)B_crd1[p];
             e = e + B_val[p] * s_copy[k];
+            if (p + 1 < B_hi) {
+                const sc_i64 k_1 = (sc_i64)B_crd1[p + 1];
+                e = e + B_val[p + 1] * s_copy[k_1];
+            }
         }
         C_val[i] = e;
         t_val[i] = s_copy[i];

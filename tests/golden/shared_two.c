@@ -94,9 +94,13 @@ static int body_3(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float d = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             d = d + A_val[p] * s_copy[j];
+            if (p + 1 < A_hi) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                d = d + A_val[p + 1] * s_copy[j_1];
+            }
         }
         C_val[i] = d;
     }
@@ -111,9 +115,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const s_copy = call->shared[1];
 
     float d = 0.0f;
-    for (sc_i64 p = begin; p < end; p++) {
+    for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         d = d + A_val[p] * s_copy[j];
+        if (p + 1 < end) {
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            d = d + A_val[p + 1] * s_copy[j_1];
+        }
     }
     c_copy[0] = d;
     return 0;

@@ -101,12 +101,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x16 c_5 = (f32x16){0};
                 const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+                for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1 += 2) {
                     const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
                     const float a_1 = A_val[p_1];
                     const sc_i64 B_at_1 = j_1 * B_stride0 + k_block_1;
                     c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
                     c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+                    if (p_1 + 1 < A_hi_1) {
+                        const sc_i64 j_2 = (sc_i64)A_crd1[p_1 + 1];
+                        const float a_2 = A_val[p_1 + 1];
+                        const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_1;
+                        c_4 = c_4 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+                        c_5 = c_5 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2 + 16]);
+                    }
                 }
                 const sc_i64 C_at_1 = i * C_stride0 + k_block_1;
                 sc_store_f32x16(&C_val[C_at_1], c_4);
@@ -117,11 +124,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x16 c_6 = (f32x16){0};
                 const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
-                    const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-                    const float a_2 = A_val[p_2];
-                    const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_2;
-                    c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+                for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2 += 2) {
+                    const sc_i64 j_3 = (sc_i64)A_crd1[p_2];
+                    const float a_3 = A_val[p_2];
+                    const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_2;
+                    c_6 = c_6 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
+                    if (p_2 + 1 < A_hi_2) {
+                        const sc_i64 j_4 = (sc_i64)A_crd1[p_2 + 1];
+                        const float a_4 = A_val[p_2 + 1];
+                        const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_2;
+                        c_6 = c_6 + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
+                    }
                 }
                 const sc_i64 C_at_2 = i * C_stride0 + k_block_2;
                 sc_store_f32x16(&C_val[C_at_2], c_6);
@@ -131,11 +144,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x8 c_7 = (f32x8){0};
                 const sc_i64 A_lo_3 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_3 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                    const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
-                    const float a_3 = A_val[p_3];
-                    const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_3;
-                    c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_3]);
+                for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3 += 2) {
+                    const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
+                    const float a_5 = A_val[p_3];
+                    const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_3;
+                    c_7 = c_7 + sc_splat_f32x8(a_5) * sc_load_f32x8(&B_val[B_at_5]);
+                    if (p_3 + 1 < A_hi_3) {
+                        const sc_i64 j_6 = (sc_i64)A_crd1[p_3 + 1];
+                        const float a_6 = A_val[p_3 + 1];
+                        const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_3;
+                        c_7 = c_7 + sc_splat_f32x8(a_6) * sc_load_f32x8(&B_val[B_at_6]);
+                    }
                 }
                 const sc_i64 C_at_3 = i * C_stride0 + k_block_3;
                 sc_store_f32x8(&C_val[C_at_3], c_7);
@@ -145,11 +164,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x4 c_8 = (f32x4){0};
                 const sc_i64 A_lo_4 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_4 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4++) {
-                    const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
-                    const float a_4 = A_val[p_4];
-                    const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_4;
-                    c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_4]);
+                for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4 += 2) {
+                    const sc_i64 j_7 = (sc_i64)A_crd1[p_4];
+                    const float a_7 = A_val[p_4];
+                    const sc_i64 B_at_7 = j_7 * B_stride0 + k_block_4;
+                    c_8 = c_8 + sc_splat_f32x4(a_7) * sc_load_f32x4(&B_val[B_at_7]);
+                    if (p_4 + 1 < A_hi_4) {
+                        const sc_i64 j_8 = (sc_i64)A_crd1[p_4 + 1];
+                        const float a_8 = A_val[p_4 + 1];
+                        const sc_i64 B_at_8 = j_8 * B_stride0 + k_block_4;
+                        c_8 = c_8 + sc_splat_f32x4(a_8) * sc_load_f32x4(&B_val[B_at_8]);
+                    }
                 }
                 const sc_i64 C_at_4 = i * C_stride0 + k_block_4;
                 sc_store_f32x4(&C_val[C_at_4], c_8);
@@ -159,11 +184,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x2 c_9 = (f32x2){0};
                 const sc_i64 A_lo_5 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_5 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5++) {
-                    const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
-                    const float a_5 = A_val[p_5];
-                    const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_5;
-                    c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_5]);
+                for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5 += 2) {
+                    const sc_i64 j_9 = (sc_i64)A_crd1[p_5];
+                    const float a_9 = A_val[p_5];
+                    const sc_i64 B_at_9 = j_9 * B_stride0 + k_block_5;
+                    c_9 = c_9 + sc_splat_f32x2(a_9) * sc_load_f32x2(&B_val[B_at_9]);
+                    if (p_5 + 1 < A_hi_5) {
+                        const sc_i64 j_10 = (sc_i64)A_crd1[p_5 + 1];
+                        const float a_10 = A_val[p_5 + 1];
+                        const sc_i64 B_at_10 = j_10 * B_stride0 + k_block_5;
+                        c_9 = c_9 + sc_splat_f32x2(a_10) * sc_load_f32x2(&B_val[B_at_10]);
+                    }
                 }
                 const sc_i64 C_at_5 = i * C_stride0 + k_block_5;
                 sc_store_f32x2(&C_val[C_at_5], c_9);
@@ -173,11 +204,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 float c_10 = 0.0f;
                 const sc_i64 A_lo_6 = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi_6 = (sc_i64)A_pos1[i + 1];
-                for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6++) {
-                    const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
-                    const float a_6 = A_val[p_6];
-                    const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_6;
-                    c_10 = c_10 + a_6 * B_val[B_at_6];
+                for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6 += 2) {
+                    const sc_i64 j_11 = (sc_i64)A_crd1[p_6];
+                    const float a_11 = A_val[p_6];
+                    const sc_i64 B_at_11 = j_11 * B_stride0 + k_block_6;
+                    c_10 = c_10 + a_11 * B_val[B_at_11];
+                    if (p_6 + 1 < A_hi_6) {
+                        const sc_i64 j_12 = (sc_i64)A_crd1[p_6 + 1];
+                        const float a_12 = A_val[p_6 + 1];
+                        const sc_i64 B_at_12 = j_12 * B_stride0 + k_block_6;
+                        c_10 = c_10 + a_12 * B_val[B_at_12];
+                    }
                 }
                 const sc_i64 C_at_6 = i * C_stride0 + k_block_6;
                 C_val[C_at_6] = c_10;
@@ -224,12 +261,19 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 k_block_1 = full + (rest & -64);
             f32x16 c_4 = (f32x16){0};
             f32x16 c_5 = (f32x16){0};
-            for (sc_i64 p_1 = begin; p_1 < end; p_1++) {
+            for (sc_i64 p_1 = begin; p_1 < end; p_1 += 2) {
                 const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
                 const float a_1 = A_val[p_1];
                 const sc_i64 B_at_1 = j_1 * B_stride0 + k_block_1;
                 c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
                 c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+                if (p_1 + 1 < end) {
+                    const sc_i64 j_2 = (sc_i64)A_crd1[p_1 + 1];
+                    const float a_2 = A_val[p_1 + 1];
+                    const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_1;
+                    c_4 = c_4 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+                    c_5 = c_5 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2 + 16]);
+                }
             }
             sc_store_f32x16(&c_carry[k_block_1], c_4);
             sc_store_f32x16(&c_carry[k_block_1 + 16], c_5);
@@ -237,55 +281,85 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         if ((rest & 16) != 0) {
             const sc_i64 k_block_2 = full + (rest & -32);
             f32x16 c_6 = (f32x16){0};
-            for (sc_i64 p_2 = begin; p_2 < end; p_2++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-                const float a_2 = A_val[p_2];
-                const sc_i64 B_at_2 = j_2 * B_stride0 + k_block_2;
-                c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+            for (sc_i64 p_2 = begin; p_2 < end; p_2 += 2) {
+                const sc_i64 j_3 = (sc_i64)A_crd1[p_2];
+                const float a_3 = A_val[p_2];
+                const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_2;
+                c_6 = c_6 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
+                if (p_2 + 1 < end) {
+                    const sc_i64 j_4 = (sc_i64)A_crd1[p_2 + 1];
+                    const float a_4 = A_val[p_2 + 1];
+                    const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_2;
+                    c_6 = c_6 + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
+                }
             }
             sc_store_f32x16(&c_carry[k_block_2], c_6);
         }
         if ((rest & 8) != 0) {
             const sc_i64 k_block_3 = full + (rest & -16);
             f32x8 c_7 = (f32x8){0};
-            for (sc_i64 p_3 = begin; p_3 < end; p_3++) {
-                const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
-                const float a_3 = A_val[p_3];
-                const sc_i64 B_at_3 = j_3 * B_stride0 + k_block_3;
-                c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&B_val[B_at_3]);
+            for (sc_i64 p_3 = begin; p_3 < end; p_3 += 2) {
+                const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
+                const float a_5 = A_val[p_3];
+                const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_3;
+                c_7 = c_7 + sc_splat_f32x8(a_5) * sc_load_f32x8(&B_val[B_at_5]);
+                if (p_3 + 1 < end) {
+                    const sc_i64 j_6 = (sc_i64)A_crd1[p_3 + 1];
+                    const float a_6 = A_val[p_3 + 1];
+                    const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_3;
+                    c_7 = c_7 + sc_splat_f32x8(a_6) * sc_load_f32x8(&B_val[B_at_6]);
+                }
             }
             sc_store_f32x8(&c_carry[k_block_3], c_7);
         }
         if ((rest & 4) != 0) {
             const sc_i64 k_block_4 = full + (rest & -8);
             f32x4 c_8 = (f32x4){0};
-            for (sc_i64 p_4 = begin; p_4 < end; p_4++) {
-                const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
-                const float a_4 = A_val[p_4];
-                const sc_i64 B_at_4 = j_4 * B_stride0 + k_block_4;
-                c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&B_val[B_at_4]);
+            for (sc_i64 p_4 = begin; p_4 < end; p_4 += 2) {
+                const sc_i64 j_7 = (sc_i64)A_crd1[p_4];
+                const float a_7 = A_val[p_4];
+                const sc_i64 B_at_7 = j_7 * B_stride0 + k_block_4;
+                c_8 = c_8 + sc_splat_f32x4(a_7) * sc_load_f32x4(&B_val[B_at_7]);
+                if (p_4 + 1 < end) {
+                    const sc_i64 j_8 = (sc_i64)A_crd1[p_4 + 1];
+                    const float a_8 = A_val[p_4 + 1];
+                    const sc_i64 B_at_8 = j_8 * B_stride0 + k_block_4;
+                    c_8 = c_8 + sc_splat_f32x4(a_8) * sc_load_f32x4(&B_val[B_at_8]);
+                }
             }
             sc_store_f32x4(&c_carry[k_block_4], c_8);
         }
         if ((rest & 2) != 0) {
             const sc_i64 k_block_5 = full + (rest & -4);
             f32x2 c_9 = (f32x2){0};
-            for (sc_i64 p_5 = begin; p_5 < end; p_5++) {
-                const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
-                const float a_5 = A_val[p_5];
-                const sc_i64 B_at_5 = j_5 * B_stride0 + k_block_5;
-                c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&B_val[B_at_5]);
+            for (sc_i64 p_5 = begin; p_5 < end; p_5 += 2) {
+                const sc_i64 j_9 = (sc_i64)A_crd1[p_5];
+                const float a_9 = A_val[p_5];
+                const sc_i64 B_at_9 = j_9 * B_stride0 + k_block_5;
+                c_9 = c_9 + sc_splat_f32x2(a_9) * sc_load_f32x2(&B_val[B_at_9]);
+                if (p_5 + 1 < end) {
+                    const sc_i64 j_10 = (sc_i64)A_crd1[p_5 + 1];
+                    const float a_10 = A_val[p_5 + 1];
+                    const sc_i64 B_at_10 = j_10 * B_stride0 + k_block_5;
+                    c_9 = c_9 + sc_splat_f32x2(a_10) * sc_load_f32x2(&B_val[B_at_10]);
+                }
             }
             sc_store_f32x2(&c_carry[k_block_5], c_9);
         }
         if ((rest & 1) != 0) {
             const sc_i64 k_block_6 = full + (rest & -2);
             float c_10 = 0.0f;
-            for (sc_i64 p_6 = begin; p_6 < end; p_6++) {
-                const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
-                const float a_6 = A_val[p_6];
-                const sc_i64 B_at_6 = j_6 * B_stride0 + k_block_6;
-                c_10 = c_10 + a_6 * B_val[B_at_6];
+            for (sc_i64 p_6 = begin; p_6 < end; p_6 += 2) {
+                const sc_i64 j_11 = (sc_i64)A_crd1[p_6];
+                const float a_11 = A_val[p_6];
+                const sc_i64 B_at_11 = j_11 * B_stride0 + k_block_6;
+                c_10 = c_10 + a_11 * B_val[B_at_11];
+                if (p_6 + 1 < end) {
+                    const sc_i64 j_12 = (sc_i64)A_crd1[p_6 + 1];
+                    const float a_12 = A_val[p_6 + 1];
+                    const sc_i64 B_at_12 = j_12 * B_stride0 + k_block_6;
+                    c_10 = c_10 + a_12 * B_val[B_at_12];
+                }
             }
             c_carry[k_block_6] = c_10;
         }

@@ -44,12 +44,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c_1 = (f32x16){0};
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p = A_lo; p < A_hi; p++) {
+        for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
             c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+            if (p + 1 < A_hi) {
+                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                const float a_1 = A_val[p + 1];
+                const sc_i64 B_at_1 = j_1 * B_stride0;
+                c = c + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+                c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+            }
         }
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
@@ -68,12 +75,19 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
-    for (sc_i64 p = begin; p < end; p++) {
+    for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
         c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at + 16]);
+        if (p + 1 < end) {
+            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            const float a_1 = A_val[p + 1];
+            const sc_i64 B_at_1 = j_1 * B_stride0;
+            c = c + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+            c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
+        }
     }
     sc_store_f32x16(c_carry, c);
     sc_store_f32x16(&c_carry[16], c_1);

@@ -303,12 +303,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x16 c_5 = (f32x16){0};
                     const sc_i64 A_lo_1 = (sc_i64)A_pos1[i_block_1 * 16 + i_in_1];
                     const sc_i64 A_hi_1 = (sc_i64)A_pos1[i_block_1 * 16 + i_in_1 + 1];
-                    for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+                    for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1 += 2) {
                         const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
                         const float a_1 = A_val[p_1];
                         const sc_i64 t_at_11 = j_1 * 64;
                         c_4 = c_4 + sc_splat_f32x16(a_1) * sc_load_f32x16(&t_lane[t_at_11]);
                         c_5 = c_5 + sc_splat_f32x16(a_1) * sc_load_f32x16(&t_lane[t_at_11 + 16]);
+                        if (p_1 + 1 < A_hi_1) {
+                            const sc_i64 j_2 = (sc_i64)A_crd1[p_1 + 1];
+                            const float a_2 = A_val[p_1 + 1];
+                            const sc_i64 t_at_12 = j_2 * 64;
+                            c_4 = c_4 + sc_splat_f32x16(a_2) * sc_load_f32x16(&t_lane[t_at_12]);
+                            c_5 = c_5 + sc_splat_f32x16(a_2) * sc_load_f32x16(&t_lane[t_at_12 + 16]);
+                        }
                     }
                     const sc_i64 y_at_1 = i_in_1 * 64;
                     sc_store_f32x16(&y_lane[y_at_1], c_4);
@@ -347,8 +354,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at_3 = sc_min_i64(j_block_10, j_dim - 16);
                     for (sc_i64 n_in_12 = 0; n_in_12 < 16; n_in_12++) {
                         const sc_i64 X_at_10 = (n_block_2 + n_in_12) * X_stride0 + at_3;
-                        const sc_i64 t_at_12 = n_in_12 + at_3 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at_12], 64, sc_load_f32x16(&X_val[X_at_10]));
+                        const sc_i64 t_at_13 = n_in_12 + at_3 * 64;
+                        sc_scatter_f32x16(&t_lane[t_at_13], 64, sc_load_f32x16(&X_val[X_at_10]));
                     }
                 }
             } else {
@@ -358,32 +365,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block_11 = full_5 + (rest_5 & -16);
                     for (sc_i64 n_in_13 = 0; n_in_13 < 16; n_in_13++) {
                         const sc_i64 X_at_11 = (n_block_2 + n_in_13) * X_stride0 + j_block_11;
-                        const sc_i64 t_at_13 = n_in_13 + j_block_11 * 64;
-                        sc_scatter_f32x8(&t_lane[t_at_13], 64, sc_load_f32x8(&X_val[X_at_11]));
+                        const sc_i64 t_at_14 = n_in_13 + j_block_11 * 64;
+                        sc_scatter_f32x8(&t_lane[t_at_14], 64, sc_load_f32x8(&X_val[X_at_11]));
                     }
                 }
                 if ((rest_5 & 4) != 0) {
                     const sc_i64 j_block_12 = full_5 + (rest_5 & -8);
                     for (sc_i64 n_in_14 = 0; n_in_14 < 16; n_in_14++) {
                         const sc_i64 X_at_12 = (n_block_2 + n_in_14) * X_stride0 + j_block_12;
-                        const sc_i64 t_at_14 = n_in_14 + j_block_12 * 64;
-                        sc_scatter_f32x4(&t_lane[t_at_14], 64, sc_load_f32x4(&X_val[X_at_12]));
+                        const sc_i64 t_at_15 = n_in_14 + j_block_12 * 64;
+                        sc_scatter_f32x4(&t_lane[t_at_15], 64, sc_load_f32x4(&X_val[X_at_12]));
                     }
                 }
                 if ((rest_5 & 2) != 0) {
                     const sc_i64 j_block_13 = full_5 + (rest_5 & -4);
                     for (sc_i64 n_in_15 = 0; n_in_15 < 16; n_in_15++) {
                         const sc_i64 X_at_13 = (n_block_2 + n_in_15) * X_stride0 + j_block_13;
-                        const sc_i64 t_at_15 = n_in_15 + j_block_13 * 64;
-                        sc_scatter_f32x2(&t_lane[t_at_15], 64, sc_load_f32x2(&X_val[X_at_13]));
+                        const sc_i64 t_at_16 = n_in_15 + j_block_13 * 64;
+                        sc_scatter_f32x2(&t_lane[t_at_16], 64, sc_load_f32x2(&X_val[X_at_13]));
                     }
                 }
                 if ((rest_5 & 1) != 0) {
                     const sc_i64 j_block_14 = full_5 + (rest_5 & -2);
                     for (sc_i64 n_in_16 = 0; n_in_16 < 16; n_in_16++) {
                         const sc_i64 X_at_14 = (n_block_2 + n_in_16) * X_stride0 + j_block_14;
-                        const sc_i64 t_at_16 = n_in_16 + j_block_14 * 64;
-                        t_lane[t_at_16] = X_val[X_at_14];
+                        const sc_i64 t_at_17 = n_in_16 + j_block_14 * 64;
+                        t_lane[t_at_17] = X_val[X_at_14];
                     }
                 }
             }
@@ -393,11 +400,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x16 c_6 = (f32x16){0};
                     const sc_i64 A_lo_2 = (sc_i64)A_pos1[i_block_2 * 16 + i_in_2];
                     const sc_i64 A_hi_2 = (sc_i64)A_pos1[i_block_2 * 16 + i_in_2 + 1];
-                    for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
-                        const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-                        const float a_2 = A_val[p_2];
-                        const sc_i64 t_at_17 = j_2 * 64;
-                        c_6 = c_6 + sc_splat_f32x16(a_2) * sc_load_f32x16(&t_lane[t_at_17]);
+                    for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2 += 2) {
+                        const sc_i64 j_3 = (sc_i64)A_crd1[p_2];
+                        const float a_3 = A_val[p_2];
+                        const sc_i64 t_at_18 = j_3 * 64;
+                        c_6 = c_6 + sc_splat_f32x16(a_3) * sc_load_f32x16(&t_lane[t_at_18]);
+                        if (p_2 + 1 < A_hi_2) {
+                            const sc_i64 j_4 = (sc_i64)A_crd1[p_2 + 1];
+                            const float a_4 = A_val[p_2 + 1];
+                            const sc_i64 t_at_19 = j_4 * 64;
+                            c_6 = c_6 + sc_splat_f32x16(a_4) * sc_load_f32x16(&t_lane[t_at_19]);
+                        }
                     }
                     const sc_i64 y_at_2 = i_in_2 * 64;
                     sc_store_f32x16(&y_lane[y_at_2], c_6);
@@ -435,8 +448,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at_4 = sc_min_i64(j_block_15, j_dim - 16);
                     for (sc_i64 n_in_18 = 0; n_in_18 < 8; n_in_18++) {
                         const sc_i64 X_at_15 = (n_block_3 + n_in_18) * X_stride0 + at_4;
-                        const sc_i64 t_at_18 = n_in_18 + at_4 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at_18], 64, sc_load_f32x16(&X_val[X_at_15]));
+                        const sc_i64 t_at_20 = n_in_18 + at_4 * 64;
+                        sc_scatter_f32x16(&t_lane[t_at_20], 64, sc_load_f32x16(&X_val[X_at_15]));
                     }
                 }
             } else {
@@ -446,32 +459,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block_16 = full_7 + (rest_7 & -16);
                     for (sc_i64 n_in_19 = 0; n_in_19 < 8; n_in_19++) {
                         const sc_i64 X_at_16 = (n_block_3 + n_in_19) * X_stride0 + j_block_16;
-                        const sc_i64 t_at_19 = n_in_19 + j_block_16 * 64;
-                        sc_scatter_f32x8(&t_lane[t_at_19], 64, sc_load_f32x8(&X_val[X_at_16]));
+                        const sc_i64 t_at_21 = n_in_19 + j_block_16 * 64;
+                        sc_scatter_f32x8(&t_lane[t_at_21], 64, sc_load_f32x8(&X_val[X_at_16]));
                     }
                 }
                 if ((rest_7 & 4) != 0) {
                     const sc_i64 j_block_17 = full_7 + (rest_7 & -8);
                     for (sc_i64 n_in_20 = 0; n_in_20 < 8; n_in_20++) {
                         const sc_i64 X_at_17 = (n_block_3 + n_in_20) * X_stride0 + j_block_17;
-                        const sc_i64 t_at_20 = n_in_20 + j_block_17 * 64;
-                        sc_scatter_f32x4(&t_lane[t_at_20], 64, sc_load_f32x4(&X_val[X_at_17]));
+                        const sc_i64 t_at_22 = n_in_20 + j_block_17 * 64;
+                        sc_scatter_f32x4(&t_lane[t_at_22], 64, sc_load_f32x4(&X_val[X_at_17]));
                     }
                 }
                 if ((rest_7 & 2) != 0) {
                     const sc_i64 j_block_18 = full_7 + (rest_7 & -4);
                     for (sc_i64 n_in_21 = 0; n_in_21 < 8; n_in_21++) {
                         const sc_i64 X_at_18 = (n_block_3 + n_in_21) * X_stride0 + j_block_18;
-                        const sc_i64 t_at_21 = n_in_21 + j_block_18 * 64;
-                        sc_scatter_f32x2(&t_lane[t_at_21], 64, sc_load_f32x2(&X_val[X_at_18]));
+                        const sc_i64 t_at_23 = n_in_21 + j_block_18 * 64;
+                        sc_scatter_f32x2(&t_lane[t_at_23], 64, sc_load_f32x2(&X_val[X_at_18]));
                     }
                 }
                 if ((rest_7 & 1) != 0) {
                     const sc_i64 j_block_19 = full_7 + (rest_7 & -2);
                     for (sc_i64 n_in_22 = 0; n_in_22 < 8; n_in_22++) {
                         const sc_i64 X_at_19 = (n_block_3 + n_in_22) * X_stride0 + j_block_19;
-                        const sc_i64 t_at_22 = n_in_22 + j_block_19 * 64;
-                        t_lane[t_at_22] = X_val[X_at_19];
+                        const sc_i64 t_at_24 = n_in_22 + j_block_19 * 64;
+                        t_lane[t_at_24] = X_val[X_at_19];
                     }
                 }
             }
@@ -481,11 +494,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x8 c_7 = (f32x8){0};
                     const sc_i64 A_lo_3 = (sc_i64)A_pos1[i_block_3 * 16 + i_in_3];
                     const sc_i64 A_hi_3 = (sc_i64)A_pos1[i_block_3 * 16 + i_in_3 + 1];
-                    for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                        const sc_i64 j_3 = (sc_i64)A_crd1[p_3];
-                        const float a_3 = A_val[p_3];
-                        const sc_i64 t_at_23 = j_3 * 64;
-                        c_7 = c_7 + sc_splat_f32x8(a_3) * sc_load_f32x8(&t_lane[t_at_23]);
+                    for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3 += 2) {
+                        const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
+                        const float a_5 = A_val[p_3];
+                        const sc_i64 t_at_25 = j_5 * 64;
+                        c_7 = c_7 + sc_splat_f32x8(a_5) * sc_load_f32x8(&t_lane[t_at_25]);
+                        if (p_3 + 1 < A_hi_3) {
+                            const sc_i64 j_6 = (sc_i64)A_crd1[p_3 + 1];
+                            const float a_6 = A_val[p_3 + 1];
+                            const sc_i64 t_at_26 = j_6 * 64;
+                            c_7 = c_7 + sc_splat_f32x8(a_6) * sc_load_f32x8(&t_lane[t_at_26]);
+                        }
                     }
                     const sc_i64 y_at_3 = i_in_3 * 64;
                     sc_store_f32x8(&y_lane[y_at_3], c_7);
@@ -523,8 +542,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at_5 = sc_min_i64(j_block_20, j_dim - 16);
                     for (sc_i64 n_in_24 = 0; n_in_24 < 4; n_in_24++) {
                         const sc_i64 X_at_20 = (n_block_4 + n_in_24) * X_stride0 + at_5;
-                        const sc_i64 t_at_24 = n_in_24 + at_5 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at_24], 64, sc_load_f32x16(&X_val[X_at_20]));
+                        const sc_i64 t_at_27 = n_in_24 + at_5 * 64;
+                        sc_scatter_f32x16(&t_lane[t_at_27], 64, sc_load_f32x16(&X_val[X_at_20]));
                     }
                 }
             } else {
@@ -534,32 +553,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block_21 = full_9 + (rest_9 & -16);
                     for (sc_i64 n_in_25 = 0; n_in_25 < 4; n_in_25++) {
                         const sc_i64 X_at_21 = (n_block_4 + n_in_25) * X_stride0 + j_block_21;
-                        const sc_i64 t_at_25 = n_in_25 + j_block_21 * 64;
-                        sc_scatter_f32x8(&t_lane[t_at_25], 64, sc_load_f32x8(&X_val[X_at_21]));
+                        const sc_i64 t_at_28 = n_in_25 + j_block_21 * 64;
+                        sc_scatter_f32x8(&t_lane[t_at_28], 64, sc_load_f32x8(&X_val[X_at_21]));
                     }
                 }
                 if ((rest_9 & 4) != 0) {
                     const sc_i64 j_block_22 = full_9 + (rest_9 & -8);
                     for (sc_i64 n_in_26 = 0; n_in_26 < 4; n_in_26++) {
                         const sc_i64 X_at_22 = (n_block_4 + n_in_26) * X_stride0 + j_block_22;
-                        const sc_i64 t_at_26 = n_in_26 + j_block_22 * 64;
-                        sc_scatter_f32x4(&t_lane[t_at_26], 64, sc_load_f32x4(&X_val[X_at_22]));
+                        const sc_i64 t_at_29 = n_in_26 + j_block_22 * 64;
+                        sc_scatter_f32x4(&t_lane[t_at_29], 64, sc_load_f32x4(&X_val[X_at_22]));
                     }
                 }
                 if ((rest_9 & 2) != 0) {
                     const sc_i64 j_block_23 = full_9 + (rest_9 & -4);
                     for (sc_i64 n_in_27 = 0; n_in_27 < 4; n_in_27++) {
                         const sc_i64 X_at_23 = (n_block_4 + n_in_27) * X_stride0 + j_block_23;
-                        const sc_i64 t_at_27 = n_in_27 + j_block_23 * 64;
-                        sc_scatter_f32x2(&t_lane[t_at_27], 64, sc_load_f32x2(&X_val[X_at_23]));
+                        const sc_i64 t_at_30 = n_in_27 + j_block_23 * 64;
+                        sc_scatter_f32x2(&t_lane[t_at_30], 64, sc_load_f32x2(&X_val[X_at_23]));
                     }
                 }
                 if ((rest_9 & 1) != 0) {
                     const sc_i64 j_block_24 = full_9 + (rest_9 & -2);
                     for (sc_i64 n_in_28 = 0; n_in_28 < 4; n_in_28++) {
                         const sc_i64 X_at_24 = (n_block_4 + n_in_28) * X_stride0 + j_block_24;
-                        const sc_i64 t_at_28 = n_in_28 + j_block_24 * 64;
-                        t_lane[t_at_28] = X_val[X_at_24];
+                        const sc_i64 t_at_31 = n_in_28 + j_block_24 * 64;
+                        t_lane[t_at_31] = X_val[X_at_24];
                     }
                 }
             }
@@ -569,11 +588,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x4 c_8 = (f32x4){0};
                     const sc_i64 A_lo_4 = (sc_i64)A_pos1[i_block_4 * 16 + i_in_4];
                     const sc_i64 A_hi_4 = (sc_i64)A_pos1[i_block_4 * 16 + i_in_4 + 1];
-                    for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4++) {
-                        const sc_i64 j_4 = (sc_i64)A_crd1[p_4];
-                        const float a_4 = A_val[p_4];
-                        const sc_i64 t_at_29 = j_4 * 64;
-                        c_8 = c_8 + sc_splat_f32x4(a_4) * sc_load_f32x4(&t_lane[t_at_29]);
+                    for (sc_i64 p_4 = A_lo_4; p_4 < A_hi_4; p_4 += 2) {
+                        const sc_i64 j_7 = (sc_i64)A_crd1[p_4];
+                        const float a_7 = A_val[p_4];
+                        const sc_i64 t_at_32 = j_7 * 64;
+                        c_8 = c_8 + sc_splat_f32x4(a_7) * sc_load_f32x4(&t_lane[t_at_32]);
+                        if (p_4 + 1 < A_hi_4) {
+                            const sc_i64 j_8 = (sc_i64)A_crd1[p_4 + 1];
+                            const float a_8 = A_val[p_4 + 1];
+                            const sc_i64 t_at_33 = j_8 * 64;
+                            c_8 = c_8 + sc_splat_f32x4(a_8) * sc_load_f32x4(&t_lane[t_at_33]);
+                        }
                     }
                     const sc_i64 y_at_4 = i_in_4 * 64;
                     sc_store_f32x4(&y_lane[y_at_4], c_8);
@@ -611,8 +636,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at_6 = sc_min_i64(j_block_25, j_dim - 16);
                     for (sc_i64 n_in_30 = 0; n_in_30 < 2; n_in_30++) {
                         const sc_i64 X_at_25 = (n_block_5 + n_in_30) * X_stride0 + at_6;
-                        const sc_i64 t_at_30 = n_in_30 + at_6 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at_30], 64, sc_load_f32x16(&X_val[X_at_25]));
+                        const sc_i64 t_at_34 = n_in_30 + at_6 * 64;
+                        sc_scatter_f32x16(&t_lane[t_at_34], 64, sc_load_f32x16(&X_val[X_at_25]));
                     }
                 }
             } else {
@@ -622,32 +647,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block_26 = full_11 + (rest_11 & -16);
                     for (sc_i64 n_in_31 = 0; n_in_31 < 2; n_in_31++) {
                         const sc_i64 X_at_26 = (n_block_5 + n_in_31) * X_stride0 + j_block_26;
-                        const sc_i64 t_at_31 = n_in_31 + j_block_26 * 64;
-                        sc_scatter_f32x8(&t_lane[t_at_31], 64, sc_load_f32x8(&X_val[X_at_26]));
+                        const sc_i64 t_at_35 = n_in_31 + j_block_26 * 64;
+                        sc_scatter_f32x8(&t_lane[t_at_35], 64, sc_load_f32x8(&X_val[X_at_26]));
                     }
                 }
                 if ((rest_11 & 4) != 0) {
                     const sc_i64 j_block_27 = full_11 + (rest_11 & -8);
                     for (sc_i64 n_in_32 = 0; n_in_32 < 2; n_in_32++) {
                         const sc_i64 X_at_27 = (n_block_5 + n_in_32) * X_stride0 + j_block_27;
-                        const sc_i64 t_at_32 = n_in_32 + j_block_27 * 64;
-                        sc_scatter_f32x4(&t_lane[t_at_32], 64, sc_load_f32x4(&X_val[X_at_27]));
+                        const sc_i64 t_at_36 = n_in_32 + j_block_27 * 64;
+                        sc_scatter_f32x4(&t_lane[t_at_36], 64, sc_load_f32x4(&X_val[X_at_27]));
                     }
                 }
                 if ((rest_11 & 2) != 0) {
                     const sc_i64 j_block_28 = full_11 + (rest_11 & -4);
                     for (sc_i64 n_in_33 = 0; n_in_33 < 2; n_in_33++) {
                         const sc_i64 X_at_28 = (n_block_5 + n_in_33) * X_stride0 + j_block_28;
-                        const sc_i64 t_at_33 = n_in_33 + j_block_28 * 64;
-                        sc_scatter_f32x2(&t_lane[t_at_33], 64, sc_load_f32x2(&X_val[X_at_28]));
+                        const sc_i64 t_at_37 = n_in_33 + j_block_28 * 64;
+                        sc_scatter_f32x2(&t_lane[t_at_37], 64, sc_load_f32x2(&X_val[X_at_28]));
                     }
                 }
                 if ((rest_11 & 1) != 0) {
                     const sc_i64 j_block_29 = full_11 + (rest_11 & -2);
                     for (sc_i64 n_in_34 = 0; n_in_34 < 2; n_in_34++) {
                         const sc_i64 X_at_29 = (n_block_5 + n_in_34) * X_stride0 + j_block_29;
-                        const sc_i64 t_at_34 = n_in_34 + j_block_29 * 64;
-                        t_lane[t_at_34] = X_val[X_at_29];
+                        const sc_i64 t_at_38 = n_in_34 + j_block_29 * 64;
+                        t_lane[t_at_38] = X_val[X_at_29];
                     }
                 }
             }
@@ -657,11 +682,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x2 c_9 = (f32x2){0};
                     const sc_i64 A_lo_5 = (sc_i64)A_pos1[i_block_5 * 16 + i_in_5];
                     const sc_i64 A_hi_5 = (sc_i64)A_pos1[i_block_5 * 16 + i_in_5 + 1];
-                    for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5++) {
-                        const sc_i64 j_5 = (sc_i64)A_crd1[p_5];
-                        const float a_5 = A_val[p_5];
-                        const sc_i64 t_at_35 = j_5 * 64;
-                        c_9 = c_9 + sc_splat_f32x2(a_5) * sc_load_f32x2(&t_lane[t_at_35]);
+                    for (sc_i64 p_5 = A_lo_5; p_5 < A_hi_5; p_5 += 2) {
+                        const sc_i64 j_9 = (sc_i64)A_crd1[p_5];
+                        const float a_9 = A_val[p_5];
+                        const sc_i64 t_at_39 = j_9 * 64;
+                        c_9 = c_9 + sc_splat_f32x2(a_9) * sc_load_f32x2(&t_lane[t_at_39]);
+                        if (p_5 + 1 < A_hi_5) {
+                            const sc_i64 j_10 = (sc_i64)A_crd1[p_5 + 1];
+                            const float a_10 = A_val[p_5 + 1];
+                            const sc_i64 t_at_40 = j_10 * 64;
+                            c_9 = c_9 + sc_splat_f32x2(a_10) * sc_load_f32x2(&t_lane[t_at_40]);
+                        }
                     }
                     const sc_i64 y_at_5 = i_in_5 * 64;
                     sc_store_f32x2(&y_lane[y_at_5], c_9);
@@ -699,8 +730,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 at_7 = sc_min_i64(j_block_30, j_dim - 16);
                     for (sc_i64 n_in_36 = 0; n_in_36 < 1; n_in_36++) {
                         const sc_i64 X_at_30 = (n_block_6 + n_in_36) * X_stride0 + at_7;
-                        const sc_i64 t_at_36 = n_in_36 + at_7 * 64;
-                        sc_scatter_f32x16(&t_lane[t_at_36], 64, sc_load_f32x16(&X_val[X_at_30]));
+                        const sc_i64 t_at_41 = n_in_36 + at_7 * 64;
+                        sc_scatter_f32x16(&t_lane[t_at_41], 64, sc_load_f32x16(&X_val[X_at_30]));
                     }
                 }
             } else {
@@ -710,32 +741,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 j_block_31 = full_13 + (rest_13 & -16);
                     for (sc_i64 n_in_37 = 0; n_in_37 < 1; n_in_37++) {
                         const sc_i64 X_at_31 = (n_block_6 + n_in_37) * X_stride0 + j_block_31;
-                        const sc_i64 t_at_37 = n_in_37 + j_block_31 * 64;
-                        sc_scatter_f32x8(&t_lane[t_at_37], 64, sc_load_f32x8(&X_val[X_at_31]));
+                        const sc_i64 t_at_42 = n_in_37 + j_block_31 * 64;
+                        sc_scatter_f32x8(&t_lane[t_at_42], 64, sc_load_f32x8(&X_val[X_at_31]));
                     }
                 }
                 if ((rest_13 & 4) != 0) {
                     const sc_i64 j_block_32 = full_13 + (rest_13 & -8);
                     for (sc_i64 n_in_38 = 0; n_in_38 < 1; n_in_38++) {
                         const sc_i64 X_at_32 = (n_block_6 + n_in_38) * X_stride0 + j_block_32;
-                        const sc_i64 t_at_38 = n_in_38 + j_block_32 * 64;
-                        sc_scatter_f32x4(&t_lane[t_at_38], 64, sc_load_f32x4(&X_val[X_at_32]));
+                        const sc_i64 t_at_43 = n_in_38 + j_block_32 * 64;
+                        sc_scatter_f32x4(&t_lane[t_at_43], 64, sc_load_f32x4(&X_val[X_at_32]));
                     }
                 }
                 if ((rest_13 & 2) != 0) {
                     const sc_i64 j_block_33 = full_13 + (rest_13 & -4);
                     for (sc_i64 n_in_39 = 0; n_in_39 < 1; n_in_39++) {
                         const sc_i64 X_at_33 = (n_block_6 + n_in_39) * X_stride0 + j_block_33;
-                        const sc_i64 t_at_39 = n_in_39 + j_block_33 * 64;
-                        sc_scatter_f32x2(&t_lane[t_at_39], 64, sc_load_f32x2(&X_val[X_at_33]));
+                        const sc_i64 t_at_44 = n_in_39 + j_block_33 * 64;
+                        sc_scatter_f32x2(&t_lane[t_at_44], 64, sc_load_f32x2(&X_val[X_at_33]));
                     }
                 }
                 if ((rest_13 & 1) != 0) {
                     const sc_i64 j_block_34 = full_13 + (rest_13 & -2);
                     for (sc_i64 n_in_40 = 0; n_in_40 < 1; n_in_40++) {
                         const sc_i64 X_at_34 = (n_block_6 + n_in_40) * X_stride0 + j_block_34;
-                        const sc_i64 t_at_40 = n_in_40 + j_block_34 * 64;
-                        t_lane[t_at_40] = X_val[X_at_34];
+                        const sc_i64 t_at_45 = n_in_40 + j_block_34 * 64;
+                        t_lane[t_at_45] = X_val[X_at_34];
                     }
                 }
             }
@@ -745,11 +776,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     float c_10 = 0.0f;
                     const sc_i64 A_lo_6 = (sc_i64)A_pos1[i_block_6 * 16 + i_in_6];
                     const sc_i64 A_hi_6 = (sc_i64)A_pos1[i_block_6 * 16 + i_in_6 + 1];
-                    for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6++) {
-                        const sc_i64 j_6 = (sc_i64)A_crd1[p_6];
-                        const float a_6 = A_val[p_6];
-                        const sc_i64 t_at_41 = j_6 * 64;
-                        c_10 = c_10 + a_6 * t_lane[t_at_41];
+                    for (sc_i64 p_6 = A_lo_6; p_6 < A_hi_6; p_6 += 2) {
+                        const sc_i64 j_11 = (sc_i64)A_crd1[p_6];
+                        const float a_11 = A_val[p_6];
+                        const sc_i64 t_at_46 = j_11 * 64;
+                        c_10 = c_10 + a_11 * t_lane[t_at_46];
+                        if (p_6 + 1 < A_hi_6) {
+                            const sc_i64 j_12 = (sc_i64)A_crd1[p_6 + 1];
+                            const float a_12 = A_val[p_6 + 1];
+                            const sc_i64 t_at_47 = j_12 * 64;
+                            c_10 = c_10 + a_12 * t_lane[t_at_47];
+                        }
                     }
                     const sc_i64 y_at_6 = i_in_6 * 64;
                     y_lane[y_at_6] = c_10;
