@@ -126,11 +126,14 @@ def dstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def block_diag(*tensors: torch.Tensor) -> SparseTensor:
-    """``torch.block_diag`` of matrices: a csr matrix of all of them, as graphs are batched."""
+    """``torch.block_diag``: a csr matrix of all of them, as graphs are batched; vectors are rows."""
     parts, rows, columns = [], 0, 0
+    if any(_rank(t) > 2 for t in tensors):
+        raise ValueError(
+            f"block_diag: expected matrices and vectors, got {[_rank(t) for t in tensors]} dimensions"
+        )
+    tensors = [t.reshape(1, -1) if _rank(t) < 2 else t for t in tensors]
     for t in tensors:
-        if _rank(t) != 2:
-            raise ValueError(f"block_diag: expected matrices, got {_rank(t)} dimensions")
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]]), e.values))
         rows, columns = rows + t.shape[0], columns + t.shape[1]

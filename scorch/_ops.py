@@ -506,7 +506,7 @@ def _text_of_product(text: str, format: str, last: bool) -> str:
 def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:
     """Sparse times sparse."""
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
-    return einsum(_matmul_text(left._ndim, right._ndim), left, right.T if kind == LINEAR else right)
+    return _broadcast_product(left, right.T if kind == LINEAR else right, None)
 
 
 def _rank(x: torch.Tensor) -> int:
@@ -514,16 +514,27 @@ def _rank(x: torch.Tensor) -> int:
 
 
 @lru_cache
-def _matmul_text(left: int, right: int) -> str:
-    """The einsum of a product of operands of these numbers of dimensions."""
+def _matmul_text(left: int, right: int) -> tuple[str, str, str]:
+    """The indices of the operands and the result of a product of these numbers of dimensions."""
     if not left or not right:
         raise ValueError("matmul: expected operands of at least one dimension")
-    if max(left, right) > 4:
-        raise NotImplementedError("products of more than two batch dimensions: use scorch.einsum")
-    first = "pq"[4 - left :] + "ij" if left > 1 else "j"
-    second = "pq"[4 - right :] + "jk" if right > 1 else "j"
+    first = "pqrstu"[8 - left :] + "ij" if left > 1 else "j"
+    second = "pqrstu"[8 - right :] + "jk" if right > 1 else "j"
     batch = max(first[:-2], second[:-2], key=len)
-    return f"{first},{second}->{batch}{'i' if left > 1 else ''}{'k' if right > 1 else ''}"
+    return first, second, f"{batch}{'i' if left > 1 else ''}{'k' if right > 1 else ''}"
+
+
+def _broadcast_product(left: torch.Tensor, right: torch.Tensor, format: Asked) -> torch.Tensor:
+    """``left @ right``; batch dimensions broadcast: where one extent is 1, that operand lacks the index."""
+    first, second, result = _matmul_text(_rank(left), _rank(right))
+    shapes = dict(zip(first, left.shape, strict=True)), dict(zip(second, right.shape, strict=True))
+    for letter in reversed(first[:-2]):
+        n, m = (shape.get(letter) for shape in shapes)
+        if n == 1 and m not in (None, 1):
+            left, first = left.squeeze(first.index(letter)), first.replace(letter, "")
+        elif m == 1 and n != 1:
+            right, second = right.squeeze(second.index(letter)), second.replace(letter, "")
+    return einsum(f"{first},{second}->{result}", left, right, format=format)
 
 
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
@@ -534,7 +545,7 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     if kind == LINEAR:
         right = right.T
-    return einsum(_matmul_text(_rank(left), _rank(right)), left, right, format="dense")
+    return _broadcast_product(left, right, "dense")
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:

@@ -54,6 +54,11 @@ def _group(a: SparseTensor, dims: list[int]) -> _Groups:
     return _Groups(e.values, slot, key.numel(), size, key, kept)
 
 
+def _widened(a: SparseTensor) -> SparseTensor:
+    """In float32 where a has a half type."""
+    return a.to(torch.float32) if a.dtype in (torch.float16, torch.bfloat16) else a
+
+
 def _finish(
     a: SparseTensor, g: _Groups, result: torch.Tensor, dims: list[int], keepdim: bool
 ) -> torch.Tensor:
@@ -125,18 +130,20 @@ def mean(
 def var(
     input: SparseTensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction=None
 ) -> torch.Tensor:
-    """``torch.var`` over all entries, missing ones included; the result has at most one dimension."""
+    """``torch.var`` over all entries, missing ones included."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if not input.dtype.is_floating_point:
+        raise TypeError(f"var: expected a floating point type, got {input.dtype}: call .float() first")
     dims = _dims(dim, input._ndim)
-    g = _group(input, dims)
-    if g.key is not None:
-        raise NotImplementedError("var of what leaves two or more dimensions: use A.to_dense()")
+    g = _group(_widened(input), dims)
+    free = g.size - (int(unbiased) if correction is None else correction)
+    if g.key is not None and free <= 0:
+        raise ValueError(f"var: expected more than {g.size - free} entries to reduce, got {g.size}")
     middle = add_up(g.values, g.slot, g.n) / g.size
     off = (g.values - middle[g.slot]).square()
     total = add_up(off, g.slot, g.n) + middle.square() * (g.size - _count(g))
-    correction = int(unbiased) if correction is None else correction
-    return _finish(input, g, total / max(g.size - correction, 0), dims, keepdim)
+    return _finish(input, g, (total / max(free, 0)).to(input.dtype), dims, keepdim)
 
 
 def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
@@ -157,20 +164,22 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 # ---- extremes and products ----
 def _scattered(input: SparseTensor, dim: Dims, keepdim: bool, kind: str, identity: float) -> torch.Tensor:
     dims = _dims(dim, input._ndim)
-    g = _group(input, dims)
+    g = _group(input if kind != "prod" else _widened(input), dims)
+    if not g.size and g.key is not None:  # nothing is multiplied
+        return _kept(torch.full(g.kept, identity, dtype=input.dtype), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
     start = torch.full((g.n,), identity, dtype=values.dtype)
     result = start.scatter_reduce(0, g.slot, values, kind, include_self=kind == "prod")
-    partial = _count(g) < g.size
-    other = {"amax": torch.clamp(result, min=0), "amin": torch.clamp(result, max=0)}.get(kind, result * 0)
+    partial, zero = _count(g) < g.size, torch.zeros_like(result)
+    other = {"amax": torch.clamp(result, min=0), "amin": torch.clamp(result, max=0)}.get(kind, zero)
     result = torch.where(partial, other, result)
-    return _finish(input, g, result.to(g.values.dtype), dims, keepdim)
+    return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
 
 def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch.Tensor:
     dims = _dims(dim, input._ndim)
     size = _sized(input, dims)
-    if size == 0 and input._ndim > len(dims):
+    if size == 0:
         raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
     if input._ndim - len(dims) > 1:
         return _scattered(input, dims, keepdim, kind, 0)
@@ -224,13 +233,17 @@ max_, min_ = _extreme("max", amax), _extreme("min", amin)
 
 
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.any``."""
+    """``torch.any``; dim=() reduces nothing, as in torch."""
+    if dim == ():
+        return input != 0
     result = _nonzeros(input, dim, keepdim) > 0
     return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 
 
 def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
-    """``torch.all``: False where an entry is missing."""
+    """``torch.all``: False where an entry is missing; dim=() reduces nothing, as in torch."""
+    if dim == ():
+        return input != 0
     result = _nonzeros(input, dim, keepdim) == _sized(input, _dims(dim, input._ndim))
     return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 

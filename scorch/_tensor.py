@@ -15,11 +15,11 @@ import torch
 from . import _C, _autograd, _torch
 from ._format import Format, Layout, bound, layout, relabelled
 
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
 _CARRIER = {
-    torch.float16: torch.float32,
-    torch.bfloat16: torch.float32,
-    torch.int8: torch.int32,
-    torch.uint8: torch.int32,
+    **dict.fromkeys((torch.float16, torch.bfloat16, *_FLOAT8), torch.float32),
+    **dict.fromkeys((torch.int8, torch.uint8, torch.uint16), torch.int32),
+    **dict.fromkeys((torch.uint32, torch.uint64), torch.int64),
 }  # types whose duplicates are summed in a wider one, or that the extension only moves
 HANDLERS: dict = {}  # torch function -> what it means here; filled by _functions.py
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; likewise

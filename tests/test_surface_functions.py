@@ -153,6 +153,15 @@ def test_with_dense_tensors_and_numbers(fmt):
         a + "x"
 
 
+def test_in_the_format_dense():
+    d, e = matrix(), matrix(seed=1)
+    a = scorch.sparse(d, "dense")
+    for f in (torch.logical_and, torch.mul, torch.add, torch.logical_or):
+        same(f(a, e), f(d, e))
+        same(f(e, a), f(e, d))
+    same(torch.bitwise_and(scorch.sparse(d.int(), "dense"), e.int()), d.int() & e.int())
+
+
 def test_a_missing_entry_annihilates():
     a = scorch.sparse(torch.eye(3), "csr")
     bad = torch.full((3, 3), math.nan)
@@ -275,6 +284,32 @@ def test_other_reductions():
         scorch.sparse(d).max(1)
     empty = scorch.sparse(torch.zeros(3, 4), "csr")
     assert empty.sum() == 0 and empty.amax() == 0 and empty.amin(1).tolist() == [0, 0, 0]
+
+
+def test_reductions_of_extents_without_entries():
+    a = scorch.sparse(torch.zeros(0, 1, 4), "csr")
+    same(a.prod(0, keepdim=True), torch.ones(1, 1, 4))
+    same(a.sum(0), torch.zeros(1, 4))
+    for f in (torch.amax, torch.amin, torch.max):
+        with pytest.raises(ValueError, match="expected entries to reduce"):
+            f(a)
+    d = matrix() != 0
+    for f in (torch.any, torch.all):
+        same(f(scorch.sparse(d), dim=()), f(d, dim=()))
+
+
+def test_products_and_variances_are_rounded_once():
+    d = torch.full((1, 8), 40.0, dtype=torch.float16)
+    d[0, 4:] = 1 / 40
+    torch.testing.assert_close(scorch.sparse(d).prod(1), d.float().prod(1).half())
+    d[0, 7] = 0  # the product of the stored ones is beyond float16
+    d[0, 4:7] = 40
+    assert scorch.sparse(d).prod() == 0
+    d = (matrix(4, 500, density=2) + 100).bfloat16()
+    torch.testing.assert_close(scorch.sparse(d).var(1), d.var(1))
+    agree(lambda a: a.var(1), cube(), formats=CUBES)
+    with pytest.raises(TypeError, match="floating point"):
+        scorch.sparse(torch.eye(3).int()).var()
 
 
 @pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsc", "ell(6)"])
@@ -447,7 +482,8 @@ def test_rearranging():
         lambda a: torch.diagonal(a, -1), lambda a: torch.diag(a, 2), torch.fliplr, torch.flipud,
         lambda a: a.adjoint(),
         lambda a: torch.hstack([a, a]), lambda a: torch.vstack([a, a[0]]), lambda a: torch.dstack([a, a]),
-        lambda a: torch.block_diag(a, a.T), lambda a: torch.kron(a, a), lambda a: torch.empty_like(a).zero_(),
+        lambda a: torch.block_diag(a, a.T), lambda a: torch.block_diag(a[0], a),
+        lambda a: torch.kron(a, a), lambda a: torch.empty_like(a).zero_(),
         torch.zeros_like, torch.ones_like, lambda a: torch.full_like(a, 2), lambda a: a.new_ones(3),
     ):  # fmt: skip
         agree(f, matrix())
@@ -474,6 +510,24 @@ def test_products_under_other_names():
         same(torch.linalg.multi_dot([a, x, x.T]), d @ x @ x.T)
         same(torch.inner(a, x.T), torch.inner(d, x.T))
         same(torch.einsum("ij,jk", a, x), d @ x)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((3, 4, 5), (1, 5, 2)), ((1, 4, 5), (3, 5, 2)), ((3, 4, 5), (5, 2)), ((4, 5), (3, 5, 2)),
+        ((1, 4, 5), (1, 5, 2)), ((2, 1, 4, 5), (3, 5, 2)), ((5,), (3, 5, 2)), ((3, 4, 5), (5,)),
+        ((2, 1, 3, 4, 5), (2, 1, 5, 2)),
+    ],
+)  # fmt: skip
+def test_batch_dimensions_broadcast(left, right):
+    g = torch.Generator().manual_seed(0)
+    d, e = (torch.randint(-1, 2, shape, generator=g).double() for shape in (left, right))
+    for fmt in ("csr", "coo") if len(left) > 1 else ("coo",):
+        a, b = scorch.sparse(d, fmt), scorch.sparse(e, "csr" if len(right) > 1 else "coo")
+        same(a @ e, d @ e)
+        same(d @ b, d @ e)
+        same(a @ b, d @ e)
 
 
 def test_products_at_stored_places():

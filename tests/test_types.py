@@ -56,3 +56,22 @@ def test_integers():
     assert half.dtype == torch.float32 and torch.equal(half, (a @ x) * 0.5)
     pattern = scorch.sparse(a != 0, "csr")
     assert torch.equal(scorch.einsum("ij->i", pattern), (a != 0).sum(1))
+
+
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"])
+def test_types_that_are_only_stored(name):
+    dtype = getattr(torch, name)
+    d = torch.tensor([[0, 2, 0], [1, 0, 3]]).to(dtype)
+    d[1, 2] = min(torch.iinfo(dtype).max, 2**63 - 1) if name.startswith("u") else 240
+    for fmt in ("csr", "coo", "csc", "bsr(2,3)", "ell(3)"):
+        a = scorch.sparse(d, fmt)
+        for b in (a, a.convert("dcsr"), a.convert("coo"), a.T.convert("csr").T, torch.cat([a, a])[:2]):
+            assert b.dtype == dtype and torch.equal(b.to_dense().double(), d.double())
+    twice = torch.sparse_coo_tensor([[0, 0], [0, 0]], torch.tensor([1, 2]).to(dtype), (1, 1))
+    assert scorch.sparse(twice).to_dense().double().item() == 3
+
+
+def test_types_that_are_refused():
+    for x in (torch.ones(2, 2, dtype=torch.complex64), torch.ones(2, 2).to(torch.float8_e8m0fnu)):
+        with pytest.raises(TypeError, match="real type"):
+            scorch.sparse(x)

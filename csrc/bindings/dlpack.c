@@ -49,7 +49,8 @@ static bool native(sc_dl_dtype d, sc_dtype *out)
 /* A type of the same size, for values that are only stored. */
 static bool stored(sc_dl_dtype d, sc_dtype *out)
 {
-    if (d.lanes != 1 || d.code == SC_DL_COMPLEX) return false;
+    const bool float8 = d.code >= SC_DL_FLOAT8 && d.code < SC_DL_FLOAT8_END;
+    if (d.lanes != 1 || (d.code != SC_DL_INT && d.code != SC_DL_UINT && !float8)) return false;
     *out = d.bits == 8 ? SC_BOOL : d.bits == 16 ? SC_I16 : d.bits == 32 ? SC_I32 : SC_I64;
     return d.bits == 8 || d.bits == 16 || d.bits == 32 || d.bits == 64;
 }
@@ -132,7 +133,8 @@ int sc_bind_borrow(const sc_state *s, PyObject *x, sc_borrowed *out)
     out->computes = native(d.dtype, &out->t.dtype);
     if (!out->computes && !stored(d.dtype, &out->t.dtype)) {
         PyErr_SetString(PyExc_TypeError,
-                        "expected a real type of at most 64 bits (complex tensors are not supported)");
+                        "expected a real type of 8 to 64 bits that has a zero (complex tensors are not "
+                        "supported)");
         return -1;
     }
     int neg = out->computes && d.dtype.code != SC_DL_BOOL ? is_negative(s, x) : 0;

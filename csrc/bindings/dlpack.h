@@ -10,6 +10,7 @@
 
 enum { SC_DL_CPU = 1 };
 enum { SC_DL_INT = 0, SC_DL_UINT = 1, SC_DL_FLOAT = 2, SC_DL_BFLOAT = 4, SC_DL_COMPLEX = 5, SC_DL_BOOL = 6 };
+enum { SC_DL_FLOAT8 = 10, SC_DL_FLOAT8_END = 14 }; /* types of 8 bits that have a zero */
 
 typedef struct {
     uint32_t major, minor;
