@@ -352,8 +352,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
     search(&s, p->nest);
     const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);
     const bool like = pattern->of && follows(&s, pattern);
-    const bool upper = like && !sc_format_equal(&pattern->format, &pattern->of->format);
-    if (can && known && makes(&f, ask) && !(upper && sc_format_equal(ask, &pattern->format))) {
+    if (can && known && makes(&f, ask) && !(like && sc_format_equal(ask, &pattern->format))) {
         settle(t, ask);
     } else if (like) {
         settle_like(t, pattern);

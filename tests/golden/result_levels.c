@@ -1,7 +1,7 @@
 /* Computes
  *   C[i,j,k] = A[i,j,k] * d[j]
  * with
- *   A: compressed(2), compressed(0), compressed(1) f32, indices i32
+ *   A: dense(2), compressed(0), compressed(1) f32, indices i32
  *   d: dense f32
  *   C: compressed(2), compressed(0), compressed(1) f32, indices i32
  * by
@@ -16,7 +16,6 @@
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     sc_i64 *restrict const cursors = lane->cursor;
-    const int *restrict const A_crd0 = call->view[0].level[0].crd;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
@@ -33,20 +32,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
-    for (sc_i64 p = begin; p < end; p++) {
-        const sc_i64 k = (sc_i64)A_crd0[p];
+    for (sc_i64 k = begin; k < end; k++) {
         const sc_i64 first = C_next1;
-        const sc_i64 A_lo = (sc_i64)A_pos1[p];
-        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
-            const sc_i64 i = (sc_i64)A_crd1[p_1];
+        const sc_i64 A_lo = (sc_i64)A_pos1[k];
+        const sc_i64 A_hi = (sc_i64)A_pos1[k + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 i = (sc_i64)A_crd1[p];
             const sc_i64 first_1 = C_next2;
-            const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
-            for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
-                const sc_i64 j = (sc_i64)A_crd2[p_2];
+            const sc_i64 A_lo_1 = (sc_i64)A_pos2[p];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos2[p + 1];
+            for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
+                const sc_i64 j = (sc_i64)A_crd2[p_1];
                 C_crd2[C_next2] = (int)j;
-                C_val[C_next2] = A_val[p_2] * d_val[j];
+                C_val[C_next2] = A_val[p_1] * d_val[j];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_1) {

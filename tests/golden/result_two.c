@@ -5,7 +5,7 @@
  * with
  *   A: csr f32, indices i32
  *   v: dense f32
- *   C: csr f32, indices i32
+ *   C: dcsr f32, indices i32
  *   D: dcsr f32, indices i32
  *   s: dense f32
  * by
@@ -28,24 +28,30 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
 
-    sc_i64 C_next1 = cursors[0];
-    sc_i64 D_next0 = cursors[1];
-    sc_i64 D_next1 = cursors[2];
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    sc_i64 D_next0 = cursors[2];
+    sc_i64 D_next1 = cursors[3];
     for (sc_i64 i = begin; i < end; i++) {
-        const sc_i64 first = D_next1;
+        const sc_i64 first = C_next1;
+        const sc_i64 first_1 = D_next1;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             C_next1 = C_next1 + 1;
             D_next1 = D_next1 + 1;
         }
-        if (D_next1 != first) {
+        if (C_next1 != first) {
+            C_next0 = C_next0 + 1;
+        }
+        if (D_next1 != first_1) {
             D_next0 = D_next0 + 1;
         }
     }
-    cursors[0] = C_next1;
-    cursors[1] = D_next0;
-    cursors[2] = D_next1;
+    cursors[0] = C_next0;
+    cursors[1] = C_next1;
+    cursors[2] = D_next0;
+    cursors[3] = D_next1;
     return 0;
 }
 
@@ -61,15 +67,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_crd1 = (int *)call->view[2].level[1].crd;
     float *restrict const D_val = call->view[3].val;
     int *restrict const D_crd1 = (int *)call->view[3].level[1].crd;
+    int *restrict const C_crd0 = (int *)call->view[2].level[0].crd;
     int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
     int *restrict const D_crd0 = (int *)call->view[3].level[0].crd;
     int *restrict const D_pos1 = (int *)call->view[3].level[1].pos;
 
-    sc_i64 C_next1 = cursors[0];
-    sc_i64 D_next0 = cursors[1];
-    sc_i64 D_next1 = cursors[2];
+    sc_i64 C_next0 = cursors[0];
+    sc_i64 C_next1 = cursors[1];
+    sc_i64 D_next0 = cursors[2];
+    sc_i64 D_next1 = cursors[3];
     for (sc_i64 i = begin; i < end; i++) {
-        const sc_i64 first = D_next1;
+        const sc_i64 first = C_next1;
+        const sc_i64 first_1 = D_next1;
         float c = 0.0f;
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
@@ -91,8 +100,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             D_val[D_next1] = 2.0f * A_val[p_1];
             D_next1 = D_next1 + 1;
         }
-        C_pos1[i + 1] = (int)C_next1;
-        if (D_next1 != first) {
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
+            C_pos1[C_next0 + 1] = (int)C_next1;
+            C_next0 = C_next0 + 1;
+        }
+        if (D_next1 != first_1) {
             D_crd0[D_next0] = (int)i;
             D_pos1[D_next0 + 1] = (int)D_next1;
             D_next0 = D_next0 + 1;
