@@ -247,19 +247,28 @@ static Order all_loops(const Search *s)
     return o;
 }
 
-/* Operands that are converted must gain by it, the others lie as the order wants them; without conversions
- * they may also be searched. */
-static bool is_sensible(const Search *s, const Order *o)
+static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !may_repeat(t); }
+
+/* Operands that are converted must gain by it. */
+static bool all_gain(const Search *s, const Order *o)
 {
     for (int k = 0; k < s->p->nin; k++) {
         const Tensor *t = s->p->tensor[k];
-        if (sc_format_is_dense(&t->format)) continue;
-        const bool fits = order_follows(t, o) && !may_repeat(t);
         bool blocks = false;
         for (int l = 0; l < t->format.nlevel; l++) blocks |= t->format.level[l].part != SC_WHOLE;
-        if (in(s->converted, k) ? fits && !blocks : s->converted && !fits) return false;
+        if (in(s->converted, k) && fits(t, o) && !blocks) return false;
     }
     return true;
+}
+
+/* The others lie as the order wants them; without conversions they may also be searched. */
+static bool is_sensible(const Search *s, const Order *o)
+{
+    for (int k = 0; k < s->p->nin && s->converted; k++) {
+        const Tensor *t = s->p->tensor[k];
+        if (!in(s->converted, k) && !sc_format_is_dense(&t->format) && !fits(t, o)) return false;
+    }
+    return all_gain(s, o);
 }
 
 static void permute(Search *s, const Order *all, Order *o, uint32_t taken)
@@ -286,8 +295,8 @@ static void climb(Search *s, const Order *all)
         for (int from = 0; from < o.n; from++)
             for (int to = 0; to < o.n; to++) {
                 Candidate c = {.order = order_moved(&o, from, to), .converted = s->converted, .form = s->now};
-                if (!order_legal(&c.order) || s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order))
-                    continue;
+                if (!order_legal(&c.order) || !all_gain(s, &c.order)) continue;
+                if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order)) continue;
                 c.cost = cost_of(s, &c);
                 if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;
                 best = c.cost;
