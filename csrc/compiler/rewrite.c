@@ -307,10 +307,10 @@ static bool has_zero(Prog *p, Expr *e)
 Expr *expr_zeros(Prog *p, Expr *e)
 {
     if (e->op == O_CONST || e->op == O_ACCESS || e->op == O_STORED) return e;
-    if (has_zero(p, e)) {
-        Expr *where = presence(p, e);
-        return where->op == O_CONST ? expr_const(p, 0) : expr_new(p, O_MUL, expr_const(p, 0), where);
-    }
     Expr *a = expr_zeros(p, e->kid[0]);
-    return with_kids(p, e, a, e->kid[1] ? expr_zeros(p, e->kid[1]) : NULL);
+    e = with_kids(p, e, a, e->kid[1] ? expr_zeros(p, e->kid[1]) : NULL);
+    if (e->op != O_REDUCE) e = fold(p, e);
+    if (!has_zero(p, e)) return e;
+    Expr *where = presence(p, e);
+    return where->op == O_CONST ? expr_const(p, 0) : expr_new(p, O_MUL, expr_const(p, 0), where);
 }
