@@ -313,7 +313,7 @@ def evaluate(
     """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
 
     Operands are given by name; several assignments, separated by ``;`` or on lines of their own, give a tuple
-    of the results that no later one reads. Reductions are ``=`` and ``+=``, ``max=``, ``min=``; an index
+    of their results, in order. Reductions are ``=`` and ``+=``, ``max=``, ``min=``; an index
     that the left side lacks is reduced. ``format`` is one format for all results or a sequence with one
     (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
     :func:`einsum`.
@@ -330,14 +330,9 @@ def _assignments(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]
 @lru_cache(maxsize=4096)
 def _taken_apart(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
     text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
-    parts = text.split(";")
-    read = [set(_NAME.findall(part.partition("=")[2])) for part in parts]
-    ranks = []
-    for at, part in enumerate(parts):
-        left = re.match(_LEFT, part.strip())
-        if left and not any(left[1] in names for names in read[at + 1 :]):
-            ranks.append(left[2].count(",") + 1 if left[2] else 0)
-    return text, tuple(set(_NAME.findall(text))), tuple(ranks)
+    lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]
+    ranks = tuple(left[2].count(",") + 1 if left[2] else 0 for left in lefts)
+    return text, tuple(set(_NAME.findall(text))), ranks
 
 
 class Kernel:
