@@ -278,6 +278,24 @@ def test_extremes_of_what_is_stored():
     same(scorch.evaluate("m[i] min= A[i,j]", A=a, implicit="skip"), torch.tensor([-3.0, -1, inf]))
 
 
+@pytest.mark.parametrize("name", ["csr", "csc", "coo", "dcsr", "dcsc", "ell(2)", "bsr(1,1)"])
+def test_extremes_without_any_point(name):
+    inf = float("inf")
+    d, x = torch.tensor([[0.0, 0, 0], [0, 2, 0]]), torch.tensor([[1.0, 2], [3, -1], [0, 5]])
+    a = scorch.sparse(d, name)
+    wanted = torch.tensor([[-inf, -inf], [6.0, -2.0]])
+    text = "C[i,k] max= A[i,j] * x[j,k]"
+    same(scorch.evaluate(text, A=a, x=x, implicit="skip"), wanted)
+    same(scorch.evaluate("C[i,j] min= A[i,j]", A=a, implicit="skip", format="dense"), d.where(d != 0, inf))
+    same(scorch.evaluate("C[j] max= A[i,j]", A=a, implicit="skip"), torch.tensor([-inf, 2, -inf]))
+    m, y = scorch.evaluate("m[i] max= A[i,j]; y[i] = m[i] * 2", A=a, implicit="skip")
+    same(m, torch.tensor([-inf, 2]))
+    same(y, torch.tensor([-inf, 4]))
+    some = scorch.evaluate(text, A=a, x=x, implicit="skip", format="csr")
+    assert some.nnz == 2
+    same(some.to_dense(), torch.tensor([[0.0, 0], [6, -2]]))
+
+
 # ---- threads ----
 @pytest.fixture
 def threads():

@@ -482,6 +482,7 @@ void infer(Prog *p)
 {
     infer_types(p);
     for (int a = 0; a < p->nassign; a++) {
+        p->assign[a].lhs->tensor->empty = p->skip ? p->assign[a].reduce : O_CONST;
         check_ask(p, p->assign[a].lhs->tensor);
         infer_result(p, &p->assign[a]);
     }

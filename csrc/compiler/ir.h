@@ -105,6 +105,7 @@ struct Tensor {
     int often;                      /* operands: as in sc_spec */
     Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
     int shared;   /* ... so many of its levels; dense ones of its other indices follow */
+    Op empty;     /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
     Place place;
     bool bitmap, hash;

@@ -219,7 +219,7 @@ static void facts(const Nest *n, void *ctx)
     bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
     if (reduces || misses) {
         f->fill |= 1u << t->arg;
-        f->op[t->arg] = reduces ? n->eval.reduce : O_ADD;
+        f->op[t->arg] = reduces ? n->eval.reduce : t->empty;
     }
 }
 
@@ -429,7 +429,7 @@ static void top(Low *l, const Nest *n)
         s->slot = (uint8_t)slot;
         s->shared = work_size(w);
         s->dtype = (uint8_t)w->dtype;
-        s->fill = op == O_CONST ? 0 : op_identity(op);
+        s->fill = op_identity(op == O_CONST ? w->empty : op);
     }
     kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
     top(l, n->then);

@@ -177,6 +177,7 @@ static bool settle(Program *g)
 static Tensor *workspace_for(Prog *p, const Expr *lhs)
 {
     Tensor *w = work_new(p, lhs->tensor->name, W_SHARED);
+    w->empty = lhs->tensor->empty;
     for (int d = 0; d < lhs->tensor->ndim; d++) work_slot(w, lhs->ix[d]);
     return w;
 }

@@ -355,6 +355,7 @@ static Nest *elementwise(Sched *s)
     Op store = O_CONST;
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
+    if (store == O_ADD && op_identity(s->lhs->tensor->empty) != 0) return NULL;
     int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
     n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);

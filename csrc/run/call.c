@@ -102,6 +102,17 @@ static void *given(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
     return ctx;
 }
 
+void sc_drop_empty(const Tensor *made, const sc_format *ask, const sc_tensor *t)
+{
+    const double empty = op_identity(made->empty);
+    if (!empty || !sc_format_is_dense(&made->format) || sc_format_is_dense(ask)) return;
+    const size_t size = sc_dtype_size(t->dtype);
+    char *v = t->view.val, none[sizeof(double)] = {0};
+    sc_number_put(t->dtype, none, 0, empty);
+    for (int64_t i = 0; i < t->view.nval; i++)
+        if (!memcmp(v + (size_t)i * size, none, size)) memset(v + (size_t)i * size, 0, size);
+}
+
 /* Result r as it is delivered, from what the kernels wrote. */
 static int deliver(const sc_program *p, int r, const sc_tensor *made, sc_tensor *out, sc_alloc *alloc,
                    void *ctx, sc_err *err)
@@ -112,6 +123,7 @@ static int deliver(const sc_program *p, int r, const sc_tensor *made, sc_tensor 
     }
     sc_tensor to = {.format = p->result[r].format, .itype = p->result[r].itype};
     bool dense = sc_format_is_dense(&to.format);
+    sc_drop_empty(prog_result(p->prog, r), &to.format, made);
     int rc = dense ? sc_convert(made, &to, given, out->view.val, NULL, err)
                    : sc_convert(made, &to, alloc, ctx, NULL, err);
     if (!rc) *out = to;
