@@ -247,3 +247,27 @@ def test_short_fibres_are_not_unrolled():
         return scorch.explain("ijk,kr->ir", a, x)
 
     assert "unroll 2" in schedule(0.9) and "unroll" not in schedule(0.05)
+
+
+def test_formats_are_those_of_all_results():
+    """Also of a result that a later assignment reads."""
+    a = scorch.sparse(torch.eye(4) * torch.arange(1.0, 5), "csr")
+    text = "m[i] = A[i,j]; e[i,j] = A[i,j] / m[i]"
+    m, e = scorch.evaluate(text, A=a, format=[None, "coo"], implicit="skip")
+    assert torch.equal(m, torch.arange(1.0, 5)) and str(e.format) == "coo"
+    assert torch.equal(e.to_dense(), torch.eye(4))
+    with pytest.raises(ValueError, match="one format, or 2, one a result, got 1"):
+        scorch.evaluate(text, A=a, format=["csr"])
+
+
+def test_what_lies_right_is_not_converted_again():
+    """Of seven indices one order is improved; a conversion to the format at hand would never settle."""
+    g = torch.Generator().manual_seed(0)
+
+    def some(density: float, *dims: int) -> torch.Tensor:
+        return torch.rand(dims, generator=g, dtype=torch.float64) * (torch.rand(dims, generator=g) < density)
+
+    s, t = some(0.266, 7, 7, 7, 6), some(0.27, 7, 6, 5)
+    u, v = torch.rand(5, 8, dtype=torch.float64), torch.rand(8, 8, dtype=torch.float64).T
+    y = scorch.einsum("abcd,cde,ef,fg->abg", scorch.sparse(s, "csr"), scorch.sparse(t, "csf"), u, v)
+    torch.testing.assert_close(y, torch.einsum("abcd,cde,ef,fg->abg", s, t, u, v))
