@@ -82,6 +82,7 @@ def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
 STRUCTURAL.update(
     {
         aten.add.Tensor: _sum,
+        aten._local_scalar_dense.default: lambda a: a.to_dense().item(),  # of one entry
         aten.detach.default: _detach,
         aten.alias.default: _each(torch.Tensor.detach),
         aten.clone.default: _each(torch.clone),
@@ -150,6 +151,14 @@ def _foreach_on_stored(func: Callable) -> Callable:
     return step
 
 
+def _foreach_norm(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor]:
+    values = [a._val if isinstance(a, SparseTensor) else a for a in tensors]
+    return aten._foreach_norm.Scalar(values, *args, **kwargs)
+
+
+STRUCTURAL[aten._foreach_norm.Scalar] = _foreach_norm
+
+
 def _overloads(name: str) -> list[Callable]:
     packet = getattr(aten, name)
     return [getattr(packet, overload) for overload in packet.overloads() if not overload.endswith("out")]
@@ -172,7 +181,8 @@ for _name in (
 _LISTS = "add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
 for _name in (
     *(f"_foreach_{name}" for name in _LISTS.split()),
-    *(f"_foreach_{name}_" for name in (*_LISTS.split(), "zero", "copy")),
+    *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),
+    "_amp_foreach_non_finite_check_and_unscale_",
     *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
 ):
     STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})

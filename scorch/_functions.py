@@ -12,7 +12,7 @@ from types import FunctionType
 import torch
 import torch.nn.functional as F
 
-from . import _attention, _dispatch, _index, _join, _ops, _pointwise, _products, _reduce
+from . import _attention, _dispatch, _index, _join, _ops, _pointwise, _products, _reduce, _torch
 from ._pointwise import DENSE, PRODUCT, QUOTIENT, UNION
 from ._tensor import HANDLERS, SparseTensor
 
@@ -51,7 +51,7 @@ _put(_products.mm, "mm", homes=(torch.sparse,))
 _put(_products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
 _put(_products.multi_dot, "multi_dot", homes=(torch.linalg,))
 _put(_products.matmul, "matmul", homes=(torch.linalg,))
-_put(lambda *tensors: _products.multi_dot(tensors), "chain_matmul")
+_put(lambda *tensors, out=None: _products.multi_dot(tensors, out=out), "chain_matmul")
 _put(_products.added("addmm", 2, 2), "addmm", homes=(*_HOMES, torch.sparse))
 _put(_products.added("addmv", 2, 1), "addmv")
 _put(_products.added("baddbmm", 3, 3), "baddbmm")
@@ -257,7 +257,10 @@ def _refused(name: str, hint: str) -> Callable:
 _HINTS = {
     "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
     "A.values(), A.pos(level) and A.crd(level)",
-    "numpy tolist __array__": "use A.to_dense() or A.to_scipy()",
+    "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
+    "crow_indices ccol_indices": "use A.pos(level), or A.to_sparse_csr()",
+    "col_indices row_indices": "use A.crd(level), or A.indices()",
+    "_nnz": "use A.nnz",
     "view view_as expand expand_as broadcast_to as_strided": "its entries are not strided: use A.reshape, "
     "A.repeat or A.to_dense()",
     "matrix_power matrix_exp": "use products, or A.to_dense()",
@@ -275,3 +278,21 @@ def _set_requires_grad(a: SparseTensor, value: bool) -> None:
 
 
 HANDLERS[torch.Tensor.requires_grad.__set__] = _set_requires_grad
+
+
+def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
+    """``A.data = B``: A holds what B holds, format and structure included; the shape stays."""
+    if not isinstance(a, SparseTensor) or not isinstance(other, SparseTensor) or a.shape != other.shape:
+        kinds = " and ".join(f"a {type(x).__name__} {list(x.shape)}" for x in (a, other))
+        raise NotImplementedError(
+            f"A.data = B: expected two SparseTensors of one shape, got {kinds}: see scorch.sparse"
+        )
+    with _torch.DisableTorchFunctionSubclass():
+        torch.Tensor.data.__set__(a, other)
+    kept = {name: x for name, x in a.__dict__.items() if name == "_is_param"}
+    facts = {name: other.__dict__[name] for name in ("_fmt", "_names", "_ndim", "_shape", *other._names)}
+    a.__dict__.clear()
+    a.__dict__.update(facts | kept)
+
+
+HANDLERS[torch.Tensor.data.__set__] = _set_data

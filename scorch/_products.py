@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
+from numbers import Number
 
 import torch
 
@@ -20,9 +21,16 @@ def _operator(kind: int) -> Callable:
             y = _ops.fast_product(self, x, kind)
             if y is not NotImplemented:
                 return y
-        return _ops.product(self, x if isinstance(x, torch.Tensor) else torch.as_tensor(x), kind)
+        return _ops.product(self, x, kind) if _is_operand(x) else NotImplemented
 
     return multiply
+
+
+def _is_operand(x: object) -> bool:
+    """Whether x can become a tensor."""
+    if isinstance(x, torch.Tensor | Number | Sequence):
+        return not isinstance(x, str)
+    return hasattr(x, "__array__") or hasattr(x, "tocoo")
 
 
 SparseTensor.__matmul__ = _operator(_ops.MATMUL)
@@ -103,14 +111,15 @@ def added(name: str, left: int, right: int) -> Callable:
     return add
 
 
-def multi_dot(tensors: list[torch.Tensor], *, out: None = None) -> torch.Tensor:
+def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.linalg.multi_dot``, from the left."""
-    return reduce(torch.matmul, tensors)
+    *first, last = tensors
+    return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
 
 
-def inner(input: torch.Tensor, other: torch.Tensor, *, out: None = None) -> torch.Tensor:
+def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.inner``."""
-    return torch.matmul(input, other.mT if _rank(other) > 1 else other)
+    return torch.matmul(input, other.mT if _rank(other) > 1 else other, out=out)
 
 
 def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:

@@ -78,13 +78,17 @@ def is_sparse(x: object) -> bool:
 
 
 def _rebuild_v1(
-    text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...], is_param: bool
+    text: str,
+    shape: tuple[int, ...],
+    arrays: tuple[torch.Tensor, ...],
+    is_param: bool,
+    requires_grad: bool = False,
 ) -> SparseTensor:
-    """Loads a saved tensor. Files name it, so it never changes; they are not trusted: it validates."""
+    """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
     core_of(self)
     self._is_param = is_param
-    return self
+    return self.requires_grad_(requires_grad)
 
 
 torch.serialization.add_safe_globals([_rebuild_v1])
@@ -142,20 +146,21 @@ class SparseTensor(torch.Tensor):
         return f"scorch {_C.version} meta 2 {facts}"
 
     def __reduce_ex__(self, protocol: int) -> tuple:
-        return _rebuild_v1, (
-            self._fmt,
-            tuple(self.shape),
-            self._arrays(),
-            bool(self.__dict__.get("_is_param")),
-        )
+        *structure, values = self._arrays()
+        is_param = bool(self.__dict__.get("_is_param"))
+        arrays = (*structure, values.detach())
+        return _rebuild_v1, (self._fmt, tuple(self.shape), arrays, is_param, self.requires_grad)
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
-        arrays = [copy.deepcopy(a, memo) for a in self._arrays()]
-        new = self._like(arrays)
+        if self.requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                "deepcopy of a SparseTensor that was computed with a gradient: detach() it first"
+            )
+        new = self._like([copy.deepcopy(a, memo) for a in self._arrays()])
         if "_is_param" in self.__dict__:
             new._is_param = self._is_param
         memo[id(self)] = new
-        return new
+        return new.requires_grad_(self.requires_grad)
 
     def __copy__(self) -> SparseTensor:
         return self._like(self._arrays())

@@ -467,11 +467,12 @@ def test_save_and_load():
 
 def test_damaged_files_are_refused():
     a = scorch.sparse(matrix(), "csr")
-    rebuild, (text, shape, arrays, flag) = a.__reduce_ex__(2)
+    rebuild, (text, shape, arrays, *flags) = a.__reduce_ex__(2)
     broken = arrays[1].clone()
     broken[0] = 10**6
+    assert torch.equal(rebuild(text, shape, arrays, False).to_dense(), matrix())  # as older files say it
     with pytest.raises(ValueError):
-        rebuild(text, shape, (arrays[0], broken, arrays[2]), flag)
+        rebuild(text, shape, (arrays[0], broken, arrays[2]), *flags)
 
 
 def test_state_dict():

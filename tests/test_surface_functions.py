@@ -217,6 +217,8 @@ def test_where_nothing_is_sparse_the_refusal_says_so():
         lambda x: torch.topk(x, 2),
         lambda x: torch.where(x > 0, x, x),
         lambda x: x.view(-1),
+        torch.from_dlpack,
+        np.from_dlpack,
     ):
         with pytest.raises(NotImplementedError, match="to_dense"):
             f(a)
@@ -510,6 +512,39 @@ def test_products_under_other_names():
         same(torch.linalg.multi_dot([a, x, x.T]), d @ x @ x.T)
         same(torch.inner(a, x.T), torch.inner(d, x.T))
         same(torch.einsum("ij,jk", a, x), d @ x)
+
+
+def test_products_into_a_result():
+    d, x = matrix(), matrix(6, 4, seed=2, density=2)
+    a = scorch.sparse(d, "csr")
+    for f in (
+        lambda a, x, out: torch.inner(a, x.T, out=out),
+        lambda a, x, out: torch.linalg.multi_dot([a, x], out=out),
+        lambda a, x, out: torch.linalg.multi_dot([torch.eye(8).double(), a, x], out=out),
+        lambda a, x, out: torch.matmul(a, x, out=out),
+    ):
+        out = torch.full((8, 4), 7.0, dtype=d.dtype)
+        assert f(a, x, out) is out
+        same(out, d @ x)
+
+
+def test_products_with_what_is_no_tensor():
+    d = matrix()
+    a, x = scorch.sparse(d, "csr"), np.ones((6, 2))
+    same(a @ x, d @ torch.from_numpy(x))
+    same(a @ x.tolist(), (d @ torch.from_numpy(x)))
+    same(a @ scipy.sparse.csr_array(x), d @ torch.from_numpy(x))
+    for wrong in (None, "x", {}):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            a @ wrong
+
+
+def test_numbers_of_one_entry():
+    one = scorch.sparse(torch.tensor([[5.0]]))
+    assert one.item() == 5 and float(one) == 5 and int(one) == 5 and bool(one)
+    assert scorch.sparse(torch.zeros(1, 1)).item() == 0
+    with pytest.raises(RuntimeError, match="48 elements"):
+        scorch.sparse(matrix()).item()
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,48 @@ def test_every_type_survives(fmt, dtype):
     )
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_copies_and_files_keep_the_wish_for_a_gradient(wanted):
+    def saved(x):
+        file = io.BytesIO()
+        torch.save(x, file)
+        file.seek(0)
+        return torch.load(file, weights_only=True)
+
+    a = scorch.sparse(matrix(), "csr")
+    p, leaf = torch.nn.Parameter(a.clone(), requires_grad=wanted), a.clone().requires_grad_(wanted)
+    module = torch.nn.Module()
+    module.p = p
+    for copied in (copy.deepcopy, saved, lambda x: pickle.loads(pickle.dumps(x))):
+        for x in (p, leaf):
+            y = copied(x)
+            assert y.requires_grad == wanted and y.is_leaf and type(y) is type(x)
+            assert isinstance(y, torch.nn.Parameter) == isinstance(x, torch.nn.Parameter)
+    other = copy.deepcopy(module)
+    assert other.p.requires_grad == wanted and next(other.parameters()) is other.p
+    if wanted:
+        (other.p @ torch.ones(6, 2)).sum().backward()
+        assert other.p.grad is not None and p.grad is None
+        with pytest.raises(RuntimeError, match="detach"):
+            copy.deepcopy(p * 2)
+        assert saved(p * 2).requires_grad
+
+
+def test_data_is_replaced_as_a_whole():
+    a, x = scorch.sparse(matrix(), "csr"), torch.ones(6, 2)
+    p = torch.nn.Parameter(a.clone())
+    before = p @ x
+    for b in (2 * a, scorch.sparse(matrix(seed=1), "coo"), a.double()):
+        p.data = b
+        assert p.format == b.format and p.dtype == b.dtype and p.nnz == b.nnz and p.requires_grad
+        assert torch.equal((p @ x.to(b.dtype)).detach(), b @ x.to(b.dtype))
+        assert torch.equal(p.T.detach().to_dense(), b.to_dense().T)
+    assert isinstance(p, torch.nn.Parameter) and torch.equal(before.detach(), a @ x)
+    for wrong in (matrix(), scorch.sparse(matrix()[1:])):
+        with pytest.raises(NotImplementedError, match="of one shape"):
+            p.data = wrong
+
+
 def test_types_under_their_names():
     a = scorch.sparse(matrix(), "csr")
     for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
@@ -168,6 +210,45 @@ def test_optimizers_step_as_on_the_values(name, options):
         sparse.step()
         plain.step()
     assert torch.equal(p.values(), q.detach()) and torch.equal(p.crd(1), a.crd(1))
+
+
+def gradients(scale=1.0):
+    a = scorch.sparse(matrix(), "csr")
+    p, q = torch.nn.Parameter(a.clone()), torch.nn.Parameter(a.values().clone())
+    p.grad = scorch.map(a, lambda v: scale * v)
+    q.grad = scale * a.values()
+    return p, q
+
+
+def test_clipping_of_lists_at_once():
+    for foreach in (None, True, False):
+        p, q = gradients()
+        others = [torch.nn.Parameter(torch.ones(3)) for _ in (p, q)]
+        for x in others:
+            x.grad = torch.full((3,), 5.0)
+        norms = [
+            torch.nn.utils.clip_grad_norm_(xs, 2.0, foreach=foreach)
+            for xs in zip((p, q), others, strict=True)
+        ]
+        torch.testing.assert_close(*norms)
+        torch.testing.assert_close(p.grad.values(), q.grad)
+        for x in (p, q):
+            torch.nn.utils.clip_grad_value_([x], 0.05, foreach=foreach)
+        torch.testing.assert_close(p.grad.values(), q.grad)
+
+
+@pytest.mark.parametrize("scale", [1.0, float("inf")])
+def test_scaled_gradients(scale):
+    p, q = gradients(scale)
+    before = p.values().detach().clone()
+    for x in (p, q):
+        optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu", init_scale=8.0)
+        scaler.scale(torch.ones(()))
+        scaler.step(optimizer)
+        scaler.update()
+        assert scaler.get_scale() == (8 if scale == 1 else 4)
+    torch.testing.assert_close(p.values(), q)
+    assert torch.equal(p.values(), before) == (scale != 1)
 
 
 @pytest.mark.parametrize("name", ["Adadelta", "Adafactor", "SparseAdam", "Rprop"])

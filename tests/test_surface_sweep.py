@@ -20,6 +20,7 @@ BY_DESIGN = {
     r"(empty|rand|randn)_like$|dropout": "random or unset",
     r"_cdata|storage|module_load|__reduce_ex__|__(hash|format|repr|dir)__": "not about entries",
     r"is_coalesced|nbytes|values$|indices$|crow_indices|col_indices": "what a SparseTensor has of its own",
+    r"chain_matmul": "torch does not pass out= on",
     r"__r(sub|pow)__": "called with a number as self",
 }
 ERRORS = (
@@ -50,6 +51,18 @@ def _differ(got, wanted):
     return (
         f"{got!r:.60} for {wanted!r:.60}" if isinstance(got, str | int | float) else f"a {type(got).__name__}"
     )
+
+
+def _differ_out(f, call, wanted):
+    """A call with ``out=`` a dense tensor writes there, or is refused."""
+    import torch
+
+    out = torch.full_like(wanted, 7)
+    try:
+        got = f(*_arguments(call, True), out=out)
+    except ERRORS:
+        return ""
+    return "" if got is out and not _differ(out, wanted) else "what was passed does not hold the result"
 
 
 CALLS = [
@@ -83,7 +96,7 @@ def _arguments(call, sparse):
 
 def _sweep():
     """Prints what differs, one JSON line a call; runs in a process of its own."""
-
+    import torch
     from torch.overrides import get_testing_overrides, resolve_name
 
     warnings.simplefilter("ignore")
@@ -106,6 +119,8 @@ def _sweep():
             if wanted is not ERRORS and (text := _differ(got, wanted)):
                 print(json.dumps(["bad", name, f"{call}: {text}"]))
             counts["right"] += 1
+            if isinstance(wanted, torch.Tensor) and (text := _differ_out(f, call, wanted)):
+                print(json.dumps(["bad", name, f"{call} out: {text}"]))
     print(json.dumps(["done", counts]))
 
 
