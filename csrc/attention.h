@@ -23,7 +23,7 @@ typedef struct {
     const int64_t *pos;   /* [batch, heads, blocks + 1] */
     const int32_t *crd;   /* [n] */
     const uint64_t *bits; /* [n] bit r: row r of the block sees it */
-    const void *val;      /* [n, height] of the type computed in, null: ones */
+    const void *val;      /* [n, height] of the type computed in, null: scores are left as they are */
 } sc_strips;
 
 /* [batch, heads, rows, width] */
@@ -37,6 +37,9 @@ typedef struct {
     int64_t batch, heads, shared;        /* shared: heads of k and v, a divisor of heads */
     int64_t rows, columns, width, depth; /* width of q and k, depth of v */
     double scale;
+    bool added;     /* values of the mask are added to scaled scores, instead of multiplying them */
+    double dropout; /* the share of weights that become 0, the others grow by 1 / (1 - dropout) */
+    uint64_t seed;
     sc_heads q, k, v;
     sc_strips mask;
     void *out; /* [batch, heads, rows, depth] */
@@ -45,6 +48,7 @@ typedef struct {
     /* backward only */
     sc_heads grad;            /* of out */
     void *dq, *dk, *dv;       /* as q, k, v, contiguous */
+    void *dval;               /* as the mask's val; null: not wanted */
     sc_strips turned;         /* the library's own: the mask transposed, */
     const void *base, *delta; /* and what gradients need of each row */
 } sc_attention;

@@ -9,7 +9,7 @@ import torch
 from . import _attention_rules, _ops, _torch  # noqa: F401
 from ._tensor import SparseTensor
 
-_COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 6.0}  # of a score, by the rows of a block; measured
+_COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 4.5}  # of a score, by the rows of a block; measured
 _FULL = 0.95  # blocks of 64 rows that see this share of their columns are not made lower
 
 

@@ -81,36 +81,38 @@ static int check_strips(const sc_attention *a, const sc_strips *s, int64_t rows,
 typedef struct {
     const sc_attention *a;
     sc_attention_block *block;
-    int64_t heads, blocks, n; /* units: [batch, heads, blocks] */
+    int64_t heads, blocks; /* units: [batch, heads, blocks of one unit after the other] */
+    int64_t units, n;      /* of a head, in all */
+    int64_t each;          /* blocks of a unit */
     char *memory;
-    size_t each;
+    size_t bytes;
     _Atomic int64_t next;
 } region;
 
 static void run_units(void *arg, int id, int n)
 {
     region *r = arg;
-    const int64_t some = r->n / (n * 64) + 1; /* units taken at a time: a row alone is little work */
-    for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, some, memory_order_relaxed)) < r->n;)
-        for (const int64_t end = sc_min(u + some, r->n); u < end; u++)
-            r->block(r->a, r->memory + (size_t)id * r->each, u / r->blocks / r->heads,
-                     u / r->blocks % r->heads, u % r->blocks);
+    (void)n;
+    for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < r->n;) {
+        const int64_t head = u / r->units, first = u % r->units * r->each;
+        const sc_attention_unit unit = {head / r->heads, head % r->heads, first,
+                                        sc_min(r->each, r->blocks - first)};
+        r->block(r->a, r->memory + (size_t)id * r->bytes, &unit);
+    }
 }
 
-/* Runs block on every block of strips s, for `heads` heads. */
-static int run(const sc_attention *a, const sc_strips *s, int64_t heads, sc_attention_block *block,
-               double work, sc_err *e)
+/* Runs block on every block of strips s, for so many batches and heads. */
+static int run(const sc_attention *a, const sc_strips *s, int64_t batches, int64_t heads,
+               sc_attention_block *block, double work, sc_err *e)
 {
-    const size_t each = (blocks_of(a->dtype)->size(a) + 63) & ~(size_t)63;
-    region r = {.a = a,
-                .block = block,
-                .heads = heads,
-                .blocks = s->blocks,
-                .n = a->batch * heads * s->blocks,
-                .each = each};
+    int lanes = sc_team_lanes(work);
+    region r = {.a = a, .block = block, .heads = heads, .blocks = s->blocks, .each = 1};
+    if (s->height == 1) r.each = sc_min(512, batches * heads * s->blocks / (8 * lanes) + 1);
+    r.units = (s->blocks + r.each - 1) / r.each, r.n = batches * heads * r.units;
     if (r.n <= 0) return SC_OK;
-    int lanes = (int)sc_min(sc_team_lanes(work), r.n);
-    r.memory = sc_work_take(each * (size_t)lanes);
+    lanes = (int)sc_min(lanes, r.n);
+    r.bytes = (blocks_of(a->dtype)->size(a, s, r.each) + 63) & ~(size_t)63;
+    r.memory = sc_work_take(r.bytes * (size_t)lanes);
     if (!r.memory) return sc_error(e, SC_ENOMEM, "out of memory");
     sc_parallel(lanes, run_units, &r);
     sc_work_give(r.memory);
@@ -126,7 +128,7 @@ static double work_of(const sc_attention *a, const sc_strips *s)
 int sc_attention_forward(const sc_attention *a, sc_err *e)
 {
     if (check_strips(a, &a->mask, a->rows, a->columns, e)) return e->code;
-    return run(a, &a->mask, a->heads, blocks_of(a->dtype)->forward, work_of(a, &a->mask), e);
+    return run(a, &a->mask, a->batch, a->heads, blocks_of(a->dtype)->forward, work_of(a, &a->mask), e);
 }
 
 /* delta and base, then the gradients that need them. */
@@ -136,9 +138,10 @@ static int backward(sc_attention *a, const sc_attention_blocks *blocks, sc_err *
     char *lines = sc_work_take(2 * n * size);
     if (!lines) return sc_error(e, SC_ENOMEM, "out of memory");
     a->base = lines, a->delta = lines + n * size;
-    if (!run(a, &a->mask, a->heads, blocks->prepare, (double)n * (double)a->depth, e) &&
-        !run(a, &a->mask, a->heads, blocks->to_rows, 1.5 * work_of(a, &a->mask), e))
-        run(a, &a->turned, a->shared, blocks->to_columns, 2 * work_of(a, &a->turned), e);
+    const int64_t batches = a->dval ? a->mask.batch : a->batch, heads = a->dval ? a->mask.heads : a->heads;
+    if (!run(a, &a->mask, a->batch, a->heads, blocks->prepare, (double)n * (double)a->depth, e) &&
+        !run(a, &a->mask, batches, heads, blocks->to_rows, 1.5 * work_of(a, &a->mask), e))
+        run(a, &a->turned, a->batch, a->shared, blocks->to_columns, 2 * work_of(a, &a->turned), e);
     sc_work_give(lines);
     return e->code;
 }

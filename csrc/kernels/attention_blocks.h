@@ -16,12 +16,15 @@
 #define SC_ATTENTION_CHUNK 64 /* columns of the mask that are scored before they are summed */
 #define SC_LOG2E 1.4426950408889634
 
-/* One attention_N.c, one number type: a block of rows (or, to_columns, of columns) on the calling thread. memory
- * is 64-byte aligned and of size(a) bytes. */
-typedef void sc_attention_block(const sc_attention *, char *memory, int64_t batch, int64_t head,
-                                int64_t block);
+/* Some blocks of rows (or, to_columns, of columns) of one head; one where they are tall. */
 typedef struct {
-    size_t (*size)(const sc_attention *);
+    int64_t batch, head, first, blocks;
+} sc_attention_unit;
+
+/* One attention_N.c, one number type, on the calling thread. memory is 64-byte aligned and of size(..) bytes. */
+typedef void sc_attention_block(const sc_attention *, char *memory, const sc_attention_unit *);
+typedef struct {
+    size_t (*size)(const sc_attention *, const sc_strips *, int64_t blocks);
     sc_attention_block *forward, *prepare, *to_rows, *to_columns;
 } sc_attention_blocks;
 
@@ -41,6 +44,15 @@ SC_INLINE int64_t sc_strips_matrix(const sc_strips *s, int64_t batch, int64_t he
 /* The bits of the first rows of a block. */
 SC_INLINE uint64_t sc_strips_rows(int64_t rows)
 { return rows >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << rows) - 1; }
+
+/* The keys of dropout for a row: 64 bits that look random. */
+SC_INLINE uint64_t sc_attention_key(uint64_t seed, int64_t row)
+{
+    uint64_t x = seed + 0x9e3779b97f4a7c15u * ((uint64_t)row + 1);
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
 
 /* attention_turn.c: counts behind pos[0] of each matrix become positions; returns their sum. */
 int64_t sc_strips_sum(const sc_strips *, int64_t *pos);

@@ -39,6 +39,62 @@ SC_INLINE REAL NAME(sum)(vec x)
 #endif
 }
 
+/* ---- numbers ---- */
+/* 2^x for x up to the largest exponent, at 1.9e-9 (f32) or 2e-16 relative to exact arithmetic; 0 below the smallest
+ * exponent, NaN for NaN. */
+SC_INLINE vec NAME(exp2)(vec x)
+{
+    static const double c[] = POLYNOMIAL;
+    const REAL magic = (REAL)(sizeof(REAL) == 4 ? 12582912.0 : 6755399441055744.0);
+    x = LARGER(SPLAT((REAL)TINY), x);
+    vec shifted = x + magic, f = x - (shifted - magic), p = SPLAT((REAL)c[SC_LEN(c) - 1]);
+    UNROLL for (int k = SC_LEN(c) - 2; k >= 0; k--) p = p * f + (REAL)c[k];
+    uvec power = ((uvec)shifted << MANTISSA) - ((UINT)(INT)TINY << MANTISSA);
+    return p * (vec)power;
+}
+
+/* All ones in the lanes of rows from `at` on whose bit is set. */
+SC_INLINE ivec NAME(seen)(uint64_t bits, int64_t at)
+{
+    static const INT lane[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+    ivec bit;
+    __builtin_memcpy(&bit, lane, sizeof bit);
+    return ((((INT)(bits >> at & 0xffff)) - (ivec){0}) & bit) != 0;
+}
+
+static bool NAME(is_finite)(const REAL *x, int64_t n)
+{
+    vec zero = {0};
+    for (int64_t k = 0; k < n; k += LANES) zero += LOAD(x + k) * 0;
+    REAL sum = 0;
+    for (int l = 0; l < LANES; l++) sum += zero[l];
+    return sum == 0;
+}
+
+/* A score, in powers of two, with the value of the mask. */
+SC_INLINE vec NAME(valued)(vec x, vec val, bool added) { return added ? x + val * (REAL)SC_LOG2E : x * val; }
+
+/* What gradients need of the rows, and of the columns of a chunk; drop and dval may be null. */
+typedef struct {
+    const REAL *lse, *delta, *val, *drop;
+    REAL *dval; /* gradients of val are added to it */
+} NAME(given);
+
+/* One vector of NAME(slopes). */
+SC_INLINE void NAME(slope)(REAL *score, REAL *of_p, ivec seen, vec base, vec delta, const vec *val,
+                           bool added, vec drop, REAL *dval)
+{
+    vec x = LOAD(score), p = NAME(exp2)((val ? NAME(valued)(x, *val, added) : x) - base);
+    p = PICK(seen, p, (vec){0});
+    STORE(score, p * drop);
+    vec slope = p * (LOAD(of_p) * drop - delta);
+    if (dval)
+        STORE(dval, LOAD(dval) + PICK(seen, added ? slope : slope * x * (REAL)(1 / SC_LOG2E), (vec){0}));
+    STORE(of_p, PICK(seen, val && !added ? slope * *val : slope, (vec){0}));
+}
+
+#include "attention_rows.h"
+
 /* ---- register tiles ---- */
 /* t[r][0..nv*LANES) = sum over n of row[r][n] b[n][...] for mr rows; b and t have h numbers a row. */
 SC_INLINE void NAME(dot_tile)(const int mr, const int nv, const void *const *row, int64_t n, const REAL *b,
@@ -86,30 +142,9 @@ SC_INLINE void NAME(add_tile)(const int mr, const int nv, const REAL *t, int64_t
         STORE(&out[r * stride + v * LANES], sum[r][v]);
 }
 
-/* A block of one row: t[r] = row[r] . b */
-static void NAME(dot_rows)(const void *const *row, int64_t rows, int64_t n, const REAL *b, REAL *t)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        const REAL *a = row[r];
-        vec even = {0}, odd = {0};
-        int64_t k = 0;
-        for (; k + 2 * LANES <= n; k += 2 * LANES) {
-            even += LOAD(a + k) * LOAD(b + k);
-            odd += LOAD(a + k + LANES) * LOAD(b + k + LANES);
-        }
-        if (k + LANES <= n) even += LOAD(a + k) * LOAD(b + k), k += LANES;
-        t[r] = NAME(sum)(even + odd);
-        for (; k < n; k++) t[r] += a[k] * b[k];
-    }
-}
-
-/* row has pointers up to the next multiple of 8, the spare ones to zeros. */
+/* t[r] = row[r] . b; row has pointers up to the next multiple of 8, the spare ones to zeros. */
 static void NAME(dots)(const void *const *row, int64_t rows, int64_t n, const REAL *b, int64_t h, REAL *t)
 {
-    if (h == 1) {
-        NAME(dot_rows)(row, rows, n, b, t);
-        return;
-    }
     for (int64_t s = 0, left; (left = h - s) > 0;) {
         const bool wide = TALL && left >= 4 * LANES, pair = left >= 2 * LANES;
         for (int64_t r = 0; r < rows; r += wide || pair ? 4 : 8) {
@@ -128,75 +163,36 @@ static void NAME(add_products)(const REAL *t, int64_t h, const void *const *row,
                                REAL *out, int64_t width)
 {
     for (int64_t at = 0, left; (left = width - at) > 0;) {
-        const bool wide = (TALL || h == 1) && left >= 4 * LANES, pair = left >= 2 * LANES;
-        const int64_t step = h == 1 ? 1 : wide || pair ? 4 : 8;
+        const bool wide = TALL && left >= 4 * LANES, pair = left >= 2 * LANES;
+        const int64_t step = wide || pair ? 4 : 8;
         for (int64_t r = 0; r < h; r += step) {
             const REAL *k = keep ? keep + r : NULL;
             REAL *o = out + r * width + at;
-            if (h == 1 && wide)
-                NAME(add_tile)(1, 4, t, h, row, n, at, k, o, width);
-            else if (h == 1)
-                NAME(add_tile)(1, 1, t, h, row, n, at, k, o, width);
-            else if (wide)
+            if (wide)
                 NAME(add_tile)(4, 4, t + r, h, row, n, at, k, o, width);
             else if (pair)
                 NAME(add_tile)(4, 2, t + r, h, row, n, at, k, o, width);
             else
                 NAME(add_tile)(8, 1, t + r, h, row, n, at, k, o, width);
         }
-        at += wide ? 4 * LANES : pair && h > 1 ? 2 * LANES : LANES;
+        at += wide ? 4 * LANES : pair ? 2 * LANES : LANES;
     }
-}
-
-/* ---- numbers ---- */
-/* 2^x for x up to the largest exponent, at 1.9e-9 (f32) or 2e-16 relative to exact arithmetic; 0 below the smallest
- * exponent, NaN for NaN. */
-SC_INLINE vec NAME(exp2)(vec x)
-{
-    static const double c[] = POLYNOMIAL;
-    const REAL magic = (REAL)(sizeof(REAL) == 4 ? 12582912.0 : 6755399441055744.0);
-    x = LARGER(SPLAT((REAL)TINY), x);
-    vec shifted = x + magic, f = x - (shifted - magic), p = SPLAT((REAL)c[SC_LEN(c) - 1]);
-    UNROLL for (int k = SC_LEN(c) - 2; k >= 0; k--) p = p * f + (REAL)c[k];
-    uvec power = ((uvec)shifted << MANTISSA) - ((UINT)(INT)TINY << MANTISSA);
-    return p * (vec)power;
-}
-
-/* All ones in the lanes of rows from `at` on whose bit is set. */
-SC_INLINE ivec NAME(seen)(uint64_t bits, int64_t at)
-{
-    static const INT lane[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-    ivec bit;
-    __builtin_memcpy(&bit, lane, sizeof bit);
-    return ((((INT)(bits >> at & 0xffff)) - (ivec){0}) & bit) != 0;
-}
-
-static bool NAME(is_finite)(const REAL *x, int64_t n)
-{
-    vec zero = {0};
-    for (int64_t k = 0; k < n; k += LANES) zero += LOAD(x + k) * 0;
-    REAL sum = 0;
-    for (int l = 0; l < LANES; l++) sum += zero[l];
-    return sum == 0;
 }
 
 /* ---- memory of a thread ---- */
 typedef struct {
-    int64_t h, pad[2];                /* width and depth in whole vectors */
-    REAL *packed[2];                  /* [width or depth, h] */
-    REAL *scores[2];                  /* [CHUNK, h] */
-    REAL *sum[2];                     /* [h, pad] */
+    const sc_attention *a;
+    const sc_strips *s;
+    int64_t h, extent[2], pad[2];     /* rows of a block; width and depth, and both in whole vectors */
+    int64_t first, rows;              /* the block's rows */
+    REAL *packed[2], *sum[2];         /* [width or depth, h], [h, pad] */
+    REAL *scores[2];                  /* [CHUNK, h]; of blocks of one row: [SEGMENTS] */
+    REAL *drop;                       /* [CHUNK, h]: what dropout makes of each weight */
     REAL *fetched[2];                 /* [CHUNK, pad] */
     REAL *zeros, *top, *total, *lane; /* a row of zeros; [h] each */
+    REAL *sums[2];                    /* of blocks of one row: [blocks, pad] */
     const void *row[2][CHUNK + 8];
 } NAME(work);
-
-static size_t NAME(size)(const sc_attention *a)
-{
-    size_t h = SC_MAXSTRIP, w = (size_t)(a->width + LANES), d = (size_t)(a->depth + LANES);
-    return sizeof(NAME(work)) + 64 +
-           sizeof(REAL) * ((w + d) * (2 * h + CHUNK + 1) + 2 * CHUNK * h + 3 * h + 16 * 16);
-}
 
 static REAL *NAME(take)(char **from, int64_t n)
 {
@@ -205,26 +201,49 @@ static REAL *NAME(take)(char **from, int64_t n)
     return p;
 }
 
-static NAME(work) * NAME(begin)(const sc_attention *a, const sc_strips *s, char *memory)
+/* Lays out in memory what a unit of so many blocks needs; returns where it ends. */
+static char *NAME(plan)(NAME(work) * w, const sc_attention *a, const sc_strips *s, int64_t blocks,
+                        char *memory)
 {
-    NAME(work) *w = (NAME(work) *)memory;
-    memory += sizeof *w;
-    w->h = s->height;
-    const int64_t size[2] = {a->width, a->depth};
+    w->a = a, w->s = s, w->h = s->height;
+    w->extent[0] = a->width, w->extent[1] = a->depth;
     for (int i = 0; i < 2; i++) {
-        w->pad[i] = (size[i] + LANES - 1) / LANES * LANES;
-        w->packed[i] = NAME(take)(&memory, size[i] * w->h);
-        w->scores[i] = NAME(take)(&memory, CHUNK * w->h);
+        w->pad[i] = (w->extent[i] + LANES - 1) / LANES * LANES;
+        w->packed[i] = NAME(take)(&memory, w->extent[i] * w->h);
         w->sum[i] = NAME(take)(&memory, w->pad[i] * w->h);
+        w->scores[i] = NAME(take)(&memory, w->h > 1 ? CHUNK * w->h : SEGMENTS);
         w->fetched[i] = NAME(take)(&memory, CHUNK * w->pad[i]);
-        memset(w->sum[i], 0, sizeof(REAL) * (size_t)(w->pad[i] * w->h));
+        w->sums[i] = NAME(take)(&memory, w->h > 1 ? 0 : blocks * w->pad[i]);
     }
+    w->drop = NAME(take)(&memory, CHUNK * w->h);
     w->zeros = NAME(take)(&memory, sc_max(w->pad[0], w->pad[1]));
-    memset(w->zeros, 0, sizeof(REAL) * (size_t)sc_max(w->pad[0], w->pad[1]));
     w->top = NAME(take)(&memory, w->h);
     w->total = NAME(take)(&memory, w->h);
     w->lane = NAME(take)(&memory, w->h);
+    return memory;
+}
+
+static size_t NAME(size)(const sc_attention *a, const sc_strips *s, int64_t blocks)
+{
+    NAME(work) w;
+    return sizeof w + 64 + (size_t)(NAME(plan)(&w, a, s, blocks, (char *)&w) - (char *)&w);
+}
+
+static NAME(work) *
+    NAME(begin)(const sc_attention *a, const sc_strips *s, const sc_attention_unit *u, char *memory)
+{
+    NAME(work) *w = (NAME(work) *)memory;
+    NAME(plan)(w, a, s, u->blocks, memory + sizeof *w);
+    memset(w->zeros, 0, sizeof(REAL) * (size_t)sc_max(w->pad[0], w->pad[1]));
+    for (int i = 0; i < 2; i++) memset(w->sum[i], 0, sizeof(REAL) * (size_t)(w->pad[i] * w->h));
     return w;
+}
+
+/* Sets the block, of a matrix with so many rows. */
+SC_INLINE void NAME(select)(NAME(work) * w, int64_t block, int64_t rows)
+{
+    w->first = block * w->h;
+    w->rows = sc_min(w->h, rows - w->first);
 }
 
 /* ---- reading and writing tensors ---- */
@@ -287,20 +306,20 @@ static void NAME(write_row)(const REAL *from, REAL factor, sc_dtype t, int64_t n
     for (; k < n; k++) ((uint16_t *)to)[row * n + k] = sc_half_put(t, (float)(from[k] * factor));
 }
 
-/* packed[i] = factor times rows first.. of x, transposed; lanes without a row are zero. */
-static void NAME(pack)(NAME(work) * w, int i, const sc_heads *x, sc_dtype t, int64_t b, int64_t head,
-                       int64_t first, int64_t rows, int64_t n, REAL factor)
+/* packed[i] = factor times the current block's rows of x, transposed; lanes without a row are zero. */
+static void NAME(pack)(NAME(work) * w, int i, const sc_heads *x, int64_t b, int64_t head, REAL factor)
 {
     REAL *to = w->packed[i], *line = w->fetched[i];
-    const int64_t h = w->h;
+    const int64_t h = w->h, n = w->extent[i];
+    const sc_dtype t = w->a->dtype;
     for (int64_t l = 0; l < h; l++) {
         const REAL *from = line;
-        if (l >= rows)
+        if (l >= w->rows)
             from = w->zeros;
         else if (NAME(is_plain)(x, t))
-            from = (const REAL *)(const void *)NAME(at)(x, t, b, head, first + l);
+            from = (const REAL *)(const void *)NAME(at)(x, t, b, head, w->first + l);
         else
-            NAME(read_row)(NAME(at)(x, t, b, head, first + l), t, x->stride[3], n, line);
+            NAME(read_row)(NAME(at)(x, t, b, head, w->first + l), t, x->stride[3], n, line);
         int64_t k = 0;
         for (; h == 1 && k + LANES <= n; k += LANES) STORE(to + k, LOAD(from + k) * factor);
         for (; k < n; k++) to[k * h + l] = from[k] * factor;
@@ -308,32 +327,73 @@ static void NAME(pack)(NAME(work) * w, int i, const sc_heads *x, sc_dtype t, int
 }
 
 /* row[i][...] = the rows of x that the strips list from c on; whole vectors can be read where `whole`. */
-static void NAME(fetch)(NAME(work) * w, int i, const sc_heads *x, sc_dtype t, int64_t b, int64_t head,
-                        const int32_t *crd, int64_t rows, int64_t n, bool whole)
+static bool NAME(fetch)(NAME(work) * w, int i, const sc_heads *x, int64_t b, int64_t head, const int32_t *crd,
+                        int64_t rows, bool whole)
 {
+    const sc_dtype t = w->a->dtype;
+    const int64_t n = w->extent[i];
     const bool direct = NAME(is_plain)(x, t) && (!whole || n == w->pad[i]);
     int64_t r = 0;
+    const char *from = NAME(at)(x, t, b, head, 0);
+    const int64_t step = x->stride[2] * (int64_t)sc_dtype_size(t);
+    for (; direct && r < rows; r++) w->row[i][r] = from + crd[r] * step;
     for (; r < rows; r++) {
-        const void *from = NAME(at)(x, t, b, head, crd[r]);
-        for (int64_t k = 0; direct && w->h == 1 && k < n; k += 64 / (int64_t)sizeof(REAL))
-            __builtin_prefetch((const REAL *)from + k); /* rows that are read once, far apart */
-        if (!direct) {
-            REAL *to = w->fetched[i] + r * w->pad[i];
-            NAME(read_row)(from, t, x->stride[3], n, to);
-            for (int64_t k = n; k < w->pad[i]; k++) to[k] = 0;
-            from = to;
-        }
-        w->row[i][r] = from;
+        REAL *to = w->fetched[i] + r * w->pad[i];
+        NAME(read_row)(from + crd[r] * step, t, x->stride[3], n, to);
+        for (int64_t k = n; k < w->pad[i]; k++) to[k] = 0;
+        w->row[i][r] = to;
     }
     for (; r % 8; r++) w->row[i][r] = w->zeros;
+    return true;
+}
+
+/* ---- dropout ---- */
+/* A number for each row and column that looks random, in the low 32 bits: two keys of the row, and the column. */
+SC_INLINE uvec NAME(mixed)(uvec key, uvec other, uvec column)
+{
+    const UINT low = (UINT)0xffffffff;
+    uvec x = (column * 0x9e3779b1u & low) ^ key;
+    x = (x ^ x >> 16) * 0x85ebca6bu & low;
+    x ^= other;
+    x = (x ^ x >> 13) * 0xc2b2ae35u & low;
+    return x ^ x >> 16;
+}
+
+/* What dropout makes of the weights of a chunk, 0 or 1 / (1 - p); null without dropout. Lanes are rows, and the strips
+ * list columns (along), or the other way. */
+static const REAL *NAME(drop)(NAME(work) * w, int64_t matrix, bool along, const int32_t *crd, int64_t listed)
+{
+    const sc_attention *a = w->a;
+    if (!(a->dropout > 0)) return NULL;
+    UINT key[2][CHUNK + LANES] = {{0}}, column[CHUNK + LANES] = {0};
+    const bool flat = w->h == 1, rows_inside = along != flat;
+    const int64_t rows = along ? w->rows : listed, columns = along ? listed : w->rows;
+    for (int64_t r = 0; r < rows; r++) {
+        const uint64_t k = sc_attention_key(a->seed, matrix * a->rows + (along ? w->first + r : crd[r]));
+        key[0][r] = (uint32_t)k, key[1][r] = (UINT)(k >> 32);
+    }
+    for (int64_t c = 0; c < columns; c++) column[c] = (UINT)(along ? crd[c] : w->first + c);
+    const vec kept = SPLAT((REAL)(a->dropout < 1 ? 1 / (1 - a->dropout) : 0));
+    const UINT bound = (UINT)sc_min((int64_t)(a->dropout * 4294967296.0), (int64_t)UINT32_MAX);
+    for (int64_t o = 0; o < (flat ? 1 : listed); o++)
+        for (int64_t i = 0; i < (flat ? listed : w->h); i += LANES) {
+            uvec k = (uvec){0} + key[0][o], l = (uvec){0} + key[1][o], c = (uvec){0} + column[o];
+            if (rows_inside)
+                memcpy(&k, &key[0][i], sizeof k), memcpy(&l, &key[1][i], sizeof l);
+            else
+                memcpy(&c, &column[i], sizeof c);
+            STORE(w->drop + o * w->h + i, PICK(NAME(mixed)(k, l, c) >= bound, kept, (vec){0}));
+        }
+    return w->drop;
 }
 
 /* ---- steps of a chunk ---- */
 /* sum[to] = sum[to] * keep + scores^T rows. Rows that only some lanes see, with an infinity or NaN, are added to
  * those alone. */
-static void NAME(add)(NAME(work) * w, const REAL *scores, int i, int to, const uint64_t *bits, uint64_t full,
-                      int64_t rows, const REAL *keep)
+static void NAME(add)(NAME(work) * w, const REAL *scores, int i, int to, const uint64_t *bits, int64_t rows,
+                      const REAL *keep)
 {
+    const uint64_t full = sc_strips_rows(w->rows);
     const void *odd[CHUNK];
     int at[CHUNK], nodd = 0;
     const int64_t pad = w->pad[to];
@@ -351,43 +411,20 @@ static void NAME(add)(NAME(work) * w, const REAL *scores, int i, int to, const u
     for (int k = 0; k < nodd; k++) w->row[i][at[k]] = odd[k];
 }
 
-/* The same as weigh for a block of one row, whose scores lie side by side. */
-static void NAME(weigh_row)(NAME(work) * w, const REAL *val, int64_t rows)
-{
-    const REAL lowest = (REAL)-__builtin_inf(), before = w->top[0];
-    REAL *at = w->scores[0], top = before;
-    vec largest = SPLAT(before), sum = {0};
-    for (int64_t r = 0; r < rows && val; r++) at[r] *= val[r];
-    for (int64_t r = rows; r % LANES; r++) at[r] = lowest;
-    for (int64_t r = 0; r < rows; r += LANES) largest = LARGER(LOAD(at + r), largest);
-    for (int l = 0; l < LANES; l++) top = largest[l] > top ? largest[l] : top;
-    const REAL base = top == lowest ? 0 : top;
-    for (int64_t r = 0; r < rows; r += LANES) {
-        vec x = NAME(exp2)(LOAD(at + r) - base);
-        STORE(at + r, x);
-        sum += x;
-    }
-    w->top[0] = top;
-    w->lane[0] = NAME(exp2)(SPLAT(before - base))[0];
-    w->total[0] = w->total[0] * w->lane[0] + NAME(sum)(sum);
-}
-
-/* Scores times the values of the mask, minus infinity where nothing is seen; raises top to the largest and
- * turns scores into 2^(score - top). lane = what sums made before must be multiplied with. */
-static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, uint64_t full, int64_t rows)
+/* Scores with the values of the mask, minus infinity where nothing is seen; raises top to the largest, turns scores
+ * into 2^(score - top), and multiplies these by drop behind their sum. lane = what sums made before must be
+ * multiplied with. */
+static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, const REAL *drop, int64_t rows)
 {
     const vec lowest = SPLAT((REAL)-__builtin_inf());
-    if (w->h == 1) {
-        NAME(weigh_row)(w, val, rows);
-        return;
-    }
+    const uint64_t full = sc_strips_rows(w->rows);
     for (int64_t s = 0; s < w->h; s += LANES) {
         vec top = LOAD(w->top + s), before = top;
         REAL *at = w->scores[0] + s;
         for (int64_t r = 0; r < rows; r++, at += w->h) {
             if (val || (bits[r] & full) != full) {
                 vec x = LOAD(at);
-                if (val) x *= LOAD(val + r * w->h + s);
+                if (val) x = NAME(valued)(x, LOAD(val + r * w->h + s), w->a->added);
                 STORE(at, PICK(NAME(seen)(bits[r], s), x, lowest));
             }
             vec x = LOAD(at);
@@ -397,8 +434,9 @@ static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, u
         at = w->scores[0] + s;
         for (int64_t r = 0; r < rows; r++, at += w->h) {
             vec x = NAME(exp2)(LOAD(at) - base);
-            STORE(at, x);
             sum += x;
+            if (drop) x *= LOAD(drop + r * w->h + s);
+            STORE(at, x);
         }
         STORE(w->top + s, top);
         STORE(w->lane + s, keep);
@@ -406,160 +444,46 @@ static void NAME(weigh)(NAME(work) * w, const uint64_t *bits, const REAL *val, u
     }
 }
 
-/* The same as slopes for a block of one row. */
-static void NAME(slopes_row)(NAME(work) * w, bool along, const REAL *lse, const REAL *delta,
-                             const int32_t *crd, const REAL *val, int64_t rows)
+/* For gradients: scores[0] = p = 2^(score - lse), scores[1] = p (scores[1] - delta), each with what the mask's values
+ * and dropout make of it. lse and delta are of the lanes (along) or of the rows that the strips list. */
+static void NAME(slopes)(NAME(work) * w, bool along, const NAME(given) * g, const int32_t *crd,
+                         const uint64_t *bits, int64_t rows)
 {
-    for (int64_t r = 0; r < rows; r += LANES) {
-        vec base = SPLAT(lse[along ? 0 : crd[r]]), slope = SPLAT(delta[along ? 0 : crd[r]]),
-            factor = (vec){0} + 1;
-        for (int64_t l = 0; l < LANES && r + l < rows; l++) {
-            if (!along) base[l] = lse[crd[r + l]], slope[l] = delta[crd[r + l]];
-            if (val) factor[l] = val[r + l];
-        }
-        vec x = NAME(exp2)(LOAD(w->scores[0] + r) * factor - base);
-        STORE(w->scores[0] + r, x);
-        STORE(w->scores[1] + r, x * (LOAD(w->scores[1] + r) - slope) * factor);
-    }
-}
-
-/* For gradients: scores[0] = p = 2^(score - lse), scores[1] = p (scores[1] - delta) times the value of the mask. lse
- * and delta are of the lanes (along) or of the rows that the strips list. */
-static void NAME(slopes)(NAME(work) * w, bool along, const REAL *lse, const REAL *delta, const int32_t *crd,
-                         const uint64_t *bits, const REAL *val, int64_t rows)
-{
-    if (w->h == 1) {
-        NAME(slopes_row)(w, along, lse, delta, crd, val, rows);
-        return;
-    }
     for (int64_t s = 0; s < w->h; s += LANES)
         for (int64_t r = 0; r < rows; r++) {
-            REAL *p = w->scores[0] + r * w->h + s, *d = w->scores[1] + r * w->h + s;
+            const int64_t at = r * w->h + s;
             const ivec seen = NAME(seen)(bits[r], s);
-            vec x = LOAD(p), y = LOAD(d), factor = val ? LOAD(val + r * w->h + s) : (vec){0} + 1;
-            vec base = along ? LOAD(lse + s) : SPLAT(lse[crd[r]]);
-            vec slope = along ? LOAD(delta + s) : SPLAT(delta[crd[r]]);
-            x = PICK(seen, NAME(exp2)(x * factor - base), (vec){0});
-            STORE(p, x);
-            STORE(d, PICK(seen, x * (y - slope) * factor, (vec){0}));
+            vec base = along ? LOAD(g->lse + s) : SPLAT(g->lse[crd[r]]);
+            vec slope = along ? LOAD(g->delta + s) : SPLAT(g->delta[crd[r]]);
+            vec val = g->val ? LOAD(g->val + at) : (vec){0},
+                drop = g->drop ? LOAD(g->drop + at) : (vec){0} + 1;
+            NAME(slope)(w->scores[0] + at, w->scores[1] + at, seen, base, slope, g->val ? &val : NULL,
+                        w->a->added, drop, g->dval ? g->dval + at : NULL);
         }
 }
 
-/* ---- units ---- */
-/* The part of the strips that belongs to a block, CHUNK columns at a time. */
-#define EACH_CHUNK(s, m, block)                                                                              \
-    for (int64_t c_ = (s)->pos[(m) * ((s)->blocks + 1) + (block)],                                           \
-                 end_ = (s)->pos[(m) * ((s)->blocks + 1) + (block) + 1], rows;                               \
-         (rows = sc_min(CHUNK, end_ - c_)) > 0; c_ += rows)
-#define CRD(s) ((s)->crd + c_)
-#define BITS(s) ((s)->bits + c_)
-#define VAL(s) ((s)->val ? (const REAL *)(s)->val + c_ * (s)->height : NULL)
-
-static void NAME(forward)(const sc_attention *a, char *memory, int64_t b, int64_t head, int64_t block)
+/* ---- results ---- */
+/* The row of out and of lse, from its sum. */
+static void NAME(finish)(const NAME(work) * w, const REAL *sum, REAL top, REAL total, int64_t row)
 {
-    const sc_strips *s = &a->mask;
-    NAME(work) *w = NAME(begin)(a, s, memory);
-    const int64_t first = block * s->height, n = sc_min(s->height, a->rows - first);
-    const int64_t m = sc_strips_matrix(s, b, head), other = head / (a->heads / a->shared);
-    const int64_t row = (b * a->heads + head) * a->rows + first;
-    const uint64_t full = sc_strips_rows(n);
-    for (int64_t l = 0; l < s->height; l++) w->top[l] = (REAL)-__builtin_inf(), w->total[l] = 0;
-    NAME(pack)(w, 0, &a->q, a->dtype, b, head, first, n, a->width, (REAL)(a->scale * SC_LOG2E));
-    EACH_CHUNK(s, m, block)
-    {
-        NAME(fetch)(w, 0, &a->k, a->dtype, b, other, CRD(s), rows, a->width, false);
-        NAME(fetch)(w, 1, &a->v, a->dtype, b, other, CRD(s), rows, a->depth, true);
-        NAME(dots)(w->row[0], rows, a->width, w->packed[0], w->h, w->scores[0]);
-        NAME(weigh)(w, BITS(s), VAL(s), full, rows);
-        NAME(add)(w, w->scores[0], 1, 1, BITS(s), full, rows, w->lane);
-    }
-    for (int64_t l = 0; l < n; l++) {
-        const REAL total = w->total[l];
-        NAME(write_row)(w->sum[1] + l * w->pad[1], total == 0 ? 0 : 1 / total, a->dtype, a->depth, a->out,
-                        row + l);
-        ((REAL *)a->lse)[row + l] =
-            (REAL)(total == 0 ? -__builtin_inf() : ((double)w->top[l] + log2((double)total)) / SC_LOG2E);
-    }
+    const sc_attention *a = w->a;
+    NAME(write_row)(sum, total == 0 ? 0 : 1 / total, a->dtype, a->depth, a->out, row);
+    ((REAL *)a->lse)[row] =
+        (REAL)(total == 0 ? -__builtin_inf() : ((double)top + log2((double)total)) / SC_LOG2E);
 }
 
-/* delta[row] = grad . out, lse in powers of two and 0 for rows that see nothing, for one row of one head. */
-static void NAME(prepare)(const sc_attention *a, char *memory, int64_t b, int64_t head, int64_t block)
+/* The gradients of k and v, of one column. */
+static void NAME(write_columns)(const NAME(work) * w, const REAL *dk, const REAL *dv,
+                                const sc_attention_unit *u, int64_t column)
 {
-    NAME(work) *w = NAME(begin)(a, &a->mask, memory);
-    const int64_t first = block * a->mask.height, n = sc_min(a->mask.height, a->rows - first);
-    const sc_heads out = {a->out, {a->heads * a->rows * a->depth, a->rows * a->depth, a->depth, 1}};
-    for (int64_t l = 0; l < n; l++) {
-        const int64_t row = (b * a->heads + head) * a->rows + first + l;
-        REAL *x = w->fetched[1], *y = x + w->pad[1], sum = 0;
-        NAME(read_row)(NAME(at)(&a->grad, a->dtype, b, head, first + l), a->dtype, a->grad.stride[3],
-                       a->depth, x);
-        NAME(read_row)(NAME(at)(&out, a->dtype, b, head, first + l), a->dtype, 1, a->depth, y);
-        for (int64_t k = 0; k < a->depth; k++) sum += x[k] * y[k];
-        const REAL lse = ((const REAL *)a->lse)[row];
-        ((REAL *)(uintptr_t)a->delta)[row] = sum;
-        ((REAL *)(uintptr_t)a->base)[row] =
-            lse == (REAL)-__builtin_inf() ? 0 : (REAL)((double)lse * SC_LOG2E);
-    }
+    const sc_attention *a = w->a;
+    const int64_t row = (u->batch * a->shared + u->head) * a->columns + column;
+    NAME(write_row)(dk, (REAL)a->scale, a->dtype, a->width, a->dk, row);
+    NAME(write_row)(dv, 1, a->dtype, a->depth, a->dv, row);
 }
 
-static void NAME(to_rows)(const sc_attention *a, char *memory, int64_t b, int64_t head, int64_t block)
-{
-    const sc_strips *s = &a->mask;
-    NAME(work) *w = NAME(begin)(a, s, memory);
-    const int64_t first = block * s->height, n = sc_min(s->height, a->rows - first);
-    const int64_t m = sc_strips_matrix(s, b, head), other = head / (a->heads / a->shared);
-    const int64_t row = (b * a->heads + head) * a->rows + first;
-    memset(w->top, 0, sizeof(REAL) * (size_t)s->height);
-    memset(w->total, 0, sizeof(REAL) * (size_t)s->height);
-    memcpy(w->top, (const REAL *)a->base + row, sizeof(REAL) * (size_t)n);
-    memcpy(w->total, (const REAL *)a->delta + row, sizeof(REAL) * (size_t)n);
-    NAME(pack)(w, 0, &a->q, a->dtype, b, head, first, n, a->width, (REAL)(a->scale * SC_LOG2E));
-    NAME(pack)(w, 1, &a->grad, a->dtype, b, head, first, n, a->depth, 1);
-    EACH_CHUNK(s, m, block)
-    {
-        NAME(fetch)(w, 0, &a->k, a->dtype, b, other, CRD(s), rows, a->width, true);
-        NAME(fetch)(w, 1, &a->v, a->dtype, b, other, CRD(s), rows, a->depth, false);
-        NAME(dots)(w->row[0], rows, a->width, w->packed[0], w->h, w->scores[0]);
-        NAME(dots)(w->row[1], rows, a->depth, w->packed[1], w->h, w->scores[1]);
-        NAME(slopes)(w, true, w->top, w->total, CRD(s), BITS(s), VAL(s), rows);
-        NAME(add)(w, w->scores[1], 0, 0, BITS(s), sc_strips_rows(n), rows, NULL);
-    }
-    for (int64_t l = 0; l < n; l++)
-        NAME(write_row)(w->sum[0] + l * w->pad[0], (REAL)a->scale, a->dtype, a->width, a->dq, row + l);
-}
-
-/* head: of k and v; the heads of q that share it are summed in order. */
-static void NAME(to_columns)(const sc_attention *a, char *memory, int64_t b, int64_t head, int64_t block)
-{
-    const sc_strips *s = &a->turned;
-    NAME(work) *w = NAME(begin)(a, s, memory);
-    const int64_t first = block * s->height, n = sc_min(s->height, a->columns - first);
-    const int64_t each = a->heads / a->shared, row = (b * a->shared + head) * a->columns + first;
-    const uint64_t full = sc_strips_rows(n);
-    NAME(pack)(w, 0, &a->k, a->dtype, b, head, first, n, a->width, (REAL)(a->scale * SC_LOG2E));
-    NAME(pack)(w, 1, &a->v, a->dtype, b, head, first, n, a->depth, 1);
-    for (int64_t o = head * each; o < (head + 1) * each; o++) {
-        const int64_t m = sc_strips_matrix(s, b, o), begin = (b * a->heads + o) * a->rows;
-        EACH_CHUNK(s, m, block)
-        {
-            NAME(fetch)(w, 0, &a->q, a->dtype, b, o, CRD(s), rows, a->width, true);
-            NAME(fetch)(w, 1, &a->grad, a->dtype, b, o, CRD(s), rows, a->depth, true);
-            NAME(dots)(w->row[0], rows, a->width, w->packed[0], w->h, w->scores[0]);
-            NAME(dots)(w->row[1], rows, a->depth, w->packed[1], w->h, w->scores[1]);
-            NAME(slopes)(w, false, (const REAL *)a->base + begin, (const REAL *)a->delta + begin, CRD(s),
-                         BITS(s), VAL(s), rows);
-            NAME(add)(w, w->scores[0], 1, 1, BITS(s), full, rows, NULL);
-            NAME(add)(w, w->scores[1], 0, 0, BITS(s), full, rows, NULL);
-        }
-    }
-    for (int64_t l = 0; l < n; l++) {
-        NAME(write_row)(w->sum[0] + l * w->pad[0], (REAL)a->scale, a->dtype, a->width, a->dk, row + l);
-        NAME(write_row)(w->sum[1] + l * w->pad[1], 1, a->dtype, a->depth, a->dv, row + l);
-    }
-}
-
-const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward), NAME(prepare),
-                                                       NAME(to_rows), NAME(to_columns)};
+#include "attention_row_units.h"
+#include "attention_units.h"
 
 #undef vec
 #undef ivec
@@ -570,10 +494,6 @@ const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward)
 #undef PICK
 #undef UNROLL
 #undef LARGER
-#undef EACH_CHUNK
-#undef CRD
-#undef BITS
-#undef VAL
 #undef REAL
 #undef INT
 #undef UINT

@@ -3,6 +3,7 @@
 #define PASTE_(x, w, t) x##_##w##_##t
 #define PASTE(x, w, t) PASTE_(x, w, t)
 #define CHUNK SC_ATTENTION_CHUNK
+#define SEGMENTS 32768 /* scores of blocks of one row that are made before they are used */
 
 #define NAME(x) PASTE(x, WIDTH, f32)
 #define REAL float
