@@ -82,9 +82,18 @@ int sc_validate(const sc_tensor *, sc_err *);
 /* ---- memory of results ---- */
 enum { SC_POS, SC_CRD, SC_VAL };
 /* Returns memory for n elements of dtype, or null. what: SC_POS, SC_CRD (of
- * `level`) or SC_VAL. The caller owns it: torch's allocator in the bindings. A run may ask for one array twice
+ * `level`) or SC_VAL. The caller owns it. A run may ask for one array twice
  * (a result that is converted); the tensor says in the end which memory it uses, the rest can go. */
 typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n);
+
+/* ---- memory kept between calls (kernels/work.c) ----
+ * Blocks of at least `size` bytes, not zeroed, at a multiple of 64 bytes, those above 1 MB in huge pages; null when
+ * memory runs out. What is given back is kept for the next call, up to 256 MB in all, as long as the system does not
+ * run short of memory. Any thread may give. */
+void *sc_work_take(size_t size);
+void sc_work_give(void *); /* null is fine */
+/* Frees what is kept; returns its bytes. */
+int64_t sc_work_clear(void);
 
 /* ---- conversion (kernels/convert.c) ----
  * Any format to any format: same shape, duplicates summed where the target's

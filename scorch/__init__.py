@@ -19,7 +19,7 @@ from . import _C, _functions, _layouts, _plan, _rules  # noqa: F401
 from ._attention import attention
 from ._C import CompileError
 from ._format import Format
-from ._info import calibrate, clear_cache, info, stats
+from ._info import calibrate, clear_cache, info, release, stats
 from ._join import collate
 from ._make import from_components, from_edge_index, sparse
 from ._ops import compile, einsum, evaluate, explain
@@ -34,5 +34,6 @@ __version__ = _C.version
 __all__ = [
     "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache",
     "collate", "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
-    "is_sparse", "log_softmax", "map", "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "is_sparse", "log_softmax", "map", "release", "reorder", "sddmm", "softmax", "sparse", "sparsify",
+    "stats",
 ]  # fmt: skip

@@ -518,3 +518,19 @@ def test_tools():
     facts = scorch.info()
     assert facts["torch"] == torch.__version__ and int(facts["threads"]) >= 1
     assert scorch.stats()["programs"] >= 0
+
+
+def test_memory_of_large_results_is_kept_until_released():
+    dense = torch.randn(1024, 1200)
+    a = scorch.sparse(dense, format="csr")
+    scorch.release()
+    first, second = a.to_dense(), a.to_dense()
+    assert first.data_ptr() != second.data_ptr() and first.equal(dense) and second.equal(dense)
+    assert not scorch.release()  # both are in use
+    del first
+    third = a.to_dense()
+    assert second.equal(dense) and third.equal(dense)
+    del second, third
+    assert 2 * dense.nbytes <= scorch.release() <= 4 * dense.nbytes
+    assert not scorch.release()
+    assert a.to_dense().equal(dense)

@@ -62,13 +62,12 @@ typedef struct {
     const sc_dl_api *dl;
     int n;
     sc_dl_managed *array[SC_MAXARRAY];
-    char empty[SC_MAXARRAY]; /* addresses of arrays without elements */
 } sc_sink;
 void *sc_sink_alloc(void *sink, int what, int level, sc_dtype, int64_t n);
 /* The object of the array at p, of its first n elements, a new reference; null without an exception where the sink
  * has none. */
 PyObject *sc_sink_take(sc_sink *, const void *p, int64_t n);
-/* A tensor of its own, and its object. */
+/* A tensor of its own, not zeroed, with an address even where it has no elements, and its object. */
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *, sc_dtype, int ndim, const int64_t *dim);
 /* Raises MemoryError for a dense result of this size; null. */
 PyObject *sc_dense_nomem(sc_dtype, int ndim, const int64_t *dim);
@@ -184,6 +183,8 @@ typedef struct sc_kept {
 /* The layout `as` of a sparse tensor whose structure has this fingerprint; to be released. Null: see *e. */
 sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as, sc_err *e);
 void sc_kept_release(sc_kept *);
+/* Drops what no call is using; returns its bytes. */
+int64_t sc_kept_clear(void);
 
 /* ---- matmul.c ---- */
 extern PyMethodDef sc_matmul_methods[];

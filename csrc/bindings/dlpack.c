@@ -1,8 +1,9 @@
 /* dlpack.c: borrows tensor memory and allocates results.
  *
  * Both directions go through torch's exchange table: a look at a tensor costs
- * a tenth of a microsecond, and results come from torch's own allocator, so
- * memory limits, hooks and profilers see them. Looking is not safe for every
+ * a tenth of a microsecond, and a result is memory of ours that a tensor takes
+ * over, which is a third of a microsecond less than to ask torch for it. That of
+ * large ones is kept for the next (kernels/work.c). Looking is not safe for every
  * object that has the type: a tensor of a functorch level raises (the table
  * does that), a meta tensor has no memory, a negative view shows the wrong
  * sign. Those are refused here; what has a tangent or needs a gradient is the
@@ -12,8 +13,8 @@
 #include <string.h>
 
 #define CAPSULE "dlpack_exchange_api"
-#define HUGE_PAGE ((int64_t)2 << 20)
-#define LARGE ((int64_t)4 << 20)
+#define ALIGN ((size_t)64)
+#define LARGE ((int64_t)4 << 20) /* bytes of results whose memory is kept when they are freed */
 
 int sc_bind_connect(sc_state *s, PyObject *capsule)
 {
@@ -159,9 +160,6 @@ int sc_bind_unit(const sc_view *v, int ndim)
 }
 
 /* ---- results ---- */
-static void no_message(void *ctx, const char *kind, const char *message)
-{ (void)ctx, (void)kind, (void)message; }
-
 static sc_dl_dtype dl_dtype(sc_dtype t)
 {
     uint8_t code = t == SC_BOOL   ? SC_DL_BOOL
@@ -171,13 +169,53 @@ static sc_dl_dtype dl_dtype(sc_dtype t)
     return (sc_dl_dtype){code, (uint8_t)(8 * sc_dtype_size(t)), 1};
 }
 
+/* A tensor and, behind it, its memory, unless that is kept when it is freed. */
+typedef struct {
+    sc_dl_managed m;
+    int64_t shape[SC_MAXDIM], stride[SC_MAXDIM];
+} result;
+
+static void free_result(sc_dl_managed *m) { free(m); }
+
+static void free_large(sc_dl_managed *m)
+{
+    sc_work_give(m->tensor.data);
+    free(m);
+}
+
+static result *take(int64_t bytes)
+{
+    const bool large = bytes >= LARGE;
+    result *r = sc_malloc(sizeof *r + (large ? 0 : ALIGN + (size_t)bytes));
+    if (!r) return NULL;
+    void *data = large ? sc_work_take((size_t)bytes)
+                       : (void *)(((uintptr_t)(r + 1) + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
+    if (!data) return free(r), NULL;
+    r->m = (sc_dl_managed){.deleter = large ? free_large : free_result, .tensor.data = data};
+    return r;
+}
+
 sc_dl_managed *sc_dense_alloc(const sc_dl_api *dl, sc_dtype t, int ndim, const int64_t *dim)
 {
-    int64_t shape[SC_MAXDIM] = {0};
-    for (int i = 0; i < ndim; i++) shape[i] = dim[i];
-    sc_dl_tensor want = {.device = {SC_DL_CPU, 0}, .ndim = ndim, .dtype = dl_dtype(t), .shape = shape};
-    sc_dl_managed *m = NULL;
-    return dl->allocate(&want, &m, NULL, no_message) ? NULL : m;
+    int64_t n = 1, bytes, stride[SC_MAXDIM] = {0};
+    bool empty = false;
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = n;
+        empty |= dim[i] == 0;
+        if (!sc_mul(n, sc_max(dim[i], 1), &n)) return NULL;
+    }
+    if (!sc_mul(n, (int64_t)sc_dtype_size(t), &bytes)) return NULL;
+    result *r = take(empty ? 0 : bytes);
+    if (!r) return NULL;
+    for (int i = 0; i < ndim; i++) r->shape[i] = dim[i];
+    memcpy(r->stride, stride, sizeof stride);
+    r->m.version = dl->header.version;
+    r->m.tensor.device.type = SC_DL_CPU;
+    r->m.tensor.dtype = dl_dtype(t);
+    r->m.tensor.ndim = ndim;
+    r->m.tensor.shape = r->shape;
+    r->m.tensor.strides = r->stride;
+    return &r->m;
 }
 
 PyObject *sc_dense_object(const sc_dl_api *dl, sc_dl_managed *m)
@@ -196,28 +234,18 @@ PyObject *sc_dense_nomem(sc_dtype t, int ndim, const int64_t *dim)
                         "out of memory: a dense result of %s; format= asks for a sparse one", text);
 }
 
-/* Arrays of no elements still have an address, one each. */
-static const void *address(const sc_sink *s, int i)
-{ return s->array[i]->tensor.data ? s->array[i]->tensor.data : &s->empty[i]; }
-
-/* Large arrays begin and end with a huge page: small ones at both ends would cost as much to touch as all the rest. */
 void *sc_sink_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
     sc_sink *s = ctx;
-    const int64_t each = (int64_t)sc_dtype_size(t), spare = n >= LARGE / each ? HUGE_PAGE / each : 0;
-    const int64_t room = n + 2 * spare;
     (void)what, (void)level;
-    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_dense_alloc(s->dl, t, 1, &room))) return NULL;
-    sc_dl_tensor *d = &s->array[s->n]->tensor;
-    if (spare) d->data = (void *)(((uintptr_t)d->data + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
-    d->shape[0] = n;
-    return (void *)(uintptr_t)address(s, s->n++);
+    if (s->n == SC_MAXARRAY || !(s->array[s->n] = sc_dense_alloc(s->dl, t, 1, &n))) return NULL;
+    return s->array[s->n++]->tensor.data;
 }
 
 PyObject *sc_sink_take(sc_sink *s, const void *p, int64_t n)
 {
     for (int i = 0; p && i < s->n; i++) {
-        if (!s->array[i] || address(s, i) != p) continue;
+        if (!s->array[i] || s->array[i]->tensor.data != p) continue;
         sc_dl_managed *taken = s->array[i];
         s->array[i] = NULL;
         taken->tensor.shape[0] = n;

@@ -43,7 +43,7 @@ typedef struct sc_dl_header {
 } sc_dl_header;
 typedef void sc_dl_seterror(void *ctx, const char *kind, const char *message);
 
-/* allocate   new memory from torch's allocator; needs no interpreter lock
+/* allocate   new memory from torch's allocator, not used
  * own        a reference to a tensor object's memory
  * object     the tensor object of a managed tensor, which it takes over
  * borrow     looks at a tensor object; shape and strides belong to the object */

@@ -61,18 +61,22 @@ static sc_kept *find(uint64_t key, const sc_format *as)
     return NULL;
 }
 
-/* Makes k the newest, and returns a list of what must give way. */
-static sc_kept *add(sc_kept *k)
+static int64_t size_of(const sc_kept *k)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < k->n; i++) bytes += k->size[i];
+    return bytes;
+}
+
+/* A list of what must give way to the newest for all to take no more than limit bytes. */
+static sc_kept *give_way(const sc_kept *newest, int64_t limit)
 {
     sc_kept *old = NULL;
     int64_t bytes = 0;
-    k->refs++;
-    k->next = all.newest;
-    all.newest = k;
     for (sc_kept **p = &all.newest; *p;) {
         sc_kept *x = *p;
-        for (int i = 0; i < x->n; i++) bytes += x->size[i];
-        if (x == k || bytes <= LIMIT) {
+        bytes += size_of(x);
+        if (x == newest || bytes <= limit) {
             p = &x->next;
             continue;
         }
@@ -80,6 +84,25 @@ static sc_kept *add(sc_kept *k)
         if (unref(x)) x->next = old, old = x;
     }
     return old;
+}
+
+static int64_t destroy_all(sc_kept *old)
+{
+    int64_t bytes = 0;
+    for (sc_kept *next; old; old = next) {
+        next = old->next;
+        bytes += size_of(old);
+        destroy(old);
+    }
+    return bytes;
+}
+
+int64_t sc_kept_clear(void)
+{
+    pthread_mutex_lock(&all.lock);
+    sc_kept *old = give_way(NULL, -1);
+    pthread_mutex_unlock(&all.lock);
+    return destroy_all(old);
 }
 
 static void forget(sc_kept *k, const void *array)
@@ -133,8 +156,11 @@ sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as
         return k;
     }
     pthread_mutex_lock(&all.lock);
-    old = add(k);
+    k->refs++;
+    k->next = all.newest;
+    all.newest = k;
+    old = give_way(k, LIMIT);
     pthread_mutex_unlock(&all.lock);
-    for (sc_kept *next; old; old = next) next = old->next, destroy(old);
+    (void)destroy_all(old);
     return k;
 }

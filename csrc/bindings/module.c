@@ -231,6 +231,13 @@ static PyObject *module_clear_cache(PyObject *module, PyObject *unused)
     return PyLong_FromLongLong(removed);
 }
 
+static PyObject *module_release(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const int64_t layouts = sc_kept_clear();
+    return PyLong_FromLongLong(layouts + sc_work_clear());
+}
+
 static PyObject *module_calibrate(PyObject *module, PyObject *forget)
 {
     sc_speeds s;
@@ -260,6 +267,7 @@ static PyMethodDef methods[] = {
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
+    {"release", module_release, METH_NOARGS, "frees memory kept between calls; returns its bytes"},
     {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds"},
     {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},
     {NULL, NULL, 0, NULL},

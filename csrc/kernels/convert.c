@@ -5,7 +5,6 @@
  * Both keep the same promises: at most one allocation for each array of the
  * result, of its exact size, and nothing written outside it. Arrays that would
  * be copies of the source's are the source's. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -14,7 +13,7 @@
 void *sc_convert_take(const sc_conversion *c, int64_t n, size_t size)
 {
     int64_t bytes;
-    void *p = sc_mul(n, (int64_t)size, &bytes) ? sc_malloc((size_t)bytes) : NULL;
+    void *p = sc_mul(n, (int64_t)size, &bytes) ? sc_work_take((size_t)bytes) : NULL;
     if (!p)
         sc_error(c->err, SC_ENOMEM, "out of memory converting a tensor: %lld items of %zu bytes",
                  (long long)n, size);
@@ -229,8 +228,8 @@ static int convert_through(sc_conversion *c)
     }
     for (int64_t i = 0; !rc && c->perm && *c->perm && i < c->to->view.nval; i++)
         if ((*c->perm)[i] >= 0) (*c->perm)[i] = at[(*c->perm)[i]];
-    free(at);
-    free(val);
+    sc_work_give(at);
+    sc_work_give(val);
     return rc;
 }
 

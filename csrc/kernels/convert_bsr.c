@@ -4,7 +4,6 @@
  * they touch in a bitmap, with a second one over its words; reading the marks
  * back gives the blocks in order, without sorting, once to count them and once
  * to say where each one's values go. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -201,8 +200,8 @@ int sc_convert_csr_bsr(const sc_conversion *c)
     x.pos = sc_convert_take(c, x.rows / x.high + 1, sizeof *x.pos);
     x.table = sc_convert_take(c, marks_size(&x, &words, &tops), (size_t)lanes * sizeof *x.table);
     int rc = x.pos && x.table ? gather_blocks(&x, lanes) : SC_ENOMEM;
-    free(x.pos);
-    free(x.table);
+    sc_work_give(x.pos);
+    sc_work_give(x.table);
     return rc;
 }
 
@@ -265,7 +264,7 @@ int sc_convert_dense_bsr(const sc_conversion *c)
     x.pos[0] = 0;
     sc_parallel_ranges(lanes, count, count_scanned, &x);
     if (!(rc = result(&x, false))) sc_parallel_ranges(lanes, count, fill_scanned, &x);
-    free(x.pos);
+    sc_work_give(x.pos);
     return rc;
 }
 

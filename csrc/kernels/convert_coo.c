@@ -4,7 +4,6 @@
  * into rows by a stable counting sort, as keys (column, entry) in one word, and
  * rows are then sorted one by one, in the cache. Duplicates are neighbours
  * after that, in the order of the source. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -284,15 +283,12 @@ static int collect_unsorted(collecting *x)
     x->kept = sc_convert_take(x->c, x->rows + 1, sizeof *x->kept);
     x->key = sc_convert_take(x->c, x->n, sizeof *x->key);
     x->spare = sc_convert_take(x->c, x->n, sizeof *x->spare);
-    if (x->pos && x->kept && x->key && x->spare) {
-        sc_fill_advise(x->key, (size_t)x->n * sizeof *x->key);
-        rc = collect(x);
-    }
+    if (x->pos && x->kept && x->key && x->spare) rc = collect(x);
     sc_deal_close(&x->deal);
-    free(x->pos);
-    free(x->kept);
-    free(x->key);
-    free(x->spare);
+    sc_work_give(x->pos);
+    sc_work_give(x->kept);
+    sc_work_give(x->key);
+    sc_work_give(x->spare);
     return rc;
 }
 

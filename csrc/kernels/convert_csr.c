@@ -4,7 +4,6 @@
  * What stays as it is, is not copied: the result has the source's array.
  * Transposing reads the rows in order and puts each entry behind those already
  * in its column, so columns come out sorted without sorting. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"

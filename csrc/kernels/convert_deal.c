@@ -6,7 +6,6 @@
  * cache, of which every lane fills a piece of its own; then each bucket is sorted
  * for itself, by one thread. Few entries stay where they are: then they are one
  * bucket, or each lane has places of its own for its part of them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -124,21 +123,15 @@ static void fill_range(void *arg, int lane, int64_t begin, int64_t end)
 /* Room for n numbers of a lane, so that no two lanes write to one line. */
 static int64_t apart(int64_t n) { return (n + 47) & ~(int64_t)15; }
 
-/* Memory for n items that are written from front to back. */
-static void *stream(const sc_deal *d, size_t size)
-{
-    void *p = sc_convert_take(d->c, d->n, size);
-    if (p) sc_fill_advise(p, (size_t)d->n * size);
-    return p;
-}
-
 static int take(sc_deal *d, bool sources)
 {
     size_t size = sc_dtype_size(d->c->from->dtype);
     d->step = apart(d->nbucket);
     d->place = sc_convert_take(d->c, d->lanes * d->step, sizeof *d->place);
-    if (!d->place || !(d->low = stream(d, sizeof *d->low)) || !(d->rest = stream(d, sizeof *d->rest)) ||
-        !(d->room = stream(d, size)) || (sources && !(d->source = stream(d, sizeof *d->source))))
+    if (!d->place || !(d->low = sc_convert_take(d->c, d->n, sizeof *d->low)) ||
+        !(d->rest = sc_convert_take(d->c, d->n, sizeof *d->rest)) ||
+        !(d->room = sc_convert_take(d->c, d->n, size)) ||
+        (sources && !(d->source = sc_convert_take(d->c, d->n, sizeof *d->source))))
         return SC_ENOMEM;
     return SC_OK;
 }
@@ -199,13 +192,13 @@ int sc_deal_open(sc_deal *d, bool sources, int64_t few)
 
 void sc_deal_close(sc_deal *d)
 {
-    free(d->begin);
-    free(d->count);
-    free(d->place);
-    free(d->low);
-    free(d->rest);
-    free(d->source);
-    free(d->room);
+    sc_work_give(d->begin);
+    sc_work_give(d->count);
+    sc_work_give(d->place);
+    sc_work_give(d->low);
+    sc_work_give(d->rest);
+    sc_work_give(d->source);
+    sc_work_give(d->room);
 }
 
 /* ---- a bucket ---- */

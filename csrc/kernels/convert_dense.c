@@ -6,7 +6,6 @@
  * being written to stay in the cache. Where the values of a row are neighbours,
  * the first pass leaves a bit for each, so that the second only reads what it
  * writes. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -237,8 +236,8 @@ static int sift_into(const sc_conversion *c, bool list)
     bool near = !by_tiles(&x) && (x.col_step == 1 || x.cols == 1);
     if (near) x.bits = sc_convert_take(c, x.rows * x.words, sizeof *x.bits);
     int rc = x.pos && (x.bits || !near) ? sift(&x, list) : SC_ENOMEM;
-    free(x.pos);
-    free(x.bits);
+    sc_work_give(x.pos);
+    sc_work_give(x.bits);
     return rc;
 }
 

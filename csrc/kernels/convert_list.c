@@ -8,15 +8,14 @@
  *
  * A dense source is read in the order of the target's levels, blocks included,
  * so that its list comes out sorted. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
 
 void sc_list_free(sc_list *s)
 {
-    for (int w = 0; w < SC_MAXLEVEL; w++) free(s->key[w]);
-    free(s->idx);
+    for (int w = 0; w < SC_MAXLEVEL; w++) sc_work_give(s->key[w]);
+    sc_work_give(s->idx);
     memset(s, 0, sizeof *s);
 }
 
@@ -148,7 +147,7 @@ static int unroll(const sc_conversion *c, int level, int64_t above, uint64_t **k
     u.key = sc_convert_take(c, n, sizeof *u.key);
     if (!u.key) return SC_ENOMEM;
     sc_parallel_ranges(lanes, n, unroll_range, &u);
-    free(*key);
+    sc_work_give(*key);
     *key = u.key;
     for (int t = 0; t < lanes; t++)
         if (u.stray[t]) return sc_convert_stray(c);

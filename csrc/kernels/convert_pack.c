@@ -8,7 +8,6 @@
  *
  * The positions of a nonunique level are those of the chain of singletons that
  * it heads; a chain that ends nonunique keeps every entry. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -279,7 +278,7 @@ int sc_list_pack(const sc_conversion *c, const sc_list *s)
     }
     for (int l = 0; l < c->to->format.nlevel && !rc; l++) rc = pack_level(&p, l, lanes);
     if (!rc) rc = pack_values(&p, lanes);
-    free(p.at);
-    free(p.to);
+    sc_work_give(p.at);
+    sc_work_give(p.to);
     return rc;
 }

@@ -5,7 +5,6 @@
  * every lane counts its own range, one prefix sum over (digit, lane) gives each
  * lane its places, and the outcome is the same for any number of lanes. Keys of
  * several words are sorted from the last word to the first. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert.h"
@@ -124,9 +123,9 @@ static int sort_pairs(const sc_conversion *c, uint64_t **key, int64_t **idx, int
         int64_t *i = *idx;
         *key = key_to, *idx = idx_to, key_to = k, idx_to = i;
     }
-    free(key_to);
-    free(idx_to);
-    free(r.place);
+    sc_work_give(key_to);
+    sc_work_give(idx_to);
+    sc_work_give(r.place);
     return ok ? SC_OK : SC_ENOMEM;
 }
 
@@ -143,7 +142,7 @@ static int sort_words(const sc_conversion *c, const sc_list *s, int64_t **order)
         gather(key, s->key[w], *order, s->n);
         rc = sort_pairs(c, &key, order, s->n);
     }
-    free(key);
+    sc_work_give(key);
     return rc;
 }
 
@@ -154,14 +153,14 @@ static int reorder(const sc_conversion *c, sc_list *s, int64_t **order)
         uint64_t *key = sc_convert_take(c, s->n, sizeof *key);
         if (!key) return SC_ENOMEM;
         gather(key, s->key[w], *order, s->n);
-        free(s->key[w]);
+        sc_work_give(s->key[w]);
         s->key[w] = key;
     }
     if (rc || !s->idx) return rc;
     int64_t *idx = sc_convert_take(c, s->n, sizeof *idx);
     if (!idx) return SC_ENOMEM;
     sc_gather_values(idx, s->idx, *order, SC_I64, s->n, SC_I64);
-    free(s->idx);
+    sc_work_give(s->idx);
     s->idx = idx;
     return SC_OK;
 }
@@ -186,7 +185,7 @@ int sc_list_sort(const sc_conversion *c, sc_list *s)
         if (!rc && !s->idx)
             s->idx = order;
         else
-            free(order);
+            sc_work_give(order);
     }
     if (!rc) sorted(s);
     return rc;

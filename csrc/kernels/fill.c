@@ -9,16 +9,13 @@
 #include "kernels.h"
 
 #define HUGE_FROM ((size_t)4 << 20)
-#define HUGE_PAGE ((uintptr_t)2 << 20)
 
-/* What begins with a huge page was given room for whole ones. */
 void sc_fill_advise(void *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE
     if (size <= HUGE_FROM) return;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = ((uintptr_t)p + page - 1) & ~(page - 1), end = ((uintptr_t)p + size) & ~(page - 1);
-    if (!((uintptr_t)p & (HUGE_PAGE - 1))) end = (end + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
     if (end > begin) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 #else
     (void)p, (void)size;

@@ -34,16 +34,13 @@ int64_t sc_split_find(sc_before *, const void *ctx, int64_t n, int64_t target);
 /* The last p in [0, n) with pos[p] <= q: the fibre that holds position q < pos[n]. */
 int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q);
 
-/* ---- work.c: 64-byte aligned memory kept between calls ---- */
-void *sc_work_take(size_t size); /* not zeroed; null when memory runs out */
-void sc_work_give(void *);       /* null is fine; blocks above 1 MB are freed */
-
 /* ---- fill.c ---- */
 /* n elements of dtype := value, in parallel; value saturates in integers. */
 void sc_fill(void *p, sc_dtype dtype, int64_t n, double value);
 /* The same on the calling thread. */
 void sc_fill_serial(void *p, sc_dtype dtype, int64_t n, double value);
 /* Asks for huge pages under memory about to be written, if it is large. */
+#define SC_HUGE_PAGE ((size_t)2 << 20)
 void sc_fill_advise(void *p, size_t size);
 
 /* ---- levels and index arrays ---- */

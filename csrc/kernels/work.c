@@ -1,60 +1,122 @@
-/* work.c: workspaces kept between calls.
+/* work.c: memory kept between calls.
  *
- * A few free blocks are parked in a table shared by all threads. Taking one is
- * an atomic exchange, so a block has one owner at any time and a call that
- * finds the table empty allocates. What is parked is bounded: a slot each, at
- * most 1 MB. */
+ * Workspaces and large results are wanted again and again, and memory that the
+ * system hands out anew is cleared first, or, in a virtual machine, fetched from
+ * the host: that takes longer than most kernels write to it. So free blocks are
+ * parked in two tables shared by all threads, for blocks up to 1 MB and for
+ * larger ones, which consist of huge pages. Taking one is an atomic exchange, so
+ * a block has one owner at any time, and a fork finds no lock held. What is
+ * parked takes the place of the oldest; all together is bounded, and the system
+ * is told that it may have the pages of large blocks when memory is short. */
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "kernels.h"
 
-#define ALIGN 64
-#define KEEP ((size_t)1 << 20)
-#define SLOTS 4
+#define ALIGN ((size_t)64)
+#define SMALL ((size_t)1 << 20)
+#define LIMIT ((size_t)256 << 20) /* of large blocks together */
+#define SLOTS 16
 
 typedef struct {
     void *memory; /* as malloc returned it */
     size_t size;  /* bytes behind the header */
 } header;
 
-static _Atomic(header *) parked[SLOTS];
+typedef struct {
+    _Atomic(header *) slot[SLOTS];
+    atomic_uint turn; /* slots are filled in turn */
+    atomic_size_t kept;
+} table;
+
+static table small, large;
+
+static table *table_for(size_t size) { return size <= SMALL ? &small : &large; }
+
+static size_t align_for(size_t size) { return size <= SMALL ? ALIGN : SC_HUGE_PAGE; }
 
 static header *create(size_t size)
 {
-    if (size > SIZE_MAX - 2 * ALIGN) return NULL;
-    size = size < 4096 ? 4096 : size;
-    char *memory = sc_malloc(size + 2 * ALIGN);
+    const size_t align = align_for(size);
+    char *memory = sc_malloc(size + ALIGN + align);
     if (!memory) return NULL;
-    header *h = (header *)(((uintptr_t)memory + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
+    char *p = (char *)(((uintptr_t)memory + ALIGN + align - 1) & ~(uintptr_t)(align - 1));
+    header *h = (header *)(p - ALIGN);
     h->memory = memory;
     h->size = size;
+    sc_fill_advise(p, size);
     return h;
 }
 
-static void park(header *h)
+static header *remove_from(table *t, int i)
 {
-    for (int i = 0; i < SLOTS && h->size <= KEEP; i++) {
-        header *empty = NULL;
-        if (atomic_compare_exchange_strong(&parked[i], &empty, h)) return;
-    }
-    free(h->memory);
+    header *h =
+        atomic_load_explicit(&t->slot[i], memory_order_relaxed) ? atomic_exchange(&t->slot[i], NULL) : NULL;
+    if (h) atomic_fetch_sub(&t->kept, h->size);
+    return h;
 }
+
+static size_t drop(header *h)
+{
+    const size_t size = h ? h->size : 0;
+    if (h) free(h->memory);
+    return size;
+}
+
+static void park(table *t, header *h)
+{
+    if (h->size > LIMIT) {
+        drop(h);
+        return;
+    }
+    const unsigned i = atomic_fetch_add(&t->turn, 1);
+    atomic_fetch_add(&t->kept, h->size);
+    header *old = atomic_exchange(&t->slot[i % SLOTS], h);
+    if (old) atomic_fetch_sub(&t->kept, old->size);
+    drop(old);
+    for (unsigned k = 1; k < SLOTS && atomic_load(&t->kept) > LIMIT; k++)
+        drop(remove_from(t, (int)((i + k) % SLOTS)));
+}
+
+/* No large block goes to what needs much less. */
+static bool fits(const table *t, const header *h, size_t size)
+{ return h->size >= size && (t == &small || h->size - size <= h->size / 4); }
 
 void *sc_work_take(size_t size)
 {
-    header *h = NULL;
+    table *t = table_for(size);
+    const size_t align = align_for(size);
+    if (size > SIZE_MAX / 2) return NULL;
+    size = size < 4096 ? 4096 : (size + align - 1) & ~(align - 1);
     for (int i = 0; i < SLOTS; i++) {
-        if (!atomic_load_explicit(&parked[i], memory_order_relaxed)) continue;
-        h = atomic_exchange(&parked[i], NULL);
-        if (h && h->size >= size) return (char *)h + ALIGN;
-        if (h) free(h->memory);
+        header *h = remove_from(t, i), *empty = NULL;
+        if (h && fits(t, h, size)) return (char *)h + ALIGN;
+        if (!h) continue;
+        atomic_fetch_add(&t->kept, h->size);
+        if (!atomic_compare_exchange_strong(&t->slot[i], &empty, h)) {
+            atomic_fetch_sub(&t->kept, h->size);
+            park(t, h);
+        }
     }
-    h = create(size);
+    header *h = create(size);
     return h ? (char *)h + ALIGN : NULL;
 }
 
 void sc_work_give(void *p)
 {
-    if (p) park((header *)((char *)p - ALIGN));
+    if (!p) return;
+    header *h = (header *)((char *)p - ALIGN);
+    table *t = table_for(h->size);
+#ifdef MADV_FREE
+    if (t == &large) (void)madvise(p, h->size, MADV_FREE);
+#endif
+    park(t, h);
+}
+
+int64_t sc_work_clear(void)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < SLOTS; i++) bytes += drop(remove_from(&small, i)) + drop(remove_from(&large, i));
+    return (int64_t)bytes;
 }

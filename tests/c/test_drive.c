@@ -299,6 +299,7 @@ static void test_private(void)
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     CHECK(equal(b.y, b.col, b.dim[J]), "column sums, %d threads", team_size);
     for (int n = 1, rc = 1; rc && n < 20; n++) {
+        sc_work_clear();
         sc_fail_alloc_after(n);
         rc = go(&b, &p, entry, NULL, &e);
         sc_fail_alloc_after(0);
@@ -374,6 +375,7 @@ static void test_grows(void)
                           .scratch = {{.bytes = 64}}};
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     for (int n = 1, rc = 1; rc && n < 30; n++) {
+        sc_work_clear();
         sc_fail_alloc_after(n);
         rc = go(&b, &p, entry, NULL, &e);
         sc_fail_alloc_after(0);

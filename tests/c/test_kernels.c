@@ -384,6 +384,7 @@ static void test_failures(void)
                 sc_tensor coo, to = {.itype = SC_I64};
                 random_coo(&coo, dim, 2, 50, SC_F32, SC_I32, &source);
                 sc_format_parse(&to.format, formats2[a], 2, &e);
+                sc_work_clear();
                 if (side)
                     m.fail_at = n;
                 else
@@ -395,6 +396,41 @@ static void test_failures(void)
                 pool_free(&source);
                 pool_free(&m);
             }
+}
+
+/* ---- memory that is kept ---- */
+static void test_kept_memory(void)
+{
+    const size_t page = (size_t)2 << 20;
+    void *block[24];
+    sc_work_clear();
+    for (size_t size = 1000; size < 8 * page; size *= 3) {
+        char *a = sc_work_take(size), *b = sc_work_take(size);
+        CHECK(a && b && a != b && !((uintptr_t)a & 63), "blocks of %zu bytes", size);
+        a[0] = b[size - 1] = 1;
+        sc_work_give(a);
+        CHECK(sc_work_take(size) == a, "%zu bytes: expected what was given back", size);
+        sc_work_give(a);
+        sc_work_give(b);
+    }
+    CHECK(sc_work_clear() > 0 && sc_work_clear() == 0, "expected nothing to be kept");
+    sc_work_give(block[0] = sc_work_take(4 * page));
+    CHECK(sc_work_take(4 * page - page / 2) == block[0], "expected a block of the same pages");
+    sc_work_give(block[0]);
+    CHECK((block[1] = sc_work_take(3 * page)) == block[0], "expected a block a quarter larger");
+    sc_work_give(block[1]);
+    block[1] = sc_work_take(3 * page - 1);
+    sc_work_give(block[0] = sc_work_take(4 * page));
+    CHECK((block[2] = sc_work_take(2 * page)) != block[0], "half of a block is no fit");
+    sc_work_give(block[1]);
+    sc_work_give(block[2]);
+    for (int i = 0; i < SC_LEN(block); i++) block[i] = sc_work_take((size_t)(20 + i) * page);
+    for (int i = 0; i < SC_LEN(block); i++) sc_work_give(block[i]);
+    int64_t kept = sc_work_clear();
+    CHECK(kept > 0 && kept <= (int64_t)256 << 20, "%lld bytes were kept", (long long)kept);
+    sc_work_give(sc_work_take((size_t)300 << 20));
+    CHECK(sc_work_clear() == 0, "expected a block beyond the bound to be freed");
+    CHECK(!sc_work_take(SIZE_MAX - 100), "expected no memory");
 }
 
 /* ---- validation ---- */
@@ -508,6 +544,7 @@ static void test_validate_damage(void)
 int main(void)
 {
     test_formats();
+    test_kept_memory();
     for (team_size = 1; team_size <= 4; team_size++) {
         if (team_size == 2) sc_team_install(&toy_team);
         test_conversions();
