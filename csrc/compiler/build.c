@@ -125,7 +125,9 @@ static bool folds_float(Op op, double a)
     case O_SHR:
     case O_CTZ:
     case O_COUNT:
-    case O_EXTRACT: return false;
+    case O_EXTRACT:
+    case O_EVEN:
+    case O_ODD: return false;
     default: return true;
     }
 }
@@ -289,6 +291,13 @@ Val *val_hred(Prog *p, Op op, Val *v)
     if (v->type.lanes == 1) return v;
     Val *r = new_val(p, O_HRED, (Type){v->type.dtype, 1}, v, NULL, NULL);
     r->reduce = op;
+    return r;
+}
+
+Val *val_lane(Prog *p, Val *v, int lane)
+{
+    Val *r = new_val(p, O_LANE, (Type){v->type.dtype, 1}, v, NULL, NULL);
+    r->i = lane;
     return r;
 }
 

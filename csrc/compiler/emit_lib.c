@@ -15,9 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",  "max",   "relu",   "abs",
-    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "sort", "first", "hadd",   "hmax",
-    "hmin",  "search", "meet",     "spread",    "extract", "exp",     "log",  "tanh",  "sigmoid"};
+    "splat", "load",   "store",   "gather", "scatter",  "select",    "min",    "max",
+    "relu",  "abs",    "sqrt",    "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16",
+    "sort",  "first",  "hadd",    "hmax",   "hmin",     "even",      "odd",    "search",
+    "meet",  "spread", "extract", "exp",    "log",      "tanh",      "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -367,6 +368,18 @@ static void print_first(sc_text *out, Type t)
     if (narrow) sc_text_add(out, "(n < %d ? n : %d));\n}\n", t.lanes, t.lanes);
 }
 
+static void print_every_other(sc_text *out, Helper h, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_");
+    sc_text_add(out, "%s_", names[h]);
+    print(out, t, "%N(%T a, %T b) { return (%T){");
+    for (int k = 0; k < t.lanes; k++) {
+        const int from = (2 * k + (h == H_ODD)) % t.lanes;
+        sc_text_add(out, "%s%s[%d]", k ? ", " : "", 2 * k < t.lanes ? "a" : "b", from);
+    }
+    sc_text_add(out, "}; }\n");
+}
+
 static void print_helper(sc_text *out, Helper h, Type t)
 {
     switch (h) {
@@ -402,6 +415,8 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_HADD:
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;
+    case H_EVEN:
+    case H_ODD: print_every_other(out, h, t); break;
     case H_SEARCH: print_search(out, t); break;
     case H_MEET:
     case H_SPREAD:

@@ -283,6 +283,8 @@ static Helper helper_of(Op op)
     case O_TANH: return H_TANH;
     case O_SIGMOID: return H_SIGMOID;
     case O_EXTRACT: return H_EXTRACT;
+    case O_EVEN: return H_EVEN;
+    case O_ODD: return H_ODD;
     default: return H_COUNT;
     }
 }
@@ -368,6 +370,10 @@ void emit_value(Emit *e, const Val *v)
     case O_HRED:
         emit_helper(e, v->reduce == O_ADD ? H_HADD : v->reduce == O_MAX ? H_HMAX : H_HMIN, v->kid[0]->type);
         args(e, v, 1);
+        break;
+    case O_LANE:
+        tight(e, v->kid[0]);
+        sc_text_add(e->out, "[%lld]", (long long)v->i);
         break;
     case O_SEARCH:
         emit_helper(e, H_SEARCH, (Type){(uint8_t)v->buf->dtype, 1});

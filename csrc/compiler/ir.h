@@ -41,6 +41,7 @@ typedef enum {
     O_LOAD,   /* S: buf[kid[0]], lanes consecutive, or lanes at stride kid[1] */
     O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
     O_HRED,   /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
+    O_LANE,   /* S: lane i of kid[0] */
     O_FIRST,  /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
     O_SEARCH, /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
     O_PART, /* S: entries kid[0] to kid[1] of the index array buf, ascending without repetition */
@@ -257,7 +258,7 @@ struct Nest {
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
- *             "first" "(" val ";" lanes ")" (truth values: the lanes below val),
+ *             "lane" "(" val ";" number ")", "first" "(" val ";" lanes ")" (truth values: the lanes below val),
  *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
  *             "meet" "(" part "," part ")"                    part := NAME "[" from ":" to "]"
  *             "spread" "(" NAME "[" val ";" lanes "]" "," bits "," fill ")"
@@ -305,7 +306,7 @@ struct Val { /* immutable */
     Op op;
     Type type;
     Val *kid[3];
-    int64_t i; /* O_CONST of integer types */
+    int64_t i; /* O_CONST of integer types; O_LANE */
     double f;  /* O_CONST of float types */
     Local *local;
     Param *param;
@@ -510,6 +511,7 @@ Val *val_op(Prog *, Op, Val *, Val *); /* folds constants, x+0, x*1, x*0 for int
 Val *val_select(Prog *, Val *, Val *, Val *);
 Val *val_cast(Prog *, Type, Val *);
 Val *val_hred(Prog *, Op, Val *);
+Val *val_lane(Prog *, Val *, int lane);
 Val *val_first(Prog *, int lanes, Val *n);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);

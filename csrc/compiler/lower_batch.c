@@ -8,6 +8,7 @@
 #include "lower.h"
 
 #define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
+#define TOGETHER 4             /* units whose sums are added up across lanes */
 
 static int term_lanes(const Low *l, const Tensor *w)
 { return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
@@ -103,7 +104,7 @@ static Val *some_terms(Low *l, const Batch *b, Op op, Val *at, Val *n)
     return val_select(l->p, val_first(l->p, k, n), v, val_const(l->p, v->type, op_identity(op)));
 }
 
-/* The sum of n terms from `at` on. */
+/* The n terms from `at` on, added up in the lanes of one vector. */
 static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
 {
     Prog *p = l->p;
@@ -114,25 +115,74 @@ static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
     Val *more = some_terms(l, b, op, plus(l, at, q), val_op(p, O_SUB, n, q));
     set(l, sum, val_op(p, op, val_local(p, sum), more));
     l->tail = outer;
-    return val_hred(p, op, val_local(p, sum));
+    return val_local(p, sum);
 }
 
-static void unit(Low *l, Batch *b, Val *u)
+static Val *neighbours(Low *l, Op op, Val *a, Val *b)
 {
-    const Nest *n = b->loop;
-    const Env save = l->e;
-    const Tensor *t = n->in;
-    enter_unit(l, n, u);
+    Prog *p = l->p;
+    return let(l, "pairs", val_op(p, op, val_op(p, O_EVEN, a, b), val_op(p, O_ODD, a, b)));
+}
+
+/* The lanes of each of n vectors added up, neighbours first: the sums stand in the first lanes. */
+static Val *across(Low *l, Op op, Val **v, int n)
+{
+    int left = v[0]->type.lanes / n;
+    for (; n > 1; n /= 2)
+        for (int k = 0; k < n / 2; k++) v[k] = neighbours(l, op, v[2 * k], v[2 * k + 1]);
+    for (; left > 1; left /= 2) v[0] = neighbours(l, op, v[0], v[0]);
+    return v[0];
+}
+
+/* The unit u, entered: its terms in a vector. */
+static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
+{
+    const Tensor *t = b->loop->in;
+    enter_unit(l, b->loop, u);
     const Where *w = where(l, t);
     Buf *pos = tensor_buf(l, B_POS, t, w->n);
     Val *from = load_index(l, pos, w->pos[w->n]), *to = load_index(l, pos, plus(l, w->pos[w->n], num(l, 1)));
     Val *at = let(l, "at", val_op(l->p, O_SUB, from, b->first));
-    Val *count = let(l, "count", val_op(l->p, O_SUB, to, from));
-    b->sum = summed(l, b, work_reduce(n->body->body, b->work), at, count);
-    l->e.batch = b;
-    body(l, n->body);
-    b->sum = NULL;
+    return summed(l, b, op, at, let(l, "count", val_op(l->p, O_SUB, to, from)));
+}
+
+/* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */
+static void units(Low *l, Batch *b, Val *u, int n)
+{
+    const Env save = l->e;
+    const Op op = work_reduce(b->loop->body->body, b->work);
+    Env env[TOGETHER];
+    Val *v[TOGETHER] = {0};
+    for (int k = 0; k < n; k++) {
+        v[k] = unit_terms(l, b, op, plus(l, u, num(l, k)));
+        env[k] = l->e;
+        l->e = save;
+    }
+    Val *sums = across(l, op, v, n);
+    for (int k = 0; k < n; k++) {
+        l->e = env[k];
+        l->e.batch = b;
+        b->sum = val_lane(l->p, sums, k);
+        body(l, b->loop->body);
+        b->sum = NULL;
+    }
     l->e = save;
+}
+
+static void all_units(Low *l, Batch *b, Val *first, Val *end)
+{
+    Prog *p = l->p;
+    const Nest *n = b->loop;
+    const char *name =
+        where(l, n->in)->n || n->in->format.level[0].kind != SC_DENSE ? "p" : index_name(l, n->ix);
+    const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
+    Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
+    Val *whole = let(l, "whole", val_op(p, O_SUB, end, rest));
+    Stmt **outer;
+    units(l, b, val_local(p, begin_for(l, name, first, whole, k, &outer)->local), k);
+    l->tail = outer;
+    units(l, b, val_local(p, begin_for(l, name, whole, end, 1, &outer)->local), 1);
+    l->tail = outer;
 }
 
 /* Unit `from` has more entries than there is memory for. */
@@ -169,10 +219,7 @@ void lower_batches(Low *l, const Nest *n, Val *lo, Val *hi)
     set(l, to, plus(l, start, val_op(p, O_DIV, val_op(p, O_SUB, end, start), num(l, 2))));
     l->tail = inner;
     all_entries(l, &b, let(l, sc_arena_printf(&p->arena, "%s_last", t->name), begins(l, n, end)));
-    Stmt *s = begin_for(l, where(l, t)->n || t->format.level[0].kind != SC_DENSE ? "p" : index_name(l, n->ix),
-                        start, end, 1, &inner);
-    unit(l, &b, val_local(p, s->local));
-    l->tail = inner;
+    all_units(l, &b, start, end);
     long_unit(l, n, start, to);
     set(l, from, end);
     l->tail = outer;

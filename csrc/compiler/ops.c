@@ -17,6 +17,7 @@ static const OpInfo info[] = {
     [O_HRED] = {"hred", 1, F_CALL, 0},       [O_SEARCH] = {"search", 3, F_CALL, 0},
     [O_PART] = {"part", 2, F_CALL, NAN},     [O_MEET] = {"meet", 2, F_CALL, NAN},
     [O_SPREAD] = {"spread", 3, F_CALL, NAN}, [O_FIRST] = {"first", 1, F_CALL, 0},
+    [O_LANE] = {"lane", 1, F_CALL, 0},
 };
 
 bool op_compares(Op op) { return op >= O_LT && op <= O_NE; }

@@ -38,4 +38,6 @@ OPS(CTZ, "ctz", 1, CALL)
 OPS(COUNT, "count", 1, CALL)     /* of the bits that are set */
 OPS(EXTRACT, "extract", 2, CALL) /* the bits of a where b has one, side by side */
 OPS(SELECT, "select", 3, CALL)
+OPS(EVEN, "even", 2, CALL) /* lanes 0, 2, 4, .. of a, then those of b */
+OPS(ODD, "odd", 2, CALL)   /* lanes 1, 3, 5, .. */
 #endif

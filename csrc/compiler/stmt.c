@@ -149,6 +149,11 @@ static void val_print(const Val *v, sc_text *out)
     case O_HRED:
         call_print(v->reduce == O_ADD ? "hadd" : v->reduce == O_MAX ? "hmax" : "hmin", v, out);
         return;
+    case O_LANE:
+        sc_text_add(out, "lane(");
+        val_print(v->kid[0], out);
+        sc_text_add(out, "; %lld)", (long long)v->i);
+        return;
     case O_FIRST:
         sc_text_add(out, "first(");
         val_print(v->kid[0], out);

@@ -55,6 +55,8 @@ typedef enum {
     H_HADD,
     H_HMAX,
     H_HMIN,
+    H_EVEN,
+    H_ODD,
     H_SEARCH,
     H_MEET,
     H_SPREAD,

@@ -140,6 +140,15 @@ static Val *read_first(Reader *r)
     return val_first(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
 }
 
+static Val *read_lane(Reader *r)
+{
+    Val *v = read_val(r, 1);
+    lex_expect(&r->lx, ";", "between the lanes and the number of one");
+    int64_t lane = lex_int(&r->lx, "the number of a lane");
+    lex_expect(&r->lx, ")", "after the number of a lane");
+    return val_lane(r->p, v, lane >= 0 && lane < 64 ? (int)lane : -1);
+}
+
 static Buf *read_buffer(Reader *r)
 {
     const char *name = lex_name(&r->lx, "a buffer");
@@ -197,6 +206,7 @@ static Val *read_call(Reader *r, const char *name)
     }
     if (!strcmp(name, "search")) return read_search(r);
     if (!strcmp(name, "first")) return read_first(r);
+    if (!strcmp(name, "lane")) return read_lane(r);
     if (!strcmp(name, "meet")) return read_meet(r);
     if (!strcmp(name, "spread")) return read_spread(r);
     for (int op = 0; op < O_CONST; op++)

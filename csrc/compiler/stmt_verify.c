@@ -92,6 +92,8 @@ static bool op_takes(Op op, Type t)
     case O_CTZ: return !type_is_float(t) && t.dtype != SC_BOOL && t.lanes == 1;
     case O_COUNT:
     case O_EXTRACT: return t.dtype == SC_I64 && t.lanes == 1;
+    case O_EVEN:
+    case O_ODD: return t.dtype != SC_BOOL && t.lanes > 1;
     case O_AND:
     case O_OR: return !type_is_float(t);
     case O_SQRT:
@@ -172,6 +174,13 @@ static void check_value(Verifier *v, const Val *x, int depth)
             WRONG(v, "a search in %s, which is no index array", x->buf->name);
         for (int k = 0; k < 3; k++) check_place(v, x->buf, x->kid[k], NULL, 1, depth);
         check_same(v, "a search", I64, x->type);
+        return;
+    case O_LANE:
+        check_kids(v, x, 1, depth);
+        if (x->i < 0 || x->i >= x->kid[0]->type.lanes || x->kid[0]->type.lanes == 1 ||
+            x->type.dtype == SC_BOOL)
+            WRONG(v, "lane %lld of %s", (long long)x->i, text(v, x->kid[0]->type));
+        check_same(v, "a lane", (Type){x->kid[0]->type.dtype, 1}, x->type);
         return;
     case O_FIRST:
         check_kids(v, x, 1, depth);

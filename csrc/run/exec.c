@@ -201,10 +201,15 @@ static void keep_float(sc_dtype t, void *p, int64_t at, double x)
 }
 
 /* ---- scalars ---- */
-static void hred(const Run *r, const Val *v, Lanes *x)
+/* What becomes of the lanes of kid[0], in the first one. */
+static void one_of(const Run *r, const Val *v, Lanes *x)
 {
     int dtype = v->type.dtype;
     lanes(r, v->kid[0], x);
+    if (v->op == O_LANE) {
+        x->i[0] = x->i[v->i];
+        return;
+    }
     for (int n = v->kid[0]->type.lanes / 2; n >= 1; n /= 2)
         for (int k = 0; k < n; k++) {
             if (floats(v->type))
@@ -214,17 +219,17 @@ static void hred(const Run *r, const Val *v, Lanes *x)
         }
 }
 
-static int64_t hred_int(const Run *r, const Val *v)
+static int64_t one_int(const Run *r, const Val *v)
 {
     Lanes x;
-    hred(r, v, &x);
+    one_of(r, v, &x);
     return x.i[0];
 }
 
-static double hred_float(const Run *r, const Val *v)
+static double one_float(const Run *r, const Val *v)
 {
     Lanes x;
-    hred(r, v, &x);
+    one_of(r, v, &x);
     return x.f[0];
 }
 
@@ -292,7 +297,8 @@ static int64_t scalar_int(const Run *r, const Val *v)
     case O_PARAM: return param_int(r, v->param);
     case O_LOAD: return fetch_int(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
     case O_CAST: return cast_int(r, v);
-    case O_HRED: return hred_int(r, v);
+    case O_LANE:
+    case O_HRED: return one_int(r, v);
     case O_SEARCH: return search(r, v);
     case O_MEET: return meet(r, v);
     case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
@@ -314,7 +320,8 @@ static double scalar_float(const Run *r, const Val *v)
     case O_PARAM: return r->call->scalar[v->param->a];
     case O_LOAD: return fetch_float(v->buf->dtype, base(r, v->buf), scalar_int(r, v->kid[0]));
     case O_CAST: return cast_float(r, v);
-    case O_HRED: return hred_float(r, v);
+    case O_LANE:
+    case O_HRED: return one_float(r, v);
     case O_SELECT: return scalar_float(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
     default: break;
     }
@@ -386,6 +393,15 @@ static void choose(const Run *r, const Val *v, Lanes *out)
         if (!pick.i[k]) out->i[k] = other.i[k];
 }
 
+/* Every other lane of two vectors. */
+static void every_other(const Run *r, const Val *v, Lanes *out)
+{
+    const int n = v->type.lanes;
+    Lanes x[2];
+    for (int k = 0; k < 2; k++) lanes(r, v->kid[k], &x[k]);
+    for (int k = 0; k < n; k++) out->i[k] = x[2 * k >= n].i[(2 * k + (v->op == O_ODD)) % n];
+}
+
 /* x := x op y, in double. */
 static void float_lanes(Op op, int dtype, int n, Lanes *x, const Lanes *y)
 {
@@ -435,6 +451,8 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
             cast(r, v, out);
         break;
     case O_SELECT: choose(r, v, out); break;
+    case O_EVEN:
+    case O_ODD: every_other(r, v, out); break;
     case O_FIRST:
         splat(r, v, false, out);
         for (int k = 0; k < v->type.lanes; k++) out->i[k] = k < out->i[k];

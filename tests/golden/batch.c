@@ -19,8 +19,6 @@
  *   }
  */
 typedef sc_i64 i64x8 __attribute__((vector_size(64)));
-typedef double f64x2 __attribute__((vector_size(16)));
-typedef double f64x4 __attribute__((vector_size(32)));
 typedef double f64x8 __attribute__((vector_size(64)));
 typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -38,12 +36,8 @@ SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
 {
     return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
 }
-SC_INLINE double sc_hadd_f64x8(f64x8 v)
-{
-    f64x4 v4 = (f64x4){v[0], v[1], v[2], v[3]} + (f64x4){v[4], v[5], v[6], v[7]};
-    f64x2 v2 = (f64x2){v4[0], v4[1]} + (f64x2){v4[2], v4[3]};
-    return v2[0] + v2[1];
-}
+SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]}; }
+SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]}; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -101,29 +95,71 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const double term_8 = T_val[p_2] * (double)x_val[k_8] * y_val[i];
                 s_terms[p_2 - T_first] = term_8;
             }
-            for (sc_i64 p_3 = from, sc_end = to; p_3 < sc_end; p_3++) {
+            const sc_i64 whole_1 = to - (to - from) % 4;
+            for (sc_i64 p_3 = from; p_3 < whole_1; p_3 += 4) {
                 const sc_i64 at = (sc_i64)T_pos2[p_3] - T_first;
                 const sc_i64 count = (sc_i64)T_pos2[p_3 + 1] - (sc_i64)T_pos2[p_3];
                 f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
                 for (sc_i64 q = 8; q < count; q += 8) {
                     sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
                 }
-                double s = sc_hadd_f64x8(sum);
+                const sc_i64 at_1 = (sc_i64)T_pos2[p_3 + 1] - T_first;
+                const sc_i64 count_1 = (sc_i64)T_pos2[p_3 + 2] - (sc_i64)T_pos2[p_3 + 1];
+                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&s_terms[at_1]), (f64x8){0});
+                for (sc_i64 q_1 = 8; q_1 < count_1; q_1 += 8) {
+                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_1 - q_1), sc_load_f64x8(&s_terms[at_1 + q_1]), (f64x8){0});
+                }
+                const sc_i64 at_2 = (sc_i64)T_pos2[p_3 + 2] - T_first;
+                const sc_i64 count_2 = (sc_i64)T_pos2[p_3 + 3] - (sc_i64)T_pos2[p_3 + 2];
+                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&s_terms[at_2]), (f64x8){0});
+                for (sc_i64 q_2 = 8; q_2 < count_2; q_2 += 8) {
+                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_2 - q_2), sc_load_f64x8(&s_terms[at_2 + q_2]), (f64x8){0});
+                }
+                const sc_i64 at_3 = (sc_i64)T_pos2[p_3 + 3] - T_first;
+                const sc_i64 count_3 = (sc_i64)T_pos2[p_3 + 4] - (sc_i64)T_pos2[p_3 + 3];
+                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&s_terms[at_3]), (f64x8){0});
+                for (sc_i64 q_3 = 8; q_3 < count_3; q_3 += 8) {
+                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_3 - q_3), sc_load_f64x8(&s_terms[at_3 + q_3]), (f64x8){0});
+                }
+                const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
+                const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
+                const f64x8 pairs_2 = sc_even_f64x8(pairs, pairs_1) + sc_odd_f64x8(pairs, pairs_1);
+                const f64x8 pairs_3 = sc_even_f64x8(pairs_2, pairs_2) + sc_odd_f64x8(pairs_2, pairs_2);
+                double s = pairs_3[0];
                 C_val[p_3] = s;
+                double s_1 = pairs_3[1];
+                C_val[p_3 + 1] = s_1;
+                double s_2 = pairs_3[2];
+                C_val[p_3 + 2] = s_2;
+                double s_3 = pairs_3[3];
+                C_val[p_3 + 3] = s_3;
+            }
+            for (sc_i64 p_4 = whole_1, sc_end = to; p_4 < sc_end; p_4++) {
+                const sc_i64 at_4 = (sc_i64)T_pos2[p_4] - T_first;
+                const sc_i64 count_4 = (sc_i64)T_pos2[p_4 + 1] - (sc_i64)T_pos2[p_4];
+                f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&s_terms[at_4]), (f64x8){0});
+                for (sc_i64 q_4 = 8; q_4 < count_4; q_4 += 8) {
+                    sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8(count_4 - q_4), sc_load_f64x8(&s_terms[at_4 + q_4]), (f64x8){0});
+                }
+                const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
+                const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);
+                const f64x8 pairs_6 = sc_even_f64x8(pairs_5, pairs_5) + sc_odd_f64x8(pairs_5, pairs_5);
+                double s_4 = pairs_6[0];
+                C_val[p_4] = s_4;
             }
             if (to == from) {
-                double s_1 = 0.0;
+                double s_5 = 0.0;
                 const sc_i64 T_lo_1 = (sc_i64)T_pos2[from];
                 const sc_i64 T_hi_1 = (sc_i64)T_pos2[from + 1];
-                for (sc_i64 p_4 = T_lo_1; p_4 < T_hi_1; p_4 += 2) {
-                    const sc_i64 k_9 = (sc_i64)T_crd2[p_4];
-                    s_1 = s_1 + T_val[p_4] * (double)x_val[k_9] * y_val[i];
-                    if (p_4 + 1 < T_hi_1) {
-                        const sc_i64 k_10 = (sc_i64)T_crd2[p_4 + 1];
-                        s_1 = s_1 + T_val[p_4 + 1] * (double)x_val[k_10] * y_val[i];
+                for (sc_i64 p_5 = T_lo_1; p_5 < T_hi_1; p_5 += 2) {
+                    const sc_i64 k_9 = (sc_i64)T_crd2[p_5];
+                    s_5 = s_5 + T_val[p_5] * (double)x_val[k_9] * y_val[i];
+                    if (p_5 + 1 < T_hi_1) {
+                        const sc_i64 k_10 = (sc_i64)T_crd2[p_5 + 1];
+                        s_5 = s_5 + T_val[p_5 + 1] * (double)x_val[k_10] * y_val[i];
                     }
                 }
-                C_val[from] = s_1;
+                C_val[from] = s_5;
                 to = from + 1;
             }
             from = to;

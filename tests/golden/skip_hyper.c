@@ -40,11 +40,9 @@
  *   loops over A follow its storage order
  */
 typedef int i32x4 __attribute__((vector_size(16)));
-typedef int i32x8 __attribute__((vector_size(32)));
 typedef int i32x16 __attribute__((vector_size(64)));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef float f32x4u __attribute__((vector_size(16), aligned(4), may_alias));
-typedef float f32x8 __attribute__((vector_size(32)));
 typedef float f32x16 __attribute__((vector_size(64)));
 typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 
@@ -67,16 +65,6 @@ SC_INLINE f32x16 sc_min_f32x16(f32x16 a, f32x16 b)
     i32x16 m = (i32x16)(a < b) | (i32x16)(a != a);
     return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
 }
-SC_INLINE f32x8 sc_min_f32x8(f32x8 a, f32x8 b)
-{
-    i32x8 m = (i32x8)(a < b) | (i32x8)(a != a);
-    return (f32x8)((m & (i32x8)a) | (~m & (i32x8)b));
-}
-SC_INLINE f32x4 sc_min_f32x4(f32x4 a, f32x4 b)
-{
-    i32x4 m = (i32x4)(a < b) | (i32x4)(a != a);
-    return (f32x4)((m & (i32x4)a) | (~m & (i32x4)b));
-}
 SC_INLINE float sc_min_f32(float a, float b)
 {
     return a < b || a != a ? a : b;
@@ -90,14 +78,8 @@ SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {
     return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
 }
-SC_INLINE float sc_hmin_f32x16(f32x16 v)
-{
-    f32x8 v8 = sc_min_f32x8((f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]}, (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]});
-    f32x4 v4 = sc_min_f32x4((f32x4){v8[0], v8[1], v8[2], v8[3]}, (f32x4){v8[4], v8[5], v8[6], v8[7]});
-    f32x4 v2 = sc_min_f32x4(v4, (f32x4){v4[2], v4[3], v4[0], v4[1]});
-    f32x4 v1 = sc_min_f32x4(v2, (f32x4){v2[1], v2[2], v2[3], v2[0]});
-    return v1[0];
-}
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]}; }
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11], b[13], b[15]}; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -232,7 +214,8 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float term_8 = A_val[p_1];
             ca_terms[p_1 - A_first] = term_8;
         }
-        for (sc_i64 p_2 = from, sc_end = to; p_2 < sc_end; p_2++) {
+        const sc_i64 whole_1 = to - (to - from) % 4;
+        for (sc_i64 p_2 = from; p_2 < whole_1; p_2 += 4) {
             const sc_i64 i = (sc_i64)A_crd0[p_2];
             const sc_i64 at = (sc_i64)A_pos1[p_2] - A_first;
             const sc_i64 count = (sc_i64)A_pos1[p_2 + 1] - (sc_i64)A_pos1[p_2];
@@ -240,31 +223,78 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 q = 16; q < count; q += 16) {
                 sum = sc_min_f32x16(sum, sc_select_f32x16(sc_first_i32x16(count - q), sc_load_f32x16(&ca_terms[at + q]), sc_splat_f32x16(__builtin_inff())));
             }
-            float ca = sc_hmin_f32x16(sum);
+            const sc_i64 i_1 = (sc_i64)A_crd0[p_2 + 1];
+            const sc_i64 at_1 = (sc_i64)A_pos1[p_2 + 1] - A_first;
+            const sc_i64 count_1 = (sc_i64)A_pos1[p_2 + 2] - (sc_i64)A_pos1[p_2 + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16(count_1), sc_load_f32x16(&ca_terms[at_1]), sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q_1 = 16; q_1 < count_1; q_1 += 16) {
+                sum_1 = sc_min_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16(count_1 - q_1), sc_load_f32x16(&ca_terms[at_1 + q_1]), sc_splat_f32x16(__builtin_inff())));
+            }
+            const sc_i64 i_2 = (sc_i64)A_crd0[p_2 + 2];
+            const sc_i64 at_2 = (sc_i64)A_pos1[p_2 + 2] - A_first;
+            const sc_i64 count_2 = (sc_i64)A_pos1[p_2 + 3] - (sc_i64)A_pos1[p_2 + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16(count_2), sc_load_f32x16(&ca_terms[at_2]), sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q_2 = 16; q_2 < count_2; q_2 += 16) {
+                sum_2 = sc_min_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16(count_2 - q_2), sc_load_f32x16(&ca_terms[at_2 + q_2]), sc_splat_f32x16(__builtin_inff())));
+            }
+            const sc_i64 i_3 = (sc_i64)A_crd0[p_2 + 3];
+            const sc_i64 at_3 = (sc_i64)A_pos1[p_2 + 3] - A_first;
+            const sc_i64 count_3 = (sc_i64)A_pos1[p_2 + 4] - (sc_i64)A_pos1[p_2 + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16(count_3), sc_load_f32x16(&ca_terms[at_3]), sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q_3 = 16; q_3 < count_3; q_3 += 16) {
+                sum_3 = sc_min_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16(count_3 - q_3), sc_load_f32x16(&ca_terms[at_3 + q_3]), sc_splat_f32x16(__builtin_inff())));
+            }
+            const f32x16 pairs = sc_min_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
+            const f32x16 pairs_1 = sc_min_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
+            const f32x16 pairs_2 = sc_min_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
+            const f32x16 pairs_3 = sc_min_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            const f32x16 pairs_4 = sc_min_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
+            float ca = pairs_4[0];
             m_val[i] = ca;
+            float ca_1 = pairs_4[1];
+            m_val[i_1] = ca_1;
+            float ca_2 = pairs_4[2];
+            m_val[i_2] = ca_2;
+            float ca_3 = pairs_4[3];
+            m_val[i_3] = ca_3;
+        }
+        for (sc_i64 p_3 = whole_1, sc_end = to; p_3 < sc_end; p_3++) {
+            const sc_i64 i_4 = (sc_i64)A_crd0[p_3];
+            const sc_i64 at_4 = (sc_i64)A_pos1[p_3] - A_first;
+            const sc_i64 count_4 = (sc_i64)A_pos1[p_3 + 1] - (sc_i64)A_pos1[p_3];
+            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16(count_4), sc_load_f32x16(&ca_terms[at_4]), sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q_4 = 16; q_4 < count_4; q_4 += 16) {
+                sum_4 = sc_min_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16(count_4 - q_4), sc_load_f32x16(&ca_terms[at_4 + q_4]), sc_splat_f32x16(__builtin_inff())));
+            }
+            const f32x16 pairs_5 = sc_min_f32x16(sc_even_f32x16(sum_4, sum_4), sc_odd_f32x16(sum_4, sum_4));
+            const f32x16 pairs_6 = sc_min_f32x16(sc_even_f32x16(pairs_5, pairs_5), sc_odd_f32x16(pairs_5, pairs_5));
+            const f32x16 pairs_7 = sc_min_f32x16(sc_even_f32x16(pairs_6, pairs_6), sc_odd_f32x16(pairs_6, pairs_6));
+            const f32x16 pairs_8 = sc_min_f32x16(sc_even_f32x16(pairs_7, pairs_7), sc_odd_f32x16(pairs_7, pairs_7));
+            float ca_4 = pairs_8[0];
+            m_val[i_4] = ca_4;
         }
         if (to == from) {
-            const sc_i64 i_1 = (sc_i64)A_crd0[from];
-            float ca_1 = __builtin_inff();
+            const sc_i64 i_5 = (sc_i64)A_crd0[from];
+            float ca_5 = __builtin_inff();
             const sc_i64 A_lo = (sc_i64)A_pos1[from];
             const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
-            const sc_i64 whole_1 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-            float ca_2 = __builtin_inff();
-            float ca_3 = __builtin_inff();
-            float ca_4 = __builtin_inff();
-            for (sc_i64 p_3 = A_lo; p_3 < whole_1; p_3 += 4) {
-                ca_1 = sc_min_f32(ca_1, A_val[p_3]);
-                ca_2 = sc_min_f32(ca_2, A_val[p_3 + 1]);
-                ca_3 = sc_min_f32(ca_3, A_val[p_3 + 2]);
-                ca_4 = sc_min_f32(ca_4, A_val[p_3 + 3]);
+            const sc_i64 whole_2 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
+            float ca_6 = __builtin_inff();
+            float ca_7 = __builtin_inff();
+            float ca_8 = __builtin_inff();
+            for (sc_i64 p_4 = A_lo; p_4 < whole_2; p_4 += 4) {
+                ca_5 = sc_min_f32(ca_5, A_val[p_4]);
+                ca_6 = sc_min_f32(ca_6, A_val[p_4 + 1]);
+                ca_7 = sc_min_f32(ca_7, A_val[p_4 + 2]);
+                ca_8 = sc_min_f32(ca_8, A_val[p_4 + 3]);
             }
-            ca_1 = sc_min_f32(ca_1, ca_2);
-            ca_1 = sc_min_f32(ca_1, ca_3);
-            ca_1 = sc_min_f32(ca_1, ca_4);
-            for (sc_i64 p_4 = whole_1; p_4 < A_hi; p_4++) {
-                ca_1 = sc_min_f32(ca_1, A_val[p_4]);
+            ca_5 = sc_min_f32(ca_5, ca_6);
+            ca_5 = sc_min_f32(ca_5, ca_7);
+            ca_5 = sc_min_f32(ca_5, ca_8);
+            for (sc_i64 p_5 = whole_2; p_5 < A_hi; p_5++) {
+                ca_5 = sc_min_f32(ca_5, A_val[p_5]);
             }
-            m_val[i_1] = ca_1;
+            m_val[i_5] = ca_5;
             to = from + 1;
         }
         from = to;
