@@ -297,6 +297,14 @@ static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
     return f->nlevel == s->t->ndim && !all;
 }
 
+/* Vectors are stored where every coordinate has a place. */
+static bool writes_vectors(const Search *s, const Expr *lhs)
+{
+    for (int k = 0; k < s->nfound; k++)
+        if (s->found[k]->kind == L_VEC && dim_of(lhs, s->found[k]->ix.var) >= 0) return true;
+    return false;
+}
+
 static bool assembles(const sc_format *f)
 {
     int l = 0;
@@ -358,7 +366,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
         settle_like(t, pattern);
     } else if (known) {
         settle(t, &f);
-    } else if (can) {
+    } else if (can && !writes_vectors(&s, a->lhs)) {
         settle(t, ask);
     } else {
         result_format(p, t, "dense");
