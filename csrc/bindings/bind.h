@@ -145,6 +145,9 @@ int sc_core_refresh(const sc_state *, sc_core *);
 sc_core *sc_core_wrap(const sc_state *, const sc_tensor *, sc_sink *, sc_core *from);
 /* The structure of c with other values; what c knows of its structure holds. */
 sc_core *sc_core_with_values(const sc_state *, sc_core *, PyObject *values);
+/* Whether n bytes at a and m bytes at b have one in common; whether n bytes at a and an array of the core do. */
+bool sc_bind_overlap(const void *a, int64_t n, const void *b, int64_t m);
+bool sc_core_overlaps(const sc_core *, const void *a, int64_t n);
 int64_t sc_core_bytes(const sc_core *); /* of arrays of its own: a permutation may stand for values */
 
 /* ---- layouts.c: layouts derived from a tensor ---- */

@@ -278,22 +278,41 @@ typedef struct {
     PyObject *object[SC_MAXOP]; /* of dense results */
 } results;
 
-/* out may not lie over an operand: results are written while operands are read. */
-static int overlaps(const call *c, const sc_borrowed *b)
+/* From the first element of a dense tensor to behind its last one. */
+static int64_t reach(const sc_tensor *t)
 {
-    const char *lo = b->t.view.val, *hi = lo + (size_t)b->n * sc_dtype_size(b->t.dtype);
-    for (int k = 0; k < c->nin; k++) {
-        const sc_tensor *t = &c->in[k];
-        int64_t last = t->view.nval - 1;
-        if (sc_format_is_dense(&t->format)) {
-            last = 0;
-            for (int i = 0; i < t->format.ndim; i++) last += (t->view.dim[i] - 1) * t->view.stride[i];
-        }
-        const char *from = t->view.val;
-        if (t->view.nval > 0 && from < hi && lo < from + (size_t)(last + 1) * sc_dtype_size(t->dtype))
-            return 1;
-    }
-    return 0;
+    int64_t last = 0;
+    for (int i = 0; i < t->format.ndim; i++) last += (t->view.dim[i] - 1) * t->view.stride[i];
+    return t->view.nval > 0 ? (last + 1) * (int64_t)sc_dtype_size(t->dtype) : 0;
+}
+
+/* out may not lie over an operand, or over another out: results are written while operands are read. */
+static bool overlaps(const call *c, const results *r, int n, const sc_borrowed *b)
+{
+    const int64_t bytes = b->n * (int64_t)sc_dtype_size(b->t.dtype);
+    bool over = false;
+    for (int k = 0; k < c->nin; k++)
+        over |= c->core[k] ? sc_core_overlaps(c->core[k], b->t.view.val, bytes)
+                           : sc_bind_overlap(b->t.view.val, bytes, c->in[k].view.val, reach(&c->in[k]));
+    for (int k = 0; k < n; k++)
+        over |= r->object[k] && sc_bind_overlap(b->t.view.val, bytes, r->t[k].view.val, reach(&r->t[k]));
+    return over;
+}
+
+/* What out is to be, and what it is. */
+static int not_out(const sc_spec *spec, const int64_t *dim, const sc_borrowed *b)
+{
+    sc_text want = {0}, got = {0};
+    for (int d = 0; d < spec->format.ndim; d++) sc_text_add(&want, d ? ", %lld" : "%lld", (long long)dim[d]);
+    for (int d = 0; d < b->t.format.ndim; d++)
+        sc_text_add(&got, d ? ", %lld" : "%lld", (long long)b->t.view.dim[d]);
+    PyErr_Format(PyExc_ValueError,
+                 "out: expected a contiguous tensor of shape (%s) and type %s, got %s(%s) of %s",
+                 want.s ? want.s : "", sc_dtype_name(spec->dtype), b->contiguous ? "" : "a strided one of ",
+                 got.s ? got.s : "", sc_dtype_name(b->t.dtype));
+    sc_text_free(&want);
+    sc_text_free(&got);
+    return -1;
 }
 
 static int place_dense(const call *c, results *r, int k, PyObject *out)
@@ -310,15 +329,12 @@ static int place_dense(const call *c, results *r, int k, PyObject *out)
     }
     if (!out || sc_bind_borrow(c->s, out, &b)) return -1;
     if (b.t.format.ndim != spec->format.ndim || b.t.dtype != spec->dtype || !b.contiguous ||
-        memcmp(b.t.view.dim, t->view.dim, sizeof(int64_t) * (size_t)spec->format.ndim)) {
-        PyErr_Format(PyExc_ValueError,
-                     "out: expected a contiguous tensor of the result's shape and type (%s)",
-                     sc_dtype_name(spec->dtype));
-        return -1;
-    }
-    if (overlaps(c, &b)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "out: expected memory apart from the operands, got one that overlaps");
+        memcmp(b.t.view.dim, t->view.dim, sizeof(int64_t) * (size_t)spec->format.ndim))
+        return not_out(spec, t->view.dim, &b);
+    if (overlaps(c, r, k, &b)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "out: expected memory apart from the operands and other results, got one that overlaps");
         return -1;
     }
     b.t.format = spec->format;

@@ -374,6 +374,21 @@ static void core_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+bool sc_bind_overlap(const void *a, int64_t n, const void *b, int64_t m)
+{
+    const char *x = a, *y = b;
+    return n > 0 && m > 0 && x < y + m && y < x + n;
+}
+
+bool sc_core_overlaps(const sc_core *core, const void *a, int64_t n)
+{
+    for (int i = 0; i < core->ncomp; i++) {
+        const sc_component *c = &core->comp[i];
+        if (sc_bind_overlap(a, n, c->data, c->n * (c->dtype.bits / 8))) return true;
+    }
+    return false;
+}
+
 static PyMethodDef core_methods[] = {
     {"refresh", core_refresh, METH_NOARGS,
      "looks at the components again; ValueError if they became malformed"},

@@ -153,9 +153,6 @@ static void shape_out(product *p)
     o->view.nval = n;
 }
 
-static bool apart(const void *a, int64_t n, const void *b, int64_t m)
-{ return (const char *)a + n <= (const char *)b || (const char *)b + m <= (const char *)a; }
-
 /* Whether p->into is what shape_out asks for, and touches no operand; if so the result goes there. */
 static bool place(product *p)
 {
@@ -166,17 +163,14 @@ static bool place(product *p)
         memcmp(b.t.view.dim, p->out.view.dim, sizeof(int64_t) * (size_t)ndim))
         return false;
     int64_t bytes = b.n * (int64_t)sc_dtype_size(b.t.dtype);
-    for (int i = 0; i < p->core->ncomp; i++) {
-        const sc_component *c = &p->core->comp[i];
-        if (!apart(b.t.view.val, bytes, c->data, c->n * (c->dtype.bits / 8))) return false;
-    }
+    if (sc_core_overlaps(p->core, b.t.view.val, bytes)) return false;
     const sc_view *x = &p->in[p->dense].view;
     int64_t reach = 1;
     for (int d = 0; d < p->in[p->dense].format.ndim; d++) {
         if (x->stride[d] < 0) return false;
         reach += (x->dim[d] > 0 ? x->dim[d] - 1 : 0) * x->stride[d];
     }
-    if (!apart(b.t.view.val, bytes, x->val, reach * (int64_t)sc_dtype_size(b.t.dtype))) return false;
+    if (sc_bind_overlap(b.t.view.val, bytes, x->val, reach * (int64_t)sc_dtype_size(b.t.dtype))) return false;
     p->out.view.val = b.t.view.val;
     return true;
 }

@@ -124,14 +124,16 @@ static uint64_t hash(const char *s, size_t n)
 static int parse_operand(sc_template *t, char *line, sc_err *e)
 {
     sc_request *r = &t->request;
-    if (r->nin == SC_MAXOP) return sc_error(e, SC_EVALUE, "expected at most %d operands", SC_MAXOP);
+    if (r->nin == SC_MAXOP)
+        return sc_error(e, SC_ENOTIMPL, "expected at most %d operands, got more; split the expression",
+                        SC_MAXOP);
     int k = r->nin++;
     char *ndim = strchr(line, ':'), *format = ndim ? strchr(ndim + 1, ':') : NULL;
-    if (!format || (size_t)(ndim - line) >= sizeof r->in[k].name)
-        return sc_error(
-            e, SC_EVALUE,
-            "operand %d: expected \"name:ndim:format\" with a name of at most %d letters, got \"%s\"", k,
-            (int)sizeof r->in[k].name - 1, line);
+    if (!format)
+        return sc_error(e, SC_EVALUE, "operand %d: expected \"name:ndim:format\", got \"%s\"", k, line);
+    if ((size_t)(ndim - line) >= sizeof r->in[k].name)
+        return sc_error(e, SC_EVALUE, "operand %d: expected a name of at most %d letters, got %.*s", k,
+                        (int)sizeof r->in[k].name - 1, (int)(ndim - line), line);
     memcpy(r->in[k].name, line, (size_t)(ndim - line));
     t->sparse[k] = format > ndim + 1;
     return t->sparse[k] ? sc_format_parse(&r->in[k].format, format + 1, (int)strtol(ndim + 1, NULL, 10), e)
@@ -201,6 +203,8 @@ static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
 
 sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
 {
+    if (memchr(text, 0, len))
+        return sc_error(e, SC_EVALUE, "the expression has a character 0 in it; remove it"), NULL;
     uint64_t h = hash(text, len);
     entry **b = &cache.bucket[h & 255], *n;
     pthread_mutex_lock(&cache.lock);
