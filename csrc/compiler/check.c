@@ -220,10 +220,23 @@ static void choose_folds(Prog *p)
         }
 }
 
+#define MAXINSIDE 240
+
+static int depth(const Expr *e)
+{
+    const int a = e->kid[0] ? depth(e->kid[0]) : 0, b = e->kid[1] ? depth(e->kid[1]) : 0;
+    return 1 + (a > b ? a : b);
+}
+
 void check(Prog *p)
 {
     if (!p->nin) fail(p, SC_EVALUE, -1, "expected at least one operand, got none");
     for (int a = 0; a < p->nassign; a++) {
+        if (depth(p->assign[a].rhs) > MAXINSIDE)
+            fail(p, SC_ENOTIMPL, -1,
+                 "expected at most %d operators inside of each other (a sum of so many terms is that), got "
+                 "more; split the right side of %s into assignments",
+                 MAXINSIDE, p->assign[a].lhs->tensor->name);
         each_access(p, p->assign[a].rhs, bind_access);
         bind_result(p, &p->assign[a]);
     }

@@ -61,16 +61,27 @@ void names_reset(Prog *p, int mark)
         if (name_find(p, p->module->param[i]->name) < 0) name_take(p, p->module->param[i]->name);
 }
 
+#define AROUND 100 /* what is shown of a long line, before the caret and behind it */
+
+static bool is_inside(char c)
+{ return ((unsigned char)c & 0xc0) == 0x80; } /* of a character of several bytes */
+
 /* The line of the source that holds pos, with a caret under it. */
 static void show_caret(const Prog *p, int pos, char *out, size_t size)
 {
     const char *s = p->source;
-    int len = (int)strlen(s), from, to;
+    int len = (int)strlen(s), from, to, column = 0;
     if (pos > len) pos = len;
     for (from = pos; from > 0 && s[from - 1] != '\n';) from--;
     for (to = pos; s[to] && s[to] != '\n';) to++;
-    if (to - from > 400) to = from + 400;
-    snprintf(out, size, "\n  %.*s\n  %*s^", to - from, s + from, pos - from, "");
+    const char *before = pos - from > AROUND ? ".. " : "", *behind = to - pos > AROUND ? " .." : "";
+    if (*before) from = pos - AROUND;
+    if (*behind) to = pos + AROUND;
+    while (from < pos && is_inside(s[from])) from++;
+    while (to > pos && is_inside(s[to])) to--;
+    for (int k = from; k < pos; k++) column += !is_inside(s[k]);
+    snprintf(out, size, "\n  %s%.*s%s\n  %*s^", before, to - from, s + from, behind,
+             column + (int)strlen(before), "");
 }
 
 void fail(Prog *p, int code, int pos, const char *fmt, ...)
