@@ -27,7 +27,6 @@ _EINSUM = (
     ("ij,i->j", "ij,ik->jk"),
 )
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
 _NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
 _NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
@@ -49,7 +48,12 @@ def _operand(x: object, dtype: torch.dtype | None) -> torch.Tensor:
 
         return sparse(x)
     if not isinstance(x, torch.Tensor):
-        x = torch.as_tensor(x)
+        try:
+            x = torch.as_tensor(x)
+        except (RuntimeError, TypeError, ValueError) as why:
+            what = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+            message = f"expected tensors, SparseTensors, arrays or numbers, got {what}: {why}"
+            raise TypeError(message) from None
     if torch.compiler.is_dynamo_compiling() or not x.is_neg():
         return x
     return x.resolve_neg()
@@ -99,14 +103,32 @@ def _options(schedule: str | None, implicit: str) -> list[str]:
 
 
 def _einsum_text(text: str) -> str:
-    text = text.replace(" ", "")
-    if "->" in text:
-        return text
+    text = "".join(text.split())
     letters = text.replace(",", "")
+    if "->" in text or (letters and not letters.isalpha()):
+        return text
     return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
 
 
 # ---- running ----
+def _check(expression: object, format: object, schedule: object, out: object) -> None:
+    """Of the right types, and nothing that autograd watches."""
+    if isinstance(expression, str) and format is None and schedule is None and out is None:
+        return
+    if not isinstance(expression, str):
+        raise TypeError(f"expected the expression as a string, got {type(expression).__name__}")
+    if schedule is not None and not isinstance(schedule, str):
+        raise TypeError(f"schedule: expected a string, got {type(schedule).__name__}")
+    if format is not None and not isinstance(format, (str, Format, list, tuple)):
+        got = type(format).__name__
+        raise TypeError(f"format: expected a string, a Format or a sequence of them, got {got}")
+    for x in () if out is None else out if isinstance(out, tuple) else (out,):
+        if x is not None and (not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor)):
+            raise TypeError(f"out: expected a dense torch.Tensor, got {type(x).__name__}")
+        if x is not None and x.requires_grad and torch.is_grad_enabled():
+            raise ValueError("out: expected a tensor that requires no gradient; use torch.no_grad()")
+
+
 def _plain(operands: list[torch.Tensor]) -> bool:
     """Whether the extension may be called on the objects themselves."""
     return not _tracing(operands) and not _autograd.needs_grad(*operands)
@@ -193,10 +215,9 @@ def _program(
 ) -> str:
     """The program string of an einsum (without names) or of index notation."""
     if names:
-        text, used, ranks = _assignments(expression)
-        for name in names:
-            if name not in used:
-                raise ValueError(f"operand {name!r} does not occur in {expression!r}")
+        text, ranks = _assignments(expression)
+        if "=" not in text:
+            raise ValueError(f"expected an assignment, such as C[i,k] = A[i,j] * B[j,k], got {expression!r}")
     else:
         text = _einsum_text(expression)
         names, ranks = ("",) * len(kinds), (len(text.partition("->")[2]),)
@@ -271,6 +292,7 @@ def einsum(
         NotImplementedError: nothing here computes this yet; the message says what does.
         CompileError: the C compiler failed.
     """
+    _check(text, format, schedule, out)
     if schedule is None and format is None and implicit == "zero":
         y = _einsum_product(text, operands, out)
         if y is not NotImplemented:
@@ -318,21 +340,22 @@ def evaluate(
     (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
     :func:`einsum`.
     """
+    _check(expression, format, schedule, out)
     return _compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)
 
 
 @_torch.constant
-def _assignments(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """An expression on one line, the names in it, and the rank of each result."""
+def _assignments(expression: str) -> tuple[str, tuple[int, ...]]:
+    """An expression on one line, and the rank of each result."""
     return _taken_apart(expression)
 
 
 @lru_cache(maxsize=4096)
-def _taken_apart(expression: str) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+def _taken_apart(expression: str) -> tuple[str, tuple[int, ...]]:
     text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
     lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]
     ranks = tuple(left[2].count(",") + 1 if left[2] else 0 for left in lefts)
-    return text, tuple(set(_NAME.findall(text))), ranks
+    return text, ranks
 
 
 class Kernel:
@@ -351,9 +374,15 @@ class Kernel:
         self, *operands: object, out: Out = None, **named: object
     ) -> torch.Tensor | tuple[torch.Tensor, ...]:
         """Runs on operands like the ones it was made with; extents may differ."""
-        xs = _operands(operands or tuple(named[name] for name in self._names))
-        if [getattr(x, "_fmt", "dense") for x in xs] != self._kinds:
-            raise ValueError(f"expected operands in the formats {self._kinds}")
+        if named:
+            if operands or set(named) != set(self._names):
+                given = (*("one without a name" for _ in operands), *named)
+                raise TypeError(f"expected the operands {', '.join(self._names)}, got {', '.join(given)}")
+            operands = tuple(named[name] for name in self._names)
+        xs = _operands(operands)
+        kinds = [getattr(x, "_fmt", "dense") for x in xs]
+        if kinds != self._kinds:
+            raise ValueError(f"expected operands in the formats {self._kinds}, got {kinds}")
         if _plain(xs):
             return _finish(_run(self._program, xs, out))
         if out is not None:
@@ -443,6 +472,8 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
 
 def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
     """An einsum that is a product of a sparse and a dense matrix; else NotImplemented."""
+    if isinstance(out, tuple):
+        return NotImplemented
     if text in _PRODUCTS and len(operands) == 2 and not torch.compiler.is_dynamo_compiling():
         left, right = operands
         if isinstance(left, SparseTensor) and not isinstance(right, SparseTensor):

@@ -271,3 +271,75 @@ def test_what_lies_right_is_not_converted_again():
     u, v = torch.rand(5, 8, dtype=torch.float64), torch.rand(8, 8, dtype=torch.float64).T
     y = scorch.einsum("abcd,cde,ef,fg->abg", scorch.sparse(s, "csr"), scorch.sparse(t, "csf"), u, v)
     torch.testing.assert_close(y, torch.einsum("abcd,cde,ef,fg->abg", s, t, u, v))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "expected an assignment, such as"),
+        ("C[i]", "expected an assignment, such as"),
+        ("C[i] =", "expected a tensor.*got the end"),
+        ("C[i] = 1", "index i of C is not used on the right"),
+        ("s = 1 + 1", "operand A is not used"),
+        ("C[i] = A\u00e9[i,j]", "unexpected character(.*\n)+ *\\^"),
+        ("C[i] = A[i,j]\0", "character 0"),
+        ("C[i] = 3 * A[i,j] A[i,j]", "expected an operator, ';' or the end, got 'A'"),
+    ],
+)
+def test_syntax_comes_before_what_is_not_used(text, said):
+    with pytest.raises(ValueError, match=said):
+        scorch.evaluate(text, A=matrix(6, 6))
+
+
+def test_einsum_strings_without_arrow_or_letters():
+    assert scorch.einsum("", torch.tensor(2.0)) == 2
+    assert scorch.einsum(",", torch.tensor(2.0), torch.tensor(3.0)) == 6
+    assert torch.equal(scorch.einsum("ij,\njk", torch.eye(3), torch.ones(3, 2)), torch.ones(3, 2))
+    with pytest.raises(ValueError, match=r"'->' before the indices of the result\n  ij,jk-ik\n       \^"):
+        scorch.einsum("ij,jk-ik", torch.eye(3), torch.eye(3))
+    with pytest.raises(ValueError, match=r"operand 0: expected a name of at most 31 letters, got n+$"):
+        scorch.evaluate(f"C[i] = {'n' * 40}[i]", **{"n" * 40: torch.ones(2)})
+
+
+def test_out_lies_apart_from_everything():
+    a, x = scorch.sparse(matrix(6, 6)), torch.rand(6, 6).double()
+    for out in [x, x.expand(6, 6), torch.empty(6, 5), torch.empty(6, 6).T, torch.empty(6, 6)]:
+        with pytest.raises(ValueError, match=r"^out: expected (memory apart|a contiguous tensor of shape)"):
+            scorch.einsum("ij,jk->ik", a, x, out=out)
+    same, two = torch.empty(7).double(), "y[i] = A[i,j]; z[i] = 2 * A[i,j]"
+    for outs in [(same[:6], same[:6]), (same[:6], same[1:])]:
+        with pytest.raises(ValueError, match="other results"):
+            scorch.evaluate(two, A=a, out=outs)
+    index = scorch.sparse(torch.eye(6, dtype=torch.int32), "csr", index_dtype=torch.int32)
+    for array in index._arrays()[:-1]:
+        with pytest.raises(ValueError, match="memory apart"):
+            scorch.evaluate("y[i] = A[i,j]", A=index, out=array[:6])
+    with pytest.raises(ValueError, match="requires no gradient"):
+        scorch.einsum("ij,jk->ik", a, x, out=x.clone().requires_grad_())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"schedule": 5}, "schedule: expected a string, got int"),
+        ({"schedule": ["order(i)"]}, "schedule: expected a string, got list"),
+        ({"format": 5}, "format: expected a string, a Format or a sequence of them, got int"),
+        ({"out": [1]}, "out: expected a dense torch.Tensor, got list"),
+        ({"x": None}, "expected tensors, SparseTensors, arrays or numbers, got NoneType"),
+        ({"x": {}}, "expected tensors, SparseTensors, arrays or numbers, got dict"),
+    ],
+)
+def test_arguments_of_wrong_types(options, said):
+    with pytest.raises(TypeError, match=said):
+        scorch.evaluate("C[i,k] = A[i,j] * x[j,k]", **{"A": matrix(6, 6), "x": torch.rand(6, 6), **options})
+
+
+def test_kernels_take_the_operands_they_were_made_for():
+    a, x = scorch.sparse(matrix(6, 6)), torch.rand(6, 6).double()
+    kernel = scorch.compile("C[i,k] = A[i,j] * x[j,k]", A=a, x=x)
+    assert torch.equal(kernel(x=x, A=a), kernel(a, x))
+    for operands, named in [((), {"A": a}), ((), {"A": a, "x": x, "y": x}), ((a,), {"x": x})]:
+        with pytest.raises(TypeError, match="expected the operands A, x, got"):
+            kernel(*operands, **named)
+    with pytest.raises(ValueError, match=r"got .'csr'."):
+        kernel(a)
