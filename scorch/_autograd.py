@@ -178,7 +178,8 @@ class _Call(torch.autograd.Function):
         saved, n = ctx.saved_tensors, len(ctx.ranks)
         results = dict(zip(ctx.kept, saved[n:], strict=False))
         body = lambda some: _gradients(ctx, saved, results, grads, some)  # noqa: E731
-        return None, None, *gradients_by(ctx.program, body, mask(ctx.needs_input_grad[2:]))
+        given, wanted = mask([g is not None for g in grads]), mask(ctx.needs_input_grad[2:])
+        return None, None, *gradients_by(ctx.program, ctx.ranks, given, body, wanted)
 
 
 @lru_cache(maxsize=4096)
@@ -210,9 +211,33 @@ def _by_columns(x: torch.Tensor) -> torch.Tensor:
     return x if isinstance(n, int) and n <= 4096 else x.T.contiguous().T
 
 
-def gradients_by(program: str, body: Callable[[int], list], wanted: int) -> list:
-    """The gradients to all wanted operands by as few programs as are fast and within the limits of one."""
-    return each(body, wanted) if _sums_rows(program) else each_if_not_all(body, wanted)
+@lru_cache(maxsize=4096)
+def _share_nothing(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> bool:
+    """Whether there is a sparse operand, and the gradients share no temporary.
+
+    Then each may want the operand in another layout, and one program has one layout of it. Such are the
+    gradients of an einsum.
+
+    Raises: NotImplementedError: the gradient is beyond the limits of one program.
+    """
+    gradient = gradient_of(program, ranks, wanted, given)
+    text, *lines = gradient.program.split("\n")
+    sparse = any(not line.startswith("!") and not line.endswith("::") for line in lines)
+    return sparse and text.count(";") + 1 == len(gradient.results)
+
+
+def gradients_by(
+    program: str, ranks: tuple[int, ...], given: int, body: Callable[[int], list], wanted: int
+) -> list:
+    """The gradients to all wanted operands from those in the mask ``given``, by as few programs as are fast
+    and within the limits of one."""
+
+    def all_or_each(some: int) -> list:
+        if some & (some - 1) and _share_nothing(program, ranks, some, given):
+            return each(body, some)
+        return body(some)
+
+    return each_if_not_all(all_or_each, wanted)
 
 
 def each(body: Callable[[int], list], wanted: int) -> list:
@@ -310,7 +335,7 @@ def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> li
         )
         return []
 
-    gradients_by(program, add, wanted if not sparse else (wanted & 1) << 1 | wanted >> 1)
+    gradients_by(program, ranks, 1, add, wanted if not sparse else (wanted & 1) << 1 | wanted >> 1)
     return found
 
 

@@ -211,7 +211,8 @@ class _Operator(torch.autograd.Function):
             wanted |= ctx.needs_input_grad[at - 1] << k
         incoming = [grads[p.values] for p in places]
         body = lambda some: _backward(ctx.program, groups, made, incoming, some)  # noqa: E731
-        found = gradients_by(ctx.program, body, wanted)
+        given = mask([g is not None for g in incoming])
+        found = gradients_by(ctx.program, _ranks(groups), given, body, wanted)
         flat = [x for n, grad in zip(counts, found, strict=True) for x in (*[None] * (n - 1), grad)]
         return None, None, None, *flat
 

@@ -52,6 +52,26 @@ def test_relations_agree_with_torch_geometric(bases):
         close(ours(x, ours.adjacency(edge_index, edge_type, 50)), theirs(x, edge_index, edge_type))
 
 
+@pytest.mark.parametrize("bases", (3, 5))
+@pytest.mark.parametrize("onehot", (True, False))
+def test_gradients_through_bases(bases, onehot):
+    """Those of a weight a relation; with as many bases as relations, and where edges are trained, too."""
+    edge_index, x = graph(), None if onehot else torch.randn(50, 12, requires_grad=True)
+    edge_type = torch.randint(5, (edge_index.shape[1],))
+    layer = scorch.nn.RGCNConv(50 if onehot else 12, 7, 5, num_bases=bases)
+    matrix = layer.adjacency(edge_index, edge_type, 50)
+    relations = matrix.to_dense().view(50, 5, 50)
+    wanted = [layer.weight, layer.comp] if onehot else [layer.weight, layer.comp, x]
+    features = torch.eye(50) if onehot else x
+    y = torch.einsum("irj,rb,bko,jk->io", relations, layer.comp, layer.weight, features)
+    expected = torch.autograd.grad((y + features @ layer.root + layer.bias).square().sum(), wanted)
+    trained = layer.adjacency(edge_index, edge_type, 50).requires_grad_()
+    for _ in range(2):  # the layer keeps what it derived from the edges
+        for given in ((edge_index, edge_type), (matrix,), (trained,)):
+            found = torch.autograd.grad(layer(x, *given).square().sum(), wanted)
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("layer", (scorch.nn.GCNConv(12, 7), scorch.nn.SAGEConv(12, 7)), ids=str)
 def test_gradients_reach_the_weights(layer):
     edge_index, x = graph(), torch.randn(50, 12, requires_grad=True)

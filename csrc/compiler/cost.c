@@ -10,6 +10,7 @@
  * which cache answers. Everything is rough, and it need not be better: costs are
  * only compared with each other, and near ties are broken by rule. */
 #include <math.h>
+#include <string.h>
 
 #include "schedule.h"
 
@@ -125,6 +126,9 @@ static double elements(const Cost *c, const Tensor *t)
     return n;
 }
 
+/* Of n cells, those that entries fall into at random. */
+static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
+
 static double positions(const Cost *c, const Tensor *t, int level)
 {
     if (level < 0) return 1;
@@ -136,6 +140,8 @@ static double positions(const Cost *c, const Tensor *t, int level)
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
         if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, level_index(t, l));
+    const int leaves = t->positions[t->format.nlevel - 1];
+    if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
     return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
 }
 
@@ -393,7 +399,7 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
     if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / c->m.clear;
     if (t->bitmap || t->hash) {
         const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
-        const double found = n_elements * -expm1(-writes / n_elements);
+        const double found = distinct(n_elements, writes);
         c->entries[id] = found;
         c->time += at->trips * found * fmin(c->m.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
     }
@@ -465,6 +471,24 @@ double tensor_positions(Prog *p, const Tensor *t)
 {
     const Cost c = {.p = p};
     return positions(&c, t, t->format.nlevel - 1);
+}
+
+void convert_tensor(Prog *p, Tensor *t, const sc_format *to)
+{
+    const Cost c = {.p = p};
+    const Tensor from = *t;
+    const int last = to->nlevel - 1;
+    t->format = *to;
+    memset(t->positions, 0, sizeof t->positions);
+    if (!from.format.nlevel) return;
+    t->positions[last] = from.positions[from.format.nlevel - 1];
+    for (int l = 0; l < last && l < from.format.nlevel - 1; l++) {
+        Tensor guess = from;
+        if (!from.positions[l] || to->level[l].kind == SC_DENSE) continue;
+        guess.positions[l] = 0;
+        const double share = positions(&c, &from, l) / positions(&c, &guess, l);
+        t->positions[l] = (uint8_t)lround(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));
+    }
 }
 
 double conversion_time(const Prog *p) { return machine_of(p).convert; }

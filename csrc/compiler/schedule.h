@@ -136,4 +136,7 @@ void schedule_batch(Nest *); /* loops over rows that sum entries take them in ba
 double nest_cost(Prog *, const Nest *);
 double conversion_time(const Prog *);            /* of an entry of an operand or result into another format */
 double tensor_positions(Prog *, const Tensor *); /* entries stored, as far as known */
+/* Its format, and how many positions the levels may have then: less than entries at random would take by as much as
+ * the level of the same depth had less. */
+void convert_tensor(Prog *, Tensor *, const sc_format *to);
 #endif

@@ -20,6 +20,7 @@
 
 #define MAXSOURCE 16
 #define COPY_BYTES (8 << 20)                 /* of a private copy; larger results are summed by one thread */
+#define APART_BYTES (16 << 10)               /* of sums that are taken side by side and then put apart */
 #define BITMAP_EXTENT (8 * 1024 * 1024 / 24) /* a lane's bitmap workspace stays below 8 MB */
 
 typedef struct {              /* at a place of the nest; copied at every loop */
@@ -391,6 +392,16 @@ static Left left_of(const Build *b, const State *s, uint32_t vars)
     return left;
 }
 
+/* A loop over v will run in stored entries. */
+static bool walks(const Build *b, const State *s, const Expr *e, int v)
+{
+    const Sources src = sources_of(e);
+    for (int k = 0; k < src.n; k++)
+        for (int l = s->level[tensor_id(b, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
+            if (source_index(src.at[k].t, l).var == v) return true;
+    return false;
+}
+
 /* Registers take a sum that is a number, or a vector over the innermost index. */
 static bool fits_registers(const Build *b, const State *s, const Assign *a, const Expr *body,
                            const Left *left)
@@ -407,11 +418,7 @@ static bool fits_registers(const Build *b, const State *s, const Assign *a, cons
         if (after && in(used, ix.var) && !known(b, s, ix)) return false;
         after |= ix.var == v;
     }
-    const Sources src = sources_of(a->rhs);
-    for (int k = 0; k < src.n; k++)
-        for (int l = s->level[tensor_id(b, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
-            if (source_index(src.at[k].t, l).var == v) return false;
-    return true;
+    return !walks(b, s, a->rhs, v);
 }
 
 static bool is_large(const Build *b, const Tensor *t)
@@ -421,6 +428,24 @@ static bool is_large(const Build *b, const Tensor *t)
     return bytes > COPY_BYTES;
 }
 
+/* The places of the result that a sum goes to lie apart, each in a line of its own and often all in one set of the
+ * cache, and they are few: side by side they stay in the first cache. */
+static bool lie_apart(const Build *b, const State *s, const Assign *a, const Left *left)
+{
+    const Tensor *t = a->lhs->tensor;
+    double bytes = (double)sc_dtype_size(t->dtype);
+    uint32_t vars = 0;
+    for (int k = 0; k < left->n; k++) {
+        const int v = left->left[k].var;
+        if (walks(b, s, a->rhs, v)) return false;
+        bytes *= (double)bucket(b->p->var[v].extent);
+        vars |= 1u << v;
+    }
+    bool apart = false;
+    for (int d = t->ndim - left->n; d < t->ndim; d++) apart |= d < 0 || !in(vars, a->lhs->ix[d].var);
+    return apart && bytes <= APART_BYTES && shares(t) && a->reduce == O_CONST;
+}
+
 /* The sum can be added to where it is stored. */
 static bool goes_straight(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
 {
@@ -428,7 +453,7 @@ static bool goes_straight(const Build *b, const State *s, const Assign *a, const
     if (t->role == T_WORK && t->place == W_REG) return true;
     if (t == b->layout || t->like) return false;
     if (!s->nloop && !s->par) return (t->role == T_WORK && t->place == W_PRIVATE) || is_large(b, t);
-    return !fits_registers(b, s, a, body, left);
+    return !fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
 }
 
 /* The result is sparse along what is left, or what follows needs no more than what was summed. */

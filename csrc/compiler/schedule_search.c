@@ -99,11 +99,9 @@ static void convert_all(Search *s, const Candidate *c, Layout *old)
         old[k].perm = t->perm;
         memcpy(old[k].positions, t->positions, sizeof t->positions);
         if (!in(c->converted, k)) continue;
-        const uint8_t leaves = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
-        t->format = target(s, c, k);
+        const sc_format to = target(s, c, k);
+        convert_tensor(s->p, t, &to);
         t->perm = !c->to.nlevel; /* cuts have values of their own */
-        memset(t->positions, 0, sizeof t->positions);
-        t->positions[t->format.nlevel - 1] = leaves;
     }
 }
 

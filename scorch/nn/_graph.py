@@ -335,10 +335,11 @@ class RGCNConv(nn.Module):
 
     def _sum(self, matrix: SparseTensor, x: torch.Tensor | None) -> torch.Tensor:
         """sum_r A_r X W_r -> [N, out]"""
-        weight, grad = self.weight, torch.is_grad_enabled()
-        if (
-            self.comp is not None and not grad
-        ):  # one kernel over edges and bases, no array of relations x nodes
+        weight = self.weight
+        fewer = x is None or weight.size(0) < self.num_relations  # rows of x W than with a weight a relation
+        fixed = not torch.compiler.is_compiling() and not matrix.values().requires_grad
+        if self.comp is not None and fewer and fixed:
+            # kernels over edges and bases, no array of relations x nodes
             cube = self._cube(
                 matrix, None, lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf")
             )
