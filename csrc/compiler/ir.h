@@ -458,6 +458,8 @@ void lower_nest(Prog *);
 bool same_index(Index, Index);
 Index level_index(const Tensor *, int level); /* what the level is indexed by */
 bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
+/* An access to a row of a dense operand that index `var` chooses, which runs along `along` at stride 1. */
+bool reads_row(const Expr *, int var, int along);
 bool shares_all(const Tensor *);   /* a result that differs from the operand it is like by values alone */
 bool shares_upper(const Tensor *); /* ... by the levels too */
 bool gives_upper(const Prog *,

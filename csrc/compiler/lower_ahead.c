@@ -36,21 +36,11 @@ static Val *start(const Ahead *a, const Expr *e)
     return at;
 }
 
-static bool is_row(const Ahead *a, const Expr *e)
-{
-    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
-    if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;
-    bool gathered = false;
-    for (int d = 0; d < t->ndim; d++)
-        if (d != t->unit && e->ix[d].var == a->var && e->ix[d].part == SC_WHOLE) gathered = true;
-    return gathered && same_index(e->ix[t->unit], a->along);
-}
-
 static void ask(Ahead *a, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) ask(a, e->kid[k]);
-    if (!is_row(a, e) || a->n == SC_LEN(a->seen)) return;
+    if (!reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
     for (int k = 0; k < a->n; k++)
         if (a->seen[k]->tensor == e->tensor) return;
     a->seen[a->n++] = e;

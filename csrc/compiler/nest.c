@@ -132,6 +132,15 @@ bool shares_index(const Tensor *t, int var)
     return false;
 }
 
+bool reads_row(const Expr *e, int var, int along)
+{
+    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
+    if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;
+    bool chosen = false;
+    for (int d = 0; d < t->ndim; d++) chosen |= d != t->unit && e->ix[d].var == var;
+    return chosen && e->ix[t->unit].var == along;
+}
+
 bool shares_upper(const Tensor *t) { return t->like && !shares_all(t); }
 
 bool gives_upper(const Prog *p, int operand)

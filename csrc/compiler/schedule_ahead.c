@@ -11,8 +11,10 @@
 #define AHEAD 16 /* entries: about the time that memory takes */
 
 typedef struct {
-    int var, along; /* the index of the loop, of the vector loop inside */
-    bool asked, far;
+    const Prog *p;
+    int var;     /* the index of the loop */
+    Index along; /* ... of the vector loop inside, which there is */
+    bool vec, asked, far;
 } Rows;
 
 static int64_t bytes_of(const Tensor *t)
@@ -24,23 +26,24 @@ static int64_t bytes_of(const Tensor *t)
     return bytes;
 }
 
+/* With many tiles of a row between, what comes ahead is needed too late. */
+static bool few_tiles(const Prog *p, Index along)
+{ return along.part != SC_MOD || bucket(p->var[along.var].extent) <= 2 * (int64_t)along.block; }
+
 static void look_expr(const Expr *e, Rows *r)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) look_expr(e->kid[k], r);
-    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
-    if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return;
-    bool gathered = false;
-    for (int d = 0; d < t->ndim; d++) gathered |= d != t->unit && e->ix[d].var == r->var;
-    if (gathered && e->ix[t->unit].var == r->along && (r->asked || bytes_of(t) > CACHED_BYTES)) r->far = true;
+    if (!reads_row(e, r->var, r->along.var)) return;
+    if (r->asked || (bytes_of(e->tensor) > CACHED_BYTES && few_tiles(r->p, r->along))) r->far = true;
 }
 
 /* Vector loops below n, with no other loop over entries between. */
 static void look(const Nest *n, Rows *r)
 {
     if (n->op == N_LOOP && (n->in || n->nmerge)) return;
-    if (n->op == N_LOOP && n->kind == L_VEC) r->along = n->ix.var;
-    if (n->op == N_EVAL && r->along >= 0) look_expr(n->eval.rhs, r);
+    if (n->op == N_LOOP && n->kind == L_VEC) r->along = n->ix, r->vec = true;
+    if (n->op == N_EVAL && r->vec) look_expr(n->eval.rhs, r);
     if (n->body) look(n->body, r);
     if (n->then) look(n->then, r);
     for (int k = 0; k < n->n; k++) look(n->kid[k], r);
@@ -62,7 +65,7 @@ void schedule_ahead(const Prog *p, Nest *n)
 {
     if (p->nofold && !p->ahead) return; /* a text for every extent */
     if (walks_entries(n)) {
-        Rows r = {.var = n->ix.var, .along = -1, .asked = p->ahead};
+        Rows r = {.p = p, .var = n->ix.var, .asked = p->ahead};
         look(n->body, &r);
         if (r.far) n->ahead = p->ahead ? p->ahead - 1 : AHEAD;
     }
