@@ -43,7 +43,8 @@ typedef enum {
  *         entry `part` is called once per piece with [begin, end) = positions of level `level` + 1,
  *         lane.cursor[0] = the unit and lane.partial = that piece's carry slot (`partial` bytes, zeroed or
  *         filled by the kernel); then entry `finish` is called with [begin, end) = [unit, unit + 1),
- *         lane.partial = the unit's first slot, lane.cursor[1] = number of slots, added in that order.
+ *         lane.partial = the unit's first slot, lane.cursor[1] = number of slots, added in that order. finish = 0:
+ *         pieces leave nothing to add up.
  *         The other units go through `entry` as in OWN.
  * PRIVATE as OWN, but every lane has its own copy of a workspace: lane.partial = its copy, `partial` bytes
  *         each, copies contiguous from call.shared[slot], call.copies[slot] of them, filled with `fill` before.

@@ -145,9 +145,13 @@ def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
     """
     if not isinstance(mask, SparseTensor):
         raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")
-    _check(mask, Q, K)
     rows = "abcdefgh"[: mask._ndim - 1]
-    return _ops.einsum(f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j", mask, Q, K, format=mask.format)
+    text = f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j"
+    try:
+        return _ops.einsum(text, mask, Q, K, format=mask._fmt)
+    except ValueError:  # of index letters, which the caller did not write
+        _check(mask, Q, K)
+        raise
 
 
 def _check(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> None:

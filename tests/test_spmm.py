@@ -340,6 +340,26 @@ def test_one_huge_row(threads):
     same(a.T @ torch.ones(4, 2).double(), row[:, None].expand(n, 2))
 
 
+@pytest.mark.parametrize("form", ["csr", "dcsr", "csf"])
+def test_samples_of_one_huge_row(form, threads):
+    """What is stored entry by entry needs no sum over the pieces of a row."""
+    g = torch.Generator().manual_seed(0)
+    rows, cols = 40, 30_000
+    d = pattern(g, rows, cols, 0.001, False, torch.float32)
+    d[7] = integers(g, cols, dtype=torch.float32)
+    t = d.view(rows, 100, 300)
+    q, k = integers(g, rows, 9, dtype=torch.float32), integers(g, cols, 9, dtype=torch.float32)
+    v = integers(g, 300, dtype=torch.float32)
+    for n in threads:
+        torch.set_num_threads(n)
+        if form == "csf":  # the first levels, of the operand's structure
+            same(scorch.einsum("ijk,k->ij", scorch.sparse(t, form), v).to_dense(), t @ v)
+            continue
+        a = scorch.sparse(d, form)
+        same(scorch.sddmm(a, q, k).to_dense(), d * (q @ k.T))
+        same(scorch.evaluate("C[i,j] = A[i,j] * x[j]", A=a, x=k[:, 0], format="dense"), d * k[:, 0])
+
+
 @pytest.mark.parametrize("form", ["csr", "coo", "csc", "dcsc"])
 def test_the_same_bits_again(form, threads):
     """One plan and one number of threads: one result, whatever the scheduling of the threads."""

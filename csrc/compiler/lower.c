@@ -6,8 +6,8 @@
  * The nest is cut into kernels: the items of a top-level sequence, and the
  * producer and consumer of a top-level private or shared workspace. Each kernel
  * becomes one entry, and more where its plan needs them: count and fill for a
- * sparse result of unknown size; part and finish, made from the same nest, where
- * a heavy unit may be split. */
+ * sparse result of unknown size; part, made from the same nest, where a heavy
+ * unit may be split, and finish where its pieces are summed. */
 #include "lower.h"
 
 #include <string.h>
@@ -297,41 +297,79 @@ static bool has_slot(const Tensor *w, int var)
     return false;
 }
 
+/* Whether a heavy unit can be cut along level 1 of the parallel operand at all. */
+static bool has_pieces(const Low *l, const Nest *par, const sc_step *s)
+{
+    if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return false;
+    const Tensor *t = par->in;
+    return t->format.nlevel >= 2 && t->format.level[1].kind == SC_COMPRESSED && t->format.level[1].unique;
+}
+
+/* A loop over level 1 of the parallel operand; a coordinate of it that is known is only looked up. */
+static bool walks_pieces(const Nest *par, const Nest *n)
+{ return n->op == N_LOOP && n->in == par->in && n->ix.var != par->ix.var && !n->by; }
+
 /* The register workspace through which a heavy unit can be split: alone below the parallel loop (tiles of one
  * of its indices may lie between), filled by one loop over level 1 of the parallel operand. */
-static const Nest *splittable(Low *l, const Nest *par, const sc_step *s)
+static const Nest *sum_of_pieces(const Nest *par)
 {
-    if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return NULL;
-    const Tensor *t = par->in;
-    if (t->format.nlevel < 2 || t->format.level[1].kind != SC_COMPRESSED || !t->format.level[1].unique)
-        return NULL;
     const Nest *n = par->body;
     if (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge && n->ix.part == SC_DIV) {
         int tiled = n->ix.var; /* its tiles lie side by side in a carry slot */
         n = n->body;
         if (tiled == par->ix.var || n->op != N_WORK || !has_slot(n->work, tiled)) return NULL;
     }
-    if (n->op != N_WORK || n->work->place != W_REG || n->body->op != N_LOOP || n->body->in != t) return NULL;
-    Uses after = {.t = t};
+    if (n->op != N_WORK || n->work->place != W_REG || !walks_pieces(par, n->body)) return NULL;
+    Uses after = {.t = par->in};
     nest_walk(n->then, find_uses, &after); /* what follows must not need the unit's positions again */
-    Op op = work_reduce(n->body, n->work);
-    return op == O_CONST || n->body->by || after.used ? NULL : n;
+    return work_reduce(n->body, n->work) == O_CONST || after.used ? NULL : n;
 }
 
+typedef struct {
+    int var;
+    bool elsewhere;
+} Writes;
+
+static void find_writes(const Nest *n, void *ctx)
+{
+    Writes *w = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    const bool own = t->role == T_WORK && (t->place == W_REG || t->place == W_LANE);
+    if (!own && !(expr_vars(n->eval.lhs) >> w->var & 1)) w->elsewhere = true;
+}
+
+/* Below the parallel loop there is nothing but one over level 1 of its operand, whose turns each write what is
+ * theirs. */
+static bool turns_apart(const Nest *par)
+{
+    const Nest *n = par->body;
+    if (!walks_pieces(par, n) || n->kind != L_FOR || n->batch) return false;
+    Writes w = {.var = n->ix.var};
+    nest_walk(n->body, find_writes, &w);
+    return !w.elsewhere;
+}
+
+static sc_size carry_size(const Tensor *w, const Nest *par)
+{
+    sc_size size = work_size(w);
+    for (int i = 0; i < w->ndim; i++) { /* a tile of registers inside the unit: slots for its whole extent */
+        if (w->slot[i].part != SC_MOD || w->slot[i].var == par->ix.var) continue;
+        size.bytes /= w->slot[i].block;
+        size_times(&size, (Index){.var = w->slot[i].var});
+    }
+    return size;
+}
+
+/* Heavy units in pieces; work: what their sums travel in, null where nothing is summed over them. */
 static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
 {
     l->split = par->in;
     l->carried = work;
     s->strategy = SC_SPLIT;
-    s->partial = work_size(work->work);
-    for (int i = 0; i < work->work->ndim;
-         i++) /* a tile of registers inside the unit: slots for its whole extent */
-        if (work->work->slot[i].part == SC_MOD && work->work->slot[i].var != par->ix.var) {
-            s->partial.bytes /= work->work->slot[i].block;
-            size_times(&s->partial, (Index){.var = work->work->slot[i].var});
-        }
+    s->partial = work ? carry_size(work->work, par) : (sc_size){0};
     sc_step keep = *s;
-    int part = entry(l, "part", PART), finish = entry(l, "finish", FINISH);
+    const int part = entry(l, "part", PART), finish = work ? entry(l, "finish", FINISH) : 0;
     *s = keep;
     s->part = (uint8_t)part;
     s->finish = (uint8_t)finish;
@@ -402,8 +440,9 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     s->entry = (uint8_t)entry(l, "body", BODY);
     l->slack = false;
     if (base.nbound) alloc_steps(l);
-    const Nest *work = private || !f.par || base.ncursor ? NULL : splittable(l, f.par, s);
-    if (work) split_entries(l, s, f.par, work);
+    if (private || !f.par || base.ncursor || !has_pieces(l, f.par, s)) return;
+    const Nest *work = sum_of_pieces(f.par);
+    if (work || turns_apart(f.par)) split_entries(l, s, f.par, work);
 }
 
 static void top(Low *l, const Nest *n)
@@ -487,8 +526,9 @@ void plan_print(const Prog *p, sc_text *out)
         sc_text_add(out, "%s", op[s->op]);
         if (s->op == SC_STEP_KERNEL) {
             sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
-            if (s->strategy == SC_SPLIT)
-                sc_text_add(out, " %s %s", p->module->entry[s->part].name, p->module->entry[s->finish].name);
+            if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->module->entry[s->part].name);
+            if (s->strategy == SC_SPLIT && s->finish)
+                sc_text_add(out, " %s", p->module->entry[s->finish].name);
             if (s->arg >= 0)
                 sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level,
                             s->snap ? " snapped" : "");

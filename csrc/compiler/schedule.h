@@ -42,7 +42,8 @@ void plain_level(sc_format *, int d); /* appended: csr or csc of a matrix, else 
 /* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
  * more to miss. */
 bool short_fibres(const Tensor *, int level, int bits);
-bool sums_nothing(const Prog *, const Expr *sum); /* over an index of extent 0 */
+bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 */
+bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
 /* Elements of a register tile over variable v; 0 where all of it fits. */
 int register_tile(const Prog *, int v, int slots);
 Expr *scalars_first(Prog *, Expr *, int vec); /* factors that do not vary under the vector loop come first */

@@ -517,6 +517,22 @@ static Expr *at_entries(Build *b, const Assign *a, const Left *left, Expr *rhs)
     return expr_new(b->p, O_MUL, stored_access(b->p, like), rhs);
 }
 
+/* Factors of the dense sum r that are known where it opens: they multiply it once, behind, where that saves
+ * something. Else null. */
+static Expr *known_factors(const Build *b, const State *s, const Expr *r, const Left *left, Expr **rest)
+{
+    uint32_t vars = r->vars;
+    if (sums_a_vector(b->p, r)) return NULL;
+    for (int k = 0; k < left->n; k++) vars |= 1u << left->left[k].var;
+    Expr *body, *by = r->reduce == O_ADD ? expr_take_out(b->p, r->kid[0], vars, &body) : NULL;
+    if (!by || sources_of(body).n || sums_nothing(b->p, r)) return NULL;
+    const Sources src = sources_of(by);
+    for (int k = 0; k < src.n; k++)
+        if (s->level[tensor_id(b, src.at[k].t)] < src.at[k].levels) return NULL;
+    *rest = body;
+    return by;
+}
+
 /* work w { w op= body } then { lhs = ... w ... }; r: the O_REDUCE node, null where the assignment itself sums */
 static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
 {
@@ -540,8 +556,10 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     }
     Tensor *w = work_new(p, reg ? "c" : "w", top ? W_PRIVATE : reg ? W_REG : W_LANE);
     for (int k = 0; k < left.n; k++) work_slot(w, k ? left.left[k] : slot);
+    Expr *by = r ? known_factors(b, &s, r, &left, &body) : NULL;
     const Assign fill = {work_access(p, w), op, body};
-    Expr *after = whole ? fill.lhs : expr_replace(p, a.rhs, r, fill.lhs);
+    Expr *value = by ? expr_new(p, O_MUL, by, fill.lhs) : fill.lhs;
+    Expr *after = whole ? value : expr_replace(p, a.rhs, r, value);
     const Assign use = {a.lhs, a.reduce, at_entries(b, &a, &left, after)};
     if (!use.rhs) return none(b, "entries of %s are not known where its sum is", a.lhs->tensor->name);
     if (w->place == W_LANE) choose_kind(b, &use, w, body, &left);

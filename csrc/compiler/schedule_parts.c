@@ -94,6 +94,14 @@ bool sums_nothing(const Prog *p, const Expr *sum)
     return empty;
 }
 
+bool sums_a_vector(const Prog *p, const Expr *sum)
+{
+    int64_t n = (int64_t)sc_dtype_size(p->type);
+    for (int v = 0; v < p->nvar; v++)
+        if (in(sum->vars, v) && !sc_mul(n, p->var[v].extent, &n)) return false;
+    return n <= p->vector_bytes;
+}
+
 /* ---- vectors ---- */
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
 int register_tile(const Prog *p, int v, int slots)

@@ -130,6 +130,7 @@ static int split(stepping *r)
     for (int k = 0; k < n; from = hub[k++] + 1) put_range(r, from, hub[k]);
     put_range(r, from, r->units.n);
     for (int k = 0; k < n; k++) slots = put_pieces(r, hub[k], slots);
+    if (!r->step->finish) return SC_OK;
     return take(sc_max(slots, 1), r->partial_size, &r->partial, r->drive->err);
 }
 
@@ -176,7 +177,7 @@ static void run_items(stepping *r, sc_lane *lane)
         int k = atomic_fetch_add(&r->next, 1);
         if (k >= r->nitem) return;
         const item *it = &r->items[k];
-        lane->partial = it->slot < 0 ? NULL : r->partial + it->slot * r->partial_size;
+        lane->partial = r->partial && it->slot >= 0 ? r->partial + it->slot * r->partial_size : NULL;
         lane->cursor[0] = it->unit;
         run_range(r, lane, it->slot < 0 ? s->entry : s->part, it->begin, it->end);
     }
@@ -325,7 +326,7 @@ int sc_drive_kernel(sc_drive *d, const sc_step *s)
             sc_parallel(r.nlane, run_lanes, &r);
         else
             run_lanes(&r, 0, 1);
-        if (r.items) finish(&r);
+        if (r.items && s->finish) finish(&r);
         d->slots = sc_max(d->slots, atomic_load(&r.slots));
         rc = atomic_load(&r.rc);
         if (rc) sc_error(d->err, rc, "%s (code %d)", reason(rc), rc);

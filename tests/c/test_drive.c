@@ -76,6 +76,25 @@ static int rows_finish(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end
     return SC_OK;
 }
 
+/* Each entry, doubled, where it stands. */
+static int entries_part(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    for (sc_i64 p = begin; p < end; p++)
+        ((double *)c->view[1].val)[p] = 2 * ((const double *)c->view[0].val)[p];
+    if (lane->partial) return SC_EINTERNAL;
+    __atomic_fetch_add((int *)(uintptr_t)c->self, 1, __ATOMIC_RELAXED);
+    return SC_OK;
+}
+
+static int entries_own(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const void *pos = c->view[0].level[1].pos;
+    int parts = 0;
+    sc_call call = *c;
+    call.self = &parts;
+    return entries_part(&call, lane, sc_index(pos, SC_I64, begin), sc_index(pos, SC_I64, end));
+}
+
 /* Starts every row anew, as kernels do: a row that is cut in two loses its first part. */
 static int coo_rows(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -231,6 +250,24 @@ static bool equal(const double *a, const double *b, int64_t n)
     for (int64_t i = 0; i < n; i++)
         if (a[i] != b[i]) return false;
     return true;
+}
+
+/* A row in pieces that leave nothing to add up. */
+static void test_pieces(void)
+{
+    bench b;
+    sc_err e;
+    int parts = 0;
+    sc_kernel *const entry[] = {entries_own, entries_part};
+    sc_plan p = {.nstep = 1, .nin = 1, .nout = 1, .nvar = 2};
+    bench_init(&b, "csr");
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL, .strategy = SC_SPLIT, .part = 1, .work = heavy};
+    CHECK(!go(&b, &p, entry, &parts, &e), "%s", e.msg);
+    CHECK((parts > 1) == (team_size > 1), "%d parts, %d threads", parts, team_size);
+    const int64_t n = sc_index(b.t[0].view.level[1].pos, SC_I64, b.dim[I]);
+    const double *a = b.t[0].view.val;
+    for (int64_t k = 0; k < n; k++) CHECK(b.y[k] == 2 * a[k], "entry %d, %d threads", (int)k, team_size);
+    pool_free(&b.m);
 }
 
 static void test_rows(void)
@@ -422,6 +459,7 @@ int main(void)
     for (team_size = 1; team_size <= 4; team_size++) {
         if (team_size == 2) sc_team_install(&toy_team);
         test_rows();
+        test_pieces();
         test_snap();
         test_private();
         test_assembled();

@@ -10,10 +10,10 @@
  *     for j in M {
  *       work c: reg f32 {
  *         vec k {
- *           c += M[i,j] * (Q[i,k] * K[j,k])
+ *           c += Q[i,k] * K[j,k]
  *         }
  *       } then {
- *         C[i,j] = c
+ *         C[i,j] = M[i,j] * c
  *       }
  *     }
  *   }
@@ -25,7 +25,6 @@ typedef float f32x16 __attribute__((vector_size(64)));
 typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
-SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE float sc_hadd_f32x16(f32x16 v)
 {
@@ -42,9 +41,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 K_stride0 = call->view[2].stride[0];
     const int *restrict const M_pos1 = call->view[0].level[1].pos;
     const int *restrict const M_crd1 = call->view[0].level[1].crd;
-    const float *restrict const M_val = call->view[0].val;
     const float *restrict const Q_val = call->view[1].val;
     const float *restrict const K_val = call->view[2].val;
+    const float *restrict const M_val = call->view[0].val;
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
@@ -54,12 +53,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = M_lo; p < M_hi; p++) {
             const sc_i64 j = (sc_i64)M_crd1[p];
             float c = 0.0f;
-            const float m = M_val[p];
             const sc_i64 Q_at = i * Q_stride0;
             const sc_i64 K_at = j * K_stride0;
-            c = c + sc_hadd_f32x16(sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at])) + sc_splat_f32x16(m) * (sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16])));
-            C_val[p] = c;
+            c = c + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) + sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+            C_val[p] = M_val[p] * c;
         }
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 Q_stride0 = call->view[1].stride[0];
+    const sc_i64 K_stride0 = call->view[2].stride[0];
+    const sc_i64 unit = lane->cursor[0];
+    const int *restrict const M_crd1 = call->view[0].level[1].crd;
+    const float *restrict const Q_val = call->view[1].val;
+    const float *restrict const K_val = call->view[2].val;
+    const float *restrict const M_val = call->view[0].val;
+    float *restrict const C_val = call->view[3].val;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 j = (sc_i64)M_crd1[p];
+        float c = 0.0f;
+        const sc_i64 Q_at = unit * Q_stride0;
+        const sc_i64 K_at = j * K_stride0;
+        c = c + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) + sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+        C_val[p] = M_val[p] * c;
     }
     return 0;
 }
@@ -70,4 +90,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, part}};

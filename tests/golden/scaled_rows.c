@@ -29,10 +29,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 unit = lane->cursor[0];
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const d_val = call->view[1].val;
+    float *restrict const C_val = call->view[2].val;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        C_val[p] = A_val[p] * d_val[unit];
+    }
+    return 0;
+}
+
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, part}};

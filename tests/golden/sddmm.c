@@ -62,10 +62,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 Q_stride0 = call->view[1].stride[0];
+    const sc_i64 K_stride0 = call->view[2].stride[0];
+    const sc_i64 unit = lane->cursor[0];
+    const int *restrict const M_crd1 = call->view[0].level[1].crd;
+    const float *restrict const Q_val = call->view[1].val;
+    const float *restrict const K_val = call->view[2].val;
+    const float *restrict const M_val = call->view[0].val;
+    float *restrict const C_val = call->view[3].val;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        const sc_i64 j = (sc_i64)M_crd1[p];
+        float s = 0.0f;
+        const sc_i64 Q_at = unit * Q_stride0;
+        const sc_i64 K_at = j * K_stride0;
+        s = s + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) + sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+        C_val[p] = M_val[p] * s;
+    }
+    return 0;
+}
+
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, part}};

@@ -90,10 +90,56 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 U_stride0 = call->view[1].stride[0];
+    const sc_i64 *restrict const T_pos2 = call->view[0].level[2].pos;
+    const sc_i64 *restrict const T_crd2 = call->view[0].level[2].crd;
+    const float *restrict const T_val = call->view[0].val;
+    const float *restrict const U_val = call->view[1].val;
+    float *restrict const Y_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        f32x16 c = (f32x16){0};
+        f32x8 c_1 = (f32x8){0};
+        const sc_i64 T_lo = T_pos2[p];
+        const sc_i64 T_hi = T_pos2[p + 1];
+        const sc_i64 whole = T_lo + (T_hi - T_lo - (T_hi - T_lo) % 2);
+        f32x16 c_2 = (f32x16){0};
+        f32x8 c_3 = (f32x8){0};
+        for (sc_i64 p_1 = T_lo; p_1 < whole; p_1 += 2) {
+            const sc_i64 l = T_crd2[p_1];
+            const float t = T_val[p_1];
+            const sc_i64 U_at = l * U_stride0;
+            c = c + sc_splat_f32x16(t) * sc_load_f32x16(&U_val[U_at]);
+            c_1 = c_1 + sc_splat_f32x8(t) * sc_load_f32x8(&U_val[U_at + 16]);
+            const sc_i64 l_1 = T_crd2[p_1 + 1];
+            const float t_1 = T_val[p_1 + 1];
+            const sc_i64 U_at_1 = l_1 * U_stride0;
+            c_2 = c_2 + sc_splat_f32x16(t_1) * sc_load_f32x16(&U_val[U_at_1]);
+            c_3 = c_3 + sc_splat_f32x8(t_1) * sc_load_f32x8(&U_val[U_at_1 + 16]);
+        }
+        c = c + c_2;
+        c_1 = c_1 + c_3;
+        for (sc_i64 p_2 = whole; p_2 < T_hi; p_2++) {
+            const sc_i64 l_2 = T_crd2[p_2];
+            const float t_2 = T_val[p_2];
+            const sc_i64 U_at_2 = l_2 * U_stride0;
+            c = c + sc_splat_f32x16(t_2) * sc_load_f32x16(&U_val[U_at_2]);
+            c_1 = c_1 + sc_splat_f32x8(t_2) * sc_load_f32x8(&U_val[U_at_2 + 16]);
+        }
+        const sc_i64 Y_at = p * 24;
+        sc_store_f32x16(&Y_val[Y_at], c);
+        sc_store_f32x8(&Y_val[Y_at + 16], c_1);
+    }
+    return 0;
+}
+
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, part}};

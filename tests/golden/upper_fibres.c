@@ -63,10 +63,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const T_pos2 = call->view[0].level[2].pos;
+    const int *restrict const T_crd2 = call->view[0].level[2].crd;
+    const float *restrict const T_val = call->view[0].val;
+    const float *restrict const v_val = call->view[1].val;
+    float *restrict const Y_val = call->view[2].val;
+    (void)lane;
+
+    for (sc_i64 p = begin; p < end; p++) {
+        float c = 0.0f;
+        const sc_i64 T_lo = (sc_i64)T_pos2[p];
+        const sc_i64 T_hi = (sc_i64)T_pos2[p + 1];
+        const sc_i64 whole = T_lo + (T_hi - T_lo - (T_hi - T_lo) % 4);
+        float c_1 = 0.0f;
+        float c_2 = 0.0f;
+        float c_3 = 0.0f;
+        for (sc_i64 p_1 = T_lo; p_1 < whole; p_1 += 4) {
+            const sc_i64 l = (sc_i64)T_crd2[p_1];
+            c = c + T_val[p_1] * v_val[l];
+            const sc_i64 l_1 = (sc_i64)T_crd2[p_1 + 1];
+            c_1 = c_1 + T_val[p_1 + 1] * v_val[l_1];
+            const sc_i64 l_2 = (sc_i64)T_crd2[p_1 + 2];
+            c_2 = c_2 + T_val[p_1 + 2] * v_val[l_2];
+            const sc_i64 l_3 = (sc_i64)T_crd2[p_1 + 3];
+            c_3 = c_3 + T_val[p_1 + 3] * v_val[l_3];
+        }
+        c = c + c_1;
+        c = c + c_2;
+        c = c + c_3;
+        for (sc_i64 p_2 = whole; p_2 < T_hi; p_2++) {
+            const sc_i64 l_4 = (sc_i64)T_crd2[p_2];
+            c = c + T_val[p_2] * v_val[l_4];
+        }
+        Y_val[p] = c;
+    }
+    return 0;
+}
+
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, part}};
