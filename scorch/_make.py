@@ -220,6 +220,7 @@ def _from_networkx(graph: object) -> object:
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 
+@_torch.apart
 def sparse(
     x: object,
     format: str | Format = "auto",
@@ -409,6 +410,7 @@ def _normalised(
     return (weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]).to(kind)
 
 
+@_torch.apart
 def from_edge_index(
     edge_index: torch.Tensor,
     edge_weight: torch.Tensor | None = None,

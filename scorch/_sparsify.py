@@ -218,13 +218,11 @@ def _mask(layer: nn.Linear, density: float | None) -> torch.Tensor:
     kept = weight != 0 if mask is None else mask
     if density is None or not weight.numel():
         return kept
-    count = max(1, round(density * weight.numel()))
-    if int(kept.sum()) <= count:
+    if int(kept.sum()) <= max(1, round(density * weight.numel())):
         return kept
-    size = torch.where(kept, weight.abs(), -1.0).flatten()
-    chosen = torch.zeros_like(size, dtype=torch.bool)
-    chosen[size.topk(count).indices] = True
-    return chosen.view_as(weight)
+    from .nn._linear import largest
+
+    return largest(torch.where(kept, weight.abs(), -1.0), density)
 
 
 def _formats(mask: torch.Tensor, format: str | Sequence[str]) -> list[str]:
@@ -246,10 +244,6 @@ def _twin(layer: nn.Linear, mask: torch.Tensor, format: str) -> nn.Module:
 
     twin = Linear.from_dense(layer, format, mask=mask)
     twin.training = layer.training
-    trained = layer.weight_orig if _pruning(layer) else layer.weight
-    twin.values.requires_grad_(trained.requires_grad)
-    if layer.bias is not None:
-        twin.bias.requires_grad_(layer.bias.requires_grad)
     return twin
 
 

@@ -34,6 +34,7 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
     return _made(kind, form.text, form.names, tuple(shape), arrays)
 
 
+@_torch.untraced
 def _made(
     kind: type, text: str, names: tuple[str, ...], shape: tuple[int, ...], arrays: Sequence[torch.Tensor]
 ) -> SparseTensor:
@@ -54,6 +55,7 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
     return _autograd.make(form, shape, arrays)
 
 
+@_torch.untraced
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     """The SparseTensor of arrays that the extension made, whose structure needs no second look."""
     form = layout(text, len(shape))
@@ -250,13 +252,11 @@ class SparseTensor(torch.Tensor):
         return result
 
     def __repr__(self) -> str:
-        shape, nnz = "x".join(str(n) for n in self.shape), self._val.shape[0]
-        density = (
-            f"density={100 * self.density:.3g}%, " if isinstance(nnz, int) else ""
-        )  # sizes may be symbols
+        shape, nnz, share = "x".join(str(n) for n in self.shape), self._val.shape[0], self.density
+        density = f"density={100 * share:.3g}%, " if isinstance(share, float) else ""  # sizes may be symbols
         text = f"SparseTensor({self._fmt}, {shape}, nnz={nnz}, {density}"
         text += f"{str(self.dtype)[6:]}, {str(self.index_dtype)[6:]})"
-        return ("Parameter containing:\n" if self.__dict__.get("_is_param") else "") + text
+        return ("Parameter containing:\n" if getattr(self, "_is_param", False) else "") + text
 
     __str__ = __repr__
 

@@ -72,6 +72,15 @@ DEBUG_STAGES = tuple(s for s in os.environ.get("SCORCH_DEBUG", "").split(",") if
 
 
 # ---- subclass machinery ----
+def untraced(f: Callable) -> Callable:
+    """f itself, whose own code is never traced."""
+    action = eval_frame._FrameAction
+    eval_frame.set_code_exec_strategy(f.__code__, eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT))
+    f._torchdynamo_disable = True
+    return f
+
+
+@untraced
 def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     """A tensor of ``cls`` without storage; reading its address raises."""
     self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
@@ -102,16 +111,15 @@ def admit_nodes() -> None:
 
 
 def apart(f: Callable) -> Callable:
-    """f, never traced. torch.compile is not imported for that, which takes seconds, unless it is there."""
+    """f, never traced, nor what it calls. torch.compile is not imported for that, which takes seconds, unless
+    it is there."""
     disabled = torch._disable_dynamo(f)
 
     @wraps(f)
     def call(*args: object, **kwargs: object) -> object:
         return (disabled if "torch._dynamo" in sys.modules else f)(*args, **kwargs)
 
-    skip = eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT
-    eval_frame.set_code_exec_strategy(call.__code__, eval_frame._FrameExecStrategy(*skip))
-    return call
+    return untraced(call)
 
 
 def mark_dynamic(array: torch.Tensor) -> None:

@@ -214,3 +214,16 @@ def test_export_follows_a_tensor_made_on_the_way(strict):
     model, x = Model(), torch.randn(9, 2, dtype=torch.float64)
     program = torch.export.export(model, (x,), strict=strict)
     torch.testing.assert_close(program.module()(x), model(x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda d, x: scorch.sparse(d) @ x,
+        lambda d, x: scorch.from_edge_index((d > 0.5).nonzero().T, num_nodes=8) @ x,
+        lambda d, x: scorch.sparse(d)[1:] @ x * len(repr(d)),
+    ],
+)
+def test_tensors_are_made_between_graphs(f):
+    d, x = torch.eye(8) * torch.arange(8.0), torch.ones(8, 2)
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager")(d, x), f(d, x))

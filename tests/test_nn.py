@@ -39,6 +39,80 @@ def test_agrees_with_torch_geometric(name, given):
         close(ours(2 * x, g), theirs(2 * x, edge_index))
 
 
+@pytest.mark.parametrize("dtype", (torch.float64, torch.bfloat16, torch.float16), ids=str)
+def test_graph_layers_compute_in_the_type_of_the_features(dtype):
+    edge_index, x = graph(), torch.randn(50, 12).to(dtype)
+    edge_type = torch.randint(4, (edge_index.shape[1],))
+    matrix = scorch.from_edge_index(edge_index, num_nodes=50)
+    for layer in (scorch.nn.GCNConv(12, 7), scorch.nn.SAGEConv(12, 7), scorch.nn.SAGEConv(12, 7, aggr="sum")):
+        exact, layer = copy.deepcopy(layer).double(), layer.to(dtype)
+        exact.load_state_dict(layer.state_dict())
+        wanted = exact(x.double(), edge_index)
+        for g in (edge_index, matrix):
+            y = layer(x, g)
+            close = 1e-6 if dtype == torch.float64 and g is matrix else torch.finfo(dtype).eps * 20
+            assert y.dtype == dtype and (y.double() - wanted).abs().max() <= close
+    layer = scorch.nn.RGCNConv(12, 7, 4).to(dtype)
+    assert layer(x, edge_index, edge_type).dtype == dtype
+
+
+@pytest.mark.parametrize("name", ("GCNConv", "SAGEConv"))
+def test_graphs_in_the_layouts_of_torch(name):
+    pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
+    edge_index, x = graph(), torch.randn(50, 12)
+    theirs, ours = getattr(pyg, name)(12, 7), getattr(scorch.nn, name)(12, 7)
+    ours.load_state_dict(theirs.state_dict())
+    adjacency = torch.sparse_coo_tensor(
+        edge_index.flip(0), torch.ones(edge_index.shape[1]), (50, 50), check_invariants=True
+    ).coalesce()
+    for g in (adjacency, adjacency.to_sparse_csr(), adjacency.to_sparse_csc()):
+        close(ours(x, g), theirs(x, edge_index))
+
+
+def test_edge_weights_are_trained():
+    pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
+    edge_index, x = graph(), torch.randn(50, 12)
+    layer, theirs = scorch.nn.GCNConv(12, 7), pyg.GCNConv(12, 7)
+    layer.load_state_dict(theirs.state_dict())
+    weights = torch.rand(2, edge_index.shape[1]).unbind()
+    for weight in weights[1:]:
+        ours, plain = weight.clone().requires_grad_(), weight.clone().requires_grad_()
+        with torch.no_grad():
+            layer(x, edge_index, ours)  # what it keeps knows no gradient
+        for _ in range(2):  # without a step in between
+            layer(x, edge_index, ours).square().sum().backward()
+            theirs(x, edge_index, plain).square().sum().backward()
+        torch.testing.assert_close(ours.grad, plain.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ("GCNConv", "SAGEConv"))
+def test_graph_layers_compile_with_breaks(name):
+    edge_index, x = graph(), torch.randn(50, 12)
+    layer = getattr(scorch.nn, name)(12, 7)
+    for g in (edge_index, scorch.from_edge_index(edge_index, num_nodes=50)):
+        close(torch.compile(layer, backend="aot_eager")(x, g), layer(x, g))
+
+
+def test_what_graph_layers_refuse():
+    edge_index, x = graph(), torch.randn(50, 12)
+    for layer in (scorch.nn.GCNConv(12, 7), scorch.nn.SAGEConv(12, 7)):
+        with pytest.raises(ValueError, match="two kinds of nodes"):
+            layer((x, x), edge_index)
+        with pytest.raises(ValueError, match="SparseTensor"):
+            layer(x, scorch.from_edge_index(edge_index, num_nodes=60))
+        with pytest.raises(ValueError, match=r"in 0\.\.49, got"):
+            layer(x, edge_index + 40)
+    with pytest.raises(ValueError, match="normalize=True"):
+        scorch.nn.GCNConv(12, 7, normalize=False, add_self_loops=True)
+    layer, kinds = scorch.nn.RGCNConv(12, 7, 4), torch.zeros(edge_index.shape[1], dtype=torch.long)
+    with pytest.raises(ValueError, match=r"edge_type: expected integers in 0\.\.3"):
+        layer(x, edge_index, kinds + 4)
+    with pytest.raises(ValueError, match="edge_type: expected"):
+        layer(x, edge_index, kinds[1:])
+    with pytest.raises(ValueError, match="x: expected features"):
+        layer(torch.arange(50), edge_index, kinds)
+
+
 @pytest.mark.parametrize("bases", (None, 3))
 def test_relations_agree_with_torch_geometric(bases):
     pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
@@ -107,6 +181,20 @@ def test_linear_from_a_pruned_layer():
     with torch.no_grad():
         close(layer(x), dense(x))
     assert layer.values.numel() == int(dense.weight_mask.sum())
+
+
+def test_linear_from_dense_keeps_the_share_and_what_is_trained():
+    dense = torch.nn.Linear(24, 16)
+    torch.nn.init.ones_(dense.weight)  # ties
+    for density, kept in ((0.25, 96), (0, 1), (1, 384)):
+        assert scorch.nn.Linear.from_dense(dense, density=density).values.numel() == kept
+    dense.weight.requires_grad_(False)
+    layer = scorch.nn.Linear.from_dense(dense)
+    assert not layer.values.requires_grad and layer.bias.requires_grad
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        scorch.nn.Linear.from_dense(dense, density=1.5)
+    with pytest.raises(TypeError, match="Conv1d"):
+        scorch.nn.Linear.from_dense(torch.nn.Conv1d(3, 3, 1))
 
 
 def test_linear_density_and_repr():
@@ -296,6 +384,14 @@ def test_mixture_of_experts(tokens, features, hidden, experts, k):
     with torch.no_grad():
         close(layer(x), mixture(layer, x))
         close(layer(x.view(1, tokens, features))[0], mixture(layer, x))
+
+
+def test_mixture_of_experts_without_tokens_and_of_another_width():
+    layer = scorch.nn.MoE(4, 8, 4)
+    assert layer(torch.ones(0, 4)).shape == (0, 4) and layer(torch.ones(2, 0, 4)).shape == (2, 0, 4)
+    for shape in ((3, 5), (3, 8), ()):
+        with pytest.raises(ValueError, match="x: expected shape"):
+            layer(torch.ones(shape))
 
 
 def test_mixture_of_experts_with_skewed_routing():

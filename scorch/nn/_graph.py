@@ -15,23 +15,30 @@ import torch
 from torch import nn
 
 from .. import _C
+from .._autograd import needs_grad
 from .._format import layout
 from .._make import from_edge_index, sparse
 from .._ops import einsum
 from .._tensor import SparseTensor, wrap
+from .._torch import apart
 
 
 class _Derived:
-    """The last matrix made from a graph, for as long as that graph lives and is not written to."""
+    """The last matrix made from a graph in a type, for as long as that graph lives and is not written to.
+
+    One that a gradient flows through belongs to its call: nothing is kept.
+    """
 
     def __init__(self) -> None:
         self._key, self._graph, self._made = None, None, None
 
-    def __call__(self, graph: torch.Tensor, weight: torch.Tensor | None, make: object) -> SparseTensor:
-        if torch.compiler.is_compiling():
+    def __call__(
+        self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable
+    ) -> SparseTensor:
+        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (graph, weight)):
             return make()
         source = graph.values() if isinstance(graph, SparseTensor) else graph
-        key = (source._version, None if weight is None else (id(weight), weight._version))
+        key = (dtype, source._version, None if weight is None else (id(weight), weight._version))
         if self._graph is None or self._graph() is not graph or self._key != key:
             self._made, self._key, self._graph = make(), key, weakref.ref(graph)
         return self._made
@@ -77,6 +84,7 @@ _recent = _Recent()
 
 
 @torch.library.impl(_lib, "adjacency", "CPU")
+@apart
 @torch.no_grad()
 def _adjacency_arrays(
     format: str, graph: list[torch.Tensor], nodes: int, loops: bool, normalize: str
@@ -118,26 +126,54 @@ def _traced(
     return wrap(_CSR, (nodes, nodes), arrays)
 
 
-def _adjacency(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> SparseTensor:
+def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
+    """The number of nodes, and the graph: an edge_index, or a SparseTensor [N, N] of any sparse matrix."""
+    if not isinstance(x, torch.Tensor) or x.dim() != 2:
+        got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
+        raise ValueError(
+            f"x: expected features [N, in], got {got}; graphs of two kinds of nodes are not supported"
+        )
+    if not isinstance(graph, torch.Tensor) or graph.layout is not torch.strided:
+        graph = sparse(graph)
+    if isinstance(graph, SparseTensor) and tuple(graph.shape) != (len(x), len(x)):
+        raise ValueError(f"edge_index: expected a SparseTensor {[len(x)] * 2}, got {list(graph.shape)}")
+    return len(x), graph
+
+
+def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor:
+    """The weights of an edge_index; ones of the type of the features where there are none."""
+    return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
+
+
+def _adjacency(
+    graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
+) -> SparseTensor:
+    """The matrix of a graph as it is."""
     if not isinstance(graph, SparseTensor):
+        weight = _weighted(graph, weight, dtype)
         if torch.compiler.is_compiling():
             return _traced(graph, weight, nodes, False, "")
         return from_edge_index(graph, weight, num_nodes=nodes)
     if weight is not None:
         raise ValueError("edge_weight: the SparseTensor holds the weights of its edges already")
-    return graph
+    return graph.to(dtype)
 
 
-def _normalized(graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool) -> SparseTensor:
+def _normalized(
+    graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, dtype: torch.dtype
+) -> SparseTensor:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
+    sparse_graph = isinstance(graph, SparseTensor)
+    if not sparse_graph:
+        weight = _weighted(graph, weight, dtype)
     if torch.compiler.is_compiling():
-        return _traced(graph, weight, nodes, loops, "sym")
-    if isinstance(graph, SparseTensor):
+        made = _traced(graph, weight, nodes, loops, "sym")
+        return made.to(dtype) if sparse_graph else made
+    if sparse_graph:
         target, source = graph.indices()
-        index, weight = torch.stack([source, target]), graph.values()
-    else:
-        index = graph
-    return from_edge_index(index, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
+        graph, weight = torch.stack([source, target]), graph.values()
+    made = from_edge_index(graph, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
+    return made.to(dtype) if sparse_graph else made
 
 
 def _zeros(size: int) -> nn.Parameter:
@@ -171,6 +207,8 @@ class GCNConv(nn.Module):
             raise NotImplementedError(
                 "improved=True is not supported: add self-loops of weight 2 to the graph"
             )
+        if add_self_loops and not normalize:
+            raise ValueError("add_self_loops=True needs normalize=True: add the loops to the graph")
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
         self.cached, self.normalize = cached, normalize
@@ -191,20 +229,22 @@ class GCNConv(nn.Module):
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
+        nodes, graph = _nodes(x, edge_index)
         adjacency = self._first
         if adjacency is None:
-            adjacency = self._matrix(
-                edge_index, edge_weight, lambda: self._make(edge_index, edge_weight, len(x))
-            )
+            make = lambda: self._make(graph, edge_weight, nodes, x.dtype)  # noqa: E731
+            adjacency = self._matrix(graph, edge_weight, x.dtype, make)
             if self.cached and not torch.compiler.is_compiling():
                 self._first = adjacency
         y = adjacency @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
 
-    def _make(self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int) -> SparseTensor:
+    def _make(
+        self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
+    ) -> SparseTensor:
         if self.normalize:
-            return _normalized(graph, weight, nodes, self.add_self_loops)
-        return _adjacency(graph, weight, nodes)
+            return _normalized(graph, weight, nodes, self.add_self_loops, dtype)
+        return _adjacency(graph, weight, nodes, dtype)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}"
@@ -248,7 +288,8 @@ class SAGEConv(nn.Module):
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
-        matrix = self._matrix(edge_index, None, lambda: self._make(edge_index, len(x)))
+        nodes, graph = _nodes(x, edge_index)
+        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, nodes, x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
@@ -258,13 +299,19 @@ class SAGEConv(nn.Module):
             y = y + self.lin_r(x)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
-    def _make(self, graph: torch.Tensor, nodes: int) -> SparseTensor:
+    def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
         if self.aggr != "mean":
-            return _adjacency(graph, None, nodes)
-        if isinstance(graph, SparseTensor):
+            return _adjacency(graph, None, nodes, dtype)
+        sparse_graph = isinstance(graph, SparseTensor)
+        if torch.compiler.is_compiling():
+            if sparse_graph:
+                graph = graph._with_values(torch.ones_like(graph.values(), dtype=dtype))
+            weight = None if sparse_graph else _weighted(graph, None, dtype)
+            return _traced(graph, weight, nodes, False, "row")
+        if sparse_graph:
             target, source = graph.indices()
             graph = torch.stack([source, target])
-        return from_edge_index(graph, num_nodes=nodes, normalize="row")
+        return from_edge_index(graph, _weighted(graph, None, dtype), num_nodes=nodes, normalize="row")
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, aggr={self.aggr}"
@@ -321,13 +368,15 @@ class RGCNConv(nn.Module):
     ) -> torch.Tensor:
         """x [N, in], or None for one-hot features (in = N); edge_index [2, E] with edge_type [E], or a
         SparseTensor [N, R * N] as :meth:`adjacency` makes -> [N, out]"""
-        nodes = self.in_channels if x is None else len(x)
+        if x is not None and x.dim() != 2:
+            raise ValueError(f"x: expected features [N, in] or None, got shape {list(x.shape)}")
+        nodes, dtype = (self.in_channels, self.weight.dtype) if x is None else (len(x), x.dtype)
         matrix = edge_index
         if not isinstance(matrix, SparseTensor):
             if edge_type is None:
                 raise ValueError("edge_type: expected [E] types for this edge_index, got None")
-            make = lambda: self.adjacency(edge_index, edge_type, nodes)  # noqa: E731
-            matrix = self._matrix(edge_index, edge_type, make)
+            make = lambda: self.adjacency(edge_index, edge_type, nodes).to(dtype)  # noqa: E731
+            matrix = self._matrix(edge_index, edge_type, dtype, make)
         y = self._sum(matrix, x)
         if self.root is not None:
             y = y + (self.root if x is None else x @ self.root)
@@ -341,7 +390,10 @@ class RGCNConv(nn.Module):
         if self.comp is not None and fewer and fixed:
             # kernels over edges and bases, no array of relations x nodes
             cube = self._cube(
-                matrix, None, lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf")
+                matrix,
+                None,
+                matrix.dtype,
+                lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf"),
             )
             bases = weight if x is None else torch.einsum("nk,bko->bno", x, weight)
             return einsum("irj,rb,bjo->io", cube, self.comp, bases, format="dense")
@@ -353,9 +405,19 @@ class RGCNConv(nn.Module):
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
         """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of
         neighbours in the relation where the mean is taken."""
+        if edge_type.shape != edge_index.shape[1:]:
+            raise ValueError(f"edge_type: expected {list(edge_index.shape[1:])}, got {list(edge_type.shape)}")
+        for name, index, n in (
+            ("edge_index", edge_index, nodes),
+            ("edge_type", edge_type, self.num_relations),
+        ):
+            if index.numel() and (int(index.min()) < 0 or int(index.max()) >= n):
+                raise ValueError(
+                    f"{name}: expected integers in 0..{n - 1}, got {int(index.min())}..{int(index.max())}"
+                )
         source, target = edge_index
         row = target.long() * self.num_relations + edge_type
-        weight = torch.ones(source.numel())
+        weight = torch.ones(source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32))
         if self.aggr == "mean":
             weight = (
                 torch.bincount(row, minlength=nodes * self.num_relations).to(weight.dtype).reciprocal()[row]

@@ -30,6 +30,16 @@ def _random_pattern(
     return pattern.repeat_interleave(block[0], 0).repeat_interleave(block[1], 1)[:rows, :columns].contiguous()
 
 
+def largest(size: torch.Tensor, density: float) -> torch.Tensor:
+    """A mask of the largest entries up to this share, at least one; of equal ones, any."""
+    if not 0 <= density <= 1:
+        raise ValueError(f"density: expected a number between 0 and 1, got {density}")
+    chosen = torch.zeros(size.numel(), dtype=torch.bool)
+    if size.numel():
+        chosen[size.flatten().topk(max(1, round(density * size.numel()))).indices] = True
+    return chosen.view_as(size)
+
+
 class Linear(nn.Module):
     """``torch.nn.Linear`` with a sparse weight [out_features, in_features] of fixed pattern.
 
@@ -100,17 +110,21 @@ class Linear(nn.Module):
     ) -> Linear:
         """The sparse twin of a torch.nn.Linear.
 
-        What is kept: where ``mask`` [out, in] is not zero; else the mask of torch.nn.utils.prune if the layer
-        has one; else the largest entries up to ``density``; else the entries that are not zero.
+        Numbers, and whether they are trained, stay. What is kept: where ``mask`` [out, in] is not zero; else
+        the mask of torch.nn.utils.prune if the layer has one; else the largest entries up to ``density``;
+        else the entries that are not zero.
         """
-        weight = linear.weight.detach()
+        given = getattr(linear, "weight", None)
+        if not isinstance(given, torch.Tensor) or given.dim() != 2:
+            raise TypeError(f"expected a torch.nn.Linear, got {type(linear).__name__}")
+        weight = given.detach()
         if hasattr(linear, "weight_orig"):  # a step of an optimizer may not have reached .weight yet
-            weight = linear.weight_orig.detach() * linear.weight_mask
+            given = linear.weight_orig
+            weight = given.detach() * linear.weight_mask
         if mask is None:
             mask = getattr(linear, "weight_mask", None)
         if mask is None and density is not None:
-            keep = max(1, round(density * weight.numel()))
-            mask = weight.abs() >= weight.abs().flatten().kthvalue(weight.numel() - keep + 1).values
+            mask = largest(weight.abs(), density)
         if mask is None:
             mask = weight != 0
         if mask.shape != weight.shape:
@@ -122,6 +136,9 @@ class Linear(nn.Module):
         self._adopt(kept, linear.bias)
         with torch.no_grad():
             self.values.copy_(weight[index[0], index[1]] * (mask != 0)[index[0], index[1]])
+        self.values.requires_grad_(given.requires_grad)
+        if linear.bias is not None:
+            self.bias.requires_grad_(linear.bias.requires_grad)
         return self
 
     def reset_parameters(self) -> None:

@@ -41,7 +41,7 @@ class MoE(nn.Module):
         renormalize: makes the k weights of a token sum to 1.
 
     Parameters: ``gate.weight`` [E, d]; ``w1`` [E, d, h], ``w2`` [E, h, d], uniform in +-1/sqrt(their fan-in).
-    Raises: ValueError: k outside 1..E.
+    Raises: ValueError: k outside 1..E, or an input of another width.
     """
 
     def __init__(
@@ -73,6 +73,8 @@ class MoE(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x [..., d] -> [..., d]"""
+        if x.shape[-1:] != (self.in_features,):
+            raise ValueError(f"x: expected shape [..., {self.in_features}], got {list(x.shape)}")
         rows = x.reshape(-1, self.in_features)
         scores, experts = self.gate(rows).softmax(-1).topk(self.top_k, -1)
         if self.renormalize:
@@ -88,7 +90,7 @@ class MoE(nn.Module):
         token = order.div(experts.shape[-1], rounding_mode="floor")
         hidden = self.activation(einsum("pe,pk,ekn->pn", of, x[token], self.w1))
         y = einsum("pe,pk,ekn->pn", of, hidden, self.w2)
-        return (y[place].view(*scores.shape, -1) * scores[..., None]).sum(-2)
+        return (y[place].view(*scores.shape, y.shape[-1]) * scores[..., None]).sum(-2)
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.hidden_features}, experts={self.num_experts}, top_k={self.top_k}"
