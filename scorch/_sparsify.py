@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 from torch.nn.utils.prune import BasePruningMethod
 
@@ -316,7 +317,8 @@ def _decisions(model: nn.Module, layers: Mapping, example: tuple | None, decide:
         if refusal is None and example is not None and layer not in inputs:
             refusal = "the example does not reach it"
         weight = layer.weight
-        density = int((weight != 0).sum()) / max(1, weight.numel()) if weight.device.type == "cpu" else 1.0
+        there = weight.device.type == "cpu" and not is_lazy(weight)
+        density = int((weight != 0).sum()) / max(1, weight.numel()) if there else 1.0
         if refusal is not None:
             yield layer, names, density, _Decision(None, None, None, None, None, refusal)
         else:
@@ -367,6 +369,8 @@ def sparsify(
         ValueError: no example to measure on; density, threshold or gain out of range; a format that does not
             fit a weight.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"sparsify: expected a torch.nn.Module, got {type(model).__name__}")
     _check(density, threshold, gain, measure, example)
     arguments = None
     if measure:
@@ -386,8 +390,8 @@ def sparsify(
     layers = []
     for layer, names, share, found in decisions:
         layers += [
-            Layer(name, tuple(layer.weight.shape), share, found.rows, found.dense, found.sparse, found.format,
-                  found.twin is not None, found.reason)
+            Layer(name, (layer.out_features, layer.in_features), share, found.rows, found.dense, found.sparse,
+                  found.format, found.twin is not None, found.reason)
             for name in names
         ]  # fmt: skip
         if found.twin is None:

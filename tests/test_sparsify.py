@@ -264,3 +264,36 @@ def test_refusals():
     ):
         with pytest.raises(ValueError, match=match):
             scorch.sparsify(Net(), **arguments)
+
+
+def test_models_without_weights_yet_and_what_is_no_model():
+    model = nn.Sequential(nn.LazyLinear(3), pruned(nn.Linear(3, 4)))
+    report = scorch.sparsify(model, measure=False, threshold=0.5)
+    assert report.replaced == ("1",) and "LazyLinear" in report[0].reason
+    with pytest.raises(TypeError, match=r"expected a torch.nn.Module, got int"):
+        scorch.sparsify(3, measure=False)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(4,4)", "ell(24)"])
+def test_a_dense_state_is_loaded_where_it_fits(format):
+    def model():
+        return nn.Sequential(
+            pruned(nn.Linear(16, 24), seed=1), nn.Sequential(pruned(nn.Linear(24, 4), seed=2))
+        )
+
+    dense = model()
+    sparse = scorch.sparsify(copy.deepcopy(dense), measure=False, threshold=1, format=format).model
+    with torch.no_grad():
+        for p in dense.parameters():
+            p.mul_(3)
+    state = dense.state_dict()
+    assert "all keys matched" in str(sparse.load_state_dict(state)).lower() and "0.weight" in state
+    x = torch.randn(5, 16)
+    torch.testing.assert_close(sparse(x), dense(x))
+    nn.init.ones_(dense[0].weight)
+    before = sparse(x)
+    with pytest.raises(ValueError, match="outside of this layer's pattern"):
+        sparse.load_state_dict(dense.state_dict())
+    assert torch.equal(sparse(x), before)
+    with pytest.raises(ValueError, match=r"0.weight: expected shape"):
+        sparse.load_state_dict({**state, "0.weight": torch.zeros(3, 3)})

@@ -45,7 +45,8 @@ class Linear(nn.Module):
 
     The stored values are the parameter ``values`` [nnz]; the pattern is in buffers (``pos1``, ``crd1``, ...
     by level), so optimizers, state_dict, DistributedDataParallel and torch.export see plain tensors. The
-    pattern is looked through once; layouts that backward passes need are derived from it once.
+    pattern is looked through once; layouts that backward passes need are derived from it once. A state dict
+    of a torch.nn.Linear loads where its weight is zero outside of the pattern.
 
     Args:
         in_features, out_features: sizes of the last dimension of input and output.
@@ -191,7 +192,25 @@ class Linear(nn.Module):
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_structured": None}
 
+    def _take_dense(self, state: dict, prefix: str) -> None:
+        """Puts what this layer stores of a dense ``weight``, as torch.nn.Linear saves it, in its place."""
+        weight = state.pop(prefix + "weight")
+        shape = [self.out_features, self.in_features]
+        if list(weight.shape) != shape:
+            raise ValueError(f"{prefix}weight: expected shape {shape}, got {list(weight.shape)}")
+        row, column = self.weight.detach().indices().long()
+        values = torch.where(row >= 0, weight[row, column], 0)  # -1 is padding
+        if int(weight.count_nonzero()) > int(values.count_nonzero()):
+            raise ValueError(
+                f"{prefix}weight: has entries outside of this layer's pattern, which would be lost: multiply "
+                f"it by the mask, or make the layer from it with from_dense"
+            )
+        state[prefix + "values"] = values
+        state.update((prefix + name, getattr(self, name)) for name in self._structure)
+
     def _load_from_state_dict(self, state: dict, prefix: str, *args: object) -> None:
+        if prefix + "weight" in state and prefix + "values" not in state:
+            self._take_dense(state, prefix)
         for name in self._structure:
             given = state.get(prefix + name)
             own = getattr(self, name)
