@@ -8,6 +8,7 @@ from ._tensor import SparseTensor
 
 
 def _to_coo(a: SparseTensor) -> torch.Tensor:
+    """The COO tensor of torch, coalesced."""
     coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
     *_, values = coo._arrays()
     indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
@@ -52,6 +53,7 @@ def to_torch(
 def _to_sparse(
     a: SparseTensor, *args, layout: torch.layout | None = None, blocksize=None, dense_dim=None
 ) -> torch.Tensor:
+    """The tensor in a sparse layout of torch, COO by default; as :func:`to_torch`."""
     return to_torch(a, layout or torch.sparse_coo, blocksize)
 
 
@@ -81,8 +83,11 @@ SparseTensor.to_sparse, SparseTensor.to_sparse_coo = _to_sparse, _to_coo
 
 def _layout_method(layout: torch.layout, blocked: bool):
     if blocked:
-        return lambda a, blocksize=None, dense_dim=None: to_torch(a, layout, blocksize)
-    return lambda a, dense_dim=None: to_torch(a, layout)
+        method = lambda a, blocksize=None, dense_dim=None: to_torch(a, layout, blocksize)  # noqa: E731
+    else:
+        method = lambda a, dense_dim=None: to_torch(a, layout)  # noqa: E731
+    method.__doc__ = f"The tensor in {layout}; as :func:`to_torch`."
+    return method
 
 
 for _name in ("csr", "csc", "bsr", "bsc"):

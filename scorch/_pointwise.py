@@ -75,14 +75,29 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
                 f"{name} of a missing entry is not zero, so the result would be dense: use "
                 f"scorch.map(A, f) for the stored entries, or A.to_dense()"
             )
+        if in_place:
+            return _replace(input, lambda values: f(values, *args, **kwargs), name)
         a = input.coalesce()
-        values = f(a.values(), *args, **kwargs)
-        if not in_place:
-            return a._with_values(values)
-        input._val.copy_(values)
-        return input
+        return a._with_values(f(a.values(), *args, **kwargs))
 
     return mapped
+
+
+def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
+    """f on the stored values, in place."""
+    _refuse_recorded(name, a)
+    if not a.is_coalesced():
+        raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
+    a._val.copy_(f(a.values()))
+    return a
+
+
+def _refuse_recorded(name: str, *tensors: torch.Tensor) -> None:
+    if _autograd.needs_grad(*tensors):
+        raise NotImplementedError(
+            f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
+            f"returns a result, or torch.no_grad()"
+        )
 
 
 def dropout(
@@ -91,6 +106,8 @@ def dropout(
     """``F.dropout`` on the stored values; the structure stays."""
     if not training or p == 0:
         return input
+    if inplace:
+        return _replace(input, lambda values: torch.nn.functional.dropout(values, p), "dropout")
     return input._with_values(torch.nn.functional.dropout(input.values(), p))
 
 
@@ -326,11 +343,7 @@ def in_place(f: Callable, name: str) -> Callable:
                 f"{name} on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
                 f"returns a result"
             )
-        if _autograd.needs_grad(input, *(x for x in args if isinstance(x, torch.Tensor))):
-            raise NotImplementedError(
-                f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
-                f"returns a result, or torch.no_grad()"
-            )
+        _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
         return input

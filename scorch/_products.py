@@ -17,6 +17,7 @@ def _operator(kind: int) -> Callable:
     """``A @ x`` and ``x @ A``: the fast entry first, then the general path; the table is not asked."""
 
     def multiply(self: SparseTensor, x: object) -> torch.Tensor:
+        """The product with a tensor, an array or a list; batch dimensions broadcast, types promote."""
         if not torch.compiler.is_dynamo_compiling():
             y = _ops.fast_product(self, x, kind)
             if y is not NotImplemented:

@@ -304,6 +304,8 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     a = a.coalesce() if dtype is None else a.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
+    if dim is None:
+        raise TypeError("softmax: expected a dimension, got None: pass dim=")
     dim, type = _axis(dim, a._ndim), a.dtype
     a = a.to(torch.float32 if type in (torch.float16, torch.bfloat16) else type)
     values = a.values()

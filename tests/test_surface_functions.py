@@ -337,6 +337,37 @@ def test_dropout():
     assert F.dropout(a, 0.5, training=False) is a and torch.nn.Dropout(0.3).eval()(a) is a
 
 
+def test_functions_in_place_by_their_argument():
+    d = matrix()
+    for f in (lambda a: F.relu(a, inplace=True), lambda a: F.leaky_relu(a, 0.1, inplace=True)):
+        a = scorch.sparse(d, "csr")
+        assert f(a) is a
+        same(a, f(d.clone()))
+    a = scorch.sparse(torch.ones(50, 50), "csr")
+    assert F.dropout(a, 0.5, inplace=True) is a and set(a.values().unique().tolist()) == {0.0, 2.0}
+    tracked = scorch.sparse(d).requires_grad_()
+    for f in (lambda a: F.relu(a, inplace=True), lambda a: F.dropout(a, inplace=True)):
+        with pytest.raises(NotImplementedError, match="in place"):
+            f(tracked)
+    same(tracked.detach(), d)
+    kinds = "compressed(0, nonunique), singleton(1, nonunique)"
+    crd = torch.tensor([0, 0]), torch.tensor([1, 1])
+    twice = scorch.from_components(kinds, (1, 2), [torch.tensor([0, 2]), None], crd, torch.tensor([1.0, -2]))
+    with pytest.raises(ValueError, match="coalesce"):
+        F.relu(twice, inplace=True)
+    with pytest.raises(TypeError, match="dim="):
+        F.softmax(a)
+
+
+def test_every_method_says_what_it_does():
+    undocumented = [
+        name
+        for name, method in vars(scorch.SparseTensor).items()
+        if callable(method) and (not name.startswith("_") or name == "__matmul__") and not method.__doc__
+    ]
+    assert undocumented == []
+
+
 # ---- indexing ----
 @pytest.mark.parametrize(
     "index",
