@@ -15,7 +15,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _functions, _layouts, _plan, _rules  # noqa: F401
+from . import _C, _functions, _layouts, _plan, _rules, _sizes  # noqa: F401
 from ._attention import attention
 from ._C import CompileError
 from ._format import Format

@@ -40,8 +40,8 @@ def unravel(key: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """Coordinates [ndim, n] of row-major keys."""
     rows = []
     for extent in reversed(shape):
-        rows.append(key % max(extent, 1))
-        key = key.div(max(extent, 1), rounding_mode="floor")
+        rows.append(key % torch.sym_max(extent, 1))
+        key = key.div(torch.sym_max(extent, 1), rounding_mode="floor")
     return torch.stack(rows[::-1]) if rows else key.new_empty((0, key.numel()))
 
 
@@ -52,6 +52,9 @@ def _ascending(key: torch.Tensor) -> bool:
 def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor) -> Entries:
     """Entries of coordinates in any order; the values of one coordinate are summed in the order given."""
     key = ravel(indices, shape)
+    if torch.compiler.is_compiling():
+        key, slot = distinct(key)
+        return Entries(tuple(shape), unravel(key, shape), add_up(values, slot, key.numel()))
     if _ascending(key):
         return Entries(tuple(shape), indices, values)
     order = torch.argsort(key, stable=True)
@@ -70,6 +73,35 @@ def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
         return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
     wide = torch.float32 if values.dtype in (torch.float16, torch.bfloat16) else values.dtype
     return values.new_zeros(n, dtype=wide).index_add(0, slot, values.to(wide)).to(values.dtype)
+
+
+# ---- steps that decide how long arrays are; traced, they are operators (_sizes.py) ----
+def distinct(key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The different keys in ascending order, and the place of each key [n] among them."""
+    if torch.compiler.is_compiling():
+        return torch.ops.scorch.distinct(key)
+    return torch.unique(key, return_inverse=True)
+
+
+def places(mask: torch.Tensor) -> torch.Tensor:
+    """Where a mask [n] is true."""
+    return torch.ops.scorch.places(mask) if torch.compiler.is_compiling() else mask.nonzero().view(-1)
+
+
+def counts(slot: torch.Tensor, n: int) -> torch.Tensor:
+    """How often each of 0..n-1 is in a list."""
+    if torch.compiler.is_compiling():
+        return slot.new_zeros(n).index_add(0, slot, torch.ones_like(slot))
+    return torch.bincount(slot, minlength=n)
+
+
+def fitting_index(index: torch.dtype, shape: Sequence[int], n: int) -> torch.dtype:
+    """The index type, or int64 where extents or the number of entries do not fit into it.
+
+    Traced, nobody knows the number; int32 is then tried, and refused by the call if it does not hold it.
+    """
+    known = [m for m in shape if isinstance(m, int)] if torch.compiler.is_compiling() else (*shape, n)
+    return torch.int64 if max(known, default=0) >= 2**31 else index
 
 
 # ---- reading ----
@@ -105,8 +137,12 @@ def entries(a: SparseTensor) -> Entries:
         return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
     if a._fmt == "csr":
         return Entries(shape, _csr_indices(a), a.values())
-    (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
-    indices, values = torch.stack(arrays[1:-1]), a.values()
+    if torch.compiler.is_compiling():
+        _, *crd, perm = rearranged(a, flat_format(a._ndim), True)
+        indices, values = torch.stack(crd), a.values()
+    else:
+        (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
+        indices, values = torch.stack(arrays[1:-1]), a.values()
     if perm is not None:
         values = values[perm]
     elif values.numel() != indices.shape[1]:
@@ -130,11 +166,19 @@ def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
     """
     if a is b:
         return True
-    if a._fmt != b._fmt or a.nnz != b.nnz or a.index_dtype != b.index_dtype or a.shape != b.shape:
+    if a._fmt != b._fmt or a.index_dtype != b.index_dtype or a.shape != b.shape:
+        return False
+    unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
+    if not unread and a.nnz != b.nnz:
         return False
     pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
-    unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
     return all(x is y or (not unread and torch.equal(x, y)) for x, y in pairs)
+
+
+def rearranged(a: SparseTensor, format: str, wide: bool) -> list[torch.Tensor]:
+    """Traced: pos and crd in another format, and the place in A's values of each entry, -1 for padding."""
+    form, structure = layout(format, a._ndim), list(a._arrays()[:-1])
+    return torch.ops.scorch.structure(a._fmt, form.text, structure, list(a.shape), a.nnz, wide)
 
 
 # ---- building ----
@@ -178,16 +222,28 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     if format == "dense":
         return scatter(e)
     format, n = _fitting(format, shape), values.shape[0]
-    if max((*shape, n), default=0) >= 2**31:
-        index_dtype = torch.int64
+    index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:
-        counts = torch.bincount(ravel(indices[:-1], shape[:-1]), minlength=math.prod(shape[:-1]))
-        pos = torch.zeros(counts.numel() + 1, dtype=index_dtype)
-        pos[1:] = counts.cumsum(0)
+        rows = math.prod(shape[:-1])
+        pos = torch.zeros(rows + 1, dtype=index_dtype)
+        pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
-    pos = torch.tensor([0, n], dtype=index_dtype)
     crd = [row.to(index_dtype).contiguous() for row in indices]
+    if torch.compiler.is_compiling():
+        return _built(Entries(shape, indices, values), format, crd)
+    pos = torch.tensor([0, n], dtype=index_dtype)
     return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
+
+
+def _built(e: Entries, format: str, crd: list[torch.Tensor]) -> SparseTensor:
+    """build, traced."""
+    form, coo, n = layout(format, len(e.shape)), layout("coo", len(e.shape)), e.values.shape[0]
+    arrays, values = [torch.arange(2, dtype=crd[0].dtype) * n, *crd], e.values
+    if form != coo:
+        wide = crd[0].dtype == torch.int64
+        *arrays, place = torch.ops.scorch.structure(coo.text, form.text, arrays, list(e.shape), n, wide)
+        values = torch.cat([values, values.new_zeros(1)])[place]  # -1, the last: nothing is stored
+    return assemble(form, e.shape, [*arrays, values])
 
 
 def scatter(e: Entries) -> torch.Tensor:
@@ -199,6 +255,8 @@ def scatter(e: Entries) -> torch.Tensor:
 
 def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
+    if torch.compiler.is_compiling():
+        return torch.ops.scorch.runs(lengths)
     run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
     start = lengths.cumsum(0) - lengths
     return run, torch.arange(run.numel()) - start[run]
@@ -206,6 +264,9 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Where the keys of two ascending lists are in their union, and its size."""
+    if torch.compiler.is_compiling():
+        left, right, both = torch.ops.scorch.merge(key, other)
+        return left, right, both.numel()
     at = torch.searchsorted(key, other)
     known = at < key.numel()
     known &= key[at * known] == other if key.numel() else known
@@ -218,7 +279,5 @@ def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.T
 def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Where wanted keys are among ascending keys: (found [n] bool, position [n], 0 where not found)."""
     at = torch.searchsorted(key, wanted)
-    inside = at < key.numel()
-    at = at * inside
-    found = inside & (key[at] == wanted) if key.numel() else inside
+    found = torch.cat([key, key.new_full((1,), -1)])[at] == wanted  # -1: behind the last
     return found, at * found

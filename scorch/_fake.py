@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from . import _C
+from . import _C, _torch
 from ._format import layout
 
 TYPES = {
@@ -85,23 +85,32 @@ def _index_dtype(operands: list[_Operand]) -> torch.dtype:
     return torch.int64 if wide else torch.int32
 
 
-def _unknown() -> int:
-    return torch.library.get_ctx().new_dynamic_size()
+def components(
+    format: str,
+    shape: list[int],
+    index: torch.dtype,
+    source: torch.Tensor,
+    dtype: torch.dtype,
+    stored: int | None = None,
+) -> list[torch.Tensor]:
+    """pos and crd of each level, then values; every compressed level has a size of its own.
 
-
-def _components(result: Result, shape: list[int], operands: list[_Operand]) -> list[torch.Tensor]:
-    """pos and crd of each level, then values; every compressed level has a size of its own."""
-    index, made, n = _index_dtype(operands), [], 1
-    source = operands[0].arrays[-1]
-    for kind, _, dim, part, block, width in layout(result.format, len(shape)).levels:
+    stored: the number of entries where it is known; formats with padding and blocks hold others.
+    """
+    levels, made, n = layout(format, len(shape)).levels, [], 1
+    exact = stored is not None and not any(kind == "ell" or part for kind, _, _, part, _, _ in levels)
+    last = max((k for k, level in enumerate(levels) if level[0] == "compressed"), default=-1)
+    flat = all(level[0] == "singleton" for level in levels[last + 1 :])
+    for k, (kind, _, dim, part, block, width) in enumerate(levels):
         extent = (shape[dim], -(-shape[dim] // max(block, 1)), block)[part]
         if kind == "compressed":
             made.append(source.new_empty(n + 1, dtype=index))
         n = {"dense": n * extent, "compressed": None, "singleton": n, "ell": n * width}[kind]
-        n = _unknown() if n is None else n
+        if n is None:
+            n = stored if exact and flat and k == last else _torch.unknown_size()
         if kind != "dense":
             made.append(source.new_empty(n, dtype=index))
-    return [*made, source.new_empty(n, dtype=result.dtype)]
+    return [*made, source.new_empty(n, dtype=dtype)]
 
 
 def _check_extents(program: str, operands: list[_Operand]) -> None:
@@ -128,7 +137,8 @@ def returned(program: str, tensors: list[torch.Tensor], sizes: list[int], *, den
         elif r.like >= 0:
             found.append([torch.empty_like(operands[r.like].arrays[-1], dtype=r.dtype)])
         else:
-            found.append(_components(r, shape, operands))
+            index, source = _index_dtype(operands), operands[0].arrays[-1]
+            found.append(components(r.format, shape, index, source, r.dtype))
     return found
 
 

@@ -14,7 +14,19 @@ from numbers import Integral
 
 import torch
 
-from ._entries import Entries, build, canonical, entries, find, kept_format, ravel, runs
+from ._entries import (
+    Entries,
+    build,
+    canonical,
+    counts,
+    entries,
+    find,
+    kept_format,
+    places,
+    ravel,
+    runs,
+    unravel,
+)
 from ._format import layout
 from ._tensor import SparseTensor, assemble
 
@@ -48,10 +60,12 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     if item.dtype in (torch.bool, torch.uint8) and item.dim() == 1:
         if item.numel() != extent:
             raise IndexError(f"mask of {item.numel()} for dimension {dim} of extent {extent}")
-        return item.nonzero().view(-1)
+        return places(item != 0)
     if item.dtype.is_floating_point or item.dtype in (torch.bool, torch.uint8):
         raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
     item = item.long()
+    if torch.compiler.is_compiling():
+        return torch.ops.scorch.inside(item, extent)
     if item.numel() and not (-extent <= int(item.min()) and int(item.max()) < extent):
         raise IndexError(f"an index is out of range for dimension {dim} of extent {extent}")
     return torch.where(item < 0, item + extent, item)
@@ -96,7 +110,7 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
         if len(items) > 1 or masks[0].shape != a.shape:
             raise IndexError(f"a mask must have one dimension or the shape {tuple(a.shape)}")
         mask = masks[0].to_dense() if isinstance(masks[0], SparseTensor) else masks[0]
-        return lookup(a, tuple(mask.nonzero().T))
+        return lookup(a, tuple(unravel(places(mask.reshape(-1)), a.shape)))
     given = [item for item in items if item is not None]
     chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
@@ -164,12 +178,13 @@ def _inside(coordinate: torch.Tensor, c: slice) -> torch.Tensor:
 
 
 def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
-    return Entries(e.shape, e.indices[:, mask], e.values[mask]), [row[mask] for row in rows]
+    at = places(mask)
+    return Entries(e.shape, e.indices[:, at], e.values[at]), [row[at] for row in rows]
 
 
 def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
     """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
-    place, times = torch.argsort(wanted, stable=True), torch.bincount(wanted, minlength=e.shape[dim])
+    place, times = torch.argsort(wanted, stable=True), counts(wanted, e.shape[dim])
     low = times.cumsum(0) - times
     source, offset = runs(times[e.indices[dim]])
     indices = e.indices[:, source]
@@ -209,7 +224,7 @@ def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     e = entries(a)
     wanted = ravel(torch.stack([w.reshape(-1) for w in where]), e.shape)
     found, at = find(ravel(e.indices, e.shape), wanted)
-    values = e.values[at] if e.values.numel() else e.values.new_zeros(wanted.numel())
+    values = torch.cat([e.values, e.values.new_zeros(1)])[at]
     return torch.where(found, values, values.new_zeros(())).view(where[0].shape)
 
 

@@ -12,10 +12,22 @@ from functools import reduce
 import torch
 import torch.utils.data
 
-from ._entries import Entries, build, canonical, entries, fibres, kept_format, ravel, runs, unravel
+from ._entries import (
+    Entries,
+    build,
+    canonical,
+    entries,
+    fibres,
+    fitting_index,
+    kept_format,
+    places,
+    ravel,
+    runs,
+    unravel,
+)
 from ._format import layout
 from ._index import _axis
-from ._tensor import SparseTensor, assemble
+from ._tensor import SparseTensor, assemble, rank
 
 
 # ---- joining ----
@@ -64,8 +76,7 @@ def _cat_csr(
     tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
 ) -> SparseTensor:
     """Rows after rows: the arrays one after the other."""
-    if sum(t.nnz for t in tensors) >= 2**31:
-        index = torch.int64
+    index = fitting_index(index, shape, sum(t.nnz for t in tensors))
     pos, at = [torch.zeros(1, dtype=index)], 0
     for t in tensors:
         pos.append(t._arrays()[0][1:].to(index) + at)
@@ -81,7 +92,7 @@ def _cat_rows(
     """Along the last dimension: each row is the rows of all tensors, one after the other."""
     every = [t._arrays()[0].long() for t in tensors]
     pos, n, columns = sum(every), sum(t.nnz for t in tensors), 0
-    index = torch.int64 if max(n, *shape) >= 2**31 else index
+    index = fitting_index(index, shape, n)
     crd, values = torch.empty(n, dtype=index), []
     place = []
     for k, t in enumerate(tensors):
@@ -105,34 +116,30 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
-def _rank(t: torch.Tensor) -> int:
-    return t._ndim if isinstance(t, SparseTensor) else t.dim()
-
-
 def hstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.hstack``."""
-    return cat(tensors, 0 if _rank(tensors[0]) == 1 else 1)
+    return cat(tensors, 0 if rank(tensors[0]) == 1 else 1)
 
 
 def vstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.vstack``."""
-    return cat([t.unsqueeze(0) if _rank(t) == 1 else t for t in tensors], 0)
+    return cat([t.unsqueeze(0) if rank(t) == 1 else t for t in tensors], 0)
 
 
 def dstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.dstack``."""
-    deep = [t.unsqueeze(0) if _rank(t) == 1 else t for t in tensors]
-    return cat([t.unsqueeze(2) if _rank(t) == 2 else t for t in deep], 2)
+    deep = [t.unsqueeze(0) if rank(t) == 1 else t for t in tensors]
+    return cat([t.unsqueeze(2) if rank(t) == 2 else t for t in deep], 2)
 
 
 def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     """``torch.block_diag``: a csr matrix of all of them, as graphs are batched; vectors are rows."""
     parts, rows, columns = [], 0, 0
-    if any(_rank(t) > 2 for t in tensors):
+    if any(rank(t) > 2 for t in tensors):
         raise ValueError(
-            f"block_diag: expected matrices and vectors, got {[_rank(t) for t in tensors]} dimensions"
+            f"block_diag: expected matrices and vectors, got {[rank(t) for t in tensors]} dimensions"
         )
-    tensors = [t.reshape(1, -1) if _rank(t) < 2 else t for t in tensors]
+    tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
     for t in tensors:
         e = entries(_as_sparse(t))
         parts.append((e.indices + torch.tensor([[rows], [columns]]), e.values))
@@ -305,8 +312,8 @@ def _triangle(a: SparseTensor, keep) -> torch.Tensor:
     if a._ndim < 2:
         raise ValueError(f"expected at least 2 dimensions, got {a._ndim}")
     e = entries(a)
-    mask = keep(e.indices[-1] - e.indices[-2])
-    kept = Entries(e.shape, e.indices[:, mask], e.values[mask])
+    at = places(keep(e.indices[-1] - e.indices[-2]))
+    kept = Entries(e.shape, e.indices[:, at], e.values[at])
     return build(kept, kept_format(a, range(a._ndim)), a.index_dtype)
 
 
@@ -327,13 +334,13 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
     if dim1 == dim2:
         raise ValueError("diagonal: expected two dimensions, got one twice")
     e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
-    mask = e.indices[dim2] - e.indices[dim1] == offset
-    place = e.indices[dim1 if offset >= 0 else dim2][mask]
+    at = places(e.indices[dim2] - e.indices[dim1] == offset)
+    place = e.indices[dim1 if offset >= 0 else dim2][at]
     rows, columns = e.shape[dim1], e.shape[dim2]
     length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     shape = [*(e.shape[d] for d in rest), length]
-    indices = torch.cat([e.indices[rest][:, mask], place[None]]) if rest else place[None]
-    made = canonical(shape, indices, e.values[mask])
+    indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
+    made = canonical(shape, indices, e.values[at])
     return build(made, _general_format(input, n - 1) if rest else "dense", input.index_dtype)
 
 

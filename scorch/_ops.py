@@ -17,7 +17,7 @@ import torch
 
 from . import _C, _autograd, _fake, _torch
 from ._format import Format, layout
-from ._tensor import SparseTensor, assemble, core_of, from_result
+from ._tensor import SparseTensor, assemble, core_of, from_result, rank
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)
 _EINSUM = (
@@ -68,7 +68,7 @@ def _operands(given: tuple) -> list[torch.Tensor]:
 
 def _kind(x: torch.Tensor) -> tuple[int, str] | None:
     """(ndim, format), or None of a dense tensor: all that a program string says of an operand."""
-    return (x._ndim, x._fmt) if isinstance(x, SparseTensor) else None
+    return (rank(x), x._fmt) if isinstance(x, SparseTensor) else None
 
 
 def _line(name: str, kind: tuple[int, str] | None) -> str:
@@ -535,10 +535,6 @@ def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor
     return _broadcast_product(left, right.T if kind == LINEAR else right, None)
 
 
-def _rank(x: torch.Tensor) -> int:
-    return x._ndim if isinstance(x, SparseTensor) else x.dim()
-
-
 @lru_cache
 def _matmul_text(left: int, right: int) -> tuple[str, str, str]:
     """The indices of the operands and the result of a product of these numbers of dimensions."""
@@ -552,7 +548,7 @@ def _matmul_text(left: int, right: int) -> tuple[str, str, str]:
 
 def _broadcast_product(left: torch.Tensor, right: torch.Tensor, format: Asked) -> torch.Tensor:
     """``left @ right``; batch dimensions broadcast: where one extent is 1, that operand lacks the index."""
-    first, second, result = _matmul_text(_rank(left), _rank(right))
+    first, second, result = _matmul_text(rank(left), rank(right))
     shapes = dict(zip(first, left.shape, strict=True)), dict(zip(second, right.shape, strict=True))
     for letter in reversed(first[:-2]):
         n, m = (shape.get(letter) for shape in shapes)

@@ -12,11 +12,12 @@ A missing entry annihilates products, even with NaN and infinity. In place, only
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from numbers import Number
 
 import torch
 
-from . import _autograd, _kernels
+from . import _autograd, _kernels, _torch
 from ._entries import (
     Entries,
     build,
@@ -26,6 +27,7 @@ from ._entries import (
     find,
     kept_format,
     merge,
+    places,
     ravel,
     runs,
     same_structure,
@@ -57,6 +59,12 @@ def _is_zero(x: torch.Tensor) -> bool:
     return not bool(x.any()) and not bool(x.isnan().any())
 
 
+def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object) -> bool:
+    """Whether f(0, ...) is 0, of numbers also where a graph is traced."""
+    with _torch.outside_graphs() if torch.compiler.is_compiling() else nullcontext():
+        return _is_zero(f(torch.zeros(1, dtype=dtype), *args, **kwargs))
+
+
 def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
     """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
 
@@ -70,7 +78,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
         if kwargs.get("out") is not None:
             raise NotImplementedError(f"{name}: out= of a SparseTensor is not available: use the result")
         in_place = kwargs.pop("inplace", False)
-        if not keeps_zero and not _is_zero(f(torch.zeros(1, dtype=input.dtype), *args, **kwargs)):
+        if not keeps_zero and not _zero_stays(f, input.dtype, *args, **kwargs):
             raise NotImplementedError(
                 f"{name} of a missing entry is not zero, so the result would be dense: use "
                 f"scorch.map(A, f) for the stored entries, or A.to_dense()"
@@ -145,8 +153,9 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
     index = torch.int64 if torch.int64 in (a.index_dtype, b.index_dtype) else torch.int32
     if kind == PRODUCT:
         found, at = find(other, key)
-        values = f(x.values[found], y.values[at[found]])
-        return build(Entries(x.shape, x.indices[:, found], values), format, index)
+        mine = places(found)
+        values = f(x.values[mine], y.values[at[mine]])
+        return build(Entries(x.shape, x.indices[:, mine], values), format, index)
     first, second, n = merge(key, other)
     left = x.values.new_zeros(n).index_copy(0, first, x.values)
     right = y.values.new_zeros(n).index_copy(0, second, y.values)
@@ -266,10 +275,9 @@ def _into(f: Callable, name: str, out: object, input: object, other: object, opt
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     """With a number that leaves zeros zero: sparse. Else the dense result."""
     sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
-    if _is_scalar(other):
-        zero = torch.zeros(1, dtype=sparse.dtype)
-        if _is_zero(g(other, zero) if swapped else g(zero, other)):
-            return _scalar(g, sparse, other, swapped)
+    at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
+    if _is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
+        return _scalar(g, sparse, other, swapped)
     dense = sparse.to_dense()
     return g(other, dense) if swapped else g(dense, other)
 

@@ -9,7 +9,7 @@ from numbers import Number
 import torch
 
 from . import _ops
-from ._tensor import SparseTensor
+from ._tensor import SparseTensor, rank
 
 
 # ---- the @ operator ----
@@ -57,21 +57,17 @@ def matmul(
     if out is None:
         return _ops.product(sparse, x, kind)
     left, right = (sparse, x) if kind == _ops.MATMUL else (x, sparse)
-    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((_rank(left), _rank(right)))
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((rank(left), rank(right)))
     if text is None:
         raise NotImplementedError("matmul: out= takes products of matrices and vectors")
     return _ops.einsum(text, left, right, out=out)
-
-
-def _rank(x: torch.Tensor) -> int:
-    return x._ndim if isinstance(x, SparseTensor) else x.dim()
 
 
 def ranks(name: str, left: int, right: int) -> Callable:
     """matmul of operands of these numbers of dimensions."""
 
     def checked(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
-        found = _rank(input), _rank(other)
+        found = rank(input), rank(other)
         if found != (left, right):
             raise ValueError(
                 f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
@@ -120,7 +116,7 @@ def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -
 
 def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.inner``."""
-    return torch.matmul(input, other.mT if _rank(other) > 1 else other, out=out)
+    return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
 
 
 def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ import torch
 from torch.autograd import forward_ad
 
 from . import _ops, _torch
-from ._entries import Entries, add_up, build, entries, ravel, unravel
+from ._entries import Entries, add_up, build, counts, distinct, entries, ravel, unravel
 from ._index import _axis
 from ._pointwise import gather
 from ._tensor import SparseTensor
@@ -50,7 +50,7 @@ def _group(a: SparseTensor, dims: list[int]) -> _Groups:
     slot, size = ravel(e.indices[rest], kept), math.prod(e.shape[d] for d in dims)
     if len(rest) < 2:
         return _Groups(e.values, slot, math.prod(kept), size, None, kept)
-    key, slot = torch.unique(slot, return_inverse=True)
+    key, slot = distinct(slot)
     return _Groups(e.values, slot, key.numel(), size, key, kept)
 
 
@@ -71,7 +71,7 @@ def _finish(
 
 
 def _count(g: _Groups) -> torch.Tensor:
-    return torch.bincount(g.slot, minlength=g.n)
+    return counts(g.slot, g.n)
 
 
 # ---- kernels ----

@@ -79,6 +79,12 @@ def is_sparse(x: object) -> bool:
     return isinstance(x, SparseTensor)
 
 
+def rank(x: torch.Tensor) -> int:
+    """The number of dimensions, which is a constant where torch.compile traces too."""
+    plainly = isinstance(x, SparseTensor) and not torch.compiler.is_dynamo_compiling()
+    return x._ndim if plainly else x.dim()  # dim() of a SparseTensor asks the table
+
+
 def _rebuild_v1(
     text: str,
     shape: tuple[int, ...],
@@ -177,7 +183,7 @@ class SparseTensor(torch.Tensor):
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if "ell" in self._fmt and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
-        made = assemble(layout(self._fmt, self._ndim), self._shape, (*self._arrays()[:-1], values))
+        made = assemble(layout(self._fmt, rank(self)), self._shape, (*self._arrays()[:-1], values))
         if not torch.compiler.is_dynamo_compiling() and _C.plain() and values.is_contiguous():
             made.__dict__["_core"] = core_of(self).with_values(made._val)
         return made
@@ -239,6 +245,12 @@ class SparseTensor(torch.Tensor):
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
         wide, source = self.index_dtype == torch.int64, self
+        if torch.compiler.is_compiling():
+            from ._entries import rearranged
+
+            _, *crd, place = rearranged(self, form.text, wide)
+            found = torch.stack(crd)
+            return found.new_full((self._ndim, self.nnz), -1).index_copy(1, place, found)
         if len(self._names) == 1:  # dense sources lose their zeros: number the places instead
             source = self._like([torch.arange(1, self.nnz + 1)])
         (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
@@ -297,6 +309,10 @@ class SparseTensor(torch.Tensor):
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
+        if torch.compiler.is_compiling():
+            from ._entries import build, entries
+
+            return build(entries(self), form.text, index_dtype)
         if _autograd.tracked(self):
             return self._convert_tracked(form, index_dtype)
         return self._carried(

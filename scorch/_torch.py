@@ -16,10 +16,11 @@ from torch._C._functorch import peek_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
+from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _C
 
-__all__ = ["DisableTorchFunctionSubclass"]
+__all__ = ["DisableTorchFunctionSubclass", "outside_graphs"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 
@@ -122,6 +123,18 @@ def apart(f: Callable) -> Callable:
     return untraced(call)
 
 
+def unknown_size() -> int:
+    """In a fake kernel: a size that nobody knows before the call.
+
+    torch.compile may take a whole function of SparseTensors for one node first; sizes inside it are then no
+    business of the node's results.
+    """
+    context = torch.library.get_ctx()
+    n = context.new_dynamic_size()
+    context._shape_env.ignorable_fresh_unbacked_symbols.append(n.node._expr)
+    return n
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
@@ -145,6 +158,9 @@ def parse_to(*args: object, **kwargs: object) -> tuple:
 any_requires_grad = torch._C._any_requires_grad
 only_below_autograd = _AutoDispatchBelowAutograd
 single_level = enable_single_level_autograd_function
+
+
+outside_graphs = _disable_current_modes  # a with statement: what is computed there has numbers
 
 
 def raw_apply(function: type[torch.autograd.Function]) -> Callable:

@@ -159,6 +159,32 @@ def test_several_sparse_results(f, backend):
     torch.testing.assert_close(*found)
 
 
+def sparse(density, shape=(9, 9)):
+    return scorch.sparse((torch.rand(shape) < density).double(), "csr")
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b, x: (a @ x, torch.nn.functional.linear(x.T, a)),
+        lambda a, b, x: (scorch.einsum("ij,jk,kl->il", a, b, x), scorch.einsum("ij,jk->ik", a, b)),
+        lambda a, b, x: (scorch.evaluate("C[i,j] = A[i,j] * B[i,j] + A[i,j]", A=a, B=b), a + b),
+        lambda a, b, x: (
+            scorch.attention(x.T[None, :, :, None], x.T[None, :, :, None], x.T[None, :, :, None], a),
+        ),
+    ],
+)
+def test_one_graph_for_any_number_of_entries_and_columns(f, dynamic):
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(f, fullgraph=True, backend=counter, dynamic=dynamic)
+    for k, density in enumerate((0.3, 0.5, 0.8)):
+        args = sparse(density), sparse(1 - density), torch.rand(9, 3 + k, dtype=torch.float64)
+        for got, wanted in zip(compiled(*args), f(*args), strict=True):
+            torch.testing.assert_close(got.to_dense(), wanted.to_dense())
+    assert counter.frame_count <= 2 - bool(dynamic)
+
+
 def test_a_cached_graph_without_gradients_is_not_taken_for_one_with(backend):
     """The cache on disk is asked by what the operands say of themselves."""
     a, found = PATTERN.clone(), []

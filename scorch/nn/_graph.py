@@ -20,7 +20,7 @@ from .._format import layout
 from .._make import from_edge_index, sparse
 from .._ops import einsum
 from .._tensor import SparseTensor, wrap
-from .._torch import apart
+from .._torch import apart, unknown_size
 
 
 class _Derived:
@@ -105,7 +105,7 @@ def _adjacency_arrays(
 @torch.library.register_fake("scorch::adjacency", lib=_lib)
 def _adjacency_fake(format, graph, nodes, loops, normalize):
     weighted = bool(format) or len(graph) > 1
-    edges = torch.library.get_ctx().new_dynamic_size()
+    edges = unknown_size()
     pos, crd = (graph[0].new_empty(n, dtype=torch.int64) for n in (nodes + 1, edges))
     return pos, crd, graph[-1].new_empty(edges, dtype=graph[-1].dtype if weighted else torch.float32)
 

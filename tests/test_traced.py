@@ -1,0 +1,131 @@
+"""What works on coordinates, in one graph: its sizes are known to nobody before the call."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._dynamo.testing import CompileCounterWithBackend
+
+import scorch
+
+PICK = torch.tensor([3, 1, 3])
+GROUPS = {
+    "rows and columns": lambda a: (a[1:3], a[..., 1:4], a[1], a[..., 2], a[..., None, :], a.unbind(0)[1]),
+    "places": lambda a: (a[PICK], a[..., PICK], a[torch.arange(len(a)) > 1], a.narrow(1, 1, 2), a[a > 2]),
+    "joined": lambda a: (torch.cat([a, 2 * a]), torch.cat([a, a], -1), torch.stack([a, 3 * a], 1)),
+    "renumbered": lambda a: (
+        a.reshape(4, -1),
+        a.flip(0, 1),
+        a.roll(1, 0),
+        a.repeat(*[2] * a.ndim),
+        a.flatten(),
+    ),
+    "parts": lambda a: (a.tril(), a.triu(1), a.diagonal(0, -2, -1)),
+    "sums": lambda a: (a.sum(0), a.sum(1, keepdim=True), a.mean(-1), F.dropout(a, 0.5, False).sum()),
+    "extremes": lambda a: (a.amax(1), a.amin(-1), a.prod(1), torch.linalg.vector_norm(a, 2, 1)),
+    "two tensors": lambda a: (a + a.roll(1, 1), a * a[:1], torch.hypot(a, a.flip(0)), a > 1),
+    "formats": lambda a: (as_format(a, "coo"), as_format(a, "dense(0), compressed(1)"), a @ a.mT),
+}
+
+
+def as_format(a, text):
+    """Converted: sparse tensors alone have formats."""
+    text = text if a.ndim == 2 or text == "coo" else "csf"
+    return a.convert(text) if scorch.is_sparse(a) else a
+
+
+def numbers(y):
+    return y.to_dense() if scorch.is_sparse(y) else y
+
+
+def tensor(format, grad=True):
+    generator = torch.Generator().manual_seed(1)
+    shape = (4, 5, 6) if format == "csf" else (8, 6)
+    d = torch.randint(1, 5, shape, generator=generator) * (torch.rand(shape, generator=generator) < 0.5)
+    return d.double(), scorch.sparse(d.double(), format).requires_grad_(grad)
+
+
+@pytest.fixture(autouse=True)
+def forget_graphs():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+QUICK = ("joined", "parts", "sums", "formats")
+CASES = [
+    pytest.param(name, format, marks=[] if name in QUICK and format == "csf" else pytest.mark.slow)
+    for name in GROUPS
+    for format in ("csf", "coo", "bsr(2,3)", "ell(6)")
+]
+
+
+@pytest.mark.parametrize(("name", "format"), CASES)
+def test_compiled(name, format):
+    f, (d, a) = GROUPS[name], tensor(format)
+    found = []
+    for g in (f, torch.compile(f, backend="aot_eager", fullgraph=True)):
+        results = g(a)
+        loss = sum(numbers(y).square().sum() for y in results if y.requires_grad)
+        (grad,) = torch.autograd.grad(loss, a)
+        found.append((results, numbers(grad)))
+    (eager, wanted), (compiled, grad) = found
+    torch.testing.assert_close(grad, wanted)
+    for x, y, z in zip(compiled, eager, f(d), strict=True):
+        assert getattr(x, "_fmt", None) == getattr(y, "_fmt", None) and x.dtype == y.dtype
+        torch.testing.assert_close(numbers(x), numbers(y))
+        torch.testing.assert_close(numbers(x), z)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, f, a):
+        super().__init__()
+        self.f = f
+        self.register_buffer("a", a)
+
+    def forward(self, x):
+        return [y.values() * x if scorch.is_sparse(y) else y * x for y in self.f(self.a)]
+
+
+@pytest.mark.parametrize("strict", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["joined", *(pytest.param(n, marks=pytest.mark.slow) for n in ("rows and columns", "two tensors"))],
+)
+def test_exported(name, strict):
+    model, x = Model(GROUPS[name], tensor("csf", False)[1]), torch.tensor(2.0, dtype=torch.float64)
+    program = torch.export.export(model, (x,), strict=strict)
+    torch.testing.assert_close(program.module()(x), model(x))
+
+
+def test_one_graph_for_any_number_of_entries():
+    counter = CompileCounterWithBackend("aot_eager")
+    f = torch.compile(lambda a: a[1:3].sum(1) * 2, fullgraph=True, backend=counter)
+    for density in (0.2, 0.5, 0.9, 0.0):
+        d = (torch.rand(4, 5, 6) < density).double()
+        torch.testing.assert_close(f(scorch.sparse(d, "csf")).to_dense(), d[1:3].sum(1) * 2)
+    assert counter.frame_count <= 2  # nothing stored may be a graph of its own
+
+
+def test_an_index_out_of_range_is_refused_by_the_call():
+    _, a = tensor("coo", False)
+    f = torch.compile(lambda a, i: a[i], backend="aot_eager", fullgraph=True)
+    f(a, PICK)
+    with pytest.raises(IndexError, match="out of range"):
+        f(a, PICK + 7)
+
+
+def test_operators():
+    key = torch.tensor([4, 1, 4, 0])
+    for f, args in (
+        (torch.ops.scorch.distinct, (key,)),
+        (torch.ops.scorch.merge, (key.unique(), key.unique() + 1)),
+        (torch.ops.scorch.runs, (key,)),
+        (torch.ops.scorch.places, (key > 1,)),
+        (torch.ops.scorch.inside, (key, 5)),
+    ):
+        torch.library.opcheck(f.default, args)
+    for source, target in (("coo", "bsr(2,3)"), ("csr", "coo"), ("ell(6)", "csc")):
+        a = tensor(source, False)[1]
+        *structure, _ = a._arrays()
+        args = (source, scorch.Format(target).bind(2).text, list(structure), [8, 6], a.nnz, True)
+        torch.library.opcheck(torch.ops.scorch.structure.default, args)
