@@ -58,7 +58,10 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
 @_torch.untraced
 def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     """The SparseTensor of arrays that the extension made, whose structure needs no second look."""
-    form = layout(text, len(shape))
+    return _fresh(layout(text, len(shape)), shape, arrays)
+
+
+def _fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     self = _made(SparseTensor, form.text, form.names, shape, arrays)
     self.__dict__["_made"] = True
     return self
@@ -315,9 +318,8 @@ class SparseTensor(torch.Tensor):
             return build(entries(self), form.text, index_dtype)
         if _autograd.tracked(self):
             return self._convert_tracked(form, index_dtype)
-        return self._carried(
-            lambda a: from_result(*_C.convert(core_of(a), form.text, index_dtype == torch.int64))
-        )
+        wide = index_dtype is torch.int64
+        return self._carried(lambda a: _fresh(form, *_C.convert(core_of(a), form.text, wide)[1:]))
 
     def _convert_tracked(self, form: Layout, index_dtype: torch.dtype) -> SparseTensor:
         """convert, differentiably: the structure by the extension, the values gathered."""

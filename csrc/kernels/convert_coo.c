@@ -70,6 +70,11 @@ SC_INLINE bool begin_rows(const collecting *x, sc_dtype from, sc_dtype to, int64
     for (int64_t e = begin; e < end; e += SC_WIDE_BLOCK) {
         int n = sc_wide_changes(row, from, x->rows, e, sc_min(e + SC_WIDE_BLOCK, end), at);
         if (n < 0) return false;
+        int64_t first = sc_index(row, from, e), last = sc_index(row, from, sc_min(e + SC_WIDE_BLOCK, end));
+        if (last - first == n) { /* no row in between is empty */
+            sc_wide_put(pos, to, first + 1, e + 1, at, n);
+            continue;
+        }
         for (int k = 0; k < n; k++) {
             int64_t i = e + at[k] + 1, r = sc_index(row, from, i - 1), next = sc_index(row, from, i);
             do sc_index_put(pos, to, ++r, i);

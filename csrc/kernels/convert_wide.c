@@ -101,6 +101,42 @@ int sc_wide_changes(const void *crd, sc_dtype itype, int64_t extent, int64_t beg
     return c.signs >> 63 || c.here >= extent ? -1 : c.n;
 }
 
+/* ---- indices from distances ---- */
+SC_INLINE void put_indices(void *out, sc_dtype itype, int64_t at, int64_t base, const uint32_t *distance,
+                           int k, int n)
+{
+    for (; k < n; k++) sc_index_put(out, itype, at + k, base + distance[k]);
+}
+
+#ifdef WIDE
+/* Whole vectors; returns how many were put. */
+WIDE static int put_wide(void *out, sc_dtype itype, int64_t at, int64_t base, const uint32_t *distance, int n)
+{
+    int k = 0;
+    for (; k + 8 <= n; k += 8) {
+        __m256i d = _mm256_loadu_si256((const __m256i_u *)(distance + k));
+        if (itype == SC_I64)
+            _mm512_storeu_si512((int64_t *)out + at + k,
+                                _mm512_add_epi64(_mm512_cvtepu32_epi64(d), _mm512_set1_epi64(base)));
+        else
+            _mm256_storeu_si256((__m256i_u *)((int32_t *)out + at + k),
+                                _mm256_add_epi32(d, _mm256_set1_epi32((int)base)));
+    }
+    return k;
+}
+#endif
+
+void sc_wide_put(void *out, sc_dtype itype, int64_t at, int64_t base, const uint32_t *distance, int n)
+{
+    int k = 0;
+#ifdef WIDE
+    if (wide()) k = put_wide(out, itype, at, base, distance, n);
+#endif
+#define RUN(t) put_indices(out, t, at, base, distance, k, n)
+    SC_BY_INDEX(itype, RUN);
+#undef RUN
+}
+
 /* ---- what is not zero ---- */
 /* The bits that say so: for floating point all but the sign. */
 static uint64_t mask_of(sc_dtype t)

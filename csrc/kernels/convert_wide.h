@@ -15,6 +15,8 @@
  * The entry at `end` is looked at. */
 int sc_wide_changes(const void *crd, sc_dtype itype, int64_t extent, int64_t begin, int64_t end,
                     uint32_t *out);
+/* out[at + k] := base + distance[k] for n indices. */
+void sc_wide_put(void *out, sc_dtype itype, int64_t at, int64_t base, const uint32_t *distance, int n);
 /* How many of n values are not zero (-0.0 is); bit j of word w tells it of value 64 w + j. */
 int64_t sc_wide_mark(const void *val, sc_dtype, int64_t n, uint64_t *bits);
 /* Writes the numbers and values of the n that are marked to crd and out, from place k on and nowhere from `end` on;

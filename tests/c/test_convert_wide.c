@@ -87,6 +87,19 @@ static void test_changes(int64_t n, sc_dtype itype, int bad)
     free(crd);
 }
 
+static void test_put(int n, sc_dtype itype)
+{
+    uint32_t distance[SC_WIDE_BLOCK];
+    int64_t out[SC_WIDE_BLOCK + 2], base = itype == SC_I64 ? (int64_t)1 << 40 : 1 << 20;
+    for (int k = 0; k < n; k++) distance[k] = (uint32_t)below(1 << 20);
+    sc_index_put(out, itype, 0, -7);
+    sc_index_put(out, itype, n + 1, -7);
+    sc_wide_put(out, itype, 1, base, distance, n);
+    for (int k = 0; k < n; k++)
+        CHECK(sc_index(out, itype, k + 1) == base + distance[k], "%d indices, at %d", n, k);
+    CHECK(sc_index(out, itype, 0) == -7 && sc_index(out, itype, n + 1) == -7, "%d indices, beyond", n);
+}
+
 static void test_sort(int64_t n)
 {
     uint64_t *key = malloc((size_t)n * sizeof *key + 1), sum = 0;
@@ -116,6 +129,8 @@ int main(void)
         test_mark(0, 5);
         for (int64_t n = 0; n <= SC_WIDE_SORT; n++) test_sort(n);
         for (int k = 0; k < SC_LEN(sizes); k++) {
+            test_put((int)sizes[k], SC_I32);
+            test_put((int)sizes[k], SC_I64);
             for (int zeros = 0; zeros <= 10; zeros += 3) test_mark(sizes[k], zeros);
             for (int bad = 0; bad < 4; bad++) {
                 test_changes(sizes[k], SC_I32, bad);
