@@ -59,7 +59,7 @@ clean:
 	touch $@
 
 .venv/.tools: .venv/.base
-	$(BIN)/pip install pytest hypothesis scipy ruff==0.17.5 clang-format==23.1.5
+	$(BIN)/pip install pytest hypothesis scipy networkx torch_geometric ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
 # The demo takes the package as users get it; tests and benchmarks work on the tree itself.

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import bound, cases, compiled, peers, plot
+from benchmarks import bound, cases, compiled, models, peers, plot
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = cases.SUITES | compiled.SUITES
+SUITES = cases.SUITES | models.SUITES | compiled.SUITES
 
 
 def machine() -> dict[str, object]:

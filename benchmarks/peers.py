@@ -1,6 +1,7 @@
 """The libraries Scorch is compared with, beyond torch itself. Each may be absent."""
 
 import ctypes
+import importlib.util
 import sys
 from ctypes import POINTER, c_float, c_int, c_void_p
 from functools import cache
@@ -112,8 +113,12 @@ def graphblas_matrix(csr: torch.Tensor) -> object:
     return graphblas.Matrix.from_csr(*parts, nrows=rows, ncols=columns)
 
 
+def geometric() -> bool:
+    """Whether torch_geometric is at hand, which takes seconds to import."""
+    return importlib.util.find_spec("torch_geometric") is not None
+
+
 def absent() -> list[str]:
     """Names of the peers that this environment lacks."""
-    return [
-        name for name, here in (("MKL", mkl()), ("SciPy", scipy_sparse), ("GraphBLAS", graphblas)) if not here
-    ]
+    peers = {"MKL": mkl(), "SciPy": scipy_sparse, "GraphBLAS": graphblas, "torch_geometric": geometric()}
+    return [name for name, here in peers.items() if not here]
