@@ -136,7 +136,8 @@ class SparseTensor(torch.Tensor):
         if handler is None:
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
-                f"A.to_dense(), or A.values() for the stored entries"
+                f"A.to_dense(), or A.values() for the stored entries; for DistributedDataParallel and "
+                f"torch.func hold the values as the parameter, as scorch.nn.Linear does"
             )
         return handler(*args, **(kwargs or {}))
 

@@ -344,6 +344,14 @@ shared = torch.nn.parallel.DistributedDataParallel(layer)
 shared(x[4 * rank : 4 * rank + 4]).square().mean().backward()
 twin(x).square().mean().backward()
 torch.testing.assert_close(layer.values.grad, twin.values.grad)
+whole = torch.nn.Module()
+whole.weight = torch.nn.Parameter(layer.weight.detach())
+try:
+    torch.nn.parallel.DistributedDataParallel(whole)
+except NotImplementedError as error:
+    assert "hold the values as the parameter" in str(error)
+else:
+    raise AssertionError("a sparse parameter cannot be broadcast")
 dist.destroy_process_group()
 """
 
