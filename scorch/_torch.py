@@ -44,7 +44,7 @@ def _connect() -> None:
         torch._C._len_torch_dispatch_stack,
         torch._C._len_torch_function_stack,
         peek_interpreter_stack,
-        torch._C._get_tracing_state,
+        torch._C._is_tracing,
         torch._C._is_any_autocast_enabled,
     )
     threads = int(os.environ.get("SCORCH_NUM_THREADS") or 0)

@@ -141,9 +141,12 @@ static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
     enter_unit(l, b->loop, u);
     const Where *w = where(l, t);
     Buf *pos = tensor_buf(l, B_POS, t, w->n);
-    Val *from = load_index(l, pos, w->pos[w->n]), *to = load_index(l, pos, plus(l, w->pos[w->n], num(l, 1)));
-    Val *at = let(l, "at", val_op(l->p, O_SUB, from, b->first));
-    return summed(l, b, op, at, let(l, "count", val_op(l->p, O_SUB, to, from)));
+    Val *from = val_load(l->p, pos, 1, w->pos[w->n], NULL);
+    Val *to = val_load(l->p, pos, 1, plus(l, w->pos[w->n], num(l, 1)), NULL);
+    Val *at = let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
+    Val *count =
+        let(l, "count", val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
+    return summed(l, b, op, at, val_cast(l->p, I64, count));
 }
 
 /* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */

@@ -97,6 +97,9 @@ static const char *const good[] = {
     "boolx8(1)\n"
     "  f[3500 + i; 8] = select(first(i & 15; 8), f[i; 8], f32x8(0.0))\n"
     "  s[1500 + i; 8] = select(first(i; 8), s[i; 8], i16x8(5))\n"
+    "  let e: f32x8 = even(f[i; 8], f[i + 8; 8]) - odd(f[i; 8], f[i + 8; 8])\n  f[3600 + i; 8] = e\n"
+    "  l[3000 + i; 4] = odd(l[i; 4], i64x4(7))\n  w[3000 + i] = lane(w[i; 8]; 5)\n"
+    "  f[3700 + i] = lane(e; 0) + lane(e; 7)\n"
     "  l[2000 + i; 8] = select(first(i % 11; 8) & m, l[i; 8], i64x8(n))\n  b[3600 + i; 8] = first(i >> 3; "
     "8)\n"
     "  b[900] = (b[i] == (half < 0.75)) | (b[i + 1] & (l[i] > 4))\n  f[3000 + i] = f32(b[i]) + f32(i64(b[i + "
@@ -234,6 +237,10 @@ static const char *const bad[][2] = {
     {"l[0] = search(nosuch, 0, n, n)", "'nosuch' is not a buffer"},
     {"b[0; 4] = first(2.0; 4)", "a count of lanes needs i64, got f64"},
     {"b[0] = first(n; 1)", "the first lanes of one"},
+    {"f[0] = lane(f[0; 8]; 8)", "lane 8 of f32x8"},
+    {"f[0] = lane(f[0]; 0)", "lane 0 of f32"},
+    {"f[0] = even(f[0], f[1])", "'even' does not apply to f32"},
+    {"f[0; 8] = odd(f[0; 8], w[0; 8])", "odd"},
     {"b[0; 4] = first(n, 4)", "expected ';'"},
     {"l[0] = sqrt(l[0])", "'sqrt' does not apply to i64"},
     {"d[0] = d[0] % d[1]", "'%' does not apply to f64"},

@@ -129,28 +129,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 whole_1 = to - (to - from) % 4;
         for (sc_i64 i = from; i < whole_1; i += 4) {
             const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
-            const sc_i64 count = (sc_i64)A_pos1[i + 1] - (sc_i64)A_pos1[i];
-            f32x16 sum = sc_select_f32x16(sc_first_i32x16(count), sc_load_f32x16(&c_terms[at]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q = 16; q < count; q += 16) {
-                sum = sc_max_f32x16(sum, sc_select_f32x16(sc_first_i32x16(count - q), sc_load_f32x16(&c_terms[at + q]), sc_splat_f32x16(-__builtin_inff())));
+            const int count = A_pos1[i + 1] - A_pos1[i];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_max_f32x16(sum, sc_select_f32x16(sc_first_i32x16((sc_i64)count - q), sc_load_f32x16(&c_terms[at + q]), sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_1 = (sc_i64)A_pos1[i + 1] - A_first;
-            const sc_i64 count_1 = (sc_i64)A_pos1[i + 2] - (sc_i64)A_pos1[i + 1];
-            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16(count_1), sc_load_f32x16(&c_terms[at_1]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_1 = 16; q_1 < count_1; q_1 += 16) {
-                sum_1 = sc_max_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16(count_1 - q_1), sc_load_f32x16(&c_terms[at_1 + q_1]), sc_splat_f32x16(-__builtin_inff())));
+            const int count_1 = A_pos1[i + 2] - A_pos1[i + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q_1 = 16; q_1 < (sc_i64)count_1; q_1 += 16) {
+                sum_1 = sc_max_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q_1), sc_load_f32x16(&c_terms[at_1 + q_1]), sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_2 = (sc_i64)A_pos1[i + 2] - A_first;
-            const sc_i64 count_2 = (sc_i64)A_pos1[i + 3] - (sc_i64)A_pos1[i + 2];
-            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16(count_2), sc_load_f32x16(&c_terms[at_2]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_2 = 16; q_2 < count_2; q_2 += 16) {
-                sum_2 = sc_max_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16(count_2 - q_2), sc_load_f32x16(&c_terms[at_2 + q_2]), sc_splat_f32x16(-__builtin_inff())));
+            const int count_2 = A_pos1[i + 3] - A_pos1[i + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q_2 = 16; q_2 < (sc_i64)count_2; q_2 += 16) {
+                sum_2 = sc_max_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q_2), sc_load_f32x16(&c_terms[at_2 + q_2]), sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_3 = (sc_i64)A_pos1[i + 3] - A_first;
-            const sc_i64 count_3 = (sc_i64)A_pos1[i + 4] - (sc_i64)A_pos1[i + 3];
-            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16(count_3), sc_load_f32x16(&c_terms[at_3]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_3 = 16; q_3 < count_3; q_3 += 16) {
-                sum_3 = sc_max_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16(count_3 - q_3), sc_load_f32x16(&c_terms[at_3 + q_3]), sc_splat_f32x16(-__builtin_inff())));
+            const int count_3 = A_pos1[i + 4] - A_pos1[i + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q_3 = 16; q_3 < (sc_i64)count_3; q_3 += 16) {
+                sum_3 = sc_max_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q_3), sc_load_f32x16(&c_terms[at_3 + q_3]), sc_splat_f32x16(-__builtin_inff())));
             }
             const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
             const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
@@ -284,10 +284,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         for (sc_i64 i_1 = whole_1, sc_end = to; i_1 < sc_end; i_1++) {
             const sc_i64 at_4 = (sc_i64)A_pos1[i_1] - A_first;
-            const sc_i64 count_4 = (sc_i64)A_pos1[i_1 + 1] - (sc_i64)A_pos1[i_1];
-            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16(count_4), sc_load_f32x16(&c_terms[at_4]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_4 = 16; q_4 < count_4; q_4 += 16) {
-                sum_4 = sc_max_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16(count_4 - q_4), sc_load_f32x16(&c_terms[at_4 + q_4]), sc_splat_f32x16(-__builtin_inff())));
+            const int count_4 = A_pos1[i_1 + 1] - A_pos1[i_1];
+            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_4), sc_load_f32x16(&c_terms[at_4]), sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q_4 = 16; q_4 < (sc_i64)count_4; q_4 += 16) {
+                sum_4 = sc_max_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16((sc_i64)count_4 - q_4), sc_load_f32x16(&c_terms[at_4 + q_4]), sc_splat_f32x16(-__builtin_inff())));
             }
             const f32x16 pairs_5 = sc_max_f32x16(sc_even_f32x16(sum_4, sum_4), sc_odd_f32x16(sum_4, sum_4));
             const f32x16 pairs_6 = sc_max_f32x16(sc_even_f32x16(pairs_5, pairs_5), sc_odd_f32x16(pairs_5, pairs_5));

@@ -98,28 +98,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 whole_1 = to - (to - from) % 4;
             for (sc_i64 p_3 = from; p_3 < whole_1; p_3 += 4) {
                 const sc_i64 at = (sc_i64)T_pos2[p_3] - T_first;
-                const sc_i64 count = (sc_i64)T_pos2[p_3 + 1] - (sc_i64)T_pos2[p_3];
-                f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
-                for (sc_i64 q = 8; q < count; q += 8) {
-                    sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
+                const int count = T_pos2[p_3 + 1] - T_pos2[p_3];
+                f64x8 sum = sc_select_f64x8(sc_first_i64x8((sc_i64)count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
+                for (sc_i64 q = 8; q < (sc_i64)count; q += 8) {
+                    sum = sum + sc_select_f64x8(sc_first_i64x8((sc_i64)count - q), sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
                 }
                 const sc_i64 at_1 = (sc_i64)T_pos2[p_3 + 1] - T_first;
-                const sc_i64 count_1 = (sc_i64)T_pos2[p_3 + 2] - (sc_i64)T_pos2[p_3 + 1];
-                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&s_terms[at_1]), (f64x8){0});
-                for (sc_i64 q_1 = 8; q_1 < count_1; q_1 += 8) {
-                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_1 - q_1), sc_load_f64x8(&s_terms[at_1 + q_1]), (f64x8){0});
+                const int count_1 = T_pos2[p_3 + 2] - T_pos2[p_3 + 1];
+                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_1), sc_load_f64x8(&s_terms[at_1]), (f64x8){0});
+                for (sc_i64 q_1 = 8; q_1 < (sc_i64)count_1; q_1 += 8) {
+                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_1 - q_1), sc_load_f64x8(&s_terms[at_1 + q_1]), (f64x8){0});
                 }
                 const sc_i64 at_2 = (sc_i64)T_pos2[p_3 + 2] - T_first;
-                const sc_i64 count_2 = (sc_i64)T_pos2[p_3 + 3] - (sc_i64)T_pos2[p_3 + 2];
-                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&s_terms[at_2]), (f64x8){0});
-                for (sc_i64 q_2 = 8; q_2 < count_2; q_2 += 8) {
-                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_2 - q_2), sc_load_f64x8(&s_terms[at_2 + q_2]), (f64x8){0});
+                const int count_2 = T_pos2[p_3 + 3] - T_pos2[p_3 + 2];
+                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_2), sc_load_f64x8(&s_terms[at_2]), (f64x8){0});
+                for (sc_i64 q_2 = 8; q_2 < (sc_i64)count_2; q_2 += 8) {
+                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_2 - q_2), sc_load_f64x8(&s_terms[at_2 + q_2]), (f64x8){0});
                 }
                 const sc_i64 at_3 = (sc_i64)T_pos2[p_3 + 3] - T_first;
-                const sc_i64 count_3 = (sc_i64)T_pos2[p_3 + 4] - (sc_i64)T_pos2[p_3 + 3];
-                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&s_terms[at_3]), (f64x8){0});
-                for (sc_i64 q_3 = 8; q_3 < count_3; q_3 += 8) {
-                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_3 - q_3), sc_load_f64x8(&s_terms[at_3 + q_3]), (f64x8){0});
+                const int count_3 = T_pos2[p_3 + 4] - T_pos2[p_3 + 3];
+                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_3), sc_load_f64x8(&s_terms[at_3]), (f64x8){0});
+                for (sc_i64 q_3 = 8; q_3 < (sc_i64)count_3; q_3 += 8) {
+                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_3 - q_3), sc_load_f64x8(&s_terms[at_3 + q_3]), (f64x8){0});
                 }
                 const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
                 const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
@@ -136,10 +136,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
             for (sc_i64 p_4 = whole_1, sc_end = to; p_4 < sc_end; p_4++) {
                 const sc_i64 at_4 = (sc_i64)T_pos2[p_4] - T_first;
-                const sc_i64 count_4 = (sc_i64)T_pos2[p_4 + 1] - (sc_i64)T_pos2[p_4];
-                f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&s_terms[at_4]), (f64x8){0});
-                for (sc_i64 q_4 = 8; q_4 < count_4; q_4 += 8) {
-                    sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8(count_4 - q_4), sc_load_f64x8(&s_terms[at_4 + q_4]), (f64x8){0});
+                const int count_4 = T_pos2[p_4 + 1] - T_pos2[p_4];
+                f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_4), sc_load_f64x8(&s_terms[at_4]), (f64x8){0});
+                for (sc_i64 q_4 = 8; q_4 < (sc_i64)count_4; q_4 += 8) {
+                    sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_4 - q_4), sc_load_f64x8(&s_terms[at_4 + q_4]), (f64x8){0});
                 }
                 const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
                 const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);

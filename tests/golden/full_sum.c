@@ -83,28 +83,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 whole_1 = to - (to - from) % 4;
         for (sc_i64 i = from; i < whole_1; i += 4) {
             const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
-            const sc_i64 count = (sc_i64)A_pos1[i + 1] - (sc_i64)A_pos1[i];
-            f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&c_terms[at]), (f64x8){0});
-            for (sc_i64 q = 8; q < count; q += 8) {
-                sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+            const int count = A_pos1[i + 1] - A_pos1[i];
+            f64x8 sum = sc_select_f64x8(sc_first_i64x8((sc_i64)count), sc_load_f64x8(&c_terms[at]), (f64x8){0});
+            for (sc_i64 q = 8; q < (sc_i64)count; q += 8) {
+                sum = sum + sc_select_f64x8(sc_first_i64x8((sc_i64)count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
             }
             const sc_i64 at_1 = (sc_i64)A_pos1[i + 1] - A_first;
-            const sc_i64 count_1 = (sc_i64)A_pos1[i + 2] - (sc_i64)A_pos1[i + 1];
-            f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&c_terms[at_1]), (f64x8){0});
-            for (sc_i64 q_1 = 8; q_1 < count_1; q_1 += 8) {
-                sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_1 - q_1), sc_load_f64x8(&c_terms[at_1 + q_1]), (f64x8){0});
+            const int count_1 = A_pos1[i + 2] - A_pos1[i + 1];
+            f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_1), sc_load_f64x8(&c_terms[at_1]), (f64x8){0});
+            for (sc_i64 q_1 = 8; q_1 < (sc_i64)count_1; q_1 += 8) {
+                sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_1 - q_1), sc_load_f64x8(&c_terms[at_1 + q_1]), (f64x8){0});
             }
             const sc_i64 at_2 = (sc_i64)A_pos1[i + 2] - A_first;
-            const sc_i64 count_2 = (sc_i64)A_pos1[i + 3] - (sc_i64)A_pos1[i + 2];
-            f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&c_terms[at_2]), (f64x8){0});
-            for (sc_i64 q_2 = 8; q_2 < count_2; q_2 += 8) {
-                sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_2 - q_2), sc_load_f64x8(&c_terms[at_2 + q_2]), (f64x8){0});
+            const int count_2 = A_pos1[i + 3] - A_pos1[i + 2];
+            f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_2), sc_load_f64x8(&c_terms[at_2]), (f64x8){0});
+            for (sc_i64 q_2 = 8; q_2 < (sc_i64)count_2; q_2 += 8) {
+                sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_2 - q_2), sc_load_f64x8(&c_terms[at_2 + q_2]), (f64x8){0});
             }
             const sc_i64 at_3 = (sc_i64)A_pos1[i + 3] - A_first;
-            const sc_i64 count_3 = (sc_i64)A_pos1[i + 4] - (sc_i64)A_pos1[i + 3];
-            f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&c_terms[at_3]), (f64x8){0});
-            for (sc_i64 q_3 = 8; q_3 < count_3; q_3 += 8) {
-                sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_3 - q_3), sc_load_f64x8(&c_terms[at_3 + q_3]), (f64x8){0});
+            const int count_3 = A_pos1[i + 4] - A_pos1[i + 3];
+            f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_3), sc_load_f64x8(&c_terms[at_3]), (f64x8){0});
+            for (sc_i64 q_3 = 8; q_3 < (sc_i64)count_3; q_3 += 8) {
+                sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_3 - q_3), sc_load_f64x8(&c_terms[at_3 + q_3]), (f64x8){0});
             }
             const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
             const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
@@ -121,10 +121,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         for (sc_i64 i_1 = whole_1, sc_end = to; i_1 < sc_end; i_1++) {
             const sc_i64 at_4 = (sc_i64)A_pos1[i_1] - A_first;
-            const sc_i64 count_4 = (sc_i64)A_pos1[i_1 + 1] - (sc_i64)A_pos1[i_1];
-            f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&c_terms[at_4]), (f64x8){0});
-            for (sc_i64 q_4 = 8; q_4 < count_4; q_4 += 8) {
-                sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8(count_4 - q_4), sc_load_f64x8(&c_terms[at_4 + q_4]), (f64x8){0});
+            const int count_4 = A_pos1[i_1 + 1] - A_pos1[i_1];
+            f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_4), sc_load_f64x8(&c_terms[at_4]), (f64x8){0});
+            for (sc_i64 q_4 = 8; q_4 < (sc_i64)count_4; q_4 += 8) {
+                sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_4 - q_4), sc_load_f64x8(&c_terms[at_4 + q_4]), (f64x8){0});
             }
             const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
             const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);
