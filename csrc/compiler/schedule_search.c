@@ -18,6 +18,7 @@
 
 #define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
+#define PLAIN_TIE 1.06  /* ... where that has none either, and threads share out the same index */
 #define BLOCKS 8
 #define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
 #define CALLS 16        /* that share a conversion */
@@ -40,7 +41,9 @@ typedef struct {
     int split;    /* form whose inner sum is computed first, as a whole; 0: none */
     sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
     double cost;
-    int rank; /* what is smaller is better */
+    bool tiles; /* or sums outside of registers */
+    int par;    /* 1 + the index that threads share, 0: none */
+    int rank;   /* what is smaller is better */
 } Candidate;
 
 typedef struct { /* the right side, and what was split off its sums */
@@ -65,6 +68,7 @@ struct Search {
     sc_format wants[4]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
+    int par; /* of the best one of special[], where it has no tiles; else 0 */
     char why_not[WHY],
         not_asked[WHY]; /* of the first that was not built, or that is not as it was asked for */
 };
@@ -130,17 +134,18 @@ static double conversion_cost(const Search *s, const Candidate *c)
 }
 
 /* Near ties: cost with what speaks against a candidate. */
-static int rank(const Candidate *c)
+static int rank(const Search *s, const Candidate *c)
 {
     const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
-    const double score = c->cost * (c->special ? 1 : PRODUCT_TIE) * convert;
+    const double tie = s->par && c->par == s->par ? PLAIN_TIE : PRODUCT_TIE;
+    const double score = c->cost * (c->special ? 1 : tie) * convert;
     return (int)lround(log(score) / log(TIE));
 }
 
 static void keep(Search *s, Candidate *c)
 {
     int k = s->nbest < MAXBEST ? s->nbest++ : MAXBEST;
-    c->rank = rank(c);
+    c->rank = rank(s, c);
     while (k > 0 && c->rank < s->best[k - 1].rank) {
         if (k < MAXBEST) s->best[k] = s->best[k - 1];
         k--;
@@ -160,7 +165,15 @@ static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *
     return n;
 }
 
-static double cost_built(Search *s, const Candidate *c)
+static void look(const Nest *n, void *ctx)
+{
+    Candidate *c = ctx;
+    if (n->op == N_LOOP && n->kind == L_PAR) c->par = 1 + n->ix.var;
+    c->tiles |=
+        n->op == N_LOOP ? n->by || n->ix.part != SC_WHOLE : n->op == N_WORK && n->work->place != W_REG;
+}
+
+static double cost_built(Search *s, Candidate *c)
 {
     Tensor *result = s->a.lhs->tensor;
     const sc_format format = result->format;
@@ -173,12 +186,14 @@ static double cost_built(Search *s, const Candidate *c)
         if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
     }
     const double cost = n ? nest_cost(s->p, n) : -1;
+    c->tiles = false, c->par = 0;
+    if (n) nest_walk(n, look, c);
     result->format = format;
     return cost;
 }
 
 /* Leaves *cost as it is where building fails. */
-static void cost_guarded(Search *s, const Candidate *c, double *cost)
+static void cost_guarded(Search *s, Candidate *c, double *cost)
 {
     Prog *p = s->p;
     jmp_buf escape, *outer = p->escape;
@@ -192,7 +207,7 @@ static void cost_guarded(Search *s, const Candidate *c, double *cost)
 }
 
 /* Builds, costs and forgets; -1: there is no such nest. */
-static double cost_of(Search *s, const Candidate *c)
+static double cost_of(Search *s, Candidate *c)
 {
     Prog *p = s->p;
     const int mark = p->ntensor;
@@ -536,6 +551,7 @@ static Search *find(Prog *p, const Assign *a, const Wish *wish)
     find_forms(s);
     if (wish->first) return s;
     for (int k = 0; wishes_form(s, 0) && k < SC_LEN(special); k++) consider_special(s, k);
+    if (s->nbest && !s->best[0].tiles && !s->best[0].converted) s->par = s->best[0].par;
     consider_all(s);
     return s;
 }
