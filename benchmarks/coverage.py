@@ -71,6 +71,41 @@ CASES: dict[str, tuple[Callable, Callable | None]] = {
 }
 
 
+def _attend(**options: object) -> Callable:
+    """Attention of two heads that grow from x, under a as the mask."""
+
+    def attend(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        k = torch.stack([x, x.flip(0)]) / 8
+        return scorch.attention(torch.cat([k, k[:, :2]], 1), k, k.mT, a, **options)
+
+    return attend
+
+
+def _attend_torch(additive: bool) -> Callable:
+    """The same in torch."""
+
+    def attend(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        k = torch.stack([x, x.flip(0)]).double() / 8
+        scores = torch.cat([k, k[:, :2]], 1) @ k.mT * COLS**-0.5
+        scores = scores + a if additive else scores * a
+        return scores.masked_fill(a == 0, -torch.inf).softmax(-1) @ k.mT
+
+    return attend
+
+
+ATTENTION: dict[str, tuple[Callable, Callable | None]] = {
+    "`attention`": (_attend(), _attend_torch(False)),
+    "`attention`, `additive=True`": (_attend(additive=True), _attend_torch(True)),
+    "`F.scaled_dot_product_attention`": (
+        lambda a, x: F.scaled_dot_product_attention(F.pad(x, (0, 0, 0, 2)), x, x.mT, a, scale=0.1),
+        lambda a, x: (
+            (F.pad(x, (0, 0, 0, 2)).double() @ x.double().mT * 0.1 + a).masked_fill(a == 0, -torch.inf)
+        ).softmax(-1)
+        @ x.double().mT,
+    ),
+}
+
+
 # the same on a SparseTensor [4, 8, 6]
 CASES_3D: dict[str, tuple[Callable, Callable | None]] = {
     "`A @ x`": (lambda a, x: a @ x, None),
@@ -232,6 +267,7 @@ def document() -> str:
     """The text of docs/coverage.md."""
     holes = Holes()
     matrices = lines(Table(CASES, operands, FORMATS, SOME), holes)
+    attention = lines(Table(ATTENTION, operands, FORMATS, SOME), holes)
     tensors = lines(Table(CASES_3D, operands_3d, FORMATS_3D, FORMATS_3D), holes)
     notes = [f"{number}. {reason}" for reason, number in holes.notes.items()]
     return "\n".join(
@@ -247,6 +283,13 @@ def document() -> str:
             "## Matrices",
             "",
             *matrices,
+            "",
+            "## Attention",
+            "",
+            "The sparse operand is the mask; gradients are those to its values and to q, k and v together.",
+            "Grouped heads, batches of masks, dropout and autocast are in tests/test_attention.py.",
+            "",
+            *attention,
             "",
             "## Tensors of three dimensions",
             "",

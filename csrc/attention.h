@@ -54,14 +54,16 @@ typedef struct {
 } sc_attention;
 
 /* The strips, of the height that is set, of matrices [rows, columns] in csr, one after the other: pos has matrices *
- * rows + 1 entries. Values of zero are dropped. Arrays come from alloc, in the order pos, crd, bits and, unless all
- * values are one, val. The structure is checked. */
+ * rows + 1 entries. Values of zero are dropped, unless `zeros`, where minus infinity is refused. Arrays come from
+ * alloc: pos, crd, bits and, unless all values are one, val; or instead of val, with `places`, where in val each entry
+ * belongs, behind its end for those that are dropped. The structure is checked. */
 typedef struct {
     int64_t matrices, rows, columns;
     const void *pos, *crd, *val;
     sc_dtype itype, dtype;
     int64_t nnz;
     sc_dtype computed; /* of the values made: f32 or f64 */
+    bool zeros, places;
 } sc_strip_source;
 bool sc_strips_height(int64_t); /* whether blocks can be so high */
 int sc_attention_strips(const sc_strip_source *, sc_strips *, sc_alloc *, void *ctx, sc_err *);

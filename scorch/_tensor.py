@@ -290,8 +290,10 @@ class SparseTensor(torch.Tensor):
         derived |= dict(core.memory()[1]) if core is not None else {}
         for dims, other in self.__dict__.get("_relabelled", {}).items():
             derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
-        for wide, (_, strips) in self.__dict__.get("_strips", {}).items():
-            derived[f"strips, float{64 if wide else 32}"] = sum(x.nbytes for x in strips[:4])
+        for (wide, added, _), (_, strips, place) in self.__dict__.get("_strips", {}).items():
+            name = f"strips, float{64 if wide else 32}{', added' if added else ''}"
+            made = sum(x.nbytes for x in (*strips[:4], place))
+            derived[name] = derived.get(name, 0) + made
         return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}
 
     def release(self) -> None:

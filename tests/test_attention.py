@@ -9,15 +9,18 @@ import scorch
 BOUND = {torch.float64: 1e-13, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
 
+NO_SEED = torch.zeros(0, dtype=torch.int64)
+
+
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def dense_attention(q, k, v, mask, scale=None):
+def dense_attention(q, k, v, mask, scale=None, bias=0):
     """The definition, dense."""
     each = q.shape[-3] // k.shape[-3] if q.dim() > 2 else 1
     k, v = (x.repeat_interleave(each, -3) if each > 1 else x for x in (k, v))
-    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) * mask
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) * mask + bias
     p = scores.masked_fill(mask == 0, -torch.inf).softmax(-1)
     return torch.where((mask != 0).any(-1, keepdim=True), p, 0) @ v
 
@@ -95,16 +98,17 @@ def test_every_height_of_blocks(height, dtype):
     q, k, v = tensors(1, 2, n=100, m=90, d=9, e=20, dtype=dtype)
     csr = scorch.sparse(mask.to(dtype) * 1.5)
     wide = dtype == torch.float64
-    pos, *rest = torch.ops.scorch.attention_strips(*csr._arrays(), 1, 100, 90, height, wide)
-    strips = pos.view(1, 1, -1), *rest
-    out, lse = torch.ops.scorch.attention(q, k, v, *strips, height, 0.5)
+    strips = (*scorch._attention._made(csr, height, wide)[0][:4], NO_SEED)
+    out, lse = torch.ops.scorch.attention(q, k, v, *strips, height, 0.5, False, 0.0)
     exact = [x.double().clone().requires_grad_() for x in (q, k, v)]
     theirs = dense_attention(*exact, mask * 1.5, 0.5)
     bound = BOUND[dtype]
     assert (out - theirs).abs().max() <= bound * theirs.abs().max()
     scores = (exact[0] @ exact[1].mT * 0.75).masked_fill(~mask, -torch.inf).logsumexp(-1)
     torch.testing.assert_close(lse.double(), scores, rtol=1e-6, atol=1e-6)
-    grads = torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, height, 0.5)
+    *grads, _ = torch.ops.scorch.attention_backward(
+        out, q, k, v, out, lse, *strips, height, 0.5, False, 0.0, False
+    )
     for a, b in zip(grads, torch.autograd.grad(theirs, exact, out.double()), strict=True):
         assert (a - b).abs().max() <= 2 * bound * b.abs().max()
 
@@ -127,6 +131,130 @@ def test_batches_heads_and_derivatives(lead, of_mask, numbers):
     checks = {"fast_mode": True, "check_forward_ad": True}
     assert torch.autograd.gradcheck(lambda *x: scorch.attention(*x, A, scale=0.7), inputs, **checks)
     assert torch.autograd.gradgradcheck(lambda *x: scorch.attention(*x, A), inputs, fast_mode=True)
+
+
+FORMATS = ("csr", "csc", "coo", "dcsr", "bsr(1,2)", "ell(18)")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("additive", (False, True))
+def test_gradients_to_the_values_of_the_mask(format, additive):
+    seen = torch.kron(random_mask(19, 9, density=0.4), torch.ones(1, 2)) > 0
+    A = scorch.sparse(seen.double(), format=format)
+    values = torch.randn(A.values().shape, generator=generator(5), dtype=torch.float64)
+    values = (values * (A.values() != 0)).requires_grad_()  # ell is padded with zeros
+    inputs = [x.requires_grad_() for x in (*tensors(2, 4, n=19, m=18, d=4, e=3, heads=2), values)]
+
+    def ours(q, k, v, values):
+        return scorch.attention(q, k, v, A._with_values(values), additive=additive)
+
+    def theirs(q, k, v, values):
+        D = A._with_values(values).to_dense()
+        return dense_attention(q, k, v, seen, bias=D) if additive else dense_attention(q, k, v, seen * D)
+
+    torch.testing.assert_close(ours(*inputs), theirs(*inputs))
+    grads = [torch.autograd.grad(f(*inputs).square().sum(), inputs) for f in (ours, theirs)]
+    torch.testing.assert_close(*grads)
+    assert torch.autograd.gradcheck(ours, inputs, fast_mode=True)
+    assert torch.autograd.gradgradcheck(ours, inputs, fast_mode=True)
+    if "ell" in format:  # its structure cannot be given values inside a transform
+        return
+    *qkv, w = [x.detach() for x in inputs]
+    found = torch.func.grad(lambda w: ours(*qkv, w).square().sum())(w)
+    torch.testing.assert_close(found, grads[0][3])
+    both = torch.func.vmap(lambda w: ours(*qkv, w))(torch.stack([w, 2 * w]))
+    torch.testing.assert_close(both[1], ours(*qkv, 2 * w))
+    step = 1e-6 * w.cos() * (w != 0)
+    _, tangent = torch.func.jvp(lambda w: ours(*qkv, w), (w,), (step,))
+    wanted = (ours(*qkv, w + step) - ours(*qkv, w - step)) / 2
+    torch.testing.assert_close(tangent, wanted, rtol=1e-4, atol=1e-12)
+
+
+@pytest.mark.parametrize("of_mask", ((), (2, 1), (1, 4), (2, 4)))
+@pytest.mark.parametrize("density", (0.05, 0.9))  # blocks of one row, of many
+def test_heads_that_share_values_sum_their_gradients(of_mask, density):
+    seen = random_mask(*of_mask, 70, 50, density=density)
+    w = torch.randn(int(seen.sum()), generator=generator(5), dtype=torch.float64).requires_grad_()
+    q, k, v = tensors(2, 4, n=70, m=50, heads=2)
+    A, D = scorch.sparse(seen.double()), torch.zeros(seen.shape, dtype=torch.float64).masked_scatter(seen, w)
+    ours = scorch.attention(q, k, v, A._with_values(w), additive=True)
+    (found,), (wanted,) = (
+        torch.autograd.grad(y.cos().sum(), w) for y in (ours, dense_attention(q, k, v, seen, bias=D))
+    )
+    torch.testing.assert_close(found, wanted)
+
+
+def test_added_zeros_are_seen_and_the_structure_is_kept():
+    seen, (q, k, v) = random_mask(40, 30), tensors(n=40, m=30)
+    A = scorch.sparse(seen.double())
+    A = A._with_values(torch.zeros_like(A.values()))
+    torch.testing.assert_close(scorch.attention(q, k, v, A, additive=True), dense_attention(q, k, v, seen))
+    kept = A._strips[True, True, True]
+    A.values()[::2] = -1.5
+    bias = A.to_dense()
+    torch.testing.assert_close(
+        scorch.attention(q, k, v, A, additive=True), dense_attention(q, k, v, seen, bias=bias)
+    )
+    assert A._strips[True, True, True] is kept
+
+
+# ---- dropout ----
+@pytest.mark.parametrize("of_mask", ((), (3, 1), (1, 4), (3, 4)))
+def test_derivatives_behind_dropout(of_mask):
+    mask = random_mask(*of_mask, 19, 17)
+    A, inputs = scorch.sparse(mask), [x.requires_grad_() for x in tensors(3, 4, n=19, m=17, heads=2)]
+
+    def f(*inputs):
+        torch.manual_seed(3)
+        return scorch.attention(*inputs, A, dropout_p=0.3)
+
+    assert torch.autograd.gradcheck(f, inputs, fast_mode=True, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, inputs, fast_mode=True)
+
+
+def test_dropout_is_torchs_in_distribution():
+    n, p = 150, 0.25
+    q, v = torch.zeros(2, 3, n, 8), torch.eye(n).expand(2, 3, n, n)
+    A = scorch.sparse(torch.ones(n, n))
+    torch.manual_seed(0)
+    weights = scorch.attention(q, q, v, A, dropout_p=p) * n
+    kept = (weights > 0).double()
+    torch.testing.assert_close(weights[weights > 0], torch.tensor(1 / (1 - p)).expand(int(kept.sum())))
+    sigma = (p * (1 - p)) ** 0.5
+    assert abs(kept.mean() - (1 - p)) < 4 * sigma / kept.numel() ** 0.5
+    for along in (kept.mean(-1), kept.mean(-2)):
+        torch.testing.assert_close(along.std().item(), sigma / n**0.5, rtol=0.15, atol=0)
+    between = torch.corrcoef(kept.view(-1, n)).fill_diagonal_(0)
+    assert between.abs().max() < 6 / n**0.5
+    torch.manual_seed(0)
+    assert torch.equal(scorch.attention(q, q, v, A, dropout_p=p) * n, weights)
+    assert not torch.equal(scorch.attention(q, q, v, A, dropout_p=p) * n, weights)
+    state = torch.get_rng_state()
+    scorch.attention(q, q, v, A)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not scorch.attention(q, q, v, A, dropout_p=1.0).any()
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_dropout_does_not_depend_on_the_height_of_blocks(dtype):
+    B, wide = scorch.sparse(random_mask(100, 90).float()), dtype == torch.float64
+    q, k, v = tensors(1, 2, n=100, m=90, dtype=dtype)
+    seed = torch.tensor([77])
+    made = (scorch._attention._made(B, height, wide)[0] for height in (1, 16, 32, 64))
+    results = [torch.ops.scorch.attention(q, k, v, *s[:4], seed, s.height, 1.0, False, 0.4)[0] for s in made]
+    for y in results[1:]:
+        torch.testing.assert_close(y, results[0], rtol=0, atol=BOUND[dtype])
+
+
+# ---- transforms ----
+def test_autocast_is_that_of_torchs_attention():
+    mask, (q, k, v) = random_mask(20, 20), tensors(1, 2, n=20, m=20, dtype=torch.float32)
+    q.requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        y = scorch.attention(q, k.double().float(), v, scorch.sparse(mask))
+    assert y.dtype == torch.bfloat16
+    torch.testing.assert_close(y.float(), dense_attention(q, k, v, mask), rtol=0, atol=3e-2)
+    assert torch.autograd.grad(y.sum(), q)[0].dtype == torch.float32
 
 
 def test_func_transforms():
@@ -167,6 +295,36 @@ def test_compiles_without_a_break(format):
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("additive", (False, True))
+def test_compiles_with_gradients_to_values(additive):
+    A, inputs = scorch.sparse(random_mask(30, 20).float()), tensors(2, n=30, m=20, dtype=torch.float32)
+    w = torch.randn(A.values().shape, generator=generator(5))
+    inputs = [x.requires_grad_() for x in (*inputs, w)]
+
+    def f(q, k, v, w, A):
+        return scorch.attention(q, k, v, A._with_values(w), additive=additive)
+
+    compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
+    ours, plain = compiled(*inputs, A), f(*inputs, A)
+    torch.testing.assert_close(ours, plain)
+    grads = (torch.autograd.grad(y.square().sum(), inputs) for y in (ours, plain))
+    torch.testing.assert_close(*grads)
+
+
+def test_torchs_function_compiles_with_dropout():
+    A, inputs = scorch.sparse(random_mask(30, 20)), tensors(2, n=30, m=20, dtype=torch.float32)
+
+    def f(q, k, v, A):
+        return F.scaled_dot_product_attention(q, k, v, A, dropout_p=0.5)
+
+    compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
+    torch.manual_seed(1)
+    first, second = compiled(*inputs, A), compiled(*inputs, A)
+    assert not torch.equal(first, second)
+    torch.manual_seed(1)
+    assert torch.equal(compiled(*inputs, A), first)
+
+
 @pytest.mark.parametrize("strict", (False, True))
 def test_export_with_the_mask_as_a_buffer(strict):
     class Model(torch.nn.Module):
@@ -185,9 +343,9 @@ def test_export_with_the_mask_as_a_buffer(strict):
 def test_operators_pass_torchs_checks():
     A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
     strips = scorch._attention.strips(A, True)
-    arguments = q.requires_grad_(), k, v, *strips[:4], strips.height, 0.3
+    arguments = q.requires_grad_(), k, v, *strips[:4], NO_SEED, strips.height, 0.3, False, 0.0
     torch.library.opcheck(torch.ops.scorch.attention.default, arguments)
-    csr = *A._arrays(), 1, 20, 20, 32, False
+    csr = *A._arrays(), 1, 20, 20, 32, False, False, True
     tests = ("test_schema", "test_autograd_registration")  # sizes that the data decides
     torch.library.opcheck(torch.ops.scorch.attention_strips.default, csr, test_utils=tests)
 
@@ -291,10 +449,17 @@ def test_scaled_dot_product_attention():
     A = scorch.sparse(mask)
     ours = F.scaled_dot_product_attention(q, k, v, attn_mask=A, scale=0.4)
     torch.testing.assert_close(ours, F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=0.4))
-    with pytest.raises(NotImplementedError, match="of bool"):
-        F.scaled_dot_product_attention(q, k, v, attn_mask=scorch.sparse(mask.float()))
-    with pytest.raises(NotImplementedError, match="dropout"):
-        F.scaled_dot_product_attention(q, k, v, attn_mask=A, dropout_p=0.1)
+    bias = torch.randn(mask.shape, generator=generator(7), dtype=q.dtype).masked_fill(~mask, -torch.inf)
+    added = scorch.sparse(mask.double())._with_values(bias[mask])
+    ours = F.scaled_dot_product_attention(q, k, v, added)
+    seen = mask.any(1)
+    torch.testing.assert_close(
+        ours[..., seen, :], F.scaled_dot_product_attention(q, k, v, bias)[..., seen, :]
+    )
+    with pytest.raises(ValueError, match="is_causal"):
+        F.scaled_dot_product_attention(q, k, v, attn_mask=A, is_causal=True)
+    with pytest.raises(RuntimeError, match="minus infinity"):
+        F.scaled_dot_product_attention(q, k, v, scorch.sparse(bias))
     with pytest.raises(ValueError, match="enable_gqa"):
         F.scaled_dot_product_attention(q, k[:, :1], v[:, :1], attn_mask=A)
 
@@ -313,8 +478,10 @@ def test_refusals():
     ):
         with pytest.raises(error, match=match):
             scorch.attention(*arguments)
-    with pytest.raises(NotImplementedError, match="no gradient to the mask"):
-        scorch.attention(q, k, v, A.clone().requires_grad_())
+    with pytest.raises(TypeError, match="a mask of bool"):
+        scorch.attention(q, k, v, A.bool(), additive=True)
+    with pytest.raises(ValueError, match="dropout_p from 0 to 1"):
+        scorch.attention(q, k, v, A, dropout_p=1.5)
 
 
 @pytest.mark.parametrize("change", (
@@ -325,13 +492,13 @@ def test_refusals():
 def test_strips_of_others_are_checked(change):
     match, spoil = change
     A, (q, k, v) = scorch.sparse(torch.ones(20, 10)), tensors(1, 1, n=20, m=10, dtype=torch.float32)
-    strips = [x.clone() for x in scorch._attention._made(A, 32, False)[:4]]
+    strips = [x.clone() for x in scorch._attention._made(A, 32, False)[0][:4]] + [NO_SEED]
     spoil(strips)
     with pytest.raises(RuntimeError, match=match):
-        torch.ops.scorch.attention(q, k, v, *strips, 32, 1.0)
+        torch.ops.scorch.attention(q, k, v, *strips, 32, 1.0, False, 0.0)
     lse, out = torch.zeros(1, 1, 20), torch.zeros(1, 1, 20, 5)
     with pytest.raises(RuntimeError, match=match):
-        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 32, 1.0)
+        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 32, 1.0, False, 0.0, False)
 
 
 def test_malformed_masks_are_refused():
@@ -339,9 +506,9 @@ def test_malformed_masks_are_refused():
     for pos, crd in (((0, 1, 3), (0, 1)), ((0, 2, 1), (0, 1)), ((0, 1, 2), (0, 5)), ((0, 1, 2), (-1, 0))):
         arrays = torch.tensor(pos), torch.tensor(crd), ok[2]
         with pytest.raises(RuntimeError, match="mask: expected pos"):
-            torch.ops.scorch.attention_strips(*arrays, 1, 2, 2, 64, False)
+            torch.ops.scorch.attention_strips(*arrays, 1, 2, 2, 64, False, False, False)
     with pytest.raises(RuntimeError, match="height of 1, 16, 32 or 64"):
-        torch.ops.scorch.attention_strips(*ok, 1, 2, 2, 48, False)
+        torch.ops.scorch.attention_strips(*ok, 1, 2, 2, 48, False, False, False)
 
 
 def test_nothing_is_compiled():

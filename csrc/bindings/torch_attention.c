@@ -1,11 +1,14 @@
 /* torch_attention.c: the operators of attention under a sparse mask.
  *
- *   scorch::attention_strips(pos, crd, values, matrices, rows, columns, height, wide) -> (pos, crd, bits, val)
- *   scorch::attention(q, k, v, pos, crd, bits, val, height, scale) -> (out, lse)
- *   scorch::attention_backward(grad, q, k, v, out, lse, pos, crd, bits, val, height, scale) -> (dq, dk, dv)
+ *   scorch::attention_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros, places)
+ *       -> (pos, crd, bits, val, place)
+ *   scorch::attention(q, k, v, pos, crd, bits, val, seed, height, scale, added, dropout) -> (out, lse)
+ *   scorch::attention_backward(grad, q, k, v, out, lse, pos, crd, bits, val, seed, height, scale, added, dropout,
+ *       of_values) -> (dq, dk, dv, dval)
  *
  * All tensors are plain. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
- * attention.h, pos [batch or 1, heads or 1, blocks + 1] and val without elements where all values are one. As in
+ * attention.h, pos [batch or 1, heads or 1, blocks + 1] and val without elements where scores are left as they are, seed [1] where
+ * dropout is not 0. As in
  * torch_abi.c everything is released before an error is thrown. */
 #include "torch_call.h"
 
@@ -13,12 +16,12 @@
 
 #include <string.h>
 
-#define MAXIN 10
+#define MAXIN 11
 
 typedef struct {
     sc_err e;
-    int nin, nout;
-    AtenTensorHandle in[MAXIN], out[4];
+    int nin;
+    AtenTensorHandle in[MAXIN], out[5];
     sc_tensor t[MAXIN];
 } call;
 
@@ -114,7 +117,6 @@ static int inputs(call *c, int i, sc_attention *a)
 static void *result(call *c, int i, sc_dtype type, int ndim, const int64_t *dim)
 {
     void *p = NULL;
-    c->nout = i + 1;
     if (!(c->out[i] = sc_torch_empty(type, ndim, dim)))
         sc_error(&c->e, SC_ENOMEM, "out of memory");
     else if (sc_torch.aoti_torch_get_data_ptr(c->out[i], &p))
@@ -135,7 +137,7 @@ static double number(StableIValue v)
 static void *strips_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
     static char nothing[64];
-    void *p = result(ctx, what == SC_POS ? 0 : what == SC_VAL ? 3 : 1 + level, t, 1, &n);
+    void *p = result(ctx, (what == SC_POS ? 0 : what == SC_VAL ? 3 : 1) + level, t, 1, &n);
     return p || ((call *)ctx)->e.code ? p : nothing;
 }
 
@@ -160,14 +162,32 @@ static void make_strips(call *c, const StableIValue *rest)
     }
     from.itype = pos->dtype, from.dtype = val->dtype;
     from.computed = (uint8_t)rest[4] ? SC_F64 : SC_F32;
-    if (!sc_attention_strips(&from, &to, strips_alloc, c, &c->e) && !to.val)
-        (void)result(c, 3, from.computed, 1, &none);
+    from.zeros = (uint8_t)rest[5], from.places = (uint8_t)rest[6];
+    if (sc_attention_strips(&from, &to, strips_alloc, c, &c->e)) return;
+    if (!to.val) (void)result(c, 3, from.computed, 1, &none);
+    if (!from.places) (void)result(c, 4, SC_I64, 1, &none);
+}
+
+/* The numbers behind the tensors, and the seed at i. */
+static int numbers(call *c, int i, const StableIValue *rest, sc_attention *a)
+{
+    const int64_t *seed = NULL;
+    a->scale = number(rest[1]), a->added = (uint8_t)rest[2], a->dropout = number(rest[3]);
+    if (!(a->dropout >= 0 && a->dropout <= 1))
+        return sc_error(&c->e, SC_EVALUE, "dropout: expected a probability, got %g", a->dropout);
+    if (a->dropout == 0) return SC_OK;
+    const int64_t one = 1;
+    if (shaped(c, i, "seed", 1, &one) || array(c, i, "seed", SC_I64, &seed)) return c->e.code;
+    a->seed = (uint64_t)*seed;
+    return SC_OK;
 }
 
 static void attend(call *c, const StableIValue *rest)
 {
-    sc_attention a = {.scale = number(rest[1])};
-    if (inputs(c, 0, &a) || strips(c, 3, whole(rest[0]), sc_dtype_computed(a.dtype), &a.mask)) return;
+    sc_attention a = {0};
+    if (numbers(c, 7, rest, &a) || inputs(c, 0, &a) ||
+        strips(c, 3, whole(rest[0]), sc_dtype_computed(a.dtype), &a.mask))
+        return;
     const int64_t dim[4] = {a.batch, a.heads, a.rows, a.depth};
     a.out = result(c, 0, a.dtype, 4, dim);
     a.lse = result(c, 1, sc_dtype_computed(a.dtype), 3, dim);
@@ -176,8 +196,8 @@ static void attend(call *c, const StableIValue *rest)
 
 static void attend_backward(call *c, const StableIValue *rest)
 {
-    sc_attention a = {.scale = number(rest[1])};
-    if (inputs(c, 1, &a)) return;
+    sc_attention a = {0};
+    if (numbers(c, 10, rest, &a) || inputs(c, 1, &a)) return;
     const sc_dtype computed = sc_dtype_computed(a.dtype);
     const int64_t q[4] = {a.batch, a.heads, a.rows, a.width}, out[4] = {a.batch, a.heads, a.rows, a.depth};
     const int64_t k[4] = {a.batch, a.shared, a.columns, a.width},
@@ -189,7 +209,12 @@ static void attend_backward(call *c, const StableIValue *rest)
     a.dq = result(c, 0, a.dtype, 4, q);
     a.dk = result(c, 1, a.dtype, 4, k);
     a.dv = result(c, 2, a.dtype, 4, v);
-    if (!c->e.code) sc_attention_backward(&a, &c->e);
+    const bool wanted = (uint8_t)rest[4] && a.mask.val;
+    const int64_t values = wanted ? a.mask.n * a.mask.height : 0;
+    void *dval = result(c, 3, computed, 1, &values);
+    if (c->e.code) return;
+    if (wanted) a.dval = memset(dval, 0, (size_t)values * sc_dtype_size(computed));
+    sc_attention_backward(&a, &c->e);
 }
 
 /* Takes nin tensors off the stack, calls body with what follows, puts nout results there. */
@@ -208,19 +233,19 @@ static void run(StableIValue *stack, int nin, int nout, void (*body)(call *, con
 static void op_strips(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 3, 4, make_strips);
+    run(stack, 3, 5, make_strips);
 }
 
 static void op_attention(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 7, 2, attend);
+    run(stack, 8, 2, attend);
 }
 
 static void op_backward(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 10, 3, attend_backward);
+    run(stack, 11, 4, attend_backward);
 }
 
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
@@ -228,16 +253,17 @@ bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
     return sc_torch.aoti_torch_library_def(
                def,
                "attention_strips(Tensor pos, Tensor crd, Tensor values, SymInt matrices, SymInt rows, SymInt "
-               "columns, int height, bool wide) -> (Tensor, Tensor, Tensor, Tensor)") ||
+               "columns, int height, bool wide, bool zeros, bool places) -> (Tensor, Tensor, Tensor, Tensor, "
+               "Tensor)") ||
            sc_torch.aoti_torch_library_def(
                def,
-               "attention(Tensor q, Tensor k, Tensor v, Tensor pos, Tensor crd, Tensor bits, Tensor val, int "
-               "height, float scale) -> (Tensor, Tensor)") ||
+               "attention(Tensor q, Tensor k, Tensor v, Tensor pos, Tensor crd, Tensor bits, Tensor val, "
+               "Tensor seed, int height, float scale, bool added, float dropout) -> (Tensor, Tensor)") ||
            sc_torch.aoti_torch_library_def(
                def,
                "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor "
-               "pos, Tensor crd, Tensor bits, Tensor val, int height, float scale) -> (Tensor, Tensor, "
-               "Tensor)") ||
+               "pos, Tensor crd, Tensor bits, Tensor val, Tensor seed, int height, float scale, bool added, "
+               "float dropout, bool of_values) -> (Tensor, Tensor, Tensor, Tensor)") ||
            sc_torch.torch_library_impl(impl, "attention_strips", op_strips, SC_TORCH_BUILD) ||
            sc_torch.torch_library_impl(impl, "attention", op_attention, SC_TORCH_BUILD) ||
            sc_torch.torch_library_impl(impl, "attention_backward", op_backward, SC_TORCH_BUILD);

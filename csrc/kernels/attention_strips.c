@@ -14,9 +14,10 @@ typedef struct {
     int32_t *crd;
     uint64_t *bits;
     void *val;
+    int64_t *place;   /* of each entry */
     uint64_t *memory; /* of a thread: a bitmap of words, then a word (or while filling, a place) a column */
     _Atomic int64_t next;
-    atomic_bool wrong, scaled;
+    atomic_bool wrong, low, scaled;
     bool filling;
 } strips;
 
@@ -35,23 +36,25 @@ static void rows_of(const strips *s, int64_t unit, int64_t *first, int64_t *n)
 }
 
 /* Marks what a row sees; false where the arrays are malformed. */
-static bool mark(strips *s, int64_t row, uint64_t *map, int64_t *low, int64_t *high)
+static bool mark(strips *s, int64_t row, uint64_t *map, int64_t *first, int64_t *last)
 {
     const sc_strip_source *f = s->from;
     const int64_t begin = sc_index(f->pos, f->itype, row), end = sc_index(f->pos, f->itype, row + 1);
-    bool scaled = false;
+    bool scaled = false, low = false;
     if (begin < 0 || end < begin || end > f->nnz) return false;
     for (int64_t p = begin; p < end; p++) {
         const int64_t c = sc_index(f->crd, f->itype, p);
         const double x = value(f, p);
         if (c < 0 || c >= f->columns) return false;
-        if (x == 0) continue;
+        low |= x == (double)-__builtin_inf();
+        if (x == 0 && !f->zeros) continue;
         scaled |= x != 1;
         map[c >> 6] |= (uint64_t)1 << (c & 63);
-        *low = sc_min(*low, c >> 6);
-        *high = sc_max(*high, c >> 6);
+        *first = sc_min(*first, c >> 6);
+        *last = sc_max(*last, c >> 6);
     }
     if (scaled) atomic_store_explicit(&s->scaled, true, memory_order_relaxed);
+    if (low) atomic_store_explicit(&s->low, true, memory_order_relaxed);
     return true;
 }
 
@@ -62,9 +65,11 @@ static void put(strips *s, int64_t row, int64_t lane, const int64_t *place)
     for (int64_t p = sc_index(f->pos, f->itype, row), end = sc_index(f->pos, f->itype, row + 1); p < end;
          p++) {
         const double x = value(f, p);
-        if (x == 0) continue;
+        if (s->place) s->place[p] = s->to->n * s->to->height;
+        if (x == 0 && !f->zeros) continue;
         const int64_t at = place[sc_index(f->crd, f->itype, p)];
         s->bits[at] |= (uint64_t)1 << lane;
+        if (s->place) s->place[p] = at * s->to->height + lane;
         if (s->val && f->computed == SC_F64)
             ((double *)s->val)[at * s->to->height + lane] = x;
         else if (s->val)
@@ -140,10 +145,16 @@ int sc_attention_strips(const sc_strip_source *from, sc_strips *to, sc_alloc *al
     to->n = sc_strips_sum(to, s.pos);
     s.crd = alloc(ctx, SC_CRD, 0, SC_I32, to->n);
     s.bits = s.crd ? alloc(ctx, SC_CRD, 1, SC_I64, to->n) : NULL;
-    const bool scaled = atomic_load(&s.scaled);
+    const bool scaled = atomic_load(&s.scaled) && !from->places;
+    if (from->zeros && atomic_load(&s.low))
+        return sc_error(e, SC_EVALUE,
+                        "mask: expected values to add to scores, got minus infinity: leave such "
+                        "entries out, those that are missing take no part");
+    if (from->places) s.place = alloc(ctx, SC_VAL, 1, SC_I64, from->nnz);
     if (s.bits && scaled && sc_mul(to->n, to->height, &values))
         s.val = alloc(ctx, SC_VAL, 0, from->computed, values);
-    if (!s.bits || (scaled && !s.val)) return sc_error(e, SC_ENOMEM, "out of memory");
+    if (!s.bits || (scaled && !s.val) || (from->places && !s.place))
+        return sc_error(e, SC_ENOMEM, "out of memory");
     s.filling = true;
     if (run(&s, e)) return e->code;
     to->pos = s.pos, to->crd = s.crd, to->bits = s.bits, to->val = s.val;

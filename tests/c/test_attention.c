@@ -121,7 +121,16 @@ static void one(sc_dtype t, int64_t height, bool numbers)
     a.grad = contiguous(stored(&p->grad[0][0][0], N(p->grad), t), HEADS, ROWS, DEPTH);
     for (int h = 0; h < HEADS; h++)
         for (int i = 0; i < ROWS; i++) row_of(p, h, i, a.scale);
-    sc_strip_source from = {1, ROWS, COLUMNS, pos, crd, val, SC_I32, SC_F64, pos[ROWS], sc_dtype_computed(t)};
+    sc_strip_source from = {.matrices = 1,
+                            .rows = ROWS,
+                            .columns = COLUMNS,
+                            .pos = pos,
+                            .crd = crd,
+                            .val = val,
+                            .itype = SC_I32,
+                            .dtype = SC_F64,
+                            .nnz = pos[ROWS],
+                            .computed = sc_dtype_computed(t)};
     a.mask.height = height;
     CHECK(!sc_attention_strips(&from, &a.mask, keep, NULL, &e), "%s", e.msg);
     CHECK(!a.mask.val == !numbers, "values are kept where they are not one");
