@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 
-from . import _C
+from . import _C, _torch
 from ._format import _level, layout
 from ._tensor import SparseTensor, assemble, core_of
 
@@ -52,7 +52,7 @@ def _ascending(key: torch.Tensor) -> bool:
 def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor) -> Entries:
     """Entries of coordinates in any order; the values of one coordinate are summed in the order given."""
     key = ravel(indices, shape)
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         key, slot = distinct(key)
         return Entries(tuple(shape), unravel(key, shape), add_up(values, slot, key.numel()))
     if _ascending(key):
@@ -78,19 +78,19 @@ def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
 # ---- steps that decide how long arrays are; traced, they are operators (_sizes.py) ----
 def distinct(key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The different keys in ascending order, and the place of each key [n] among them."""
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         return torch.ops.scorch.distinct(key)
     return torch.unique(key, return_inverse=True)
 
 
 def places(mask: torch.Tensor) -> torch.Tensor:
     """Where a mask [n] is true."""
-    return torch.ops.scorch.places(mask) if torch.compiler.is_compiling() else mask.nonzero().view(-1)
+    return torch.ops.scorch.places(mask) if _torch.in_graph() else mask.nonzero().view(-1)
 
 
 def counts(slot: torch.Tensor, n: int) -> torch.Tensor:
     """How often each of 0..n-1 is in a list."""
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         return slot.new_zeros(n).index_add(0, slot, torch.ones_like(slot))
     return torch.bincount(slot, minlength=n)
 
@@ -137,7 +137,7 @@ def entries(a: SparseTensor) -> Entries:
         return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
     if a._fmt == "csr":
         return Entries(shape, _csr_indices(a), a.values())
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         _, *crd, perm = rearranged(a, flat_format(a._ndim), True)
         indices, values = torch.stack(crd), a.values()
     else:
@@ -229,7 +229,7 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
     crd = [row.to(index_dtype).contiguous() for row in indices]
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         return _built(Entries(shape, indices, values), format, crd)
     pos = torch.tensor([0, n], dtype=index_dtype)
     return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
@@ -255,7 +255,7 @@ def scatter(e: Entries) -> torch.Tensor:
 
 def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         return torch.ops.scorch.runs(lengths)
     run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
     start = lengths.cumsum(0) - lengths
@@ -264,7 +264,7 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Where the keys of two ascending lists are in their union, and its size."""
-    if torch.compiler.is_compiling():
+    if _torch.in_graph():
         left, right, both = torch.ops.scorch.merge(key, other)
         return left, right, both.numel()
     at = torch.searchsorted(key, other)

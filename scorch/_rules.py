@@ -186,6 +186,7 @@ class _Operator(torch.autograd.Function):
         keep |= {at for m in made for at in m.structure if isinstance(at, int)}
         ctx.program, ctx.sizes, ctx.count = program, sizes, len(tensors)
         ctx.keep, ctx.shapes = sorted(keep), [tuple(y.shape) for y in outs]
+        ctx.types = [y.dtype for y in outs]
         ctx.save_for_backward(*tensors, *(outs[at] for at in ctx.keep))
         ctx.save_for_forward(*tensors, *(outs[at] for at in ctx.keep))
         ctx.mark_non_differentiable(*(y for y in outs if not y.is_floating_point()))
@@ -220,16 +221,18 @@ class _Operator(torch.autograd.Function):
     def jvp(ctx, _op, _program, _sizes, *tangents):
         groups, made = _Operator._saved(ctx)
         places = _outcome(ctx.program, groups, range(len(ctx.shapes)))
+        zeros = lambda at: groups[0].values.new_zeros(ctx.shapes[at], dtype=ctx.types[at])  # noqa: E731
         for k, (m, place) in enumerate(zip(made, places, strict=True)):
             if m.values is None:
-                made[k] = m._replace(values=groups[0].values.new_zeros(ctx.shapes[place.values]))
+                made[k] = m._replace(values=zeros(place.values))
         given, at = [], 0
         for g in groups:
             at += len(g.structure) + 1
             given.append(tangents[at - 1])
         result: list[torch.Tensor | None] = [None] * len(ctx.shapes)
         for place, tangent in zip(places, _jvp(ctx.program, groups, made, given), strict=True):
-            result[place.values] = tangent
+            if ctx.types[place.values].is_floating_point:  # None for one of several is refused by torch
+                result[place.values] = zeros(place.values) if tangent is None else tangent
         return tuple(result)
 
 

@@ -137,7 +137,8 @@ class SparseTensor(torch.Tensor):
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
                 f"A.to_dense(), or A.values() for the stored entries; for DistributedDataParallel and "
-                f"torch.func hold the values as the parameter, as scorch.nn.Linear does"
+                f"torch.func hold the values as the parameter, as scorch.nn.Linear does, or transform "
+                f"a function of values, lambda v: f(scorch.map(A, lambda _: v))"
             )
         return handler(*args, **(kwargs or {}))
 
@@ -249,7 +250,7 @@ class SparseTensor(torch.Tensor):
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
         wide, source = self.index_dtype == torch.int64, self
-        if torch.compiler.is_compiling():
+        if _torch.in_graph():
             from ._entries import rearranged
 
             _, *crd, place = rearranged(self, form.text, wide)
@@ -315,7 +316,7 @@ class SparseTensor(torch.Tensor):
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
-        if torch.compiler.is_compiling():
+        if _torch.in_graph():
             from ._entries import build, entries
 
             return build(entries(self), form.text, index_dtype)

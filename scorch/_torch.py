@@ -173,6 +173,11 @@ def in_functorch() -> bool:
     return peek_interpreter_stack() is not None
 
 
+def in_graph() -> bool:
+    """Whether arrays may be other than plain: what works on coordinates keeps to operators then."""
+    return torch.compiler.is_compiling() or peek_interpreter_stack() is not None
+
+
 @contextmanager
 def below_autograd() -> Iterator[None]:
     """Inside of a single-level Function: calls go to the next functorch level, or to the kernel."""

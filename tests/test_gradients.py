@@ -282,6 +282,56 @@ def test_batches():
     torch.testing.assert_close(got, torch.stack([k * matrix() @ x[0] for k in range(3)]))
 
 
+def stored_softmax(a):
+    return torch.softmax(a.masked_fill(a == 0, -torch.inf), 1).nan_to_num(0)
+
+
+@pytest.mark.parametrize("fmt", ["csr", "coo"])
+@pytest.mark.parametrize(
+    ("f", "g"),
+    [
+        (lambda a, x: a @ x, None),
+        (lambda a, x: F.linear(x.T, a), None),
+        (lambda a, x: torch.softmax(a, 1) @ x, lambda a, x: stored_softmax(a) @ x),
+        (lambda a, x: a[1:4] @ x, None),
+        (lambda a, x: torch.cat([a, 2 * a]) @ x * a.sum(), None),
+        (lambda a, x: a.amax(1) * x.sum(), None),
+    ],
+)
+def test_transforms_of_what_is_made_of_values(f, g, fmt):
+    d = matrix()
+    a, x = scorch.sparse(d, fmt), randn(d.shape[1], 2)
+    rows, columns = a.indices().long()
+
+    def of_sparse(v, x):
+        return f(scorch.map(a, lambda _: v), x)
+
+    def of_dense(v, x):
+        return (g or f)(torch.zeros_like(d).index_put((rows, columns), v), x)
+
+    def square(h):
+        return lambda v, x: h(v, x).square().sum()
+
+    values, func = a.values().clone(), torch.func
+    several = torch.stack([values, 2 * values]), torch.stack([x, 2 * x])
+    for transformed in (
+        lambda h: func.grad(square(h), (0, 1))(values, x),
+        lambda h: func.jvp(h, (values, x), (values + 1, x - 1))[1],
+        lambda h: func.jacrev(h, (0, 1))(values, x),
+        lambda h: func.hessian(square(h), (0, 1))(values, x),
+        lambda h: func.vmap(h, (None, 0))(values, several[1]),
+        lambda h: func.vmap(func.grad(square(h), (0, 1)))(*several),
+    ):
+        torch.testing.assert_close(transformed(of_sparse), transformed(of_dense))
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap, torch.func.jacrev])
+def test_transforms_of_a_sparse_tensor_name_the_way_out(transform):
+    a, x = scorch.sparse(matrix(), "csr"), randn(matrix().shape[1], 2)
+    with pytest.raises(NotImplementedError, match=r"scorch.map\(A, lambda _: v\)"):
+        transform(lambda a: (a @ x).sum())(a)
+
+
 # ---- torch.compile ----
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(backend):
