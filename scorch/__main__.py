@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 
 import torch
@@ -26,17 +27,39 @@ def _demo(_: argparse.Namespace) -> None:
     print("A @ x is right:", torch.allclose(a @ x, dense @ x))
 
 
+def _ranks(expression: str) -> dict[str, int]:
+    """The operands of an einsum (A, B, ..) or of index notation, as they come, and their dimensions."""
+    if "=" not in expression:
+        inputs = expression.partition("->")[0].split(",")
+        return {chr(ord("A") + k): len(letters.strip()) for k, letters in enumerate(inputs)}
+    ranks: dict[str, int] = {}
+    results: set[str] = set()
+    for assignment in re.split(r"[;\n]", expression):
+        left, _, right = assignment.partition("=")
+        for name, indices in re.findall(r"([A-Za-z_]\w*)\s*\[([^\]]*)\]", right):
+            if name not in results:
+                ranks.setdefault(name, indices.count(",") + 1)
+        results.update(re.findall(r"^\s*([A-Za-z_]\w*)", left))
+    return ranks
+
+
 def _explain(args: argparse.Namespace) -> None:
     """Random operands of extent ``--size`` in the formats given, one for each operand."""
-    inputs = args.expression.partition("->")[0].split(",")
-    if len(inputs) != len(args.formats):
-        sys.exit(f"expected {len(inputs)} formats, one an operand, got {len(args.formats)}")
-    operands = []
-    for letters, name in zip(inputs, args.formats, strict=True):
-        shape = [args.size] * len(letters.strip())
-        dense = torch.rand(shape)
-        operands.append(dense if name == "dense" else scorch.sparse(dense * (dense < 0.1), format=name))
-    print(scorch.explain(args.expression, *operands))
+    ranks = _ranks(args.expression)
+    if len(ranks) != len(args.formats):
+        raise ValueError(f"expected {len(ranks)} formats, one an operand, got {len(args.formats)}")
+    operands = {}
+    for (operand, rank), name in zip(ranks.items(), args.formats, strict=True):
+        if args.size < 0 or args.size**rank > 1 << 24:
+            raise ValueError(
+                f"--size: expected at most 2^24 elements, got {args.size}^{rank} of operand {operand}"
+            )
+        dense = torch.rand([args.size] * rank)
+        operands[operand] = dense if name == "dense" else scorch.sparse(dense * (dense < 0.1), format=name)
+    if "=" in args.expression:
+        print(scorch.explain(args.expression, **operands))
+    else:
+        print(scorch.explain(args.expression, *operands.values()))
 
 
 def _cache(args: argparse.Namespace) -> None:
@@ -57,9 +80,9 @@ def main(argv: list[str] | None = None) -> None:
     commands = parser.add_subparsers(required=True)
     commands.add_parser("info", help="what this process has").set_defaults(run=_info)
     commands.add_parser("demo", help="a small product").set_defaults(run=_demo)
-    explain = commands.add_parser("explain", help="how an einsum would run")
-    explain.add_argument("expression", help='such as "ij,jk->ik"')
-    explain.add_argument("formats", nargs="+", help="one an operand, such as csr dense")
+    explain = commands.add_parser("explain", help="how an einsum or index notation would run")
+    explain.add_argument("expression", help='such as "ij,jk->ik" or "y[i] = A[i,j] * x[j]"')
+    explain.add_argument("formats", nargs="+", help="one an operand, as they come, such as csr dense")
     explain.add_argument("--size", type=int, default=64, help="extent of every dimension")
     explain.set_defaults(run=_explain)
     cache = commands.add_parser("cache", help="the cache of compiled kernels")
@@ -69,7 +92,10 @@ def main(argv: list[str] | None = None) -> None:
     calibrate.add_argument("action", nargs="?", choices=["measure", "forget"], default="measure")
     calibrate.set_defaults(run=_calibrate)
     args = parser.parse_args(argv)
-    args.run(args)
+    try:
+        args.run(args)
+    except (ValueError, NotImplementedError, TypeError, OSError, scorch.CompileError) as error:
+        sys.exit(f"scorch: {error}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from . import _C
 __all__ = ["DisableTorchFunctionSubclass", "outside_graphs"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
+_STAGES = ("index", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
 
 
 # ---- the process ----
@@ -47,7 +48,9 @@ def _connect() -> None:
         torch._C._is_tracing,
         torch._C._is_any_autocast_enabled,
     )
-    threads = int(os.environ.get("SCORCH_NUM_THREADS") or 0)
+    threads = os.environ.get("SCORCH_NUM_THREADS") or "0"
+    if not (threads.isascii() and threads.isdecimal() and int(threads) < 2**31):
+        raise ImportError(f"SCORCH_NUM_THREADS: expected a number, 0 for torch's, got {threads!r}")
     mode = os.environ.get("SCORCH_JIT") or "auto"
     if mode not in _JIT_MODES:
         raise ImportError(f"SCORCH_JIT: expected off, load, on or auto, got {mode!r}")
@@ -58,7 +61,7 @@ def _connect() -> None:
         torch.Tensor.__dlpack_c_exchange_api__,
         guards,
         vars(forward_ad),
-        threads,
+        int(threads),
     )
     _C.configure(
         _JIT_MODES[mode],
@@ -68,8 +71,17 @@ def _connect() -> None:
     )
 
 
+def _stages() -> tuple[str, ...]:
+    """What to print of every expression."""
+    asked = tuple(s.strip() for s in os.environ.get("SCORCH_DEBUG", "").split(",") if s.strip())
+    for stage in asked:
+        if stage not in _STAGES:
+            raise ImportError(f"SCORCH_DEBUG: expected some of {', '.join(_STAGES)}, got {stage!r}")
+    return asked
+
+
 _connect()
-DEBUG_STAGES = tuple(s for s in os.environ.get("SCORCH_DEBUG", "").split(",") if s)
+DEBUG_STAGES = _stages()
 
 
 # ---- subclass machinery ----

@@ -131,6 +131,14 @@ def test_on_without_a_compiler_is_an_error(cache, tmp_path):
         assert done.returncode == 1 and "CompileError" in done.stderr and "SCORCH_CC" in done.stderr
 
 
+def test_variables_that_mean_nothing_are_refused(cache):
+    """By their names, and with what they may be."""
+    for name, value in {"JIT": "fast", "NUM_THREADS": "two", "DEBUG": "nest,foo"}.items():
+        done = python("import scorch", cache, check=False, **{f"SCORCH_{name}": value})
+        assert done.returncode == 1 and f"ImportError: SCORCH_{name}: expected " in done.stderr
+    assert python("import scorch", cache, SCORCH_NUM_THREADS="1", SCORCH_DEBUG="nest, orders").returncode == 0
+
+
 def test_no_compiler_at_all_still_computes(cache, tmp_path):
     nothing = tmp_path / "bin"
     nothing.mkdir()

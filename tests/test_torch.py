@@ -1,5 +1,6 @@
 """The boundary with torch: the operator, torch.compile, gradients, transforms, threads."""
 
+import importlib
 import io
 import os
 import subprocess
@@ -314,3 +315,17 @@ def test_command_line(command):
         [sys.executable, "-m", "scorch", *command], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0 and done.stdout, done.stderr
+
+
+def test_command_line_explains_index_notation(capsys):
+    main = importlib.import_module("scorch.__main__").main
+    main(["explain", "y[i] = A[i,j] * x[j]; z[i] = y[i] * A[i,j]", "csr", "dense", "--size", "8"])
+    assert "z: f32" in capsys.readouterr().out
+    for wrong, said in {
+        "ij,jk->ik csr": "expected 2 formats",
+        "ij,jk->ik csr foo": 'format "foo"',
+        "ij,jk->ik csr dense --size 100000": "at most 2.24 elements",
+        "ij,jk->zz csr dense": "index z of the result is in no operand",
+    }.items():
+        with pytest.raises(SystemExit, match=said):
+            main(["explain", *wrong.split()])
