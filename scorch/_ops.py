@@ -7,7 +7,6 @@ gradients) goes through the operator ``torch.ops.scorch.evaluate`` on plain comp
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,7 +14,7 @@ from numbers import Number
 
 import torch
 
-from . import _C, _autograd, _fake, _torch
+from . import _C, _autograd, _fake, _notation, _torch
 from ._format import Format, layout
 from ._tensor import SparseTensor, assemble, core_of, from_result, rank
 
@@ -27,8 +26,6 @@ _EINSUM = (
     ("ij,i->j", "ij,ik->jk"),
 )
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
-_LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
-_NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
 _NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
 _printed: set[str] = set()
 
@@ -100,14 +97,6 @@ def _options(schedule: str | None, implicit: str) -> list[str]:
         raise ValueError(f'implicit: expected "zero" or "skip", got {implicit!r}')
     lines = [f"!schedule {' '.join(schedule.split())}"] if schedule else []
     return lines + (["!skip"] if implicit == "skip" else [])
-
-
-def _einsum_text(text: str) -> str:
-    text = "".join(text.split())
-    letters = text.replace(",", "")
-    if "->" in text or (letters and not letters.isalpha()):
-        return text
-    return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
 
 
 # ---- running ----
@@ -215,17 +204,30 @@ def _program(
 ) -> str:
     """The program string of an einsum (without names) or of index notation."""
     if names:
-        text, ranks = _assignments(expression)
+        text, ranks = _notation.assignments(expression)
         if "=" not in text:
             raise ValueError(f"expected an assignment, such as C[i,k] = A[i,j] * B[j,k], got {expression!r}")
     else:
-        text = _einsum_text(expression)
+        text = _notation.einsum_text(expression)
         names, ranks = ("",) * len(kinds), (len(text.partition("->")[2]),)
     lines = [_line(name, kind) for name, kind in zip(names, kinds, strict=True)]
     return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
 
 
 known_program = lru_cache(maxsize=4096)(_program)
+
+
+def _evaluate(
+    expression: str, names: tuple[str, ...], kinds: tuple, direct: list, how: tuple, out: Out
+) -> list | object:
+    if names and (again := (apart := _notation.apart(expression, names, kinds))[2]):
+        try:
+            more = (*kinds, *(kinds[k] for k in again))
+            program = known_program(apart[0], apart[1], more, *how)
+            return _C.evaluate(program, (*direct, *(direct[k] for k in again)), out)
+        except (ValueError, NotImplementedError):
+            pass  # it is said of what was written
+    return _C.evaluate(known_program(expression, names, kinds, *how), tuple(direct), out)
 
 
 def _quick(
@@ -257,8 +259,7 @@ def _quick(
             return NotImplemented
     if format.__class__ is list:
         format = tuple(format)
-    program = known_program(expression, names, tuple(kinds), format, schedule, implicit)
-    found = _C.evaluate(program, tuple(direct), out)
+    found = _evaluate(expression, names, tuple(kinds), direct, (format, schedule, implicit), out)
     if found is NotImplemented:
         return NotImplemented
     if out is not None:
@@ -344,20 +345,6 @@ def evaluate(
     return _compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)
 
 
-@_torch.constant
-def _assignments(expression: str) -> tuple[str, tuple[int, ...]]:
-    """An expression on one line, and the rank of each result."""
-    return _taken_apart(expression)
-
-
-@lru_cache(maxsize=4096)
-def _taken_apart(expression: str) -> tuple[str, tuple[int, ...]]:
-    text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
-    lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]
-    ranks = tuple(left[2].count(",") + 1 if left[2] else 0 for left in lefts)
-    return text, ranks
-
-
 class Kernel:
     """A program for operands of the formats and types it was made with; see :func:`compile`."""
 
@@ -368,7 +355,16 @@ class Kernel:
         self._program, self._names = program, names
         self._example = tuple(map(_direct, example))
         self._kinds = [getattr(x, "_fmt", "dense") for x in example]
+        self._recorded, self._again = program, ()
         _C.results(program, self._example)
+
+    def _go_apart(self, program: str, again: tuple[int, ...], example: list[torch.Tensor]) -> None:
+        """Operands at these places go in again, where nothing records the call."""
+        try:
+            _C.results(program, tuple(map(_direct, example)))
+        except (ValueError, NotImplementedError):
+            return
+        self._program, self._again, self._example = program, again, tuple(map(_direct, example))
 
     def __call__(
         self, *operands: object, out: Out = None, **named: object
@@ -384,10 +380,10 @@ class Kernel:
         if kinds != self._kinds:
             raise ValueError(f"expected operands in the formats {self._kinds}, got {kinds}")
         if _plain(xs):
-            return _finish(_run(self._program, xs, out))
+            return _finish(_run(self._program, xs + [xs[k] for k in self._again], out))
         if out is not None:
             raise ValueError(_NO_OUT)
-        return _finish(_recorded(self._program, xs))
+        return _finish(_recorded(self._recorded, xs))
 
     @property
     def source(self) -> str:
@@ -432,9 +428,16 @@ def compile(
 
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
-    xs = _operands(tuple(named.values()) if named else operands)
-    program = _program(expression, tuple(named), tuple(map(_kind, xs)), format, schedule, implicit)
-    return Kernel(expression, program, tuple(named), xs)
+    _check(expression, format, schedule, None)
+    xs, names = _operands(tuple(named.values()) if named else operands), tuple(named)
+    kinds = tuple(map(_kind, xs))
+    program = _program(expression, names, kinds, format, schedule, implicit)
+    kernel = Kernel(expression, program, names, xs)
+    text, more, again = _notation.apart(expression, names, kinds)
+    if again and _plain(xs):
+        xs += [xs[k] for k in again]
+        kernel._go_apart(_program(text, more, tuple(map(_kind, xs)), format, schedule, implicit), again, xs)
+    return kernel
 
 
 def explain(

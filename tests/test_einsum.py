@@ -343,3 +343,38 @@ def test_kernels_take_the_operands_they_were_made_for():
             kernel(*operands, **named)
     with pytest.raises(ValueError, match=r"got .'csr'."):
         kernel(a)
+
+
+@pytest.mark.parametrize("fmt", ["csr", "csc", "coo", "dcsr", "bsr(2,2)"])
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("h[i] = A[i,j] * (A[k,j] * x[k])", "ij,kj,k->i"),
+        ("H[j,k] = A[i,j] * x[i] * A[ i , k ]", "ij,i,ik->jk"),
+        ("C[i,j] = A[i,k] * x[k] * A[j,k]", "ik,k,jk->ij"),
+        ("t = A[i,j] * A[j,k] * A[i,k] * x[i]", "ij,jk,ik,i->"),
+        ("d[i] = A[i,i] * A[i,j] * A[j,i] * x[j]", "ii,ij,ji,j->i"),
+    ],
+)
+def test_an_operand_has_a_layout_for_each_way_of_reading(text, same, fmt):
+    d, x = matrix(6, 6), torch.arange(6.0).double()
+    a = scorch.sparse(d, fmt)
+    wanted = torch.einsum(same, *([d, x][c == "x"] for c in _order(text)))
+    y, kernel = scorch.evaluate(text, A=a, x=x), scorch.compile(text, A=a, x=x)
+    for got in [y, kernel(A=a, x=x), kernel(a, x)]:
+        assert torch.equal(got.to_dense() if scorch.is_sparse(got) else got, wanted)
+    leaf = x.clone().requires_grad_()
+    assert torch.equal(kernel(a, leaf).to_dense().detach(), wanted)
+
+
+def _order(text: str) -> str:
+    return "".join(c for c in text.partition("=")[2] if c in "Ax")
+
+
+def test_a_transposed_reading_is_converted():
+    a = scorch.sparse(matrix(400, 400, 0.01), "csr")
+    kernel = scorch.compile("S[i,j] = A[i,j] + A[j,i]", A=a)
+    assert "A_1: f64, dense(1), compressed(0)" in kernel.explain().replace("csc", "dense(1), compressed(0)")
+    with pytest.raises(ValueError, match=r"division by A\[j,i\](.*\n)+.* = A\[i,j\] / A\[j,i\]"):
+        scorch.evaluate("S[i,j] = A[i,j] / A[j,i]", A=a)
+    assert torch.equal(kernel(a).to_dense(), a.to_dense() + a.to_dense().T)

@@ -181,7 +181,7 @@ typedef struct {
     uint8_t position[SC_MAXLEVEL], dtype, itype, perm, ndim;
     int8_t unit;
 } facts;
-enum { KNOWN = 8, FEW = 4 }; /* calls remembered for a program string, of at most so many operands */
+enum { KNOWN = 8, FEW = 8 }; /* calls remembered for a program string, of at most so many operands */
 struct sc_known {
     int next;
     struct {
