@@ -22,7 +22,7 @@ typedef struct {
 } sc_size;
 
 typedef enum {
-    SC_STEP_FILL,   /* memory `out` := fill, in parallel; skipped memory costs nothing */
+    SC_STEP_FILL, /* memory `out` := fill, in parallel; a shared workspace that is `bare` is taken as it is */
     SC_STEP_KERNEL, /* entry over the units */
     SC_STEP_ALLOC   /* result `out`, whose compressed levels have the cursors from `cursor` on: allocates
                        pos, crd and values, turns cursors into the place where each chunk starts, and moves there
@@ -56,6 +56,7 @@ typedef struct {
     uint8_t snap;    /* units are positions of a nonunique level: cut only where the coordinate changes */
     uint8_t dtype;   /* of fill and of the private copies */
     uint8_t slot;    /* PRIVATE; FILL with out = -1: the place in call.shared */
+    uint8_t bare;    /* FILL with out = -1: all of it is written before it is read */
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t nbound;  /* KERNEL: the one step that assembles a result: terms of the bound */

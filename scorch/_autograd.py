@@ -186,7 +186,7 @@ class _Call(torch.autograd.Function):
 def _sums_rows(program: str) -> bool:
     """Whether the gradient to the only sparse operand of an einsum sums over rows of dense matrices.
 
-    Then it is computed from matrices whose columns are contiguous, apart from the other gradients.
+    Then it is computed apart from the other gradients, whose programs may ask for other layouts of that operand.
     """
     text, *lines = program.split("\n")
     inputs, arrow, output = text.partition("->")
@@ -196,19 +196,6 @@ def _sums_rows(program: str) -> bool:
     of_sparse = next(i for i, k in zip(inputs.split(","), kinds, strict=True) if not k.endswith("::"))
     dense = [i for i, k in zip((*inputs.split(","), output), (*kinds, "::"), strict=True) if k.endswith("::")]
     return all(len(i) == 2 and i[0] not in of_sparse for i in dense)
-
-
-def turned(program: str, inputs: list[torch.Tensor], to_sparse: bool) -> list[torch.Tensor]:
-    """The operands of a gradient of ``program`` in the layouts it is fast in; to_sparse: it is one to sparse
-    operands alone."""
-    return [_by_columns(x) for x in inputs] if to_sparse and _sums_rows(program) else inputs
-
-
-def _by_columns(x: torch.Tensor) -> torch.Tensor:
-    if _sparse(x) or x.dim() != 2:
-        return x
-    n = x.numel()  # a symbol while torch.compile traces: decides nothing then
-    return x if isinstance(n, int) and n <= 4096 else x.T.contiguous().T
 
 
 @lru_cache(maxsize=4096)
@@ -276,8 +263,7 @@ def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor 
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
             inputs.append(_wrap(layout("csr", 2), (x.shape[dim],) * 2, arrays))
-    to_sparse = all(_sparse(operands[k]) for k, _, _ in gradient.results)
-    outs = run_eagerly(gradient.program, turned(ctx.program, inputs, to_sparse), ctx.run)
+    outs = run_eagerly(gradient.program, inputs, ctx.run)
     for k, lacks, number in gradient.results:
         x, out = operands[k], outs[number]
         if not _sparse(x):
@@ -312,7 +298,6 @@ class Step(NamedTuple):
     program: str
     inputs: tuple[int, ...]  # of (sparse operand, dense operand, gradient)
     results: tuple[int, ...]  # the number of the gradient to (sparse, dense) operand, -1 where it has none
-    turned: bool
 
 
 @lru_cache(maxsize=1024)
@@ -324,15 +309,7 @@ def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> li
         gradient = gradient_of(program, ranks, some, 1)
         inputs = tuple(2 if origin == "gradient" else k ^ sparse for origin, k, _ in gradient.sources)
         number = {k ^ sparse: n for k, _, n in gradient.results}
-        to_sparse = set(number) == {0}
-        found.append(
-            Step(
-                gradient.program,
-                inputs,
-                (number.get(0, -1), number.get(1, -1)),
-                to_sparse and _sums_rows(program),
-            )
-        )
+        found.append(Step(gradient.program, inputs, (number.get(0, -1), number.get(1, -1))))
         return []
 
     gradients_by(program, ranks, 1, add, wanted if not sparse else (wanted & 1) << 1 | wanted >> 1)
@@ -354,7 +331,6 @@ def _product_gradients(ctx, a, x, grad, to_a: bool, to_x: bool) -> list[torch.Te
     given = (a, x, grad)
     for step in _steps(ctx.program, ranks, int(sparse), to_a + 2 * to_x):
         inputs = [given[k] for k in step.inputs]
-        inputs = [_by_columns(t) for t in inputs] if step.turned else inputs
         outs = run_eagerly(step.program, inputs, ctx.run)
         for k, number in enumerate(step.results):
             if number >= 0:

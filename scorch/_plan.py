@@ -30,7 +30,7 @@ def optimize(A: SparseTensor, calls: int | Sequence[Callable[[SparseTensor], obj
     says at once that they will. Each call runs once, on A: its kernels are found or compiled, and the layouts
     derived from A are built and kept. A number says how many products will come; from 16 on the next ones
     build what they need.
-    ``A.memory()`` tells what layouts take, at most three times A, and ``A.release()`` drops them.
+    ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
     >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ g])
     >>> A.optimize(calls=1000)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 
 from . import _fake, _torch
-from ._autograd import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read, turned
+from ._autograd import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
 from ._format import layout
 
 _lib = torch.library.Library("scorch", "IMPL")
@@ -130,12 +130,7 @@ def _backward(
     gradient = gradient_of(program, _ranks(groups), wanted, mask([g is not None for g in grads]))
     found: list[torch.Tensor | None] = [None] * len(groups)
     if gradient.results:
-        inputs = _inputs(gradient, groups, made, grads)
-        to_sparse = all(groups[k].structure for k, _, _ in gradient.results)
-        dense = [x for x in inputs if not x.structure]
-        by_place = iter(turned(program, [x.values for x in dense], to_sparse))
-        inputs = [x if x.structure else x._replace(values=next(by_place)) for x in inputs]
-        outs = _call(gradient.program, inputs)
+        outs = _call(gradient.program, _inputs(gradient, groups, made, grads))
         for k, lacks, number in gradient.results:
             found[k] = _fitted(outs[number], lacks, groups[k])
     return found

@@ -284,7 +284,7 @@ class SparseTensor(torch.Tensor):
     def memory(self) -> dict[str, object]:
         """Bytes: ``tensor``, ``derived`` (a dictionary by format, permutations included) and ``total``.
 
-        Layouts that calls asked for are kept up to three times the size of the tensor, the newest always.
+        Layouts that calls asked for are kept up to four times the size of the tensor, the newest always.
         """
         tensor, derived = self.nbytes, {}
         core = self.__dict__.get("_core")

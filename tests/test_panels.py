@@ -115,7 +115,7 @@ def test_optimize_cuts(wide):
     assert torch.equal(scorch.einsum("ij,jk->ik", A, x), d @ x)
     assert "%" in A.plan(256)
     memory = A.memory()
-    assert 0 < sum(memory["derived"].values()) <= 3 * memory["tensor"]
+    assert 0 < sum(memory["derived"].values()) <= 4 * memory["tensor"]
     A.release()
     assert not derived(A)
     assert torch.equal(A @ x, d @ x) and not derived(A)

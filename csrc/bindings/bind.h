@@ -155,10 +155,12 @@ struct sc_derived {
     sc_derived *next;
     sc_core *core;
     int64_t generation;
-    /* cuts: where their values lie in the tensor; of which bytes they were made; how often used, and made anew */
+    /* cuts: where their values lie in the tensor; of which bytes they were made; how often made anew; the products
+     * that were counted before */
     PyObject *perm;
     uint64_t print;
-    int64_t uses, renewed;
+    int64_t renewed;
+    double before;
 };
 void sc_derived_drop(sc_core *);
 int64_t sc_derived_bytes(const sc_derived *);

@@ -339,7 +339,7 @@ static PyObject *core_memory(PyObject *self, PyObject *unused)
     (void)unused;
     sc_core *c = (sc_core *)self;
     PyObject *list = PyList_New(0);
-    for (sc_derived *d = c->derived; list && d; d = d->next) {
+    for (sc_derived *d = (c->origin ? c->origin : c)->derived; list && d; d = d->next) {
         char text[512];
         sc_format_print(&d->core->t.format, text, sizeof text);
         if (append(list, Py_BuildValue("(sL)", text, (long long)sc_derived_bytes(d)))) Py_CLEAR(list);

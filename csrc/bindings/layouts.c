@@ -11,9 +11,10 @@
 
 #include "bind.h"
 
-#define KEPT 3            /* sizes of a tensor that its derived layouts may take */
+#define KEPT 4            /* sizes of a tensor that its derived layouts may take */
 #define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
 #define TRIES 8           /* renewals before a layout can be given up */
+#define RENEWAL 256       /* products of an entry that pay for putting its value in order again */
 
 static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
 
@@ -204,6 +205,7 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     if (!d) return NULL;
     d->generation = generation;
     d->print = print;
+    d->before = all->products;
     all->often = d->perm ? f->level[0].block : -1;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
@@ -211,7 +213,7 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     return core;
 }
 
-/* Values that change all the time cost more than the layout gains: then it is given up. */
+/* Values that change all the time may cost more than the layout gains, unless products are wide: then it is given up. */
 static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, uint64_t print)
 {
     sc_derived *d = *find(all, c, f);
@@ -228,7 +230,8 @@ static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->print = print;
     d->renewed++;
     Py_DECREF((PyObject *)old);
-    if (d->renewed >= TRIES && 2 * d->renewed > d->uses) {
+    const double paid = (double)d->renewed * (double)core->t.view.nval * RENEWAL;
+    if (d->renewed >= TRIES && all->products - d->before < paid) {
         all->often = -1;
         forget(find(all, c, f));
     }
@@ -243,7 +246,6 @@ static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
     const uint64_t print = fingerprint(c);
     sc_derived *d = *find(all, c, f);
     if (!d) return cut_first(s, all, c, f, print);
-    d->uses++;
     if (d->print != print) return cut_again(s, all, c, f, print);
     return (sc_core *)Py_NewRef((PyObject *)d->core);
 }

@@ -207,12 +207,16 @@ static void look_expr(const Expr *e, uint32_t *inner, uint32_t *sparse)
 
 static void choose_folds(Prog *p)
 {
-    uint32_t inner = 0, sparse = 0;
+    uint32_t inner = 0, sparse = 0, kept = 0, used = 0;
     int n = 0;
     for (int a = 0; a < p->nassign; a++) {
         look_access(p->assign[a].lhs, &inner, &sparse);
         look_expr(p->assign[a].rhs, &inner, &sparse);
+        kept |= expr_vars(p->assign[a].lhs);
+        used |= expr_vars(p->assign[a].rhs);
     }
+    if (sparse)
+        inner |= used & ~kept; /* matrices that are summed along it may be transposed (schedule_turn.c) */
     for (int v = 0; v < p->nvar && !p->nofold; v++)
         if (n < 8 && p->var[v].extent <= 512 && (inner & ~sparse) >> v & 1) {
             p->var[v].fold = true;

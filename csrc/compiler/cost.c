@@ -21,6 +21,7 @@ typedef struct {
     double factor[4];                 /* of an access that each of them answers, or the memory */
     double across;                    /* a load that is not along the unit stride */
     double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
+    double leave;                     /* a loop over stored entries, whose end no processor foresees */
     double search, halving;           /* of a coordinate in a fibre; half of the branches are missed */
     double lanes;                     /* adding up the lanes of a vector */
     double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
@@ -41,6 +42,7 @@ static const Machine typical_machine = {.flop = .25,
                                         .dense = .3,
                                         .entry = .6,
                                         .step = 4,
+                                        .leave = 2,
                                         .search = 10,
                                         .halving = 3.5,
                                         .lanes = 3,
@@ -94,7 +96,7 @@ static Machine machine_of(const Prog *p)
     enum { CORE, BRANCH, L2, L3, MEMORY, INSERT, CLEAR, TEAM };
     double *const core[] = {&m.flop,  &m.load,  &m.store, &m.update, &m.across,  &m.enter, &m.dense,
                             &m.entry, &m.lanes, &m.bit,   &m.append, &m.convert, &m.start};
-    double *const branch[] = {&m.step, &m.search, &m.halving, &m.sort};
+    double *const branch[] = {&m.step, &m.leave, &m.search, &m.halving, &m.sort};
     for (int k = 0; k < SC_LEN(core); k++) *core[k] *= by[CORE];
     for (int k = 0; k < SC_LEN(branch); k++) *branch[k] *= by[BRANCH];
     for (int k = L2; k <= MEMORY; k++) m.factor[k - L2 + 1] *= by[k] / by[CORE];
@@ -189,7 +191,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         c->time += at->trips * search_time(c, f);
         return fmin(1, f / e);
     }
-    c->time += at->trips * f * c->m.entry;
+    c->time += at->trips * (f * c->m.entry + c->m.leave);
     return f;
 }
 
@@ -281,13 +283,13 @@ static double region(const Cost *c, const Spot *at, const Expr *e, int j)
     return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
 }
 
-/* Of what is larger than a cache, as much is found there as it holds. */
+/* Of what is larger than a cache, as much is found there as it holds. What streams by takes half of the larger ones. */
 static double by_size(const Cost *c, double bytes)
 {
     static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
     double factor = c->m.factor[0], missed = 1;
     for (int k = 0; k < 3; k++) {
-        const double cache = (double)(c->p->cache[k] ? c->p->cache[k] : typical[k]);
+        const double cache = (double)(c->p->cache[k] ? c->p->cache[k] : typical[k]) / (k ? 2 : 1);
         if (bytes <= cache) break;
         missed = fmin(missed, 1 - cache / bytes);
         factor += missed * (c->m.factor[k + 1] - c->m.factor[k]);

@@ -195,6 +195,8 @@ typedef struct {
     const Prog *p;
     uint64_t sources; /* tensors that loops run over */
     Op op[SC_MAXOP];
+    const Tensor *work; /* a shared workspace */
+    bool work_misses;   /* ... that is added to, or not written everywhere */
 } Facts;
 
 static void facts(const Nest *n, void *ctx)
@@ -211,9 +213,10 @@ static void facts(const Nest *n, void *ctx)
         if (stored && n->in) f->sources |= tensor_bit(f->p, n->in);
         for (int k = 0; k < n->nmerge; k++) f->sources |= tensor_bit(f->p, n->merge[k]);
     }
-    if (n->op != N_EVAL || n->eval.lhs->tensor->role != T_OUT) return;
+    if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
-    if (assembled(t)) return;
+    if (t == f->work) f->work_misses |= n->eval.reduce != O_CONST || expr_vars(n->eval.lhs) & f->bound;
+    if (t->role != T_OUT || assembled(t)) return;
     f->assigned |= 1u << t->arg;
     bool reduces = n->eval.reduce != O_CONST;
     bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
@@ -469,6 +472,9 @@ static void top(Low *l, const Nest *n)
         s->shared = work_size(w);
         s->dtype = (uint8_t)w->dtype;
         s->fill = op_identity(op == O_CONST ? w->empty : op);
+        Facts f = {.p = l->p, .work = w};
+        nest_walk(n->body, facts, &f);
+        s->bare = !f.work_misses && !gathers(w);
     }
     kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
     top(l, n->then);
@@ -523,7 +529,7 @@ void plan_print(const Prog *p, sc_text *out)
     static const char *const strategy[] = {"serial", "own", "split", "private"};
     for (int i = 0; i < p->plan.nstep; i++) {
         const sc_step *s = &p->plan.step[i];
-        sc_text_add(out, "%s", op[s->op]);
+        sc_text_add(out, "%s", s->bare ? "take" : op[s->op]);
         if (s->op == SC_STEP_KERNEL) {
             sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
             if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->module->entry[s->part].name);
@@ -539,7 +545,8 @@ void plan_print(const Prog *p, sc_text *out)
         } else if (s->out >= 0) {
             sc_text_add(out, " result %d", s->out);
         }
-        if (s->op == SC_STEP_FILL || s->strategy == SC_PRIVATE) sc_text_add(out, " with %g", s->fill);
+        if ((s->op == SC_STEP_FILL && !s->bare) || s->strategy == SC_PRIVATE)
+            sc_text_add(out, " with %g", s->fill);
         size_print(p, "work", &s->work, out);
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);

@@ -10,6 +10,7 @@
  * schedule_parts.c    what builders share
  * schedule_product.c  one sparse operand times dense ones: the nest with register tiles
  * schedule_panel.c    ... and with packed panels
+ * schedule_turn.c     ... and with dense operands that are transposed first
  * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
  * cost.c              what running a nest takes */
 #ifndef SC_SCHEDULE_H
@@ -103,6 +104,10 @@ Nest *packed_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
  * coordinates, in *to. Cuts divide the extent. */
 bool cut_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
                 sc_format *to);
+
+/* ---- schedule_turn.c ---- */
+/* As product_nest, of dense operands that are transposed first; null where none lies across. */
+Nest *turned_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- schedule_gather.c ---- */
 Nest *outer_nest(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */

@@ -62,7 +62,7 @@ static bool choose_transposed(Sched *s)
     s->vec = v;
     s->packed = x;
     s->tile = register_tile(s->p, v, product_slots(s));
-    for (s->tile = s->tile && s->tile < 64 ? s->tile : 64;
+    for (s->tile = s->tile && s->tile < 128 ? s->tile : 128;
          s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
         s->tile /= 2;
     return true;

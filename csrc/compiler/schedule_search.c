@@ -23,9 +23,9 @@
 #define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
 #define CALLS 16        /* that share a conversion */
 #define OFTEN 256       /* ... of an operand known to be multiplied often */
-#define OFTEN_TIE 1.1   /* what converting that one must gain */
+#define OFTEN_TIE 1.05  /* what converting that one must gain */
 #define MINCUT 64
-#define MAXCUT 256
+#define MAXCUT 128
 #define MAXBEST 24
 #define MAXSHOWN 8
 #define MAXPERMUTED 6
@@ -65,7 +65,7 @@ struct Search {
     Split split[MAXFORM];
     int nform, now;
     uint32_t converted; /* of the candidates being tried */
-    sc_format wants[4]; /* what a special nest asks of the sparse operand */
+    sc_format wants[5]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
     int par; /* of the best one of special[], where it has no tiles; else 0 */
@@ -78,6 +78,7 @@ static const struct {
     const char *name;
 } special[] = {{product_nest, "in storage order, tiled"},
                {packed_nest, "in storage order, tiled, packed"},
+               {turned_nest, "in storage order, tiled, dense operands transposed"},
                {gather_nest, "rows gathered into tiles"},
                {outer_nest, "outer products in tiles"}};
 
@@ -419,7 +420,9 @@ static void consider_special(Search *s, int k)
     if (c.cost < 0) return;
     keep(s, &c);
     const int operand = sparse_operand(s->a.rhs);
-    if (special[k].nest != product_nest || operand < 0 || !in(convertible(s), operand)) return;
+    if ((special[k].nest != product_nest && special[k].nest != turned_nest) || operand < 0 ||
+        !in(convertible(s), operand))
+        return;
     if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
 }
 

@@ -89,7 +89,7 @@ static int fill_shared(sc_drive *d, const sc_step *s)
     d->call.copies[s->slot] = 1;
     if (!*w)
         return sc_error(d->err, SC_ENOMEM, "out of memory: a shared workspace of %lld bytes", (long long)n);
-    sc_fill(*w, s->dtype, n / (int64_t)sc_dtype_size(s->dtype), s->fill);
+    if (!s->bare) sc_fill(*w, s->dtype, n / (int64_t)sc_dtype_size(s->dtype), s->fill);
     return SC_OK;
 }
 
