@@ -296,6 +296,62 @@ def _layer(name: str, csr: torch.Tensor, dense: torch.Tensor, W: torch.Tensor, b
     return Case(name, {**calls, **ours}, {"Scorch": tuple(calls)}, **work)
 
 
+def training(root: str | None) -> Iterator[Case]:
+    """Steps of training with pruned weights: relu(F.linear(x, W, b)), its gradients, and SGD or Adam.
+
+    Dense weights are masked. Scorch does what it does by default, after as many steps as make it think of
+    layouts.
+    """
+    for side in (1024, 4096):
+        for zeros in (0.8, 0.9, 0.95, 0.99):
+            csr = random_csr(side, side, 1 - zeros)
+            for batch in (32, 128, 512):
+                yield _training(f"SGD, {side}, {zeros:.0%}, {batch}", csr, batch, torch.optim.SGD)
+    yield _training("Adam, 1024, 90%, 128", random_csr(1024, 1024, 0.1), 128, torch.optim.Adam)
+
+
+def _training(name: str, csr: torch.Tensor, batch: int, optimizer: type) -> Case:
+    side, dense = csr.shape[0], csr.to_dense()
+    x, g = torch.randn(batch, side, requires_grad=True), torch.randn(batch, side)
+    layer = torch.nn.Linear(side, side)
+    with torch.no_grad():
+        layer.weight.copy_(dense)
+    ours = scorch.nn.Linear.from_dense(layer, mask=dense != 0)
+    products = ours.values.numel() * batch
+    for _ in range(2**33 // (3 * products) + 9 if 3 * products > 2**26 else 0):
+        _step(ours, [*ours.parameters()], optimizer, x, g)()
+    mask = (dense != 0).float()
+    masked = lambda x: torch.nn.functional.linear(x, layer.weight * mask, layer.bias)  # noqa: E731
+    calls = {"torch dense, masked": _step(masked, [*layer.parameters()], optimizer, x, g)}
+    values, bias = csr.values().clone().requires_grad_(), layer.bias.detach().clone().requires_grad_()
+    parts = csr.crow_indices(), csr.col_indices()
+
+    def product(x: torch.Tensor) -> torch.Tensor:
+        weight = torch.sparse_csr_tensor(*parts, values, csr.shape, check_invariants=False)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    if side * batch <= 1 << 17:  # its gradient is that of a dense weight
+        calls["torch CSR"] = _step(product, [values, bias], optimizer, x, g)
+
+    calls["Scorch"] = _step(ours, [*ours.parameters()], optimizer, x, g)
+    return Case(name, calls, {"Scorch": tuple(calls)[:-1]}, flops=6 * csr._nnz() * batch)
+
+
+def _step(
+    f: Callable, parameters: list[torch.Tensor], optimizer: type, x: torch.Tensor, g: torch.Tensor
+) -> Callable:
+    state = optimizer(parameters, lr=1e-9)  # so small that all calls compute the same
+
+    def step() -> torch.Tensor:
+        state.zero_grad()
+        x.grad = None
+        torch.relu(f(x)).backward(g)
+        state.step()
+        return x.grad
+
+    return step
+
+
 def blocks(root: str | None) -> Iterator[Case]:
     """Block-sparse weights of 2048 x 2048, W @ X."""
     for size in (8, 16, 32):
@@ -316,5 +372,17 @@ def blocks(root: str | None) -> Iterator[Case]:
 
 SUITES = {
     f.__name__: f
-    for f in (vectors, halves, spgemm, sddmm, elementwise, mttkrp, contractions, experts, linear, blocks)
+    for f in (
+        vectors,
+        halves,
+        spgemm,
+        sddmm,
+        elementwise,
+        mttkrp,
+        contractions,
+        experts,
+        linear,
+        training,
+        blocks,
+    )
 }

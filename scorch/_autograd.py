@@ -186,7 +186,7 @@ class _Call(torch.autograd.Function):
 def _sums_rows(program: str) -> bool:
     """Whether the gradient to the only sparse operand of an einsum sums over rows of dense matrices.
 
-    Then it is computed apart from the other gradients, whose programs may ask for other layouts of that operand.
+    Then it is computed apart from the other gradients, whose programs may ask for other layouts.
     """
     text, *lines = program.split("\n")
     inputs, arrow, output = text.partition("->")

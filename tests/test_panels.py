@@ -3,6 +3,8 @@
 import copy
 import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import native
@@ -10,6 +12,7 @@ import pytest
 import torch
 
 import scorch
+import scorch.nn
 
 CUT = "dense(1/{0}), dense(0), compressed(1%{0})"
 
@@ -167,6 +170,14 @@ def test_values_that_always_change_give_the_layout_up(wide):
     for _ in range(20):
         A.values().neg_()
         assert torch.equal(A @ x, A.to_dense() @ x)
+    assert derived(A)  # products as wide as this pay for it
+    x = x[:, :192].contiguous()
+    A.release()
+    A.optimize(calls=[lambda A: A @ x])
+    assert derived(A)
+    for _ in range(20):
+        A.values().neg_()
+        assert torch.equal(A @ x, A.to_dense() @ x)
     assert not derived(A)
 
 
@@ -205,3 +216,78 @@ def test_every_format_can_be_optimized(format, dtype):
     A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ x[: d.shape[0]]])
     assert torch.equal(A @ x, d @ x)
     assert torch.equal(A.T @ x[: d.shape[0]], d.T @ x[: d.shape[0]])
+
+
+# ---- dense operands that lie across the vector ----
+def test_linear_and_its_gradients_are_turned(tmp_path):
+    """What a layer computes, in the values of its operands: exact, for every side that tiles leave over."""
+    for rows, columns, batch in ((33, 70, 5), (512, 300, 130), (129, 640, 512)):
+        d, x, g = pruned(rows, columns, 0.3), integers(batch, columns), integers(batch, rows)
+        A, x = scorch.sparse(d).optimize(calls=1000).requires_grad_(), x.requires_grad_()
+        y = torch.nn.functional.linear(x, A, torch.ones(rows))
+        y.backward(g)
+        assert torch.equal(y, x @ d.T + 1) and torch.equal(x.grad, g @ d)
+        assert torch.equal(A.grad.to_dense(), (g.T @ x) * (d != 0))
+
+
+def test_a_sampled_sum_along_rows_is_turned(tmp_path):
+    found = nest(
+        tmp_path,
+        "in A: f32 csr i32 (4096, 4096)\nin g: f32 dense (128, 4096)\nin x: f32 dense (128, 4096)\n"
+        "W[i,j] = stored(A[i,j]) * g[k,i] * x[k,j]\n",
+    )
+    assert found.count("shared f32") == 2 and "par i in A" in found
+
+
+# ---- training ----
+def test_layouts_of_training(wide):
+    """Values that change at every step: layouts are bounded, refreshed where that pays, and released."""
+    d, x = wide
+    layer = scorch.nn.Linear.from_dense(torch.nn.Linear(*d.T.shape), mask=d != 0)
+    with torch.no_grad():
+        layer.values.copy_(scorch.sparse(d).values())
+    layer.weight.optimize(calls=1000)
+    steps, x = torch.optim.SGD(layer.parameters(), lr=1.0), x.T.contiguous().requires_grad_()
+    sizes = set()
+    for _ in range(14):
+        w, b = layer.weight.detach().to_dense(), layer.bias.detach().clone()
+        y = layer(x)
+        assert (y - (x @ w.T + b)).abs().max() <= 1e-5 * y.abs().max()
+        x.grad, layer.values.grad = None, None
+        y.backward(torch.ones_like(y))
+        assert torch.equal(x.grad, torch.ones_like(y) @ w)
+        steps.step()
+        memory = layer.weight.memory()
+        sizes.add(memory["total"])
+        assert sum(memory["derived"].values()) <= 4 * memory["tensor"]
+    assert len(sizes) < 4
+    layer.weight.release()
+    assert not layer.weight.memory()["derived"]
+
+
+GROWTH = """
+import resource, torch, scorch, scorch.nn
+torch.set_num_threads(1)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+torch.manual_seed(0)
+layer, x = scorch.nn.Linear(256, 256, density=0.2), torch.randn(64, 256, requires_grad=True)
+steps = torch.optim.Adam(layer.parameters(), lr=1e-3)
+def run(n):
+    for _ in range(n):
+        steps.zero_grad()
+        x.grad = None
+        torch.relu(layer(x)).square().mean().backward()
+        steps.step()
+run(100)
+before = peak()
+run(300)
+print(peak() - before)
+"""
+
+
+def test_steps_do_not_grow():
+    resource = pytest.importorskip("resource")
+    assert resource
+    done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 8  # MB
