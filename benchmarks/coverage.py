@@ -99,9 +99,11 @@ ATTENTION: dict[str, tuple[Callable, Callable | None]] = {
     "`F.scaled_dot_product_attention`": (
         lambda a, x: F.scaled_dot_product_attention(F.pad(x, (0, 0, 0, 2)), x, x.mT, a, scale=0.1),
         lambda a, x: (
-            (F.pad(x, (0, 0, 0, 2)).double() @ x.double().mT * 0.1 + a).masked_fill(a == 0, -torch.inf)
-        ).softmax(-1)
-        @ x.double().mT,
+            (
+                (F.pad(x, (0, 0, 0, 2)).double() @ x.double().mT * 0.1 + a).masked_fill(a == 0, -torch.inf)
+            ).softmax(-1)
+            @ x.double().mT
+        ),
     ),
 }
 
