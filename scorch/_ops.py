@@ -16,7 +16,7 @@ import torch
 
 from . import _C, _autograd, _fake, _notation, _torch
 from ._format import Format, layout
-from ._tensor import SparseTensor, assemble, core_of, from_result, rank
+from ._tensor import SparseTensor, assemble, core_of, from_run, rank
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)
 _EINSUM = (
@@ -144,7 +144,7 @@ def _run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[to
         _printed.add(program)
         for stage in _torch.DEBUG_STAGES:
             print(f"-- {stage}\n{_C.text(program, direct, stage)}", file=sys.stderr)
-    results = [r if isinstance(r, torch.Tensor) else from_result(*r) for r in _C.run(program, direct, out)]
+    results = from_run(_C.run(program, direct, out), operands)
     if out is not None:
         _written(out)
     return results
@@ -264,7 +264,7 @@ def _quick(
         return NotImplemented
     if out is not None:
         _written(out)
-    return [r if isinstance(r, torch.Tensor) else from_result(*r) for r in found]
+    return from_run(found, operands)
 
 
 def einsum(

@@ -61,6 +61,26 @@ def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, .
     return _fresh(layout(text, len(shape)), shape, arrays)
 
 
+def from_run(found: Sequence, operands: Sequence) -> list[torch.Tensor]:
+    """The results of a program. Those with the arrays of an operand share its derived layouts too."""
+    results = []
+    for r in found:
+        if not isinstance(r, torch.Tensor):
+            r = from_result(*r)
+            same = [x for x in operands if isinstance(x, SparseTensor) and _has_arrays_of(x, r)]
+            if same and _C.plain():
+                r.__dict__["_core"] = core_of(same[0]).with_values(r._val)
+        results.append(r)
+    return results
+
+
+def _has_arrays_of(a: SparseTensor, b: SparseTensor) -> bool:
+    """Whether both have the same format over the very same structure."""
+    if a._fmt != b._fmt or a._shape != b._shape or len(a._names) < 2:
+        return False
+    return all(x is y for x, y in zip(a._arrays()[:-1], b._arrays()[:-1], strict=True))
+
+
 def _fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
     self = _made(SparseTensor, form.text, form.names, shape, arrays)
     self.__dict__["_made"] = True

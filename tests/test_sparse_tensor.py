@@ -407,6 +407,16 @@ def test_compile_and_explain():
 
 
 # ---- derived layouts ----
+def test_results_share_the_layouts_of_what_they_are_like():
+    a = scorch.sparse(torch.rand(30, 20) * (torch.rand(30, 20) < 0.3))
+    d, x = torch.rand(30, 20), torch.rand(30, 8)
+    for _ in range(2):
+        made = scorch.einsum("ij,ij->ij", a, d)
+        y = scorch.einsum("ij,ik->jk", made, x, schedule="order(j, i, k)")
+        torch.testing.assert_close(y, (a.to_dense() * d).T @ x)
+    assert list(a.memory()["derived"]) == ["csc"]
+
+
 def test_derived_values_follow_every_write():
     d = matrix(60, 50, 0.3)
     a = scorch.sparse(d, "csc")
