@@ -148,7 +148,7 @@ def attention(
     *,
     scale: float | None = None,
     additive: bool = False,
-    dropout_p: float = 0.0,
+    dropout_p: float = 0,  # an integer: dynamic graphs take a float for one that varies
 ) -> torch.Tensor:
     """``softmax(mask * (q @ k.mT) * scale) @ v`` over the entries of the mask that are not zero.
 
@@ -200,7 +200,7 @@ def scaled_dot_product_attention(
     key: torch.Tensor,
     value: torch.Tensor,
     attn_mask: SparseTensor | None = None,
-    dropout_p: float = 0.0,
+    dropout_p: float = 0,
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,

@@ -111,7 +111,8 @@ int register_tile(const Prog *p, int v, int slots)
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     int room = lanes * (p->vector_regs == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
-    const int most = x->extent % 128 && x->extent < 512 ? 64 : 128; /* the last tile begins earlier */
+    const bool waste = x->extent % 128 && x->extent < 512; /* the last tile begins earlier */
+    const int most = p->nofold || waste ? 64 : 128;        /* nofold: a text for every extent */
     if (!x->fold) room = room < most ? room : most;
     return !x->fold || x->extent > room ? room : 0;
 }
