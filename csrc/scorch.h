@@ -88,8 +88,7 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
 
 /* ---- memory kept between calls (kernels/work.c) ----
  * Blocks of at least `size` bytes, not zeroed, at a multiple of 64 bytes, those above 1 MB in huge pages; null when
- * memory runs out. What is given back is kept for the next call, up to 256 MB in all, as long as the system does not
- * run short of memory. Any thread may give. */
+ * memory runs out. What is given back is kept for the next call, up to 256 MB in all. Any thread may give. */
 void *sc_work_take(size_t size);
 void sc_work_give(void *); /* null is fine */
 /* Frees what is kept; returns its bytes. */

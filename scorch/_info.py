@@ -41,10 +41,8 @@ def release() -> int:
     """Frees the memory that is kept between calls; returns how many bytes.
 
     Large results, from 4 MB on, and workspaces come from at most 256 MB that are kept when they are freed,
-    because new memory takes the system longer than most kernels need to fill it. Where memory runs short the
-    system takes it back by itself (MADV_FREE), so that this is needed for exact accounts only. Layouts that
-    traced and compiled calls derived, another 256 MB at most, are dropped too; those of a tensor go with
-    ``A.release()``.
+    because new memory takes the system longer than most kernels need to fill it. Layouts that traced and
+    compiled calls derived, another 256 MB at most, are dropped too; those of a tensor go with ``A.release()``.
     """
     return _C.release()
 
