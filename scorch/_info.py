@@ -42,7 +42,8 @@ def release() -> int:
 
     Large results, from 4 MB on, and workspaces come from at most 256 MB that are kept when they are freed,
     because new memory takes the system longer than most kernels need to fill it. Layouts that traced and
-    compiled calls derived, another 256 MB at most, are dropped too; those of a tensor go with ``A.release()``.
+    compiled calls derived, another 256 MB at most, are dropped too; those of a tensor go with its
+    ``release()``.
     """
     return _C.release()
 

@@ -62,23 +62,25 @@ def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, .
 
 
 def from_run(found: Sequence, operands: Sequence) -> list[torch.Tensor]:
-    """The results of a program. Those with the arrays of an operand share its derived layouts too."""
+    """The results of a program. Those with the structure of an operand share its derived layouts too."""
     results = []
     for r in found:
         if not isinstance(r, torch.Tensor):
             r = from_result(*r)
-            same = [x for x in operands if isinstance(x, SparseTensor) and _has_arrays_of(x, r)]
-            if same and _C.plain():
-                r.__dict__["_core"] = core_of(same[0]).with_values(r._val)
+            _look_for_origin(r.__dict__, operands)
         results.append(r)
     return results
 
 
-def _has_arrays_of(a: SparseTensor, b: SparseTensor) -> bool:
-    """Whether both have the same format over the very same structure."""
-    if a._fmt != b._fmt or a._shape != b._shape or len(a._names) < 2:
-        return False
-    return all(x is y for x, y in zip(a._arrays()[:-1], b._arrays()[:-1], strict=True))
+def _look_for_origin(facts: dict, operands: Sequence) -> None:
+    """Notes the core of the operand in this format whose last array of structure is the same, so all are."""
+    text, names = facts["_fmt"], facts["_names"]
+    for x in operands:
+        own = x.__dict__
+        if len(names) > 1 and own.get("_fmt") == text and own[names[-2]] is facts[names[-2]]:
+            if own["_shape"] == facts["_shape"]:
+                facts["_origin"] = own.get("_core")
+            return
 
 
 def _fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:
@@ -91,8 +93,11 @@ def core_of(self: SparseTensor) -> _C.Core:
     """What the extension knows of this tensor; made at the first use, validating the structure."""
     core = self.__dict__.get("_core")
     if core is None:
-        made = self.__dict__.pop("_made", False)
-        core = _C.Core(self._fmt, self._shape, self._arrays(), True, made)
+        made, origin = self.__dict__.pop("_made", False), self.__dict__.pop("_origin", None)
+        if origin is not None:
+            core = origin.with_values(self._val)
+        else:
+            core = _C.Core(self._fmt, self._shape, self._arrays(), True, made)
         self.__dict__["_core"] = core
     return core
 
