@@ -268,7 +268,15 @@ def vector_norm(
         return sum_(size._with_values((size.values() != 0).to(a.dtype)), dim, keepdim)
     if ord < 0:
         raise NotImplementedError(f"norm of order {ord}: missing entries make it 0 or arbitrary")
-    return sum_(size**ord, dim, keepdim) ** (1 / ord) if ord != 1 else sum_(size, dim, keepdim)
+    return _root(sum_(size**ord, dim, keepdim), ord) if ord != 1 else sum_(size, dim, keepdim)
+
+
+def _root(total: torch.Tensor, ord: float) -> torch.Tensor:
+    """total ** (1 / ord), whose gradient is 0 where total is, as that of torch's norms."""
+    if isinstance(total, SparseTensor):
+        return total._with_values(_root(total.values(), ord))
+    zero = total == 0
+    return torch.where(zero, 0, torch.where(zero, 1, total) ** (1 / ord))
 
 
 def norm(

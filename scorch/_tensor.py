@@ -77,7 +77,7 @@ def _look_for_origin(facts: dict, operands: Sequence) -> None:
     text, names = facts["_fmt"], facts["_names"]
     for x in operands:
         own = x.__dict__
-        if len(names) > 1 and own.get("_fmt") == text and own[names[-2]] is facts[names[-2]]:
+        if len(names) > 1 and own.get("_fmt") == text and own.get(names[-2]) is facts[names[-2]]:
             if own["_shape"] == facts["_shape"]:
                 facts["_origin"] = own.get("_core")
             return
@@ -294,8 +294,9 @@ class SparseTensor(torch.Tensor):
         return result
 
     def __repr__(self) -> str:
-        shape, nnz, share = "x".join(str(n) for n in self.shape), self._val.shape[0], self.density
-        density = f"density={100 * share:.3g}%, " if isinstance(share, float) else ""  # sizes may be symbols
+        shape, nnz = "x".join(str(n) for n in self.shape), self._val.shape[0]
+        plain = isinstance(nnz, int) and isinstance(self.numel(), int)  # sizes may be symbols
+        density = f"density={100 * self.density:.3g}%, " if plain else ""
         text = f"SparseTensor({self._fmt}, {shape}, nnz={nnz}, {density}"
         text += f"{str(self.dtype)[6:]}, {str(self.index_dtype)[6:]})"
         return ("Parameter containing:\n" if getattr(self, "_is_param", False) else "") + text

@@ -402,3 +402,11 @@ def test_backward_builds_nothing_dense():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 20  # MB; the dense weight has 550
+
+
+def test_the_gradient_of_a_norm_is_zero_where_only_zeros_are_stored():
+    d = torch.tensor([[0.0, 0, 0], [3, 0, 4]], dtype=torch.float64)
+    a, x = scorch.sparse(d, "bsr(2,3)").requires_grad_(), d.clone().requires_grad_()
+    for t in (a, x):
+        torch.linalg.vector_norm(t, 2, 1).sum().backward()
+    torch.testing.assert_close(a.grad.to_dense(), x.grad)
