@@ -105,6 +105,11 @@ int64_t sc_work_clear(void);
  * alone can be refreshed later; only for a sparse source without duplicates
  * to sum, else *perm stays null. */
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
+/* The same for a layout that is kept while values change: an element that is zero now is an entry too. */
+int sc_convert_layout(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ctx, int64_t **perm, sc_err *);
+/* A dense tensor, row-major, whose entries are where the truth values `where` of the same shape say, zeros or not. */
+int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *, void *ctx,
+                     sc_err *);
 /* out[i] = in[perm[i]] for n values of one dtype, for perm of an index type, in parallel. */
 void sc_gather_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 /* A number that changes with any bit of n bytes, but for one case in 2^64; in parallel, the same for any threads. */
@@ -149,6 +154,7 @@ typedef struct {
     int nask;                  /* results whose format is asked for, in the order of the assignments; */
     sc_format ask[SC_MAXOP];   /* nlevel 0: inferred */
     int8_t ask_like[SC_MAXOP]; /* k + 1: result r has the structure of sparse operand k; 0: not asked */
+    uint32_t wide; /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
 } sc_request;
 
 typedef struct sc_program sc_program;

@@ -115,3 +115,16 @@ def test_dense(shape, dtype):
                 assert a.nnz == len(at) and torch.equal(a.to_dense(), x)
             a = scorch.sparse(x, format="csr", index_dtype=torch.int64)
             assert torch.equal(a.crd(1), at[:, 1]) and torch.equal(a.values(), x[at[:, 0], at[:, 1]])
+
+
+@pytest.mark.parametrize("fmt", ["dense", "bsr(1,2)", "bsc(1,2)", "compressed(1), dense(0)"])
+def test_as_many_duplicates_as_there_are_holes(fmt):
+    """Positions without an entry are zero, also where they are as many as the entries that repeat."""
+    a = scorch.from_components(
+        "dense(0), compressed(1, nonunique)", (1, 4), [None, torch.tensor([0, 4])],
+        [None, torch.tensor([2, 2, 3, 3])], torch.ones(4),
+    )  # fmt: skip
+    for _ in range(20):
+        torch.full((4,), float("nan"))  # what is freed here may be taken below
+        got = a.to_dense() if fmt == "dense" else a.convert(fmt).to_dense()
+        assert got.tolist() == [[0, 0, 2, 2]]

@@ -410,3 +410,36 @@ def test_the_gradient_of_a_norm_is_zero_where_only_zeros_are_stored():
     for t in (a, x):
         torch.linalg.vector_norm(t, 2, 1).sum().backward()
     torch.testing.assert_close(a.grad.to_dense(), x.grad)
+
+
+# ---- maxima and minima of what is computed ----
+EXTREMA = {
+    "R[i,j] min= B[l,j,i] * 0.7 * A[n,m]": lambda a, b: (b[:, :, :, None, None] * 0.7 * a).amin((0, 3, 4)).T,
+    "R[i] max= B[l,j,i] * A[j,l] + 0.1 * B[l,j,i]": lambda a, b: (b * a.T[:, :, None] + 0.1 * b).amax((0, 1)),
+    "R[i] max= A[i,j]": lambda a, b: a.amax(1),
+    "R[j] min= A[i,j] * 0.3 * A[i,j]": lambda a, b: (a * 0.3 * a).amin(0),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("text", EXTREMA)
+def test_extrema_are_attained(text, dtype, seed):
+    """The backward pass computes the terms again, and finds those that attain the extremum exactly."""
+    a = randn(4, 3, seed=seed).to(dtype).requires_grad_()
+    b = randn(3, 4, 5, seed=seed + 50).to(dtype).requires_grad_()
+    operands = {"A": a, "B": b} if "B" in text else {"A": a}
+    scorch.evaluate(text, **operands).sum().backward()
+    c, d = a.detach().double().requires_grad_(), b.detach().double().requires_grad_()
+    EXTREMA[text](c, d).sum().backward()
+    error = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 4e-2}[dtype]
+    torch.testing.assert_close(a.grad.double(), c.grad, atol=error, rtol=error)
+    if "B" in text:
+        torch.testing.assert_close(b.grad.double(), d.grad, atol=error, rtol=error)
+
+
+def test_ties_of_many_in_16_bits():
+    """More points attain the maximum than bfloat16 counts."""
+    a = torch.ones(1, 1000, dtype=torch.bfloat16, requires_grad=True)
+    scorch.evaluate("R[i] max= A[i,j] * 2", A=a).sum().backward()
+    torch.testing.assert_close(a.grad, torch.full_like(a, 2 / 1000))

@@ -75,3 +75,38 @@ def test_types_that_are_refused():
     for x in (torch.ones(2, 2, dtype=torch.complex64), torch.ones(2, 2).to(torch.float8_e8m0fnu)):
         with pytest.raises(TypeError, match="real type"):
             scorch.sparse(x)
+
+
+ORDERS = ["", "order(k, j, i)", "order(j, i, k)", "order(j, k, i)", "order(i, k, j)"]
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16))
+@pytest.mark.parametrize("fmt", ["csr", "csc", "dcsr", "dcsc", "coo", "bsr(2,2)", "dense"])
+def test_sums_are_rounded_once(fmt, dtype):
+    """However the loops stand: where they add into memory, the sums there are float32."""
+    a, x = torch.ones(4, 3000, dtype=dtype), torch.ones(3000, 2, dtype=dtype)
+    s = scorch.sparse(a, fmt) if fmt != "dense" else a
+    for schedule in ORDERS if "(" not in fmt else [""]:
+        got = scorch.evaluate("C[i,k] = A[i,j] * x[j,k]", A=s, x=x, schedule=schedule or None)
+        assert torch.equal(got, torch.full((4, 2), 3000, dtype=dtype)), schedule
+    assert torch.equal(scorch.evaluate("c[i] = A[i,j]", A=s), torch.full((4,), 3000, dtype=dtype))
+    assert torch.equal(scorch.evaluate("c = A[i,j]", A=s), torch.tensor(12000, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", (torch.float16, torch.bfloat16))
+def test_duplicates_are_rounded_once(dtype):
+    index = torch.zeros(2, 3000, dtype=torch.int64)
+    index[1, :1500] = 1
+    coo = torch.sparse_coo_tensor(index, torch.ones(3000, dtype=dtype), (1, 2), check_invariants=False)
+    for fmt in ("csr", "csc", "dcsr", "bsr(1,2)"):
+        assert torch.equal(scorch.sparse(coo, fmt).to_dense(), torch.full((1, 2), 1500, dtype=dtype))
+
+
+def test_index_types_of_files(tmp_path):
+    import native
+
+    file = tmp_path / "a.sc"
+    for name, want in {"f32": "float32", "f16": "float16", "i16": "int16", "bool": "bool"}.items():
+        file.write_text(f"in A: f32 csr {name} (4, 4)\nb[i] = A[i,j]\n")
+        done = native.run(native.core().scorchc(), "--emit=index", file)
+        assert done.returncode and f"indices of type {want}, expected int32 or int64" in done.stderr

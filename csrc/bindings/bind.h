@@ -77,7 +77,8 @@ void sc_sink_clear(sc_sink *);
 /* ---- program.c: program strings ----
  * "expression\nname:ndim:format\n...": one line an operand; dense operands have
  * neither ndim nor format ("b::"). Lines "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
- * "!ask" (as inferred) may follow; "!like R K" gives result R the structure of operand K. */
+ * "!ask" (as inferred) may follow; "!like R K" gives result R the structure of operand K, "!wide R" stores it in the
+ * type that is computed in. */
 typedef struct {
     sc_request request; /* names and formats are set; types and extents are not */
     bool sparse[SC_MAXOP];

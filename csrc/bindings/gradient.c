@@ -90,6 +90,7 @@ static PyObject *program_string(const sc_request *rq)
             sc_text_add(&t, "\n!ask\n!like %d %d", r, rq->ask_like[r] - 1);
         else
             sc_text_add(&t, "\n!ask %d:%s", rq->ask[r].ndim, format);
+        if (rq->wide >> r & 1) sc_text_add(&t, "\n!wide %d", r);
     }
     PyObject *s = t.failed ? PyErr_NoMemory() : PyUnicode_FromString(t.s);
     sc_text_free(&t);

@@ -148,7 +148,7 @@ sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as
     k->refs = 1;
     k->t.format = *as;
     k->t.itype = from->itype;
-    if (sc_convert(from, &k->t, allocate, k, &perm, e)) return destroy(k), NULL;
+    if (sc_convert_layout(from, &k->t, allocate, k, &perm, e)) return destroy(k), NULL;
     k->perm = perm;
     k->ptype = SC_I64;
     if (!read_through(k, perm)) {

@@ -123,7 +123,7 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     sc_err e = {0};
     int rc;
     Py_BEGIN_ALLOW_THREADS;
-    rc = sc_convert(&from, &to, sc_sink_alloc, &sink, &perm, &e);
+    rc = sc_convert_layout(&from, &to, sc_sink_alloc, &sink, &perm, &e);
     Py_END_ALLOW_THREADS;
     if (rc)
         sc_bind_raise(s, &e);

@@ -178,6 +178,8 @@ static int parse(sc_template *t, char *text, sc_err *e)
             rc = parse_ask(t, line + 4, e);
         else if (!strncmp(line, "!like ", 6))
             rc = parse_like(t, line + 6, e);
+        else if (!strncmp(line, "!wide ", 6))
+            t->request.wide |= 1u << (strtol(line + 6, NULL, 10) & (SC_MAXOP - 1));
         else
             rc = parse_operand(t, line, e);
         if (rc) return rc;

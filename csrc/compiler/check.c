@@ -15,7 +15,9 @@
 
 static const char *user_dtype(sc_dtype t)
 {
-    static const char *const name[] = {"bool", "int16", "int32", "int64", "float32", "float64"};
+    static const char *const name[SC_NDTYPE] = {
+        [SC_BOOL] = "bool",   [SC_I16] = "int16",     [SC_I32] = "int32",   [SC_I64] = "int64",
+        [SC_F16] = "float16", [SC_BF16] = "bfloat16", [SC_F32] = "float32", [SC_F64] = "float64"};
     return t < SC_NDTYPE ? name[t] : "an unknown type";
 }
 

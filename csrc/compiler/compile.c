@@ -26,6 +26,7 @@ static void front(Prog *p, const sc_request *rq)
     p->nofold = rq->nofold;
     p->settled = rq->settled;
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
+    p->wide = rq->wide;
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);
     take_asks(p, rq);
@@ -37,8 +38,11 @@ static void front(Prog *p, const sc_request *rq)
 
 void lower_nest(Prog *p)
 {
+    Nest *own = p->nest;
+    p->nest = where_nests(p, own);
     nest_verify(p, p->nest);
     lower(p);
+    p->nest = own;
     stmt_verify(p, p->module);
     simplify(p, p->module);
     stmt_verify(p, p->module);

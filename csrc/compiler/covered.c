@@ -1,42 +1,94 @@
-/* covered.c: where an expression is surely absent, because an operand has no entry there.
+/* covered.c: where an expression is surely missing, because an operand has no entry there.
  *
- * requires  check. An absent number is zero, and it makes a product absent. The
- * constant 0 is absent everywhere. A function f is absent with its arguments
- * where f(0) = 0, a sum where all its terms are. Three questions follow: along which indices absence reaches
- * (the result may be sparse in them), whether one operand alone decides it, and
- * whether a divisor is zero because something is missing. */
+ * requires  check. A missing number is zero, and makes a product missing. The constant 0 is missing everywhere.
+ * Substitution decides, as in absent.c: with zeros for what is missing, an expression may come down to a constant,
+ * 0 > 2 or relu(0 - 1) or exp(0), and is missing itself where that is 0. Four questions follow: along which indices
+ * absence reaches (the result may be sparse in them), where entries are then, whether one operand alone decides it,
+ * and whether a divisor is zero because something is missing. */
 #include "ir.h"
 
 #define EVERY 0xffffffffu
 
-static bool keeps_zero(Op op) { return op < O_LAST_E && op_info(op)->zero == 0; }
+/* ---- the constant that an expression comes down to ---- */
+typedef struct {
+    uint32_t
+        vars; /* off the coordinates that are stored along these: 0, nothing of the kind; EVERY: everywhere */
+    double value;
+} Default;
+
+/* What a function of two such has where both are constant. */
+static Default both(const Expr *e, Default a, Default b)
+{
+    const uint32_t vars = a.vars & b.vars;
+    return (Default){vars, vars ? op_eval(e->op, a.value, b.value) : 0};
+}
+
+static Default without(const Expr *e, Default a, Default b)
+{
+    const bool no_a = a.vars && a.value == 0, no_b = b.vars && b.value == 0;
+    if (e->op == O_MUL && (no_a || no_b)) return (Default){(no_a ? a.vars : 0) | (no_b ? b.vars : 0), 0};
+    if (e->op == O_REDUCE) return no_a ? (Default){a.vars & ~e->vars, 0} : (Default){0, 0};
+    if ((e->op == O_DIV || e->op == O_STORED) && no_a) return a;
+    return both(e, a, b);
+}
+
+/* Where nothing of t is stored; null: of any operand. */
+static Default default_of(const Expr *e, const Tensor *t)
+{
+    const Default number = {EVERY, e->op == O_CONST ? e->c : 0};
+    if (e->op == O_CONST) return number;
+    if (e->op == O_ACCESS) {
+        const bool gone = is_sparse(e->tensor) && (!t || e->tensor == t);
+        return (Default){gone ? t ? EVERY : expr_vars(e) : 0, 0};
+    }
+    return without(e, default_of(e->kid[0], t), e->kid[1] ? default_of(e->kid[1], t) : number);
+}
 
 uint32_t expr_covered(const Expr *e)
 {
-    switch (e->op) {
-    case O_CONST: return e->c == 0 ? EVERY : 0;
-    case O_ACCESS: return is_sparse(e->tensor) ? expr_vars(e) : 0;
-    case O_REDUCE: return expr_covered(e->kid[0]) & ~e->vars;
-    case O_MUL: return expr_covered(e->kid[0]) | expr_covered(e->kid[1]);
-    case O_DIV: return expr_covered(e->kid[0]);
-    default: break;
-    }
-    if (!keeps_zero(e->op)) return 0;
-    const uint32_t vars = expr_covered(e->kid[0]);
-    return e->kid[1] ? vars & expr_covered(e->kid[1]) : vars;
+    const Default d = default_of(e, NULL);
+    return d.value == 0 ? d.vars : 0;
 }
 
 bool expr_kills(const Expr *e, const Tensor *t)
 {
-    switch (e->op) {
-    case O_CONST: return e->c == 0;
-    case O_ACCESS: return e->tensor == t && is_sparse(t);
-    case O_MUL: return expr_kills(e->kid[0], t) || expr_kills(e->kid[1], t);
-    case O_REDUCE:
-    case O_DIV: return expr_kills(e->kid[0], t);
-    default: break;
-    }
-    return keeps_zero(e->op) && expr_kills(e->kid[0], t) && (!e->kid[1] || expr_kills(e->kid[1], t));
+    const Default d = default_of(e, t);
+    return d.vars && d.value == 0;
+}
+
+/* ---- where the entries are ---- */
+static Expr *any_of(Prog *p, Expr *a, Expr *b)
+{
+    if (!a || !b) return a ? a : b;
+    return a->op == O_CONST ? a : b->op == O_CONST ? b : expr_new(p, O_ADD, a, b);
+}
+
+static Expr *all_of(Prog *p, Expr *a, Expr *b)
+{
+    if (!a || !b) return NULL;
+    return a->op == O_CONST ? b : b->op == O_CONST ? a : expr_new(p, O_MUL, a, b);
+}
+
+/* Above zero where e is not its default; null: nowhere. */
+static Expr *differs(Prog *p, Expr *e)
+{
+    if (e->op == O_CONST) return p->skip ? expr_const(p, 1) : NULL;
+    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? expr_new(p, O_STORED, e, NULL) : expr_const(p, 1);
+    if (!p->skip && !default_of(e, NULL).vars) return expr_const(p, 1);
+    Expr *a = differs(p, e->kid[0]), *b = e->kid[1] ? differs(p, e->kid[1]) : NULL;
+    if (e->op == O_REDUCE) return a ? expr_reduce(p, O_ADD, e->vars & expr_vars(a), a) : NULL;
+    if (p->skip) return e->kid[1] ? all_of(p, a, b) : a;
+    const bool left = e->op == O_MUL && expr_covered(e->kid[0]),
+               right = e->op == O_MUL && expr_covered(e->kid[1]);
+    if (left && right) return all_of(p, a, b);
+    if (left || (e->op == O_DIV && expr_covered(e->kid[0]))) return a;
+    return right ? b : any_of(p, a, b);
+}
+
+Expr *expr_entries(Prog *p, Expr *e)
+{
+    Expr *d = differs(p, e);
+    return d ? d : expr_const(p, 0);
 }
 
 /* ---- division ---- */

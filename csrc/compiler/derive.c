@@ -348,6 +348,15 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
     d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
 }
 
+/* The extremum e, the right side of its assignment, as a value that its terms attain to the last bit: the result holds
+ * it where the terms are stored numbers; terms that are computed are reduced again, in the type and the order of
+ * operations that they are compared in. */
+static Expr *attained(Walk *w, Expr *e)
+{
+    if (e->kid[0]->op == O_ACCESS) return w->a->lhs;
+    return assign(w->d, new_tensor(w->d, "m", false), free_vars(e), e->reduce, e->kid[0]);
+}
+
 static void walk_reduce(Walk *w, Expr *e, Expr *adj)
 {
     Derive *d = w->d;
@@ -357,8 +366,9 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
     if (e->reduce == O_ADD) {
         walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));
     } else {
-        Expr *hit = binary(w, O_EQ, body, value_of(w, e));
+        Expr *hit = binary(w, O_EQ, body, attained(w, e));
         Expr *n = assign(d, new_tensor(d, "n", false), free_vars(e), O_ADD, hit);
+        n = binary(w, O_MAX, n, number(w, 1)); /* of NaN there is none */
         walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
     }
     w->scope = outer;

@@ -306,6 +306,7 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         fail(w->d->p, SC_ENOTIMPL, -1,
              "a gradient program has more than %d operands and assignments; split the expression", SC_MAXOP);
     rq->nask = number + 1;
+    if (l->of < 0) rq->wide |= 1u << number;
     if (l->of >= 0) {
         const Tensor *t = w->d->p->tensor[l->of];
         const int r = g->nresult++;

@@ -443,15 +443,16 @@ static void infer_result(Prog *p, const Assign *a)
     const bool wants_dense = asked && sc_format_is_dense(ask);
     const Operands o = operands_of(a);
     const uint32_t vars = expr_vars(a->lhs);
-    if (t->dtype == SC_NDTYPE) t->dtype = p->result_type;
+    if (t->dtype == SC_NDTYPE) t->dtype = p->wide >> r & 1 ? p->type : p->result_type;
     infer_index_type(p, t);
     if (p->ask_like[r]) {
         infer_like(p, a, p->tensor[p->ask_like[r] - 1]);
         if (!asked) *ask = t->format;
         return;
     }
+    t->covered = t->ndim && o.any && !(vars & ~covered(p, a, asked));
     const bool may = t->ndim && o.any && !read_later(p, t) && !wants_dense;
-    bool sparse = may && !(vars & ~covered(p, a, asked)) && (asked || t->ndim > 1 || o.vectors);
+    bool sparse = may && t->covered && (asked || t->ndim > 1 || o.vectors);
     if (sparse && !p->skip) pattern = whole_pattern(p, a);
     if (!pattern.of && may && !p->skip && (sparse || t->ndim > 1)) pattern = upper_pattern(p, a, ask, sparse);
     sparse |= pattern.of != NULL;

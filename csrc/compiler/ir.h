@@ -106,7 +106,10 @@ struct Tensor {
     int often;                      /* operands: as in sc_spec */
     Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
     int shared;   /* ... so many of its levels; dense ones of its other indices follow */
-    Op empty;     /* results: where no point counts they hold the identity of this; 0 of O_CONST */
+    bool
+        covered; /* results: missing wherever nothing is stored; sparse unless they are asked for or read as dense */
+    Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
+    Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
     Place place;
     bool bitmap, hash;
@@ -140,7 +143,7 @@ struct Prog {
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[32];
-    int nin, nout;
+    int nin, nout, nmade; /* operands; results; what kernels make: the results, then those that stay inside */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
     int vector_regs;            /* of the target: 16 or 32 */
@@ -163,6 +166,7 @@ struct Prog {
     int nname;
     sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
     int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
+    uint32_t wide;               /* results that are stored in the type that is computed in */
     sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
     bool converts;
     sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
@@ -376,7 +380,7 @@ Expr *parse_access(Lexer *);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
 Tensor *prog_result(const Prog *, int r);
-/* A new tensor: arg -1, dimvar -1, the rest zero. */
+/* A new tensor: arg -1, dimvar -1, the rest zero. Role T_OUT is numbered by name_results, or by who adds it later. */
 Tensor *prog_add(Prog *, const char *name, Role, int pos);
 Expr *expr_new(Prog *, Op, Expr *, Expr *);
 Expr *expr_const(Prog *, double);
@@ -439,7 +443,10 @@ void check(Prog *);
  * the formats of p's results to what is delivered. ---- */
 void derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 /* ---- covered.c ---- */
-uint32_t expr_covered(const Expr *); /* the indices whose combinations are stored: e is zero at all others */
+uint32_t
+expr_covered(const Expr *); /* the indices whose combinations are stored: e is missing at all others */
+Expr *expr_entries(Prog *,
+                   Expr *); /* above zero where e has an entry, zero where it is missing; the same indices */
 bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
 void check_division(Prog *, const Expr *);      /* refuses divisors that are zero where an entry is missing */
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
@@ -451,6 +458,8 @@ void schedule(Prog *);
 bool wishes_text(Prog *,
                  const char *text);   /* schedule_text.c: not a nest but what is asked of the scheduler */
 void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
+/* schedule_where.c: the nest, and behind it those that say where results have entries, which cannot be told from values */
+Nest *where_nests(Prog *, Nest *);
 /* ---- compile.c: p->nest -> p->module, p->plan, all of it verified ---- */
 void lower_nest(Prog *);
 

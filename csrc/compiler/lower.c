@@ -403,7 +403,7 @@ static void count_steps(Low *l, const sc_step *fill)
 
 static void fill_steps(Low *l, const Facts *f)
 {
-    for (int i = 0; i < l->p->nout; i++) {
+    for (int i = 0; i < l->p->nmade; i++) {
         if (!((f->fill & ~l->assigned) >> (l->p->nin + i) & 1)) continue;
         sc_step *s = step(l, SC_STEP_FILL);
         s->out = (int16_t)i;
@@ -498,7 +498,7 @@ void lower(Prog *p)
     nest_walk(p->nest, size_slots, by);
     l->p = p;
     l->m = p->module = NEW(p, Module);
-    p->plan = (sc_plan){.nin = p->nin, .nout = p->nout, .nvar = p->nvar};
+    p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
     top(l, p->nest);
 }
 

@@ -279,7 +279,8 @@ static Nest *parse_eval(Lexer *lx)
     if (op == O_MIN && !lex_is(lx, "min")) lex_fail(lx, "=, +=, max= or min=");
     lex_next(lx);
     if (op == O_MAX || op == O_MIN) lex_expect(lx, "=", "after max or min");
-    return nest_eval(lx->prog, lhs, op, parse_expr(lx));
+    /* zeros are missing, whoever wrote them */
+    return nest_eval(lx->prog, lhs, op, expr_zeros(lx->prog, parse_expr(lx)));
 }
 
 /* item := loop | work | eval */

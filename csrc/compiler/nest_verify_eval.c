@@ -272,6 +272,8 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
     const int k = nv_id(p, t);
     if (a->lhs->op != O_ACCESS || t->role == T_IN)
         fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is an operand and cannot be assigned", t->name);
+    if (t->role == T_OUT && t->format.nlevel < t->ndim)
+        fail(p, SC_EINTERNAL, -1, "schedule: result %s has no format", t->name);
     if (t->role == T_WORK)
         check_work(v, s, a->lhs, FILLING);
     else

@@ -68,13 +68,16 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
 {
     jmp_buf escape, *outer = p->escape;
     sc_err *err = p->err;
+    volatile bool ok = false;
     p->escape = &escape;
     p->err = refused;
-    schedule_ahead(p, n);
-    schedule_batch(n);
-    p->nest = n;
-    const bool ok = !setjmp(escape);
-    if (ok) lower_nest(p);
+    if (!setjmp(escape)) {
+        schedule_ahead(p, n);
+        schedule_batch(n);
+        p->nest = n;
+        lower_nest(p);
+        ok = true;
+    }
     p->escape = outer;
     p->err = err;
     if (!ok && refused->code == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");

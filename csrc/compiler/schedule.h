@@ -12,6 +12,8 @@
  * schedule_panel.c    ... and with packed panels
  * schedule_turn.c     ... and with dense operands that are transposed first
  * schedule_gather.c   rows that the entries of a sparse operand route through dense matrices
+ * schedule_narrow.c   sums of 16 bit floats that memory takes
+ * schedule_where.c    where results have entries that are computed dense and delivered sparse
  * cost.c              what running a nest takes */
 #ifndef SC_SCHEDULE_H
 #define SC_SCHEDULE_H
@@ -47,7 +49,9 @@ bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 
 bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
 /* Elements of a register tile over variable v; 0 where all of it fits. */
 int register_tile(const Prog *, int v, int slots);
-Expr *scalars_first(Prog *, Expr *, int vec); /* factors that do not vary under the vector loop come first */
+/* Factors that do not vary under the vector loop come first, if this is summed: the terms of a maximum or minimum are
+ * computed as written, to the last bit as elsewhere (derive.c compares them). */
+Expr *scalars_first(Prog *, Op reduce, Expr *, int vec);
 
 /* ---- schedule_text.c ---- */
 #define WHY 256
@@ -88,9 +92,9 @@ Order order_natural(const Prog *, const Order *all);   /* levels first that lie 
 bool order_legal(const Order *);                       /* blocks come before what is inside of them */
 Order order_moved(const Order *, int from, int to);
 
-/* Where the result has no format yet, *made receives the one that this nest assembles. Null: no nest in this
- * order; *why then says the reason. */
-Nest *build(Prog *, const Assign *, const Order *, sc_format *made, char why[WHY]);
+/* A result that has no format yet gets the one that this nest assembles. Null: no nest in this order; *why then says
+ * the reason. */
+Nest *build(Prog *, const Assign *, const Order *, char why[WHY]);
 
 /* ---- schedule_product.c ---- */
 bool product_fits(Prog *, const Assign *);
@@ -108,6 +112,10 @@ bool cut_format(const Prog *, const Assign *, const Tensor *, const sc_format *f
 /* ---- schedule_turn.c ---- */
 /* As product_nest, of dense operands that are transposed first; null where none lies across. */
 Nest *turned_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+
+/* ---- schedule_narrow.c ---- */
+/* The nest of an assignment, or one whose sums do not pass through 16 bit floats in memory; null where there is none. */
+Nest *rounded_once(Prog *, const Assign *, Nest *);
 
 /* ---- schedule_gather.c ---- */
 Nest *outer_nest(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */

@@ -34,8 +34,8 @@ typedef struct {              /* at a place of the nest; copied at every loop */
 typedef struct {
     Prog *p;
     const Order *order;
-    sc_format *made;
-    const Tensor *layout; /* the result whose levels follow the loops */
+    const Tensor *layout; /* the result whose levels follow the loops, or null ... */
+    sc_format made;       /* ... and those it has so far */
     bool dense_so_far;    /* ... all of them dense up to here */
     char *why;            /* WHY bytes */
 } Build;
@@ -114,13 +114,15 @@ static Sources sources_for(const Assign *a)
     return s;
 }
 
-/* Entries that repeat add up: right only where the value is a product with the entry in it. */
-static bool is_linear(const Expr *e, const Tensor *t)
+/* Entries that repeat add up: right only where the value is a product with the entry in it, or, of truth values, with
+ * whether it is stored. */
+static bool is_linear(const Expr *e, const Tensor *t, bool truth)
 {
     if (e->op == O_ACCESS) return e->tensor == t;
-    if (e->op == O_NEG || e->op == O_DIV) return is_linear(e->kid[0], t);
-    if (e->op == O_REDUCE) return e->reduce == O_ADD && is_linear(e->kid[0], t);
-    return e->op == O_MUL && (is_linear(e->kid[0], t) || is_linear(e->kid[1], t));
+    if (e->op == O_NEG || e->op == O_DIV || (e->op == O_STORED && truth))
+        return is_linear(e->kid[0], t, truth);
+    if (e->op == O_REDUCE) return e->reduce == O_ADD && is_linear(e->kid[0], t, truth);
+    return e->op == O_MUL && (is_linear(e->kid[0], t, truth) || is_linear(e->kid[1], t, truth));
 }
 
 /* ---- indices ---- */
@@ -198,7 +200,8 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
         if (s->level[tensor_id(b, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!may_repeat(t)) continue;
-        if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t) || a->lhs->tensor == b->layout)
+        const bool truth = a->lhs->tensor->dtype == SC_BOOL;
+        if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t, truth) || a->lhs->tensor == b->layout)
             return repeats(b, t);
         op = O_ADD;
     }
@@ -283,7 +286,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
 /* A loop over the result's own index adds a level to its format. */
 static bool add_level(Build *b, const Assign *a, Index ix, bool dense)
 {
-    sc_format *f = b->made;
+    sc_format *f = &b->made;
     const bool compressed = !(dense && b->dense_so_far);
     if (ix.part != SC_WHOLE || (dense && compressed)) return false;
     b->dense_so_far &= dense;
@@ -359,7 +362,7 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     bind(&s, ix);
     s.par |= par;
     if (!par && !n && is_vector(b, &s, &a) && (runs_along(a.rhs, ix.var) || runs_along(a.lhs, ix.var))) {
-        a.rhs = scalars_first(b->p, a.rhs, ix.var);
+        a.rhs = scalars_first(b->p, a.reduce, a.rhs, ix.var);
         return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
     }
     Nest *body = nest_of(b, s, a);
@@ -594,16 +597,17 @@ static Nest *nest_of(Build *b, State s, Assign a)
     return sum(b, s, a, &src, r, ix);
 }
 
-Nest *build(Prog *p, const Assign *a, const Order *order, sc_format *made, char why[WHY])
+Nest *build(Prog *p, const Assign *a, const Order *order, char why[WHY])
 {
-    const Tensor *t = a->lhs->tensor;
-    Build b = {.p = p, .order = order, .made = made, .dense_so_far = true, .why = why};
+    Tensor *t = a->lhs->tensor;
+    Build b = {.p = p, .order = order, .dense_so_far = true, .why = why};
     *why = 0;
-    *made = (sc_format){0};
     if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t;
     const State top = {0};
     Nest *n = nest_of(&b, top, *a);
-    if (n && b.layout && made->nlevel < t->ndim)
+    if (!n || !b.layout) return n;
+    if (b.made.nlevel < t->ndim)
         return none(&b, "%s is sparse, and not all of its indices have loops that make it in order", t->name);
+    t->format = b.made;
     return n;
 }

@@ -173,8 +173,9 @@ static Nest *tile(const Gather *g, Expr *inside)
     work_slot(c, (Index){.var = (uint8_t)g->rows, .slot = 1});
     work_slot(c, columns(g, SC_MOD));
     Expr *sum = work_access(p, c);
-    Nest *fill = loops(p, g->summed, each_row(g, along(g, sum, O_ADD, scalars_first(p, inside, g->vec))));
-    Expr *out = scalars_first(p, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
+    Nest *fill =
+        loops(p, g->summed, each_row(g, along(g, sum, O_ADD, scalars_first(p, O_ADD, inside, g->vec))));
+    Expr *out = scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
     Nest *n = nest_work(p, c, fill, each_row(g, along(g, g->assign->lhs, O_ADD, out)));
     n = nest_loop(p, L_FOR, whole_index(g->rows), g->a, n);
     n->by = TILE;
@@ -236,7 +237,7 @@ static Nest *accumulated(const Gather *g, int first)
     Tensor *c = work_new(p, "c", W_REG);
     work_slot(c, (Index){.var = (uint8_t)g->rows, .part = SC_MOD, .block = TILE});
     work_slot(c, columns(g, SC_MOD));
-    Expr *sum = work_access(p, c), *product = scalars_first(p, g->assign->rhs->kid[0], g->vec);
+    Expr *sum = work_access(p, c), *product = scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
     Nest *fill = loops(p, g->summed, rows_loop(g, along(g, sum, O_ADD, product)));
     fill = levels(p, g->a, first, g->a->format.nlevel, fill);
     Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, g->assign->lhs, O_CONST, sum)));

@@ -130,8 +130,9 @@ static void split_factors(Prog *p, Expr *e, int vec, Expr **scalar, Expr **vecto
     }
 }
 
-Expr *scalars_first(Prog *p, Expr *e, int vec)
+Expr *scalars_first(Prog *p, Op reduce, Expr *e, int vec)
 {
+    if (reduce == O_MAX || reduce == O_MIN) return e;
     Expr *scalar = NULL, *vector = NULL;
     split_factors(p, e, vec, &scalar, &vector);
     return vector ? join(p, scalar, vector) : scalar;

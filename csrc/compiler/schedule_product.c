@@ -269,9 +269,9 @@ Nest *product_sum(Sched *s, int first, Op store)
     n = column_loops(s, slots, step, n);
     n = row_loops(s, step, n);
     n = dense_loops(s, false, step, n);
-    Nest *body = product_wrap(s, step, n,
-                              vec_loop(s, nest_eval(p, work_access(p, c), s->sum->reduce,
-                                                    scalars_first(s->p, s->product, s->vec))));
+    const Op reduce = s->sum->reduce;
+    Expr *term = scalars_first(p, reduce, s->product, s->vec);
+    Nest *body = product_wrap(s, step, n, vec_loop(s, nest_eval(p, work_access(p, c), reduce, term)));
     Nest *out = write_sum(s, sum, store);
     if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
     n = row_loops(s, step, 0);
@@ -314,15 +314,16 @@ static Nest *added(Sched *s, const Step *step, int n)
 {
     Prog *p = s->p;
     choose_tile(s, 1);
-    Expr *by = s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
+    const Op reduce = s->sum->reduce;
+    Expr *by = reduce == O_ADD && s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
                    ? expr_take_out(p, s->product, 1u << level_index(s->a, n - 1).var, &s->product)
                    : NULL;
     Tensor *c = by && in(expr_vars(by), s->vec) ? accumulator(s) : NULL;
     if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
-    Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, s->product, s->vec), s->sum->reduce)));
+    Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, reduce, s->product, s->vec), reduce)));
     if (!c) return product_wrap(s, step, n, body);
     body = product_wrap(s, step + n - 1, 1, body);
-    Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, by, s->vec)));
+    Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, O_ADD, by, s->vec)));
     return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
@@ -343,9 +344,8 @@ static Nest *scattered(Sched *s)
     n = dense_loops(s, true, step, n);
     n = dense_loops(s, false, step, n);
     Expr *to = work_access(s->p, s->through);
-    return product_wrap(
-        s, step, n,
-        vec_loop(s, nest_eval(s->p, to, s->sum->reduce, scalars_first(s->p, s->product, s->vec))));
+    Expr *term = scalars_first(s->p, s->sum->reduce, s->product, s->vec);
+    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, to, s->sum->reduce, term)));
 }
 
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
@@ -359,8 +359,8 @@ static Nest *elementwise(Sched *s)
     int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
     n = all_block_loops(s, step, n);
     n = dense_loops(s, true, step, n);
-    return product_wrap(s, step, n,
-                        vec_loop(s, nest_eval(s->p, s->lhs, store, scalars_first(s->p, s->rhs, s->vec))));
+    Expr *value = scalars_first(s->p, store, s->rhs, s->vec);
+    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, value)));
 }
 
 /* ---- a result through a workspace of its shape ---- */

@@ -154,16 +154,17 @@ static void keep(Search *s, Candidate *c)
     if (k < MAXBEST) s->best[k] = *c;
 }
 
-static Nest *construct(Search *s, const Candidate *c, sc_format *made, sc_text *why)
+/* Settles the format of a result that had none. */
+static Nest *construct(Search *s, const Candidate *c, sc_text *why)
 {
     const int k = c->special - 1;
     char reason[WHY] = "";
     s->p->wish = s->wish;
-    if (c->special) return special[k].nest(s->p, &s->a, &s->wants[k], why);
+    if (c->special) return rounded_once(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
-    Nest *n = build(s->p, &a, &c->order, made, reason);
+    Nest *n = build(s->p, &a, &c->order, reason);
     if (!n && !*s->why_not) memcpy(s->why_not, reason, WHY);
-    return n;
+    return rounded_once(s->p, &s->a, n);
 }
 
 static void look(const Nest *n, void *ctx)
@@ -176,12 +177,8 @@ static void look(const Nest *n, void *ctx)
 
 static double cost_built(Search *s, Candidate *c)
 {
-    Tensor *result = s->a.lhs->tensor;
-    const sc_format format = result->format;
-    sc_format made = {0};
     char reason[WHY] = "";
-    Nest *n = construct(s, c, &made, NULL);
-    if (made.nlevel) result->format = made;
+    Nest *n = construct(s, c, NULL);
     if (n && !wish_allows(s->p, s->wish, n, reason)) {
         n = NULL;
         if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
@@ -189,7 +186,6 @@ static double cost_built(Search *s, Candidate *c)
     const double cost = n ? nest_cost(s->p, n) : -1;
     c->tiles = false, c->par = 0;
     if (n) nest_walk(n, look, c);
-    result->format = format;
     return cost;
 }
 
@@ -213,6 +209,7 @@ static double cost_of(Search *s, Candidate *c)
     Prog *p = s->p;
     const int mark = p->ntensor;
     const sc_arena arena = p->arena;
+    const sc_format result = s->a.lhs->tensor->format;
     const double conversion = conversion_cost(s, c);
     double cost = -1;
     Layout old[SC_MAXOP];
@@ -220,6 +217,7 @@ static double cost_of(Search *s, Candidate *c)
     p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
     cost_guarded(s, c, &cost);
     restore_all(s, old);
+    s->a.lhs->tensor->format = result;
     p->ntensor = mark;
     sc_arena_free(&p->arena);
     p->arena = arena;
@@ -496,7 +494,6 @@ Nest *search_nest(Search *s, int k)
 {
     Prog *p = s->p;
     const Candidate *c = &s->best[k];
-    sc_format made = {0};
     Layout old[SC_MAXOP];
     if (c->split) {
         const Split *x = &s->split[c->split];
@@ -505,8 +502,7 @@ Nest *search_nest(Search *s, int k)
         return rest ? before_rest(p, first, x->t, rest) : NULL;
     }
     convert_all(s, c, old);
-    Nest *n = construct(s, c, &made, &p->why);
-    if (n && made.nlevel) s->a.lhs->tensor->format = made;
+    Nest *n = construct(s, c, &p->why);
     for (int t = 0; n && t < p->nin; t++)
         if (in(c->converted, t)) p->convert[t] = p->tensor[t]->format, p->converts = true;
     return n;

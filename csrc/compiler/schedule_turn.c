@@ -91,13 +91,12 @@ static bool choose(Turn *t)
 /* Loops over the levels of the sparse operand, and the vector inside. */
 static Nest *sampled(const Turn *t, const Assign *sum)
 {
-    sc_format made = {0};
     char why[WHY];
     Order o = {0};
     for (int v = 0; v < t->p->nvar; v++)
         if (in(t->stored, v) || v == t->vec) o.loop[o.n++] = whole_index(v);
     o = order_natural(t->p, &o);
-    return build(t->p, sum, &o, &made, why);
+    return build(t->p, sum, &o, why);
 }
 
 Nest *turned_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)

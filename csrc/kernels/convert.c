@@ -205,7 +205,7 @@ static int prepare(const sc_tensor *from, sc_tensor *to, sc_err *e)
 
 static int convert(const sc_conversion *c)
 {
-    way *short_way = shortcut(c->from, &c->to->format);
+    way *short_way = c->where ? NULL : shortcut(c->from, &c->to->format);
     return short_way ? short_way(c) : long_way(c);
 }
 
@@ -233,11 +233,30 @@ static int convert_through(sc_conversion *c)
     return rc;
 }
 
+static int start(sc_conversion *c)
+{
+    if (c->perm) *c->perm = NULL;
+    const int rc = prepare(c->from, c->to, c->err);
+    if (rc) return rc;
+    return c->from->view.perm && !sc_format_is_dense(&c->from->format) ? convert_through(c) : convert(c);
+}
+
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)
 {
-    sc_conversion c = {from, to, alloc, ctx, perm, e, false};
-    if (perm) *perm = NULL;
-    int rc = prepare(from, to, e);
-    if (rc) return rc;
-    return from->view.perm && !sc_format_is_dense(&from->format) ? convert_through(&c) : convert(&c);
+    return start(
+        &(sc_conversion){.from = from, .to = to, .alloc = alloc, .ctx = ctx, .perm = perm, .err = e});
+}
+
+int sc_convert_layout(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm,
+                      sc_err *e)
+{
+    return start(&(sc_conversion){
+        .from = from, .to = to, .alloc = alloc, .ctx = ctx, .perm = perm, .err = e, .whole = true});
+}
+
+int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *alloc, void *ctx,
+                     sc_err *e)
+{
+    return start(
+        &(sc_conversion){.from = from, .to = to, .alloc = alloc, .ctx = ctx, .err = e, .where = where});
 }

@@ -17,7 +17,9 @@ typedef struct {
     void *ctx;
     int64_t **perm; /* null when not asked for */
     sc_err *err;
-    bool lent; /* the source's values are not the caller's: the result may not have them */
+    bool lent;            /* the source's values are not the caller's: the result may not have them */
+    bool whole;           /* of a source whose levels are dense all elements are entries, zeros too */
+    const uint8_t *where; /* a dense source: which elements are entries; null: those that are not zero */
 } sc_conversion;
 
 /* Where a coordinate lies in the words of a key: key[word] >> shift & mask. */
@@ -66,8 +68,14 @@ int sc_list_sort(const sc_conversion *, sc_list *);
 int sc_list_pack(const sc_conversion *, const sc_list *);
 void sc_list_free(sc_list *);
 
-/* Sums duplicates: to[i] += from[j] (or, for bool). */
-void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype);
+/* Sums duplicates: to[i] = from[j] for the first of them, then to[i] += from[j] (or, for bool). 16 bit floats add up in
+ * *sum, so that to[i] is rounded once. */
+SC_INLINE void sc_value_first(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, float *sum)
+{
+    sc_value_move(to, i, from, j, sc_dtype_size(t));
+    if (t == SC_F16 || t == SC_BF16) *sum = sc_half_get(t, ((const uint16_t *)from)[j]);
+}
+void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype, float *sum);
 SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
 {
     switch (t) {

@@ -247,17 +247,18 @@ static void sum_rows(void *arg, int lane, int64_t begin, int64_t end)
     const collecting *x = arg;
     const void *from = x->deal.val;
     sc_dtype t = x->c->from->dtype;
+    float sum = 0;
     begin = row_cut(x, lane), end = row_cut(x, lane + 1);
     for (int64_t r = begin; r < end; r++) {
         int64_t at = x->kept[r] - 1;
         for (int64_t k = x->pos[r]; k < x->pos[r + 1]; k++) {
             int64_t e = (int64_t)(x->key[k] & UINT32_MAX), col = (int64_t)(x->key[k] >> 32);
             if (k > x->pos[r] && x->key[k - 1] >> 32 == (uint64_t)col) {
-                sc_value_add(x->val, at, from, e, t);
+                sc_value_add(x->val, at, from, e, t, &sum);
                 continue;
             }
             sc_index_put(x->crd, x->c->to->itype, ++at, col);
-            sc_value_move(x->val, at, from, e, sc_dtype_size(t));
+            sc_value_first(x->val, at, from, e, t, &sum);
         }
     }
 }

@@ -210,11 +210,10 @@ static void drop_range(void *arg, int lane, int64_t begin, int64_t end)
     }
 }
 
-static int drop(const sc_conversion *c, sc_list *s, int nword)
+static int drop(const sc_conversion *c, sc_list *s, int nword, bool zeros)
 {
     sc_list out = {0};
-    dropping d = {.from = c->from, .in = s, .out = &out, .nword = nword, .zeros = true};
-    for (int l = 0; l < c->from->format.nlevel; l++) d.zeros &= c->from->format.level[l].kind == SC_DENSE;
+    dropping d = {.from = c->from, .in = s, .out = &out, .nword = nword, .zeros = zeros};
     int lanes = sc_team_lanes((double)s->n);
     sc_parallel_ranges(lanes, s->n, count_range, &d);
     out.n = sc_prefix(d.count, lanes);
@@ -267,19 +266,19 @@ static int divide(const sc_conversion *c, sc_list *s, const sc_field *whole)
 int sc_list_sparse(const sc_conversion *c, sc_list *s)
 {
     sc_field whole[SC_MAXDIM] = {{0}};
-    bool blocks = false, drops = false, dense = true;
+    bool blocks = false, drops = false, zeros = !c->whole;
     int nword = whole_layout(c->to, whole);
     target_layout(c->to, s);
     for (int l = 0; l < c->to->format.nlevel; l++) blocks |= c->to->format.level[l].part != SC_WHOLE;
     for (int l = 0; l < c->from->format.nlevel; l++) {
         drops |= c->from->format.level[l].kind == SC_ELL;
-        dense &= c->from->format.level[l].kind == SC_DENSE;
+        zeros &= c->from->format.level[l].kind == SC_DENSE;
     }
     sc_field field[SC_MAXLEVEL];
     int words = s->nword;
     memcpy(field, s->field, sizeof field);
     int rc = unroll_all(c, s, whole, nword);
-    if (!rc && (drops || dense)) rc = drop(c, s, nword);
+    if (!rc && (drops || zeros)) rc = drop(c, s, nword, zeros);
     s->nword = words;
     memcpy(s->field, field, sizeof field);
     return rc || !blocks ? rc : divide(c, s, whole);
@@ -288,6 +287,7 @@ int sc_list_sparse(const sc_conversion *c, sc_list *s)
 /* ---- reading a strided source ---- */
 typedef struct {
     const sc_tensor *from;
+    const uint8_t *where;
     sc_list *list;
     int n; /* levels of the target with more than one coordinate, and their extents and strides */
     int64_t extent[SC_MAXLEVEL], stride[SC_MAXLEVEL];
@@ -299,7 +299,7 @@ typedef struct {
 static void reading_init(reading *r, const sc_conversion *c, sc_list *s)
 {
     const sc_format *f = &c->to->format;
-    *r = (reading){.from = c->from, .list = s};
+    *r = (reading){.from = c->from, .where = c->where, .list = s};
     for (int l = 0; l < f->nlevel; l++) {
         const sc_levelspec *v = &f->level[l];
         int64_t extent = sc_level_extent(v, c->from->view.dim);
@@ -325,6 +325,9 @@ static int64_t row_start(const reading *r, int64_t row, uint64_t *key)
     return at;
 }
 
+static bool is_entry(const reading *r, int64_t at)
+{ return r->where ? r->where[at] : sc_value_nonzero(r->from->view.val, at, r->from->dtype); }
+
 static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
 {
     reading *r = arg;
@@ -332,8 +335,7 @@ static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
     uint64_t key[SC_MAXLEVEL];
     for (int64_t row = begin; row < end; row++) {
         int64_t at = row_start(r, row, key);
-        for (int64_t j = 0; j < r->inner; j++)
-            n += sc_value_nonzero(r->from->view.val, at + j * step, r->from->dtype);
+        for (int64_t j = 0; j < r->inner; j++) n += is_entry(r, at + j * step);
     }
     r->count[lane] = n;
 }
@@ -348,7 +350,7 @@ static void read_rows(void *arg, int lane, int64_t begin, int64_t end)
     for (int64_t row = begin; row < end; row++) {
         int64_t at = row_start(r, row, key);
         for (int64_t j = 0; j < r->inner; j++) {
-            if (!sc_value_nonzero(r->from->view.val, at + j * step, r->from->dtype)) continue;
+            if (!is_entry(r, at + j * step)) continue;
             for (int w = 0; w < s->nword; w++) s->key[w][k] = key[w];
             s->key[last.word][k] |= (uint64_t)j << last.shift;
             s->idx[k++] = at + j * step;

@@ -170,7 +170,7 @@ static int pack_ell(packing *p, int lanes)
 }
 
 /* ---- values ---- */
-void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t)
+void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, float *sum)
 {
     switch (t) {
     case SC_BOOL: ((uint8_t *)to)[i] |= ((const uint8_t *)from)[j]; break;
@@ -182,11 +182,10 @@ void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t)
         ((int64_t *)to)[i] = (int64_t)((uint64_t)((int64_t *)to)[i] + (uint64_t)((const int64_t *)from)[j]);
         break;
     case SC_F16:
-    case SC_BF16: {
-        float sum = sc_half_get(t, ((const uint16_t *)to)[i]) + sc_half_get(t, ((const uint16_t *)from)[j]);
-        ((uint16_t *)to)[i] = sc_half_put(t, sum);
+    case SC_BF16:
+        *sum += sc_half_get(t, ((const uint16_t *)from)[j]);
+        ((uint16_t *)to)[i] = sc_half_put(t, *sum);
         break;
-    }
     case SC_F32: ((float *)to)[i] += ((const float *)from)[j]; break;
     default: ((double *)to)[i] += ((const double *)from)[j]; break;
     }
@@ -206,17 +205,17 @@ static void place_range(void *arg, int lane, int64_t begin, int64_t end)
     const sc_list *s = v->p->list;
     const void *from = v->p->c->from->view.val;
     sc_dtype t = v->p->c->from->dtype;
-    size_t size = sc_dtype_size(t);
     int64_t e = begin, n = s->n;
+    float sum = 0;
     (void)lane;
     while (e > 0 && e < end && at[e] == at[e - 1]) e++;
     if (e == end) n = e;
     for (; e < n && (e < end || at[e] == at[e - 1]); e++) {
         int64_t j = sc_list_source(s, e);
         if (e > 0 && at[e] == at[e - 1])
-            sc_value_add(v->val, at[e], from, j, t);
+            sc_value_add(v->val, at[e], from, j, t, &sum);
         else
-            sc_value_move(v->val, at[e], from, j, size);
+            sc_value_first(v->val, at[e], from, j, t, &sum);
         if (v->perm) v->perm[at[e]] = j;
     }
 }
@@ -231,8 +230,9 @@ static int pack_values(packing *p, int lanes)
     for (int64_t e = 1; e < p->list->n && !p->list->distinct && !merged; e++)
         merged = p->at[e] == p->at[e - 1];
     if (sparse && !merged && (rc = sc_convert_perm(c, p->npos, &v.perm))) return rc;
-    if (p->npos != p->list->n) sc_fill(v.val, c->from->dtype, p->npos, 0);
-    if (p->npos != p->list->n && v.perm) sc_fill(v.perm, SC_I64, p->npos, -1);
+    const bool holes = merged || p->npos != p->list->n; /* positions without an entry */
+    if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);
+    if (holes && v.perm) sc_fill(v.perm, SC_I64, p->npos, -1);
     sc_parallel_ranges(lanes, p->list->n, place_range, &v);
     return SC_OK;
 }

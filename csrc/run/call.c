@@ -79,6 +79,20 @@ static int make_dense(sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
                              : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
 }
 
+/* A result that stays inside: dense, in memory that goes back after the run. */
+static void *take(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
+{
+    (void)ctx, (void)what, (void)level;
+    return sc_work_take((size_t)n * sc_dtype_size(dtype));
+}
+
+static int prepare_inside(const Tensor *made, const int64_t *dim, sc_tensor *t, sc_err *err)
+{
+    *t = (sc_tensor){.format = made->format, .dtype = made->dtype};
+    for (int d = 0; d < made->ndim; d++) t->view.dim[d] = dim[made->dimvar[d]];
+    return make_dense(t, take, NULL, err);
+}
+
 /* Result r as the kernels write it. */
 static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_tensor *out, sc_tensor *t,
                    sc_alloc *alloc, void *ctx, sc_err *err)
@@ -102,30 +116,21 @@ static void *given(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
     return ctx;
 }
 
-void sc_drop_empty(const Tensor *made, const sc_format *ask, const sc_tensor *t)
-{
-    const double empty = op_identity(made->empty);
-    if (!empty || !sc_format_is_dense(&made->format) || sc_format_is_dense(ask)) return;
-    const size_t size = sc_dtype_size(t->dtype);
-    char *v = t->view.val, none[sizeof(double)] = {0};
-    sc_number_put(t->dtype, none, 0, empty);
-    for (int64_t i = 0; i < t->view.nval; i++)
-        if (!memcmp(v + (size_t)i * size, none, size)) memset(v + (size_t)i * size, 0, size);
-}
-
 /* Result r as it is delivered, from what the kernels wrote. */
-static int deliver(const sc_program *p, int r, const sc_tensor *made, sc_tensor *out, sc_alloc *alloc,
+static int deliver(const sc_program *p, int r, const sc_tensor *tensor, sc_tensor *out, sc_alloc *alloc,
                    void *ctx, sc_err *err)
 {
+    const sc_tensor *made = &tensor[p->prog->nin + r];
+    const Tensor *where = prog_result(p->prog, r)->where;
     if (!p->converts[r]) {
         *out = *made;
         return SC_OK;
     }
     sc_tensor to = {.format = p->result[r].format, .itype = p->result[r].itype};
     bool dense = sc_format_is_dense(&to.format);
-    sc_drop_empty(prog_result(p->prog, r), &to.format, made);
-    int rc = dense ? sc_convert(made, &to, given, out->view.val, NULL, err)
-                   : sc_convert(made, &to, alloc, ctx, NULL, err);
+    int rc = dense   ? sc_convert(made, &to, given, out->view.val, NULL, err)
+             : where ? sc_convert_where(made, tensor[where->arg].view.val, &to, alloc, ctx, err)
+                     : sc_convert(made, &to, alloc, ctx, NULL, err);
     if (!rc) *out = to;
     return rc;
 }
@@ -145,9 +150,13 @@ int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_
     for (int r = 0; r < g->nout; r++)
         if (prepare(p, r, in, &out[r], &tensor[g->nin + r], alloc, ctx ? ctx[r] : NULL, err))
             return err->code;
+    int rc = SC_OK, made = g->nout;
+    for (; made < g->nmade && !rc; made++)
+        rc = prepare_inside(prog_result(g, made), dim, &tensor[g->nin + made], err);
     atomic_fetch_add_explicit(&sc_this_process.runs[p->way], 1, memory_order_relaxed);
-    int rc = sc_plan_run(&g->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
+    if (!rc) rc = sc_plan_run(&g->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
     for (int r = 0; r < g->nout && !rc; r++)
-        rc = deliver(p, r, &tensor[g->nin + r], &out[r], alloc, ctx ? ctx[r] : NULL, err);
+        rc = deliver(p, r, tensor, &out[r], alloc, ctx ? ctx[r] : NULL, err);
+    while (made-- > g->nout) sc_work_give(tensor[g->nin + made].view.val);
     return rc;
 }

@@ -3,7 +3,7 @@
  * A tensor is a function from a coordinate to a Term: a number, and whether it
  * is there at all. Sparse operands become sorted lists of row-major keys; what
  * is not in the list is absent. An absent number is zero in sums and functions
- * and makes a product absent, whatever the other factor is. An expression is
+ * and makes a product absent, whatever the other factor is. What comes down to the constant 0 is absent. An expression is
  * evaluated by recursion at every coordinate of its result, a reduction by
  * running over its indices; the only shortcut is that a partial coordinate
  * where a factor is known to be absent is not refined.
@@ -17,7 +17,7 @@
 
 typedef struct {
     double v;
-    bool has;
+    bool has, fixed; /* fixed: a constant, or what constants make of what is missing */
 } Term;
 
 typedef struct {
@@ -140,8 +140,8 @@ static Term find_entry(const Map *m, int64_t key)
         else
             hi = mid;
     }
-    if (lo < m->n && m->entry[lo].key == key) return (Term){m->entry[lo].v, true};
-    return (Term){0, false};
+    if (lo < m->n && m->entry[lo].key == key) return (Term){m->entry[lo].v, true, false};
+    return (Term){0, false, true};
 }
 
 /* ---- expressions ---- */
@@ -155,8 +155,8 @@ static Term access_value(const Oracle *o, const Expr *e)
         if (m->in) offset += o->at[e->ix[d].var] * m->in->view.stride[d];
     }
     if (is_sparse(t)) return find_entry(m, key);
-    if (m->in) return (Term){value_at(m->in, offset), true};
-    return (Term){m->val[key], true};
+    if (m->in) return (Term){value_at(m->in, offset), true, false};
+    return (Term){m->val[key], true, false};
 }
 
 /* Whether a sparse factor of the product e, at indices that are bound, is absent. */
@@ -194,6 +194,7 @@ static void add_point(Oracle *o, Reduction *r)
     if (r->e->reduce == O_ADD && !t.has) return;
     r->sum.v = op_eval(r->e->reduce, r->sum.v, t.v);
     r->sum.has |= t.has || r->sum.v != 0;
+    r->sum.fixed &= !r->sum.has;
 }
 
 /* Runs over the variables `left`, those of sparse operands first. */
@@ -219,7 +220,7 @@ static uint32_t sparse_vars(const Expr *e)
 
 static Term evaluate_reduce(Oracle *o, const Expr *e)
 {
-    Reduction r = {.e = e, .sum = {op_identity(e->reduce), false}};
+    Reduction r = {.e = e, .sum = {op_identity(e->reduce), false, true}};
     reduce_over(o, &r, e->vars, sparse_vars(e));
     if (o->p->skip && !r.hit && has_sparse(e)) o->hit = false;
     return r.sum;
@@ -227,22 +228,24 @@ static Term evaluate_reduce(Oracle *o, const Expr *e)
 
 static Term evaluate(Oracle *o, const Expr *e)
 {
-    if (e->op == O_CONST) return (Term){e->c, e->c != 0};
+    if (e->op == O_CONST) return (Term){e->c, e->c != 0, true};
     if (e->op == O_REDUCE) return evaluate_reduce(o, e);
     if (e->op == O_ACCESS) {
         const Term t = access_value(o, e);
         if (is_sparse(e->tensor)) o->hit &= t.has;
         return t;
     }
-    const Term a = evaluate(o, e->kid[0]), b = e->kid[1] ? evaluate(o, e->kid[1]) : (Term){0, false};
+    const Term a = evaluate(o, e->kid[0]), b = e->kid[1] ? evaluate(o, e->kid[1]) : (Term){0, false, true};
     if (e->op == O_STORED) {
         const bool has = a.has || !is_sparse(e->kid[0]->tensor);
-        return (Term){has, has};
+        return (Term){has, has, !has};
     }
-    if (e->op == O_MUL && !(a.has && b.has)) return (Term){0, false};
-    if (e->op == O_DIV && !a.has) return (Term){0, false};
+    const Term missing = {0, false, true};
+    if (e->op == O_MUL && !(a.has && b.has)) return missing;
+    if (e->op == O_DIV && !a.has) return missing;
     const double v = op_eval(e->op, a.v, b.v);
-    return (Term){v, a.has || b.has || v != 0};
+    if (a.fixed && b.fixed) return (Term){v, v != 0, true};
+    return (Term){v, a.has || b.has || v != 0, false};
 }
 
 /* ---- assignments ---- */
@@ -250,7 +253,7 @@ static void assign_at(Oracle *o, const Assign *a, Map *m, int64_t key)
 {
     o->hit = true;
     Term t = evaluate(o, a->rhs);
-    if (o->p->skip && !o->hit) t = (Term){op_identity(a->reduce), false};
+    if (o->p->skip && !o->hit) t = (Term){op_identity(a->reduce), false, false};
     m->val[key] = t.v;
     m->has[key] = t.has;
 }

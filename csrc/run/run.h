@@ -51,9 +51,6 @@ int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
 int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
              void *ctx, sc_err *);
 
-/* call.c: a dense result that becomes a sparse one has no entry where no point counts. */
-void sc_drop_empty(const Tensor *made, const sc_format *ask, const sc_tensor *);
-
 /* program.c: a stage as text; the plan says which results are converted at the end. */
 int sc_program_stage(const sc_program *, const char *stage, sc_text *, sc_err *);
 

@@ -84,6 +84,7 @@ static int converted(Prog **p, int width, sc_err *err)
         for (int r = 0; r < old->nout; r++)
             rq->ask[r] = old->ask[r].nlevel ? old->ask[r] : prog_result(old, r)->format;
         memcpy(rq->ask_like, old->ask_like, sizeof rq->ask_like);
+        rq->wide = old->wide;
         rc = sc_compile(g, rq, NULL, width, err);
     }
     sc_text_free(&index);

@@ -181,15 +181,15 @@ static bool has_slots(const sc_format *f)
     return false;
 }
 
-/* Replaces x by the same tensor in another format. */
-static int convert(sc_tensor *x, const sc_format *format, Heap *h, sc_err *err)
+/* Replaces x by the same tensor in another format; where, or null: which elements of a dense one are entries. */
+static int convert(sc_tensor *x, const sc_tensor *where, const sc_format *format, Heap *h, sc_err *err)
 {
     if (sc_format_equal(&x->format, format)) return SC_OK;
     sc_tensor to = {.format = *format, .dtype = x->dtype, .itype = x->itype};
-    memcpy(to.view.dim, x->view.dim, sizeof to.view.dim);
-    if (sc_convert(x, &to, heap_alloc, h, NULL, err)) return err->code;
-    *x = to;
-    return SC_OK;
+    const int rc = where ? sc_convert_where(x, where->view.val, &to, heap_alloc, h, err)
+                         : sc_convert(x, &to, heap_alloc, h, NULL, err);
+    if (!rc) *x = to;
+    return rc;
 }
 
 /* Whether v may stand where no point counts: a sparse result has no entry there, or one that holds the identity. */
@@ -199,26 +199,63 @@ static bool is_empty(const Tensor *t, const sc_format *ask, double want, double 
     return none && want == none && !sc_format_is_dense(ask) && (!v || v == stored(t->dtype, none));
 }
 
-/* What the kernels made is valid, and in the format that is delivered has the values wanted. A format with a fixed
- * number of slots may be too small for it: then it is compared as it was made. */
-static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *got, const double *want, Heap *h,
-                   sc_err *err)
+typedef struct { /* what the oracle says: values, and whether there is an entry */
+    double *value;
+    uint8_t *has;
+} Wanted;
+
+/* What is wanted has an entry in x, a dense tensor of truth values. */
+static int check_entries(const Tensor *t, const Wanted *want, const sc_tensor *x, sc_err *err)
 {
-    sc_tensor dense = *got;
-    sc_format plain = {0};
-    if (sc_format_parse(&plain, "dense", t->ndim, err)) return err->code;
-    if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
-    sc_drop_empty(t, ask, got);
-    if (!has_slots(ask) && convert(&dense, ask, h, err)) return err->code;
-    if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
-    if (!sc_format_is_dense(&dense.format) && convert(&dense, &plain, h, err)) return err->code;
+    for (int64_t i = 0; i < size_of(t); i++)
+        if (want->has[i] && !sc_number_get(x->dtype, x->view.val, i))
+            return sc_error(err, SC_EVALUE, "%s[element %lld]: expected an entry, got none", t->name,
+                            (long long)i);
+    return SC_OK;
+}
+
+static int check_values(const Tensor *t, const sc_format *ask, const Wanted *want, const sc_tensor *x,
+                        sc_err *err)
+{
     for (int64_t i = 0; i < size_of(t); i++) {
-        const double v = sc_number_get(t->dtype, dense.view.val, i), wanted = stored(t->dtype, want[i]);
-        if (!close_to(t->dtype, v, wanted) && !is_empty(t, ask, want[i], v))
+        const double v = sc_number_get(t->dtype, x->view.val, i), wanted = stored(t->dtype, want->value[i]);
+        if (!close_to(t->dtype, v, wanted) && !is_empty(t, ask, want->value[i], v))
             return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name,
                             (long long)i, wanted, v);
     }
     return SC_OK;
+}
+
+/* 1 where x has an entry. */
+static int entries_of(const sc_tensor *x, sc_tensor *out, Heap *h, sc_err *err)
+{
+    const size_t n = (size_t)x->view.nval;
+    *out = *x;
+    out->dtype = SC_BOOL;
+    if (!(out->view.val = heap_get(h, n))) return sc_error(err, SC_ENOMEM, "out of memory");
+    memset(out->view.val, 1, n);
+    return SC_OK;
+}
+
+/* What the kernels made is valid, and in the format that is delivered has the values wanted, and if it is one that
+ * operands cover, the entries. A format with a fixed number of slots may be too small for it: then it is compared as it
+ * was made. */
+static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tensor, const Wanted *want,
+                   Heap *h, sc_err *err)
+{
+    sc_tensor dense = tensor[t->arg], entries;
+    sc_format plain = {0};
+    if (sc_format_parse(&plain, "dense", t->ndim, err)) return err->code;
+    if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
+    if (!has_slots(ask) && convert(&dense, t->where ? &tensor[t->where->arg] : NULL, ask, h, err))
+        return err->code;
+    if (!sc_format_is_dense(&dense.format)) {
+        if (sc_validate(&dense, err) || entries_of(&dense, &entries, h, err) ||
+            convert(&entries, NULL, &plain, h, err) || convert(&dense, NULL, &plain, h, err) ||
+            (t->covered && check_entries(t, want, &entries, err)))
+            return err->code;
+    }
+    return check_values(t, ask, want, &dense, err);
 }
 
 /* ---- a trial ---- */
@@ -249,7 +286,7 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     int64_t dim[SC_MAXVAR];
     void *ctx[SC_MAXOP];
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
-    for (int r = 0; r < p->nout; r++) ctx[r] = h;
+    for (int r = 0; r < p->nmade; r++) ctx[r] = h;
     int rc = code_of(p, jit, width, entry, &self, err);
     if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
     return rc;
@@ -258,25 +295,28 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
 static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *err)
 {
     sc_tensor tensor[SC_MAXOP], given[SC_MAXOP];
-    double *want[SC_MAXOP];
+    Wanted want[SC_MAXOP];
+    double *value[SC_MAXOP];
+    uint8_t *has[SC_MAXOP];
     for (int k = 0; k < p->nin; k++) {
         if (make_operand(p->tensor[k], &seed, h, &given[k], err)) return err->code;
         tensor[k] = given[k];
         if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
     }
-    for (int r = 0; r < p->nout; r++) {
+    for (int r = 0; r < p->nmade; r++) {
         const Tensor *t = prog_result(p, r);
         sc_tensor *x = &tensor[p->nin + r];
         if (t->like ? sc_share(t, &tensor[t->like->arg], t->extent, x, heap_alloc, h, err)
                     : make_result(t, h, x, err))
             return err->code;
-        want[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));
-        if (!want[r]) return sc_error(err, SC_ENOMEM, "out of memory");
+        want[r].value = value[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));
+        want[r].has = has[r] = heap_get(h, (size_t)size_of(t));
+        if (!value[r] || !has[r]) return sc_error(err, SC_ENOMEM, "out of memory");
     }
     if (run_plan(p, tensor, jit, width, h, err)) return err->code;
-    if (sc_oracle_run(p, given, want, NULL, err)) return err->code;
+    if (sc_oracle_run(p, given, value, has, err)) return err->code;
     for (int r = 0; r < p->nout; r++)
-        if (compare(prog_result(p, r), &p->ask[r], &tensor[p->nin + r], want[r], h, err)) return err->code;
+        if (compare(prog_result(p, r), &p->ask[r], tensor, &want[r], h, err)) return err->code;
     return SC_OK;
 }
 

@@ -4,6 +4,7 @@
  *   A: bsr(4,5) f32, indices i32
  *   B: bsr(4,5) f32, indices i32
  *   C: dense f32
+ *   C_where: dense bool
  * by
  *   par i/4 {
  *     for j/5 merge A, B {
@@ -14,8 +15,18 @@
  *       }
  *     }
  *   }
+ * because
+ *   C is computed dense; which entries it has is computed beside
  */
+typedef signed char i8x4 __attribute__((vector_size(4)));
+typedef signed char i8x4u __attribute__((vector_size(4), aligned(1), may_alias));
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef float f32x4 __attribute__((vector_size(16)));
+
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x4 sc_splat_f32x4(float x) { return (f32x4){x, x, x, x}; }
+SC_INLINE i8x4 sc_load_i8x4(const signed char *p) { return *(const i8x4u *)p; }
+SC_INLINE void sc_store_i8x4(signed char *p, i8x4 x) { *(i8x4u *)p = x; }
 SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
 {
     return a < b ? a : b;
@@ -88,10 +99,56 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 C_where_stride0 = call->view[3].stride[0];
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    signed char *restrict const C_where_val = call->view[3].val;
+    (void)lane;
+
+    for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        for (sc_i64 i_in = 0; i_in < 4; i_in++) {
+            const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
+            for (sc_i64 p = A_lo; p < A_hi; p++) {
+                const sc_i64 j_block = (sc_i64)A_crd1[p];
+                const sc_i64 C_where_at = (i_block * 4 + i_in) * C_where_stride0 + j_block * 5;
+                sc_store_i8x4(&C_where_val[C_where_at], -__builtin_convertvector((i32x4)(__builtin_convertvector(-__builtin_convertvector((i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4) + sc_splat_f32x4(1.0f) != (f32x4){0}), i8x4));
+                C_where_val[C_where_at + 4] = (float)(C_where_val[C_where_at + 4] != 0) + 1.0f != 0.0f;
+            }
+        }
+    }
+    return 0;
+}
+
+static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 C_where_stride0 = call->view[3].stride[0];
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    signed char *restrict const C_where_val = call->view[3].val;
+    (void)lane;
+
+    for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        for (sc_i64 i_in = 0; i_in < 4; i_in++) {
+            const sc_i64 B_lo = (sc_i64)B_pos1[i_block];
+            const sc_i64 B_hi = (sc_i64)B_pos1[i_block + 1];
+            for (sc_i64 p = B_lo; p < B_hi; p++) {
+                const sc_i64 j_block = (sc_i64)B_crd1[p];
+                const sc_i64 C_where_at = (i_block * 4 + i_in) * C_where_stride0 + j_block * 5;
+                sc_store_i8x4(&C_where_val[C_where_at], -__builtin_convertvector((i32x4)(__builtin_convertvector(-__builtin_convertvector((i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4) + sc_splat_f32x4(1.0f) != (f32x4){0}), i8x4));
+                C_where_val[C_where_at + 4] = (float)(C_where_val[C_where_at + 4] != 0) + 1.0f != 0.0f;
+            }
+        }
+    }
+    return 0;
+}
+
 #ifndef SC_KEY
 #define SC_KEY ""
 #endif
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 3, {body, body_1, body_2}};

@@ -1,0 +1,162 @@
+/* Computes
+ *   R[i,j] = (A[i,j] + B[i,j]) * E[n,j]
+ * with
+ *   A: csr f64, indices i32
+ *   B: csr f64, indices i32
+ *   E: dense f64
+ *   R: csr f64, indices i32
+ * by
+ *   work t[j,n]: shared f64 {
+ *     par j/16 {
+ *       for n/16 {
+ *         for j%16 {
+ *           vec n%16 {
+ *             t[j,n] = E[n,j]
+ *           }
+ *         }
+ *       }
+ *     }
+ *   } then {
+ *     par i in A {
+ *       for j merge A, B {
+ *         work c: reg f64 {
+ *           vec n {
+ *             c += t[j,n]
+ *           }
+ *         } then {
+ *           R[i,j] = (A[i,j] + B[i,j]) * c
+ *         }
+ *       }
+ *     }
+ *   }
+ * because
+ *   matrices that lie across n are transposed first
+ */
+typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef double f64x2 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x8 __attribute__((vector_size(64)));
+typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE void sc_store_f64x8(double *p, f64x8 x) { *(f64x8u *)p = x; }
+SC_INLINE f64x8 sc_gather_f64x8(const double *p, sc_i64 s)
+{
+    return (f64x8){p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s]};
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE double sc_hadd_f64x8(f64x8 v)
+{
+    f64x4 v4 = (f64x4){v[0], v[1], v[2], v[3]} + (f64x4){v[4], v[5], v[6], v[7]};
+    f64x2 v2 = (f64x2){v4[0], v4[1]} + (f64x2){v4[2], v4[3]};
+    return v2[0] + v2[1];
+}
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 j_dim = call->dim[1];
+    const sc_i64 E_stride0 = call->view[2].stride[0];
+    const double *restrict const E_val = call->view[2].val;
+    double *restrict const t_copy = call->shared[0];
+    (void)lane;
+
+    for (sc_i64 j_block = begin; j_block < end; j_block++) {
+        const sc_i64 size = sc_min_i64(16, j_dim - j_block * 16);
+        for (sc_i64 n_block = 0; n_block < 64; n_block += 16) {
+            for (sc_i64 j_in = 0; j_in < size; j_in++) {
+                const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
+                const sc_i64 t_at = n_block + (j_block * 16 + j_in) * 64;
+                sc_store_f64x8(&t_copy[t_at], sc_gather_f64x8(&E_val[E_at], E_stride0));
+                sc_store_f64x8(&t_copy[t_at + 8], sc_gather_f64x8(&E_val[E_at + E_stride0 * 8], E_stride0));
+            }
+        }
+    }
+    return 0;
+}
+
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    double *restrict const t_copy = call->shared[0];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+    const int *restrict const B_crd1 = call->view[1].level[1].crd;
+    double *restrict const R_val = call->view[3].val;
+    const double *restrict const A_val = call->view[0].val;
+    const double *restrict const B_val = call->view[1].val;
+    int *restrict const R_crd1 = (int *)call->view[3].level[1].crd;
+    int *restrict const R_pos1 = (int *)call->view[3].level[1].pos;
+
+    sc_i64 R_next1 = cursors[0];
+    for (sc_i64 i = begin; i < end; i++) {
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        sc_i64 pA = A_lo;
+        const sc_i64 B_lo = (sc_i64)B_pos1[i];
+        const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
+        sc_i64 pB = B_lo;
+        while ((pA < A_hi) && (pB < B_hi)) {
+            const sc_i64 j_A = (sc_i64)A_crd1[pA];
+            const sc_i64 j_B = (sc_i64)B_crd1[pB];
+            const sc_i64 j = sc_min_i64(j_A, j_B);
+            if ((j_A == j) && (j_B == j)) {
+                double c = 0.0;
+                const sc_i64 t_at = j * 64;
+                c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) + sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) + sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) + sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+                R_crd1[R_next1] = (int)j;
+                R_val[R_next1] = (A_val[pA] + B_val[pB]) * c;
+                R_next1 = R_next1 + 1;
+            } else if (j_B == j) {
+                double c_1 = 0.0;
+                const sc_i64 t_at_1 = j * 64;
+                c_1 = c_1 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_1]) + sc_load_f64x8(&t_copy[t_at_1 + 8]) + sc_load_f64x8(&t_copy[t_at_1 + 16]) + sc_load_f64x8(&t_copy[t_at_1 + 24]) + sc_load_f64x8(&t_copy[t_at_1 + 32]) + sc_load_f64x8(&t_copy[t_at_1 + 40]) + sc_load_f64x8(&t_copy[t_at_1 + 48]) + sc_load_f64x8(&t_copy[t_at_1 + 56]));
+                R_crd1[R_next1] = (int)j;
+                R_val[R_next1] = B_val[pB] * c_1;
+                R_next1 = R_next1 + 1;
+            } else {
+                double c_2 = 0.0;
+                const sc_i64 t_at_2 = j * 64;
+                c_2 = c_2 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_2]) + sc_load_f64x8(&t_copy[t_at_2 + 8]) + sc_load_f64x8(&t_copy[t_at_2 + 16]) + sc_load_f64x8(&t_copy[t_at_2 + 24]) + sc_load_f64x8(&t_copy[t_at_2 + 32]) + sc_load_f64x8(&t_copy[t_at_2 + 40]) + sc_load_f64x8(&t_copy[t_at_2 + 48]) + sc_load_f64x8(&t_copy[t_at_2 + 56]));
+                R_crd1[R_next1] = (int)j;
+                R_val[R_next1] = A_val[pA] * c_2;
+                R_next1 = R_next1 + 1;
+            }
+            pA = pA + (sc_i64)(j_A == j);
+            pB = pB + (sc_i64)(j_B == j);
+        }
+        for (sc_i64 p = pB; p < B_hi; p++) {
+            const sc_i64 j_1 = (sc_i64)B_crd1[p];
+            double c_3 = 0.0;
+            const sc_i64 t_at_3 = j_1 * 64;
+            c_3 = c_3 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_3]) + sc_load_f64x8(&t_copy[t_at_3 + 8]) + sc_load_f64x8(&t_copy[t_at_3 + 16]) + sc_load_f64x8(&t_copy[t_at_3 + 24]) + sc_load_f64x8(&t_copy[t_at_3 + 32]) + sc_load_f64x8(&t_copy[t_at_3 + 40]) + sc_load_f64x8(&t_copy[t_at_3 + 48]) + sc_load_f64x8(&t_copy[t_at_3 + 56]));
+            R_crd1[R_next1] = (int)j_1;
+            R_val[R_next1] = B_val[p] * c_3;
+            R_next1 = R_next1 + 1;
+        }
+        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
+            double c_4 = 0.0;
+            const sc_i64 t_at_4 = j_2 * 64;
+            c_4 = c_4 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_4]) + sc_load_f64x8(&t_copy[t_at_4 + 8]) + sc_load_f64x8(&t_copy[t_at_4 + 16]) + sc_load_f64x8(&t_copy[t_at_4 + 24]) + sc_load_f64x8(&t_copy[t_at_4 + 32]) + sc_load_f64x8(&t_copy[t_at_4 + 40]) + sc_load_f64x8(&t_copy[t_at_4 + 48]) + sc_load_f64x8(&t_copy[t_at_4 + 56]));
+            R_crd1[R_next1] = (int)j_2;
+            R_val[R_next1] = A_val[p_1] * c_4;
+            R_next1 = R_next1 + 1;
+        }
+        R_pos1[i + 1] = (int)R_next1;
+    }
+    cursors[0] = R_next1;
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
