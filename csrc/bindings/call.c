@@ -215,11 +215,12 @@ static int recall(call *c, const facts *f)
     struct sc_known *known = c->template->known;
     for (int i = 0; known && i < KNOWN && known->call[i].program; i++) {
         if (memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f)) continue;
+        sc_format as[FEW]; /* converting lets other threads in, which may forget this call */
+        memcpy(as, known->call[i].format, sizeof as);
         c->program = known->call[i].program;
-        for (int k = 0; k < c->nin; k++) {
-            sc_format as = known->call[i].format[k]; /* converting may let other threads in */
-            if (c->core[k] && !sc_format_equal(&as, &c->in[k].format) && convert_sparse(c, k, &as)) return -1;
-        }
+        for (int k = 0; k < c->nin; k++)
+            if (c->core[k] && !sc_format_equal(&as[k], &c->in[k].format) && convert_sparse(c, k, &as[k]))
+                return -1;
         return 1;
     }
     return 0;

@@ -33,8 +33,10 @@ static int32_t to_torch(sc_dtype t)
     case SC_F16: return torch.aoti_torch_dtype_float16();
     case SC_BF16: return torch.aoti_torch_dtype_bfloat16();
     case SC_F32: return torch.aoti_torch_dtype_float32();
-    default: return torch.aoti_torch_dtype_float64();
+    case SC_F64: return torch.aoti_torch_dtype_float64();
+    case SC_NDTYPE: break;
     }
+    return -1;
 }
 
 static bool from_torch(int32_t d, sc_dtype *out)

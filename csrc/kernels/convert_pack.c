@@ -187,7 +187,8 @@ void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, 
         ((uint16_t *)to)[i] = sc_half_put(t, *sum);
         break;
     case SC_F32: ((float *)to)[i] += ((const float *)from)[j]; break;
-    default: ((double *)to)[i] += ((const double *)from)[j]; break;
+    case SC_F64: ((double *)to)[i] += ((const double *)from)[j]; break;
+    case SC_NDTYPE: break;
     }
 }
 
@@ -242,17 +243,17 @@ static int pack_level(packing *p, int l, int lanes)
 {
     const sc_format *f = &p->c->to->format;
     sc_level *v = &p->c->to->view.level[l];
-    int rc;
+    int rc = SC_EINTERNAL;
     p->level = p->last = l;
     while (!f->level[p->last].unique && p->last + 1 < f->nlevel && f->level[p->last + 1].kind == SC_SINGLETON)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
     p->pos = p->crd = NULL;
-    switch (f->level[l].kind) {
+    switch ((sc_level_kind)f->level[l].kind) {
     case SC_DENSE: rc = pack_dense(p, lanes); break;
     case SC_COMPRESSED: rc = pack_compressed(p, lanes); break;
     case SC_SINGLETON: rc = pack_singleton(p, lanes); break;
-    default: rc = pack_ell(p, lanes); break;
+    case SC_ELL: rc = pack_ell(p, lanes); break;
     }
     if (rc) return rc;
     *v = (sc_level){.pos = p->pos,

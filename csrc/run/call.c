@@ -144,6 +144,9 @@ int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_
     if (g->converts) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
     if (extents(p, in, dim, err)) return err->code;
     for (int k = 0; k < g->nin; k++) {
+        if (!sc_format_equal(&in[k].format, &g->tensor[k]->format))
+            return sc_error(err, SC_EINTERNAL, "operand %s is not in the format that the program was made for",
+                            operand_name(p, k));
         if (strides(&in[k], g->tensor[k]->unit, operand_name(p, k), err)) return err->code;
         tensor[k] = in[k];
     }
