@@ -103,6 +103,7 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
         case SC_BF16: CALL(SC_BF16); break;                                                                  \
         case SC_F32: CALL(SC_F32); break;                                                                    \
         case SC_F64: CALL(SC_F64); break;                                                                    \
+        case SC_NDTYPE: break;                                                                               \
         }                                                                                                    \
     } while (0)
 
