@@ -15,7 +15,7 @@
  *   else dense, where the result is not sparse;
  *   else the structure of an operand whose pattern is the result's;
  *   else the common format of the sparse operands, if they have the result's rank;
- *   else csr for matrices and csf for the rest.
+ *   else csr for matrices, if an operand has a dense level too, and csf for the rest.
  * What the kernels make, Tensor.format, may differ and is converted at the end.
  * It is dense where the result is not sparse, or asked to be dense; else the
  * structure of the operand; else what a user's nest assembles; else open, for
@@ -85,6 +85,7 @@ static bool read_later(const Prog *p, const Tensor *t)
 typedef struct {
     const Tensor *first;
     bool agree, vectors, any;
+    bool rows; /* one has a dense level: its extents can be afforded */
 } Operands;
 
 static void add_operand(void *ctx, const Tensor *t, bool below)
@@ -94,6 +95,7 @@ static void add_operand(void *ctx, const Tensor *t, bool below)
     o->any = true;
     o->vectors &= t->ndim == 1;
     if (!o->first) o->first = t;
+    for (int l = 0; l < t->format.nlevel; l++) o->rows |= t->format.level[l].kind == SC_DENSE;
     o->agree &= sc_format_equal(&o->first->format, &t->format);
 }
 
@@ -240,7 +242,7 @@ static sc_format delivered(Prog *p, const Assign *a)
     const Tensor *t = a->lhs->tensor;
     const Operands o = operands_of(a);
     if (o.agree && o.first->ndim == t->ndim && takes_any(&o.first->format, t)) return o.first->format;
-    return format_of(p, t->ndim == 2 ? "csr" : "csf", t->ndim);
+    return format_of(p, t->ndim == 2 && o.rows ? "csr" : "csf", t->ndim);
 }
 
 /* ---- what a user's nest assembles ---- */

@@ -265,7 +265,7 @@ static bool make_plain(Prog *p)
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)
-            if (t->format.level[l].part != SC_MOD) plain_level(&f, t->format.level[l].dim);
+            if (t->format.level[l].part != SC_MOD) plain_level(&f, t, t->format.level[l].dim);
         p->convert[k] = f;
         p->converts = any = true;
     }
