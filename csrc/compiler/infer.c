@@ -435,6 +435,19 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
          t->name, t->name, r->name);
 }
 
+/* Of what is computed dense. */
+static void check_size(Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    int64_t size = 8;
+    for (int d = 0; d < t->ndim; d++)
+        if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
+            fail(p, SC_EVALUE, a->lhs->pos,
+                 "%s is dense, since it may have a value where no operand has an entry or is asked to be, and has "
+                 "more than 2^60 elements",
+                 t->name);
+}
+
 static void infer_result(Prog *p, const Assign *a)
 {
     Tensor *t = a->lhs->tensor;
@@ -461,6 +474,7 @@ static void infer_result(Prog *p, const Assign *a)
     if (!asked)
         *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {
+        check_size(p, a);
         result_format(p, t, "dense");
     } else if (p->nest) {
         settle_by_nest(p, a, asked, &pattern);
