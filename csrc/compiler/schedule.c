@@ -272,6 +272,20 @@ static bool make_plain(Prog *p)
     return any;
 }
 
+/* Nobody asked for the loops that were refused: what is said of them, without where. */
+static void fail_unasked(Program *g)
+{
+    static const char asked[] = "schedule: ";
+    const char *why = g->refused.code ? g->refused.msg : NULL;
+    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
+    if (!why) why = "every order reads an operand across its levels";
+    if (!strncmp(why, asked, sizeof asked - 1)) why += sizeof asked - 1;
+    fail(g->p, SC_ENOTIMPL, -1,
+         "no loops compute %s from these formats and into this one: %.*s; convert an operand to another format, or ask "
+         "for another result",
+         g->part[0].a.lhs->tensor->name, (int)strcspn(why, "\n"), why);
+}
+
 void schedule(Prog *p)
 {
     p->unscheduled = save(p);
@@ -288,11 +302,7 @@ void schedule(Prog *p)
         for (int k = 0; k < g->n; k++) refuse(p, &g->part[k], g->refused.msg);
     p->nest = nest_seq(p, 0, NULL);
     if (!p->keeps && make_plain(p)) return;
-    const char *why = g->refused.code ? g->refused.msg : NULL;
-    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
-    fail(p, SC_ENOTIMPL, -1,
-         "no loops were found for %s: %s; convert an operand to another format, or pass a schedule",
-         g->part[0].a.lhs->tensor->name, why ? why : "no order is legal");
+    fail_unasked(g);
 }
 
 /* ---- the stage "orders" ---- */
