@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CSRC = ROOT / "csrc"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
 PARTS = (".", "compiler", "jit", "run", "kernels")
 

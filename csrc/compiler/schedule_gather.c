@@ -130,7 +130,7 @@ static void choose_width(Gather *g)
 }
 
 static Index columns(const Gather *g, sc_part part)
-{ return (Index){.var = (uint8_t)g->vec, .part = part, .block = g->width}; }
+{ return (Index){.var = (uint8_t)g->vec, .part = (uint8_t)part, .block = g->width}; }
 
 static Nest *along(const Gather *g, Expr *lhs, Op op, Expr *rhs)
 { return nest_loop(g->p, L_VEC, columns(g, SC_MOD), NULL, nest_eval(g->p, lhs, op, rhs)); }
