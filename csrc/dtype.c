@@ -87,8 +87,11 @@ double sc_number_get(sc_dtype t, const void *p, int64_t i)
     case SC_I64: return (double)((const int64_t *)p)[i];
     case SC_F32: return (double)((const float *)p)[i];
     case SC_F64: return ((const double *)p)[i];
-    default: return (double)sc_half_get(t, ((const uint16_t *)p)[i]);
+    case SC_F16:
+    case SC_BF16: return (double)sc_half_get(t, ((const uint16_t *)p)[i]);
+    case SC_NDTYPE: break;
     }
+    return 0;
 }
 
 void sc_number_put(sc_dtype t, void *p, int64_t i, double v)
@@ -100,6 +103,8 @@ void sc_number_put(sc_dtype t, void *p, int64_t i, double v)
     case SC_I64: ((int64_t *)p)[i] = saturated(v, INT64_MIN, INT64_MAX); break;
     case SC_F32: ((float *)p)[i] = (float)v; break;
     case SC_F64: ((double *)p)[i] = v; break;
-    default: ((uint16_t *)p)[i] = sc_half_put(t, (float)v);
+    case SC_F16:
+    case SC_BF16: ((uint16_t *)p)[i] = sc_half_put(t, (float)v); break;
+    case SC_NDTYPE: break;
     }
 }

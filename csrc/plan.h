@@ -85,7 +85,7 @@ typedef struct {
 
 typedef struct {
     int nstep, nin, nout, nvar;
-    sc_step step[SC_MAXSTEP];
+    sc_step *step; /* at most SC_MAXSTEP */
 } sc_plan;
 
 /* Runs a plan (kernels/drive.c). call->view must hold nin operands and nout results, call->dim the

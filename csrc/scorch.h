@@ -160,9 +160,13 @@ typedef struct {
 typedef struct sc_program sc_program;
 enum { SC_WAY_BUNDLE, SC_WAY_JIT, SC_WAY_EXECUTOR };
 
-/* The compiled program for a request: found among those of this process, or
- * compiled. Programs live as long as the process. */
-int sc_program_get(const sc_request *, const sc_program **, sc_err *);
+/* The compiled program for a request: found among those that this process keeps, or compiled; the caller releases it.
+ * handle, if not null, finds it again, for less, while it is kept. Threads that ask for one program wait for one
+ * compilation. */
+int sc_program_get(const sc_request *, sc_program **, uint64_t *handle, sc_err *);
+sc_program *sc_program_again(uint64_t handle); /* null: it is kept no longer; 0 is a handle of nothing */
+sc_program *sc_program_retain(sc_program *);
+void sc_program_release(sc_program *); /* null is fine */
 int sc_program_nresult(const sc_program *);
 /* Result r as it is delivered: its format and types; its shape for operands of these extents. */
 const sc_spec *sc_program_result(const sc_program *, int r);
@@ -174,8 +178,11 @@ int sc_program_like(const sc_program *, int r);
  * program of the converted operand. */
 const sc_format *sc_program_convert(const sc_program *, int k);
 int sc_program_way(const sc_program *);
-/* Stages as text, owned by the program: "index" "nest" "orders" "stmt" "c" "plan" "explain". */
-const char *sc_program_text(const sc_program *, const char *stage);
+/* The format that operand k is read in. */
+const sc_format *sc_program_operand(const sc_program *, int k);
+/* A stage of the program of a request, to be freed: "index" "schedule" "nest" "orders" "stmt" "c" "plan" "why"
+ * "explain". */
+int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no
  * result is sparse or converted). */
@@ -226,6 +233,7 @@ typedef struct {
     const char *cc;        /* SCORCH_CC, or sysconfig's CC; null: search PATH */
     const char *cflags;    /* SCORCH_CFLAGS or null */
     const char *cache_dir; /* null: XDG_CACHE_HOME/scorch, HOME/.cache/scorch */
+    int64_t memory;        /* bytes of programs that are kept, the least recently used go first; 0: 256 MB */
 } sc_config;
 int sc_configure(const sc_config *, sc_err *); /* once, before the first program; strings are copied */
 
@@ -233,6 +241,7 @@ typedef struct {
     int64_t programs, compiled, from_memory, from_disk, from_bundle, executor; /* how programs were found */
     int64_t runs[3];                                                           /* calls by way */
     int64_t compile_ns, load_ns;
+    int64_t kept_keys, kept_bytes, kept_limit, forgotten; /* what is kept now; keys that made room */
 } sc_stats;
 void sc_stats_get(sc_stats *);
 /* Facts about this process as lines "key: value": cpu, features, vector bytes,
@@ -255,5 +264,11 @@ int sc_team_width(void);
 /* Runs body on at most n threads; on one if the team is busy, after fork, or
  * inside a region. */
 void sc_parallel(int n, sc_body *, void *arg);
+
+/* ---- stopping (kernels/team.c) ----
+ * The bindings install what says whether the user wants the running call to end, by Ctrl-C; long work asks now and
+ * then, and ends with SC_ESTOP. */
+void sc_stop_install(bool (*)(void));
+bool sc_stopped(void);
 
 #endif

@@ -24,7 +24,14 @@ def info() -> dict[str, str]:
 
 
 def stats() -> dict[str, object]:
-    """Counts of this process: programs, compilations, cache hits, and runs by way (bundle, jit, executor)."""
+    """Counts of this process.
+
+    ``programs`` were made, ``compiled`` by the C compiler, loaded ``from_disk``, or found ``from_memory`` or
+    ``from_bundle``; ``executor`` are interpreted; ``runs`` counts calls by way. ``kept`` says what the
+    process holds of them now: ``keys`` that lead to programs, ``bytes`` of at most ``limit``
+    (``SCORCH_MEMORY``), and how many keys were ``forgotten`` to make room, the least recently used first;
+    they are found in the cache again.
+    """
     return _C.stats()
 
 

@@ -37,6 +37,14 @@ def _compiler() -> str | None:
     return shutil.which(words[0]) if words else None
 
 
+def _number(name: str, meaning: str) -> int:
+    """A variable of the environment that is a number, 0 where it is not set."""
+    text = os.environ.get(name) or "0"
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**31):
+        raise ImportError(f"{name}: expected a number, {meaning}, got {text!r}")
+    return int(text)
+
+
 def _connect() -> None:
     """Hands the extension what belongs to torch, and the environment, read once."""
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
@@ -48,9 +56,8 @@ def _connect() -> None:
         torch._C._is_tracing,
         torch._C._is_any_autocast_enabled,
     )
-    threads = os.environ.get("SCORCH_NUM_THREADS") or "0"
-    if not (threads.isascii() and threads.isdecimal() and int(threads) < 2**31):
-        raise ImportError(f"SCORCH_NUM_THREADS: expected a number, 0 for torch's, got {threads!r}")
+    threads = _number("SCORCH_NUM_THREADS", "0 for torch's")
+    memory = _number("SCORCH_MEMORY", "of megabytes, 0 for 256")
     mode = os.environ.get("SCORCH_JIT") or "auto"
     if mode not in _JIT_MODES:
         raise ImportError(f"SCORCH_JIT: expected off, load, on or auto, got {mode!r}")
@@ -61,13 +68,14 @@ def _connect() -> None:
         torch.Tensor.__dlpack_c_exchange_api__,
         guards,
         vars(forward_ad),
-        int(threads),
+        threads,
     )
     _C.configure(
         _JIT_MODES[mode],
         _compiler(),
         os.environ.get("SCORCH_CFLAGS"),
         os.environ.get("SCORCH_CACHE_DIR"),
+        memory << 20,
     )
 
 

@@ -142,6 +142,6 @@ def core(sanitized: bool = SANITIZED) -> Core:
 
 @cache
 def chunked() -> Core:
-    """The core of this tree in which a few multiply-adds pay for a lane, so that small problems are cut."""
-    flags = ["-DSC_LANE_WORK=4", *(SANITIZE if SANITIZED else [])]
+    """The core of this tree that cuts small problems: few multiply-adds pay for a lane, fewer for a piece."""
+    flags = ["-DSC_LANE_WORK=4", "-DSC_PIECE_WORK=8", *(SANITIZE if SANITIZED else [])]
     return Core(flags, ROOT / "build" / "tests" / ("chunked-sanitize" if SANITIZED else "chunked"))

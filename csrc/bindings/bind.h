@@ -84,7 +84,9 @@ typedef struct {
     bool sparse[SC_MAXOP];
     struct sc_known *known; /* of call.c, under the interpreter lock: what calls resolved to */
 } sc_template;
+/* Kept, the latest thousand; the caller gives it back. */
 sc_template *sc_template_get(const char *text, size_t len, sc_err *);
+void sc_template_put(sc_template *); /* null is fine */
 /* Components of a format: level l has pos, crd. */
 bool sc_level_has_pos(const sc_levelspec *);
 bool sc_level_has_crd(const sc_levelspec *);
@@ -114,8 +116,7 @@ typedef struct {
 
 /* A product with one dense tensor, resolved. */
 typedef struct {
-    const sc_program *program; /* null: free */
-    const sc_format *convert;  /* null, or the layout the sparse operand is needed in */
+    uint64_t program; /* its handle; 0: free */
     int kind, ndim, unit, often;
     sc_dtype dtype;
     int64_t dim[2];
@@ -199,7 +200,8 @@ int sc_bind_plain(const sc_state *);
 /* 1 if x requires a gradient and gradients are on, -1 with an exception. */
 int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
-/* ---- team.c, torch_abi.c ---- */
+/* ---- stop.c, team.c, torch_abi.c ---- */
+void sc_stop_connect(void);
 int sc_team_connect(void *libtorch, int cap, sc_err *);
 int sc_torch_connect(void *libtorch, sc_err *); /* finds the symbols and registers the operators */
 bool sc_torch_grad_enabled(void);

@@ -15,8 +15,8 @@ typedef struct {
     sc_template *template;
     int nin;
     sc_request *request; /* made when the program must be looked for */
-    const sc_program *program;
-    const sc_program *given; /* for operands in the formats as given; null where a call was remembered */
+    sc_program *program; /* held for the call */
+    uint64_t handle;
     sc_tensor in[SC_MAXOP];
     sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
     PyObject *temp[SC_MAXOP];
@@ -149,9 +149,9 @@ static int convert(call *c)
     return changed;
 }
 
-static int look_up(call *c)
+/* The request of the operands as they are. */
+static int ask(call *c)
 {
-    sc_err e = {0};
     c->request = sc_malloc(sizeof *c->request);
     if (!c->request) return PyErr_NoMemory(), -1;
     *c->request = c->template->request;
@@ -159,13 +159,21 @@ static int look_up(call *c)
         sc_bind_request(c->request, k, &c->in[k]);
         if (c->core[k]) c->request->in[k].often = sc_core_often(c->core[k]);
     }
+    return 0;
+}
+
+static int look_up(call *c)
+{
+    sc_err e = {0};
+    if (ask(c)) return -1;
     for (int round = 0; round < SC_MAXOP; round++) {
         int rc;
+        sc_program_release(c->program);
+        c->program = NULL;
         Py_BEGIN_ALLOW_THREADS;
-        rc = sc_program_get(c->request, &c->program, &e);
+        rc = sc_program_get(c->request, &c->program, &c->handle, &e);
         Py_END_ALLOW_THREADS;
         if (rc) return sc_bind_raise(c->s, &e), -1;
-        if (!round) c->given = c->program;
         if ((rc = convert(c)) < 0) return -1;
         if (!rc) return sc_bind_warn(c->program);
     }
@@ -185,9 +193,8 @@ enum { KNOWN = 8, FEW = 8 }; /* calls remembered for a program string, of at mos
 struct sc_known {
     int next;
     struct {
-        const sc_program *program;
+        uint64_t program; /* its handle; 0: none */
         facts fact[FEW];
-        sc_format format[FEW]; /* in which sparse operands go in */
     } call[KNOWN];
 };
 
@@ -212,17 +219,15 @@ static void read_facts(const call *c, facts *f)
 /* 1 if the call was resolved before, -1 with an exception. */
 static int recall(call *c, const facts *f)
 {
-    struct sc_known *known = c->template->known;
-    for (int i = 0; known && i < KNOWN && known->call[i].program; i++) {
-        if (memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f)) continue;
-        c->program = known->call[i].program;
-        for (int k = 0; k < c->nin; k++) {
-            sc_format as = known->call[i].format[k]; /* converting may let other threads in */
-            if (c->core[k] && !sc_format_equal(&as, &c->in[k].format) && convert_sparse(c, k, &as)) return -1;
-        }
-        return 1;
+    const struct sc_known *known = c->template->known;
+    for (int i = 0; known && i < KNOWN && !c->program; i++)
+        if (known->call[i].program && !memcmp(known->call[i].fact, f, (size_t)c->nin * sizeof *f))
+            c->program = sc_program_again(known->call[i].program);
+    for (int k = 0; c->program && k < c->nin; k++) {
+        const sc_format *as = sc_program_operand(c->program, k);
+        if (c->core[k] && !sc_format_equal(as, &c->in[k].format) && convert_sparse(c, k, as)) return -1;
     }
-    return 0;
+    return c->program != NULL;
 }
 
 static void remember(call *c, const facts *f)
@@ -233,16 +238,14 @@ static void remember(call *c, const facts *f)
     if (!known) known = c->template->known = sc_zalloc(sizeof *known);
     if (!known) return;
     int at = known->next++ % KNOWN;
-    known->call[at].program = c->program;
+    known->call[at].program = c->handle;
     memcpy(known->call[at].fact, f, (size_t)c->nin * sizeof *f);
-    for (int k = 0; k < c->nin; k++) known->call[at].format[k] = c->in[k].format;
 }
 
-/* afresh: look for the program, whatever is remembered. */
-static int resolve(call *c, bool afresh)
+static int resolve(call *c)
 {
     facts fact[FEW];
-    if (afresh || c->nin > FEW) return look_up(c);
+    if (c->nin > FEW) return look_up(c);
     read_facts(c, fact);
     int rc = recall(c, fact);
     if (rc) return rc < 0 ? -1 : 0;
@@ -268,6 +271,8 @@ static void unload(call *c)
 {
     for (int k = 0; k < c->nin; k++) Py_XDECREF(c->temp[k]);
     free(c->request);
+    sc_program_release(c->program);
+    sc_template_put(c->template);
 }
 
 /* ---- results ---- */
@@ -478,6 +483,7 @@ static call *new_call(const sc_state *s)
     call *c = sc_malloc(sizeof *c);
     if (!c) return NULL;
     c->s = s;
+    c->template = NULL;
     c->nin = 0;
     c->request = NULL;
     c->program = NULL;
@@ -486,18 +492,12 @@ static call *new_call(const sc_state *s)
     return c;
 }
 
-static PyObject *take_orders(call *c, PyObject *unused)
-{
-    (void)unused;
-    return PyUnicode_FromString(sc_program_text(c->given, "orders"));
-}
-
-static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
+static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands, int ready(call *),
                            PyObject *(*body)(call *, PyObject *), PyObject *arg)
 {
     call *c = new_call(PyModule_GetState(module));
     if (!c) return PyErr_NoMemory();
-    PyObject *r = load(c, text, operands) || resolve(c, body == take_orders) ? NULL : body(c, arg);
+    PyObject *r = load(c, text, operands) || ready(c) ? NULL : body(c, arg);
     unload(c);
     free(c);
     return r;
@@ -527,11 +527,17 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 /* ---- what Python sees ---- */
 static PyObject *take_stage(call *c, PyObject *stage)
 {
-    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
-    if (text) return PyUnicode_FromString(text);
-    return s ? PyErr_Format(PyExc_ValueError,
-                            "no stage \"%s\": expected index, nest, stmt, c, plan, orders, why or explain", s)
-             : NULL;
+    sc_err e = {0};
+    char *text = NULL;
+    const char *name = PyUnicode_AsUTF8AndSize(stage, NULL);
+    if (!name) return NULL;
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_program_text(c->request, name, &text, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *s = rc ? sc_bind_raise(c->s, &e) : PyUnicode_FromString(text);
+    free(text);
+    return s;
 }
 
 static PyObject *take_way(call *c, PyObject *unused)
@@ -551,7 +557,7 @@ static PyObject *program_run(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands, *out = Py_None;
     if (!PyArg_ParseTuple(args, "UO!|O", &text, &PyTuple_Type, &operands, &out)) return NULL;
-    return with_call(module, text, operands, evaluate, out == Py_None ? NULL : out);
+    return with_call(module, text, operands, resolve, evaluate, out == Py_None ? NULL : out);
 }
 
 static PyObject *program_evaluate(PyObject *module, PyObject *args)
@@ -561,29 +567,30 @@ static PyObject *program_evaluate(PyObject *module, PyObject *args)
     int yes = plain(PyModule_GetState(module), operands, out);
     if (yes < 0) return NULL;
     if (!yes) return Py_NewRef(Py_NotImplemented);
-    return with_call(module, text, operands, evaluate, out == Py_None ? NULL : out);
+    return with_call(module, text, operands, resolve, evaluate, out == Py_None ? NULL : out);
 }
 
 static PyObject *program_text(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands, *stage;
     if (!PyArg_ParseTuple(args, "UO!U", &text, &PyTuple_Type, &operands, &stage)) return NULL;
-    const bool orders = !PyUnicode_CompareWithASCIIString(stage, "orders");
-    return with_call(module, text, operands, orders ? take_orders : take_stage, stage);
+    const bool given =
+        !PyUnicode_CompareWithASCIIString(stage, "orders"); /* of operands as they were given */
+    return with_call(module, text, operands, given ? ask : look_up, take_stage, stage);
 }
 
 static PyObject *program_way(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands;
     if (!PyArg_ParseTuple(args, "UO!", &text, &PyTuple_Type, &operands)) return NULL;
-    return with_call(module, text, operands, take_way, NULL);
+    return with_call(module, text, operands, resolve, take_way, NULL);
 }
 
 static PyObject *program_results(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands;
     if (!PyArg_ParseTuple(args, "UO!", &text, &PyTuple_Type, &operands)) return NULL;
-    return with_call(module, text, operands, take_results, NULL);
+    return with_call(module, text, operands, resolve, take_results, NULL);
 }
 
 PyMethodDef sc_call_methods[] = {

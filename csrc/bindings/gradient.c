@@ -7,14 +7,21 @@
 
 #include <string.h>
 
-/* The request of a program string for operands of these ranks, and of these types, or null. */
-static int request_of(const sc_state *s, PyObject *text, PyObject *ranks, PyObject *types, sc_request *rq)
+static sc_template *template_of(const sc_state *s, PyObject *text)
 {
     sc_err e = {0};
     Py_ssize_t len;
     const char *words = PyUnicode_AsUTF8AndSize(text, &len);
-    const sc_template *t = words ? sc_template_get(words, (size_t)len, &e) : NULL;
-    if (!t) return words ? (sc_bind_raise(s, &e), -1) : -1;
+    sc_template *t = words ? sc_template_get(words, (size_t)len, &e) : NULL;
+    if (!t && words) sc_bind_raise(s, &e);
+    return t;
+}
+
+/* The request of a program string for operands of these ranks, and of these types, or null. */
+static int request_of(const sc_state *s, const sc_template *t, PyObject *ranks, PyObject *types,
+                      sc_request *rq)
+{
+    sc_err e = {0};
     *rq = t->request;
     if (PyTuple_Size(ranks) != rq->nin || (types && PyTuple_Size(types) != rq->nin))
         return PyErr_Format(PyExc_ValueError, "the program has %d operands, got %zd", rq->nin,
@@ -50,16 +57,13 @@ static PyObject *outcome(const sc_outcome *o)
                          sc_dtype_name(o->spec.itype));
 }
 
-static PyObject *describe(PyObject *module, PyObject *args)
+static PyObject *outcomes(const sc_state *s, const sc_template *t, PyObject *ranks, PyObject *types)
 {
-    const sc_state *s = PyModule_GetState(module);
-    PyObject *text, *ranks, *types = NULL;
     sc_request rq;
     sc_outcome out[SC_MAXOP];
     sc_err e = {0};
     int n;
-    if (!PyArg_ParseTuple(args, "UO!|O!", &text, &PyTuple_Type, &ranks, &PyTuple_Type, &types)) return NULL;
-    if (request_of(s, text, ranks, types, &rq)) return NULL;
+    if (request_of(s, t, ranks, types, &rq)) return NULL;
     if (sc_outcomes(&rq, &n, out, &e)) return sc_bind_raise(s, &e);
     PyObject *list = PyTuple_New(n);
     for (int r = 0; list && r < n; r++) {
@@ -67,6 +71,17 @@ static PyObject *describe(PyObject *module, PyObject *args)
         if (!x || PyTuple_SetItem(list, r, x)) Py_CLEAR(list);
     }
     return list;
+}
+
+static PyObject *describe(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *text, *ranks, *types = NULL;
+    if (!PyArg_ParseTuple(args, "UO!|O!", &text, &PyTuple_Type, &ranks, &PyTuple_Type, &types)) return NULL;
+    sc_template *t = template_of(s, text);
+    PyObject *r = t ? outcomes(s, t, ranks, types) : NULL;
+    sc_template_put(t);
+    return r;
 }
 
 /* ---- program strings of gradients ---- */
@@ -119,19 +134,28 @@ static PyObject *pack(const sc_gradient *g)
     return NULL;
 }
 
+static PyObject *gradient_of(const sc_state *s, const sc_template *t, PyObject *ranks, unsigned wanted,
+                             unsigned given)
+{
+    sc_request rq;
+    sc_gradient g;
+    sc_err e = {0};
+    if (request_of(s, t, ranks, NULL, &rq)) return NULL;
+    if (sc_gradient_make(&rq, wanted, given, &g, &e)) return sc_bind_raise(s, &e);
+    PyObject *r = pack(&g);
+    sc_gradient_free(&g);
+    return r;
+}
+
 static PyObject *gradient(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
     PyObject *text, *ranks;
     unsigned int wanted, given;
-    sc_request rq;
-    sc_gradient g;
-    sc_err e = {0};
     if (!PyArg_ParseTuple(args, "UO!II", &text, &PyTuple_Type, &ranks, &wanted, &given)) return NULL;
-    if (request_of(s, text, ranks, NULL, &rq)) return NULL;
-    if (sc_gradient_make(&rq, wanted, given, &g, &e)) return sc_bind_raise(s, &e);
-    PyObject *r = pack(&g);
-    sc_gradient_free(&g);
+    sc_template *t = template_of(s, text);
+    PyObject *r = t ? gradient_of(s, t, ranks, wanted, given) : NULL;
+    sc_template_put(t);
     return r;
 }
 

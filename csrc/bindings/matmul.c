@@ -55,28 +55,30 @@ typedef struct {
     int inner;               /* the dimension of the sparse operand that is summed */
     sc_core *core;
     sc_tensor in[2], out;
-    PyObject *into; /* the tensor that takes the result, or null */
-    sc_request *request;
-    sc_slot *slot;
+    PyObject *into;      /* the tensor that takes the result, or null */
+    sc_program *program; /* held for the call */
 } product;
 
-static sc_slot *find(sc_core *c, const sc_slot *want)
+/* The program of a slot like the wanted one, held; null: none is known. */
+static sc_program *find(const sc_core *c, const sc_slot *want)
 {
     for (int i = 0; i < SC_MAXSLOT; i++) {
-        sc_slot *s = &c->slot[i];
+        const sc_slot *s = &c->slot[i];
         if (s->program && s->kind == want->kind && s->ndim == want->ndim && s->unit == want->unit &&
             s->dtype == want->dtype && s->often == want->often && s->dim[0] == want->dim[0] &&
             s->dim[1] == want->dim[1])
-            return s;
+            return sc_program_again(s->program);
     }
     return NULL;
 }
 
-static int get(const sc_request *r, const sc_program **p, sc_err *e)
+static int get(product *p, const sc_request *r, sc_slot *slot, sc_err *e)
 {
     int rc;
+    sc_program_release(p->program);
+    p->program = NULL;
     Py_BEGIN_ALLOW_THREADS;
-    rc = sc_program_get(r, p, e);
+    rc = sc_program_get(r, &p->program, &slot->program, e);
     Py_END_ALLOW_THREADS;
     return rc;
 }
@@ -92,23 +94,22 @@ static int resolve(product *p, sc_slot *slot)
     r->nin = 2;
     for (int k = 0; k < 2; k++) sc_bind_request(r, k, &p->in[k]);
     r->in[p->sparse].often = slot->often;
-    int rc = get(r, &slot->program, &e), done = 0;
-    const sc_format *f = rc ? NULL : sc_program_convert(slot->program, p->sparse);
+    int rc = get(p, r, slot, &e), done = 0;
+    const sc_format *f = rc ? NULL : sc_program_convert(p->program, p->sparse);
     if (f) {
         sc_core *d = sc_core_derive(p->s, p->core, f);
         if (!d) return free(r), -1;
-        slot->convert = f;
         sc_bind_request(r, p->sparse, &d->t);
         r->settled = 1u << p->sparse;
         Py_DECREF((PyObject *)d);
-        rc = get(r, &slot->program, &e);
-        done = !rc && sc_program_convert(slot->program, p->sparse);
+        rc = get(p, r, slot, &e);
+        done = !rc && sc_program_convert(p->program, p->sparse);
     }
-    done = !rc && !done && !sc_program_convert(slot->program, p->dense) &&
-           sc_format_is_dense(&sc_program_result(slot->program, 0)->format);
+    done = !rc && !done && !sc_program_convert(p->program, p->dense) &&
+           sc_format_is_dense(&sc_program_result(p->program, 0)->format);
     free(r);
     if (rc) sc_bind_raise(p->s, &e);
-    if (!rc && done && sc_bind_warn(slot->program)) return -1;
+    if (!rc && done && sc_bind_warn(p->program)) return -1;
     return rc ? -1 : done;
 }
 
@@ -119,13 +120,11 @@ static int prepare(product *p)
     want.often = sc_core_often(p->core);
     want.unit = sc_bind_unit(&x->view, want.ndim);
     memcpy(want.dim, x->view.dim, sizeof want.dim);
-    p->slot = find(p->core, &want);
-    if (p->slot) return 1;
+    p->program = find(p->core, &want);
+    if (p->program) return 1;
     int done = resolve(p, &want);
-    if (done != 1) return done;
-    p->slot = &p->core->slot[p->core->nextslot++ % SC_MAXSLOT];
-    *p->slot = want;
-    return 1;
+    if (done == 1) p->core->slot[p->core->nextslot++ % SC_MAXSLOT] = want;
+    return done;
 }
 
 /* ---- the result ---- */
@@ -134,18 +133,18 @@ static void shape_out(product *p)
     const sc_view *a = &p->core->t.view, *x = &p->in[p->dense].view;
     int64_t rows = a->dim[!p->inner];
     sc_tensor *o = &p->out;
-    const sc_spec *spec = sc_program_result(p->slot->program, 0);
+    const sc_spec *spec = sc_program_result(p->program, 0);
     o->format = spec->format;
     o->dtype = spec->dtype;
     o->itype = spec->itype;
-    if (p->slot->ndim == 1) {
+    if (p->in[p->dense].format.ndim == 1) {
         o->view.dim[0] = rows;
     } else {
         o->view.dim[p->sparse] = rows;
         o->view.dim[!p->sparse] = x->dim[!p->sparse];
     }
     int64_t n = 1;
-    for (int i = p->slot->ndim - 1; i >= 0; i--) {
+    for (int i = p->in [p->dense].format.ndim - 1; i >= 0; i--) {
         o->view.stride[i] = n;
         o->view.level[i].size = o->view.dim[i];
         n *= o->view.dim[i];
@@ -158,7 +157,7 @@ static bool place(product *p)
 {
     sc_borrowed b;
     if (sc_bind_borrow(p->s, p->into, &b)) return PyErr_Clear(), false;
-    int ndim = p->slot->ndim;
+    int ndim = p->in[p->dense].format.ndim;
     if (b.t.format.ndim != ndim || b.t.dtype != p->out.dtype || !b.contiguous ||
         memcmp(b.t.view.dim, p->out.view.dim, sizeof(int64_t) * (size_t)ndim))
         return false;
@@ -183,19 +182,18 @@ static PyObject *run(product *p)
     if (p->into) {
         if (!place(p)) return Py_NewRef(Py_NotImplemented);
     } else {
-        m = sc_dense_alloc(p->s->dl, p->out.dtype, p->slot->ndim, p->out.view.dim);
-        if (!m) return sc_dense_nomem(p->out.dtype, p->slot->ndim, p->out.view.dim);
+        m = sc_dense_alloc(p->s->dl, p->out.dtype, p->in[p->dense].format.ndim, p->out.view.dim);
+        if (!m) return sc_dense_nomem(p->out.dtype, p->in[p->dense].format.ndim, p->out.view.dim);
         p->out.view.val = m->tensor.data;
     }
-    const sc_program *program = p->slot->program;
-    int64_t work =
-        p->in[p->sparse].view.nval * (p->slot->ndim == 1 ? 1 : p->in[p->dense].view.dim[!p->sparse]);
+    int64_t work = p->in[p->sparse].view.nval *
+                   (p->in[p->dense].format.ndim == 1 ? 1 : p->in[p->dense].view.dim[!p->sparse]);
     int rc;
     if (work < 8192) {
-        rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
+        rc = sc_program_run(p->program, p->in, &p->out, NULL, NULL, &e);
     } else {
         Py_BEGIN_ALLOW_THREADS;
-        rc = sc_program_run(program, p->in, &p->out, NULL, NULL, &e);
+        rc = sc_program_run(p->program, p->in, &p->out, NULL, NULL, &e);
         Py_END_ALLOW_THREADS;
     }
     if (!rc) return m ? sc_dense_object(p->s->dl, m) : Py_NewRef(p->into);
@@ -223,17 +221,14 @@ static PyObject *multiply(product *p)
     int ready = prepare(p);
     if (ready < 0) return NULL;
     if (!ready) return Py_NewRef(Py_NotImplemented);
-    sc_core *derived = NULL;
-    if (p->slot->convert) {
-        sc_slot kept = *p->slot; /* deriving may let other threads in */
-        if (!(derived = sc_core_derive(p->s, p->core, kept.convert))) return NULL;
-        p->in[p->sparse] = derived->t;
-        p->slot = &kept;
-        PyObject *y = run(p);
-        Py_DECREF(derived);
-        return y;
-    }
-    return run(p);
+    const sc_format *as = sc_program_operand(p->program, p->sparse);
+    if (sc_format_equal(as, &p->core->t.format)) return run(p);
+    sc_core *derived = sc_core_derive(p->s, p->core, as);
+    if (!derived) return NULL;
+    p->in[p->sparse] = derived->t;
+    PyObject *y = run(p);
+    Py_DECREF(derived);
+    return y;
 }
 
 /* matmul(core, x, kind, out): NotImplemented means: take the general path. */
@@ -268,7 +263,9 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return Py_NewRef(Py_NotImplemented);
     if (sc_core_refresh(p.s, p.core)) return NULL;
     p.in[p.dense] = x.t;
-    return multiply(&p);
+    PyObject *y = multiply(&p);
+    sc_program_release(p.program);
+    return y;
 }
 
 static PyObject *plain(PyObject *module, PyObject *unused)

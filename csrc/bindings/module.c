@@ -15,6 +15,7 @@
 PyObject *sc_bind_raise(const sc_state *s, const sc_err *e)
 {
     PyObject *type;
+    if (e->code == SC_ESTOP && PyErr_Occurred()) return NULL;
     switch (e->code) {
     case SC_EVALUE: type = PyExc_ValueError; break;
     case SC_ETYPE: type = PyExc_TypeError; break;
@@ -69,6 +70,7 @@ static int join_library(sc_state *s, const char *path, int threads)
     if (sc_torch_connect(lib, &e)) return PyErr_SetString(PyExc_ImportError, e.msg), -1;
     (void)s;
     (void)sc_team_connect(lib, threads, &e); /* without OpenMP: one thread */
+    sc_stop_connect();
     sc_bundle_register();
     return 0;
 }
@@ -96,8 +98,10 @@ static PyObject *module_configure(PyObject *module, PyObject *args)
     sc_config c = {0};
     sc_err e = {0};
     int jit;
-    if (!PyArg_ParseTuple(args, "izzz", &jit, &c.cc, &c.cflags, &c.cache_dir)) return NULL;
+    long long memory;
+    if (!PyArg_ParseTuple(args, "izzzL", &jit, &c.cc, &c.cflags, &c.cache_dir, &memory)) return NULL;
     c.jit = (sc_jit_mode)jit;
+    c.memory = memory;
     if (sc_configure(&c, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
     Py_RETURN_NONE;
 }
@@ -199,13 +203,14 @@ static PyObject *module_stats(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     sc_stats t;
     sc_stats_get(&t);
-    return Py_BuildValue("{sLsLsLsLsLsLs{sLsLsL}sdsd}", "programs", (long long)t.programs, "compiled",
-                         (long long)t.compiled, "from_memory", (long long)t.from_memory, "from_disk",
-                         (long long)t.from_disk, "from_bundle", (long long)t.from_bundle, "executor",
-                         (long long)t.executor, "runs", "bundle", (long long)t.runs[SC_WAY_BUNDLE], "jit",
-                         (long long)t.runs[SC_WAY_JIT], "executor", (long long)t.runs[SC_WAY_EXECUTOR],
-                         "compile_seconds", (double)t.compile_ns * 1e-9, "load_seconds",
-                         (double)t.load_ns * 1e-9);
+    return Py_BuildValue(
+        "{sLsLsLsLsLsLs{sLsLsL}sdsds{sLsLsLsL}}", "programs", (long long)t.programs, "compiled",
+        (long long)t.compiled, "from_memory", (long long)t.from_memory, "from_disk", (long long)t.from_disk,
+        "from_bundle", (long long)t.from_bundle, "executor", (long long)t.executor, "runs", "bundle",
+        (long long)t.runs[SC_WAY_BUNDLE], "jit", (long long)t.runs[SC_WAY_JIT], "executor",
+        (long long)t.runs[SC_WAY_EXECUTOR], "compile_seconds", (double)t.compile_ns * 1e-9, "load_seconds",
+        (double)t.load_ns * 1e-9, "kept", "keys", (long long)t.kept_keys, "bytes", (long long)t.kept_bytes,
+        "limit", (long long)t.kept_limit, "forgotten", (long long)t.forgotten);
 }
 
 static PyObject *module_info(PyObject *module, PyObject *unused)
@@ -259,7 +264,7 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
-    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir)"},
+    {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, memory)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"fingerprint", module_fingerprint, METH_O,

@@ -2,12 +2,12 @@
  *
  * A program string says what an operator call is apart from its data: the
  * expression and the layout of each operand. It is what torch.compile holds as
- * a constant, so the same text is parsed once and kept for the life of the
- * process, as the program it stands for is. Types, strides and extents come
- * with the operands. */
+ * a constant, so the same text is parsed once and kept while it is among the
+ * latest ones. Types, strides and extents come with the operands. */
 #include "bind.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- formats and their arrays ---- */
@@ -101,16 +101,20 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
 
 /* ---- program strings ---- */
 typedef struct entry {
+    sc_template t; /* first: what callers hold */
     struct entry *next;
-    uint64_t hash;
+    uint64_t hash, used;
     size_t len;
+    atomic_int refs;
     char *key;
-    sc_template t;
 } entry;
 
+enum { MOST = 1024 };
 static struct {
     pthread_mutex_t lock;
     entry *bucket[256];
+    int n;
+    uint64_t clock;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t hash(const char *s, size_t n)
@@ -203,6 +207,21 @@ static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
     return NULL;
 }
 
+/* Frees the one that nobody holds and that was used longest ago. */
+static void forget_one(void)
+{
+    entry **oldest = NULL;
+    for (int b = 0; b < SC_LEN(cache.bucket); b++)
+        for (entry **e = &cache.bucket[b]; *e; e = &(*e)->next)
+            if (!atomic_load(&(*e)->refs) && (!oldest || (*e)->used < (*oldest)->used)) oldest = e;
+    if (!oldest) return;
+    entry *gone = *oldest;
+    *oldest = gone->next;
+    free(gone->t.known);
+    free(gone);
+    cache.n--;
+}
+
 sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
 {
     if (memchr(text, 0, len))
@@ -212,7 +231,17 @@ sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
     pthread_mutex_lock(&cache.lock);
     for (n = *b; n; n = n->next)
         if (n->hash == h && n->len == len && !memcmp(n->key, text, len)) break;
-    if (!n && (n = make(text, len, h, e))) n->next = *b, *b = n;
+    if (!n && (n = make(text, len, h, e))) {
+        if (cache.n == MOST) forget_one();
+        cache.n++;
+        n->next = *b, *b = n;
+    }
+    if (n) n->used = ++cache.clock, atomic_fetch_add(&n->refs, 1);
     pthread_mutex_unlock(&cache.lock);
     return n ? &n->t : NULL;
+}
+
+void sc_template_put(sc_template *t)
+{
+    if (t) atomic_fetch_sub(&((entry *)(void *)t)->refs, 1);
 }

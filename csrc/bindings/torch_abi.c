@@ -33,8 +33,10 @@ static int32_t to_torch(sc_dtype t)
     case SC_F16: return torch.aoti_torch_dtype_float16();
     case SC_BF16: return torch.aoti_torch_dtype_bfloat16();
     case SC_F32: return torch.aoti_torch_dtype_float32();
-    default: return torch.aoti_torch_dtype_float64();
+    case SC_F64: return torch.aoti_torch_dtype_float64();
+    case SC_NDTYPE: break;
     }
+    return -1;
 }
 
 static bool from_torch(int32_t d, sc_dtype *out)
@@ -102,7 +104,8 @@ typedef struct {
     size_t noperand, nsize, next, nextsize; /* consumed so far */
     AtenTensorHandle *handle;               /* of every operand tensor, owned */
     sc_request request;
-    const sc_program *prog;
+    sc_template *template;
+    sc_program *prog;
     uint64_t key[SC_MAXOP];                  /* of the structures of sparse operands */
     sc_tensor in[SC_MAXOP], given[SC_MAXOP]; /* given: before conversion */
     sink temp[SC_MAXOP];                     /* of converted dense operands */
@@ -240,7 +243,7 @@ static int load(call *c)
     if (torch.torch_string_length(c->program, &len) || torch.torch_string_c_str(c->program, &text) ||
         torch.torch_list_size(c->operands, &c->noperand) || torch.torch_list_size(c->sizes, &c->nsize))
         return broken(c);
-    const sc_template *t = sc_template_get(text, len, &c->e);
+    const sc_template *t = c->template = sc_template_get(text, len, &c->e);
     if (!t) return c->e.code;
     c->handle = sc_malloc(sizeof *c->handle * (c->noperand + 1));
     if (!c->handle) return sc_error(&c->e, SC_ENOMEM, "out of memory");
@@ -316,7 +319,9 @@ static int convert_all(call *c)
 static int settle(call *c)
 {
     for (int round = 0; round < SC_MAXOP; round++) {
-        if (sc_program_get(&c->request, &c->prog, &c->e)) return c->e.code;
+        sc_program_release(c->prog);
+        c->prog = NULL;
+        if (sc_program_get(&c->request, &c->prog, NULL, &c->e)) return c->e.code;
         int changed = c->spread ? ask_dense(c) : 0;
         if (!c->e.code) changed |= convert_all(c);
         if (!changed || c->e.code) return c->e.code;
@@ -435,6 +440,8 @@ static void finish(call *c)
         if (c->result) sink_clear(&c->result[k].made);
     }
     free(c->result);
+    sc_program_release(c->prog);
+    sc_template_put(c->template);
 }
 
 /* ---- the operators ---- */

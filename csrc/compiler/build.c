@@ -25,12 +25,8 @@ static Val *new_val(Prog *p, Op op, Type t, Val *a, Val *b, Val *c)
 /* ---- constants ---- */
 static int64_t wrap(sc_dtype t, uint64_t x)
 {
-    switch (t) {
-    case SC_BOOL: return x != 0;
-    case SC_I16: return (int16_t)(uint16_t)x;
-    case SC_I32: return (int32_t)(uint32_t)x;
-    default: return (int64_t)x;
-    }
+    if (t == SC_BOOL) return x != 0;
+    return t == SC_I16 ? (int16_t)(uint16_t)x : t == SC_I32 ? (int32_t)(uint32_t)x : (int64_t)x;
 }
 
 static Val *const_int(Prog *p, Type t, uint64_t x)
@@ -77,70 +73,30 @@ static bool is_float_const(const Val *v, double x)
 { return is_const(v) && type_is_float(v->type) && v->f == x && !signbit(v->f) == !signbit(x); }
 
 /* ---- folding ---- */
-static bool fold_int(Op op, sc_dtype t, int64_t a, int64_t b, uint64_t *out)
+/* What a constant cannot stand for: division that C does not define, shifts that depend on the width. */
+static bool folds_int(Op op, sc_dtype t, int64_t b)
 {
-    uint64_t x = (uint64_t)a, y = (uint64_t)b;
-    switch (op) {
-    case O_ADD: *out = x + y; return true;
-    case O_SUB: *out = x - y; return true;
-    case O_MUL: *out = x * y; return true;
-    case O_DIV:
-    case O_MOD:
-        if (b == 0 || b == -1) return false;
-        *out = (uint64_t)(op == O_DIV ? a / b : a % b);
-        return true;
-    case O_MIN: *out = (uint64_t)(a < b ? a : b); return true;
-    case O_MAX: *out = (uint64_t)(a > b ? a : b); return true;
-    case O_LT: *out = a < b; return true;
-    case O_LE: *out = a <= b; return true;
-    case O_GT: *out = a > b; return true;
-    case O_GE: *out = a >= b; return true;
-    case O_EQ: *out = a == b; return true;
-    case O_NE: *out = a != b; return true;
-    case O_AND: *out = x & y; return true;
-    case O_OR: *out = x | y; return true;
-    case O_SHL:
-    case O_SHR:
-        if (b < 0 || b >= 8 * (int64_t)sc_dtype_size(t)) return false;
-        *out = op == O_SHL ? x << b : (uint64_t)(a >> b);
-        return true;
-    case O_NEG: *out = 0 - x; return true;
-    case O_RELU: *out = a > 0 ? x : 0; return true;
-    case O_ABS: *out = a < 0 ? 0 - x : x; return true;
-    default: return false;
-    }
+    if (op == O_DIV || op == O_MOD) return b != 0 && b != -1;
+    if (op == O_SHL || op == O_SHR) return b >= 0 && b < 8 * (int64_t)sc_dtype_size(t);
+    return op != O_CTZ && op != O_COUNT && op != O_EXTRACT;
 }
 
 static bool folds_float(Op op, double a)
 {
-    switch (op) {
-    case O_EXP:
-    case O_LOG:
-    case O_TANH:
-    case O_SIGMOID: return a == 0;
-    case O_MOD:
-    case O_AND:
-    case O_OR:
-    case O_SHL:
-    case O_SHR:
-    case O_CTZ:
-    case O_COUNT:
-    case O_EXTRACT:
-    case O_EVEN:
-    case O_ODD: return false;
-    default: return true;
-    }
+    const bool by_machine = op == O_EXP || op == O_LOG || op == O_TANH || op == O_SIGMOID;
+    return !by_machine || a == 0;
 }
 
 static Val *fold(Prog *p, Op op, Type t, const Val *a, const Val *b)
 {
     Type result = op_compares(op) ? bool_of(t) : t;
-    uint64_t x;
     if (type_is_float(t)) {
-        if (!folds_float(op, a->f)) return NULL;
+        if (!op_info(op)->reals || !folds_float(op, a->f)) return NULL;
         return val_const(p, result, op_eval(op, a->f, b ? b->f : 0));
     }
-    return fold_int(op, (sc_dtype)t.dtype, a->i, b ? b->i : 0, &x) ? const_int(p, result, x) : NULL;
+    const int64_t y = b ? b->i : 0;
+    if (!op_info(op)->integers || !folds_int(op, (sc_dtype)t.dtype, y)) return NULL;
+    return const_int(p, result, (uint64_t)op_eval_int(op, a->i, y));
 }
 
 /* The same leaf, hence the same value. */

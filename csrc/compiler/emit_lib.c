@@ -423,7 +423,11 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_MEET:
     case H_SPREAD:
     case H_EXTRACT: meet_emit(out, h, t); break;
-    default: maths_emit(out, (Op)(O_EXP + (h - H_EXP)), t);
+    case H_EXP: maths_emit(out, O_EXP, t); break;
+    case H_LOG: maths_emit(out, O_LOG, t); break;
+    case H_TANH: maths_emit(out, O_TANH, t); break;
+    case H_SIGMOID: maths_emit(out, O_SIGMOID, t); break;
+    case H_COUNT: break;
     }
 }
 

@@ -25,29 +25,15 @@ typedef struct Stmt Stmt;
 
 /* ---- ops ---- */
 typedef enum {
-#define OP(id, text, arity, form, zero) O_##id,
+#define OP(id, ...) O_##id,
 #include "ops.h"
 #undef OP
     O_LAST_E,
-#define OPS(id, text, arity, form) O_##id,
+#define OPS(id, ...) O_##id,
+#define LEAF(id, ...) O_##id,
 #include "ops.h"
 #undef OPS
-    /* leaves and the rest */
-    O_CONST,  /* E, S: a number */
-    O_ACCESS, /* E: a tensor at indices */
-    O_REDUCE, /* E: kid[0] reduced over vars with `reduce` */
-    O_VAR,    /* S: a local */
-    O_PARAM,  /* S: a run-time number of the call */
-    O_LOAD,   /* S: buf[kid[0]], lanes consecutive, or lanes at stride kid[1] */
-    O_CAST,   /* S: kid[0] to the node's type; a scalar to lanes > 1 is a splat */
-    O_HRED,   /* S: the lanes of kid[0] reduced with `reduce` to a scalar, in a fixed order */
-    O_LANE,   /* S: lane i of kid[0] */
-    O_FIRST,  /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
-    O_SEARCH, /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if there is none */
-    O_PART, /* S: entries kid[0] to kid[1] of the index array buf, ascending without repetition */
-    O_MEET, /* S: the parts kid[0] and kid[1] merged, as far as that takes one vector of each: bit k says whether
-                 the k-th coordinate is in the first, bit 32 + k in the second; at least one bit if any is left */
-    O_SPREAD /* S: lanes. Where kid[1] has a bit: the entries of buf from kid[0] on, in order; else kid[2] */
+#undef LEAF
 } Op;
 typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
 typedef struct {
@@ -55,13 +41,15 @@ typedef struct {
     int arity;
     Form form;
     double zero;
+    bool reals, integers; /* numbers that it applies to, as far as this table says */
 } OpInfo;
 const OpInfo *op_info(Op); /* ops.c */
 bool op_compares(Op);
 /* Identity of a reduction: 0 for O_ADD, 1 for O_MUL, -inf for O_MAX, +inf for O_MIN. */
 double op_identity(Op);
-/* The scalar function itself on doubles (comparisons give 0 or 1). */
+/* The scalar function itself on doubles, and on integers (comparisons give 0 or 1); NaN and 0 where there is none. */
 double op_eval(Op, double a, double b);
+int64_t op_eval_int(Op, int64_t a, int64_t b);
 
 /* ---- E: index notation ----
  *   program := assign { ";" assign }

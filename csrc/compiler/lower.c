@@ -499,6 +499,7 @@ void lower(Prog *p)
     l->p = p;
     l->m = p->module = NEW(p, Module);
     p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
+    p->plan.step = new_bytes(p, SC_MAXSTEP * sizeof(sc_step));
     top(l, p->nest);
 }
 

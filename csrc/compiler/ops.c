@@ -4,60 +4,77 @@
 #include <math.h>
 
 static const OpInfo info[] = {
-#define OP(id, text, arity, form, zero) [O_##id] = {text, arity, F_##form, zero},
+#define REAL(e) true
+#define INT(e) true
+#define NONE false
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    [O_##id] = {text, arity, F_##form, zero, real, integer},
+#define OPS(id, text, arity, form, real, integer) [O_##id] = {text, arity, F_##form, NAN, real, integer},
+#define LEAF(id, text, arity, zero) [O_##id] = {text, arity, F_CALL, zero, false, false},
 #include "ops.h"
+#undef REAL
+#undef INT
+#undef NONE
 #undef OP
-#define OPS(id, text, arity, form) [O_##id] = {text, arity, F_##form, NAN},
-#include "ops.h"
 #undef OPS
-    [O_LAST_E] = {"?", 0, F_CALL, NAN},      [O_CONST] = {"const", 0, F_CALL, NAN},
-    [O_ACCESS] = {"access", 0, F_CALL, 0},   [O_REDUCE] = {"reduce", 1, F_CALL, 0},
-    [O_VAR] = {"var", 0, F_CALL, NAN},       [O_PARAM] = {"param", 0, F_CALL, NAN},
-    [O_LOAD] = {"load", 2, F_CALL, NAN},     [O_CAST] = {"cast", 1, F_CALL, 0},
-    [O_HRED] = {"hred", 1, F_CALL, 0},       [O_SEARCH] = {"search", 3, F_CALL, 0},
-    [O_PART] = {"part", 2, F_CALL, NAN},     [O_MEET] = {"meet", 2, F_CALL, NAN},
-    [O_SPREAD] = {"spread", 3, F_CALL, NAN}, [O_FIRST] = {"first", 1, F_CALL, 0},
-    [O_LANE] = {"lane", 1, F_CALL, 0},
-};
-
-bool op_compares(Op op) { return op >= O_LT && op <= O_NE; }
+#undef LEAF
+    [O_LAST_E] = {"?", 0, F_CALL, NAN, false, false}};
 
 const OpInfo *op_info(Op op) { return &info[op]; }
 
+bool op_compares(Op op)
+{ return op == O_LT || op == O_LE || op == O_GT || op == O_GE || op == O_EQ || op == O_NE; }
+
 double op_identity(Op op) { return op == O_MUL ? 1 : op == O_MAX ? -INFINITY : op == O_MIN ? INFINITY : 0; }
 
-static double eval_unary(Op op, double a)
-{
-    switch (op) {
-    case O_NEG: return -a;
-    case O_RELU: return a > 0 || a != a ? a : 0;
-    case O_ABS: return fabs(a);
-    case O_SQRT: return sqrt(a);
-    case O_EXP: return exp(a);
-    case O_LOG: return log(a);
-    case O_TANH: return tanh(a);
-    case O_SIGMOID: return 1 / (1 + exp(-a));
-    case O_STORED: return 1;
-    default: return NAN;
-    }
-}
-
-/* min and max propagate NaN. */
 double op_eval(Op op, double a, double b)
 {
     switch (op) {
-    case O_ADD: return a + b;
-    case O_SUB: return a - b;
-    case O_MUL: return a * b;
-    case O_DIV: return a / b;
-    case O_MIN: return a < b || a != a ? a : b;
-    case O_MAX: return a > b || a != a ? a : b;
-    case O_LT: return a < b;
-    case O_LE: return a <= b;
-    case O_GT: return a > b;
-    case O_GE: return a >= b;
-    case O_EQ: return a == b;
-    case O_NE: return a != b;
-    default: return eval_unary(op, a);
+#define REAL(e) return e;
+#define NONE break;
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    case O_##id: real
+#define OPS(id, text, arity, form, real, integer)                                                            \
+    case O_##id: real
+#define LEAF(id, ...)                                                                                        \
+    case O_##id: break;
+#include "ops.h"
+#undef REAL
+#undef NONE
+#undef OP
+#undef OPS
+#undef LEAF
+    case O_LAST_E: break;
     }
+    return NAN;
+}
+
+static int64_t extracted(uint64_t x, uint64_t bits)
+{
+    int64_t out = 0;
+    for (int k = 0; bits; bits &= bits - 1) out |= (int64_t)(x >> __builtin_ctzll(bits) & 1) << k++;
+    return out;
+}
+
+int64_t op_eval_int(Op op, int64_t a, int64_t b)
+{
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+#define INT(e) return (int64_t)(e);
+#define NONE break;
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    case O_##id: integer
+#define OPS(id, text, arity, form, real, integer)                                                            \
+    case O_##id: integer
+#define LEAF(id, ...)                                                                                        \
+    case O_##id: break;
+#include "ops.h"
+#undef INT
+#undef NONE
+#undef OP
+#undef OPS
+#undef LEAF
+    case O_LAST_E: break;
+    }
+    return 0;
 }

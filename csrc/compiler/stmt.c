@@ -68,7 +68,7 @@ int op_precedence(Op op)
     case O_SHR: return 4;
     case O_AND: return 2;
     case O_OR: return 1;
-    default: return 3; /* comparisons */
+    default: return op_compares(op) ? 3 : 0;
     }
 }
 

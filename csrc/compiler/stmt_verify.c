@@ -84,25 +84,13 @@ static void check_cast(Verifier *v, const Val *x)
 
 static bool op_takes(Op op, Type t)
 {
+    const OpInfo *info = op_info(op);
     if (type_is_half(t)) return false;
-    switch (op) {
-    case O_MOD:
-    case O_SHL:
-    case O_SHR: return !type_is_float(t) && t.dtype != SC_BOOL;
-    case O_CTZ: return !type_is_float(t) && t.dtype != SC_BOOL && t.lanes == 1;
-    case O_COUNT:
-    case O_EXTRACT: return t.dtype == SC_I64 && t.lanes == 1;
-    case O_EVEN:
-    case O_ODD: return t.dtype != SC_BOOL && t.lanes > 1;
-    case O_AND:
-    case O_OR: return !type_is_float(t);
-    case O_SQRT:
-    case O_EXP:
-    case O_LOG:
-    case O_TANH:
-    case O_SIGMOID: return type_is_float(t);
-    default: return t.dtype != SC_BOOL || op_compares(op);
-    }
+    if (op == O_EVEN || op == O_ODD) return t.dtype != SC_BOOL && t.lanes > 1;
+    if (!(type_is_float(t) ? info->reals : info->integers)) return false;
+    if (op == O_COUNT || op == O_EXTRACT) return t.dtype == SC_I64 && t.lanes == 1;
+    if (op == O_CTZ && t.lanes > 1) return false;
+    return t.dtype != SC_BOOL || op_compares(op) || op == O_AND || op == O_OR;
 }
 
 static void check_op(Verifier *v, const Val *x)

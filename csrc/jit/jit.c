@@ -2,9 +2,10 @@
  *
  * A text is looked for in memory, then on disk, then compiled. Within the
  * process each text is one flight: the first thread to ask flies, the others
- * wait for it and share its object or its error. A flight that failed may be
- * tried again by the next caller. Between processes nobody waits: two may
- * compile the same text, and the second takes the entry of the first.
+ * wait for it and share its object or its error. A flight is there while
+ * somebody waits for it or holds its object; then the object is unloaded.
+ * Between processes nobody waits: two may compile the same text, and the
+ * second takes the entry of the first.
  *
  * A compiler is on probation until it has built something that loads. Only
  * when its first text fails is a trivial kernel built, loaded and called, to
@@ -22,10 +23,12 @@
 
 typedef struct flight flight;
 struct flight {
+    sc_object object; /* first: a copy of what was loaded, which is what callers hold */
+    sc_loaded loaded;
     flight *next;
     char key[SC_HASH + 1];
     enum { FLYING, LANDED, FAILED } state;
-    const sc_object *object;
+    int refs; /* who flies, waits or holds */
     sc_err err;
 };
 
@@ -112,7 +115,7 @@ int sc_jit_configure(const sc_config *c, sc_err *e)
 
 /* ---- compiling ---- */
 static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const char *key, sc_text *object,
-                 const sc_object **out, sc_err *e)
+                 sc_loaded *out, sc_err *e)
 {
     char flags[MAXFLAGS + sizeof t->flags + 256];
     char last_place[SC_PATH];
@@ -125,7 +128,7 @@ static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const c
 /* Builds, loads and calls a kernel that returns 42. */
 static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
 {
-    const sc_object *o;
+    sc_loaded l = {0};
     char key[SC_KEYLEN + 1];
     sc_text text = {0}, object = {0};
     sc_text_add(&text,
@@ -135,16 +138,17 @@ static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
                 sc_abi_text, SC_ABI);
     snprintf(key, sizeof key, "%s-%s", cc->hash, cc->hash);
     int rc = text.failed ? sc_error(e, SC_ENOMEM, "no memory for a kernel")
-                         : build(cc, text.s, t, key, &object, &o, e);
-    if (!rc && o->entry[0](NULL, NULL, 40, 2) != 42)
+                         : build(cc, text.s, t, key, &object, &l, e);
+    if (!rc && l.object->entry[0](NULL, NULL, 40, 2) != 42)
         rc = sc_error(e, SC_ECOMPILE, "a kernel that should return 42 does not");
+    sc_unload(&l);
     sc_text_free(&text);
     sc_text_free(&object);
     return rc;
 }
 
 static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const char *text_hash,
-                   bool replace, const sc_object **out, sc_err *e)
+                   bool replace, sc_loaded *out, sc_err *e)
 {
     char key[SC_KEYLEN + 1];
     sc_text object = {0}, theirs = {0};
@@ -167,7 +171,7 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
 
 /* ---- looking ---- */
 /* *refused: there is an entry, and it does not load. */
-static bool from_disk(const char *text_hash, const sc_cc *cc, const sc_object **out, bool *refused)
+static bool from_disk(const char *text_hash, const sc_cc *cc, sc_loaded *out, bool *refused)
 {
     sc_text object = {0};
     sc_err miss = {0};
@@ -181,17 +185,11 @@ static bool from_disk(const char *text_hash, const sc_cc *cc, const sc_object **
     return ok;
 }
 
-static int fly(const char *ctext, const sc_target *t, const char *text_hash, const sc_object **out,
-               sc_jit_how *how, sc_err *e)
+static int fly(const char *ctext, const sc_target *t, const char *text_hash, sc_loaded *out, sc_jit_how *how,
+               sc_err *e)
 {
     const char *why = NULL;
     bool refused;
-    if (sc_load_count() >= SC_JIT_MAXLOADED)
-        return sc_error(
-            e, SC_ECOMPILE,
-            "this process has loaded %d kernels, as many as it may: use fewer different expressions, formats "
-            "and feature widths in one process",
-            SC_JIT_MAXLOADED);
     const sc_cc *cc = mode == SC_JIT_LOAD ? NULL : sc_cc_find(&why);
     *how = SC_JIT_DISK;
     if (from_disk(text_hash, cc, out, &refused)) return SC_OK;
@@ -204,19 +202,26 @@ static int fly(const char *ctext, const sc_target *t, const char *text_hash, con
 }
 
 /* ---- flights ---- */
-static flight *find(const char *key)
+static flight **link_of(const char *key)
 {
     unsigned b = 0;
     sscanf(key, "%2x", &b);
-    for (flight *f = bucket[b % BUCKETS]; f; f = f->next)
-        if (strcmp(f->key, key) == 0) return f;
-    flight *f = sc_malloc(sizeof *f);
-    if (!f) return NULL;
-    memset(f, 0, sizeof *f);
-    memcpy(f->key, key, sizeof f->key);
-    f->state = FAILED;
-    f->next = bucket[b % BUCKETS];
-    return bucket[b % BUCKETS] = f;
+    flight **f = &bucket[b % BUCKETS];
+    while (*f && strcmp((*f)->key, key)) f = &(*f)->next;
+    return f;
+}
+
+/* With the lock held. */
+static flight *find(const char *key)
+{
+    flight **link = link_of(key), *f = *link;
+    if (!f && (f = sc_zalloc(sizeof *f))) {
+        memcpy(f->key, key, sizeof f->key);
+        f->state = FAILED;
+        *link = f;
+    }
+    if (f) f->refs++;
+    return f;
 }
 
 /* The flight of a key, landed, failed while we waited, or ours to fly. */
@@ -231,15 +236,37 @@ static flight *board(const char *key, bool *pilot)
     return f;
 }
 
-static void land(flight *f, int rc, const sc_object *object, const sc_err *err)
+static void land(flight *f, int rc, const sc_loaded *loaded, const sc_err *err)
 {
     pthread_mutex_lock(&lock);
     f->state = rc ? FAILED : LANDED;
-    f->object = object;
-    if (rc) f->err = *err;
+    if (rc)
+        f->err = *err;
+    else
+        f->loaded = *loaded, f->object = *loaded->object;
     pthread_cond_broadcast(&news);
     pthread_mutex_unlock(&lock);
 }
+
+static void leave(flight *f)
+{
+    sc_loaded done = {0};
+    pthread_mutex_lock(&lock);
+    if (!--f->refs) {
+        done = f->loaded;
+        *link_of(f->key) = f->next;
+        free(f);
+    }
+    pthread_mutex_unlock(&lock);
+    sc_unload(&done);
+}
+
+void sc_jit_release(const sc_object *o)
+{
+    if (o) leave((flight *)(uintptr_t)o);
+}
+
+int64_t sc_jit_bytes(const sc_object *o) { return ((const flight *)o)->loaded.bytes; }
 
 int sc_jit_get(const char *ctext, const sc_target *t, const sc_object **out, sc_jit_how *how, sc_err *e)
 {
@@ -256,19 +283,20 @@ int sc_jit_get(const char *ctext, const sc_target *t, const sc_object **out, sc_
     bool pilot;
     flight *f = board(key, &pilot);
     if (!f) return sc_error(e, SC_ENOMEM, "no memory for the table of kernels");
+    sc_err why = {0};
     if (pilot) {
-        sc_err mine = {0};
-        const sc_object *object = NULL;
-        rc = fly(ctext, t, key, &object, how, &mine);
-        land(f, rc, object, &mine);
-        *out = object;
-        return rc ? sc_error(e, rc, "%s", mine.msg) : SC_OK;
+        sc_loaded l = {0};
+        rc = fly(ctext, t, key, &l, how, &why);
+        land(f, rc, &l, &why);
+    } else {
+        pthread_mutex_lock(&lock);
+        why = f->err;
+        rc = f->state == LANDED ? SC_OK : why.code ? why.code : SC_ECOMPILE;
+        pthread_mutex_unlock(&lock);
     }
-    pthread_mutex_lock(&lock);
-    sc_err theirs = f->err;
-    *out = f->object;
-    pthread_mutex_unlock(&lock);
-    return *out ? SC_OK : sc_error(e, theirs.code ? theirs.code : SC_ECOMPILE, "%s", theirs.msg);
+    if (!rc) return *out = &f->object, SC_OK;
+    leave(f);
+    return sc_error(e, rc, "%s", why.msg);
 }
 
 /* ---- the rest of the interface ---- */
@@ -290,7 +318,7 @@ void sc_jit_info(sc_text *out)
     if (cflags[0]) sc_text_add(out, "compiler flags added: %s\n", cflags);
     sc_cache_info(out);
     sc_text_add(out, "bundle: %d kernels\n", bundle_size);
-    sc_text_add(out, "kernels loaded: %d of %d\n", sc_load_count(), SC_JIT_MAXLOADED);
+    sc_text_add(out, "kernels loaded: %d\n", sc_load_count());
 }
 
 /* ---- bundle ---- */

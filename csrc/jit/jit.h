@@ -8,7 +8,7 @@
  * here and by whoever compiles texts for the bundle; abi, size and key are
  * compared at every load.
  *
- * Loaded objects live as long as the process. Except for sc_jit_configure
+ * A loaded object stays while somebody holds it. Except for sc_jit_configure
  * everything may be called from any thread. */
 #ifndef SC_JIT_H
 #define SC_JIT_H
@@ -17,7 +17,6 @@
 #include "../scorch.h"
 
 #define SC_JIT_SYMBOL "sc_object_" /* what SC_OBJECT is for a text that is loaded */
-#define SC_JIT_MAXLOADED 4096      /* objects in one process */
 
 /* ---- the CPU ---- */
 typedef struct {
@@ -40,12 +39,15 @@ typedef enum { SC_JIT_MEMORY, SC_JIT_DISK, SC_JIT_COMPILED } sc_jit_how;
  * results or the target, or a string that is too long. */
 int sc_jit_configure(const sc_config *, sc_err *);
 
-/* The object of a text: of this process, of the cache, or compiled now.
+/* The object of a text: of this process, of the cache, or compiled now. The
+ * caller holds it until sc_jit_release, which takes null too.
  * Several threads asking for one text wait for one compilation. SC_ECOMPILE,
  * always with a reason to show: jit off; not cached and only loading; no
- * compiler; the compiler's own message; too many objects. The caller falls
- * back or not, as its mode says. */
+ * compiler; the compiler's own message. The caller falls back or not, as its
+ * mode says. */
 int sc_jit_get(const char *ctext, const sc_target *, const sc_object **, sc_jit_how *, sc_err *);
+void sc_jit_release(const sc_object *);
+int64_t sc_jit_bytes(const sc_object *); /* of memory, about, shared by all who hold it */
 
 /* A short text kept in the cache directory beside the objects, under a hash; false: there is none that can be
  * trusted. Failing to keep it is no error. */

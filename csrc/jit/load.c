@@ -91,7 +91,11 @@ static const char *judge(const sc_object *o, const char *key, size_t n)
     return NULL;
 }
 
-int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, const sc_object **out,
+enum {
+    MAPPED = 32 << 10
+}; /* what a loaded object takes beside its file: pages of their own, the loader's tables */
+
+int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, sc_loaded *out,
             sc_err *e)
 {
     char why[512];
@@ -105,6 +109,14 @@ int sc_load(const sc_text *object, const char *key, size_t n, const char *last_p
         return sc_error(e, SC_ECOMPILE, "a compiled kernel was refused: %s", wrong);
     }
     atomic_fetch_add(&loaded, 1);
-    *out = o;
+    *out = (sc_loaded){o, handle, (int64_t)object->n + MAPPED};
     return SC_OK;
+}
+
+void sc_unload(sc_loaded *l)
+{
+    if (!l->handle) return;
+    dlclose(l->handle);
+    atomic_fetch_sub(&loaded, 1);
+    *l = (sc_loaded){0};
 }

@@ -83,10 +83,15 @@ int sc_cache_clear(int64_t *removed, sc_err *);
 void sc_cache_info(sc_text *);
 
 /* ---- load.c ---- */
+typedef struct {
+    const sc_object *object;
+    void *handle;  /* of the loader */
+    int64_t bytes; /* of memory, about */
+} sc_loaded;
 /* Loads an object and compares abi, size and the first n characters of key.
  * last_place: another directory to try where memory cannot be loaded from. */
-int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, const sc_object **,
-            sc_err *);
+int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, sc_loaded *, sc_err *);
+void sc_unload(sc_loaded *);
 int sc_load_count(void);
 
 #endif

@@ -238,9 +238,10 @@ static int convert_through(sc_conversion *c)
 static int start(sc_conversion *c)
 {
     if (c->perm) *c->perm = NULL;
-    const int rc = prepare(c->from, c->to, c->err);
+    int rc = prepare(c->from, c->to, c->err);
     if (rc) return rc;
-    return c->from->view.perm && !sc_format_is_dense(&c->from->format) ? convert_through(c) : convert(c);
+    rc = c->from->view.perm && !sc_format_is_dense(&c->from->format) ? convert_through(c) : convert(c);
+    return rc == SC_ESTOP ? sc_error(c->err, SC_ESTOP, "interrupted while a tensor is converted") : rc;
 }
 
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)

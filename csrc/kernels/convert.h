@@ -86,8 +86,10 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
     case SC_F16:
     case SC_BF16: return (((const uint16_t *)p)[i] & 0x7fff) != 0;
     case SC_F32: return ((const float *)p)[i] != 0;
-    default: return ((const double *)p)[i] != 0;
+    case SC_F64: return ((const double *)p)[i] != 0;
+    case SC_NDTYPE: break;
     }
+    return false;
 }
 
 #define SC_BY_DTYPE(dtype, CALL)                                                                             \
@@ -100,7 +102,8 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
         case SC_F16: CALL(SC_F16); break;                                                                    \
         case SC_BF16: CALL(SC_BF16); break;                                                                  \
         case SC_F32: CALL(SC_F32); break;                                                                    \
-        default: CALL(SC_F64); break;                                                                        \
+        case SC_F64: CALL(SC_F64); break;                                                                    \
+        case SC_NDTYPE: break;                                                                               \
         }                                                                                                    \
     } while (0)
 

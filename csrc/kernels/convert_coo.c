@@ -10,6 +10,7 @@
 #include "convert_wide.h"
 
 #define FEW (1 << 15) /* entries that one thread sorts */
+#define PARTS 64      /* of rows, a lane */
 #define LONG 128      /* a row of so many is sorted by its bytes */
 
 typedef struct {
@@ -21,7 +22,7 @@ typedef struct {
     uint64_t *key, *spare; /* (column, entry as dealt) in rows; room for as many */
     void *out_pos, *crd, *val;
     int64_t *perm;
-    int lanes; /* of passes over rows */
+    int parts; /* of passes over rows, even in entries */
     bool stray[SC_MAXLANE], falls[SC_MAXLANE], unsorted;
 } collecting;
 
@@ -37,8 +38,8 @@ SC_INLINE void ask_entries(collecting *x, sc_dtype itype, int lane, int64_t begi
         falls |= (r < r0) | ((r == r0) & (col <= c0));
         r0 = r, c0 = col;
     }
-    x->stray[lane] = stray;
-    x->falls[lane] = falls;
+    x->stray[lane] |= stray;
+    x->falls[lane] |= falls;
 }
 
 static void ask_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -52,7 +53,8 @@ static void ask_range(void *arg, int lane, int64_t begin, int64_t end)
 static int ask(collecting *x)
 {
     int lanes = sc_team_lanes((double)x->n);
-    sc_parallel_ranges(lanes, x->n, ask_range, x);
+    memset(x->stray, 0, sizeof x->stray);
+    if (sc_parallel_pieces(lanes, (double)x->n, x->n, ask_range, x)) return SC_ESTOP;
     for (int t = 0; t < lanes; t++) {
         if (x->stray[t]) return sc_convert_stray(x->c);
         x->unsorted |= x->falls[t];
@@ -88,26 +90,27 @@ static void begin_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     collecting *x = arg;
 #define RUN(from)                                                                                            \
-    x->stray[lane] = x->c->to->itype == SC_I64 ? !begin_rows(x, from, SC_I64, begin, end)                    \
-                                               : !begin_rows(x, from, SC_I32, begin, end)
+    x->stray[lane] |= x->c->to->itype == SC_I64 ? !begin_rows(x, from, SC_I64, begin, end)                   \
+                                                : !begin_rows(x, from, SC_I32, begin, end)
     SC_BY_INDEX(x->c->from->itype, RUN);
 #undef RUN
 }
 
-/* Fills pos; false if rows are not in order, or out of range. */
-static bool begin_all(collecting *x)
+/* Fills pos; *sorted: not, if rows are not in order, or out of range. */
+static int begin_all(collecting *x, bool *sorted)
 {
     sc_dtype from = x->c->from->itype, to = x->c->to->itype;
     int lanes = sc_team_lanes((double)x->n);
     int64_t first = x->n ? sc_index(x->row, from, 0) : x->rows;
     int64_t last = x->n ? sc_index(x->row, from, x->n - 1) : x->rows;
-    if (first < 0 || last > x->rows - (x->n > 0)) return false;
-    sc_parallel_ranges(lanes, x->n, begin_range, x);
-    for (int t = 0; t < lanes; t++)
-        if (x->stray[t]) return false;
+    *sorted = first >= 0 && last <= x->rows - (x->n > 0);
+    if (!*sorted) return SC_OK;
+    if (sc_parallel_pieces(lanes, (double)x->n, x->n, begin_range, x)) return SC_ESTOP;
+    for (int t = 0; t < lanes; t++) *sorted &= !x->stray[t];
+    if (!*sorted) return SC_OK;
     for (int64_t r = 0; r <= first; r++) sc_index_put(x->out_pos, to, r, 0);
     for (int64_t r = last; r < x->rows; r++) sc_index_put(x->out_pos, to, r + 1, x->n);
-    return true;
+    return SC_OK;
 }
 
 static int compress(collecting *x)
@@ -176,9 +179,8 @@ static int64_t row_weight(const void *ctx, int64_t r)
     return x->pos[r] + r;
 }
 
-/* Rows of a lane: even in entries. */
-static int64_t row_cut(const collecting *x, int lane)
-{ return sc_split_find(row_weight, x, x->rows, sc_split_even(x->n + x->rows, lane, x->lanes)); }
+static int64_t row_cut(const collecting *x, int64_t part)
+{ return sc_split_find(row_weight, x, x->rows, sc_split_even(x->n + x->rows, (int)part, x->parts)); }
 
 SC_INLINE void put_keys(collecting *x, const void *keys, sc_dtype type, uint32_t *place, int64_t begin,
                         int64_t end)
@@ -248,7 +250,8 @@ static void sum_rows(void *arg, int lane, int64_t begin, int64_t end)
     const void *from = x->deal.val;
     sc_dtype t = x->c->from->dtype;
     float sum = 0;
-    begin = row_cut(x, lane), end = row_cut(x, lane + 1);
+    (void)lane;
+    begin = row_cut(x, begin), end = row_cut(x, end);
     for (int64_t r = begin; r < end; r++) {
         int64_t at = x->kept[r] - 1;
         for (int64_t k = x->pos[r]; k < x->pos[r + 1]; k++) {
@@ -269,17 +272,17 @@ static int collect(collecting *x)
     int rc = sc_deal_open(&x->deal, c->perm, FEW);
     if (rc || (rc = sc_deal_each(&x->deal, sort_bucket, x))) return rc;
     x->pos[x->rows] = x->n;
-    x->lanes = x->deal.lanes;
+    x->parts = PARTS * x->deal.lanes;
     int64_t n = x->kept[x->rows] = sc_prefix(x->kept, x->rows);
     if ((rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_convert_val(c, n, &x->val))) return rc;
     if (n == x->n && (rc = sc_convert_perm(c, n, &x->perm))) return rc;
     sc_convert_narrow(x->out_pos, c->to->itype, x->kept, SC_I64, x->rows + 1);
     if (n == x->n)
-        sc_parallel_ranges(sc_team_lanes((double)n), n, write_range, x);
+        rc = sc_parallel_pieces(sc_team_lanes((double)n), (double)n, n, write_range, x);
     else
-        sc_parallel_ranges(x->lanes, x->lanes, sum_rows, x);
+        rc = sc_parallel_pieces(x->deal.lanes, (double)x->n, x->parts, sum_rows, x);
     sc_convert_csr_levels(c->to, n);
-    return SC_OK;
+    return rc;
 }
 
 static int collect_unsorted(collecting *x)
@@ -309,7 +312,8 @@ int sc_convert_coo_csr(const sc_conversion *c)
     bool trusted = l == 0 && c->from->format.level[1].unique; /* sorted, as the format says */
     int rc = sc_convert_pos(c, 1, x.rows + 1, &x.out_pos);
     if (rc || (!trusted && (rc = ask(&x)))) return rc;
-    bool sorted = !x.unsorted && begin_all(&x);
+    bool sorted = !x.unsorted;
+    if (sorted && (rc = begin_all(&x, &sorted))) return rc;
     if (!sorted && trusted) rc = ask(&x);
     if (!rc) rc = sorted ? compress(&x) : collect_unsorted(&x);
     c->to->view.level[1].pos = x.out_pos;

@@ -156,7 +156,7 @@ int sc_convert_csr_coo(const sc_conversion *c)
     expanding x = {c, row};
     sc_index_put(pos, c->to->itype, 0, 0);
     sc_index_put(pos, c->to->itype, 1, n);
-    sc_parallel_ranges(sc_team_lanes((double)n / 2), n, expand_range, &x);
+    if (sc_parallel_pieces(sc_team_lanes((double)n / 2), (double)n, n, expand_range, &x)) return SC_ESTOP;
     for (int l = 0; l < 2; l++)
         level[l] = (sc_level){.crd = l ? col : row, .size = c->from->view.level[l].size, .npos = n};
     level[0].pos = pos;
@@ -237,8 +237,7 @@ static int put(transposing *x)
 {
     if (x->deal.dealt) return sc_deal_each(&x->deal, put_bucket, x);
     int rc = sc_deal_share(&x->deal, x->pos, x->c->to->itype);
-    if (!rc) sc_parallel_ranges(x->deal.lanes, x->deal.n, put_range, x);
-    return rc;
+    return rc ? rc : sc_parallel_pieces(x->deal.lanes, 4 * (double)x->deal.n, x->deal.n, put_range, x);
 }
 
 static int transpose(transposing *x)

@@ -6,6 +6,7 @@
  * cache, of which every lane fills a piece of its own; then each bucket is sorted
  * for itself, by one thread. Few entries stay where they are: then they are one
  * bucket, or each lane has places of its own for its part of them. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "convert.h"
@@ -76,9 +77,8 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     sc_deal *d = arg;
     int64_t *count = d->place + lane * d->step;
-    memset(count, 0, (size_t)d->nbucket * sizeof *count);
-    d->stray[lane] = d->c->from->itype == SC_I64 ? count_buckets(d, SC_I64, count, begin, end)
-                                                 : count_buckets(d, SC_I32, count, begin, end);
+    d->stray[lane] |= d->c->from->itype == SC_I64 ? count_buckets(d, SC_I64, count, begin, end)
+                                                  : count_buckets(d, SC_I32, count, begin, end);
 }
 
 SC_INLINE void fill_buckets(const sc_deal *d, sc_dtype itype, size_t size, int64_t *place, int64_t begin,
@@ -153,11 +153,12 @@ static int fill(sc_deal *d, bool sources)
 {
     int rc = take(d, sources);
     if (rc) return rc;
-    sc_parallel_ranges(d->lanes, d->n, count_range, d);
+    memset(d->place, 0, (size_t)(d->lanes * d->step) * sizeof *d->place);
+    if (sc_parallel_pieces(d->lanes, (double)d->n, d->n, count_range, d)) return SC_ESTOP;
     for (int t = 0; t < d->lanes; t++)
         if (d->stray[t]) return sc_convert_stray(d->c);
     cut_buckets(d);
-    sc_parallel_ranges(d->lanes, d->n, fill_range, d);
+    if (sc_parallel_pieces(d->lanes, 4 * (double)d->n, d->n, fill_range, d)) return SC_ESTOP;
     d->val = d->room;
     d->dealt = true;
     return SC_OK;
@@ -261,8 +262,7 @@ static void count_lane(void *arg, int lane, int64_t begin, int64_t end)
 {
     sc_deal *d = arg;
     uint32_t *count = sc_deal_lane(d, lane);
-    memset(count, 0, (size_t)d->nkey * sizeof *count);
-#define RUN(itype) d->stray[lane] = count_keys(d->by, itype, count, begin, end, d->nkey)
+#define RUN(itype) d->stray[lane] |= count_keys(d->by, itype, count, begin, end, d->nkey)
     SC_BY_INDEX(d->c->from->itype, RUN);
 #undef RUN
 }
@@ -296,7 +296,8 @@ int sc_deal_share(sc_deal *d, void *pos, sc_dtype itype)
 {
     summing s = {.d = d, .pos = pos, .itype = itype};
     int lanes = sc_team_lanes((double)d->nkey * d->lanes);
-    sc_parallel_ranges(d->lanes, d->n, count_lane, d);
+    for (int t = 0; t < d->lanes; t++) memset(sc_deal_lane(d, t), 0, (size_t)d->nkey * sizeof *d->count);
+    if (sc_parallel_pieces(d->lanes, (double)d->n, d->n, count_lane, d)) return SC_ESTOP;
     for (int t = 0; t < d->lanes; t++)
         if (d->stray[t]) return sc_convert_stray(d->c);
     sc_parallel_ranges(lanes, d->nkey, sum_keys, &s);
@@ -310,6 +311,8 @@ typedef struct {
     sc_deal *deal;
     sc_bucket *body;
     void *arg;
+    sc_pulse pulse; /* of the first lane, which is the caller's */
+    atomic_bool stop;
 } visiting;
 
 static int64_t bucket_weight(const void *ctx, int64_t b)
@@ -320,19 +323,23 @@ static int64_t bucket_weight(const void *ctx, int64_t b)
 
 static void visit(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const visiting *v = arg;
+    visiting *v = arg;
     sc_deal *d = v->deal;
     int64_t total = bucket_weight(d, d->nbucket);
     begin = sc_split_find(bucket_weight, d, d->nbucket, sc_split_even(total, lane, d->lanes));
     end = sc_split_find(bucket_weight, d, d->nbucket, sc_split_even(total, lane + 1, d->lanes));
     d->stray[lane] = false;
-    for (int64_t b = begin; b < end; b++) v->body(v->arg, lane, b);
+    for (int64_t b = begin; b < end && !atomic_load(&v->stop); b++) {
+        v->body(v->arg, lane, b);
+        if (!lane && sc_pulse_stopped(&v->pulse)) atomic_store(&v->stop, true);
+    }
 }
 
 int sc_deal_each(sc_deal *d, sc_bucket *body, void *arg)
 {
-    visiting v = {d, body, arg};
+    visiting v = {.deal = d, .body = body, .arg = arg};
     sc_parallel_ranges(d->lanes, d->lanes, visit, &v);
+    if (atomic_load(&v.stop)) return SC_ESTOP;
     for (int t = 0; t < d->lanes; t++)
         if (d->stray[t]) return sc_convert_stray(d->c);
     return SC_OK;

@@ -208,14 +208,15 @@ static int sift(sifting *x, bool list)
     sc_level *level = c->to->view.level;
     int lanes = sc_team_lanes((double)x->rows * (double)x->cols), rc;
     x->pos[0] = 0;
-    sc_parallel_ranges(lanes, x->rows, count_range, x);
+    const double work = (double)x->rows * (double)x->cols;
+    if (sc_parallel_pieces(lanes, work, x->rows, count_range, x)) return SC_ESTOP;
     for (int64_t r = 0; r < x->rows; r++) x->pos[r + 1] += x->pos[r];
     int64_t n = x->pos[x->rows];
     sc_convert_csr_levels(c->to, n);
     if ((rc = sift_pos(x, n, list)) || (list && (rc = sc_convert_crd(c, 0, n, &x->row))) ||
         (rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_convert_val(c, n, &x->val)))
         return rc;
-    sc_parallel_ranges(lanes, x->rows, write_range, x);
+    if (sc_parallel_pieces(lanes, work, x->rows, write_range, x)) return SC_ESTOP;
     level[1].crd = x->crd;
     if (!list) return SC_OK;
     sc_parallel_ranges(lanes, x->rows, name_rows, x);

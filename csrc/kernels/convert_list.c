@@ -128,11 +128,11 @@ static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     unrolling *u = arg;
     if (u->from->format.level[u->level].kind == SC_COMPRESSED) {
-#define RUN(itype) u->stray[lane] = compressed_range(u, itype, begin, end)
+#define RUN(itype) u->stray[lane] |= compressed_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     } else {
-#define RUN(itype) u->stray[lane] = slots_range(u, itype, begin, end)
+#define RUN(itype) u->stray[lane] |= slots_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     }
@@ -146,9 +146,10 @@ static int unroll(const sc_conversion *c, int level, int64_t above, uint64_t **k
     int lanes = sc_team_lanes((double)n);
     u.key = sc_convert_take(c, n, sizeof *u.key);
     if (!u.key) return SC_ENOMEM;
-    sc_parallel_ranges(lanes, n, unroll_range, &u);
+    const int rc = sc_parallel_pieces(lanes, (double)n, n, unroll_range, &u);
     sc_work_give(*key);
     *key = u.key;
+    if (rc) return rc;
     for (int t = 0; t < lanes; t++)
         if (u.stray[t]) return sc_convert_stray(c);
     return SC_OK;
@@ -196,7 +197,7 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
     dropping *d = arg;
     int64_t n = 0;
     for (int64_t e = begin; e < end; e++) n += stays(d, e);
-    d->count[lane] = n;
+    d->count[lane] += n;
 }
 
 static void drop_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -208,6 +209,7 @@ static void drop_range(void *arg, int lane, int64_t begin, int64_t end)
         for (int w = 0; w < d->nword; w++) d->out->key[w][k] = d->in->key[w][e];
         d->out->idx[k++] = e;
     }
+    d->count[lane] = k;
 }
 
 static int drop(const sc_conversion *c, sc_list *s, int nword, bool zeros)
@@ -215,14 +217,14 @@ static int drop(const sc_conversion *c, sc_list *s, int nword, bool zeros)
     sc_list out = {0};
     dropping d = {.from = c->from, .in = s, .out = &out, .nword = nword, .zeros = zeros};
     int lanes = sc_team_lanes((double)s->n);
-    sc_parallel_ranges(lanes, s->n, count_range, &d);
+    if (sc_parallel_pieces(lanes, (double)s->n, s->n, count_range, &d)) return SC_ESTOP;
     out.n = sc_prefix(d.count, lanes);
     bool ok = (out.idx = sc_convert_take(c, out.n, sizeof *out.idx));
     for (int w = 0; w < nword && ok; w++) ok = (out.key[w] = sc_convert_take(c, out.n, sizeof *out.key[w]));
-    if (ok) sc_parallel_ranges(lanes, s->n, drop_range, &d);
+    const int rc = ok ? sc_parallel_pieces(lanes, (double)s->n, s->n, drop_range, &d) : SC_ENOMEM;
     sc_list_free(s);
     *s = out;
-    return ok ? SC_OK : SC_ENOMEM;
+    return rc;
 }
 
 /* ---- dividing whole coordinates into the target's blocks ---- */
@@ -257,10 +259,11 @@ static int divide(const sc_conversion *c, sc_list *s, const sc_field *whole)
     memcpy(in.field, whole, SC_MAXDIM * sizeof *whole);
     memset(s->key, 0, sizeof s->key);
     for (int w = 0; w < s->nword && ok; w++) ok = (s->key[w] = sc_convert_take(c, s->n, sizeof *s->key[w]));
-    if (ok) sc_parallel_ranges(sc_team_lanes(4 * (double)s->n), s->n, divide_range, &d);
+    const double work = 4 * (double)s->n;
+    const int rc = ok ? sc_parallel_pieces(sc_team_lanes(work), work, s->n, divide_range, &d) : SC_ENOMEM;
     in.idx = NULL;
     sc_list_free(&in);
-    return ok ? SC_OK : SC_ENOMEM;
+    return rc;
 }
 
 int sc_list_sparse(const sc_conversion *c, sc_list *s)
@@ -341,7 +344,7 @@ static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
         int64_t at = row_start(r, row, key);
         for (int64_t j = 0; j < r->inner; j++) n += is_entry(r, at + j * step);
     }
-    r->count[lane] = n;
+    r->count[lane] += n;
 }
 
 static void read_rows(void *arg, int lane, int64_t begin, int64_t end)
@@ -360,6 +363,7 @@ static void read_rows(void *arg, int lane, int64_t begin, int64_t end)
             s->idx[k++] = at + j * step;
         }
     }
+    r->count[lane] = k;
 }
 
 int sc_list_dense(const sc_conversion *c, sc_list *s)
@@ -370,13 +374,13 @@ int sc_list_dense(const sc_conversion *c, sc_list *s)
     reading_init(&r, c, s);
     for (int k = 0; k + 1 < r.n; k++) rows *= r.extent[k];
     if (r.inner == 0) rows = 0;
-    int lanes = sc_team_lanes((double)rows * (double)r.inner);
-    sc_parallel_ranges(lanes, rows, count_rows, &r);
+    const double work = (double)rows * (double)r.inner;
+    int lanes = sc_team_lanes(work);
+    if (sc_parallel_pieces(lanes, work, rows, count_rows, &r)) return SC_ESTOP;
     s->n = sc_prefix(r.count, lanes);
     s->distinct = true;
     if (!(s->idx = sc_convert_take(c, s->n, sizeof *s->idx))) return SC_ENOMEM;
     for (int w = 0; w < s->nword; w++)
         if (!(s->key[w] = sc_convert_take(c, s->n, sizeof *s->key[w]))) return SC_ENOMEM;
-    sc_parallel_ranges(lanes, rows, read_rows, &r);
-    return SC_OK;
+    return sc_parallel_pieces(lanes, work, rows, read_rows, &r);
 }

@@ -50,8 +50,7 @@ static int pack_dense(packing *p, int lanes)
         return sc_error(p->c->err, SC_EVALUE,
                         "the dense levels of the target overflow: %lld times %lld positions",
                         (long long)p->above, (long long)size);
-    sc_parallel_ranges(lanes, p->list->n, dense_range, p);
-    return SC_OK;
+    return sc_parallel_pieces(lanes, (double)p->list->n, p->list->n, dense_range, p);
 }
 
 /* ---- compressed ---- */
@@ -60,7 +59,7 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
     packing *p = arg;
     int64_t n = 0;
     for (int64_t e = begin; e < end; e++) n += begins(p, e);
-    p->count[lane] = n;
+    p->count[lane] += n;
 }
 
 static void compressed_range(void *arg, int lane, int64_t begin, int64_t end)
@@ -75,16 +74,18 @@ static void compressed_range(void *arg, int lane, int64_t begin, int64_t end)
         }
         p->to[e] = q - 1;
     }
+    p->count[lane] = q;
 }
 
 static int pack_compressed(packing *p, int lanes)
 {
-    sc_parallel_ranges(lanes, p->list->n, count_range, p);
+    memset(p->count, 0, sizeof p->count);
+    if (sc_parallel_pieces(lanes, (double)p->list->n, p->list->n, count_range, p)) return SC_ESTOP;
     p->npos = sc_prefix(p->count, lanes);
     int rc = sc_convert_pos(p->c, p->level, p->above + 1, &p->pos);
     if (rc || (rc = sc_convert_crd(p->c, p->level, p->npos, &p->crd))) return rc;
-    sc_parallel_ranges(lanes, p->list->n, compressed_range, p);
     int64_t n = p->list->n;
+    if (sc_parallel_pieces(lanes, (double)n, n, compressed_range, p)) return SC_ESTOP;
     for (int64_t f = n ? p->at[n - 1] : -1; f < p->above; f++)
         sc_index_put(p->pos, p->c->to->itype, f + 1, p->npos);
     return SC_OK;
@@ -187,7 +188,8 @@ void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, 
         ((uint16_t *)to)[i] = sc_half_put(t, *sum);
         break;
     case SC_F32: ((float *)to)[i] += ((const float *)from)[j]; break;
-    default: ((double *)to)[i] += ((const double *)from)[j]; break;
+    case SC_F64: ((double *)to)[i] += ((const double *)from)[j]; break;
+    case SC_NDTYPE: break;
     }
 }
 
@@ -233,8 +235,7 @@ static int pack_values(packing *p, int lanes)
     const bool holes = merged || p->npos != p->list->n; /* positions without an entry */
     if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);
     if (holes && v.perm) sc_fill(v.perm, SC_I64, p->npos, -1);
-    sc_parallel_ranges(lanes, p->list->n, place_range, &v);
-    return SC_OK;
+    return sc_parallel_pieces(lanes, 2 * (double)p->list->n, p->list->n, place_range, &v);
 }
 
 /* ---- all levels ---- */
@@ -242,17 +243,17 @@ static int pack_level(packing *p, int l, int lanes)
 {
     const sc_format *f = &p->c->to->format;
     sc_level *v = &p->c->to->view.level[l];
-    int rc;
+    int rc = SC_EINTERNAL;
     p->level = p->last = l;
     while (!f->level[p->last].unique && p->last + 1 < f->nlevel && f->level[p->last + 1].kind == SC_SINGLETON)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
     p->pos = p->crd = NULL;
-    switch (f->level[l].kind) {
+    switch ((sc_level_kind)f->level[l].kind) {
     case SC_DENSE: rc = pack_dense(p, lanes); break;
     case SC_COMPRESSED: rc = pack_compressed(p, lanes); break;
     case SC_SINGLETON: rc = pack_singleton(p, lanes); break;
-    default: rc = pack_ell(p, lanes); break;
+    case SC_ELL: rc = pack_ell(p, lanes); break;
     }
     if (rc) return rc;
     *v = (sc_level){.pos = p->pos,

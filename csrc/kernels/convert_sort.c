@@ -33,23 +33,24 @@ static void ask_range(void *arg, int lane, int64_t begin, int64_t end)
         falls = c > 0;
         repeats |= c == 0;
     }
-    a->falls[lane] = falls;
-    a->repeats[lane] = repeats;
+    a->falls[lane] |= falls;
+    a->repeats[lane] |= repeats;
 }
 
 /* Also fills in whether keys repeat, if they are sorted. */
-static bool sorted(sc_list *s)
+static int ask(sc_list *s, bool *sorted)
 {
     asking a = {.list = s};
     int lanes = sc_team_lanes((double)s->n);
     bool falls = false, repeats = false;
-    sc_parallel_ranges(lanes, s->n, ask_range, &a);
+    if (sc_parallel_pieces(lanes, (double)s->n, s->n, ask_range, &a)) return SC_ESTOP;
     for (int t = 0; t < lanes; t++) {
         falls |= a.falls[t];
         repeats |= a.repeats[t];
     }
     s->distinct = !repeats;
-    return !falls;
+    *sorted = !falls;
+    return SC_OK;
 }
 
 /* ---- radix sort of (key, index) pairs ---- */
@@ -68,14 +69,13 @@ static void vary_range(void *arg, int lane, int64_t begin, int64_t end)
     radix *r = arg;
     uint64_t v = 0;
     for (int64_t e = begin; e < end; e++) v |= r->key[e] ^ r->key[0];
-    r->varies[lane] = v;
+    r->varies[lane] |= v;
 }
 
 static void digit_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     radix *r = arg;
     int64_t *count = r->place + (int64_t)lane * DIGITS;
-    memset(count, 0, DIGITS * sizeof *count);
     for (int64_t e = begin; e < end; e++) count[r->key[e] >> r->shift & (DIGITS - 1)]++;
 }
 
@@ -101,32 +101,43 @@ static void places(int64_t *place, int lanes)
         }
 }
 
+/* By one digit, into the other arrays. */
+static int sort_digit(radix *r, int lanes, int64_t n)
+{
+    memset(r->place, 0, (size_t)lanes * DIGITS * sizeof *r->place);
+    if (sc_parallel_pieces(lanes, (double)n, n, digit_range, r)) return SC_ESTOP;
+    places(r->place, lanes);
+    return sc_parallel_pieces(lanes, 2 * (double)n, n, scatter_range, r);
+}
+
+static int sort_digits(radix *r, int lanes, uint64_t **key, int64_t **idx, int64_t n)
+{
+    uint64_t varies = 0;
+    int rc = sc_parallel_pieces(lanes, (double)n, n, vary_range, r);
+    for (int t = 0; t < lanes; t++) varies |= r->varies[t];
+    for (r->shift = 0; r->shift < 64 && !rc; r->shift += 8) {
+        if (!(varies >> r->shift & (DIGITS - 1))) continue;
+        r->key = *key, r->idx = *idx;
+        rc = sort_digit(r, lanes, n);
+        *key = r->key_to, *idx = r->idx_to;
+        r->key_to = (uint64_t *)(uintptr_t)r->key, r->idx_to = (int64_t *)(uintptr_t)r->idx;
+    }
+    return rc;
+}
+
 /* Sorts *key with *idx, n of each; either array may be replaced. */
 static int sort_pairs(const sc_conversion *c, uint64_t **key, int64_t **idx, int64_t n)
 {
     radix r = {.key = *key, .idx = *idx};
-    int lanes = sc_team_lanes((double)n);
-    uint64_t varies = 0;
-    uint64_t *key_to = sc_convert_take(c, n, sizeof *key_to);
-    int64_t *idx_to = sc_convert_take(c, n, sizeof *idx_to);
+    const int lanes = sc_team_lanes((double)n);
+    r.key_to = sc_convert_take(c, n, sizeof *r.key_to);
+    r.idx_to = sc_convert_take(c, n, sizeof *r.idx_to);
     r.place = sc_convert_take(c, (int64_t)lanes * DIGITS, sizeof *r.place);
-    bool ok = key_to && idx_to && r.place;
-    if (ok) sc_parallel_ranges(lanes, n, vary_range, &r);
-    for (int t = 0; t < lanes && ok; t++) varies |= r.varies[t];
-    for (r.shift = 0; r.shift < 64 && ok; r.shift += 8) {
-        if (!(varies >> r.shift & (DIGITS - 1))) continue;
-        r.key = *key, r.idx = *idx, r.key_to = key_to, r.idx_to = idx_to;
-        sc_parallel_ranges(lanes, n, digit_range, &r);
-        places(r.place, lanes);
-        sc_parallel_ranges(lanes, n, scatter_range, &r);
-        uint64_t *k = *key;
-        int64_t *i = *idx;
-        *key = key_to, *idx = idx_to, key_to = k, idx_to = i;
-    }
-    sc_work_give(key_to);
-    sc_work_give(idx_to);
+    const int rc = r.key_to && r.idx_to && r.place ? sort_digits(&r, lanes, key, idx, n) : SC_ENOMEM;
+    sc_work_give(r.key_to);
+    sc_work_give(r.idx_to);
     sc_work_give(r.place);
-    return ok ? SC_OK : SC_ENOMEM;
+    return rc;
 }
 
 /* ---- several words ---- */
@@ -174,8 +185,9 @@ static int64_t *identity(const sc_conversion *c, int64_t n)
 
 int sc_list_sort(const sc_conversion *c, sc_list *s)
 {
-    if (sorted(s)) return SC_OK;
-    int rc;
+    bool sorted;
+    int rc = ask(s, &sorted);
+    if (rc || sorted) return rc;
     if (s->nword == 1) {
         if (!s->idx && !(s->idx = identity(c, s->n))) return SC_ENOMEM;
         rc = sort_pairs(c, &s->key[0], &s->idx, s->n);
@@ -187,6 +199,5 @@ int sc_list_sort(const sc_conversion *c, sc_list *s)
         else
             sc_work_give(order);
     }
-    if (!rc) sorted(s);
-    return rc;
+    return rc ? rc : ask(s, &sorted);
 }

@@ -10,7 +10,9 @@
  * binary searches find them all.
  *
  * Chunks of a sparse result are fixed ranges that lanes take from a common
- * counter, in order. A kernel whose hash table is full is called again with a larger one. */
+ * counter, in order. A kernel whose hash table is full is called again with a larger one.
+ *
+ * Long work is done in pieces, between which the thread that was called asks whether it should end. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,6 +20,10 @@
 #include "drive.h"
 
 #define PATIENCE 1000 /* looks at what another thread does before the processor is given away */
+#ifndef SC_PIECE_WORK
+#define SC_PIECE_WORK (1 << 25) /* multiply-adds of a lane between two questions whether to go on */
+#endif
+#define MAXPIECES 256
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -30,7 +36,8 @@ typedef struct {
     const sc_step *step;
     sc_units units;
     int64_t total;
-    int nlane;
+    int nlane, pieces; /* of a lane's share */
+    sc_pulse pulse;    /* of the thread that was called */
     char *scratch, *partial;
     int64_t scratch_at[SC_MAXWORK + 1]; /* where workspaces lie in a lane's scratch; the last is its size */
     int64_t scratch_size, partial_size; /* of a lane; of a copy or carry slot */
@@ -78,10 +85,19 @@ static int lanes(const stepping *r)
     return n;
 }
 
+static int pieces(const stepping *r)
+{
+    const double work = (double)r->total * sc_size_work(&r->step->work, r->drive->dim) / r->nlane;
+    return work < 2.0 * SC_PIECE_WORK ? 1 : (int)sc_min((int64_t)(work / SC_PIECE_WORK), MAXPIECES);
+}
+
+/* Weight of what is run at once where a heavy unit is cut: four parts of each piece. */
+static int64_t part_of(const stepping *r) { return sc_max(r->total / (4 * r->nlane) / r->pieces, 1); }
+
 /* ---- splitting ---- */
 static void put_range(stepping *r, int64_t begin, int64_t end)
 {
-    int64_t share = sc_max(r->total / (4 * r->nlane), 1);
+    const int64_t share = part_of(r);
     while (begin < end) {
         int64_t to = sc_units_find(&r->units, begin, sc_units_before(&r->units, begin) + share);
         to = sc_min(sc_max(to, begin + 1), end);
@@ -93,7 +109,7 @@ static void put_range(stepping *r, int64_t begin, int64_t end)
 /* Pieces of equal positions; their weights are as even as the level below. */
 static int put_pieces(stepping *r, int64_t unit, int slot)
 {
-    int64_t share = sc_max(r->total / (4 * r->nlane), 1);
+    const int64_t share = part_of(r);
     int64_t weight = sc_units_before(&r->units, unit + 1) - sc_units_before(&r->units, unit);
     int64_t begin = sc_units_child(&r->units, unit), n = sc_units_child(&r->units, unit + 1) - begin;
     int np = (int)sc_min((weight + share - 1) / share, n);
@@ -125,7 +141,8 @@ static int split(stepping *r)
     int64_t hub[4 * SC_MAXLANE], from = 0;
     int n = find_hubs(r, hub), slots = 0;
     if (!n) return SC_OK;
-    int rc = take(24 * (int64_t)r->nlane + 8, sizeof(item), &r->items, r->drive->err);
+    const int64_t most = (16 + 8 * (int64_t)r->pieces) * r->nlane + 8;
+    int rc = take(most, sizeof(item), &r->items, r->drive->err);
     if (rc) return rc;
     for (int k = 0; k < n; from = hub[k++] + 1) put_range(r, from, hub[k]);
     put_range(r, from, r->units.n);
@@ -141,7 +158,12 @@ static void report(stepping *r, int rc)
     if (rc) atomic_compare_exchange_strong(&r->rc, &none, rc);
 }
 
-static bool going(stepping *r) { return atomic_load_explicit(&r->rc, memory_order_relaxed) == 0; }
+static bool going(stepping *r, const sc_lane *lane)
+{
+    const bool asks = !lane->id && (r->pieces > 1 || r->drive->chunks.n > 1);
+    if (asks && sc_pulse_stopped(&r->pulse)) report(r, SC_ESTOP);
+    return atomic_load_explicit(&r->rc, memory_order_relaxed) == 0;
+}
 
 /* Scratch of a lane that has hash tables, of lane->slots slots. */
 static int tables(const stepping *r, sc_lane *lane)
@@ -173,7 +195,7 @@ static void run_range(stepping *r, sc_lane *lane, int entry, int64_t begin, int6
 static void run_items(stepping *r, sc_lane *lane)
 {
     const sc_step *s = r->step;
-    while (going(r)) {
+    while (going(r, lane)) {
         int k = atomic_fetch_add(&r->next, 1);
         if (k >= r->nitem) return;
         const item *it = &r->items[k];
@@ -187,7 +209,7 @@ static void run_chunks(stepping *r, sc_lane *lane)
 {
     const sc_chunks *c = &r->drive->chunks;
     size_t size = sizeof(int64_t) * (size_t)c->ncursor;
-    while (going(r)) {
+    while (going(r, lane)) {
         int k = atomic_fetch_add(&r->next, 1);
         if (k >= c->n) return;
         int64_t *cursor = c->cursor + k * c->ncursor;
@@ -199,10 +221,10 @@ static void run_chunks(stepping *r, sc_lane *lane)
 
 /* Until chunk k is the next one to get its place. It was taken after all ahead of it, each of which is being run or
  * was, so this ends; false: the step has failed. */
-static bool wait_turn(stepping *r, int k)
+static bool wait_turn(stepping *r, const sc_lane *lane, int k)
 {
     for (int turns = 0; atomic_load_explicit(&r->drive->chunks.placed, memory_order_acquire) != k; turns++) {
-        if (!going(r)) return false;
+        if (!going(r, lane)) return false;
         if (turns > PATIENCE) sched_yield();
     }
     return true;
@@ -211,22 +233,24 @@ static bool wait_turn(stepping *r, int k)
 static void append_chunks(stepping *r, sc_lane *lane)
 {
     sc_chunks *c = &r->drive->chunks;
-    while (going(r)) {
+    while (going(r, lane)) {
         int k = atomic_fetch_add(&r->next, 1);
         if (k >= c->n) return;
         for (int i = 0; i < c->ncursor; i++) lane->cursor[i] = sc_append_base(c, lane->id);
         run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
-        if (going(r) && wait_turn(r, k)) sc_append_place(r->drive, k, lane);
+        if (going(r, lane) && wait_turn(r, lane, k)) sc_append_place(r->drive, k, lane);
     }
 }
 
 /* The lane's share of the units. */
 static void run_share(stepping *r, sc_lane *lane, int t)
 {
-    const sc_step *s = r->step;
-    int64_t begin = sc_units_cut(&r->units, r->total, t, r->nlane);
-    int64_t end = sc_units_cut(&r->units, r->total, t + 1, r->nlane);
-    if (begin < end && going(r)) run_range(r, lane, s->entry, begin, end);
+    const int n = r->pieces;
+    int64_t begin = sc_units_cut(&r->units, r->total, t * n, r->nlane * n), end;
+    for (int k = 1; k <= n && going(r, lane); k++, begin = end) {
+        end = sc_units_cut(&r->units, r->total, t * n + k, r->nlane * n);
+        if (begin < end) run_range(r, lane, r->step->entry, begin, end);
+    }
 }
 
 static void run_lane(stepping *r, int t)
@@ -268,7 +292,7 @@ static void run_lanes(void *arg, int id, int n)
 /* Adds up the carry slots of every split unit. */
 static void finish(stepping *r)
 {
-    for (int k = 0, m; k < r->nitem && going(r); k = m) {
+    for (int k = 0, m; k < r->nitem && !atomic_load(&r->rc); k = m) {
         const item *it = &r->items[k];
         for (m = k + 1; it->slot >= 0 && m < r->nitem && r->items[m].unit == it->unit;) m++;
         if (it->slot < 0) continue;
@@ -292,6 +316,7 @@ static int prepare(stepping *r)
     if (rc) return rc;
     r->scratch_size = r->scratch_at[s->nscratch];
     r->nlane = lanes(r);
+    r->pieces = pieces(r);
     if ((s->counts || s->nbound) && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
     if (s->nbound && (rc = sc_append_open(d, s, r->nlane))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
@@ -309,7 +334,7 @@ static const char *reason(int rc)
 {
     switch (rc) {
     case SC_ENOMEM: return "out of memory in a kernel";
-    case SC_ESTOP: return "cancelled";
+    case SC_ESTOP: return "interrupted";
     case SC_EVALUE: return "a kernel met a value it cannot handle";
     default: return "a kernel failed";
     }

@@ -11,13 +11,16 @@
 #define CHUNKS 8 /* a lane, at least: so many that lanes end together */
 #define LEAVES                                                                                               \
     8192 /* of an operand in a chunk: what is appended for them stays in a cache of the second level */
-#define MOST 4096 /* chunks */
+#define COUNTED 16384 /* ... in one whose entries are counted first: a pause is asked for between chunks */
+#define MOST 4096     /* chunks */
 
 int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t total, int nlane)
 {
     sc_chunks *c = &d->chunks;
-    int64_t fine = s->nbound ? sc_min(total / LEAVES, MOST) : 0;
-    int n = nlane == 1 ? 1 : (int)sc_max(sc_min(sc_max((int64_t)nlane * CHUNKS, fine), u->n), 1);
+    const int64_t fine = sc_min(total / (s->nbound ? LEAVES : COUNTED), MOST);
+    const bool one =
+        nlane == 1 && (s->nbound || fine < CHUNKS); /* what the only lane appends is the result */
+    int n = one ? 1 : (int)sc_max(sc_min(sc_max((int64_t)nlane * CHUNKS, fine), u->n), 1);
     size_t size = sizeof(int64_t) * (size_t)(n + 1 + (n + 1) * s->ncursor);
     sc_work_give(c->cut);
     sc_work_give(c->room);

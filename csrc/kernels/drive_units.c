@@ -49,10 +49,11 @@ int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
 {
     for (int l = level + 1; l < t->format.nlevel; l++) {
         const sc_level *v = &t->view.level[l];
-        switch (t->format.level[l].kind) {
+        switch ((sc_level_kind)t->format.level[l].kind) {
         case SC_COMPRESSED: p = sc_index(v->pos, t->itype, p); break;
         case SC_SINGLETON: break;
-        default: p *= v->size; break;
+        case SC_DENSE:
+        case SC_ELL: p *= v->size; break;
         }
     }
     return p;
@@ -86,11 +87,13 @@ int64_t sc_units_child(const sc_units *u, int64_t unit)
     int l = u->level + 1;
     if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
     const sc_level *v = &u->t->view.level[l];
-    switch (u->t->format.level[l].kind) {
+    switch ((sc_level_kind)u->t->format.level[l].kind) {
     case SC_COMPRESSED: return sc_index(v->pos, u->t->itype, unit);
     case SC_SINGLETON: return -1;
-    default: return unit * v->size;
+    case SC_DENSE:
+    case SC_ELL: return unit * v->size;
     }
+    return -1;
 }
 
 /* The first position from p on whose coordinate differs from that of p - 1:

@@ -21,6 +21,10 @@ int sc_team_lanes(double work);
 /* body(arg, lane, begin, end) for n items cut evenly into nlane ranges. */
 typedef void sc_range(void *arg, int lane, int64_t begin, int64_t end);
 void sc_parallel_ranges(int nlane, int64_t n, sc_range *, void *arg);
+/* The same for long work, of so many steps in all: the range of a lane comes in pieces, one after the other, and between
+ * them the caller's thread asks whether to go on. SC_ESTOP: some were left out. */
+int sc_parallel_pieces(int nlane, double work, int64_t n, sc_range *, void *arg)
+    __attribute__((warn_unused_result));
 /* Where lane `lane` of nlane begins among n items. */
 SC_INLINE int64_t sc_split_even(int64_t n, int lane, int nlane)
 {
@@ -33,6 +37,14 @@ typedef int64_t sc_before(const void *ctx, int64_t u);
 int64_t sc_split_find(sc_before *, const void *ctx, int64_t n, int64_t target);
 /* The last p in [0, n) with pos[p] <= q: the fibre that holds position q < pos[n]. */
 int64_t sc_split_fibre(const void *pos, sc_dtype itype, int64_t n, int64_t q);
+
+/* ---- stop.c ---- */
+typedef struct {
+    int64_t next; /* when to ask again; 0: never asked */
+} sc_pulse;
+/* Whether the call should end; cheap, asks 25 times a second, for the first time after that long. For the thread that was
+ * called alone. */
+bool sc_pulse_stopped(sc_pulse *);
 
 /* ---- fill.c ---- */
 /* n elements of dtype := value, in parallel; value saturates in integers. */

@@ -116,6 +116,40 @@ void sc_parallel_ranges(int nlane, int64_t n, sc_range *body, void *arg)
         run_ranges(&r, 0, 1);
 }
 
+#define PIECE 4e6 /* steps of a lane between two questions whether to go on */
+
+typedef struct {
+    ranges r;
+    int pieces;
+    sc_pulse pulse; /* of the thread that was called */
+    atomic_bool stop;
+} long_ranges;
+
+static void run_pieces(void *arg, int id, int n)
+{
+    long_ranges *x = arg;
+    const int lanes = x->r.nlane, all = lanes * x->pieces;
+    for (int t = id; t < lanes; t += n)
+        for (int k = t * x->pieces; k < (t + 1) * x->pieces && !atomic_load(&x->stop); k++) {
+            x->r.body(x->r.arg, t, sc_split_even(x->r.n, k, all), sc_split_even(x->r.n, k + 1, all));
+            if (!id && sc_pulse_stopped(&x->pulse)) atomic_store(&x->stop, true);
+        }
+}
+
+int sc_parallel_pieces(int nlane, double work, int64_t n, sc_range *body, void *arg)
+{
+    const double pieces = work / nlane / PIECE;
+    long_ranges x = {.r = {body, arg, n, nlane},
+                     .pieces = pieces < 1      ? 1
+                               : pieces > 4096 ? 4096
+                                               : (int)pieces};
+    if (nlane > 1)
+        sc_parallel(nlane, run_pieces, &x);
+    else
+        run_pieces(&x, 0, 1);
+    return atomic_load(&x.stop) ? SC_ESTOP : SC_OK;
+}
+
 /* ---- cutting ---- */
 int64_t sc_split_find(sc_before *before, const void *ctx, int64_t n, int64_t target)
 {

@@ -19,6 +19,7 @@ typedef struct {
     int level, head; /* head of the chain that level belongs to */
     int64_t fibres;  /* positions above the head */
     int64_t bad[SC_MAXLANE];
+    sc_range *body;
 } checking;
 
 static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...) SC_PRINTF(4, 5);
@@ -32,15 +33,24 @@ static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...)
     return sc_error(e, SC_EVALUE, "level %d (%s): %s", l, kinds[t->format.level[l].kind], text);
 }
 
-/* The least bad item of n, or -1. */
-static int64_t first_bad(checking *c, int64_t n, sc_range *body)
+static void look_on(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    if (c->bad[lane] < 0) c->body(c, lane, begin, end);
+}
+
+/* *bad: the least bad item of n, or -1. */
+static int first_bad(checking *c, int64_t n, sc_range *body, int64_t *bad, sc_err *e)
 {
     int lanes = sc_team_lanes((double)n);
-    int64_t bad = -1;
-    sc_parallel_ranges(lanes, n, body, c);
+    for (int t = 0; t < lanes; t++) c->bad[t] = -1;
+    c->body = body;
+    *bad = -1;
+    if (sc_parallel_pieces(lanes, (double)n, n, look_on, c))
+        return sc_error(e, SC_ESTOP, "interrupted while a tensor is validated");
     for (int t = 0; t < lanes; t++)
-        if (c->bad[t] >= 0 && (bad < 0 || c->bad[t] < bad)) bad = c->bad[t];
-    return bad;
+        if (c->bad[t] >= 0 && (*bad < 0 || c->bad[t] < *bad)) *bad = c->bad[t];
+    return SC_OK;
 }
 
 static int64_t crd_at(const sc_tensor *t, int l, int64_t p)
@@ -75,7 +85,8 @@ static int check_pos(checking *c, sc_err *e)
                      (long long)c->fibres + 1);
     if (sc_index(v->pos, it, 0) != 0)
         return wrong(c->t, c->level, e, "pos[0] = %lld, expected 0", (long long)sc_index(v->pos, it, 0));
-    int64_t p = first_bad(c, c->fibres, pos_range);
+    int64_t p;
+    if (first_bad(c, c->fibres, pos_range, &p, e)) return e->code;
     if (p >= 0)
         return wrong(c->t, c->level, e,
                      "pos[%lld] = %lld exceeds pos[%lld] = %lld, expected non-decreasing positions",
@@ -124,7 +135,8 @@ static int check_crd(checking *c, sc_err *e)
     const sc_level *v = &c->t->view.level[c->level];
     if (!v->crd && v->npos)
         return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none", (long long)v->npos);
-    int64_t p = first_bad(c, v->npos, crd_range);
+    int64_t p;
+    if (first_bad(c, v->npos, crd_range, &p, e)) return e->code;
     if (p < 0) return SC_OK;
     return wrong(c->t, c->level, e, "crd[%lld] = %lld is out of range, expected 0 <= coordinate < %lld",
                  (long long)p, (long long)crd_at(c->t, c->level, p),
@@ -175,7 +187,8 @@ static int check_order(checking *c, sc_err *e)
 {
     const sc_levelspec *s = &c->t->format.level[c->level], *head = &c->t->format.level[c->head];
     if (head->kind != SC_COMPRESSED || (c->head < c->level && head->unique)) return SC_OK;
-    int64_t p = first_bad(c, c->t->view.level[c->level].npos, order_range);
+    int64_t p;
+    if (first_bad(c, c->t->view.level[c->level].npos, order_range, &p, e)) return e->code;
     if (p < 0) return SC_OK;
     return wrong(
         c->t, c->level, e, "crd[%lld] = %lld follows %lld in one fibre, expected %s coordinates; sort them%s",
@@ -211,8 +224,9 @@ static int check_padding(checking *c, sc_err *e)
     if (!may_pad(c->t, c->level) || !c->t->view.level[c->level].npos)
         return SC_OK; /* rows without slots are cheap */
     bool ell = c->t->format.level[c->level].kind == SC_ELL;
-    int64_t p = ell ? first_bad(c, c->fibres, ell_range)
-                    : first_bad(c, c->t->view.level[c->level].npos, padding_range);
+    const int64_t n = ell ? c->fibres : c->t->view.level[c->level].npos;
+    int64_t p;
+    if (first_bad(c, n, ell ? ell_range : padding_range, &p, e)) return e->code;
     if (p < 0) return SC_OK;
     if (!ell)
         return wrong(c->t, c->level, e, "crd[%lld] = %lld, expected -1 exactly where level %d has padding",

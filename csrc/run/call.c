@@ -7,26 +7,24 @@
 
 #include <string.h>
 
-static const char *operand_name(const sc_program *p, int k) { return p->prog->tensor[k]->name; }
-
 /* The extents of all index variables; operands must agree with each other and with what was folded. */
 static int extents(const sc_program *p, const sc_tensor *in, int64_t *dim, sc_err *err)
 {
-    const Prog *g = p->prog;
-    for (int v = 0; v < g->nvar; v++) {
-        dim[v] = in[p->extent[v].operand].view.dim[p->extent[v].dim];
-        if (g->var[v].fold && dim[v] != g->var[v].extent)
+    for (int v = 0; v < p->nvar; v++) {
+        const sc_index_of *x = &p->var[v];
+        dim[v] = in[x->operand].view.dim[x->dim];
+        if (x->fold >= 0 && dim[v] != x->fold)
             return sc_error(err, SC_EVALUE,
-                            "index %s has extent %lld, but this program was compiled for %lld",
-                            g->var[v].name, (long long)dim[v], (long long)g->var[v].extent);
+                            "index %s has extent %lld, but this program was compiled for %lld", x->name,
+                            (long long)dim[v], (long long)x->fold);
     }
-    for (int k = 0; k < g->nin; k++)
-        for (int d = 0; d < g->tensor[k]->ndim; d++)
-            for (uint32_t rest = p->index[k][d]; rest; rest &= rest - 1) {
+    for (int k = 0; k < p->nin; k++)
+        for (int d = 0; d < p->in[k].format.ndim; d++)
+            for (uint32_t rest = p->in[k].index[d]; rest; rest &= rest - 1) {
                 int64_t want = dim[__builtin_ctz(rest)];
                 if (in[k].view.dim[d] != want)
                     return sc_error(err, SC_EVALUE, "dimension %d of %s: expected extent %lld, got %lld", d,
-                                    operand_name(p, k), (long long)want, (long long)in[k].view.dim[d]);
+                                    p->in[k].name, (long long)want, (long long)in[k].view.dim[d]);
             }
     return SC_OK;
 }
@@ -43,8 +41,8 @@ static int strides(const sc_tensor *t, int unit, const char *name, sc_err *err)
 
 /* ---- results ---- */
 /* A result with levels of an operand: their arrays, and values of its own. */
-int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *alloc,
-             void *ctx, sc_err *err)
+int sc_share(const sc_made *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out,
+             sc_alloc *alloc, void *ctx, sc_err *err)
 {
     *out = (sc_tensor){.format = t->format, .dtype = t->dtype, .itype = structure->itype};
     sc_view *v = &out->view;
@@ -86,10 +84,10 @@ static void *take(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
     return sc_work_take((size_t)n * sc_dtype_size(dtype));
 }
 
-static int prepare_inside(const Tensor *made, const int64_t *dim, sc_tensor *t, sc_err *err)
+static int prepare_inside(const sc_made *made, const int64_t *dim, sc_tensor *t, sc_err *err)
 {
     *t = (sc_tensor){.format = made->format, .dtype = made->dtype};
-    for (int d = 0; d < made->ndim; d++) t->view.dim[d] = dim[made->dimvar[d]];
+    for (int d = 0; d < made->format.ndim; d++) t->view.dim[d] = dim[made->dimvar[d]];
     return make_dense(t, take, NULL, err);
 }
 
@@ -97,13 +95,13 @@ static int prepare_inside(const Tensor *made, const int64_t *dim, sc_tensor *t, 
 static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_tensor *out, sc_tensor *t,
                    sc_alloc *alloc, void *ctx, sc_err *err)
 {
-    const Tensor *made = prog_result(p->prog, r);
+    const sc_made *made = &p->made[r];
     *t = *out;
     t->format = made->format;
     t->dtype = made->dtype;
-    t->itype = p->result[r].itype;
-    if (made->like) return sc_share(made, &in[made->like->arg], out->view.dim, t, alloc, ctx, err);
-    if (!p->converts[r]) return strides(t, made->unit, "the result", err);
+    t->itype = p->result[r].spec.itype;
+    if (made->like >= 0) return sc_share(made, &in[made->like], out->view.dim, t, alloc, ctx, err);
+    if (!p->result[r].converts) return strides(t, made->unit, "the result", err);
     t->view = (sc_view){0};
     memcpy(t->view.dim, out->view.dim, sizeof t->view.dim);
     return sc_format_is_dense(&t->format) ? make_dense(t, alloc, ctx, err) : SC_OK;
@@ -120,43 +118,51 @@ static void *given(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
 static int deliver(const sc_program *p, int r, const sc_tensor *tensor, sc_tensor *out, sc_alloc *alloc,
                    void *ctx, sc_err *err)
 {
-    const sc_tensor *made = &tensor[p->prog->nin + r];
-    const Tensor *where = prog_result(p->prog, r)->where;
-    if (!p->converts[r]) {
+    const sc_tensor *made = &tensor[p->nin + r];
+    const int where = p->made[r].where;
+    if (!p->result[r].converts) {
         *out = *made;
         return SC_OK;
     }
-    sc_tensor to = {.format = p->result[r].format, .itype = p->result[r].itype};
+    sc_tensor to = {.format = p->result[r].spec.format, .itype = p->result[r].spec.itype};
     bool dense = sc_format_is_dense(&to.format);
-    int rc = dense   ? sc_convert(made, &to, given, out->view.val, NULL, err)
-             : where ? sc_convert_where(made, tensor[where->arg].view.val, &to, alloc, ctx, err)
-                     : sc_convert(made, &to, alloc, ctx, NULL, err);
+    int rc = dense        ? sc_convert(made, &to, given, out->view.val, NULL, err)
+             : where >= 0 ? sc_convert_where(made, tensor[where].view.val, &to, alloc, ctx, err)
+                          : sc_convert(made, &to, alloc, ctx, NULL, err);
     if (!rc) *out = to;
     return rc;
+}
+
+static int check_operand(const sc_program *p, int k, const sc_tensor *t, sc_err *err)
+{
+    const sc_operand *o = &p->in[k];
+    if (!sc_format_equal(&t->format, &o->format))
+        return sc_error(err, SC_EINTERNAL, "operand %s is not in the format that the program was made for",
+                        o->name);
+    return strides(t, o->unit, o->name, err);
 }
 
 int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
                    void *const *ctx, sc_err *err)
 {
-    const Prog *g = p->prog;
     int64_t dim[SC_MAXVAR];
     sc_tensor tensor[SC_MAXOP];
-    if (g->converts) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
+    if (p->asks) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
     if (extents(p, in, dim, err)) return err->code;
-    for (int k = 0; k < g->nin; k++) {
-        if (strides(&in[k], g->tensor[k]->unit, operand_name(p, k), err)) return err->code;
+    for (int k = 0; k < p->nin; k++) {
+        if (check_operand(p, k, &in[k], err)) return err->code;
         tensor[k] = in[k];
     }
-    for (int r = 0; r < g->nout; r++)
-        if (prepare(p, r, in, &out[r], &tensor[g->nin + r], alloc, ctx ? ctx[r] : NULL, err))
+    for (int r = 0; r < p->nout; r++)
+        if (prepare(p, r, in, &out[r], &tensor[p->nin + r], alloc, ctx ? ctx[r] : NULL, err))
             return err->code;
-    int rc = SC_OK, made = g->nout;
-    for (; made < g->nmade && !rc; made++)
-        rc = prepare_inside(prog_result(g, made), dim, &tensor[g->nin + made], err);
+    int rc = SC_OK, made = p->nout;
+    for (; made < p->nmade && !rc; made++)
+        rc = prepare_inside(&p->made[made], dim, &tensor[p->nin + made], err);
     atomic_fetch_add_explicit(&sc_this_process.runs[p->way], 1, memory_order_relaxed);
-    if (!rc) rc = sc_plan_run(&g->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
-    for (int r = 0; r < g->nout && !rc; r++)
+    if (!rc) rc = sc_plan_run(&p->plan, p->entry, p->self, tensor, dim, NULL, alloc, ctx, err);
+    for (int r = 0; r < p->nout && !rc; r++)
         rc = deliver(p, r, tensor, &out[r], alloc, ctx ? ctx[r] : NULL, err);
-    while (made-- > g->nout) sc_work_give(tensor[g->nin + made].view.val);
+    while (made-- > p->nout) sc_work_give(tensor[p->nin + made].view.val);
     return rc;
 }

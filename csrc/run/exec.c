@@ -38,14 +38,10 @@ static void lanes(const Run *, const Val *, Lanes *out);
 static bool floats(Type t) { return t.dtype >= SC_F16; }
 
 /* ---- numbers ---- */
-static int64_t wrap(int dtype, uint64_t x)
+static int64_t wrap(int dtype, int64_t x)
 {
-    switch (dtype) {
-    case SC_BOOL: return x & 1;
-    case SC_I16: return (int16_t)(uint16_t)x;
-    case SC_I32: return (int32_t)(uint32_t)x;
-    default: return (int64_t)x;
-    }
+    if (dtype == SC_BOOL) return x & 1;
+    return dtype == SC_I16 ? (int16_t)(uint16_t)x : dtype == SC_I32 ? (int32_t)(uint32_t)x : x;
 }
 
 static double rounded(int dtype, double x)
@@ -53,73 +49,6 @@ static double rounded(int dtype, double x)
     if (dtype == SC_F64) return x;
     if (dtype == SC_F32) return (double)(float)x;
     return (double)sc_half_get((sc_dtype)dtype, sc_half_put((sc_dtype)dtype, (float)x));
-}
-
-static int64_t extracted(uint64_t x, uint64_t bits)
-{
-    int64_t out = 0;
-    for (int k = 0; bits; bits &= bits - 1) out |= (int64_t)(x >> __builtin_ctzll(bits) & 1) << k++;
-    return out;
-}
-
-/* Division by zero gives 0; shifts take their count modulo 64. */
-static int64_t op_int(Op op, int64_t a, int64_t b)
-{
-    uint64_t x = (uint64_t)a, y = (uint64_t)b;
-    switch (op) {
-    case O_ADD: return (int64_t)(x + y);
-    case O_SUB: return (int64_t)(x - y);
-    case O_MUL: return (int64_t)(x * y);
-    case O_DIV: return b == 0 ? 0 : b == -1 ? (int64_t)(0 - x) : a / b;
-    case O_MOD: return b == 0 || b == -1 ? 0 : a % b;
-    case O_MIN: return a < b ? a : b;
-    case O_MAX: return a > b ? a : b;
-    case O_AND: return a & b;
-    case O_OR: return a | b;
-    case O_SHL: return (int64_t)(x << (y & 63));
-    case O_SHR: return a >> (y & 63);
-    case O_NEG: return (int64_t)(0 - x);
-    case O_RELU: return a > 0 ? a : 0;
-    case O_ABS: return a < 0 ? (int64_t)(0 - x) : a;
-    case O_CTZ: return a ? __builtin_ctzll(x) : 64;
-    case O_COUNT: return __builtin_popcountll(x);
-    case O_EXTRACT: return extracted(x, y);
-    case O_LT: return a < b;
-    case O_LE: return a <= b;
-    case O_GT: return a > b;
-    case O_GE: return a >= b;
-    case O_EQ: return a == b;
-    default: return a != b;
-    }
-}
-
-static bool op_test(Op op, double a, double b)
-{
-    switch (op) {
-    case O_LT: return a < b;
-    case O_LE: return a <= b;
-    case O_GT: return a > b;
-    case O_GE: return a >= b;
-    case O_EQ: return a == b;
-    default: return a != b;
-    }
-}
-
-/* In f32 the result is still to be rounded. */
-static double op_float(Op op, int dtype, double a, double b)
-{
-    bool f32 = dtype == SC_F32;
-    switch (op) {
-    case O_ADD: return a + b;
-    case O_SUB: return a - b;
-    case O_MUL: return a * b;
-    case O_DIV: return a / b;
-    case O_EXP: return f32 ? (double)expf((float)a) : exp(a);
-    case O_LOG: return f32 ? (double)logf((float)a) : log(a);
-    case O_TANH: return f32 ? (double)tanhf((float)a) : tanh(a);
-    case O_SIGMOID: return a < 0 ? exp(a) / (1 + exp(a)) : 1 / (1 + exp(-a));
-    default: return op_eval(op, a, b);
-    }
 }
 
 /* What does not fit becomes the least integer. */
@@ -143,14 +72,16 @@ static int64_t param_int(const Run *r, const Param *q)
     case P_COPIES: return r->call->copies[q->a];
     case P_SLOTS: return r->lane->slots;
     case P_BEGIN: return r->begin;
-    default: return r->end;
+    case P_END: return r->end;
+    case P_SCALAR: break; /* a float */
     }
+    return 0;
 }
 
 static void *base(const Run *r, const Buf *b)
 {
     const sc_view *view = r->call->view;
-    void *p;
+    void *p = NULL;
     switch (b->origin) {
     case B_POS: return (void *)(uintptr_t)view[b->arg].level[b->level].pos;
     case B_CRD: return (void *)(uintptr_t)view[b->arg].level[b->level].crd;
@@ -159,19 +90,16 @@ static void *base(const Run *r, const Buf *b)
     case B_CURSORS: p = r->lane->cursor; break;
     case B_SCRATCH: p = r->lane->scratch; break;
     case B_SHARED: p = r->call->shared[b->arg]; break;
-    default: p = r->lane->partial;
+    case B_PARTIAL: p = r->lane->partial; break;
     }
     return b->offset ? (char *)p + scalar_int(r, b->offset) : p;
 }
 
 static int64_t fetch_int(sc_dtype t, const void *p, int64_t at)
 {
-    switch (t) {
-    case SC_BOOL: return ((const int8_t *)p)[at] != 0;
-    case SC_I16: return ((const int16_t *)p)[at];
-    case SC_I32: return ((const int32_t *)p)[at];
-    default: return ((const int64_t *)p)[at];
-    }
+    if (t == SC_BOOL) return ((const int8_t *)p)[at] != 0;
+    if (t == SC_I16) return ((const int16_t *)p)[at];
+    return sc_index(p, t, at);
 }
 
 static double fetch_float(sc_dtype t, const void *p, int64_t at)
@@ -182,12 +110,14 @@ static double fetch_float(sc_dtype t, const void *p, int64_t at)
 
 static void keep_int(sc_dtype t, void *p, int64_t at, int64_t x)
 {
-    switch (t) {
-    case SC_BOOL: ((int8_t *)p)[at] = (int8_t)x; break;
-    case SC_I16: ((int16_t *)p)[at] = (int16_t)x; break;
-    case SC_I32: ((int32_t *)p)[at] = (int32_t)x; break;
-    default: ((int64_t *)p)[at] = x;
-    }
+    if (t == SC_BOOL)
+        ((int8_t *)p)[at] = (int8_t)x;
+    else if (t == SC_I16)
+        ((int16_t *)p)[at] = (int16_t)x;
+    else if (t == SC_I32)
+        ((int32_t *)p)[at] = (int32_t)x;
+    else
+        ((int64_t *)p)[at] = x;
 }
 
 static void keep_float(sc_dtype t, void *p, int64_t at, double x)
@@ -213,9 +143,9 @@ static void one_of(const Run *r, const Val *v, Lanes *x)
     for (int n = v->kid[0]->type.lanes / 2; n >= 1; n /= 2)
         for (int k = 0; k < n; k++) {
             if (floats(v->type))
-                x->f[k] = rounded(dtype, op_float(v->reduce, dtype, x->f[k], x->f[k + n]));
+                x->f[k] = rounded(dtype, op_eval(v->reduce, x->f[k], x->f[k + n]));
             else
-                x->i[k] = wrap(dtype, (uint64_t)op_int(v->reduce, x->i[k], x->i[k + n]));
+                x->i[k] = wrap(dtype, op_eval_int(v->reduce, x->i[k], x->i[k + n]));
         }
 }
 
@@ -237,7 +167,7 @@ static int64_t cast_int(const Run *r, const Val *v)
 {
     int dtype = v->type.dtype;
     if (floats(v->kid[0]->type)) return truncated(dtype, scalar_float(r, v->kid[0]));
-    return wrap(dtype, (uint64_t)scalar_int(r, v->kid[0]));
+    return wrap(dtype, scalar_int(r, v->kid[0]));
 }
 
 static double int_to_float(int dtype, int64_t x)
@@ -305,11 +235,11 @@ static int64_t scalar_int(const Run *r, const Val *v)
     default: break;
     }
     if (floats(v->kid[0]->type))
-        return op_test(v->op, scalar_float(r, v->kid[0]), scalar_float(r, v->kid[1]));
+        return op_eval(v->op, scalar_float(r, v->kid[0]), scalar_float(r, v->kid[1])) != 0;
     int64_t a = scalar_int(r, v->kid[0]);
     if (v->op == O_AND && v->type.dtype == SC_BOOL && !a) return 0; /* the right side may rely on the left */
     int64_t b = v->kid[1] ? scalar_int(r, v->kid[1]) : 0;
-    return wrap(v->type.dtype, (uint64_t)op_int(v->op, a, b));
+    return wrap(v->type.dtype, op_eval_int(v->op, a, b));
 }
 
 static double scalar_float(const Run *r, const Val *v)
@@ -326,7 +256,7 @@ static double scalar_float(const Run *r, const Val *v)
     default: break;
     }
     double a = scalar_float(r, v->kid[0]), b = v->kid[1] ? scalar_float(r, v->kid[1]) : 0;
-    return rounded(v->type.dtype, op_float(v->op, v->type.dtype, a, b));
+    return rounded(v->type.dtype, op_eval(v->op, a, b));
 }
 
 /* ---- vectors ---- */
@@ -379,7 +309,7 @@ static void cast(const Run *r, const Val *v, Lanes *x)
         if (floats(v->type))
             x->f[k] = from ? rounded(to, x->f[k]) : int_to_float(to, x->i[k]);
         else
-            x->i[k] = from ? truncated(to, x->f[k]) : wrap(to, (uint64_t)x->i[k]);
+            x->i[k] = from ? truncated(to, x->f[k]) : wrap(to, x->i[k]);
     }
 }
 
@@ -405,16 +335,12 @@ static void every_other(const Run *r, const Val *v, Lanes *out)
 /* x := x op y, in double. */
 static void float_lanes(Op op, int dtype, int n, Lanes *x, const Lanes *y)
 {
-    switch (op) {
-    case O_ADD:
+    if (op == O_ADD)
         for (int k = 0; k < n; k++) x->f[k] += y->f[k];
-        break;
-    case O_MUL:
+    else if (op == O_MUL)
         for (int k = 0; k < n; k++) x->f[k] *= y->f[k];
-        break;
-    default:
-        for (int k = 0; k < n; k++) x->f[k] = op_float(op, dtype, x->f[k], y->f[k]);
-    }
+    else
+        for (int k = 0; k < n; k++) x->f[k] = op_eval(op, x->f[k], y->f[k]);
     for (int k = 0; k < n && dtype == SC_F32; k++) x->f[k] = (double)(float)x->f[k];
 }
 
@@ -428,10 +354,9 @@ static void operate(const Run *r, const Val *v, Lanes *x)
     else
         memset(&y, 0, sizeof y.i[0] * t.lanes);
     if (!floats(t)) {
-        for (int k = 0; k < t.lanes; k++)
-            x->i[k] = wrap(v->type.dtype, (uint64_t)op_int(v->op, x->i[k], y.i[k]));
+        for (int k = 0; k < t.lanes; k++) x->i[k] = wrap(v->type.dtype, op_eval_int(v->op, x->i[k], y.i[k]));
     } else if (v->type.dtype == SC_BOOL) {
-        for (int k = 0; k < t.lanes; k++) x->i[k] = op_test(v->op, x->f[k], y.f[k]);
+        for (int k = 0; k < t.lanes; k++) x->i[k] = op_eval(v->op, x->f[k], y.f[k]) != 0;
     } else {
         float_lanes(v->op, t.dtype, t.lanes, x, &y);
     }

@@ -23,18 +23,17 @@ static void facts(const sc_program *p, const Tensor *x, sc_text *t)
     else if (x->like)
         sc_text_add(t, ", shares the structure of %s", x->like->name);
     if (x->role != T_OUT) return;
-    sc_text_add(t, " (result");
-    int r = x->arg - p->prog->nin;
-    if (p->converts[r]) {
-        sc_format_print(&p->result[r].format, name, sizeof name);
+    const int r = x->arg - p->nin;
+    sc_text_add(t, r < p->nout ? " (result" : " (inside");
+    if (r < p->nout && p->result[r].converts) {
+        sc_format_print(&p->result[r].spec.format, name, sizeof name);
         sc_text_add(t, ", delivered as %s", name);
     }
     sc_text_add(t, ")");
 }
 
-static void formats(const sc_program *p, sc_text *t)
+static void formats(const Prog *g, const sc_program *p, sc_text *t)
 {
-    const Prog *g = p->prog;
     for (int i = 0; i < g->ntensor; i++) {
         const Tensor *x = g->tensor[i];
         char levels[400];
@@ -47,33 +46,34 @@ static void formats(const sc_program *p, sc_text *t)
     }
 }
 
-static void section(const sc_program *p, sc_text *t, const char *title, const char *stage)
+static void section(Prog *g, sc_text *t, const char *title, const char *stage)
 {
     sc_err err = {0};
     sc_text part = {0};
-    if (!sc_program_stage(p, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    if (!sc_print_stage(g, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    t->failed |= err.code == SC_ENOMEM;
     sc_text_free(&part);
 }
 
-char *sc_explain(const sc_program *p)
+int sc_explain(Prog *g, const sc_program *p, sc_text *out, sc_err *err)
 {
     sc_text t = {0};
-    const Prog *g = p->prog;
-    section(p, &t, "expression", "index");
+    section(g, &t, "expression", "index");
     sc_text_add(&t, "\nformats\n");
-    formats(p, &t);
-    section(p, &t, "reasons", "why");
+    formats(g, p, &t);
+    section(g, &t, "reasons", "why");
     sc_text_add(&t, "costs are those of ");
     sc_speeds_print(g->speeds, &t);
     sc_text_add(&t, "\n");
     if (!g->converts) {
-        section(p, &t, "schedule", "schedule");
-        section(p, &t, g->chosen.n ? "its loops" : "schedule", "nest");
-        section(p, &t, "plan", "plan");
+        section(g, &t, "schedule", "schedule");
+        section(g, &t, g->chosen.n ? "its loops" : "schedule", "nest");
+        section(g, &t, "plan", "plan");
         sc_text_add(&t, "\nruns by\n  %s\n", way_name(p));
-        if (p->text) sc_text_add(&t, "\nC\n%s", p->text);
+        section(g, &t, "C", "c");
     }
-    if (t.failed) sc_text_free(&t);
-    if (t.s && t.s[0] == '\n') memmove(t.s, t.s + 1, t.n);
-    return t.s;
+    const bool failed = t.failed;
+    if (!failed) sc_text_addn(out, t.s + 1, t.n - 1); /* from behind the first, empty line */
+    sc_text_free(&t);
+    return failed || out->failed ? sc_error(err, SC_ENOMEM, "out of memory while explaining") : SC_OK;
 }

@@ -44,6 +44,7 @@ int sc_configure(const sc_config *c, sc_err *err)
 {
     sc_process_start();
     sc_this_process.mode = c->jit;
+    sc_table_limit(c->memory > 0 ? c->memory : SC_PROGRAM_BYTES);
     int rc = sc_jit_configure(c, err);
     sc_speeds_forget();
     return rc;
@@ -60,7 +61,9 @@ void sc_stats_get(sc_stats *s)
                     .executor = p->executor,
                     .runs = {p->runs[0], p->runs[1], p->runs[2]},
                     .compile_ns = p->compile_ns,
-                    .load_ns = p->load_ns};
+                    .load_ns = p->load_ns,
+                    .forgotten = p->forgotten};
+    sc_table_stats(s);
 }
 
 void sc_info(char *out, size_t size)

@@ -1,36 +1,16 @@
 /* program.c: from a request to a program that runs.
  *
- * Two tables, both for the life of the process: requests, byte for byte, lead to
- * programs; programs are also found by their C text, because requests that differ
- * in a batch size compile to one text. A text is looked for in the bundle, then
- * handed to the JIT, and where neither has it a second text is tried whose widths
- * are run-time numbers (the bundle holds those of common expressions) before the
- * executor takes over. */
+ * A request is compiled to C text. A text is looked for among the programs that are kept (table.c), in the bundle, then
+ * handed to the JIT, and where none has it a second text is tried whose widths are run-time numbers (the bundle holds
+ * those of common expressions) before the executor takes over.
+ *
+ * A program is what a run needs and no more: plan, formats, kernels. What the compiler made it from goes as soon as
+ * there is code; only the executor walks on in it. Stages are printed for a request, compiled again: what is printed is
+ * said of that request, whose numbers others with the same text do not share. */
 #include "run.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SLOTS = 4096 };
-typedef struct {
-    char *key;
-    size_t size;
-    const sc_program *program;
-} Slot;
-static Slot requests[SLOTS];
-static struct {
-    char hash[65];
-    const sc_program *program;
-} texts[SLOTS];
-static int nrequest, ntext;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void lock_tables(void) { pthread_mutex_lock(&lock); }
-static void unlock_tables(void) { pthread_mutex_unlock(&lock); }
-
-/* A child must not be born while the tables are half written, nor inherit a lock that nobody holds. */
-static void watch_fork(void) { pthread_atfork(lock_tables, unlock_tables, unlock_tables); }
 
 /* ---- requests as bytes ---- */
 static void add_format(sc_text *t, const sc_format *f)
@@ -67,62 +47,36 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
     return t->failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
 }
 
-static uint64_t hash(const char *s, size_t n)
+/* ---- compiling ---- */
+static void prog_free(Prog *g)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, eight bytes a step */
-    for (; n >= 8; n -= 8, s += 8) {
-        uint64_t w;
-        memcpy(&w, s, 8);
-        h = (h ^ w) * 0x100000001b3u;
-        h ^= h >> 29;
-    }
-    for (; n; n--, s++) h = (h ^ (uint8_t)*s) * 0x100000001b3u;
-    return h ^ h >> 32;
+    if (g) sc_compile_free(g);
+    free(g);
 }
 
-static Slot *request_slot(const char *key, size_t n)
+static Prog *compiled(const sc_request *rq, sc_err *err)
 {
-    for (uint64_t i = hash(key, n);; i++) {
-        Slot *s = &requests[i % SLOTS];
-        if (!s->key || (s->size == n && !memcmp(s->key, key, n))) return s;
-    }
-}
-
-/* Forgets requests, not programs: a table that only grows would not last. */
-static void requests_reset(void)
-{
-    for (int i = 0; i < SLOTS; i++) free(requests[i].key);
-    memset(requests, 0, sizeof requests);
-    nrequest = 0;
-}
-
-static void remember(sc_text *key, const sc_program *p)
-{
-    if (nrequest >= SLOTS / 2) requests_reset();
-    Slot *s = request_slot(key->s, key->n);
-    if (s->key) return;
-    *s = (Slot){key->s, key->n, p};
-    *key = (sc_text){0};
-    nrequest++;
-}
-
-static const sc_program *text_find(const char *digest)
-{
-    for (int i = 0; i < ntext; i++)
-        if (!strcmp(texts[i].hash, digest)) return texts[i].program;
+    const int width = sc_this_process.target.vector_bytes;
+    Prog *g = sc_zalloc(sizeof *g);
+    if (!g) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
+    sc_process_machine(g);
+    if (!sc_compile(g, rq, NULL, width, err) &&
+        (!rq->schedule || g->wishes || !sc_trial_schedule(g, rq, width, err)))
+        return g;
+    prog_free(g);
     return NULL;
 }
 
-/* ---- making a program ---- */
-static void program_free(sc_program *p)
+/* The same for extents of any size and any number of entries. */
+static sc_request general(const sc_request *rq)
 {
-    if (!p) return;
-    if (p->prog) sc_compile_free(p->prog);
-    free(p->prog);
-    free(p->text);
-    free(p);
+    sc_request wide = *rq;
+    wide.nofold = true;
+    for (int k = 0; k < wide.nin; k++) memset(wide.in[k].positions, 0, sizeof wide.in[k].positions);
+    return wide;
 }
 
+/* ---- what a run needs ---- */
 /* Of a dense result that is delivered sparse: that of the sparse operands, the wider one. */
 static sc_dtype index_type(const Prog *g)
 {
@@ -137,245 +91,327 @@ static void find_indices(sc_program *p, const Expr *e)
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) find_indices(p, e->kid[k]);
     if (e->op != O_ACCESS || e->tensor->role != T_IN) return;
-    for (int d = 0; d < e->tensor->ndim; d++) p->index[e->tensor->arg][d] |= 1u << e->ix[d].var;
+    for (int d = 0; d < e->tensor->ndim; d++) p->in[e->tensor->arg].index[d] |= 1u << e->ix[d].var;
 }
 
-static void describe(sc_program *p)
+static void describe_operands(sc_program *p, const Prog *g)
 {
-    const Prog *g = p->prog;
-    for (int v = 0; v < g->nvar; v++) p->extent[v].operand = g->var[v].arg, p->extent[v].dim = g->var[v].dim;
+    for (int k = 0; k < g->nin; k++) {
+        const Tensor *t = g->tensor[k];
+        memcpy(p->in[k].name, t->name, sizeof p->in[k].name);
+        p->in[k].format = t->format;
+        p->in[k].convert = g->convert[k];
+        p->in[k].unit = t->unit;
+    }
     for (int a = 0; a < g->nassign; a++) find_indices(p, g->assign[a].rhs);
+    for (int v = 0; v < g->nvar; v++) {
+        const Var *x = &g->var[v];
+        memcpy(p->var[v].name, x->name, sizeof p->var[v].name);
+        p->var[v].operand = x->arg;
+        p->var[v].dim = x->dim;
+        p->var[v].fold = x->fold ? x->extent : -1;
+    }
+}
+
+sc_made sc_made_of(const Prog *g, int r)
+{
+    const Tensor *t = prog_result(g, r);
+    sc_made m = {.format = t->format, .dtype = t->dtype, .unit = t->unit, .shared = t->shared};
+    memcpy(m.name, t->name, sizeof m.name);
+    memcpy(m.dimvar, t->dimvar, sizeof m.dimvar);
+    m.like = t->like ? t->like->arg : -1;
+    m.where = t->where ? t->where->arg : -1;
+    return m;
+}
+
+static void describe_results(sc_program *p, const Prog *g)
+{
+    for (int r = 0; r < g->nmade; r++) p->made[r] = sc_made_of(g, r);
     for (int r = 0; r < g->nout; r++) {
         const Tensor *t = prog_result(g, r);
-        sc_spec *s = &p->result[r];
+        sc_spec *s = &p->result[r].spec;
+        const bool converts = g->ask[r].nlevel && !sc_format_equal(&g->ask[r], &t->format);
         memcpy(s->name, t->name, sizeof s->name);
-        p->converts[r] = g->ask[r].nlevel && !sc_format_equal(&g->ask[r], &t->format);
-        s->format = p->converts[r] ? g->ask[r] : t->format;
+        s->format = converts ? g->ask[r] : t->format;
         s->dtype = t->dtype;
-        s->itype = p->converts[r] && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
-        s->unit = !sc_format_is_dense(&s->format) ? -1 : p->converts[r] ? t->ndim - 1 : t->unit;
+        s->itype = converts && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
+        s->unit = !sc_format_is_dense(&s->format) ? -1 : converts ? t->ndim - 1 : t->unit;
+        p->result[r].converts = converts;
+        p->result[r].like = !converts && shares_all(t) ? t->like->arg : -1;
     }
 }
 
-static int compile(const sc_request *rq, sc_program **out, sc_err *err)
+/* A program and its arrays in one block. */
+static sc_program *described(const Prog *g, sc_err *err)
 {
-    sc_program *p = sc_zalloc(sizeof *p);
-    Prog *g = sc_zalloc(sizeof *g);
-    if (!p || !g) {
-        free(p);
-        free(g);
-        return sc_error(err, SC_ENOMEM, "out of memory");
-    }
-    p->prog = g;
-    sc_process_machine(g);
-    sc_text text = {0};
-    if (sc_compile(g, rq, NULL, sc_this_process.target.vector_bytes, err) ||
-        (rq->schedule && !g->wishes && sc_trial_schedule(g, rq, sc_this_process.target.vector_bytes, err)) ||
-        (!g->converts && sc_compile_text(g, "c", &text, err))) {
-        program_free(p);
-        sc_text_free(&text);
-        return err->code;
-    }
-    p->text = text.s;
-    describe(p);
-    *out = p;
-    return SC_OK;
+    const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->nmade * sizeof(sc_made),
+                 result = (size_t)g->nout * sizeof(sc_delivered),
+                 step = (size_t)g->plan.nstep * sizeof(sc_step),
+                 bytes = sizeof(sc_program) + in + made + result + step;
+    sc_program *p = sc_zalloc(bytes);
+    if (!p) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
+    char *at = (char *)(p + 1);
+    p->step = (sc_step *)(void *)at;
+    p->in = (sc_operand *)(void *)(at += step);
+    p->made = (sc_made *)(void *)(at += in);
+    p->result = (sc_delivered *)(void *)(at += made);
+    p->refs = 1;
+    p->bytes = (int64_t)bytes;
+    p->nin = g->nin, p->nout = g->nout, p->nmade = g->nmade, p->nvar = g->nvar;
+    p->asks = g->converts;
+    p->plan = g->plan;
+    p->plan.step = p->step;
+    if (step) memcpy(p->step, g->plan.step, step);
+    describe_operands(p, g);
+    describe_results(p, g);
+    atomic_fetch_add(&sc_this_process.program_bytes, p->bytes);
+    return p;
 }
 
+sc_program *sc_program_retain(sc_program *p)
+{
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return p;
+}
+
+void sc_program_release(sc_program *p)
+{
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1) return;
+    atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);
+    sc_jit_release(p->object);
+    prog_free(p->walked);
+    free(p);
+}
+
+static void grows(sc_program *p, int64_t bytes)
+{
+    p->bytes += bytes;
+    atomic_fetch_add(&sc_this_process.program_bytes, bytes);
+}
+
+/* ---- code ---- */
 static void use_object(sc_program *p, const sc_object *o, int way)
 {
     for (int i = 0; i < o->nentry; i++) p->entry[i] = o->entry[i];
     p->way = way;
 }
 
-static bool in_bundle(sc_program *p)
+static bool in_bundle(sc_program *p, const char *text)
 {
-    const sc_object *o = sc_jit_bundle(p->text, &sc_this_process.target);
+    const sc_object *o = sc_jit_bundle(text, &sc_this_process.target);
     if (!o) return false;
     use_object(p, o, SC_WAY_BUNDLE);
     atomic_fetch_add(&sc_this_process.from_bundle, 1);
     return true;
 }
 
-static int through_jit(sc_program *p, sc_err *err)
+static int through_jit(sc_program *p, const char *text, sc_err *err)
 {
-    const sc_object *o = NULL;
+    sc_process *s = &sc_this_process;
     sc_jit_how how = SC_JIT_MEMORY;
-    int64_t start = sc_now();
-    int rc = sc_jit_get(p->text, &sc_this_process.target, &o, &how, err);
+    const int64_t start = sc_now();
+    int rc = sc_jit_get(text, &s->target, &p->object, &how, err);
     if (rc) return rc;
-    use_object(p, o, SC_WAY_JIT);
-    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compile_ns : &sc_this_process.load_ns,
-                     sc_now() - start);
-    atomic_fetch_add(how == SC_JIT_COMPILED ? &sc_this_process.compiled
-                     : how == SC_JIT_DISK   ? &sc_this_process.from_disk
-                                            : &sc_this_process.from_memory,
+    use_object(p, p->object, SC_WAY_JIT);
+    grows(p, sc_jit_bytes(p->object));
+    atomic_fetch_add(how == SC_JIT_COMPILED ? &s->compile_ns : &s->load_ns, sc_now() - start);
+    atomic_fetch_add(how == SC_JIT_COMPILED ? &s->compiled
+                     : how == SC_JIT_DISK   ? &s->from_disk
+                                            : &s->from_memory,
                      1);
     return SC_OK;
 }
 
-static void through_executor(sc_program *p)
+static void through_executor(sc_program *p, Prog **g)
 {
     for (int i = 0; i < SC_MAXENTRY; i++) p->entry[i] = sc_exec_kernels[i];
-    p->self = p->prog->module;
     p->way = SC_WAY_EXECUTOR;
+    grows(p, (int64_t)(sizeof **g + (*g)->arena.total));
+    p->walked = *g;
+    p->self = p->walked->module;
+    *g = NULL;
     atomic_fetch_add(&sc_this_process.executor, 1);
 }
 
-/* Finds code for *p; may replace it by the program of run-time widths. */
-static int find_code(const sc_request *rq, sc_program **p, sc_err *err)
+/* The program of run-time widths, if the bundle has it; else null. */
+static sc_program *from_general(const sc_request *rq)
 {
     sc_err why = {0};
-    if (in_bundle(*p)) return SC_OK;
-    if (sc_this_process.mode != SC_JIT_OFF && !through_jit(*p, &why)) return SC_OK;
+    sc_text text = {0};
+    const sc_request wide = general(rq);
+    sc_program *p = NULL;
+    Prog *g = rq->nofold || rq->schedule ? NULL : compiled(&wide, &why);
+    if (g && !g->converts && !sc_compile_text(g, "c", &text, &why) && (p = described(g, &why)) &&
+        !in_bundle(p, text.s)) {
+        sc_program_release(p);
+        p = NULL;
+    }
+    if (p) p->general = true;
+    sc_text_free(&text);
+    prog_free(g);
+    return p;
+}
+
+/* Code for the program of *g, which may be taken. */
+static int find_code(const sc_request *rq, Prog **g, const char *text, sc_program **p, sc_err *err)
+{
+    sc_err why = {0};
+    if (in_bundle(*p, text)) return SC_OK;
+    if (sc_this_process.mode != SC_JIT_OFF && !through_jit(*p, text, &why)) return SC_OK;
     if (why.code && (why.code != SC_ECOMPILE || sc_this_process.mode == SC_JIT_ON))
         return sc_error(err, why.code, "%s", why.msg);
-    if (!rq->nofold && !rq->schedule) {
-        sc_request wide = *rq;
-        sc_program *general = NULL;
-        wide.nofold = true;
-        for (int k = 0; k < wide.nin; k++) memset(wide.in[k].positions, 0, sizeof wide.in[k].positions);
-        if (!compile(&wide, &general, &why) && general->text && in_bundle(general)) {
-            program_free(*p);
-            *p = general;
-            return SC_OK;
-        }
-        program_free(general);
+    sc_program *wide = from_general(rq);
+    if (wide) {
+        sc_program_release(*p);
+        *p = wide;
+        return SC_OK;
     }
-    through_executor(*p);
+    through_executor(*p, g);
     return SC_OK;
 }
 
+/* ---- making ---- */
 /* A program is its text and what was assumed for it, folded extents, unit strides and formats of results, even
  * where the text does not show them. */
-static int identify(const sc_program *p, char digest[65], sc_err *err)
+static int identify(const Prog *g, const sc_program *p, const char *c, char digest[65], sc_err *err)
 {
     sc_text t = {0};
-    sc_text_add(&t, "%s", p->text);
-    for (int v = 0; v < p->prog->nvar; v++)
-        if (p->prog->var[v].fold) sc_text_add(&t, "%d=%lld\n", v, (long long)p->prog->var[v].extent);
-    for (int k = 0; k < p->prog->nin; k++) sc_text_add(&t, "%d ", p->prog->tensor[k]->unit);
-    for (int r = 0; r < p->prog->nout; r++) {
-        add_format(&t, &prog_result(p->prog, r)->format);
-        add_format(&t, &p->result[r].format);
+    sc_text_add(&t, "%s", c);
+    for (int v = 0; v < g->nvar; v++)
+        if (g->var[v].fold) sc_text_add(&t, "%d=%lld\n", v, (long long)g->var[v].extent);
+    for (int k = 0; k < g->nin; k++) sc_text_add(&t, "%d ", g->tensor[k]->unit);
+    for (int r = 0; r < g->nout; r++) {
+        add_format(&t, &p->made[r].format);
+        add_format(&t, &p->result[r].spec.format);
     }
-    sc_text_addn(&t, (const char *)&p->prog->speeds, sizeof p->prog->speeds); /* explain shows them */
     if (!t.failed) sc_sha256(t.s, t.n, digest);
     bool failed = t.failed;
     sc_text_free(&t);
     return failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
 }
 
-/* With the lock held: a compilation holds up other new programs, not runs. */
-static int make(const sc_request *rq, sc_text *key, const sc_program **out, sc_err *err)
+/* The program of this text that is kept, or *p, with code. */
+static int share(const sc_request *rq, Prog **g, const char *text, sc_program **p, sc_err *err)
 {
-    sc_program *p = NULL;
-    char digest[65] = "";
-    int rc = compile(rq, &p, err);
-    if (rc) return rc;
-    if (p->text) {
-        if (identify(p, digest, err)) {
-            program_free(p);
-            return err->code;
-        }
-        const sc_program *same = text_find(digest);
-        if (same) {
-            program_free(p);
-            remember(key, *out = same);
-            return SC_OK;
-        }
-        if (ntext == SLOTS) {
-            program_free(p);
-            return sc_error(err, SC_ENOTIMPL,
-                            "this process has compiled %d programs, the most it keeps: start another", SLOTS);
-        }
-        if ((rc = find_code(rq, &p, err))) {
-            program_free(p);
-            return rc;
-        }
-        memcpy(texts[ntext].hash, digest, sizeof digest);
-        texts[ntext++].program = p;
-        atomic_fetch_add(&sc_this_process.programs, 1);
+    char digest[65];
+    uint64_t handle;
+    sc_program *same;
+    int rc = identify(*g, *p, text, digest, err);
+    if (rc || (rc = sc_table_find(digest, sizeof digest, &same, &handle, err))) return rc;
+    if (same) {
+        sc_program_release(*p);
+        *p = same;
+        return SC_OK;
     }
-    remember(key, *out = p);
-    return SC_OK;
+    rc = find_code(rq, g, text, p, err);
+    if (!rc) atomic_fetch_add(&sc_this_process.programs, 1);
+    sc_table_made(digest, sizeof digest, rc ? NULL : *p, &handle);
+    return rc;
 }
 
-int sc_program_get(const sc_request *rq, const sc_program **out, sc_err *err)
+static int make(const sc_request *rq, sc_program **out, sc_err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    sc_text text = {0};
+    Prog *g = compiled(rq, err);
+    sc_program *p = g ? described(g, err) : NULL;
+    if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
+    sc_text_free(&text);
+    prog_free(g);
+    if (!err->code) return *out = p, SC_OK;
+    sc_program_release(p);
+    return err->code;
+}
+
+int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
+{
     sc_text key = {0};
+    uint64_t unused;
+    if (!handle) handle = &unused;
     sc_process_start();
-    pthread_once(&once, watch_fork);
     int rc = request_key(rq, &key, err);
-    pthread_mutex_lock(&lock);
-    if (!rc) {
-        const Slot *s = request_slot(key.s, key.n);
-        if (s->key)
-            *out = s->program;
-        else
-            rc = make(rq, &key, out, err);
+    if (!rc) rc = sc_table_find(key.s, key.n, out, handle, err);
+    if (!rc && !*out) {
+        rc = make(rq, out, err);
+        sc_table_made(key.s, key.n, rc ? NULL : *out, handle);
     }
-    pthread_mutex_unlock(&lock);
     sc_text_free(&key);
     return rc;
 }
 
 /* ---- what a program is ---- */
-int sc_program_nresult(const sc_program *p) { return p->prog->nout; }
-const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r]; }
+int sc_program_nresult(const sc_program *p) { return p->nout; }
+const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r].spec; }
+const sc_format *sc_program_operand(const sc_program *p, int k) { return &p->in[k].format; }
 int sc_program_way(const sc_program *p) { return p->way; }
-int sc_program_like(const sc_program *p, int r)
-{
-    const Tensor *t = prog_result(p->prog, r);
-    return !p->converts[r] && shares_all(t) ? t->like->arg : -1;
-}
+int sc_program_like(const sc_program *p, int r) { return p->result[r].like; }
+const sc_format *sc_program_convert(const sc_program *p, int k)
+{ return p->in[k].convert.nlevel ? &p->in[k].convert : NULL; }
 
 void sc_program_shape(const sc_program *p, int r, const sc_tensor *in, int64_t *dim)
 {
-    const Tensor *o = prog_result(p->prog, r);
-    for (int d = 0; d < o->ndim; d++) {
-        int v = o->dimvar[d];
-        dim[d] = in[p->extent[v].operand].view.dim[p->extent[v].dim];
+    const sc_made *m = &p->made[r];
+    for (int d = 0; d < m->format.ndim; d++) {
+        const sc_index_of *v = &p->var[m->dimvar[d]];
+        dim[d] = in[v->operand].view.dim[v->dim];
     }
 }
 
-const sc_format *sc_program_convert(const sc_program *p, int k)
-{ return p->prog->convert[k].nlevel ? &p->prog->convert[k] : NULL; }
-
-int sc_program_stage(const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+/* ---- stages ---- */
+int sc_print_stage(Prog *g, const char *stage, sc_text *out, sc_err *err)
 {
-    int rc = sc_compile_text(p->prog, stage, out, err);
-    for (int r = 0; !rc && !strcmp(stage, "plan") && r < p->prog->nout; r++) {
-        const Tensor *t = prog_result(p->prog, r);
+    int rc = sc_compile_text(g, stage, out, err);
+    for (int r = 0; !rc && !strcmp(stage, "plan") && r < g->nout; r++) {
+        const Tensor *t = prog_result(g, r);
         char from[400], to[400];
-        if (!p->converts[r]) continue;
+        if (!g->ask[r].nlevel || sc_format_equal(&g->ask[r], &t->format)) continue;
         sc_format_print(&t->format, from, sizeof from);
-        sc_format_print(&p->result[r].format, to, sizeof to);
+        sc_format_print(&g->ask[r], to, sizeof to);
         sc_text_add(out, "convert %s from %s to %s\n", t->name, from, to);
     }
     return rc;
 }
 
-const char *sc_program_text(const sc_program *cp, const char *stage)
+static bool is_stage(const char *stage)
 {
-    static const char *const names[] = {"index", "schedule", "nest", "stmt", "plan", "why", "orders"};
-    sc_program *p = (sc_program *)cp; /* texts are made when first asked for */
-    sc_err err = {0};
-    const char *out = NULL;
-    pthread_mutex_lock(&lock);
-    if (!strcmp(stage, "c")) out = p->text;
-    if (!strcmp(stage, "explain")) out = p->explain ? p->explain : (p->explain = sc_explain(p));
-    for (int i = 0; i < SC_LEN(names); i++) {
-        if (strcmp(stage, names[i])) continue;
-        sc_text t = {0};
-        bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders");
-        if (!p->stage[i] && made && !sc_program_stage(p, stage, &t, &err))
-            p->stage[i] = t.s;
-        else
-            sc_text_free(&t);
-        out = p->stage[i];
-    }
-    pthread_mutex_unlock(&lock);
-    return out ? out : "";
+    static const char *const names[] = {"index", "schedule", "nest",   "stmt",   "c",
+                                        "plan",  "why",      "orders", "explain"};
+    for (int i = 0; i < SC_LEN(names); i++)
+        if (!strcmp(stage, names[i])) return true;
+    return false;
+}
+
+/* Nothing was lowered where operands are to be converted first. */
+static bool is_early(const char *stage)
+{ return !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders"); }
+
+static int print_stage_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out,
+                          sc_err *err)
+{
+    const sc_request wide = general(rq);
+    Prog *g = compiled(p->general ? &wide : rq, err);
+    if (g && !strcmp(stage, "explain"))
+        sc_explain(g, p, out, err);
+    else if (g && (!g->converts || is_early(stage)))
+        sc_print_stage(g, stage, out, err);
+    prog_free(g);
+    return err->code;
+}
+
+int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err *err)
+{
+    sc_program *p;
+    sc_text t = {0};
+    if (!is_stage(stage))
+        return sc_error(
+            err, SC_EVALUE,
+            "no stage \"%s\": expected index, schedule, nest, stmt, c, plan, orders, why or explain", stage);
+    int rc = sc_program_get(rq, &p, NULL, err);
+    if (rc) return rc;
+    rc = print_stage_of(rq, p, stage, &t, err);
+    sc_program_release(p);
+    if (!rc && !t.n) sc_text_add(&t, "%s", "");
+    if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");
+    *out = t.s;
+    if (rc) sc_text_free(&t), *out = NULL;
+    return rc;
 }

@@ -8,33 +8,74 @@
 #include "../jit/jit.h"
 #include "exec.h"
 
+#define SC_PROGRAM_BYTES                                                                                     \
+    ((int64_t)256 << 20) /* of programs that a process keeps, unless it is told otherwise */
+
+typedef struct { /* an operand */
+    char name[32];
+    sc_format format,
+        convert; /* as kernels read it; what it is to be converted to first, nlevel 0: nothing */
+    int unit;
+    uint32_t index[SC_MAXDIM]; /* the variables, as bits, that run over each dimension */
+} sc_operand;
+
+typedef struct { /* a result as kernels make it */
+    char name[32];
+    sc_format format;
+    sc_dtype dtype;
+    int unit, like, shared,
+        where; /* as in Tensor; like: an operand, where: among operands and results; or -1 */
+    int dimvar[SC_MAXDIM];
+} sc_made;
+
+typedef struct { /* ... and as it is delivered */
+    sc_spec spec;
+    int like; /* the operand whose structure it shares, or -1 */
+    bool converts;
+} sc_delivered;
+
+typedef struct { /* an index variable */
+    char name[24];
+    int operand, dim; /* where its extent is read */
+    int64_t fold;     /* the extent that code was made for, or -1 */
+} sc_index_of;
+
 struct sc_program {
-    Prog *prog;
-    sc_kernel *entry[SC_MAXENTRY];
-    const void *self; /* the executor's module */
+    _Atomic int refs;
     int way;
-    struct {
-        int operand, dim; /* where the extent of each index variable is read */
-    } extent[SC_MAXVAR];
-    uint32_t index[SC_MAXOP]
-                  [SC_MAXDIM]; /* the variables, as bits, that run over each dimension of an operand */
-    sc_spec result[SC_MAXOP];  /* as delivered */
-    bool converts[SC_MAXOP];   /* the kernels write another format than that */
-    char *text;                /* the C text */
-    char *explain;
-    char *stage[7];
+    bool general; /* found for run-time widths */
+    bool asks;    /* for conversions: it has no code */
+    int nin, nout, nmade, nvar;
+    int64_t bytes;
+    sc_plan plan;
+    sc_kernel *entry[SC_MAXENTRY];
+    const sc_object *object; /* of the JIT, retained */
+    Prog *walked;            /* by the executor */
+    const void *self;        /* its module */
+    sc_index_of var[SC_MAXVAR];
+    sc_operand *in;
+    sc_made *made;
+    sc_delivered *result;
+    sc_step *step;
 };
 
 typedef struct {
     sc_jit_mode mode;
     sc_target target;
     _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns,
-        load_ns;
+        load_ns, program_bytes, forgotten;
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
 void sc_process_machine(Prog *);   /* caches and threads of this machine, for the choice of schedules */
+
+/* ---- table.c: the programs that are kept ---- */
+/* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */
+int sc_table_find(const char *key, size_t n, sc_program **, uint64_t *handle, sc_err *);
+void sc_table_made(const char *key, size_t n, sc_program *, uint64_t *handle); /* null: it failed */
+void sc_table_limit(int64_t bytes);
+void sc_table_stats(sc_stats *);
 
 /* speeds.c */
 void sc_speeds_forget(void);                /* they are read again: the cache directory has changed */
@@ -43,17 +84,16 @@ void sc_speeds_print(sc_speeds, sc_text *); /* one line, for people */
 /* trial.c: runs a compiled program on generated data (seed) and compares every result with the oracle: through
  * the executor, or through compiled code for vectors of `width` bytes. */
 int sc_trial(Prog *, bool jit, int width, uint64_t seed, sc_err *);
-/* Tries the schedule of a request, p compiled from it, on small extents. */
+/* Compiles the schedule of a request that was compiled as *p once more, for small extents, and tries it. */
 int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
 
-/* call.c: memory for result t of shape dim, which shares the first levels of the operand (structure: its tensor), and
- * values of its own. */
-int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
+/* explain.c: of a compiled request, and the program that was found for it. */
+int sc_explain(Prog *, const sc_program *, sc_text *, sc_err *);
+/* program.c: a stage, what was converted at the end included. */
+int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
+sc_made sc_made_of(const Prog *, int r);
+
+/* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
+int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
              void *ctx, sc_err *);
-
-/* program.c: a stage as text; the plan says which results are converted at the end. */
-int sc_program_stage(const sc_program *, const char *stage, sc_text *, sc_err *);
-
-/* explain.c: what was decided and why, as text for people; null when out of memory. */
-char *sc_explain(const sc_program *);
 #endif

@@ -262,7 +262,8 @@ static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tenso
 }
 
 /* ---- a trial ---- */
-static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void **self, sc_err *err)
+static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void **self, const sc_object **o,
+                   sc_err *err)
 {
     if (!jit) {
         for (int i = 0; i < SC_MAXENTRY; i++) entry[i] = sc_exec_kernels[i];
@@ -271,13 +272,12 @@ static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void *
     }
     sc_target target;
     sc_text c = {0};
-    const sc_object *o;
     sc_jit_how how;
     if (!sc_target_make(&target, width) || !sc_target_runs(&target))
         return sc_error(err, SC_ENOTIMPL, "this CPU has no vectors of %d bytes", width);
     int rc = sc_compile_text(p, "c", &c, err);
-    if (!rc) rc = sc_jit_get(c.s, &target, &o, &how, err);
-    for (int i = 0; !rc && i < o->nentry; i++) entry[i] = o->entry[i];
+    if (!rc) rc = sc_jit_get(c.s, &target, o, &how, err);
+    for (int i = 0; !rc && i < (*o)->nentry; i++) entry[i] = (*o)->entry[i];
     sc_text_free(&c);
     return rc;
 }
@@ -285,13 +285,15 @@ static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void *
 static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc_err *err)
 {
     sc_kernel *entry[SC_MAXENTRY] = {0};
+    const sc_object *object = NULL;
     const void *self = NULL;
     int64_t dim[SC_MAXVAR];
     void *ctx[SC_MAXOP];
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
     for (int r = 0; r < p->nmade; r++) ctx[r] = h;
-    int rc = code_of(p, jit, width, entry, &self, err);
+    int rc = code_of(p, jit, width, entry, &self, &object, err);
     if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
+    sc_jit_release(object);
     return rc;
 }
 
@@ -308,8 +310,9 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
     }
     for (int r = 0; r < p->nmade; r++) {
         const Tensor *t = prog_result(p, r);
+        const sc_made made = sc_made_of(p, r);
         sc_tensor *x = &tensor[p->nin + r];
-        if (t->like ? sc_share(t, &tensor[t->like->arg], t->extent, x, heap_alloc, h, err)
+        if (t->like ? sc_share(&made, &tensor[t->like->arg], t->extent, x, heap_alloc, h, err)
                     : make_result(t, h, x, err))
             return err->code;
         want[r].value = value[r] = heap_get(h, (size_t)size_of(t) * sizeof(double));

@@ -32,8 +32,7 @@ static int test_compile_call(void)
     configure(SC_JIT_AUTO, NULL, cache);
     for (int i = 0; i < 3; i++) CHECK(get(i, &e) == SC_JIT_COMPILED);
     for (int i = 0; i < 3; i++) CHECK(get(i, &e) == SC_JIT_MEMORY);
-    CHECK(info_says("kernels loaded: 3 of 4096") && info_says("(3 kernels") &&
-          count_files(cache, NULL, 0) == 3);
+    CHECK(info_says("kernels loaded: 3") && info_says("(3 kernels") && count_files(cache, NULL, 0) == 3);
     return 0;
 }
 

@@ -1,0 +1,31 @@
+/* stop.c: long work asks whether it should end.
+ *
+ * What answers belongs to the bindings, and may take a lock that others hold; so it is asked by the thread that was
+ * called, never by those that help it, and only now and then. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "kernels.h"
+
+#define EVERY 40000000 /* nanoseconds */
+
+static bool (*_Atomic asked)(void);
+
+void sc_stop_install(bool (*f)(void)) { atomic_store(&asked, f); }
+
+bool sc_stopped(void)
+{
+    bool (*f)(void) = atomic_load(&asked);
+    return f && f();
+}
+
+bool sc_pulse_stopped(sc_pulse *p)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (p->next && now < p->next) return false;
+    const bool first = !p->next;
+    p->next = now + EVERY;
+    return !first && sc_stopped();
+}
