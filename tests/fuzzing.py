@@ -122,7 +122,7 @@ def run(target: str, seconds: int, seed: int) -> tuple[bool, str]:
         f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={faults}/",
     ]  # fmt: skip
     start = time.monotonic()
-    done = native.run(program, *options, found, given, limit=seconds + 600)
+    done = native.run(program, *options, found, given, limit=seconds + 600, errors="replace")
     said = f"{done.stdout}{done.stderr}"
     (faults / "report.txt").write_text(said)
     runs = int((re.findall(r"Done (\d+) runs", said) or re.findall(r"^#(\d+)", said, re.M) or [0])[-1])
