@@ -71,7 +71,7 @@ class Toolchain:
             self.extra += ["-Werror"]
         if flag("SCORCH_SANITIZE"):
             self.ldflags = ["-fsanitize=address,undefined"]
-            self.extra += [*self.ldflags, "-fno-omit-frame-pointer", "-O1", "-g"]
+            self.extra += [*self.ldflags, "-fno-omit-frame-pointer", "-O1", "-g", "-DSC_PLAIN_MEMORY"]
             self.folder = Path("build/sanitize")
         self.extra += shlex.split(os.environ.get("CFLAGS", ""))
         self.ldflags += shlex.split(os.environ.get("LDFLAGS", ""))

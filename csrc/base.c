@@ -32,7 +32,30 @@ void sc_fail_alloc_after(long n) { fail_after = n; }
 
 static bool must_fail(void) { return fail_after > 0 && --fail_after == 0; }
 
-void *sc_malloc(size_t size) { return must_fail() ? NULL : malloc(size ? size : 1); }
+/* The memory sanitizer follows bytes that nobody has set by itself. */
+#if defined(__has_feature)
+#define POISONS !__has_feature(memory_sanitizer)
+#else
+#define POISONS 1
+#endif
+
+static void *poisoned(void *p, size_t size)
+{
+#if defined(SC_PLAIN_MEMORY) && POISONS
+    if (p) memset(p, SC_POISON, size);
+#endif
+    (void)size;
+    return p;
+}
+
+void *sc_malloc(size_t size) { return must_fail() ? NULL : poisoned(malloc(size ? size : 1), size); }
+
+void *sc_malloc_aligned(size_t align, size_t size)
+{
+    void *p = NULL;
+    if (must_fail() || posix_memalign(&p, align, size ? size : 1)) return NULL;
+    return poisoned(p, size);
+}
 
 void *sc_zalloc(size_t size)
 {
@@ -47,12 +70,18 @@ struct sc_chunk {
     sc_chunk *next;
     size_t size;
 };
+#if defined(SC_PLAIN_MEMORY)
+#define CHUNK ((size_t)0) /* a chunk for every request, of its size */
+#define STEP ((size_t)1)
+#else
 #define CHUNK ((size_t)1 << 16)
+#define STEP ((size_t)16)
+#endif
 #define HEAD ((sizeof(sc_chunk) + 15) & ~(size_t)15)
 
 void *sc_arena_get(sc_arena *a, size_t size)
 {
-    size = (size + 15) & ~(size_t)15;
+    size = (size + STEP - 1) & ~(STEP - 1);
     if (!a->head || a->used + size > a->head->size) {
         size_t room = size > CHUNK ? size : CHUNK;
         sc_chunk *c = sc_malloc(HEAD + room);

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CSRC = ROOT / "csrc"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
 PARTS = (".", "compiler", "jit", "run", "kernels")
 
@@ -59,13 +60,13 @@ def _stale(target: Path, sources: list[Path]) -> bool:
     return any(s.stat().st_mtime_ns > made for s in sources)
 
 
-def _make(target: Path, flags: list[str], *argv: object) -> None:
-    """Runs the compiler; the target appears whole or not at all."""
+def _make(target: Path, cc: str, flags: list[str], *argv: object) -> None:
+    """Runs a compiler; the target appears whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, fresh = tempfile.mkstemp(dir=target.parent)
     os.close(handle)
     try:
-        must(compiler(), *flags, *argv, "-o", fresh)
+        must(cc, *flags, *argv, "-o", fresh)
         os.replace(fresh, target)
     finally:
         Path(fresh).unlink(missing_ok=True)
@@ -86,10 +87,20 @@ def checked_compiler(folder: Path) -> dict[str, str]:
 
 
 class Core:
-    """The compiled core of one variant of a source tree."""
+    """The compiled core of one variant of a source tree.
 
-    def __init__(self, flags: list[str], folder: Path, csrc: Path = CSRC) -> None:
-        self.csrc, self.folder = csrc, folder
+    ``watch`` are flags for the core alone, not for the programs it is linked with.
+    """
+
+    def __init__(
+        self,
+        flags: list[str],
+        folder: Path,
+        csrc: Path = CSRC,
+        cc: str | None = None,
+        watch: tuple[str, ...] = (),
+    ) -> None:
+        self.csrc, self.folder, self.cc, self.watch = csrc, folder, cc, watch
         self.flags = [f.replace(str(CSRC), str(csrc)) for f in FLAGS] + flags
 
     def sources(self) -> list[Path]:
@@ -105,16 +116,17 @@ class Core:
     def _object(self, source: Path, headers: list[Path]) -> Path:
         target = (self.folder / source.relative_to(self.csrc)).with_suffix(".o")
         if _stale(target, [source, *headers]):
-            _make(target, self.flags, "-c", source)
+            _make(target, self.cc or compiler(), [*self.flags, *self.watch], "-c", source)
         return target
 
-    def program(self, *sources: Path) -> Path:
-        """A program of these sources and the core."""
+    def program(self, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
+        """A program of these sources and the core, named after the first."""
         objects = self.objects()
         target = self.folder / sources[0].stem
         beside = list(sources[0].parent.glob("*.h"))
         if _stale(target, [*sources, *objects, *beside]):
-            _make(target, self.flags, *sources, *objects, "-ldl", "-lpthread", "-lm")
+            libraries = ("-ldl", "-lpthread", "-lm")
+            _make(target, self.cc or compiler(), [*self.flags, *flags], *sources, *objects, *libraries)
         return target
 
     def scorchc(self) -> Path:

@@ -1,8 +1,9 @@
-"""Index notation on whole numpy arrays: what a program means, written once more and differently.
+"""Index notation on whole arrays: what a program means, written once more and differently.
 
-A term is three arrays over all indices (axes of extent 1 where it does not depend on one): its value, whether
-it is there (an absent value is zero in sums and functions and makes a product absent), and, for
-implicit="skip", whether every sparse operand below is stored.
+A term is four arrays over all indices (axes of extent 1 where it does not depend on one): its value; whether it is
+there (an absent value is zero in sums and functions and makes a product absent); whether it is fixed, a constant, or
+what constants make of what is absent, which is absent too where it is 0; and, for implicit="skip", whether every
+sparse operand below is stored. Values are float64 tensors of torch, so that a gradient can be asked of them.
 """
 
 from __future__ import annotations
@@ -10,34 +11,42 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import generate
-import numpy as np
+import torch
 from generate import Node, Problem
 
 BINARY = {
-    "+": np.add, "-": np.subtract, "min": np.minimum, "max": np.maximum, "<": np.less, "<=": np.less_equal,
-    ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "+": torch.add, "-": torch.subtract, "min": torch.minimum, "max": torch.maximum, "<": torch.lt, "<=": torch.le,
+    ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
 }  # fmt: skip
 UNARY = {
-    "relu": lambda x: np.where((x > 0) | np.isnan(x), x, 0), "abs": np.abs, "neg": np.negative,
-    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "relu": torch.relu, "abs": torch.abs, "neg": torch.neg, "sqrt": torch.sqrt, "exp": torch.exp, "log": torch.log,
+    "tanh": torch.tanh, "sigmoid": torch.sigmoid,
 }  # fmt: skip
-REDUCE = {"+=": (np.add, 0.0), "max=": (np.maximum, -np.inf), "min=": (np.minimum, np.inf)}
+REDUCE = {"+=": (torch.sum, 0.0), "max=": (torch.amax, -torch.inf), "min=": (torch.amin, torch.inf)}
 
 
 @dataclass
 class Term:
-    value: np.ndarray
-    there: np.ndarray
-    hit: np.ndarray
+    value: torch.Tensor
+    there: torch.Tensor
+    fixed: torch.Tensor
+    hit: torch.Tensor
     sparse: bool = False  # whether a sparse operand is below
 
 
 @dataclass
 class Stored:
-    """An operand: values and, where it is sparse, what it stores."""
+    """An operand or a result: values and, where it is sparse, what it stores."""
 
-    value: np.ndarray
-    there: np.ndarray | None = None
+    value: torch.Tensor
+    there: torch.Tensor | None = None
+
+
+def reduced(op: str, x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    f, start = REDUCE[op]
+    if not all(x.shape[k] for k in axes):
+        return x.new_full([1 if k in axes else n for k, n in enumerate(x.shape)], start)
+    return f(x, dim=axes, keepdim=True)
 
 
 class Reference:
@@ -46,16 +55,15 @@ class Reference:
         self.problem, self.known = problem, dict(operands)
         self.skip = "skip" in problem.flags
 
-    def results(self) -> dict[str, np.ndarray]:
-        """Every result and temporary, in float64."""
+    def results(self) -> dict[str, Stored]:
+        """Every result and temporary, in float64, and where it is not absent."""
         made = {}
-        with np.errstate(all="ignore"):
-            for a in self.problem.assigns:
-                made[a.name] = self._assign(a)
-                self.known[a.name] = Stored(made[a.name])
+        for a in self.problem.assigns:
+            made[a.name] = self._assign(a)
+            self.known[a.name] = Stored(made[a.name].value)
         return made
 
-    def _assign(self, a: generate.Assign) -> np.ndarray:
+    def _assign(self, a: generate.Assign) -> Stored:
         self.total = [i for x in generate.accesses(a.right) for i in set(x[2])]
         self.bound = set(a.left)
         if a.op == "=":
@@ -63,12 +71,13 @@ class Reference:
         else:
             t = self._reduce(self._term(a.right), generate.indices(a.right) - set(a.left), a.op)
         start = 0.0 if a.op == "=" else REDUCE[a.op][1]
-        value = np.where(t.hit, t.value, start) if self.skip else t.value
-        axes = [self.names.index(i) for i in a.left]
-        value = value.transpose(axes + [k for k in range(len(self.names)) if k not in axes])
-        return np.broadcast_to(
-            value.reshape(value.shape[: len(axes)]), [self.problem.extent[i] for i in a.left]
-        ).astype(float)
+        value, there = torch.where(t.hit, t.value, start) if self.skip else t.value, t.there
+        return Stored(*(self._result(x, a.left) for x in torch.broadcast_tensors(value, there & t.hit)))
+
+    def _result(self, x: torch.Tensor, left: str) -> torch.Tensor:
+        axes = [self.names.index(i) for i in left]
+        x = x.permute(axes + [k for k in range(len(self.names)) if k not in axes])
+        return x.reshape(x.shape[: len(axes)]).broadcast_to([self.problem.extent[i] for i in left])
 
     def _sums(self, e: Node, factor: bool) -> Term:
         """Einstein summation: every product sums what is used nowhere else."""
@@ -90,23 +99,22 @@ class Reference:
     def _reduce(self, t: Term, over: set[str], op: str) -> Term:
         if not over:
             return t
-        f, start = REDUCE[op]
+        start = REDUCE[op][1]
         axes = tuple(self.names.index(i) for i in over)
-        full = list(np.broadcast_shapes(t.value.shape, t.there.shape, t.hit.shape))
+        full = list(torch.broadcast_shapes(t.value.shape, t.there.shape, t.hit.shape))
         for k in axes:
             full[k] = self.problem.extent[self.names[k]]
-        value, there, hit = (np.broadcast_to(x, full) for x in (t.value, t.there, t.hit))
-        counts = np.ones(full, bool) if op != "+=" else there
+        value, there, hit = (x.broadcast_to(full) for x in (t.value, t.there, t.hit))
+        counts = torch.ones(full, dtype=torch.bool) if op != "+=" else there
         counts = counts & hit if self.skip else counts
-        total = f.reduce(np.where(counts, value, start), axis=axes, keepdims=True, initial=start)
-        found = (there & counts).any(axes, keepdims=True) | ((total != 0) & counts.any(axes, keepdims=True))
-        some = hit.any(axes, keepdims=True) if t.sparse else np.ones_like(found)
-        return Term(total, found, some, t.sparse)
+        total = reduced(op, torch.where(counts, value, start), axes)
+        found, some = (x.double().sum(axes, keepdim=True) > 0 for x in (there & counts, hit))
+        return Term(total, found, ~found, some if t.sparse else torch.ones_like(found), t.sparse)
 
     def _term(self, e: Node) -> Term:
         if e[0] == "num":
-            one = np.ones([1] * len(self.names))
-            return Term(one * e[1], one > 0, one > 0)
+            one = torch.ones([1] * len(self.names), dtype=torch.float64)
+            return Term(one * e[1], one * e[1] != 0, one > 0, one > 0)
         if e[0] == "at":
             return self._access(e)
         return self._apply(e[0], [self._term(k) for k in e[1:]])
@@ -115,27 +123,27 @@ class Reference:
         x, ix = self.known[e[1]], e[2]
         letters = "".join(i for i in self.names if i in ix)
 
-        def spread(a: np.ndarray) -> np.ndarray:
+        def spread(a: torch.Tensor) -> torch.Tensor:
             if not ix:
                 return a.reshape([1] * len(self.names))
-            grid = np.ix_(*[np.arange(self.problem.extent[i]) for i in letters])
+            extents = [self.problem.extent[i] for i in letters]
+            grid = torch.meshgrid(*map(torch.arange, extents), indexing="ij")
             a = a[tuple(grid[letters.index(i)] for i in ix)]
             return a.reshape([self.problem.extent[i] if i in ix else 1 for i in self.names])
 
         value = spread(x.value)
-        there = np.ones(value.shape, bool) if x.there is None else spread(x.there)
-        hit = np.ones(value.shape, bool) if x.there is None else there
-        return Term(np.where(there, value, 0), there, hit, x.there is not None)
+        there = torch.ones(value.shape, dtype=torch.bool) if x.there is None else spread(x.there)
+        return Term(torch.where(there, value, 0), there, ~there, there, x.there is not None)
 
     def _apply(self, op: str, terms: list[Term]) -> Term:
         a, b = terms[0], terms[-1]
-        hit, sparse = a.hit & b.hit, a.sparse or b.sparse
+        hit, sparse, fixed = a.hit & b.hit, a.sparse or b.sparse, a.fixed & b.fixed
         if op == "stored":
-            return Term(a.there.astype(float), a.there, hit, sparse)
+            return Term(a.there.double(), a.there, ~a.there, hit, sparse)
         if op in ("*", "/"):
-            there = a.there & b.there if op == "*" else a.there | np.zeros_like(b.there)
-            value = a.value * b.value if op == "*" else a.value / b.value
-            return Term(np.where(there, value, 0), there, hit, sparse)
-        f = BINARY.get(op) or UNARY[op]
-        value = np.asarray(f(*[t.value for t in terms]), dtype=float)
-        return Term(value, a.there | b.there | (value != 0), hit, sparse)
+            there = a.there & b.there if op == "*" else a.there | torch.zeros_like(b.there)
+            value = torch.where(there, a.value * b.value if op == "*" else a.value / b.value, 0)
+            return Term(value, there & ~(fixed & (value == 0)), fixed | ~there, hit, sparse)
+        value = (BINARY.get(op) or UNARY[op])(*[t.value for t in terms]).double()
+        there = (value != 0) | ((a.there | b.there) & ~fixed)
+        return Term(value, there, fixed, hit, sparse)

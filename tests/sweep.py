@@ -40,7 +40,7 @@ def _smaller_nodes(e: Node) -> Iterator[Node]:
             yield (*e[: n + 1], smaller, *e[n + 2 :])
 
 
-def _smaller(p: Problem) -> Iterator[Problem]:
+def smaller(p: Problem) -> Iterator[Problem]:
     def changed(change) -> Problem:
         q = copy.deepcopy(p)
         change(q)
@@ -81,11 +81,11 @@ def _smaller(p: Problem) -> Iterator[Problem]:
         if o.unit is not None:
             yield changed(lambda q, name=name: setattr(q.operands[name], "unit", None))
     for i, n in p.extent.items():
-        for smaller in (1, 2, 3, n - 1):
-            if smaller < n and "%" not in str(p) and "bs" not in str(p) and "ell" not in str(p):
-                yield changed(lambda q, i=i, s=smaller, n=n: q.extent.update({i: s}))
+        for less in (1, 2, 3, n - 1):
+            if 0 <= less < n and "%" not in str(p) and "bs" not in str(p) and "ell" not in str(p):
+                yield changed(lambda q, i=i, s=less, n=n: q.extent.update({i: s}))
                 yield changed(
-                    lambda q, s=smaller, n=n: q.extent.update({k: s for k, v in q.extent.items() if v == n})
+                    lambda q, s=less, n=n: q.extent.update({k: s for k, v in q.extent.items() if v == n})
                 )
     if p.dtype == "f64":
         yield changed(lambda q: setattr(q, "dtype", "f32"))
@@ -137,7 +137,7 @@ def shrink(p: Problem, message: str, *options: object, **how) -> tuple[Problem, 
     """A smaller problem with the same kind of message."""
     kind = kind_of(message)
     for _ in range(60):
-        tries = [q for q in _smaller(p) if q.is_valid()]
+        tries = [q for q in smaller(p) if q.is_valid()]
         reports = run(list(map(str, tries)), *options, **how)
         better = [(q, m) for q, m in zip(tries, reports, strict=True) if kind_of(m) == kind]
         if not better:

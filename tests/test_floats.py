@@ -53,7 +53,7 @@ def operands(expression: str, form: str, seed: int) -> dict[str, tuple[torch.Ten
             continue
         values = r.choice(SPECIAL, dims, p=[0.05, 0.05, 0.05, 0.15, 0.1, 0.2, 0.2, 0.2])
         if name not in "AB":
-            made[name] = torch.from_numpy(values), reference.Stored(values)
+            made[name] = torch.from_numpy(values), reference.Stored(torch.from_numpy(values))
             continue
         mark = (r.random(dims) < 0.5) & (np.arange(6) // 2 != 1)[:, None]
         a = scorch.sparse(torch.from_numpy(mark).double(), form)
@@ -62,7 +62,7 @@ def operands(expression: str, form: str, seed: int) -> dict[str, tuple[torch.Ten
         stored[torch.from_numpy(real)] = torch.from_numpy(values[tuple(at[:, real])])
         there = np.zeros(dims, bool)
         there[tuple(at[:, real])] = True
-        made[name] = a, reference.Stored(np.where(there, values, 0), there)
+        made[name] = a, reference.Stored(torch.from_numpy(values), torch.from_numpy(there))
     return made
 
 
@@ -79,7 +79,7 @@ def test_sums(expression):
         p = generate.Problem("f64", extent, {}, [assign])
         got = scorch.evaluate(expression, **{n: x for n, (x, _) in made.items()})
         got = (got.to_dense() if scorch.is_sparse(got) else got).numpy()
-        want = reference.Reference(p, {n: s for n, (_, s) in made.items()}).results()[name]
+        want = reference.Reference(p, {n: s for n, (_, s) in made.items()}).results()[name].value.numpy()
         np.testing.assert_allclose(got, want, rtol=1e-12, err_msg=f"{form} {seed}")
 
 

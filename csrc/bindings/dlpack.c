@@ -14,7 +14,11 @@
 
 #define CAPSULE "dlpack_exchange_api"
 #define ALIGN ((size_t)64)
+#if defined(SC_PLAIN_MEMORY)
+#define LARGE 0 /* every result is a block of its own */
+#else
 #define LARGE ((int64_t)4 << 20) /* bytes of results whose memory is kept when they are freed */
+#endif
 
 int sc_bind_connect(sc_state *s, PyObject *capsule)
 {

@@ -111,10 +111,12 @@ static void list(sc_text *out, int from, int to, const char *first, const char *
 {
     for (int k = from; k < to; k++) {
         const char *form = k == 0 ? first : k == 1 ? second : other;
-        sc_text_add(out, k > from ? ", " : "");
-        sc_text_add(out, strchr(form, '#') ? "" : "%s", form);
+        sc_text_addn(out, ", ", k > from ? 2 : 0);
         const char *hash = strchr(form, '#');
-        if (hash) sc_text_add(out, "%.*s%d%s", (int)(hash - form), form, k, hash + 1);
+        if (hash)
+            sc_text_add(out, "%.*s%d%s", (int)(hash - form), form, k, hash + 1);
+        else
+            sc_text_add(out, "%s", form);
     }
 }
 

@@ -376,11 +376,13 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
 }
 
 /* ---- types ---- */
+static bool is_whole(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x; }
+
 /* Whether e makes reals of integers. */
 static bool is_real(const Expr *e)
 {
     if (e->op == O_DIV || e->op == O_SQRT || e->op == O_EXP || e->op == O_LOG || e->op == O_TANH ||
-        e->op == O_SIGMOID || (e->op == O_CONST && e->c != (double)(int64_t)e->c))
+        e->op == O_SIGMOID || (e->op == O_CONST && !is_whole(e->c)))
         return true;
     return (e->kid[0] && is_real(e->kid[0])) || (e->kid[1] && is_real(e->kid[1]));
 }

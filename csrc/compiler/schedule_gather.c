@@ -31,6 +31,13 @@ typedef struct {
 static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
 
 /* ---- what kind of expression ---- */
+/* The shared factor runs along the vector at stride 1, or along an index that is summed, and is turned around. */
+static bool is_readable(const Gather *g)
+{
+    const int v = unit_var(g->shared);
+    return v == g->vec || (v >= 0 && in(g->summed, v));
+}
+
 /* The factor that is the same for all rows, and one that is not: without both there is nothing to gain. */
 static bool is_routed(Gather *g)
 {
@@ -45,7 +52,7 @@ static bool is_routed(Gather *g)
         if (of_vec) g->shared = e;
         each |= of_row;
     }
-    return each && g->shared;
+    return each && g->shared && is_readable(g);
 }
 
 /* The row index, and the vector along which the result is written. */
@@ -130,7 +137,7 @@ static void choose_width(Gather *g)
 }
 
 static Index columns(const Gather *g, sc_part part)
-{ return (Index){.var = (uint8_t)g->vec, .part = part, .block = g->width}; }
+{ return (Index){.var = (uint8_t)g->vec, .part = (uint8_t)part, .block = g->width}; }
 
 static Nest *along(const Gather *g, Expr *lhs, Op op, Expr *rhs)
 { return nest_loop(g->p, L_VEC, columns(g, SC_MOD), NULL, nest_eval(g->p, lhs, op, rhs)); }

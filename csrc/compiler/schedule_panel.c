@@ -125,7 +125,7 @@ int panel_cut(const Sched *s)
 
 /* ---- nests ---- */
 static Index block(int v, sc_part part, int size)
-{ return (Index){.var = (uint8_t)v, .part = part, .block = size}; }
+{ return (Index){.var = (uint8_t)v, .part = (uint8_t)part, .block = size}; }
 
 static Nest *tiles(Sched *s, Nest *body)
 { return nest_loop(s->p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, body); }

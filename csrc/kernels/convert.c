@@ -205,7 +205,9 @@ static int prepare(const sc_tensor *from, sc_tensor *to, sc_err *e)
 
 static int convert(const sc_conversion *c)
 {
-    way *short_way = c->where ? NULL : shortcut(c->from, &c->to->format);
+    /* from a dense tensor to a sparse one, the short ways take what is not zero */
+    const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
+    way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
     return short_way ? short_way(c) : long_way(c);
 }
 

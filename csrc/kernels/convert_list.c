@@ -291,6 +291,7 @@ int sc_list_sparse(const sc_conversion *c, sc_list *s)
 typedef struct {
     const sc_tensor *from;
     const uint8_t *where;
+    bool whole; /* zeros are entries */
     sc_list *list;
     int n; /* levels of the target with more than one coordinate, and their extents and strides */
     int64_t extent[SC_MAXLEVEL], stride[SC_MAXLEVEL];
@@ -302,7 +303,7 @@ typedef struct {
 static void reading_init(reading *r, const sc_conversion *c, sc_list *s)
 {
     const sc_format *f = &c->to->format;
-    *r = (reading){.from = c->from, .where = c->where, .list = s};
+    *r = (reading){.from = c->from, .where = c->where, .whole = c->whole, .list = s};
     for (int l = 0; l < f->nlevel; l++) {
         const sc_levelspec *v = &f->level[l];
         int64_t extent = sc_level_extent(v, c->from->view.dim);
@@ -329,7 +330,10 @@ static int64_t row_start(const reading *r, int64_t row, uint64_t *key)
 }
 
 static bool is_entry(const reading *r, int64_t at)
-{ return r->where ? r->where[at] : sc_value_nonzero(r->from->view.val, at, r->from->dtype); }
+{
+    if (r->where) return r->where[at];
+    return r->whole || sc_value_nonzero(r->from->view.val, at, r->from->dtype);
+}
 
 static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
 {

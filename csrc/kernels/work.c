@@ -15,6 +15,12 @@
 #include "kernels.h"
 
 #define ALIGN ((size_t)64)
+
+#if defined(SC_PLAIN_MEMORY)
+void *sc_work_take(size_t size) { return size > SIZE_MAX / 2 ? NULL : sc_malloc_aligned(ALIGN, size); }
+void sc_work_give(void *p) { free(p); }
+int64_t sc_work_clear(void) { return 0; }
+#else
 #define SMALL ((size_t)1 << 20)
 #define LIMIT ((size_t)256 << 20) /* of large blocks together */
 #define SLOTS 16
@@ -116,3 +122,4 @@ int64_t sc_work_clear(void)
     for (int i = 0; i < SLOTS; i++) bytes += drop(remove_from(&small, i)) + drop(remove_from(&large, i));
     return (int64_t)bytes;
 }
+#endif

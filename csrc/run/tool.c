@@ -7,7 +7,7 @@
 
 #include "run.h"
 
-static void free_prog(Prog *p)
+void sc_tool_free(Prog *p)
 {
     if (p) sc_compile_free(p);
     free(p);
@@ -36,7 +36,7 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
         strcmp(stage, "schedule"))
         rc = refuse_conversion(p, err);
     if (!rc) rc = sc_compile_text(p, stage, out, err);
-    free_prog(p);
+    sc_tool_free(p);
     return rc;
 }
 
@@ -89,18 +89,28 @@ static int converted(Prog **p, int width, sc_err *err)
     }
     sc_text_free(&index);
     free(rq);
-    free_prog(old);
+    sc_tool_free(old);
     *p = g;
     return rc;
 }
 
-int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *err)
+int sc_tool_compile(const char *text, int width, Prog **out, sc_err *err)
 {
     Prog *p = sc_zalloc(sizeof *p);
     int rc = p ? sc_compile(p, NULL, text, width, err) : sc_error(err, SC_ENOMEM, "out of memory");
     for (int round = 0; !rc && p->converts && round < SC_MAXOP; round++) rc = converted(&p, width, err);
     if (!rc) rc = refuse_conversion(p, err);
-    if (!rc) rc = sc_trial(p, jit, width, seed, err);
-    free_prog(p);
+    *out = rc ? NULL : p;
+    if (rc) sc_tool_free(p);
+    return rc;
+}
+
+int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *err)
+{
+    Prog *p;
+    int rc = sc_tool_compile(text, width, &p, err);
+    if (rc) return rc;
+    rc = sc_trial(p, jit, width, seed, err);
+    sc_tool_free(p);
     return rc;
 }

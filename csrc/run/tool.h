@@ -4,10 +4,15 @@
 
 #include "../base.h"
 
+struct Prog; /* of the compiler */
+
 /* A stage of an .sc text, compiled for vectors of `width` bytes. */
 int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, sc_err *);
 /* The .sc text of the gradients to all operands, given those of all results (gradient.c). */
 int sc_tool_gradient(const char *text, sc_text *out, sc_err *);
+/* The program of an .sc text, for operands in the formats that it wants; sc_tool_free frees it. */
+int sc_tool_compile(const char *text, int width, struct Prog **, sc_err *);
+void sc_tool_free(struct Prog *);
 /* Runs an .sc text on generated integer-valued data (seed) and compares every result with the oracle:
  * through the executor, or through compiled code. */
 int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *);

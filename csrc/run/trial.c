@@ -18,10 +18,13 @@ typedef struct {
     int n;
 } Heap;
 
+/* Not zeroed: what a kernel or a conversion forgets to set must not look like a result. */
 static void *heap_get(Heap *h, size_t size)
 {
     if (h->n == SC_LEN(h->block)) return NULL;
-    return h->block[h->n++] = sc_zalloc(size);
+    void *p = h->block[h->n] = sc_malloc(size);
+    if (p) h->n++, memset(p, SC_POISON, size);
+    return p;
 }
 
 static void heap_free(Heap *h)
@@ -196,7 +199,7 @@ static int convert(sc_tensor *x, const sc_tensor *where, const sc_format *format
 static bool is_empty(const Tensor *t, const sc_format *ask, double want, double v)
 {
     const double none = op_identity(t->empty);
-    return none && want == none && !sc_format_is_dense(ask) && (!v || v == stored(t->dtype, none));
+    return none != 0 && want == none && !sc_format_is_dense(ask) && (v == 0 || v == stored(t->dtype, none));
 }
 
 typedef struct { /* what the oracle says: values, and whether there is an entry */
@@ -208,7 +211,7 @@ typedef struct { /* what the oracle says: values, and whether there is an entry 
 static int check_entries(const Tensor *t, const Wanted *want, const sc_tensor *x, sc_err *err)
 {
     for (int64_t i = 0; i < size_of(t); i++)
-        if (want->has[i] && !sc_number_get(x->dtype, x->view.val, i))
+        if (want->has[i] && sc_number_get(x->dtype, x->view.val, i) == 0)
             return sc_error(err, SC_EVALUE, "%s[element %lld]: expected an entry, got none", t->name,
                             (long long)i);
     return SC_OK;
