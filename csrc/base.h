@@ -35,9 +35,11 @@ char *sc_arena_printf(sc_arena *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_arena_free(sc_arena *);
 #define SC_NEW(arena, type) ((type *)sc_arena_get((arena), sizeof(type)))
 
-/* Tests make the n-th allocation from now on fail (0: never). Every malloc of
- * the library goes through these two. */
-void sc_fail_alloc_after(long n);
+/* Tests make n requests for memory fail, the first-th from now on (1 is the next) and those behind it; n 0: none.
+ * Returns how many have failed since the call before. Every malloc of the library goes through these three; what gets
+ * its memory elsewhere asks sc_alloc_fails first. */
+long sc_fail_alloc(long first, long n);
+bool sc_alloc_fails(void);
 void *sc_malloc(size_t size);
 void *sc_zalloc(size_t size); /* zeroed */
 void *sc_realloc(void *, size_t size);

@@ -256,6 +256,15 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
     return out;
 }
 
+/* For tests, which make every allocation fail in turn. */
+static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
+{
+    long first, n;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ll", &first, &n)) return NULL;
+    return PyLong_FromLong(sc_fail_alloc(first, n));
+}
+
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
@@ -269,6 +278,8 @@ static PyMethodDef methods[] = {
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
     {"release", module_release, METH_NOARGS, "frees memory kept between calls; returns its bytes"},
     {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds"},
+    {"fail_alloc", module_fail_alloc, METH_VARARGS,
+     "fail_alloc(first, n) -> failed: the first-th request for memory from now on and n - 1 behind it fail"},
     {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},
     {NULL, NULL, 0, NULL},
 };
