@@ -9,7 +9,8 @@
  * A compiler is on probation until it has built something that loads. Only
  * when its first text fails is a trivial kernel built, loaded and called, to
  * tell a bad text from a compiler that cannot work here; in the latter case
- * it is not asked again in this process. */
+ * it is not asked again in this process. One that had to be stopped is on
+ * probation again. */
 #include "private.h"
 
 #include <pthread.h>
@@ -111,14 +112,18 @@ int sc_jit_configure(const sc_config *c, sc_err *e)
 }
 
 /* ---- compiling ---- */
-static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const char *key, sc_text *object,
-                 const sc_object **out, sc_err *e)
+/* late: the compiler was stopped, which is an error. */
+static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const char *key, int seconds,
+                 bool *late, sc_text *object, const sc_object **out, sc_err *e)
 {
     char flags[MAXFLAGS + sizeof t->flags + 256];
     char last_place[SC_PATH];
     sc_cache_path(last_place);
     snprintf(flags, sizeof flags, "%s %s %s", sc_key_flags, t->flags, cflags);
-    int rc = sc_cc_compile(cc, ctext, flags, key, last_place, object, e);
+    sc_cc_job job = {
+        .ctext = ctext, .flags = flags, .key = key, .last_place = last_place, .seconds = seconds};
+    int rc = sc_cc_compile(cc, &job, object, e);
+    *late = job.late;
     return rc ? rc : sc_load(object, key, SC_KEYLEN, last_place, out, e);
 }
 
@@ -127,6 +132,7 @@ static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
 {
     const sc_object *o;
     char key[SC_KEYLEN + 1];
+    bool late;
     sc_text text = {0}, object = {0};
     sc_text_add(&text,
                 "%s\nstatic int probe(const sc_call *c, sc_lane *l, sc_i64 b, sc_i64 e)\n"
@@ -135,7 +141,7 @@ static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
                 sc_abi_text, SC_ABI);
     snprintf(key, sizeof key, "%s-%s", cc->hash, cc->hash);
     int rc = text.failed ? sc_error(e, SC_ENOMEM, "no memory for a kernel")
-                         : build(cc, text.s, t, key, &object, &o, e);
+                         : build(cc, text.s, t, key, SC_CC_PROBE, &late, &object, &o, e);
     if (!rc && o->entry[0](NULL, NULL, 40, 2) != 42)
         rc = sc_error(e, SC_ECOMPILE, "a kernel that should return 42 does not");
     sc_text_free(&text);
@@ -147,10 +153,12 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
                    bool replace, const sc_object **out, sc_err *e)
 {
     char key[SC_KEYLEN + 1];
+    bool late;
     sc_text object = {0}, theirs = {0};
     sc_err mine = {0}, broken = {0};
     snprintf(key, sizeof key, "%s-%s", text_hash, cc->hash);
-    int rc = build(cc, ctext, t, key, &object, out, &mine);
+    int rc = build(cc, ctext, t, key, SC_CC_SECONDS, &late, &object, out, &mine);
+    if (late) atomic_store(&proved, false); /* slow for this text, or hanging from now on */
     if (!rc) {
         atomic_store(&proved, true);
         if (replace || !sc_cache_get(text_hash, cc, &theirs)) sc_cache_put(key, &object);
@@ -184,7 +192,7 @@ static bool from_disk(const char *text_hash, const sc_cc *cc, const sc_object **
 static int fly(const char *ctext, const sc_target *t, const char *text_hash, const sc_object **out,
                sc_jit_how *how, sc_err *e)
 {
-    const char *why = NULL;
+    sc_err none = {0};
     bool refused;
     if (sc_load_count() >= SC_JIT_MAXLOADED)
         return sc_error(
@@ -192,7 +200,8 @@ static int fly(const char *ctext, const sc_target *t, const char *text_hash, con
             "this process has loaded %d kernels, as many as it may: use fewer different expressions, formats "
             "and feature widths in one process",
             SC_JIT_MAXLOADED);
-    const sc_cc *cc = mode == SC_JIT_LOAD ? NULL : sc_cc_find(&why);
+    const sc_cc *cc = mode == SC_JIT_LOAD ? NULL : sc_cc_find(&none);
+    if (none.code == SC_ENOMEM) return sc_error(e, SC_ENOMEM, "%s", none.msg);
     *how = SC_JIT_DISK;
     if (from_disk(text_hash, cc, out, &refused)) return SC_OK;
     *how = SC_JIT_COMPILED;
@@ -200,7 +209,7 @@ static int fly(const char *ctext, const sc_target *t, const char *text_hash, con
     if (mode == SC_JIT_LOAD)
         return sc_error(e, SC_ECOMPILE,
                         "this kernel is not in the cache, and SCORCH_JIT=load forbids compiling it");
-    return sc_error(e, SC_ECOMPILE, "this kernel must be compiled, but there is no C compiler: %s", why);
+    return sc_error(e, SC_ECOMPILE, "this kernel must be compiled, but there is no C compiler: %s", none.msg);
 }
 
 /* ---- flights ---- */
@@ -280,13 +289,13 @@ static int bundle_size;
 void sc_jit_info(sc_text *out)
 {
     static const char *const names[] = {"off", "load", "on", "auto"};
-    const char *why = NULL;
-    const sc_cc *cc = sc_cc_find(&why);
+    sc_err none = {0};
+    const sc_cc *cc = sc_cc_find(&none);
     sc_text_add(out, "jit: %s\n", names[mode]);
     if (cc)
         sc_text_add(out, "compiler: %s%s (%s)\n", cc->path, cc->words, cc->version);
     else
-        sc_text_add(out, "compiler: none (%s)\n", why);
+        sc_text_add(out, "compiler: none (%s)\n", none.msg);
     if (cflags[0]) sc_text_add(out, "compiler flags added: %s\n", cflags);
     sc_cache_info(out);
     sc_text_add(out, "bundle: %d kernels\n", bundle_size);
