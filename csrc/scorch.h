@@ -174,8 +174,9 @@ int sc_program_like(const sc_program *, int r);
  * program of the converted operand. */
 const sc_format *sc_program_convert(const sc_program *, int k);
 int sc_program_way(const sc_program *);
-/* Stages as text, owned by the program: "index" "nest" "orders" "stmt" "c" "plan" "explain". */
-const char *sc_program_text(const sc_program *, const char *stage);
+/* Stages as text, owned by the program: "index" "nest" "schedule" "orders" "why" "stmt" "c" "plan" "explain". Empty
+ * where the program has no such stage. */
+int sc_program_text(const sc_program *, const char *stage, const char **out, sc_err *);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no
  * result is sparse or converted). */
@@ -237,7 +238,7 @@ typedef struct {
 void sc_stats_get(sc_stats *);
 /* Facts about this process as lines "key: value": cpu, features, vector bytes,
  * compiler, cache directory and its state, bundle, threads. Truncated to size. */
-void sc_info(char *out, size_t size);
+int sc_info(char *out, size_t size, sc_err *);
 /* Kernels built into the library (written by scorchc --bundle): registers them, once. */
 void sc_bundle_register(void);
 int sc_clear_cache(int64_t *removed, sc_err *);

@@ -460,9 +460,7 @@ static PyObject *describe_results(call *c)
         char text[512];
         sc_program_shape(c->program, k, c->in, dim);
         sc_format_print(&spec->format, text, sizeof text);
-        PyObject *shape = PyTuple_New(spec->format.ndim);
-        for (int i = 0; shape && i < spec->format.ndim; i++)
-            PyTuple_SetItem(shape, i, PyLong_FromLongLong(dim[i]));
+        PyObject *shape = sc_bind_shape(dim, spec->format.ndim);
         PyObject *x = shape ? Py_BuildValue("(sNss)", text, shape, sc_dtype_name(spec->dtype),
                                             sc_dtype_name(spec->itype))
                             : NULL;
@@ -486,10 +484,18 @@ static call *new_call(const sc_state *s)
     return c;
 }
 
+static PyObject *take_text(const call *c, const sc_program *p, const char *stage)
+{
+    const char *text;
+    sc_err e = {0};
+    if (sc_program_text(p, stage, &text, &e)) return sc_bind_raise(c->s, &e);
+    return PyUnicode_FromString(text);
+}
+
 static PyObject *take_orders(call *c, PyObject *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(sc_program_text(c->given, "orders"));
+    return take_text(c, c->given, "orders");
 }
 
 static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
@@ -527,11 +533,8 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 /* ---- what Python sees ---- */
 static PyObject *take_stage(call *c, PyObject *stage)
 {
-    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL), *text = s ? sc_program_text(c->program, s) : NULL;
-    if (text) return PyUnicode_FromString(text);
-    return s ? PyErr_Format(PyExc_ValueError,
-                            "no stage \"%s\": expected index, nest, stmt, c, plan, orders, why or explain", s)
-             : NULL;
+    const char *s = PyUnicode_AsUTF8AndSize(stage, NULL);
+    return s ? take_text(c, c->program, s) : NULL;
 }
 
 static PyObject *take_way(call *c, PyObject *unused)

@@ -17,6 +17,7 @@
 
 #define MAXARG 96
 #define VERSION_SECONDS 4
+#define TELL 600 /* characters of what a compiler said, at least */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char asked[512]; /* configured, or "" */
@@ -93,8 +94,7 @@ static bool ask_version(sc_cc *c)
     int status = ok ? sc_spawn(c->real, argv, NULL, VERSION_SECONDS, &out) : SC_SPAWN_FAILED;
     if (!ok || out.failed)
         shortage = ENOMEM;
-    else if (status == SC_SPAWN_FAILED &&
-             (errno == ENOMEM || errno == EAGAIN || errno == EMFILE || errno == ENFILE))
+    else if (status == SC_SPAWN_FAILED && sc_lacks(errno))
         shortage = errno;
     ok = (status == 0 || status == SC_SPAWN_UNKNOWN) && out.n > 0;
     if (ok) snprintf(c->version, sizeof c->version, "%.*s", (int)strcspn(out.s, "\n"), out.s);
@@ -210,23 +210,33 @@ static bool make_argv(sc_arena *a, char **argv, const sc_cc *c, const sc_cc_job 
 
 static bool printable(char c) { return (unsigned char)c >= ' ' || c == '\t' || c == '\n'; }
 
-/* The first line that says what is wrong, and what follows, as text. */
+static const char *line_begin(const sc_text *t, const char *p)
+{
+    while (p > t->s && p[-1] != '\n') p--;
+    return p;
+}
+
+/* As text: the first line that says what is wrong, and what follows. Where that is the last one, it sums up what
+ * others have said before. */
 static const char *gist(sc_text *said)
 {
     if (!said->n) return "it said nothing";
     for (size_t i = 0; i < said->n; i++)
         if (!printable(said->s[i])) said->s[i] = '?';
-    const char *p = strstr(said->s, "error:");
-    while (p && p > said->s && p[-1] != '\n') p--;
-    return p ? p : said->s;
+    const char *p = strstr(said->s, "error:"), *next = p ? strchr(p, '\n') : NULL;
+    if (next && next[1]) return line_begin(said, p);
+    return said->n > TELL ? line_begin(said, said->s + said->n - TELL) : said->s;
 }
 
 static int complain(const sc_cc *c, int status, sc_text *said, sc_err *e)
 {
     const char *path = c->path;
     if (status == SC_SPAWN_FAILED)
-        return sc_error(e, errno == ENOMEM ? SC_ENOMEM : SC_ECOMPILE, "%.200s could not be started: %s", path,
-                        strerror(errno));
+        return sc_error(e,
+                        errno == ENOMEM   ? SC_ENOMEM
+                        : sc_lacks(errno) ? SC_ELACKS
+                                          : SC_ECOMPILE,
+                        "%.200s could not be started: %s", path, strerror(errno));
     if (status == SC_SPAWN_LATE)
         return sc_error(e, SC_ECOMPILE,
                         "%.200s took longer than it may for one kernel and was stopped: %.500s", path,
@@ -244,7 +254,7 @@ static int complain(const sc_cc *c, int status, sc_text *said, sc_err *e)
 static bool full(const sc_text *said)
 { return said->n && (strstr(said->s, "No space left") || strstr(said->s, "quota exceeded")); }
 
-/* SC_ECOMPILE without a message: the place is full, as `why` says; try another. */
+/* SC_ELACKS without a message: the place is full, as `why` says; try another. */
 static int compile_in(const sc_work *w, const sc_cc *c, sc_cc_job *job, sc_text *object, char *why,
                       size_t size, sc_err *e)
 {
@@ -255,7 +265,7 @@ static int compile_in(const sc_work *w, const sc_cc *c, sc_cc_job *job, sc_text 
     object->n = 0;
     if (!sc_work_write(w->fd, "kernel.c", job->ctext, strlen(job->ctext))) {
         snprintf(why, size, "%.200s: %s", w->path, strerror(errno));
-        rc = SC_ECOMPILE;
+        rc = SC_ELACKS;
     } else if (!make_argv(&a, argv, c, job, w->path))
         rc =
             sc_error(e, SC_ENOMEM, "no memory for the compiler's arguments, or more than %d of them", MAXARG);
@@ -268,7 +278,7 @@ static int compile_in(const sc_work *w, const sc_cc *c, sc_cc_job *job, sc_text 
             rc = sc_error(e, SC_ENOMEM, "no memory for a compiled kernel");
         else if (!read && full(&said)) {
             snprintf(why, size, "%.200s: %s", w->path, strerror(ENOSPC));
-            rc = SC_ECOMPILE;
+            rc = SC_ELACKS;
         } else if (!read)
             rc = complain(c, status, &said, e);
     }
@@ -290,7 +300,7 @@ int sc_cc_compile(const sc_cc *c, sc_cc_job *job, sc_text *object, sc_err *e)
         if (!rc || e->code) return rc;
     }
     return sc_error(
-        e, SC_ECOMPILE,
+        e, SC_ELACKS,
         "nowhere to compile: expected a directory in TMPDIR, /tmp or /dev/shm that is writable, safe from "
         "other users and has 4 MB free; the last one that was tried is not: %s",
         why);

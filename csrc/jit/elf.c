@@ -275,7 +275,8 @@ static bool check_relocations(const file *f, int64_t table, int64_t bytes, calls
     const uint64_t size = get(f, bytes, 0), n = size / sizeof(Elf64_Rela);
     const Elf64_Rela *r = mapped(f, get(f, table, SPAN), n, sizeof *r);
     if (!size) return !get(f, table, 0);
-    const uint64_t alike = table == DT_RELA ? get(f, DT_RELACOUNT, 0) : 0; /* the first ones, the loader insists */
+    const uint64_t alike =
+        table == DT_RELA ? get(f, DT_RELACOUNT, 0) : 0; /* the first ones, the loader insists */
     if (!r || size % sizeof *r || alike > n) return false;
     for (uint64_t i = 0; i < n; i++)
         if (!check_relocation(f, &r[i], called) || (i < alike && ELF64_R_TYPE(r[i].r_info) != RELATIVE))

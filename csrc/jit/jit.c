@@ -170,7 +170,7 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
     }
     sc_text_free(&object);
     sc_text_free(&theirs);
-    return rc ? sc_error(e, rc, "%s", mine.msg) : SC_OK;
+    return rc ? sc_error(e, rc == SC_ELACKS ? SC_ECOMPILE : rc, "%s", mine.msg) : SC_OK;
 }
 
 /* ---- looking ---- */

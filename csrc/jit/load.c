@@ -114,7 +114,12 @@ int sc_load(const sc_text *object, const char *key, size_t n, const char *last_p
             object->n, wrong);
     void *handle = from_memory(object);
     if (!handle) handle = from_file(object, last_place, why, sizeof why);
-    if (!handle) return sc_error(e, SC_ECOMPILE, "a compiled kernel cannot be loaded: %.500s", why);
+    if (!handle) {
+        const int rc = strstr(why, strerror(ENOMEM))   ? SC_ENOMEM
+                       : strstr(why, strerror(EMFILE)) ? SC_ELACKS
+                                                       : SC_ECOMPILE;
+        return sc_error(e, rc, "a compiled kernel cannot be loaded: %.500s", why);
+    }
     const sc_object *o = dlsym(handle, SC_JIT_SYMBOL);
     if ((wrong = judge(o, key, n))) {
         dlclose(handle);

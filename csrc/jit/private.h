@@ -11,6 +11,11 @@
 #define SC_HASH 64                  /* hexadecimal digits of a hash */
 #define SC_KEYLEN (2 * SC_HASH + 1) /* "<text hash>-<compiler hash>" */
 
+/* Beside the codes of the library: the system lacks something, perhaps for now. Says nothing about the compiler; to
+ * the outside it is SC_ECOMPILE. */
+enum { SC_ELACKS = -1 };
+bool sc_lacks(int why); /* whether errno tells of that */
+
 /* Environment variables that a set-user-id program must not believe. */
 static inline const char *sc_env(const char *name)
 {
@@ -62,7 +67,7 @@ typedef struct {
     int seconds;            /* that the compiler may take */
     bool late;              /* it took longer */
 } sc_cc_job;
-/* Appends the object made of a text. SC_ECOMPILE carries the compiler's words. */
+/* Appends the object made of a text. SC_ECOMPILE carries the compiler's words; or SC_ELACKS, SC_ENOMEM. */
 int sc_cc_compile(const sc_cc *, sc_cc_job *, sc_text *object, sc_err *);
 
 /* ---- spawn.c ---- */
@@ -96,7 +101,7 @@ void sc_cache_info(sc_text *);
 const char *sc_elf_wrong(const sc_text *object);
 
 /* ---- load.c ---- */
-/* Loads an object and compares abi, size and the first n characters of key.
+/* Loads an object and compares abi, size and the first n characters of key. SC_ECOMPILE or SC_ELACKS.
  * last_place: another directory to try where memory cannot be loaded from. */
 int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, const sc_object **,
             sc_err *);

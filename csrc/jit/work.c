@@ -27,6 +27,12 @@
 #define STALE 600                 /* seconds that no compilation lasts */
 #define DEPTH 16                  /* of directories in directories */
 
+bool sc_lacks(int why)
+{
+    return why == ENOMEM || why == EAGAIN || why == EMFILE || why == ENFILE || why == ENOSPC ||
+           why == EDQUOT || why == EFBIG;
+}
+
 const char *sc_work_place(int k, const char *last)
 {
     const char *tmp = sc_env("TMPDIR");

@@ -47,33 +47,37 @@ static void formats(const sc_program *p, sc_text *t)
     }
 }
 
-static void section(const sc_program *p, sc_text *t, const char *title, const char *stage)
+/* A stage that this program does not have is left out. */
+static int section(const sc_program *p, sc_text *t, const char *title, const char *stage, sc_err *err)
 {
-    sc_err err = {0};
+    sc_err why = {0};
     sc_text part = {0};
-    if (!sc_program_stage(p, stage, &part, &err) && part.n) sc_text_add(t, "\n%s\n%s", title, part.s);
+    const int rc = sc_program_stage(p, stage, &part, &why);
+    if (!rc && part.n) sc_text_add(t, "%s%s\n%s", t->n ? "\n" : "", title, part.s);
     sc_text_free(&part);
+    return rc == SC_ENOMEM ? sc_error(err, rc, "%s", why.msg) : SC_OK;
 }
 
-char *sc_explain(const sc_program *p)
+static int decisions(const sc_program *p, sc_text *t, sc_err *err)
 {
-    sc_text t = {0};
-    const Prog *g = p->prog;
-    section(p, &t, "expression", "index");
-    sc_text_add(&t, "\nformats\n");
-    formats(p, &t);
-    section(p, &t, "reasons", "why");
-    sc_text_add(&t, "costs are those of ");
-    sc_speeds_print(g->speeds, &t);
-    sc_text_add(&t, "\n");
-    if (!g->converts) {
-        section(p, &t, "schedule", "schedule");
-        section(p, &t, g->chosen.n ? "its loops" : "schedule", "nest");
-        section(p, &t, "plan", "plan");
-        sc_text_add(&t, "\nruns by\n  %s\n", way_name(p));
-        if (p->text) sc_text_add(&t, "\nC\n%s", p->text);
-    }
-    if (t.failed) sc_text_free(&t);
-    if (t.s && t.s[0] == '\n') memmove(t.s, t.s + 1, t.n);
-    return t.s;
+    if (section(p, t, "schedule", "schedule", err) ||
+        section(p, t, p->prog->chosen.n ? "its loops" : "schedule", "nest", err) ||
+        section(p, t, "plan", "plan", err))
+        return err->code;
+    sc_text_add(t, "\nruns by\n  %s\n", way_name(p));
+    if (p->text) sc_text_add(t, "\nC\n%s", p->text);
+    return SC_OK;
+}
+
+int sc_explain(const sc_program *p, sc_text *t, sc_err *err)
+{
+    int rc = section(p, t, "expression", "index", err);
+    sc_text_add(t, "\nformats\n");
+    formats(p, t);
+    if (!rc) rc = section(p, t, "reasons", "why", err);
+    sc_text_add(t, "costs are those of ");
+    sc_speeds_print(p->prog->speeds, t);
+    sc_text_add(t, "\n");
+    if (!rc && !p->prog->converts) rc = decisions(p, t, err);
+    return rc ? rc : t->failed ? sc_error(err, SC_ENOMEM, "out of memory while explaining") : SC_OK;
 }

@@ -354,28 +354,42 @@ int sc_program_stage(const sc_program *p, const char *stage, sc_text *out, sc_er
         sc_format_print(&p->result[r].format, to, sizeof to);
         sc_text_add(out, "convert %s from %s to %s\n", t->name, from, to);
     }
+    return rc ? rc : out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
+}
+
+static const char *const stages[] = {"index", "schedule", "nest", "stmt", "plan", "why", "orders", "explain"};
+
+/* Under the lock: texts are made when first asked for. */
+static int make_stage(sc_program *p, int k, sc_err *err)
+{
+    sc_text t = {0};
+    const bool early = k == 0 || k > 4; /* there are statements only where nothing is to be converted first */
+    if (p->stage[k] || !(p->text || early)) return SC_OK;
+    int rc = !strcmp(stages[k], "explain") ? sc_explain(p, &t, err) : sc_program_stage(p, stages[k], &t, err);
+    if (rc)
+        sc_text_free(&t);
+    else
+        p->stage[k] = t.s;
     return rc;
 }
 
-const char *sc_program_text(const sc_program *cp, const char *stage)
+int sc_program_text(const sc_program *cp, const char *stage, const char **out, sc_err *err)
 {
-    static const char *const names[] = {"index", "schedule", "nest", "stmt", "plan", "why", "orders"};
-    sc_program *p = (sc_program *)cp; /* texts are made when first asked for */
-    sc_err err = {0};
-    const char *out = NULL;
+    sc_program *p = (sc_program *)cp;
+    int k = 0, rc = SC_OK;
+    *out = NULL;
+    while (k < SC_LEN(stages) && strcmp(stage, stages[k])) k++;
     pthread_mutex_lock(&lock);
-    if (!strcmp(stage, "c")) out = p->text;
-    if (!strcmp(stage, "explain")) out = p->explain ? p->explain : (p->explain = sc_explain(p));
-    for (int i = 0; i < SC_LEN(names); i++) {
-        if (strcmp(stage, names[i])) continue;
-        sc_text t = {0};
-        bool made = p->text || !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders");
-        if (!p->stage[i] && made && !sc_program_stage(p, stage, &t, &err))
-            p->stage[i] = t.s;
-        else
-            sc_text_free(&t);
-        out = p->stage[i];
-    }
+    if (!strcmp(stage, "c"))
+        *out = p->text;
+    else if (k == SC_LEN(stages))
+        rc = sc_error(
+            err, SC_EVALUE,
+            "no stage \"%.40s\": expected index, nest, schedule, stmt, c, plan, orders, why or explain",
+            stage);
+    else if (!(rc = make_stage(p, k, err)))
+        *out = p->stage[k];
     pthread_mutex_unlock(&lock);
-    return out ? out : "";
+    if (!*out) *out = "";
+    return rc;
 }

@@ -21,8 +21,7 @@ struct sc_program {
     sc_spec result[SC_MAXOP];  /* as delivered */
     bool converts[SC_MAXOP];   /* the kernels write another format than that */
     char *text;                /* the C text */
-    char *explain;
-    char *stage[7];
+    char *stage[8]; /* texts that were asked for, as program.c lists them */
 };
 
 typedef struct {
@@ -54,6 +53,6 @@ int sc_share(const Tensor *t, const sc_tensor *structure, const int64_t *dim, sc
 /* program.c: a stage as text; the plan says which results are converted at the end. */
 int sc_program_stage(const sc_program *, const char *stage, sc_text *, sc_err *);
 
-/* explain.c: what was decided and why, as text for people; null when out of memory. */
-char *sc_explain(const sc_program *);
+/* explain.c: what was decided and why, as text for people. */
+int sc_explain(const sc_program *, sc_text *, sc_err *);
 #endif
