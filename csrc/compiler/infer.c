@@ -445,7 +445,8 @@ static void check_size(Prog *p, const Assign *a)
     for (int d = 0; d < t->ndim; d++)
         if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
             fail(p, SC_EVALUE, a->lhs->pos,
-                 "%s is dense, since it may have a value where no operand has an entry or is asked to be, and has "
+                 "%s is dense, since it may have a value where no operand has an entry or is asked to be, "
+                 "and has "
                  "more than 2^60 elements",
                  t->name);
 }
