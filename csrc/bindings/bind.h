@@ -206,6 +206,8 @@ int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- stop.c, team.c, torch_abi.c ---- */
 void sc_stop_connect(void);
+/* What a signal has raised is raised again as soon as Python runs: where no exception of Python can be handed up. */
+void sc_stop_again(void);
 int sc_team_connect(void *libtorch, int cap, sc_err *);
 int sc_torch_connect(void *libtorch, sc_err *); /* finds the symbols and registers the operators */
 bool sc_torch_grad_enabled(void);
