@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -105,7 +106,14 @@ def untraced(f: Callable) -> Callable:
 @untraced
 def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     """A tensor of ``cls`` without storage; reading its address raises."""
-    self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
+    try:
+        self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
+    except RuntimeError:
+        if math.prod(map(int, shape)) < 2**63:
+            raise
+        raise ValueError(
+            f"expected a shape of fewer than 2^63 elements, which torch counts, got {tuple(shape)}"
+        ) from None
     torch._C._set_throw_on_mutable_data_ptr(self)
     return self
 
