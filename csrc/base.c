@@ -1,6 +1,7 @@
 /* base.c: arena, text buffers, checked arithmetic, the error path, SHA-256. */
 #include "base.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,25 @@ int sc_error(sc_err *e, int code, const char *fmt, ...)
 }
 
 /* ---- allocation ---- */
-static long fail_after;
+/* Requests are counted from 1 while some are to fail: those from first on, before end. */
+static struct {
+    atomic_long first, end, asked;
+} refused;
 
-void sc_fail_alloc_after(long n) { fail_after = n; }
+long sc_fail_alloc(long first, long n)
+{
+    const long end = atomic_exchange(&refused.end, 0), asked = atomic_exchange(&refused.asked, 0);
+    const long failed = (asked + 1 < end ? asked + 1 : end) - atomic_exchange(&refused.first, first);
+    atomic_store(&refused.end, n > 0 ? first + n : 0);
+    return end && failed > 0 ? failed : 0;
+}
 
-static bool must_fail(void) { return fail_after > 0 && --fail_after == 0; }
+bool sc_alloc_fails(void)
+{
+    if (!atomic_load_explicit(&refused.end, memory_order_relaxed)) return false;
+    const long k = atomic_fetch_add(&refused.asked, 1) + 1;
+    return k >= atomic_load(&refused.first) && k < atomic_load(&refused.end);
+}
 
 /* The memory sanitizer follows bytes that nobody has set by itself. */
 #if defined(__has_feature)
@@ -48,12 +63,12 @@ static void *poisoned(void *p, size_t size)
     return p;
 }
 
-void *sc_malloc(size_t size) { return must_fail() ? NULL : poisoned(malloc(size ? size : 1), size); }
+void *sc_malloc(size_t size) { return sc_alloc_fails() ? NULL : poisoned(malloc(size ? size : 1), size); }
 
 void *sc_malloc_aligned(size_t align, size_t size)
 {
     void *p = NULL;
-    if (must_fail() || posix_memalign(&p, align, size ? size : 1)) return NULL;
+    if (sc_alloc_fails() || posix_memalign(&p, align, size ? size : 1)) return NULL;
     return poisoned(p, size);
 }
 
@@ -63,7 +78,7 @@ void *sc_zalloc(size_t size)
     return p ? memset(p, 0, size) : NULL;
 }
 
-void *sc_realloc(void *p, size_t size) { return must_fail() ? NULL : realloc(p, size ? size : 1); }
+void *sc_realloc(void *p, size_t size) { return sc_alloc_fails() ? NULL : realloc(p, size ? size : 1); }
 
 /* ---- arena ---- */
 struct sc_chunk {

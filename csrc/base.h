@@ -35,17 +35,19 @@ char *sc_arena_printf(sc_arena *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_arena_free(sc_arena *);
 #define SC_NEW(arena, type) ((type *)sc_arena_get((arena), sizeof(type)))
 
-/* Tests make the n-th allocation from now on fail (0: never). Every allocation of
- * the library goes through these.
+/* Tests make n requests for memory fail, the first-th from now on (1 is the next) and those behind it; n 0: none.
+ * Returns how many have failed since the call before. Every malloc of the library goes through the four below; what
+ * gets its memory elsewhere asks sc_alloc_fails first.
  *
  * SC_PLAIN_MEMORY, defined by builds with sanitizers: the pieces of an arena and the blocks that work.c would keep are
  * allocations of their own, of their exact size, freed when they are given back, and new memory is poisoned. So
  * overruns, uses after the end and values that nobody set are seen. */
 #define SC_POISON 0xA5
-void sc_fail_alloc_after(long n);
+long sc_fail_alloc(long first, long n);
+bool sc_alloc_fails(void);
 void *sc_malloc(size_t size);
 void *sc_malloc_aligned(size_t align, size_t size); /* align: a power of two */
-void *sc_zalloc(size_t size); /* zeroed */
+void *sc_zalloc(size_t size);                       /* zeroed */
 void *sc_realloc(void *, size_t size);
 
 /* ---- growing text ---- */

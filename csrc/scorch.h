@@ -246,7 +246,7 @@ typedef struct {
 void sc_stats_get(sc_stats *);
 /* Facts about this process as lines "key: value": cpu, features, vector bytes,
  * compiler, cache directory and its state, bundle, threads. Truncated to size. */
-void sc_info(char *out, size_t size);
+int sc_info(char *out, size_t size, sc_err *);
 /* Kernels built into the library (written by scorchc --bundle): registers them, once. */
 void sc_bundle_register(void);
 int sc_clear_cache(int64_t *removed, sc_err *);

@@ -69,7 +69,7 @@ def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor, wide: boo
 
 
 def _is_wrapped(x: torch.Tensor) -> bool:
-    return type(x) is not torch.Tensor or torch._C._functorch.is_functorch_wrapped_tensor(x)
+    return type(x) is not torch.Tensor or _torch.is_wrapped(x)
 
 
 def strips(mask: SparseTensor, wide: bool, additive: bool = False) -> Strips:

@@ -87,7 +87,14 @@ def needs_grad(*tensors: torch.Tensor) -> bool:
 
 def tracked(a: torch.Tensor) -> bool:
     """Whether what is computed from the values of a must be computed differentiably."""
-    return _torch.in_functorch() or needs_grad(a)
+    return _torch.in_transform() or needs_grad(a)
+
+
+def carries(values: torch.Tensor) -> bool:
+    """Whether derivatives or a batch hang on a plain tensor, so that it must be computed with as it is."""
+    if _torch.in_functorch():
+        return _torch.is_wrapped(values) or needs_grad(values)
+    return _torch.in_forward_mode() or needs_grad(values)
 
 
 class _Values(torch.autograd.Function):
@@ -140,17 +147,28 @@ def values_of(a: torch.Tensor) -> torch.Tensor:
 def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
     if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
         return a._val
-    return _raw_values(a) if needs_grad(a) else a._val.detach()
+    if needs_grad(a):
+        return _raw_values(a)
+    return a._val if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
 
 
 def make(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
     """The SparseTensor of component arrays, differentiable in the values."""
     *structure, values = arrays
-    if _torch.in_functorch() or torch.compiler.is_dynamo_compiling() or not values.requires_grad:
+    if _torch.in_transform() or torch.compiler.is_dynamo_compiling() or not values.requires_grad:
         return _wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return _wrap(form, shape, (*structure, values.detach()))
     return _raw_make(values, form, tuple(shape), *structure)
+
+
+def as_dense(a: torch.Tensor) -> torch.Tensor:
+    """A SparseTensor of dense levels as the dense tensor that its values are; any other as it is."""
+    form = layout(a._fmt, _tensor.rank(a))
+    if not form.is_dense:
+        return a
+    dims = [level[2] for level in form.levels]
+    return values_of(a).view([a.shape[d] for d in dims]).permute([dims.index(d) for d in range(len(dims))])
 
 
 # ---- eager calls ----

@@ -12,7 +12,8 @@ from collections.abc import Callable
 import torch
 
 from ._entries import same_structure
-from ._tensor import STRUCTURAL, SparseTensor
+from ._format import layout
+from ._tensor import STRUCTURAL, SparseTensor, assemble, rank
 
 aten = torch.ops.aten
 
@@ -36,22 +37,34 @@ def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: obje
     return a._like([*move, values.to(device=device, dtype=dtype, copy=True)])
 
 
-def copy_(target: SparseTensor, source: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
-    """``target.copy_(source)``: values, between tensors of one structure.
+def clone(input: SparseTensor, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
+    """``torch.clone``, differentiable: what functorch would wrap as a whole is taken apart first."""
+    *structure, _ = input._arrays()
+    arrays = [*(x.clone() for x in structure), input.values().clone()]
+    return assemble(layout(input._fmt, rank(input)), input._shape, arrays)
+
+
+def detach(input: SparseTensor) -> SparseTensor:
+    """``Tensor.detach``, likewise."""
+    return _detach(input)
+
+
+def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
+    """``input.copy_(other)``: values, between tensors of one structure.
 
     Raises: NotImplementedError: one is dense. ValueError: they differ in format or structure.
     """
-    if not (isinstance(source, SparseTensor) and isinstance(target, SparseTensor)):
+    if not (isinstance(input, SparseTensor) and isinstance(other, SparseTensor)):
         raise NotImplementedError(
             "copy_ between sparse and dense tensors: convert with scorch.sparse or to_dense first"
         )
-    if not same_structure(target, source):
+    if not same_structure(input, other):
         raise ValueError(
             "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
             "assign the tensor (load_state_dict(..., assign=True))"
         )
-    target._val.copy_(source._val)
-    return target
+    input._val.copy_(other._val)
+    return input
 
 
 def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:

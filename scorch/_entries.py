@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from . import _C, _torch
 from ._format import _level, layout
@@ -209,7 +208,7 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
 def _fitting(format: str, shape: Sequence[int]) -> str:
     """The format, or csr and csc where blocks of bsr and bsc are not known to divide the shape."""
     for _, _, dim, part, block, _ in layout(format, len(shape)).levels:
-        if part and not statically_known_true(shape[dim] % block == 0):
+        if part and not _torch.divides(block, shape[dim]):
             return "csc" if format.startswith("bsc") else "csr"
     return format
 

@@ -19,97 +19,143 @@ from ._tensor import HANDLERS, SparseTensor
 _HOMES = (torch, torch.Tensor)
 
 
-def _put(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
+def _of_one(handler: Callable, name: str) -> Callable:
+    """A handler of a SparseTensor, the first argument; out=, and a SparseTensor elsewhere, are refused."""
+
+    def called(*args: object, out: object = None, **kwargs: object) -> object:
+        if out is not None:
+            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
+        first = args[0] if args else next((kwargs[n] for n in ("input", "tensor", "A") if n in kwargs), None)
+        if not isinstance(first, SparseTensor):
+            raise TypeError(
+                f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its to_dense(), "
+                f"or its values()"
+            )
+        return handler(*args, **kwargs)
+
+    called.__wrapped__ = handler
+    return called
+
+
+def _put_any(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
+    """Of functions that take SparseTensors anywhere among their arguments."""
     for name in names:
         for home in homes:
             if (f := getattr(home, name, None)) is not None:
                 HANDLERS[f] = handler
 
 
-def _numpy_names(f: Callable) -> Callable:
-    """Accepts ``axis=`` and ``keepdims=``, as torch does."""
-
-    def named(*args: object, **kwargs: object) -> torch.Tensor:
-        for name, other in (("axis", "dim"), ("keepdims", "keepdim")):
-            if name in kwargs:
-                kwargs[other] = kwargs.pop(name)
-        if kwargs.get("out") is not None:
-            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
-        kwargs.pop("out", None)
-        return f(*args, **kwargs)
-
-    return named
+def _put(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
+    """Of functions of one SparseTensor."""
+    for name in names:
+        _put_any(_of_one(handler, name), name, homes=homes)
 
 
 # ---- products ----
-for _name in ("mm", "mv", "bmm", "dot", "inner", "matmul", "einsum"):
-    _put(getattr(_products, _name), _name)
-_put(_products.mm, "smm")
-_put(_products.matmul, "__matmul__")
-_put(_products.rmatmul, "__rmatmul__")
-_put(_products.mm, "mm", homes=(torch.sparse,))
-_put(_products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
-_put(_products.multi_dot, "multi_dot", homes=(torch.linalg,))
-_put(_products.matmul, "matmul", homes=(torch.linalg,))
-_put(lambda *tensors, out=None: _products.multi_dot(tensors, out=out), "chain_matmul")
-_put(_products.added("addmm", 2, 2), "addmm", homes=(*_HOMES, torch.sparse))
-_put(_products.added("addmv", 2, 1), "addmv")
-_put(_products.added("baddbmm", 3, 3), "baddbmm")
+for _name in (
+    "mm", "mv", "bmm", "dot", "inner", "outer", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
+    "baddbmm",
+):  # fmt: skip
+    _put_any(getattr(_products, _name), _name)
+_put_any(_products.mm, "smm")
+_put_any(_products.outer, "ger")
+_put_any(_products.matmul, "__matmul__")
+_put_any(_products.rmatmul, "__rmatmul__")
+_put_any(_products.mm, "mm", homes=(torch.sparse,))
+_put_any(_products.addmm, "addmm", homes=(torch.sparse,))
+_put_any(_products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
+_put_any(_products.multi_dot, "multi_dot", homes=(torch.linalg,))
+_put_any(_products.matmul, "matmul", homes=(torch.linalg,))
+_put_any(lambda *matrices, out=None: _products.multi_dot(matrices, out=out), "chain_matmul")
 HANDLERS[torch.sparse.mm] = _products.sparse_mm
 HANDLERS[F.linear] = _ops.linear
 HANDLERS[F.scaled_dot_product_attention] = _attention.scaled_dot_product_attention
 
 # ---- layout and type ----
-for _name in ("permute", "transpose", "t"):
-    _put(getattr(SparseTensor, _name), _name)
-_put(SparseTensor.transpose, "swapaxes", "swapdims")
-_put(lambda a: a.mT, "adjoint")
+_put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute")
+_put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapaxes", "swapdims")
+_put(lambda input: input.t(), "t")
+_put(lambda input: input.mT, "adjoint")
 _put(_join.movedim, "movedim", "moveaxis")
 HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
 HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
 HANDLERS[torch.Tensor.to_dense] = SparseTensor.to_dense
-HANDLERS[torch.Tensor.type_as] = lambda a, other: a.to(other.dtype)
+HANDLERS[torch.Tensor.type_as] = lambda input, other: input.to(other.dtype)
+
+
+def _to(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+    """``Tensor.to``; a SparseTensor as the pattern of a dense tensor stands for its type."""
+    if not isinstance(input, SparseTensor):
+        args = (args[0].dtype, *args[1:])
+    return input.to(*args, **kwargs)
+
+
+HANDLERS[torch.Tensor.to] = _to
+_put(_dispatch.clone, "clone")
+_put(_dispatch.detach, "detach")
 
 # ---- indexing and joining ----
 HANDLERS[torch.Tensor.__getitem__] = _index.getitem
 HANDLERS[torch.Tensor.__setitem__] = _index.setitem
 HANDLERS[torch.Tensor.__iter__] = lambda a: iter(_index.unbind(a))
-for _name in ("narrow", "index_select", "masked_select", "unbind", "chunk", "tensor_split"):
+for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(_index, _name), _name)
+_put_any(_index.masked_select, "masked_select")
 _put(_index.along, "select")
-_put(
-    lambda tensor, split_size=None, dim=0, *, split_size_or_sections=None: _index.split(
-        tensor, split_size if split_size_or_sections is None else split_size_or_sections, dim
-    ),
-    "split", "split_with_sizes",
-)  # fmt: skip
+
+
+def _split(
+    tensor: SparseTensor, split_size: int | Sequence[int] | None = None, dim: int = 0, **named: object
+) -> tuple[torch.Tensor, ...]:
+    """``torch.split``; ``named`` are the other names that torch has for the sizes."""
+    return _index.split(tensor, *(named.values() if split_size is None else (split_size,)), dim)
+
+
+_put(_split, "split")
+_put(lambda input, split_sizes, dim=0: _index.split(input, split_sizes, dim), "split_with_sizes")
 for _name in (
-    "stack", "hstack", "vstack", "dstack", "block_diag", "reshape", "flatten", "unflatten", "squeeze",
-    "unsqueeze", "flip", "roll", "repeat", "tile", "kron", "tril", "triu", "diagonal", "diag", "trace",
+    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "flip", "roll", "repeat", "tile", "tril",
+    "triu", "diagonal", "diag", "trace",
 ):  # fmt: skip
-    _put(_numpy_names(getattr(_join, _name)), _name)
-_put(_numpy_names(_join.cat), "cat", "concat", "concatenate")
-_put(_join.hstack, "column_stack")
-_put(_join.vstack, "row_stack")
-_put(lambda a: _join.flip(a, 0), "flipud")
-_put(lambda a: _join.flip(a, 1), "fliplr")
-_put(lambda a, other: _join.reshape(a, tuple(other.shape)), "reshape_as")
-_put(lambda a: _join.flatten(a), "ravel")
-HANDLERS[torch.linalg.diagonal] = lambda A, *, offset=0, dim1=-2, dim2=-1: _join.diagonal(
-    A, offset, dim1, dim2
-)
+    _put(getattr(_join, _name), _name)
+
+
+def _without_out(f: Callable) -> Callable:
+    """f, which joins tensors, with ``out=`` refused."""
+
+    def joined(*args: object, out: object = None, **kwargs: object) -> torch.Tensor:
+        if out is not None:
+            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
+        return f(*args, **kwargs)
+
+    joined.__wrapped__ = f
+    return joined
+
+
+for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
+    _put_any(_without_out(getattr(_join, _name)), _name)
+_put_any(_without_out(_join.cat), "concat", "concatenate")
+_put_any(_without_out(_join.vstack), "row_stack")
+_put_any(_join.reshape_as, "reshape_as")
+_put(lambda input: _join.flip(input, 0), "flipud")
+_put(lambda input: _join.flip(input, 1), "fliplr")
+_put(lambda input: _join.flatten(input), "ravel")
+_put(
+    lambda A, *, offset=0, dim1=-2, dim2=-1: _join.diagonal(A, offset, dim1, dim2),
+    "diagonal", homes=(torch.linalg,),
+)  # fmt: skip
 
 # ---- reductions ----
 for _name in ("mean", "var", "std", "count_nonzero", "amax", "amin", "aminmax", "prod", "norm"):
-    _put(_numpy_names(getattr(_reduce, _name)), _name)
+    _put(getattr(_reduce, _name), _name)
 for _name in ("sum", "any", "all", "max", "min"):
-    _put(_numpy_names(getattr(_reduce, f"{_name}_")), _name)
-HANDLERS[torch.linalg.vector_norm] = _numpy_names(_reduce.vector_norm)
-HANDLERS[torch.linalg.norm] = _numpy_names(_reduce.linalg_norm)
-HANDLERS[F.normalize] = _reduce.normalize
-HANDLERS[F.softmax], HANDLERS[F.log_softmax] = _reduce.softmax, _reduce.log_softmax
+    _put(getattr(_reduce, f"{_name}_"), _name)
+_put(_reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
+_put(_reduce.linalg_norm, "norm", homes=(torch.linalg,))
+_put(_reduce.normalize, "normalize", homes=(F,))
 for _name in ("softmax", "log_softmax"):
     _f = getattr(_reduce, _name)
+    _put(_f, _name, homes=(F,))
     _put(
         lambda input, dim, dtype=None, f=_f: f(input, dim, dtype=dtype), _name,
         homes=(*_HOMES, torch.special, torch.sparse),
@@ -141,15 +187,15 @@ for _names, _keeps, _homes in (
     for _name in _names.split():
         for _home in _homes:
             if (_f := getattr(_home, _name, None)) is not None:
-                HANDLERS[_f] = _pointwise.unary(_f, _name, _keeps)
+                _put(_pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
 for _name, _function in (
     ("neg", torch.neg),
     ("abs", torch.abs),
     ("pos", torch.positive),
     ("invert", torch.bitwise_not),
 ):
-    HANDLERS[getattr(torch.Tensor, f"__{_name}__")] = _pointwise.unary(_function, _name, _name != "invert")
-HANDLERS[F.dropout] = _pointwise.dropout
+    _put(_pointwise.unary(_function, _name, _name != "invert"), f"__{_name}__")
+_put(_pointwise.dropout, "dropout", homes=(F,))
 _put(lambda input, p, train: _pointwise.dropout(input, p, train), "dropout", homes=(torch,))
 
 # ---- functions of two ----
@@ -171,17 +217,24 @@ _BINARY = {
     for name in names.split()
 }
 for _name, _f in _BINARY.items():
-    _put(_f, _name)
+    _put_any(_f, _name)
 for _operator, _name in _OPERATORS.items():  # methods too: torch's own refuse arrays
     for _method, _f in ("__{}__", _BINARY[_name]), ("__r{}__", _pointwise.reversed_(_BINARY[_name])):
         setattr(SparseTensor, _method.format(_operator), _f)
-        _put(_f, _method.format(_operator))
-_put(_pointwise.reversed_(_BINARY["sub"]), "rsub")
-_put(_pointwise.power, "pow", "float_power", "__pow__")
-_put(_pointwise.reversed_(_pointwise.power), "__rpow__")
-_put(_pointwise.masked_fill, "masked_fill")
-_put(_pointwise.equal, "equal")
-_put(_pointwise.allclose, "allclose")
+        _put_any(_f, _method.format(_operator))
+_put_any(_pointwise.reversed_(_BINARY["sub"]), "rsub")
+_put_any(
+    lambda input, other, rtol=1e-5, atol=1e-8, equal_nan=False: _BINARY["isclose"](
+        input, other, rtol=rtol, atol=atol, equal_nan=equal_nan
+    ),
+    "isclose",
+)
+_put_any(_pointwise.power, "pow", "__pow__")
+_put_any(_pointwise.float_power, "float_power")
+_put_any(_pointwise.reversed_(_pointwise.power), "__rpow__")
+_put_any(_pointwise.masked_fill, "masked_fill")
+_put_any(_pointwise.equal, "equal")
+_put_any(_pointwise.allclose, "allclose")
 
 # ---- in place ----
 _IN_PLACE = (
@@ -190,7 +243,7 @@ _IN_PLACE = (
     "round rsqrt sigmoid sign sin sqrt square sub subtract tanh true_divide trunc uniform zero"
 )
 for _name in _IN_PLACE.split():
-    _put(_pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
+    _put_any(_pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
 for _name, _function in (
     ("add", "add_"),
     ("sub", "sub_"),
@@ -198,17 +251,26 @@ for _name, _function in (
     ("truediv", "div_"),
     ("pow", "pow_"),
 ):
-    _put(_pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
+    _put_any(_pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
 HANDLERS[torch.Tensor.copy_] = _dispatch.copy_
 
 
 # ---- making others ----
 def _dense_new(name: str) -> Callable:
-    return lambda a, *args, **kwargs: getattr(a._val, name)(*args, **kwargs)
+    return lambda input, *args, **kwargs: getattr(input._val, name)(*args, **kwargs)
 
 
-def _zeros_like(input: SparseTensor, *, dtype: torch.dtype | None = None, **_: object) -> SparseTensor:
-    return _dispatch.filled(input, 0, dtype)
+def _zeros_like(
+    input: SparseTensor,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+    requires_grad: bool = False,
+    **_: object,
+) -> SparseTensor:
+    if torch.device(device or "cpu").type != "cpu":
+        raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+    return _dispatch.filled(input, 0, dtype).requires_grad_(requires_grad)
 
 
 for _name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor"):
@@ -218,32 +280,30 @@ _put(_zeros_like, "zeros_like", "empty_like")
 
 def _dense_like(f: Callable) -> Callable:
     def made(
-        input: SparseTensor, *args: object, dtype: torch.dtype | None = None, **_: object
+        input: SparseTensor, *args: object, dtype: torch.dtype | None = None, **options: object
     ) -> torch.Tensor:
-        return f(input._val.new_empty(input.shape, dtype=dtype), *args)
+        return f(input._val.new_empty(input.shape, dtype=dtype), *args, **options)
 
     return made
 
 
-def _full_like(
-    input: SparseTensor, fill_value: float, *, dtype: torch.dtype | None = None, **_: object
-) -> torch.Tensor:
+def _full_like(input: SparseTensor, fill_value: float, **options: object) -> torch.Tensor:
     """Zeros keep the structure."""
     if fill_value == 0:
-        return _dispatch.filled(input, 0, dtype)
-    return _dense_like(torch.full_like)(input, fill_value, dtype=dtype)
+        return _zeros_like(input, **options)
+    return _dense_like(torch.full_like)(input, fill_value, **options)
 
 
-HANDLERS[torch.full_like] = _full_like
+_put(_full_like, "full_like")
 for _name in ("ones_like", "rand_like", "randn_like"):
-    HANDLERS[getattr(torch, _name)] = _dense_like(getattr(torch, _name))
+    _put(_dense_like(getattr(torch, _name)), _name)
 
 
 # ---- methods of the class, called under the name of torch's ----
 for _name, _f in vars(SparseTensor).items():
     _torchs = getattr(torch.Tensor, _name, None)
     if isinstance(_f, FunctionType) and _torchs is not None and not _name.startswith("__torch"):
-        HANDLERS.setdefault(_torchs, _f)
+        HANDLERS.setdefault(_torchs, _of_one(_f, _name))
 
 
 # ---- refused ----
@@ -261,7 +321,7 @@ _HINTS = {
     "crow_indices ccol_indices": "use A.pos(level), or A.to_sparse_csr()",
     "col_indices row_indices": "use A.crd(level), or A.indices()",
     "_nnz": "use A.nnz",
-    "view view_as expand expand_as broadcast_to as_strided": "its entries are not strided: use A.reshape, "
+    "view expand broadcast_to as_strided": "its entries are not strided: use A.reshape, "
     "A.repeat or A.to_dense()",
     "matrix_power matrix_exp": "use products, or A.to_dense()",
     "where": "use A.masked_fill or a product with a mask, or A.to_dense()",
@@ -270,7 +330,16 @@ _HINTS = {
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
-        _put(_refused(_name, _hint), _name)
+        _put_any(_refused(_name, _hint), _name)
+
+
+def _as_other(name: str) -> Callable:
+    """``view_as`` and ``expand_as``: a SparseTensor may say the shape of a dense tensor."""
+    return lambda input, other: getattr(input, name)(tuple(other.shape))
+
+
+for _name in ("view", "expand"):
+    _put_any(_as_other(_name), f"{_name}_as")
 
 
 def _set_requires_grad(a: SparseTensor, value: bool) -> None:

@@ -14,6 +14,7 @@ from numbers import Integral
 
 import torch
 
+from . import _torch
 from ._entries import (
     Entries,
     build,
@@ -238,15 +239,17 @@ def setitem(a: SparseTensor, index: object, value: object) -> None:
 
 # ---- functions of torch ----
 def _axis(dim: int, ndim: int) -> int:
-    if not -ndim <= dim < ndim:
+    """A dimension counted from 0 on; a number counts as having one."""
+    n = max(ndim, 1)
+    if not -n <= dim < n:
         raise IndexError(f"dimension {dim} is out of range for {ndim} dimensions")
-    return dim % ndim
+    return dim % n
 
 
-def along(a: SparseTensor, dim: int, item: object) -> torch.Tensor:
-    """``A[..., item, ...]`` with the item at a dimension."""
-    dim = _axis(dim, a._ndim)
-    return getitem(a, (slice(None),) * dim + (item,))
+def along(input: SparseTensor, dim: int, index: object) -> torch.Tensor:
+    """``A[..., index, ...]`` with the index at a dimension."""
+    dim = _axis(dim, input._ndim)
+    return getitem(input, (slice(None),) * dim + (index,))
 
 
 def narrow(input: SparseTensor, dim: int, start: int | torch.Tensor, length: int) -> torch.Tensor:
@@ -261,12 +264,25 @@ def narrow(input: SparseTensor, dim: int, start: int | torch.Tensor, length: int
 
 def index_select(input: SparseTensor, dim: int, index: torch.Tensor) -> torch.Tensor:
     """``torch.index_select``."""
+    if index.dim() > 1 or index.dtype not in (torch.int32, torch.int64):
+        raise IndexError(
+            f"index_select: expected a vector of int32 or int64, got {list(index.shape)} of {index.dtype}"
+        )
+    if not input._ndim:
+        return index_select(input.reshape(1), dim, index).reshape(())
     return along(input, dim, index.reshape(-1))
 
 
-def masked_select(input: SparseTensor, mask: torch.Tensor) -> torch.Tensor:
-    """``torch.masked_select``: the values under a mask of the same shape, dense."""
-    return getitem(input, mask)
+def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """``torch.masked_select``: the values under a mask, which broadcasts with the tensor; a dense vector."""
+    mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
+    if not isinstance(input, SparseTensor) or not input._ndim:
+        return torch.masked_select(input.to_dense(), mask)
+    if mask.dtype != torch.bool:
+        raise TypeError(f"masked_select: expected a mask of bool, got {mask.dtype}")
+    shape = _torch.broadcast(input.shape, mask.shape)
+    where = unravel(places(mask.expand(shape).reshape(-1)), shape)[len(shape) - input._ndim :]
+    return lookup(input, [w if n != 1 else 0 * w for w, n in zip(where, input.shape, strict=True)])
 
 
 def unbind(input: SparseTensor, dim: int = 0) -> tuple[torch.Tensor, ...]:
@@ -304,16 +320,20 @@ def chunk(input: SparseTensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor,
 
 
 def tensor_split(
-    input: SparseTensor, indices_or_sections: int | Sequence[int] | torch.Tensor, dim: int = 0
+    input: SparseTensor,
+    indices_or_sections: int | Sequence[int] | torch.Tensor | None = None,
+    dim: int = 0,
+    **named: int | Sequence[int] | torch.Tensor,
 ) -> tuple[torch.Tensor, ...]:
-    """``torch.tensor_split``."""
+    """``torch.tensor_split``; ``named`` are the three names that torch has for what it may be."""
+    (how,) = (*named.values(),) if indices_or_sections is None else (indices_or_sections,)
     extent = input.shape[_axis(dim, input._ndim)]
-    if isinstance(indices_or_sections, torch.Tensor):
-        indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int):
-        if indices_or_sections <= 0:
-            raise ValueError(f"tensor_split: expected a positive number, got {indices_or_sections}")
-        each, more = divmod(extent, indices_or_sections)
-        return _pieces(input, [each + (k < more) for k in range(indices_or_sections)], dim)
-    cuts = [0, *indices_or_sections, extent]
+    if isinstance(how, torch.Tensor):
+        how = how.tolist()
+    if isinstance(how, int):
+        if how <= 0:
+            raise ValueError(f"tensor_split: expected a positive number, got {how}")
+        each, more = divmod(extent, how)
+        return _pieces(input, [each + (k < more) for k in range(how)], dim)
+    cuts = [0, *how, extent]
     return tuple(along(input, dim, slice(lo, hi)) for lo, hi in pairwise(cuts))

@@ -12,6 +12,7 @@ from functools import reduce
 import torch
 import torch.utils.data
 
+from . import _torch
 from ._entries import (
     Entries,
     build,
@@ -40,7 +41,11 @@ def _common(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
 
 def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
-    tensors = list(tensors)
+    dtype, index = _common(tensors)
+    if any(rank(t) > 1 for t in tensors):
+        tensors = [
+            t for t in tensors if rank(t) != 1 or t.shape[0]
+        ]  # empty vectors fit anything, as in torch
     first = tensors[0]
     if not all(isinstance(t, SparseTensor) for t in tensors):
         return torch.cat([t.to_dense() if isinstance(t, SparseTensor) else t for t in tensors], dim)
@@ -54,7 +59,6 @@ def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
                 f"cat: expected shapes that agree but in dimension {dim}, got {tuple(first.shape)} and "
                 f"{tuple(t.shape)}"
             )
-    dtype, index = _common(tensors)
     shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
     if dim == 0 and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
         return _cat_csr(tensors, shape, dtype, index)
@@ -116,20 +120,32 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
     return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
+def _at_least(tensors: Sequence[torch.Tensor], n: int) -> list[torch.Tensor]:
+    """Tensors of at least n dimensions, of up to three: numbers, vectors and matrices as torch places them."""
+    made = [t.reshape(1) if not rank(t) else t for t in tensors]
+    made = [t.unsqueeze(0) if rank(t) == 1 < n else t for t in made]
+    return [t.unsqueeze(2) if rank(t) == 2 < n else t for t in made]
+
+
 def hstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.hstack``."""
+    tensors = _at_least(tensors, 1)
     return cat(tensors, 0 if rank(tensors[0]) == 1 else 1)
 
 
 def vstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.vstack``."""
-    return cat([t.unsqueeze(0) if rank(t) == 1 else t for t in tensors], 0)
+    return cat(_at_least(tensors, 2), 0)
 
 
 def dstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """``torch.dstack``."""
-    deep = [t.unsqueeze(0) if rank(t) == 1 else t for t in tensors]
-    return cat([t.unsqueeze(2) if rank(t) == 2 else t for t in deep], 2)
+    return cat(_at_least(tensors, 3), 2)
+
+
+def column_stack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.column_stack``: vectors are columns."""
+    return cat([t.reshape(-1, 1) if rank(t) < 2 else t for t in tensors], 1)
 
 
 def block_diag(*tensors: torch.Tensor) -> SparseTensor:
@@ -183,9 +199,11 @@ def _general_format(a: SparseTensor, ndim: int) -> str:
     return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
 
 
-def reshape(input: SparseTensor, *shape: int | Sequence[int]) -> torch.Tensor:
+def reshape(
+    input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
+) -> torch.Tensor:
     """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more)."""
-    shape = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    shape = list(_torch.one_by_one(extents, shape))
     if shape.count(-1) > 1 or any(n < -1 for n in shape):
         raise ValueError(f"reshape: expected extents, one of them perhaps -1, got {shape}")
     if -1 in shape:
@@ -196,6 +214,11 @@ def reshape(input: SparseTensor, *shape: int | Sequence[int]) -> torch.Tensor:
     if tuple(shape) == tuple(input.shape):
         return input
     return _reshaped(input, shape, _general_format(input, len(shape)))
+
+
+def reshape_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``Tensor.reshape_as``, of which either is sparse."""
+    return input.reshape(tuple(other.shape))
 
 
 def flatten(input: SparseTensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor:
@@ -214,11 +237,11 @@ def unflatten(input: SparseTensor, dim: int, sizes: Sequence[int]) -> torch.Tens
     return reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
-def squeeze(input: SparseTensor, dim: int | Sequence[int] | None = None) -> torch.Tensor:
+def squeeze(input: SparseTensor, *dims: int, dim: int | Sequence[int] | None = None) -> torch.Tensor:
     """``torch.squeeze``."""
     n = input._ndim
-    dims = range(n) if dim is None else [dim] if isinstance(dim, int) else dim
-    gone = {_axis(d, n) for d in dims if input.shape[d] == 1}
+    asked = range(n) if dim is None and dims in ((), (None,)) else _torch.one_by_one(dims, dim)
+    gone = {d for d in (_axis(d, n) for d in asked) if n and input.shape[d] == 1}
     if not gone:
         return input
     kept = [d for d in range(n) if d not in gone]
@@ -247,10 +270,12 @@ def movedim(
     return input.permute(*order)
 
 
-def flip(input: SparseTensor, *dims: int | Sequence[int]) -> torch.Tensor:
+def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
     """``torch.flip``."""
-    dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
-    e, rows = entries(input), {_axis(d, input._ndim) for d in dims}
+    rows = {_axis(d, input._ndim) for d in _torch.one_by_one(axes, dims)}
+    if not input._ndim:
+        return input
+    e = entries(input)
     indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
     return _renumbered(input, e.shape, indices, e.values)
 
@@ -275,9 +300,11 @@ def roll(
     return _renumbered(input, e.shape, indices, e.values)
 
 
-def repeat(input: SparseTensor, *repeats: int | Sequence[int]) -> torch.Tensor:
+def repeat(
+    input: SparseTensor, *times: int | Sequence[int], repeats: Sequence[int] | None = None
+) -> torch.Tensor:
     """``Tensor.repeat`` and ``torch.tile``: copies side by side."""
-    repeats = list(repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)
+    repeats = _torch.one_by_one(times, repeats)
     if len(repeats) < input._ndim:
         raise ValueError(f"repeat: expected a number for each of {input._ndim} dimensions, got {repeats}")
     while input._ndim < len(repeats):
@@ -288,10 +315,10 @@ def repeat(input: SparseTensor, *repeats: int | Sequence[int]) -> torch.Tensor:
     return input
 
 
-def tile(input: SparseTensor, *dims: int | Sequence[int]) -> torch.Tensor:
+def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
     """``torch.tile``."""
-    dims = list(dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims)
-    return repeat(input, [1] * (input._ndim - len(dims)) + dims)
+    times = _torch.one_by_one(times, dims)
+    return repeat(input, [1] * (input._ndim - len(times)) + [*times])
 
 
 def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:

@@ -117,7 +117,7 @@ def evaluated(name: str, a: torch.Tensor, b: torch.Tensor, format: str) -> Spars
         return None
     if name == "div" and not a.dtype.is_floating_point:
         return None
-    shape = torch.broadcast_shapes(a.shape, b.shape)
+    shape = _torch.broadcast(a.shape, b.shape)
     left, right = _access("A", a, shape), _access("B", b, shape)
     if left is None or right is None or len(shape) > len(_LETTERS):
         return None

@@ -11,7 +11,7 @@ import numpy
 import torch
 
 from . import _C, _autograd, _torch
-from ._entries import build, canonical
+from ._entries import Entries, add_up, build, distinct, ravel, unravel
 from ._format import Format, Layout, _level, bound, layout
 from ._tensor import _CARRIER, SparseTensor, core_of, from_result
 
@@ -21,6 +21,7 @@ _COMPRESSED = {
     torch.sparse_bsr: "bsr",
     torch.sparse_bsc: "bsc",
 }
+_MADE = "making a SparseTensor"
 _NO_VALUES_GRAD = (
     "gradients to a sparse tensor of torch are not available: pass its values to scorch.from_components, or "
     "detach it"
@@ -43,7 +44,7 @@ def _own(array: torch.Tensor) -> torch.Tensor:
 
 
 def _refuse_grad(values: torch.Tensor) -> None:
-    if values.requires_grad and torch.is_grad_enabled():
+    if _torch.is_wrapped(values) or (values.requires_grad and torch.is_grad_enabled()):
         raise NotImplementedError(_NO_VALUES_GRAD)
 
 
@@ -51,6 +52,8 @@ def _assemble(
     form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool = True
 ) -> SparseTensor:
     *structure, values = arrays
+    if not torch.compiler.is_dynamo_compiling() and _torch.in_transform():
+        return _assemble_transformed(form, shape, arrays, validate)
     owned = values if _autograd.needs_grad(values) else _own(values)
     self = _autograd.make(form, tuple(shape), [*map(_own, structure), owned])
     if torch.compiler.is_dynamo_compiling() or not _C.plain():
@@ -60,6 +63,22 @@ def _assemble(
     else:
         self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
     return self
+
+
+def _assemble_transformed(
+    form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool
+) -> SparseTensor:
+    """_assemble inside of a transform: the structure is of numbers, the values may be its own."""
+    carried = _autograd.carries(arrays[-1])
+    with _torch.plainly():
+        *structure, values = (
+            torch.empty(a.shape, dtype=a.dtype)
+            if carried and a is arrays[-1]
+            else _torch.numbers_of(a, _MADE)
+            for a in arrays
+        )
+        made = _assemble(form, shape, [*structure, values], validate)
+    return made._with_values(arrays[-1]) if carried else made
 
 
 def _index_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
@@ -83,15 +102,18 @@ def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | No
 
 def _gathered(a: SparseTensor, x: torch.Tensor) -> SparseTensor:
     """The structure of a with the values of the dense x there, differentiably."""
-    indices = a.indices().long()
-    return a._with_values(x[tuple(indices.clamp(min=0))])
+    with _torch.plainly():
+        indices = tuple(a.indices().long().clamp(min=0))
+    return a._with_values(x[indices])
 
 
 # ---- from what others have ----
 def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
     form = bound(format, x.dim())
-    if _autograd.needs_grad(x):
-        return _gathered(_from_dense(x.detach(), format, index_dtype), x)
+    if _autograd.tracked(x):
+        with _torch.plainly():
+            made = _from_dense(_torch.numbers_of(x, _MADE), format, index_dtype)
+        return _gathered(made, x) if _autograd.carries(x) else made
     wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
     return _finish(_converted(_carried(x.detach().resolve_neg()), x.dtype, form, wide), form.text, None)
 
@@ -248,6 +270,8 @@ def sparse(
     """
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+    if not isinstance(x, SparseTensor) and _torch.in_transform():
+        return _sparse_transformed(x, format, index_dtype, copy)
     if isinstance(x, numpy.ndarray):
         x = _numpy(x, False)
     elif hasattr(x, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
@@ -289,6 +313,21 @@ def sparse(
     if copy and {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}:
         return result.clone()
     return result
+
+
+def _sparse_transformed(
+    x: object, format: str | Format, index_dtype: torch.dtype | None, copy: bool | None
+) -> SparseTensor:
+    """sparse inside of a transform: the structure is that of the numbers of x."""
+    tensor, carried = isinstance(x, torch.Tensor), False
+    if tensor and x.layout is torch.strided:
+        carried = _autograd.carries(x)
+    elif tensor:
+        _refuse_grad(x)
+    with _torch.plainly():
+        numbers = _torch.numbers_of(x, _MADE) if tensor else x
+        made = sparse(numbers, format, index_dtype=index_dtype, copy=copy)
+    return _gathered(made, x) if carried else made
 
 
 def _extents(shape: Sequence[int]) -> tuple[int, ...]:
@@ -382,18 +421,16 @@ def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
     return n
 
 
-def _with_loops(
-    source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The edges with one loop at each node: the last one there is, or one of weight 1."""
+def _with_loops(index: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The edges with one loop at each node, at the end those that were added, and which of them there were."""
+    source, target = index
     (at,) = (source == target).nonzero(as_tuple=True)
     last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")
     kept = torch.ones(source.numel(), dtype=torch.bool)
     kept[at] = False
     kept[last[last >= 0]] = True
     loops = (last < 0).nonzero().view(-1).to(source.dtype)
-    ends = [torch.cat([x[kept], loops]) for x in (source, target)]
-    return *ends, torch.cat([weight[kept], weight.new_ones(loops.numel())])
+    return torch.cat([index[:, kept], loops.expand(2, -1)], 1), kept.nonzero().view(-1)
 
 
 def _normalised(
@@ -437,21 +474,42 @@ def from_edge_index(
         ValueError: shapes do not fit, an index is out of range, or normalize is something else.
         TypeError: indices or num_nodes are no integers. NotImplementedError: not on the CPU.
     """
-    edge_index, edge_weight = _edges(edge_index, edge_weight)
+    index, weight = _edges(edge_index, edge_weight)
     if normalize not in (None, "sym", "row"):
         raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
-    source, target = edge_index
-    n = _nodes(edge_index, num_nodes)
-    weight = torch.ones(source.numel()) if edge_weight is None else edge_weight.reshape(-1)
-    if weight.numel() != source.numel():
-        raise ValueError(f"edge_weight: expected {source.numel()} weights, one an edge, got {weight.numel()}")
-    if add_self_loops:
-        source, target, weight = _with_loops(source, target, weight, n)
+    with _torch.plainly():
+        index = _torch.numbers_of(index, _MADE)
+        n = _nodes(index, num_nodes)
+        weight = torch.ones(index.shape[1]) if weight is None else weight
+    weight = weight.reshape(-1)
+    if weight.numel() != index.shape[1]:
+        raise ValueError(f"edge_weight: expected {index.shape[1]} weights, one an edge, got {weight.numel()}")
+    if _autograd.carries(weight):
+        return _graph(index, weight, n, add_self_loops, normalize, format)
+    with _torch.plainly():
+        return _graph(index, weight.detach(), n, add_self_loops, normalize, format)
+
+
+def _graph(
+    index: torch.Tensor,
+    weight: torch.Tensor,
+    n: int,
+    loops: bool,
+    normalize: str | None,
+    format: str | Format,
+) -> SparseTensor:
+    """The adjacency matrix of edges, differentiable in their weights."""
+    if loops:
+        with _torch.plainly():
+            index, kept = _with_loops(index, n)
+        weight = torch.cat([weight[kept], weight.new_ones(index.shape[1] - kept.numel())])
     if normalize is not None:
-        weight = _normalised(source, target, weight, n, normalize)
-    indices = torch.stack([target, source]).long()
-    coo = torch.sparse_coo_tensor(indices, weight.detach(), (n, n), check_invariants=False)
-    if _autograd.needs_grad(weight):
-        found = canonical((n, n), coo._indices(), weight)
-        return build(found, "csr", _index_dtype((n, n), coo._nnz())).convert(format)
-    return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))
+        weight = _normalised(index[0], index[1], weight, n, normalize)
+    if not _autograd.carries(weight):
+        coo = torch.sparse_coo_tensor(index.flip(0).long(), weight, (n, n), check_invariants=False)
+        return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))
+    with _torch.plainly():
+        key, slot = distinct(ravel(index.flip(0).long(), (n, n)))
+        once = Entries((n, n), unravel(key, (n, n)), torch.empty(key.numel(), dtype=weight.dtype))
+        made = build(once, "csr", _index_dtype((n, n), index.shape[1]))
+    return made._with_values(add_up(weight, slot, key.numel())).convert(format)

@@ -7,6 +7,7 @@ gradients) goes through the operator ``torch.ops.scorch.evaluate`` on plain comp
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,7 +17,7 @@ import torch
 
 from . import _C, _autograd, _fake, _notation, _torch
 from ._format import Format, layout
-from ._tensor import SparseTensor, assemble, core_of, from_run, rank
+from ._tensor import SparseTensor, assemble, core_of, from_run, once, rank
 
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)
 _EINSUM = (
@@ -37,7 +38,7 @@ Out = torch.Tensor | tuple[torch.Tensor | None, ...] | None
 def _operand(x: object, dtype: torch.dtype | None) -> torch.Tensor:
     """A SparseTensor or a plain dense tensor."""
     if isinstance(x, SparseTensor):
-        return x
+        return _autograd.as_dense(once(x))
     if isinstance(x, Number):
         return torch.tensor(x, dtype=dtype)
     if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
@@ -245,7 +246,7 @@ def _quick(
     kinds, direct = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
-            if _autograd.needs_grad(x):
+            if _autograd.needs_grad(x) or once(x) is not x:
                 return NotImplemented
             facts = x.__dict__
             kinds.append((facts["_ndim"], facts["_fmt"]))
@@ -459,6 +460,8 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
     if _torch.any_requires_grad(a) and torch.is_grad_enabled():
         if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
             return NotImplemented
+        if len(a._names) == 1:  # dense levels
+            return NotImplemented
         return _recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
@@ -486,8 +489,8 @@ def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> tor
 
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
-    x = _operand(x, None)
-    if isinstance(x, SparseTensor):
+    a, x = _operand(a, None), _operand(x, None)
+    if isinstance(x, SparseTensor) or not isinstance(a, SparseTensor):
         return _sparse_product(a, x, kind)
     if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
@@ -533,7 +536,7 @@ def _text_of_product(text: str, format: str, last: bool) -> str:
 
 
 def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:
-    """Sparse times sparse."""
+    """Sparse times sparse, or dense times dense where the sparse one has dense levels."""
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     return _broadcast_product(left, right.T if kind == LINEAR else right, None)
 
@@ -565,7 +568,7 @@ def _broadcast_product(left: torch.Tensor, right: torch.Tensor, format: Asked) -
 def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """Batches and higher ranks."""
     if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2:
-        y = product(a, x.reshape(-1, x.shape[-1]), kind)
+        y = product(a, x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), kind)
         return y.reshape(*x.shape[:-1], y.shape[-1])
     left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
     if kind == LINEAR:
@@ -573,10 +576,11 @@ def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
     return _broadcast_product(left, right, "dense")
 
 
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """``F.linear`` with a sparse weight [out, in], or sparse x: x [..., in] -> [..., out]."""
-    if isinstance(x, SparseTensor):
-        y = x @ weight.T
+def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """``F.linear`` with a sparse weight [out, in], or sparse input: input [..., in] -> [..., out]."""
+    x = input
+    if isinstance(x, SparseTensor) or not isinstance(weight, SparseTensor):
+        y = x @ weight.mT
         return y if bias is None else y + bias
     if bias is None:
         y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
@@ -602,7 +606,7 @@ def linear_of_values(
     """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
     if not _autograd.needs_grad(values, x, *([] if bias is None else [bias])):
         return linear(x, a, None) if bias is None else _affine(x, a, bias)
-    if "ell" in a._fmt or x.dim() != 2 or x.is_neg():
+    if "ell" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
         return linear(x, a._with_values(values), bias)
     program = _text_of_product("ni,oi->no", a._fmt, True)
     return _autograd.affine(values, x, bias, a, program, LINEAR, run_product, _run)

@@ -11,7 +11,7 @@ A missing entry annihilates products, even with NaN and infinity. In place, only
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from numbers import Number
 
@@ -35,6 +35,10 @@ from ._entries import (
 from ._tensor import SparseTensor
 
 UNION, PRODUCT, QUOTIENT, DENSE = range(4)  # what a function of two does with missing entries
+_LINEAR = {  # in place, of what is added up afterwards
+    *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
+    *("true_divide_", "zero_"),
+}
 
 
 # ---- one tensor ----
@@ -68,15 +72,11 @@ def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object
 def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
     """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
 
-    def mapped(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
-        if not isinstance(input, SparseTensor) or any(
-            isinstance(x, torch.Tensor) and x.dim() for x in (*args, *kwargs.values())
-        ):
+    def mapped(input: SparseTensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if any(isinstance(x, torch.Tensor) and x.dim() for x in (*args, *kwargs.values())):
             raise NotImplementedError(
                 f"{name}: expected a SparseTensor and numbers: use scorch.map, or A.to_dense()"
             )
-        if kwargs.get("out") is not None:
-            raise NotImplementedError(f"{name}: out= of a SparseTensor is not available: use the result")
         in_place = kwargs.pop("inplace", False)
         if not keeps_zero and not _zero_stays(f, input.dtype, *args, **kwargs):
             raise NotImplementedError(
@@ -94,8 +94,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
 def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
     """f on the stored values, in place."""
     _refuse_recorded(name, a)
-    if not a.is_coalesced():
-        raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
+    _refuse_repeated(name, a)
     a._val.copy_(f(a.values()))
     return a
 
@@ -106,6 +105,11 @@ def _refuse_recorded(name: str, *tensors: torch.Tensor) -> None:
             f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
             f"returns a result, or torch.no_grad()"
         )
+
+
+def _refuse_repeated(name: str, a: SparseTensor) -> None:
+    if not a.is_coalesced():
+        raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
 
 
 def dropout(
@@ -120,7 +124,7 @@ def dropout(
 
 
 # ---- two tensors ----
-def broadcast(a: SparseTensor, shape: torch.Size) -> Entries:
+def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
     """The entries of ``a`` repeated to a larger shape."""
     e = entries(a)
     if e.shape == tuple(shape):
@@ -143,7 +147,7 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
     """f of two sparse tensors over the union, or the intersection, of what they store."""
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
-    shape = torch.broadcast_shapes(a.shape, b.shape)
+    shape = _torch.broadcast(a.shape, b.shape)
     format = _format_of(a if a._ndim == len(shape) else b, len(shape))
     made = _kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
     if made is not None:
@@ -177,7 +181,7 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
 
 def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
     """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
-    shape = torch.broadcast_shapes(a.shape, b.shape)
+    a, shape = a.coalesce(), _torch.broadcast(a.shape, b.shape)
     made = None
     if shape == a.shape:
         made = _kernels.evaluated(name, *((b, a) if swapped else (a, b)), a._fmt)
@@ -185,6 +189,8 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
         return made
     if shape != a.shape:
         a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
+        if not isinstance(a, SparseTensor):  # of the format dense
+            return f(b, a) if swapped else f(a, b)
     values, other = a.values(), gather(a, b)
     result = f(other, values) if swapped else f(values, other)
     stored = coordinates(a)[1]
@@ -224,7 +230,11 @@ def _operand(x: object) -> object:
 def binary(f: Callable, name: str, kind: int) -> Callable:
     """f(a, b) with at least one SparseTensor; ``kind`` says what missing entries do."""
 
-    def apply(input: object, other: object, *, out: object = None, **options: object) -> torch.Tensor:
+    def apply(
+        input: object, other: object, alpha: Number | None = None, *, out: object = None, **options: object
+    ) -> torch.Tensor:
+        if alpha is not None:
+            options["alpha"] = alpha
         if out is not None:
             return _into(f, name, out, input, other, options)
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
@@ -284,7 +294,8 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
 
 def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     """``torch.pow`` with a positive number as the exponent."""
-    if isinstance(input, SparseTensor) and _is_scalar(exponent) and exponent > 0 and out is None:
+    number = _is_scalar(exponent) and not isinstance(exponent, complex)
+    if isinstance(input, SparseTensor) and number and exponent > 0 and out is None:
         a = input.coalesce()
         return a._with_values(torch.pow(a.values(), exponent))
     raise NotImplementedError(
@@ -293,15 +304,22 @@ def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     )
 
 
+def float_power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
+    """``torch.float_power``: as :func:`power`, in float64."""
+    return power(*(x.double() if isinstance(x, torch.Tensor) else x for x in (input, exponent)), out=out)
+
+
 def reversed_(f: Callable) -> Callable:
     """f with the operands exchanged, as ``__rsub__`` and its kin want it."""
-    return lambda a, b, **options: f(b, a, **options)
+    return lambda input, other, *rest, **options: f(other, input, *rest, **options)
 
 
-def masked_fill(input: SparseTensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
+def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
     """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
+    value = value.to_dense() if isinstance(value, SparseTensor) else value
     if not isinstance(input, SparseTensor):
-        return torch.masked_fill(input, mask.to_dense(), value)
+        mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
+        return torch.masked_fill(input, mask, value)
     if isinstance(mask, SparseTensor):
         value = torch.as_tensor(value, dtype=input.dtype)
         return _merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
@@ -324,7 +342,7 @@ def allclose(
     """``torch.allclose``."""
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
         far = _merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
-        return not bool(far.values().any())
+        return not bool(far.any())
     x, y = (t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other))
     return torch.allclose(x, y, rtol, atol, equal_nan)
 
@@ -352,6 +370,8 @@ def in_place(f: Callable, name: str) -> Callable:
                 f"returns a result"
             )
         _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
+        if name not in _LINEAR or kwargs:
+            _refuse_repeated(name, input)
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
         return input

@@ -40,14 +40,19 @@ SparseTensor.__rmatmul__ = _operator(_ops.RMATMUL)
 
 # ---- matmul and its kin ----
 def matmul(
-    input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None, out_dtype: None = None
+    input: torch.Tensor,
+    other: torch.Tensor,
+    *,
+    out: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     """``torch.matmul``."""
-    a, b = input, other
-    if isinstance(a, SparseTensor):
-        sparse, x, kind = a, b, _ops.MATMUL
+    if out_dtype is not None:
+        raise NotImplementedError("matmul: out_dtype= is not available: use .to(dtype) on an operand")
+    if isinstance(input, SparseTensor):
+        sparse, x, kind = input, other, _ops.MATMUL
     else:
-        sparse, x, kind = b, a, _ops.RMATMUL
+        sparse, x, kind = other, input, _ops.RMATMUL
     if not torch.compiler.is_dynamo_compiling():
         y = _ops.fast_product(sparse, x, kind, out)
         if y is not NotImplemented:
@@ -63,21 +68,50 @@ def matmul(
     return _ops.einsum(text, left, right, out=out)
 
 
-def ranks(name: str, left: int, right: int) -> Callable:
-    """matmul of operands of these numbers of dimensions."""
+def _of_ranks(
+    name: str, left: int, right: int, a: torch.Tensor, b: torch.Tensor, **options: object
+) -> torch.Tensor:
+    """matmul of operands of these numbers of dimensions, both perhaps dense."""
+    found = rank(a), rank(b)
+    if found != (left, right):
+        raise ValueError(
+            f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
+        )
+    if isinstance(a, SparseTensor) or isinstance(b, SparseTensor):
+        return matmul(a, b, **options)
+    return torch.matmul(a, b)
 
-    def checked(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
-        found = rank(input), rank(other)
-        if found != (left, right):
-            raise ValueError(
-                f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
-            )
-        return matmul(input, other, out=out)
 
-    return checked
+def mm(
+    input: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``torch.mm``."""
+    return _of_ranks("mm", 2, 2, input, mat2, out=out, out_dtype=out_dtype)
 
 
-mm, mv, bmm, dot = ranks("mm", 2, 2), ranks("mv", 2, 1), ranks("bmm", 3, 3), ranks("dot", 1, 1)
+def bmm(
+    input: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``torch.bmm``."""
+    return _of_ranks("bmm", 3, 3, input, mat2, out=out, out_dtype=out_dtype)
+
+
+def mv(input: torch.Tensor, vec: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.mv``."""
+    return _of_ranks("mv", 2, 1, input, vec, out=out)
+
+
+def dot(input: torch.Tensor, tensor: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.dot``."""
+    return _of_ranks("dot", 1, 1, input, tensor, out=out)
 
 
 def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -85,27 +119,79 @@ def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return matmul(b, a)
 
 
-def sparse_mm(mat1: torch.Tensor, mat2: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
+def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
     """``torch.sparse.mm``."""
     if reduce != "sum":
         raise NotImplementedError(
             f'torch.sparse.mm with reduce="{reduce}": use scorch.evaluate with max= or min='
         )
-    return mm(mat1, mat2)
+    return mm(sparse, dense)
 
 
-def added(name: str, left: int, right: int) -> Callable:
-    """``beta * input + alpha * (a @ b)``: addmm, addmv, baddbmm."""
-    product = ranks(name, left, right)
+def _added(
+    name: str,
+    input: torch.Tensor,
+    product: Callable[[], torch.Tensor],
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: None = None,
+    out_dtype: None = None,
+) -> torch.Tensor:
+    """``beta * input + alpha * product``; with beta 0 the input is not looked at, as in torch."""
+    if out is not None or out_dtype is not None:
+        raise NotImplementedError(
+            f"{name}: out= and out_dtype= with a SparseTensor are not available: use the result"
+        )
+    made = product()
+    if beta == 0:
+        return made if alpha == 1 else alpha * made
+    return torch.add(input if beta == 1 else beta * input, made, alpha=alpha)
 
-    def add(
-        input: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta=1, alpha=1, out=None
-    ) -> torch.Tensor:
-        if out is not None:
-            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
-        return torch.add(input if beta == 1 else beta * input, product(a, b), alpha=alpha)
 
-    return add
+def addmm(
+    input: torch.Tensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    **how: object,
+) -> torch.Tensor:
+    """``torch.addmm``, of which any operand is sparse."""
+    return _added("addmm", input, lambda: _of_ranks("addmm", 2, 2, mat1, mat2), **how, out_dtype=out_dtype)
+
+
+def addmv(input: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addmv``, of which any operand is sparse."""
+    return _added("addmv", input, lambda: _of_ranks("addmv", 2, 1, mat, vec), **how)
+
+
+def addr(input: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addr``, of which any operand is sparse."""
+    return _added("addr", input, lambda: outer(vec1, vec2), **how)
+
+
+def baddbmm(
+    input: torch.Tensor,
+    batch1: torch.Tensor,
+    batch2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    **how: object,
+) -> torch.Tensor:
+    """``torch.baddbmm``, of which any operand is sparse."""
+    return _added(
+        "baddbmm", input, lambda: _of_ranks("baddbmm", 3, 3, batch1, batch2), **how, out_dtype=out_dtype
+    )
+
+
+def addbmm(input: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addbmm``, of which any operand is sparse."""
+    return _added("addbmm", input, lambda: _ops.einsum("bij,bjk->ik", batch1, batch2), **how)
+
+
+def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.outer``."""
+    if (rank(input), rank(vec2)) != (1, 1):
+        raise ValueError(f"outer: expected two vectors, got {rank(input)} and {rank(vec2)} dimensions")
+    return _ops.einsum("i,j->ij", input, vec2, out=out)
 
 
 def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -> torch.Tensor:
@@ -116,6 +202,8 @@ def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -
 
 def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``torch.inner``."""
+    if not rank(input) or not rank(other):
+        return torch.mul(input, other, out=out)
     return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch.autograd import forward_ad
 
 from . import _ops, _torch
 from ._entries import Entries, add_up, build, counts, distinct, entries, ravel, unravel
@@ -38,6 +37,8 @@ def _dims(dim: Dims, ndim: int) -> list[int]:
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return list(range(ndim))
     dims = [_axis(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+    if not ndim:
+        return []
     if len(set(dims)) < len(dims):
         raise ValueError(f"expected different dimensions, got {dim}")
     return dims
@@ -151,9 +152,9 @@ def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
     return var(input, *args, **kwargs).sqrt()
 
 
-def count_nonzero(input: SparseTensor, dim: Dims = None) -> torch.Tensor:
+def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Tensor:
     """``torch.count_nonzero``: stored zeros do not count."""
-    return _nonzeros(input, dim, False)
+    return _nonzeros(input, None if dims == (None,) else _torch.one_by_one(dims, dim), False)
 
 
 def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
@@ -250,7 +251,7 @@ def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.
 
 # ---- norms ----
 def vector_norm(
-    x: SparseTensor,
+    input: SparseTensor,
     ord: float = 2,
     dim: Dims = None,
     keepdim: bool = False,
@@ -258,7 +259,7 @@ def vector_norm(
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     """``torch.linalg.vector_norm`` for orders of 0 and more."""
-    a = x.coalesce() if dtype is None else x.coalesce().to(dtype)
+    a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
     size = a.abs()
@@ -280,7 +281,12 @@ def _root(total: torch.Tensor, ord: float) -> torch.Tensor:
 
 
 def norm(
-    input: SparseTensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False, *, dtype=None
+    input: SparseTensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
     """``torch.norm`` and ``torch.linalg.norm``: of the entries; "fro" alone of the norms of matrices."""
     if isinstance(p, str) and p != "fro":
@@ -289,13 +295,18 @@ def norm(
 
 
 def linalg_norm(
-    A: SparseTensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *, dtype=None
+    input: SparseTensor,
+    ord: float | str | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype=None,
 ) -> torch.Tensor:
     """``torch.linalg.norm``: vectors of any order, matrices with "fro"."""
-    of_matrix = A._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    of_matrix = input._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if of_matrix and ord not in (None, "fro"):
         raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
-    return norm(A, ord, dim, keepdim, dtype=dtype)
+    return norm(input, ord, dim, keepdim, dtype=dtype)
 
 
 def normalize(
@@ -314,6 +325,8 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
     if dim is None:
         raise TypeError("softmax: expected a dimension, got None: pass dim=")
+    if not a._ndim:
+        return _normalised(a.reshape(1), dim, None, log).reshape(())
     dim, type = _axis(dim, a._ndim), a.dtype
     a = a.to(torch.float32 if type in (torch.float16, torch.bfloat16) else type)
     values = a.values()
@@ -326,7 +339,7 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
 
 def _recorded(values: torch.Tensor) -> bool:
     """Whether a backward pass may be asked for, and no other derivative."""
-    if torch.compiler.is_dynamo_compiling() or _torch.in_functorch() or forward_ad._current_level >= 0:
+    if torch.compiler.is_dynamo_compiling() or _torch.in_transform():
         return False
     return torch.is_grad_enabled() and values.requires_grad
 

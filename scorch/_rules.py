@@ -156,7 +156,8 @@ def _jvp(
     for k, lacks, n in first.results:
         dims = [d for d in range(len(groups[k].shape)) if lacks >> d & 1]
         seeds[n] = tangents[k].sum(dims) if dims else tangents[k]
-        outer[n] = groups[k]._replace(values=seeds[n])
+        kept = tuple(m for d, m in enumerate(groups[k].shape) if d not in dims)
+        outer[n] = groups[k]._replace(values=seeds[n], shape=kept)
     outs = _call(second.program, _inputs(second, inner, outer, seeds)) if second.results else ()
     for k, lacks, n in second.results:
         r = first.sources[k][1]
@@ -306,7 +307,9 @@ def _in_a_loop(op: Callable, info: object, in_dims: Sequence, program: str, oper
     """One call an element of the batch; the structure of results must be that of an operand."""
     calls = []
     for b in range(info.batch_size):
-        own = [x if d is None else x.select(d, b) for x, d in zip(operands, in_dims, strict=True)]
+        own = [
+            x if d is None else x.select(d, b).contiguous() for x, d in zip(operands, in_dims, strict=True)
+        ]
         outs = op(program, own, sizes)
         calls.append([outs] if isinstance(outs, torch.Tensor) else outs)
     return [

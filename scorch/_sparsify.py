@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
-from torch.nn.utils.prune import BasePruningMethod
 
 Timer = Callable[[Mapping[str, Callable[[], object]]], Mapping[str, float]]
 _BLOCKS = (32, 16, 8, 4)
@@ -250,6 +249,8 @@ def _twin(layer: nn.Linear, mask: torch.Tensor, format: str) -> nn.Module:
 
 def _move_hooks(old: nn.Module, new: nn.Module) -> None:
     """The hooks of a layer, but for those of torch's pruning, which are done."""
+    from torch.nn.utils.prune import BasePruningMethod
+
     for name in _HOOKS:
         hooks = getattr(old, name)
         if isinstance(hooks, dict) and any(isinstance(h, BasePruningMethod) for h in hooks.values()):

@@ -107,6 +107,11 @@ def is_sparse(x: object) -> bool:
     return isinstance(x, SparseTensor)
 
 
+def once(a: SparseTensor) -> SparseTensor:
+    """a itself, but bool with repeated coordinates has each once: they are or'ed, and kernels would add them."""
+    return a.coalesce() if a._val.dtype is torch.bool else a
+
+
 def rank(x: torch.Tensor) -> int:
     """The number of dimensions, which is a constant where torch.compile traces too."""
     plainly = isinstance(x, SparseTensor) and not torch.compiler.is_dynamo_compiling()
@@ -150,7 +155,7 @@ class SparseTensor(torch.Tensor):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         handler = HANDLERS.get(func)
         if handler is not None:
-            return handler(*args, **(kwargs or {}))
+            return handler(*args, **_torch.under_one_name(kwargs)) if kwargs else handler(*args)
         with _torch.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
@@ -398,18 +403,12 @@ class SparseTensor(torch.Tensor):
         return dense.index_put(tuple(indices[:, stored]), values[stored], accumulate=True)
 
     def coalesce(self) -> SparseTensor:
-        """Sums duplicates; this tensor itself where its format has none."""
-        form = layout(self._fmt, self._ndim)
-        kinds = [level for level in form.levels if not level[1]]
-        if not kinds or (
-            all(level[0] == "compressed" or level[0] == "singleton" for level in kinds) and self._fmt == "coo"
-        ):
-            return self
-        return self.convert("coo")
+        """Sums duplicates, of bool by "or"; this tensor itself where its format has none."""
+        return self if self.is_coalesced() else self.convert("coo")
 
     def is_coalesced(self) -> bool:
         """Whether no entry is stored twice."""
-        return self.coalesce() is self
+        return self._fmt == "coo" or all(level[1] for level in layout(self._fmt, self._ndim).levels)
 
     def to(self, *args: object, index_dtype: torch.dtype | None = None, **kwargs: object) -> SparseTensor:
         """With another dtype or index type; itself if nothing changes. Only the CPU is a device here."""
@@ -434,6 +433,10 @@ class SparseTensor(torch.Tensor):
         )
         if not changed:
             return self
+        added = values.dtype if dtype is None else dtype
+        if added != values.dtype and not (added.is_floating_point and values.is_floating_point()):
+            if not self.is_coalesced():  # what is cast and added up is not what is added up and cast
+                return self.coalesce().to(dtype, index_dtype=index_dtype)
         arrays = [a.to(index_dtype or a.dtype, copy=copied) for a in structure]
         arrays.append(self.values().to(dtype or values.dtype, copy=copied))
         return assemble(layout(self._fmt, self._ndim), self.shape, arrays)
@@ -444,7 +447,7 @@ class SparseTensor(torch.Tensor):
             return self._val.type()
         return self.to(dtype if isinstance(dtype, torch.dtype) else torch.empty(0).type(dtype).dtype)
 
-    def cpu(self) -> SparseTensor:
+    def cpu(self, memory_format: torch.memory_format = torch.preserve_format) -> SparseTensor:
         """Itself."""
         return self
 
@@ -457,14 +460,14 @@ class SparseTensor(torch.Tensor):
         return self
 
     # ---- the order of dimensions ----
-    def permute(self, *dims: int) -> SparseTensor:
+    def permute(self, *order: int, dims: Sequence[int] | None = None) -> SparseTensor:
         """Dimensions in another order: the arrays stay, their dimensions are relabelled (CSR becomes CSC)."""
-        if len(dims) == 1 and not isinstance(dims[0], int):
-            dims = tuple(dims[0])
-        n = self._ndim
+        n, dims = self._ndim, _torch.one_by_one(order, dims)
         order = tuple(d + n if d < 0 else d for d in dims)
         if sorted(order) != list(range(n)):
             raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
+        if n < 2:
+            return self
         kept = self.__dict__.setdefault("_relabelled", {})
         if order not in kept:
             form = layout(relabelled(self._fmt, n, order), n)
@@ -480,9 +483,9 @@ class SparseTensor(torch.Tensor):
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Two dimensions exchanged; zero copy."""
-        order = list(range(self._ndim))
+        order = list(range(max(self._ndim, 1)))  # a number has dimensions 0 and -1
         order[dim0], order[dim1] = order[dim1], order[dim0]
-        return self.permute(*order)
+        return self.permute(*order[: self._ndim])
 
     def t(self) -> SparseTensor:
         """The transpose of a matrix; zero copy."""
@@ -506,7 +509,7 @@ class SparseTensor(torch.Tensor):
         with _torch.DisableTorchFunctionSubclass():
             return super().requires_grad_(requires_grad)
 
-    def apply_(self, *args: object) -> SparseTensor:
+    def apply_(self, *args: object, **kwargs: object) -> SparseTensor:
         """Refused: there is no dense memory to visit."""
         raise NotImplementedError("apply_ on a SparseTensor: change A.values() in place instead")
 

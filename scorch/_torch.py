@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 
@@ -13,6 +13,7 @@ import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
 from torch._C._dynamo import eval_frame
 from torch._C._functorch import peek_interpreter_stack
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.forward_ad import _set_fwd_grad_enabled
@@ -155,6 +156,15 @@ def unknown_size() -> int:
     return n
 
 
+def divides(block: int, extent: int) -> bool:
+    """Whether a block divides an extent; of one that is a symbol, whether it is known to."""
+    if type(extent) is int and not torch.compiler.is_compiling():
+        return extent % block == 0
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(extent % block == 0)
+
+
 def mark_dynamic(array: torch.Tensor) -> None:
     """Lets torch.compile treat the length of a component array as dynamic from the first call."""
     array._dynamo_weak_dynamic_indices = {0}
@@ -167,11 +177,52 @@ def is_tracing(*tensors: torch.Tensor) -> bool:
     return not _C.plain() or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors)
 
 
-def parse_to(*args: object, **kwargs: object) -> tuple:
+def parse_to(*args: object, copy: bool = False, **kwargs: object) -> tuple:
     """(device, dtype, copy) of the arguments of ``Tensor.to``."""
-    copy = bool(kwargs.pop("copy", False))
+    last = 2 if args and isinstance(args[0], torch.dtype | torch.Tensor) else 3
+    if len(args) == last + 1:  # what _parse_to does not know
+        *args, copy = args
     device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
-    return device, dtype, copy
+    return device, dtype, bool(copy)
+
+
+_NAMES = {  # what else torch calls an argument
+    "a": "input",
+    "self": "input",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+    "axis": "dim",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "keepdims": "keepdim",
+}
+
+
+def under_one_name(kwargs: dict[str, object]) -> dict[str, object]:
+    """Keyword arguments under the first of the names that torch takes for each."""
+    return {_NAMES.get(name, name): value for name, value in kwargs.items()}
+
+
+def one_by_one(args: Sequence, named: Sequence[int] | None) -> tuple[int, ...]:
+    """Integers that came one by one, as one sequence, or by their name."""
+    if named is not None:
+        args = (named,)
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else tuple(args)
+
+
+def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to, as ``torch.broadcast_shapes``, which loads SymPy.
+
+    Raises: ValueError: they do not.
+    """
+    if torch.compiler.is_compiling() or any(type(n) is not int for n in (*a, *b)):
+        return tuple(torch.broadcast_shapes(a, b))
+    rank = max(len(a), len(b))
+    pairs = list(zip(*((1,) * (rank - len(x)) + tuple(x) for x in (a, b)), strict=True))
+    if any(n != m and 1 not in (n, m) for n, m in pairs):
+        raise ValueError(f"expected shapes that broadcast, got {tuple(a)} and {tuple(b)}")
+    return tuple(m if n == 1 else n for n, m in pairs)
 
 
 # ---- single-level Functions ----
@@ -193,6 +244,50 @@ def in_functorch() -> bool:
     return peek_interpreter_stack() is not None
 
 
+def in_forward_mode() -> bool:
+    """Whether a level of forward mode is open: tensors may have tangents."""
+    return forward_ad._current_level >= 0
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """In the with statement calls are plain eager ones, whatever transforms them or asks for derivatives."""
+    level = forward_ad._current_level
+    with temporarily_clear_interpreter_stack(), torch.no_grad():
+        forward_ad._current_level = -1
+        try:
+            yield
+        finally:
+            forward_ad._current_level = level
+
+
+def is_wrapped(x: torch.Tensor) -> bool:
+    """Whether x belongs to a level of functorch."""
+    return torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
+    """The numbers that x holds, whatever is done with it; of ``what`` in the message, by which arrays differ.
+
+    Raises: NotImplementedError: it is a batch of torch.vmap.
+    """
+    wrapped = torch._C._functorch
+    while is_wrapped(x):
+        if wrapped.is_batchedtensor(x):
+            raise NotImplementedError(
+                f"{what} inside of torch.vmap: each element of the batch would have a structure of its own, and "
+                f"they share one: make the SparseTensor outside, and in here one with other values by "
+                f"scorch.map(A, lambda _: values)"
+            )
+        x = wrapped.get_unwrapped(x)
+    return x.detach()
+
+
+def in_transform() -> bool:
+    """Whether a functorch transform is at work, or a level of forward mode is open."""
+    return in_functorch() or in_forward_mode()
+
+
 def in_graph() -> bool:
     """Whether arrays may be other than plain: what works on coordinates keeps to operators then."""
     return torch.compiler.is_compiling() or peek_interpreter_stack() is not None
@@ -207,6 +302,6 @@ def below_autograd() -> Iterator[None]:
 
 def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     """Whether a derivative may be asked of a call on these tensors."""
-    if forward_ad._current_level >= 0 or peek_interpreter_stack() is not None:
+    if in_forward_mode() or in_functorch():
         return True
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)

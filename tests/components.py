@@ -54,7 +54,9 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
         else:
             found.append(_level(r, str(d), dims[d], dims[d] < 64))
     if cut is not None:
-        found.append(_level(r, f"{cut}%{block}", block, True) if r.random() < 0.3 else f"dense({cut}%{block})")
+        found.append(
+            _level(r, f"{cut}%{block}", block, True) if r.random() < 0.3 else f"dense({cut}%{block})"
+        )
     found[0] = found[0].replace("singleton", "compressed")
     return ", ".join(found)
 
@@ -71,7 +73,11 @@ def random_format(r: random.Random, dims: Coordinate) -> str:
     n, small = len(dims), max(dims) < 64
     kind = r.randrange(10)
     if kind < 4 and n > 1:
-        names = [f for f in NAMED if (n == 2 or f in ("coo", "csf", "csr", "csc")) and (small or f in ("coo", "csf"))]
+        names = [
+            f
+            for f in NAMED
+            if (n == 2 or f in ("coo", "csf", "csr", "csc")) and (small or f in ("coo", "csf"))
+        ]
         return r.choice(names if n > 2 or not small else [*names, "dcsr", "dcsc"])
     if kind == 4 and n == 2 and small:
         return f"{r.choice(('bsr', 'bsc'))}({divisor(r, dims[0])},{divisor(r, dims[1])})"
@@ -105,9 +111,17 @@ class Made:
         for arrays in (self.pos, self.crd):
             texts = ["None" if x is None else f"torch.tensor({x.tolist()}, dtype={x.dtype})" for x in arrays]
             parts.append(f"[{', '.join(texts)}]")
-        values = f"torch.tensor({self.values.tolist()}, dtype={self.values.dtype})".replace("nan", "float('nan')")
-        values = values.replace("-inf", "-float('inf')").replace(" inf", " float('inf')").replace("[inf", "[float('inf')")
-        return f"{name} = scorch.from_components({self.format!r}, {self.shape}, {', '.join(parts)}, {values})\n"
+        values = f"torch.tensor({self.values.tolist()}, dtype={self.values.dtype})".replace(
+            "nan", "float('nan')"
+        )
+        values = (
+            values.replace("-inf", "-float('inf')")
+            .replace(" inf", " float('inf')")
+            .replace("[inf", "[float('inf')")
+        )
+        return (
+            f"{name} = scorch.from_components({self.format!r}, {self.shape}, {', '.join(parts)}, {values})\n"
+        )
 
 
 def _extent(level: Level, shape: Coordinate) -> int:
@@ -175,9 +189,7 @@ class _Builder:
     def _follows(self, k: int, before: Coordinate, c: Coordinate) -> bool:
         if self.levels[k][1]:
             return c[0] > before[0]
-        return all(
-            c[i] >= before[i] + self.levels[k + i][1] for i in range(len(c)) if c[:i] == before[:i]
-        )
+        return all(c[i] >= before[i] + self.levels[k + i][1] for i in range(len(c)) if c[:i] == before[:i])
 
     def _slots(self, fibres: list[list[Coordinate]], k: int, n: int) -> None:
         below = []
@@ -222,7 +234,9 @@ def random_tensor(
     levels = scorch.Format(format).bind(len(dims)).levels
     b = _Builder(r, levels, dims, r.choice((0, 0.2, 0.5, 0.5, 0.9)))
     b.run()
-    pos, crd = ([None if x is None else torch.tensor(x, dtype=index) for x in part] for part in (b.pos, b.crd))
+    pos, crd = (
+        [None if x is None else torch.tensor(x, dtype=index) for x in part] for part in (b.pos, b.crd)
+    )
     return Made(format, dims, pos, crd, random_values(r, len(b.at), dtype, values), b.at)
 
 

@@ -87,7 +87,9 @@ def libfuzzer() -> str | None:
     clang = shutil.which("clang")
     FOLDER.mkdir(parents=True, exist_ok=True)
     probe = FOLDER / "probe.c"
-    probe.write_text("int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }\n")
+    probe.write_text(
+        "int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }\n"
+    )
     flags = ["-fsanitize=fuzzer,address,undefined", "-o", probe.with_suffix("")]
     return clang if clang and not native.run(clang, *flags, probe).returncode else None
 

@@ -228,7 +228,9 @@ def check_result(case: Case, name: str, got: torch.Tensor, want: reference.Store
             missing = [c for c in map(tuple, there.nonzero().tolist()) if c not in found]
             if missing:
                 raise Mismatch(f"{name}: expected an entry at {missing[0]}, got none")
-    if "skip" in case.problem.flags:  # what no point reached is infinite in a dense result, absent in a sparse one
+    if (
+        "skip" in case.problem.flags
+    ):  # what no point reached is infinite in a dense result, absent in a sparse one
         plain = torch.where(value.isinf(), 0, plain.detach())
         value = torch.where(value.isinf(), 0, value)
     if said := differ(plain.detach(), value, text):
@@ -256,7 +258,9 @@ def check_gradients(case: Case, operands: dict[str, Operand], made: tuple, want:
         other = other + (torch.where(fine, y, 0) * weight).sum()
     leaves = [o.leaf for o in operands.values()]
     ours = [o.tensor for o in operands.values()]
-    theirs = torch.autograd.grad(other, leaves, allow_unused=True) if other.requires_grad else [None] * len(leaves)
+    theirs = (
+        torch.autograd.grad(other, leaves, allow_unused=True) if other.requires_grad else [None] * len(leaves)
+    )
     given = torch.autograd.grad(loss, ours, allow_unused=True) if loss.requires_grad else [None] * len(ours)
     for name, got, expected, o in zip(operands, given, theirs, operands.values(), strict=True):
         got = torch.zeros_like(o.leaf) if got is None else got
@@ -265,7 +269,9 @@ def check_gradients(case: Case, operands: dict[str, Operand], made: tuple, want:
         if o.held.there is not None and o.leaf.numel():  # padding has no gradient
             expected = torch.where(_padding(o), 0, expected)
         scale = max(1.0, expected.abs().max().item()) if expected.numel() else 1.0
-        close = torch.isclose(got.reshape(expected.shape), expected, rtol=1e-8, atol=1e-9 * scale, equal_nan=True)
+        close = torch.isclose(
+            got.reshape(expected.shape), expected, rtol=1e-8, atol=1e-9 * scale, equal_nan=True
+        )
         if not bool(close.all()):
             at = tuple((~close).nonzero()[0].tolist())
             raise Mismatch(

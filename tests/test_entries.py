@@ -117,3 +117,66 @@ def test_what_comes_down_to_zero_is_missing(text):
     y = scorch.evaluate(f"y[i,j] = ({text}) * x[j]", A=scorch.sparse(A, "csr"), x=x)
     y = y.to_dense() if scorch.is_sparse(y) else y
     assert torch.equal(y.isnan(), A != 0 if text in MISSING else torch.ones(6, 6, dtype=torch.bool))
+
+
+# ---- extents that nothing dense has room for ----
+def test_hypersparse_matrices():
+    n = 3_000_000_000
+    index = torch.tensor([[1, 5, 5], [5, 7, 1]])
+    coo = torch.sparse_coo_tensor(index, torch.tensor([1.0, 2, 3]), (n, n), check_invariants=False)
+    A = scorch.sparse(coo, "dcsr")
+    for B, values in ((A * A, [1, 9, 4]), (A + A, [2, 6, 4]), (A * 2, [2, 6, 4]), (A - A, [0, 0, 0])):
+        assert B.values().tolist() == values
+    for B in (A @ A, A @ A.convert("coo"), scorch.evaluate("C[i,k] = A[i,j] * B[j,k]", A=A, B=A)):
+        assert B.indices().tolist() == [[1, 1, 5], [1, 7, 5]] and B.values().tolist() == [3, 2, 3]
+    T = scorch.evaluate("C[i,k] = A[j,i] * A[j,k]", A=A)
+    assert T.indices().tolist() == [[1, 1, 5, 7, 7], [1, 7, 5, 1, 7]] and T.values().tolist() == [
+        9,
+        6,
+        1,
+        6,
+        4,
+    ]
+    assert scorch.evaluate("s = A[i,j] * A[i,j]", A=A).item() == 14
+    with pytest.raises(ValueError, match="more than 2\\^60 elements"):
+        scorch.evaluate("C[i,j] = A[i,j] + 1", A=A)
+
+
+@pytest.mark.parametrize("format", ["dcsr", "csr", "csc", "coo"])
+def test_rows_that_share_nothing_have_no_entry(format):
+    d = matrix(8, 12, 5, 0.15)
+    A = scorch.sparse(d, format)
+    for text in ("R[i,k] = A[i,j] * A[k,j]", "R[i,k] = A[i,j] * B[k,j]"):
+        R = scorch.evaluate(text, A=A, **({"B": A} if "B" in text else {}))
+        assert torch.equal(R.to_dense(), d @ d.T)
+        assert torch.equal(stored(R), (d @ d.T) != 0)  # all values are positive
+
+
+# ---- one index in several terms ----
+SUMS = {
+    "y[i] = A[i,j] * x[j] + B[i,j] * z[j]": lambda a, b, x, z: a @ x + b @ z,
+    "y[i] = A[i,j] * x[j] - 2 * B[i,j] + z[j]": lambda a, b, x, z: a @ x - 2 * b.sum(1) + z.sum(),
+    "y[i] = relu(A[i,j] * x[j] - B[i,j] * z[j])": lambda a, b, x, z: torch.relu(a @ x - b @ z),
+    "y[i] = x[i] * (A[i,j] + -B[i,j])": lambda a, b, x, z: x * (a - b).sum(1),
+    "y[i] = 2 * (A[i,j] + B[i,j]) + A[i,j] / 4": lambda a, b, x, z: (2.25 * a + 2 * b).sum(1),
+    "y[i] = A[i,j] * x[j] + B[i,j] * A[j,k] * z[k]": lambda a, b, x, z: a @ x + b @ (a @ z),
+}
+
+
+@pytest.mark.parametrize("text", SUMS)
+def test_an_index_of_all_terms_is_summed_in_each(text):
+    a, b, x, z = matrix(seed=1), matrix(seed=2), torch.arange(6).double(), torch.ones(6).double()
+    operands = {"A": scorch.sparse(a, "csr"), "B": scorch.sparse(b, "csr"), "x": x, "z": z}
+    y = scorch.evaluate(text, **{k: v for k, v in operands.items() if k in text})
+    torch.testing.assert_close(y, SUMS[text](a, b, x, z))
+
+
+@pytest.mark.parametrize(
+    "right",
+    ["A[i,j] * x[j] + B[i,j] + x[i]", "relu(A[i,j]) + x[i] * B[i,j]", "2 * exp(A[i,j]) + x[i] * B[i,j]",
+     "x[i] / (A[i,j] + 1) + B[i,j]"],
+)  # fmt: skip
+def test_an_index_of_some_terms_is_refused(right):
+    a = scorch.sparse(matrix(seed=1), "csr")
+    with pytest.raises(ValueError, match="used in several terms"):
+        scorch.evaluate(f"y[i] = {right}", A=a, B=a, x=torch.ones(6).double())

@@ -74,7 +74,7 @@ def test_other_sparse_operands_decide_too():
     v = scorch.sparse(factor(TTV).double() * torch.tensor([1, 0, 0, 0, 1, 0, 0]))
     a = scorch.sparse(d, "csf")
     y = scorch.einsum(TTV, a, v)
-    assert str(y.format) == "csr" and torch.equal(y.to_dense(), torch.einsum(TTV, d, v.to_dense()))
+    assert str(y.format) == "dcsr" and torch.equal(y.to_dense(), torch.einsum(TTV, d, v.to_dense()))
     sums = scorch.evaluate("Y[i,k,r] = A[i,k,l] * U[l,r] + B[i,k,r]", A=a, U=x, B=torch.ones(9, 8, 5))
     assert torch.equal(sums, torch.einsum(TTM, d, x.double()) + 1)
 

@@ -35,6 +35,10 @@ typedef struct {
 
 /* Warns, once in a process, when p runs in the interpreter: -1 if the warning became an exception. */
 int sc_bind_warn(const sc_program *p);
+/* Puts a new reference into a tuple that is being made; without one, or without a tuple, *tuple becomes null. */
+void sc_bind_put(PyObject **tuple, Py_ssize_t, PyObject *item);
+/* (extents) as a tuple. */
+PyObject *sc_bind_shape(const int64_t *dim, int n);
 /* Sets the exception of *e and returns null. */
 PyObject *sc_bind_raise(const sc_state *, const sc_err *e);
 

@@ -465,9 +465,7 @@ static PyObject *describe_results(call *c)
         char text[512];
         sc_program_shape(c->program, k, c->in, dim);
         sc_format_print(&spec->format, text, sizeof text);
-        PyObject *shape = PyTuple_New(spec->format.ndim);
-        for (int i = 0; shape && i < spec->format.ndim; i++)
-            PyTuple_SetItem(shape, i, PyLong_FromLongLong(dim[i]));
+        PyObject *shape = sc_bind_shape(dim, spec->format.ndim);
         PyObject *x = shape ? Py_BuildValue("(sNss)", text, shape, sc_dtype_name(spec->dtype),
                                             sc_dtype_name(spec->itype))
                             : NULL;

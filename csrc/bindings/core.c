@@ -222,14 +222,6 @@ static int append(PyObject *list, PyObject *x)
     return rc;
 }
 
-static PyObject *shape_of(const sc_tensor *t)
-{
-    PyObject *shape = PyTuple_New(t->format.ndim);
-    for (int i = 0; shape && i < t->format.ndim; i++)
-        PyTuple_SetItem(shape, i, PyLong_FromLongLong(t->view.dim[i]));
-    return shape;
-}
-
 static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
 {
     PyObject *list = PyList_New(0);
@@ -254,14 +246,16 @@ PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_
     char text[512];
     (void)s;
     sc_format_print(&t->format, text, sizeof text);
-    PyObject *components = components_of(t, sink, from, nfrom), *shape = components ? shape_of(t) : NULL;
+    PyObject *components = components_of(t, sink, from, nfrom),
+             *shape = components ? sc_bind_shape(t->view.dim, t->format.ndim) : NULL;
     if (!shape) return Py_XDECREF(components), NULL;
     return Py_BuildValue("(sNN)", text, shape, components);
 }
 
 sc_core *sc_core_wrap(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *from)
 {
-    PyObject *components = components_of(t, sink, &from, 1), *shape = components ? shape_of(t) : NULL;
+    PyObject *components = components_of(t, sink, &from, 1),
+             *shape = components ? sc_bind_shape(t->view.dim, t->format.ndim) : NULL;
     sc_core *c = shape ? make(s, &t->format, shape, components, false) : NULL;
     Py_XDECREF(shape);
     Py_XDECREF(components);

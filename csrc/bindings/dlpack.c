@@ -70,6 +70,7 @@ static int refuse_type(const sc_state *s, PyObject *x)
 /* What torch does not show: replaces its exception, which carries a C++ stack, by one that says what came. */
 static int refuse_hidden(PyObject *x)
 {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
     PyErr_Clear();
     PyObject *type = PyObject_GetAttrString(x, "dtype"), *device = PyObject_GetAttrString(x, "device");
     if (type && device)
@@ -225,7 +226,10 @@ sc_dl_managed *sc_dense_alloc(const sc_dl_api *dl, sc_dtype t, int ndim, const i
 PyObject *sc_dense_object(const sc_dl_api *dl, sc_dl_managed *m)
 {
     void *object = NULL;
-    return dl->object(m, &object) ? NULL : object;
+    if (!dl->object(m, &object)) return object;
+    /* The memory is there, so what failed is room for the object, of which torch says RuntimeError. */
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError)) PyErr_NoMemory();
+    return NULL;
 }
 
 PyObject *sc_dense_nomem(sc_dtype t, int ndim, const int64_t *dim)

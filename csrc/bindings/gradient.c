@@ -48,10 +48,8 @@ static PyObject *outcome(const sc_outcome *o)
     char text[512];
     sc_format_print(&o->spec.format, text, sizeof text);
     PyObject *shape = PyTuple_New(o->spec.format.ndim);
-    for (int d = 0; shape && d < o->spec.format.ndim; d++) {
-        PyObject *from = Py_BuildValue("(ii)", (int)o->extent[d].operand, (int)o->extent[d].dim);
-        if (!from || PyTuple_SetItem(shape, d, from)) Py_CLEAR(shape);
-    }
+    for (int d = 0; shape && d < o->spec.format.ndim; d++)
+        sc_bind_put(&shape, d, Py_BuildValue("(ii)", (int)o->extent[d].operand, (int)o->extent[d].dim));
     if (!shape) return NULL;
     return Py_BuildValue("(ssiNs)", text, sc_dtype_name(o->spec.dtype), o->like, shape,
                          sc_dtype_name(o->spec.itype));
@@ -66,10 +64,7 @@ static PyObject *outcomes(const sc_state *s, const sc_template *t, PyObject *ran
     if (request_of(s, t, ranks, types, &rq)) return NULL;
     if (sc_outcomes(&rq, &n, out, &e)) return sc_bind_raise(s, &e);
     PyObject *list = PyTuple_New(n);
-    for (int r = 0; list && r < n; r++) {
-        PyObject *x = outcome(&out[r]);
-        if (!x || PyTuple_SetItem(list, r, x)) Py_CLEAR(list);
-    }
+    for (int r = 0; list && r < n; r++) sc_bind_put(&list, r, outcome(&out[r]));
     return list;
 }
 
@@ -118,15 +113,13 @@ static PyObject *pack(const sc_gradient *g)
     PyObject *text = program_string(&g->request);
     PyObject *sources = PyTuple_New(g->request.nin), *results = PyTuple_New(g->nresult);
     for (int k = 0; sources && k < g->request.nin; k++)
-        if (PyTuple_SetItem(sources, k,
-                            Py_BuildValue("(sii)", name[g->source[k].from], (int)g->source[k].index,
-                                          (int)g->source[k].dim)))
-            Py_CLEAR(sources);
+        sc_bind_put(
+            &sources, k,
+            Py_BuildValue("(sii)", name[g->source[k].from], (int)g->source[k].index, (int)g->source[k].dim));
     for (int r = 0; results && r < g->nresult; r++)
-        if (PyTuple_SetItem(results, r,
-                            Py_BuildValue("(iii)", (int)g->result[r].operand, (int)g->result[r].lacks,
-                                          (int)g->result[r].number)))
-            Py_CLEAR(results);
+        sc_bind_put(&results, r,
+                    Py_BuildValue("(iii)", (int)g->result[r].operand, (int)g->result[r].lacks,
+                                  (int)g->result[r].number));
     if (text && sources && results) return Py_BuildValue("(NNN)", text, sources, results);
     Py_XDECREF(text);
     Py_XDECREF(sources);

@@ -36,7 +36,7 @@ int sc_bind_plain(const sc_state *s)
         if (q != 1) return q;
     }
     PyObject *level = PyDict_GetItemWithError(s->dual_level, s->name.current_level);
-    return level && PyLong_AsLong(level) < 0;
+    return level ? PyLong_AsLong(level) < 0 : PyErr_Occurred() ? -1 : 0;
 }
 
 int sc_bind_needs_grad(const sc_state *s, PyObject *x)

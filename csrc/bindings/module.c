@@ -26,8 +26,26 @@ PyObject *sc_bind_raise(const sc_state *s, const sc_err *e)
     default:
         return PyErr_Format(PyExc_RuntimeError, "internal error of scorch, please report it: %s", e->msg);
     }
-    PyErr_SetString(type, e->msg);
+    /* A compiler may have said anything, and what it said may have been cut in the middle of a letter. */
+    PyObject *text = PyUnicode_DecodeUTF8(e->msg, (Py_ssize_t)strlen(e->msg), "replace");
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
     return NULL;
+}
+
+void sc_bind_put(PyObject **tuple, Py_ssize_t at, PyObject *item)
+{
+    if (!*tuple)
+        Py_XDECREF(item);
+    else if (!item || PyTuple_SetItem(*tuple, at, item))
+        Py_CLEAR(*tuple);
+}
+
+PyObject *sc_bind_shape(const int64_t *dim, int n)
+{
+    PyObject *shape = PyTuple_New(n);
+    for (int i = 0; shape && i < n; i++) sc_bind_put(&shape, i, PyLong_FromLongLong(dim[i]));
+    return shape;
 }
 
 int sc_bind_warn(const sc_program *p)
@@ -128,10 +146,7 @@ static PyObject *module_format(PyObject *module, PyObject *args)
     sc_format_print(&f, name, sizeof name);
     sc_format_print_levels(&f, levels, sizeof levels);
     PyObject *list = PyTuple_New(f.nlevel);
-    for (int l = 0; list && l < f.nlevel; l++) {
-        PyObject *x = level_tuple(&f.level[l]);
-        if (!x || PyTuple_SetItem(list, l, x)) Py_CLEAR(list);
-    }
+    for (int l = 0; list && l < f.nlevel; l++) sc_bind_put(&list, l, level_tuple(&f.level[l]));
     return list ? Py_BuildValue("(ssN)", name, levels, list) : NULL;
 }
 
@@ -215,9 +230,10 @@ static PyObject *module_stats(PyObject *module, PyObject *unused)
 
 static PyObject *module_info(PyObject *module, PyObject *unused)
 {
-    (void)module, (void)unused;
+    (void)unused;
+    sc_err e = {0};
     char text[8192] = "";
-    sc_info(text, sizeof text);
+    if (sc_info(text, sizeof text, &e)) return sc_bind_raise(PyModule_GetState(module), &e);
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
@@ -261,6 +277,15 @@ static PyObject *module_calibrate(PyObject *module, PyObject *forget)
     return out;
 }
 
+/* For tests, which make every allocation fail in turn. */
+static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
+{
+    long first, n;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ll", &first, &n)) return NULL;
+    return PyLong_FromLong(sc_fail_alloc(first, n));
+}
+
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
      "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
@@ -274,6 +299,8 @@ static PyMethodDef methods[] = {
     {"width", module_width, METH_NOARGS, "threads a region may use now"},
     {"release", module_release, METH_NOARGS, "frees memory kept between calls; returns its bytes"},
     {"calibrate", module_calibrate, METH_O, "calibrate(forget) -> steps of the speeds"},
+    {"fail_alloc", module_fail_alloc, METH_VARARGS,
+     "fail_alloc(first, n) -> failed: the first-th request for memory from now on and n - 1 behind it fail"},
     {"clear_cache", module_clear_cache, METH_NOARGS, "removes cached kernels; returns their number"},
     {NULL, NULL, 0, NULL},
 };

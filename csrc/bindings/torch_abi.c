@@ -20,6 +20,9 @@
 sc_torch_functions sc_torch;
 #define torch sc_torch
 
+/* std::__throw_bad_alloc() of the C++ library that torch is linked with; null: not found there. */
+static void (*throw_no_memory)(void);
+
 bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(); }
 
 /* ---- types ---- */
@@ -59,8 +62,8 @@ AtenTensorHandle sc_torch_empty(sc_dtype t, int ndim, const int64_t *dim)
     int64_t stride[SC_MAXDIM] = {0}, n = 1;
     for (int i = ndim - 1; i >= 0; i--) stride[i] = n, n *= sc_max(dim[i], 1);
     AtenTensorHandle h = NULL;
-    if (torch.aoti_torch_empty_strided(ndim, dim, stride, to_torch(t), torch.aoti_torch_device_type_cpu(), 0,
-                                       &h))
+    if (sc_alloc_fails() || torch.aoti_torch_empty_strided(ndim, dim, stride, to_torch(t),
+                                                           torch.aoti_torch_device_type_cpu(), 0, &h))
         return NULL;
     return h;
 }
@@ -114,6 +117,13 @@ typedef struct {
     int nresult;
     result *result;
 } call;
+
+/* std::bad_alloc is what Python shows as MemoryError; the other exceptions that C can throw are a RuntimeError. */
+void sc_torch_throw(const sc_err *e)
+{
+    if (e->code == SC_ENOMEM && throw_no_memory) throw_no_memory();
+    torch.aoti_torch_check(false, __func__, "scorch", 0, e->msg);
+}
 
 int sc_torch_broken(sc_err *e) { return sc_error(e, SC_EINTERNAL, "torch's C interface reported an error"); }
 static int broken(call *c) { return sc_torch_broken(&c->e); }
@@ -469,7 +479,7 @@ static void run(StableIValue *stack, bool spread)
     torch.torch_delete_string(program);
     torch.torch_delete_list(operands);
     torch.torch_delete_list(sizes);
-    if (e.code) torch.aoti_torch_check(false, __func__, "scorch", 0, e.msg);
+    if (e.code) sc_torch_throw(&e);
 }
 
 static void evaluate(StableIValue *stack, uint64_t nin, uint64_t nout)
@@ -508,6 +518,7 @@ int sc_torch_connect(void *lib, sc_err *e)
         return sc_error(e, SC_ENOTIMPL, "this torch lacks %s: install torch 2.10 or newer", #name);
     SC_TORCH_FUNCTIONS(FIND)
 #undef FIND
+    *(void **)(&throw_no_memory) = dlsym(lib, "_ZSt17__throw_bad_allocv");
     if (define()) return sc_error(e, SC_EINTERNAL, "torch refused to register the operators of scorch");
     done = true;
     return 0;

@@ -227,7 +227,7 @@ static void run(StableIValue *stack, int nin, int nout, void (*body)(call *, con
     for (int i = 0; i < nin; i++) sc_torch_drop(&c.in[i]);
     for (int i = 0; i < nout && !c.e.code; i++) stack[i] = (StableIValue)(uintptr_t)c.out[i], c.out[i] = NULL;
     for (int i = 0; i < SC_LEN(c.out); i++) sc_torch_drop(&c.out[i]);
-    if (c.e.code) sc_torch.aoti_torch_check(false, __func__, "scorch", 0, c.e.msg);
+    if (c.e.code) sc_torch_throw(&c.e);
 }
 
 static void op_strips(StableIValue *stack, uint64_t nin, uint64_t nout)

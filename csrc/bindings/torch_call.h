@@ -13,6 +13,8 @@ void sc_torch_drop(AtenTensorHandle *);
 /* Looks at a dense tensor on the CPU. */
 int sc_torch_view(AtenTensorHandle, sc_tensor *, sc_err *);
 int sc_torch_broken(sc_err *); /* the error of a call that torch failed */
+/* Throws the C++ exception of an error: does not return, so it is the last statement of a call. */
+void sc_torch_throw(const sc_err *);
 
 /* torch_attention.c: true if torch refused */
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl);

@@ -8,7 +8,9 @@
  * smallest product that contains all its uses, where a product is a maximal
  * chain of * and /, or a single tensor. So relu(A[i,j] * B[j,k] + b[k]) sums
  * over j inside of relu. An index whose uses lie in several terms has no such
- * product and is refused; "+=" sums the whole right side. */
+ * product. Where all terms of the sum have it, and each is summed as a whole, that
+ * is the sum of the sum, and each is summed for itself; else it is refused, and
+ * "+=" sums the whole right side. */
 #include <string.h>
 
 #include "ir.h"
@@ -65,7 +67,6 @@ static void bind_result(Prog *p, const Assign *a)
 {
     Tensor *t = a->lhs->tensor;
     const uint32_t vars = expr_vars(a->rhs);
-    int64_t size = 8;
     for (int d = 0; d < t->ndim; d++) {
         const int v = a->lhs->ix[d].var;
         if (!(vars >> v & 1))
@@ -75,8 +76,6 @@ static void bind_result(Prog *p, const Assign *a)
                  p->var[v].name, t->name);
         t->dimvar[d] = v;
         t->extent[d] = p->var[v].extent;
-        if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
-            fail(p, SC_EVALUE, a->lhs->pos, "%s has more than 2^60 elements", t->name);
     }
 }
 
@@ -116,8 +115,40 @@ static void check_operand(Prog *p, const Tensor *t)
 typedef struct {
     Prog *p;
     uint32_t bound;       /* on the left, or summed already */
+    uint32_t spread;      /* summed in each term of the sum that we are in */
     int total[SC_MAXVAR]; /* uses on the right */
 } Sums;
+
+static bool in_product(const Expr *e) { return e->op == O_MUL || e->op == O_DIV; }
+static bool in_sum(const Expr *e) { return e->op == O_ADD || e->op == O_SUB; }
+
+/* Factors of the product e, or e itself, that have v; *plain: one is a tensor. */
+static int factors_with(const Expr *e, int v, bool *plain)
+{
+    if (in_product(e)) return factors_with(e->kid[0], v, plain) + factors_with(e->kid[1], v, plain);
+    const bool has = expr_vars(e) >> v & 1;
+    *plain |= has && (e->op == O_ACCESS || e->op == O_STORED);
+    return has;
+}
+
+/* v is summed in the product e itself, not in a factor of it. */
+static bool sums_here(const Expr *e, int v)
+{
+    bool plain = false;
+    const int n = factors_with(e, v, &plain);
+    return n > 1 || plain;
+}
+
+/* Whether summing v where its products are comes to the sum of e over v. */
+static bool is_sum_over(const Expr *e, int v)
+{
+    if (!(expr_vars(e) >> v & 1)) return false;
+    if (sums_here(e, v)) return true;
+    if (e->op == O_NEG) return is_sum_over(e->kid[0], v);
+    if (in_sum(e)) return is_sum_over(e->kid[0], v) && is_sum_over(e->kid[1], v);
+    if (e->op == O_DIV) return is_sum_over(e->kid[0], v);
+    return e->op == O_MUL && (is_sum_over(e->kid[0], v) || is_sum_over(e->kid[1], v));
+}
 
 static void count_uses(const Expr *e, int *n)
 {
@@ -126,31 +157,55 @@ static void count_uses(const Expr *e, int *n)
         if (e->kid[k]) count_uses(e->kid[k], n);
 }
 
-/* e is a whole product: sums what is used nowhere else. */
-static Expr *close_product(Sums *s, Expr *e)
+/* Indices that e has, and nothing outside of it. */
+static uint32_t used_here(const Sums *s, const Expr *e)
 {
     int uses[SC_MAXVAR] = {0};
     uint32_t vars = 0;
     count_uses(e, uses);
     for (int v = 0; v < s->p->nvar; v++)
         if (uses[v] && uses[v] == s->total[v]) vars |= 1u << v;
-    vars &= ~s->bound;
-    s->bound |= vars;
+    return vars & ~s->bound;
+}
+
+/* e is a whole product: sums what is used nowhere else, and what is summed in each term. */
+static Expr *close_product(Sums *s, Expr *e)
+{
+    uint32_t vars = used_here(s, e);
+    for (int v = 0; v < s->p->nvar; v++)
+        if (s->spread >> v & 1 && sums_here(e, v)) vars |= 1u << v;
+    s->bound |= vars & ~s->spread;
     return expr_reduce(s->p, O_ADD, vars, e);
 }
 
-static Expr *sum_products(Sums *s, Expr *e, bool factor)
+/* e is a whole sum: what all of its terms have, and nothing outside, is summed in each. */
+static uint32_t spread_over(const Sums *s, const Expr *e)
 {
+    uint32_t vars = used_here(s, e);
+    for (int v = 0; v < s->p->nvar; v++)
+        if (!is_sum_over(e, v)) vars &= ~(1u << v);
+    return vars;
+}
+
+/* above: what e is an operand of; O_CONST: nothing. */
+static Expr *sum_products(Sums *s, Expr *e, Op above)
+{
+    const bool factor = above == O_MUL || above == O_DIV,
+               term = above == O_ADD || above == O_SUB || above == O_NEG;
     if (e->op == O_CONST) return e;
     if (e->op == O_ACCESS || e->op == O_STORED) return factor ? e : close_product(s, e);
-    const bool product = e->op == O_MUL || e->op == O_DIV;
-    Expr *a = sum_products(s, e->kid[0], product);
-    Expr *b = e->kid[1] ? sum_products(s, e->kid[1], product) : NULL;
+    const bool product = in_product(e), sum = in_sum(e) && !factor && !term;
+    const uint32_t spread = sum ? spread_over(s, e) & ~s->spread : 0;
+    s->spread |= spread;
+    Expr *a = sum_products(s, e->kid[0], e->op);
+    Expr *b = e->kid[1] ? sum_products(s, e->kid[1], e->op) : NULL;
     if (a != e->kid[0] || b != e->kid[1]) {
         const int pos = e->pos;
         e = expr_new(s->p, e->op, a, b);
         e->pos = pos;
     }
+    s->spread &= ~spread;
+    s->bound |= spread;
     return product && !factor ? close_product(s, e) : e;
 }
 
@@ -160,7 +215,7 @@ static Expr *explicit_sums(Prog *p, const Assign *a)
     if (a->reduce != O_CONST) return expr_reduce(p, a->reduce, right & ~left, a->rhs);
     Sums s = {.p = p, .bound = left};
     count_uses(a->rhs, s.total);
-    Expr *e = sum_products(&s, a->rhs, false);
+    Expr *e = sum_products(&s, a->rhs, O_CONST);
     for (int v = 0; v < p->nvar; v++)
         if ((right & ~s.bound) >> v & 1)
             fail(p, SC_EVALUE, a->rhs->pos,

@@ -78,6 +78,7 @@ int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes
     else
         front(p, rq);
     middle(p);
+    if (p->why.failed || p->orders.failed || p->chosen.failed) out_of_memory(p);
     return SC_OK;
 }
 

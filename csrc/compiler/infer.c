@@ -15,7 +15,7 @@
  *   else dense, where the result is not sparse;
  *   else the structure of an operand whose pattern is the result's;
  *   else the common format of the sparse operands, if they have the result's rank;
- *   else csr for matrices and csf for the rest.
+ *   else csr for matrices, if an operand has a dense level too, and csf for the rest.
  * What the kernels make, Tensor.format, may differ and is converted at the end.
  * It is dense where the result is not sparse, or asked to be dense; else the
  * structure of the operand; else what a user's nest assembles; else open, for
@@ -85,6 +85,7 @@ static bool read_later(const Prog *p, const Tensor *t)
 typedef struct {
     const Tensor *first;
     bool agree, vectors, any;
+    bool rows; /* one has a dense level: its extents can be afforded */
 } Operands;
 
 static void add_operand(void *ctx, const Tensor *t, bool below)
@@ -94,6 +95,7 @@ static void add_operand(void *ctx, const Tensor *t, bool below)
     o->any = true;
     o->vectors &= t->ndim == 1;
     if (!o->first) o->first = t;
+    for (int l = 0; l < t->format.nlevel; l++) o->rows |= t->format.level[l].kind == SC_DENSE;
     o->agree &= sc_format_equal(&o->first->format, &t->format);
 }
 
@@ -248,7 +250,7 @@ static sc_format delivered(Prog *p, const Assign *a)
     const Tensor *t = a->lhs->tensor;
     const Operands o = operands_of(a);
     if (o.agree && o.first->ndim == t->ndim && takes_any(&o.first->format, t)) return o.first->format;
-    return format_of(p, t->ndim == 2 ? "csr" : "csf", t->ndim);
+    return format_of(p, t->ndim == 2 && o.rows ? "csr" : "csf", t->ndim);
 }
 
 /* ---- what a user's nest assembles ---- */
@@ -443,6 +445,20 @@ static void infer_like(Prog *p, const Assign *a, Tensor *t)
          t->name, t->name, r->name);
 }
 
+/* Of what is computed dense. */
+static void check_size(Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    int64_t size = 8;
+    for (int d = 0; d < t->ndim; d++)
+        if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
+            fail(p, SC_EVALUE, a->lhs->pos,
+                 "%s is dense, since it may have a value where no operand has an entry or is asked to be, "
+                 "and has "
+                 "more than 2^60 elements",
+                 t->name);
+}
+
 static void infer_result(Prog *p, const Assign *a)
 {
     Tensor *t = a->lhs->tensor;
@@ -469,6 +485,7 @@ static void infer_result(Prog *p, const Assign *a)
     if (!asked)
         *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {
+        check_size(p, a);
         result_format(p, t, "dense");
     } else if (p->nest) {
         settle_by_nest(p, a, asked, &pattern);

@@ -382,6 +382,15 @@ static void walk_top(Verifier *v, const State *s, const Nest *n)
         walk_kernel(v, s, n);
 }
 
+/* Addresses of dense results count. */
+static void check_extent(Prog *p, const Tensor *t)
+{
+    int64_t size = 8;
+    for (int d = 0; t->role == T_OUT && nv_dense(t) && d < t->ndim; d++)
+        if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
+            fail(p, SC_EVALUE, -1, "%s is computed dense, and has more than 2^60 elements", t->name);
+}
+
 void nest_verify(Prog *p, const Nest *n)
 {
     Verifier v = {.p = p};
@@ -389,6 +398,7 @@ void nest_verify(Prog *p, const Nest *n)
     if (n->op == N_SEQ && !n->n) fail(p, SC_EVALUE, -1, "schedule: the nest is empty");
     advance(&v, &s);
     walk_top(&v, &s, n);
+    for (int k = 0; k < p->ntensor; k++) check_extent(p, p->tensor[k]);
     for (int k = 0; k < p->ntensor; k++)
         if (p->tensor[k]->role == T_OUT && !v.use[k].writes)
             fail(p, SC_EVALUE, -1, "schedule: result %s is never assigned", p->tensor[k]->name);

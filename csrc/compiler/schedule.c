@@ -265,11 +265,26 @@ static bool make_plain(Prog *p)
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)
-            if (t->format.level[l].part != SC_MOD) plain_level(&f, t->format.level[l].dim);
+            if (t->format.level[l].part != SC_MOD) plain_level(&f, t, t->format.level[l].dim);
         p->convert[k] = f;
         p->converts = any = true;
     }
     return any;
+}
+
+/* Nobody asked for the loops that were refused: what is said of them, without where. */
+static void fail_unasked(Program *g)
+{
+    static const char asked[] = "schedule: ";
+    const char *why = g->refused.code ? g->refused.msg : NULL;
+    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
+    if (!why) why = "every order reads an operand across its levels";
+    if (!strncmp(why, asked, sizeof asked - 1)) why += sizeof asked - 1;
+    fail(g->p, SC_ENOTIMPL, -1,
+         "no loops compute %s from these formats and into this one: %.*s; convert an operand to another "
+         "format, or ask "
+         "for another result",
+         g->part[0].a.lhs->tensor->name, (int)strcspn(why, "\n"), why);
 }
 
 void schedule(Prog *p)
@@ -288,11 +303,7 @@ void schedule(Prog *p)
         for (int k = 0; k < g->n; k++) refuse(p, &g->part[k], g->refused.msg);
     p->nest = nest_seq(p, 0, NULL);
     if (!p->keeps && make_plain(p)) return;
-    const char *why = g->refused.code ? g->refused.msg : NULL;
-    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
-    fail(p, SC_ENOTIMPL, -1,
-         "no loops were found for %s: %s; convert an operand to another format, or pass a schedule",
-         g->part[0].a.lhs->tensor->name, why ? why : "no order is legal");
+    fail_unasked(g);
 }
 
 /* ---- the stage "orders" ---- */
@@ -334,6 +345,7 @@ static int list(Program *g, Listed *found)
         found[n] = (Listed){cost_of(g, rank), t, {0}};
         print_candidate(g->p, found[n].cost, nest, &found[n].text);
         restore(g->p, before, true);
+        if (found[n].text.failed) fail(g->p, SC_ENOMEM, -1, "out of memory while printing");
         bool seen = false;
         for (int k = 0; k < n; k++) seen |= !strcmp(found[k].text.s, found[n].text.s);
         if (seen)
@@ -344,27 +356,41 @@ static int list(Program *g, Listed *found)
     return n;
 }
 
-void orders_print(Prog *p, sc_text *out)
+static void list_all(Prog *p, Listed *found, sc_text *out)
 {
-    Listed found[MAXLISTED];
-    if (!p->unscheduled) {
-        print_candidate(p, nest_cost(p, p->nest), p->nest, out);
-        return;
-    }
-    const Saved *now = save(p);
-    const char *chosen = sc_arena_printf(&p->arena, "%s", p->chosen.n ? p->chosen.s : "");
     restore(p, p->unscheduled, false);
     Program *g = take_apart(p, wishes_parse(p));
     int n = list(g, found);
     for (int k = 0; k < g->n && !n; k++) make_dense(g, &g->part[k]);
     if (!n) n = list(g, found);
     if (n) qsort(found + 1, (size_t)n - 1, sizeof *found, by_cost);
-    for (int k = 0; k < n; k++) {
-        sc_text_addn(out, found[k].text.s, found[k].text.n);
-        sc_text_free(&found[k].text);
-    }
-    restore(p, now, false);
-    cut(&p->why, now->prog.why.n), cut(&p->orders, now->prog.orders.n);
-    cut(&p->chosen, 0);
+    for (int k = 0; k < n; k++) sc_text_addn(out, found[k].text.s, found[k].text.n);
+}
+
+/* What was said of the program is said again as it was, though memory may have run out meanwhile. */
+static void say_again(Prog *p, const Saved *now, const char *chosen)
+{
+    cut(&p->why, now->prog.why.n), cut(&p->orders, now->prog.orders.n), cut(&p->chosen, 0);
+    p->why.failed = p->orders.failed = p->chosen.failed = false;
     sc_text_add(&p->chosen, "%s", chosen);
+}
+
+/* Schedules the program again. It is used by others: whatever happens, it is as before in the end. */
+void orders_print(Prog *p, sc_text *out)
+{
+    if (!p->unscheduled) {
+        print_candidate(p, nest_cost(p, p->nest), p->nest, out);
+        return;
+    }
+    const Saved *now = save(p);
+    const char *chosen = sc_arena_printf(&p->arena, "%s", p->chosen.n ? p->chosen.s : "");
+    Listed *found = sc_arena_get(&p->arena, MAXLISTED * sizeof *found);
+    jmp_buf escape, *outer = p->escape;
+    p->escape = &escape;
+    if (!setjmp(escape)) list_all(p, found, out);
+    p->escape = outer;
+    restore(p, now, false);
+    say_again(p, now, chosen);
+    for (int k = 0; k < MAXLISTED; k++) sc_text_free(&found[k].text);
+    if (p->err->code) longjmp(*outer, 1);
 }

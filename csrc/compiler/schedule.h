@@ -4,6 +4,7 @@
  * schedule_search.c   which orders and rewritings there are, and the cheapest
  * schedule_order.c    orders of loops
  * schedule_build.c    an assignment and an order of its indices -> nest
+ * schedule_sums.c     ... where its sums are taken
  * schedule_text.c     what a user asks for, and what was chosen, as text
  * schedule_fuse.c     kernels in a row over the same rows, as one
  * schedule_batch.c    which loops take their rows in batches
@@ -40,8 +41,9 @@ void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
 Index whole_index(int var);
-int unit_var(const Expr *access);     /* the index along which a tensor has stride 1, -1: none */
-void plain_level(sc_format *, int d); /* appended: csr or csc of a matrix, else compressed levels */
+int unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
+/* Appended, of t in another format: csr or csc of a matrix, else compressed levels. */
+void plain_level(sc_format *, const Tensor *t, int d);
 /* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
  * more to miss. */
 bool short_fibres(const Tensor *, int level, int bits);

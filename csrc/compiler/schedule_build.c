@@ -16,38 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schedule.h"
-
-#define MAXSOURCE 16
-#define COPY_BYTES (8 << 20)                 /* of a private copy; larger results are summed by one thread */
-#define APART_BYTES (16 << 10)               /* of sums that are taken side by side and then put apart */
-#define BITMAP_EXTENT (8 * 1024 * 1024 / 24) /* a lane's bitmap workspace stays below 8 MB */
-
-typedef struct {              /* at a place of the nest; copied at every loop */
-    uint32_t whole, div, mod; /* variables bound, by kind of loop */
-    int cut, by;              /* variable cut into tiles of `by` for the registers; by 0: none */
-    int nloop;
-    bool par; /* the parallel loop is around, or there will be none */
-    uint8_t level[MAXTENSOR];
-} State;
-
-typedef struct {
-    Prog *p;
-    const Order *order;
-    const Tensor *layout; /* the result whose levels follow the loops, or null ... */
-    sc_format made;       /* ... and those it has so far */
-    bool dense_so_far;    /* ... all of them dense up to here */
-    char *why;            /* WHY bytes */
-} Build;
-
-typedef struct {
-    int n;
-    struct {
-        Tensor *t;
-        int levels; /* that are walked: all of what is read, of what the result is like those that it shares */
-        bool outside; /* of every reduction, at least once */
-    } at[MAXSOURCE];
-} Sources;
+#include "schedule_build.h"
 
 static Nest *SC_PRINTF(2, 3) none(Build *b, const char *fmt, ...)
 {
@@ -71,40 +40,10 @@ static Nest *out_of_order(Build *b, const Assign *a, Index ix)
     return none(b, "%s is sparse and made in order, and a loop over %s would come back to its entries",
                 a->lhs->tensor->name, b->p->var[ix.var].name);
 }
-
-/* ---- tensors ---- */
-static int tensor_id(const Build *b, const Tensor *t)
-{
-    int k = 0;
-    while (b->p->tensor[k] != t) k++;
-    return k;
-}
-
-static void collect(const Expr *e, bool inside, Sources *s)
-{
-    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
-        int k = 0;
-        while (k < s->n && s->at[k].t != e->tensor) k++;
-        if (k == MAXSOURCE) return;
-        if (k == s->n) s->at[s->n++].t = e->tensor;
-        s->at[k].levels = source_levels(e->tensor);
-        s->at[k].outside |= !inside;
-    }
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) collect(e->kid[k], inside || e->op == O_REDUCE, s);
-}
-
-static Sources sources_of(const Expr *e)
-{
-    Sources s = {0};
-    collect(e, false, &s);
-    return s;
-}
-
 /* ... and the operand whose structure the result has. */
 static Sources sources_for(const Assign *a)
 {
-    Sources s = sources_of(a->rhs);
+    Sources s = sb_sources(a->rhs);
     Tensor *like = a->lhs->tensor->like;
     bool seen = !like;
     for (int k = 0; k < s.n; k++) seen |= s.at[k].t == like;
@@ -124,23 +63,7 @@ static bool is_linear(const Expr *e, const Tensor *t, bool truth)
     if (e->op == O_REDUCE) return e->reduce == O_ADD && is_linear(e->kid[0], t, truth);
     return e->op == O_MUL && (is_linear(e->kid[0], t, truth) || is_linear(e->kid[1], t, truth));
 }
-
 /* ---- indices ---- */
-static int block_of(const Build *b, const State *s, int v)
-{
-    for (int k = 0; k < b->order->n; k++)
-        if (b->order->loop[k].var == v && b->order->loop[k].part) return b->order->loop[k].block;
-    return s->cut == v ? s->by : 0;
-}
-
-static bool known(const Build *b, const State *s, Index ix)
-{
-    const int v = ix.var;
-    if (in(s->whole, v)) return true;
-    if (ix.part == SC_WHOLE) return in(s->div & s->mod, v);
-    return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == block_of(b, s, v);
-}
-
 static void bind(State *s, Index ix)
 {
     uint32_t *set = ix.part == SC_WHOLE ? &s->whole : ix.part == SC_DIV ? &s->div : &s->mod;
@@ -153,7 +76,7 @@ static bool next_index(const Build *b, const State *s, const Assign *a, Index *i
     const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
     for (int k = 0; k < b->order->n; k++) {
         *ix = b->order->loop[k];
-        if (!in(used, ix->var) || known(b, s, *ix)) continue;
+        if (!in(used, ix->var) || sb_known(b, s, *ix)) continue;
         if (s->by && s->cut == ix->var) *ix = (Index){.var = ix->var, .part = SC_MOD, .block = s->by};
         return true;
     }
@@ -165,30 +88,12 @@ static void advance(const Build *b, State *s, const Sources *src)
 {
     for (int k = 0; k < src->n; k++) {
         const Tensor *t = src->at[k].t;
-        uint8_t *l = &s->level[tensor_id(b, t)];
-        while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE && known(b, s, source_index(t, *l)))
+        uint8_t *l = &s->level[sb_id(b, t)];
+        while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE &&
+               sb_known(b, s, source_index(t, *l)))
             ++*l;
     }
 }
-
-static bool dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
-{
-    uint64_t gone = 0;
-    for (int k = 0; k < n; k++) gone |= tensor_bit(b->p, t[k]);
-    return assign_dead(b->p, a, gone);
-}
-
-/* ---- vectors and registers ---- */
-static bool runs_along(const Expr *e, int v)
-{
-    if (e->op == O_ACCESS) {
-        const Tensor *t = e->tensor;
-        if (t->role == T_WORK && t->unit < 0) return t->ndim && t->dimvar[t->ndim - 1] == v;
-        return sc_format_is_dense(&t->format) && t->unit >= 0 && e->ix[t->unit].var == v;
-    }
-    return (e->kid[0] && runs_along(e->kid[0], v)) || (e->kid[1] && runs_along(e->kid[1], v));
-}
-
 /* ---- the recursion ---- */
 static Nest *nest_of(Build *, State, Assign);
 
@@ -197,7 +102,7 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
     Op op = a->reduce;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (s->level[tensor_id(b, t)] < src->at[k].levels)
+        if (s->level[sb_id(b, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!may_repeat(t)) continue;
         const bool truth = a->lhs->tensor->dtype == SC_BOOL;
@@ -231,12 +136,12 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = true;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int id = tensor_id(b, t), l = s.level[id];
-        if (l >= src->at[k].levels || !known(b, &s, source_index(t, l))) continue;
+        const int id = sb_id(b, t), l = s.level[id];
+        if (l >= src->at[k].levels || !sb_known(b, &s, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
         if (ix.part != SC_WHOLE)
             return none(b, "level %d of %s would be searched, and it is in blocks", l, t->name);
-        if (a->lhs->tensor->like == t || dead_without(b, a, 1, &t)) {
+        if (a->lhs->tensor->like == t || sb_dead_without(b, a, 1, &t)) {
             s.level[id]++;
             return looped(b, L_FOR, ix, t, nest_of(b, s, *a));
         }
@@ -247,7 +152,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = n > 0;
     for (int k = 0; k < n; k++) {
         if (may_repeat(late[k])) return repeats(b, late[k]);
-        s.level[tensor_id(b, late[k])]++;
+        s.level[sb_id(b, late[k])]++;
     }
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
 }
@@ -260,7 +165,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
     int n = 0, needed = 0, left = 0;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int l = s->level[tensor_id(b, t)];
+        const int l = s->level[sb_id(b, t)];
         if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
             continue;
         next[n++] = t;
@@ -268,7 +173,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
             *out = t;
             return 1;
         }
-        if (dead_without(b, a, 1, &t))
+        if (sb_dead_without(b, a, 1, &t))
             out[needed++] = t;
         else if (src->at[k].outside)
             optional[left++] = t;
@@ -278,7 +183,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
         memcpy(out + needed, optional, (size_t)left * sizeof *out);
         return needed + left;
     }
-    if (!n || !dead_without(b, a, n, next)) return 0;
+    if (!n || !sb_dead_without(b, a, n, next)) return 0;
     memcpy(out, next, (size_t)n * sizeof *out);
     return n;
 }
@@ -297,11 +202,6 @@ static bool add_level(Build *b, const Assign *a, Index ix, bool dense)
         (sc_levelspec){.kind = compressed ? SC_COMPRESSED : SC_DENSE, .unique = 1, .dim = (uint8_t)d};
     return f->nlevel < f->ndim || compressed;
 }
-
-static bool shares(const Tensor *t)
-{ return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
-
-/* Nothing but one evaluation is inside, along at least one operand's unit stride. */
 static bool is_vector(const Build *b, const State *inside, const Assign *a)
 {
     Index ix;
@@ -311,7 +211,7 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     advance(b, &s, &src);
     for (int k = 0; k < src.n; k++) {
         const Tensor *t = src.at[k].t;
-        const int before = inside->level[tensor_id(b, t)], now = s.level[tensor_id(b, t)];
+        const int before = inside->level[sb_id(b, t)], now = s.level[sb_id(b, t)];
         if (now < src.at[k].levels || (now > before && (now > before + 1 || t->perm))) return false;
     }
     return true;
@@ -336,7 +236,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 {
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (t->role == T_IN && !s->level[tensor_id(b, t)] && source_kind(t, 0) == SC_DENSE &&
+        if (t->role == T_IN && !s->level[sb_id(b, t)] && source_kind(t, 0) == SC_DENSE &&
             same_index(source_index(t, 0), ix))
             return t;
     }
@@ -347,21 +247,22 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
     Tensor *t[2 * MAXSOURCE];
     const int n = choose_sources(b, &s, &a, src, ix, t);
-    const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && shares(a.lhs->tensor);
+    const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && sb_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
     if (own && a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))
         return none(b, "%s is sparse, and every coordinate of %s would be stored", a.lhs->tensor->name,
                     b->p->var[ix.var].name);
-    const int level = n == 1 ? s.level[tensor_id(b, t[0])] : 0;
+    const int level = n == 1 ? s.level[sb_id(b, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
     for (int k = 0; k < n; k++) {
         if (n > 1 && may_repeat(t[k])) return repeats(b, t[k]);
-        if (s.level[tensor_id(b, t[k])]++) par = false;
+        if (s.level[sb_id(b, t[k])]++) par = false;
     }
     if (fresh && own && !par && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     bind(&s, ix);
     s.par |= par;
-    if (!par && !n && is_vector(b, &s, &a) && (runs_along(a.rhs, ix.var) || runs_along(a.lhs, ix.var))) {
+    if (!par && !n && is_vector(b, &s, &a) &&
+        (sb_runs_along(a.rhs, ix.var) || sb_runs_along(a.lhs, ix.var))) {
         a.rhs = scalars_first(b->p, a.reduce, a.rhs, ix.var);
         return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
     }
@@ -375,167 +276,7 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     if (body && n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
     return body;
 }
-
 /* ---- sums ---- */
-typedef struct {
-    Index left[SC_MAXDIM]; /* of what a sum depends on, still to be bound, in the order of loops */
-    int n;
-} Left;
-
-static Left left_of(const Build *b, const State *s, uint32_t vars)
-{
-    Left left = {.n = 0};
-    for (int k = 0; k < b->order->n; k++) {
-        const Index ix = b->order->loop[k];
-        if (!in(vars, ix.var) || known(b, s, whole_index(ix.var))) continue;
-        bool seen = false;
-        for (int q = 0; q < left.n; q++) seen |= left.left[q].var == ix.var;
-        if (!seen && left.n < SC_MAXDIM) left.left[left.n++] = whole_index(ix.var);
-    }
-    return left;
-}
-
-/* A loop over v will run in stored entries. */
-static bool walks(const Build *b, const State *s, const Expr *e, int v)
-{
-    const Sources src = sources_of(e);
-    for (int k = 0; k < src.n; k++)
-        for (int l = s->level[tensor_id(b, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
-            if (source_index(src.at[k].t, l).var == v) return true;
-    return false;
-}
-
-/* Registers take a sum that is a number, or a vector over the innermost index. */
-static bool fits_registers(const Build *b, const State *s, const Assign *a, const Expr *body,
-                           const Left *left)
-{
-    if (!left->n) return true;
-    const int v = left->left[0].var;
-    if (left->n > 1 || s->by || block_of(b, s, v) || a->lhs->tensor == b->layout) return false;
-    if (shares_index(a->lhs->tensor, v)) return false;
-    if (!runs_along(body, v) && !runs_along(a->lhs, v)) return false;
-    const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
-    bool after = false;
-    for (int k = 0; k < b->order->n; k++) {
-        const Index ix = b->order->loop[k];
-        if (after && in(used, ix.var) && !known(b, s, ix)) return false;
-        after |= ix.var == v;
-    }
-    return !walks(b, s, a->rhs, v);
-}
-
-static bool is_large(const Build *b, const Tensor *t)
-{
-    double bytes = (double)sc_dtype_size(t->dtype);
-    for (int d = 0; d < t->ndim; d++) bytes *= (double)b->p->var[t->dimvar[d]].extent;
-    return bytes > COPY_BYTES;
-}
-
-/* The places of the result that a sum goes to lie apart, each in a line of its own and often all in one set of the
- * cache, and they are few: side by side they stay in the first cache. */
-static bool lie_apart(const Build *b, const State *s, const Assign *a, const Left *left)
-{
-    const Tensor *t = a->lhs->tensor;
-    double bytes = (double)sc_dtype_size(t->dtype);
-    uint32_t vars = 0;
-    for (int k = 0; k < left->n; k++) {
-        const int v = left->left[k].var;
-        if (walks(b, s, a->rhs, v)) return false;
-        bytes *= (double)bucket(b->p->var[v].extent);
-        vars |= 1u << v;
-    }
-    bool apart = false;
-    for (int d = t->ndim - left->n; d < t->ndim; d++) apart |= d < 0 || !in(vars, a->lhs->ix[d].var);
-    return apart && bytes <= APART_BYTES && shares(t) && a->reduce == O_CONST;
-}
-
-/* The sum can be added to where it is stored. */
-static bool goes_straight(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
-{
-    const Tensor *t = a->lhs->tensor;
-    if (t->role == T_WORK && t->place == W_REG) return true;
-    if (t == b->layout || t->like) return false;
-    if (!s->nloop && !s->par) return (t->role == T_WORK && t->place == W_PRIVATE) || is_large(b, t);
-    return !fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
-}
-
-/* The result is sparse along what is left, or what follows needs no more than what was summed. */
-static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
-{
-    Tensor *over[MAXSOURCE];
-    int n = 0;
-    const Sources src = sources_of(body);
-    if (use->lhs->tensor->like) return false;
-    for (int k = 0; k < src.n; k++)
-        for (int l = 0; l < source_levels(src.at[k].t); l++)
-            if (source_index(src.at[k].t, l).var == left->left[left->n - 1].var &&
-                source_kind(src.at[k].t, l) != SC_DENSE) {
-                over[n++] = src.at[k].t;
-                break;
-            }
-    w->bitmap = true;
-    const Assign fill = {use->lhs, O_ADD, (Expr *)body};
-    const bool sparse = n && dead_without(b, &fill, n, over) && dead_without(b, use, 1, &w);
-    w->bitmap = false;
-    return sparse;
-}
-
-/* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
-static void choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
-{
-    double extent = 1;
-    if (!left->n || (use->lhs->tensor != b->layout && !is_sparse_sum(b, use, w, body, left))) return;
-    for (int k = 0; k < left->n; k++) extent *= (double)b->p->var[left->left[k].var].extent;
-    w->bitmap = extent <= BITMAP_EXTENT;
-    w->hash = !w->bitmap;
-}
-
-/* A sum that was split off is a factor, and a factor without a term makes the product absent: no zero may stand
- * for it. It has terms where it is read if it is dense and not over an empty extent, if its workspace says what was
- * written, or if an entry of its only operand was just found. */
-static bool has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
-{
-    if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
-    const Sources src = sources_of(r);
-    if (w->bitmap || w->hash) return true;
-    if (!src.n) return !sums_nothing(b->p, r);
-    const Tensor *t = src.at[0].t;
-    const int l = s->level[tensor_id(b, t)];
-    for (int k = 0; k < left->n; k++)
-        for (int q = l; q < source_levels(t); q++)
-            if (source_index(t, q).var == left->left[k].var) return false;
-    return src.n == 1 && l > 0 && source_kind(t, l - 1) != SC_DENSE;
-}
-
-/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
- * where no access says them. */
-static Expr *at_entries(Build *b, const Assign *a, const Left *left, Expr *rhs)
-{
-    Tensor *like = a->lhs->tensor->like;
-    const Assign use = {a->lhs, a->reduce, rhs};
-    bool any = false;
-    for (int k = 0; k < left->n; k++) any |= shares_index(a->lhs->tensor, left->left[k].var);
-    if (!any || dead_without(b, &use, 1, &like)) return rhs;
-    if (a->lhs->tensor->shared < like->format.nlevel) return NULL;
-    return expr_new(b->p, O_MUL, stored_access(b->p, like), rhs);
-}
-
-/* Factors of the dense sum r that are known where it opens: they multiply it once, behind, where that saves
- * something. Else null. */
-static Expr *known_factors(const Build *b, const State *s, const Expr *r, const Left *left, Expr **rest)
-{
-    uint32_t vars = r->vars;
-    if (sums_a_vector(b->p, r)) return NULL;
-    for (int k = 0; k < left->n; k++) vars |= 1u << left->left[k].var;
-    Expr *body, *by = r->reduce == O_ADD ? expr_take_out(b->p, r->kid[0], vars, &body) : NULL;
-    if (!by || sources_of(body).n || sums_nothing(b->p, r)) return NULL;
-    const Sources src = sources_of(by);
-    for (int k = 0; k < src.n; k++)
-        if (s->level[tensor_id(b, src.at[k].t)] < src.at[k].levels) return NULL;
-    *rest = body;
-    return by;
-}
-
 /* work w { w op= body } then { lhs = ... w ... }; r: the O_REDUCE node, null where the assignment itself sums */
 static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
 {
@@ -543,13 +284,13 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par;
     const Op op = r ? r->reduce : a.reduce;
     Expr *body = r ? r->kid[0] : a.rhs;
-    const Left left = left_of(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
-    if (whole && (a.reduce == op || a.reduce == O_CONST) && goes_straight(b, &s, &a, body, &left)) {
+    const Left left = sb_left(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
+    if (whole && (a.reduce == op || a.reduce == O_CONST) && sb_goes_straight(b, &s, &a, body, &left)) {
         const Assign straight = {a.lhs, op, body};
         s.par |= top && !(a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE);
         return r ? nest_of(b, s, straight) : loop(b, s, straight, src, ix);
     }
-    const bool reg = !top && fits_registers(b, &s, &a, body, &left);
+    const bool reg = !top && sb_fits_registers(b, &s, &a, body, &left);
     const int tile = reg && left.n ? register_tile(p, left.left[0].var, 1) : 0;
     Index slot = left.left[0], outer = slot;
     if (tile) {
@@ -559,14 +300,14 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     }
     Tensor *w = work_new(p, reg ? "c" : "w", top ? W_PRIVATE : reg ? W_REG : W_LANE);
     for (int k = 0; k < left.n; k++) work_slot(w, k ? left.left[k] : slot);
-    Expr *by = r ? known_factors(b, &s, r, &left, &body) : NULL;
+    Expr *by = r ? sb_known_factors(b, &s, r, &left, &body) : NULL;
     const Assign fill = {work_access(p, w), op, body};
     Expr *value = by ? expr_new(p, O_MUL, by, fill.lhs) : fill.lhs;
     Expr *after = whole ? value : expr_replace(p, a.rhs, r, value);
-    const Assign use = {a.lhs, a.reduce, at_entries(b, &a, &left, after)};
+    const Assign use = {a.lhs, a.reduce, sb_at_entries(b, &a, &left, after)};
     if (!use.rhs) return none(b, "entries of %s are not known where its sum is", a.lhs->tensor->name);
-    if (w->place == W_LANE) choose_kind(b, &use, w, body, &left);
-    if (r && !whole && !has_terms(b, &s, r, w, &left))
+    if (w->place == W_LANE) sb_choose_kind(b, &use, w, body, &left);
+    if (r && !whole && !sb_has_terms(b, &s, r, w, &left))
         return none(b, "a sum that is taken first might have no term");
     if (top && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     s.par |= !top;
@@ -583,6 +324,16 @@ static Expr *reduce_over(Expr *e, int v)
     return found || !e->kid[1] ? found : reduce_over(e->kid[1], v);
 }
 
+/* An assembled result has no entry where its sum has no term. A workspace over its last index says which have. */
+static bool sums_apart(const Build *b, const State *s, const Assign *a, Index ix)
+{
+    const Expr *r = a->rhs;
+    if (a->lhs->tensor != b->layout || r->op != O_REDUCE || r->reduce != O_ADD || ix.part != SC_WHOLE ||
+        !s->nloop)
+        return false;
+    return sb_left(b, s, expr_vars(a->lhs)).n == 1 && sb_may_lack_terms(b, s, a, r->kid[0], r->vars);
+}
+
 static Nest *nest_of(Build *b, State s, Assign a)
 {
     Index ix;
@@ -592,7 +343,8 @@ static Nest *nest_of(Build *b, State s, Assign a)
     Nest *n = look_up(b, s, &a, &src, &done);
     if (done) return n;
     if (!next_index(b, &s, &a, &ix)) return eval(b, &s, &a, &src);
-    if (in(expr_vars(a.lhs), ix.var)) return loop(b, s, a, &src, ix);
+    if (in(expr_vars(a.lhs), ix.var))
+        return sums_apart(b, &s, &a, ix) ? sum(b, s, a, &src, a.rhs, ix) : loop(b, s, a, &src, ix);
     Expr *r = in(expr_free(a.rhs), ix.var) ? NULL : reduce_over(a.rhs, ix.var);
     return sum(b, s, a, &src, r, ix);
 }

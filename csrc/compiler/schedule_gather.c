@@ -123,7 +123,7 @@ static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
     *f = (sc_format){.ndim = a->ndim};
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < a->ndim; d++)
-            if (in(inner, a->dimvar[d]) == (pass == 1)) plain_level(f, d);
+            if (in(inner, a->dimvar[d]) == (pass == 1)) plain_level(f, a, d);
 }
 
 /* ---- building ---- */

@@ -30,7 +30,7 @@ sc_format order_format(const Tensor *t, const Order *o)
     sc_format f = {.ndim = t->ndim};
     for (int k = 0; k < o->n; k++)
         for (int d = 0; d < t->ndim; d++)
-            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) plain_level(&f, d);
+            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) plain_level(&f, t, d);
     return f;
 }
 

@@ -26,9 +26,16 @@ Index source_index(const Tensor *t, int level)
 
 int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 
-void plain_level(sc_format *f, int d)
+/* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
+static bool is_hypersparse(const Tensor *t, int d)
 {
-    const uint8_t kind = !f->nlevel && f->ndim == 2 ? SC_DENSE : SC_COMPRESSED;
+    const int bits = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+    return bits ? t->extent[d] >> bits > 64 : t->extent[d] > INT32_MAX;
+}
+
+void plain_level(sc_format *f, const Tensor *t, int d)
+{
+    const uint8_t kind = !f->nlevel && f->ndim == 2 && !is_hypersparse(t, d) ? SC_DENSE : SC_COMPRESSED;
     f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
 }
 

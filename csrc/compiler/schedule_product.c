@@ -409,7 +409,7 @@ static void convert(Sched *s, sc_format *f)
         for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
             for (k = 0; a->format.level[k].dim != d || a->format.level[k].part == SC_MOD;) k++;
-            plain_level(f, d);
+            plain_level(f, a, d);
             if (s->nmain == a->format.nlevel) continue;
             sc_levelspec *to = &f->level[f->nlevel - 1];
             to->part = a->format.level[k].part;

@@ -10,7 +10,8 @@
  * A compiler is on probation until it has built something that loads. Only
  * when its first text fails is a trivial kernel built, loaded and called, to
  * tell a bad text from a compiler that cannot work here; in the latter case
- * it is not asked again in this process. */
+ * it is not asked again in this process. One that had to be stopped is on
+ * probation again. */
 #include "private.h"
 
 #include <pthread.h>
@@ -114,14 +115,18 @@ int sc_jit_configure(const sc_config *c, sc_err *e)
 }
 
 /* ---- compiling ---- */
-static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const char *key, sc_text *object,
-                 sc_loaded *out, sc_err *e)
+/* late: the compiler was stopped, which is an error. */
+static int build(const sc_cc *cc, const char *ctext, const sc_target *t, const char *key, int seconds,
+                 bool *late, sc_text *object, sc_loaded *out, sc_err *e)
 {
     char flags[MAXFLAGS + sizeof t->flags + 256];
     char last_place[SC_PATH];
     sc_cache_path(last_place);
     snprintf(flags, sizeof flags, "%s %s %s", sc_key_flags, t->flags, cflags);
-    int rc = sc_cc_compile(cc, ctext, flags, key, last_place, object, e);
+    sc_cc_job job = {
+        .ctext = ctext, .flags = flags, .key = key, .last_place = last_place, .seconds = seconds};
+    int rc = sc_cc_compile(cc, &job, object, e);
+    *late = job.late;
     return rc ? rc : sc_load(object, key, SC_KEYLEN, last_place, out, e);
 }
 
@@ -130,6 +135,7 @@ static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
 {
     sc_loaded l = {0};
     char key[SC_KEYLEN + 1];
+    bool late;
     sc_text text = {0}, object = {0};
     sc_text_add(&text,
                 "%s\nstatic int probe(const sc_call *c, sc_lane *l, sc_i64 b, sc_i64 e)\n"
@@ -138,7 +144,7 @@ static int probe(const sc_cc *cc, const sc_target *t, sc_err *e)
                 sc_abi_text, SC_ABI);
     snprintf(key, sizeof key, "%s-%s", cc->hash, cc->hash);
     int rc = text.failed ? sc_error(e, SC_ENOMEM, "no memory for a kernel")
-                         : build(cc, text.s, t, key, &object, &l, e);
+                         : build(cc, text.s, t, key, SC_CC_PROBE, &late, &object, &l, e);
     if (!rc && l.object->entry[0](NULL, NULL, 40, 2) != 42)
         rc = sc_error(e, SC_ECOMPILE, "a kernel that should return 42 does not");
     sc_unload(&l);
@@ -151,10 +157,12 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
                    bool replace, sc_loaded *out, sc_err *e)
 {
     char key[SC_KEYLEN + 1];
+    bool late;
     sc_text object = {0}, theirs = {0};
     sc_err mine = {0}, broken = {0};
     snprintf(key, sizeof key, "%s-%s", text_hash, cc->hash);
-    int rc = build(cc, ctext, t, key, &object, out, &mine);
+    int rc = build(cc, ctext, t, key, SC_CC_SECONDS, &late, &object, out, &mine);
+    if (late) atomic_store(&proved, false); /* slow for this text, or hanging from now on */
     if (!rc) {
         atomic_store(&proved, true);
         if (replace || !sc_cache_get(text_hash, cc, &theirs)) sc_cache_put(key, &object);
@@ -163,10 +171,11 @@ static int compile(const sc_cc *cc, const char *ctext, const sc_target *t, const
             sc_cc_condemn(broken.msg);
         else if (!broken.code)
             atomic_store(&proved, true);
+        if (broken.code == SC_ESTOP) rc = SC_ESTOP;
     }
     sc_text_free(&object);
     sc_text_free(&theirs);
-    return rc ? sc_error(e, rc, "%s", mine.msg) : SC_OK;
+    return rc ? sc_error(e, rc == SC_ELACKS ? SC_ECOMPILE : rc, "%s", mine.msg) : SC_OK;
 }
 
 /* ---- looking ---- */
@@ -188,9 +197,10 @@ static bool from_disk(const char *text_hash, const sc_cc *cc, sc_loaded *out, bo
 static int fly(const char *ctext, const sc_target *t, const char *text_hash, sc_loaded *out, sc_jit_how *how,
                sc_err *e)
 {
-    const char *why = NULL;
+    sc_err none = {0};
     bool refused;
-    const sc_cc *cc = mode == SC_JIT_LOAD ? NULL : sc_cc_find(&why);
+    const sc_cc *cc = mode == SC_JIT_LOAD ? NULL : sc_cc_find(&none);
+    if (none.code && none.code != SC_ECOMPILE) return sc_error(e, none.code, "%s", none.msg);
     *how = SC_JIT_DISK;
     if (from_disk(text_hash, cc, out, &refused)) return SC_OK;
     *how = SC_JIT_COMPILED;
@@ -198,7 +208,7 @@ static int fly(const char *ctext, const sc_target *t, const char *text_hash, sc_
     if (mode == SC_JIT_LOAD)
         return sc_error(e, SC_ECOMPILE,
                         "this kernel is not in the cache, and SCORCH_JIT=load forbids compiling it");
-    return sc_error(e, SC_ECOMPILE, "this kernel must be compiled, but there is no C compiler: %s", why);
+    return sc_error(e, SC_ECOMPILE, "this kernel must be compiled, but there is no C compiler: %s", none.msg);
 }
 
 /* ---- flights ---- */
@@ -224,14 +234,17 @@ static flight *find(const char *key)
     return f;
 }
 
-/* The flight of a key, landed, failed while we waited, or ours to fly. */
+/* The flight of a key, landed, failed while we waited, or ours to fly: another's that its user ended is. */
 static flight *board(const char *key, bool *pilot)
 {
     pthread_mutex_lock(&lock);
     flight *f = find(key);
     *pilot = f && f->state == FAILED;
+    while (f && !*pilot && f->state == FLYING) {
+        pthread_cond_wait(&news, &lock);
+        *pilot = f->state == FAILED && f->err.code == SC_ESTOP;
+    }
     if (*pilot) f->state = FLYING;
-    while (f && !*pilot && f->state == FLYING) pthread_cond_wait(&news, &lock);
     pthread_mutex_unlock(&lock);
     return f;
 }
@@ -246,6 +259,16 @@ static void land(flight *f, int rc, const sc_loaded *loaded, const sc_err *err)
         f->loaded = *loaded, f->object = *loaded->object;
     pthread_cond_broadcast(&news);
     pthread_mutex_unlock(&lock);
+}
+
+/* What came of the flight of another. */
+static int arrive(flight *f, sc_err *why)
+{
+    pthread_mutex_lock(&lock);
+    *why = f->err;
+    const int rc = f->state == LANDED ? SC_OK : why->code ? why->code : SC_ECOMPILE;
+    pthread_mutex_unlock(&lock);
+    return rc;
 }
 
 static void leave(flight *f)
@@ -289,10 +312,7 @@ int sc_jit_get(const char *ctext, const sc_target *t, const sc_object **out, sc_
         rc = fly(ctext, t, key, &l, how, &why);
         land(f, rc, &l, &why);
     } else {
-        pthread_mutex_lock(&lock);
-        why = f->err;
-        rc = f->state == LANDED ? SC_OK : why.code ? why.code : SC_ECOMPILE;
-        pthread_mutex_unlock(&lock);
+        rc = arrive(f, &why);
     }
     if (!rc) return *out = &f->object, SC_OK;
     leave(f);
@@ -308,13 +328,13 @@ static int bundle_size;
 void sc_jit_info(sc_text *out)
 {
     static const char *const names[] = {"off", "load", "on", "auto"};
-    const char *why = NULL;
-    const sc_cc *cc = sc_cc_find(&why);
+    sc_err none = {0};
+    const sc_cc *cc = sc_cc_find(&none);
     sc_text_add(out, "jit: %s\n", names[mode]);
     if (cc)
         sc_text_add(out, "compiler: %s%s (%s)\n", cc->path, cc->words, cc->version);
     else
-        sc_text_add(out, "compiler: none (%s)\n", why);
+        sc_text_add(out, "compiler: none (%s)\n", none.msg);
     if (cflags[0]) sc_text_add(out, "compiler flags added: %s\n", cflags);
     sc_cache_info(out);
     sc_text_add(out, "bundle: %d kernels\n", bundle_size);

@@ -1,6 +1,7 @@
 /* load.c: bytes -> a loaded object.
  *
- * The loader never sees a file that others could still change: bytes that
+ * The system's loader believes what it reads, so bytes are looked through first
+ * (elf.c). It never sees a file that others could still change: bytes that
  * were read and checked go into an anonymous file (memfd) and are loaded from
  * there, which also works when every directory is mounted noexec. Where the
  * system refuses that, a file in a private directory serves, removed as soon
@@ -69,7 +70,7 @@ static void *from_file(const sc_text *object, const char *last_place, char *why,
     for (int k = 0; !handle && (place = sc_work_place(k, last_place)); k++) {
         sc_work w;
         char path[SC_PATH + 16];
-        if (!sc_work_open(&w, place)) continue;
+        if (!sc_work_open(&w, place, why, size)) continue;
         snprintf(path, sizeof path, "%s/kernel.so", w.path);
         if (sc_work_write(w.fd, "kernel.so", object->s, object->n))
             handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -80,14 +81,24 @@ static void *from_file(const sc_text *object, const char *last_place, char *why,
     return handle;
 }
 
+/* Whether p points into the library that o lies in. */
+static bool inside(const sc_object *o, const void *p)
+{
+    Dl_info mine, theirs;
+    return p && dladdr(o, &mine) && dladdr(p, &theirs) && mine.dli_fbase == theirs.dli_fbase;
+}
+
 /* What is wrong with a loaded object, or null. */
 static const char *judge(const sc_object *o, const char *key, size_t n)
 {
     if (!o) return "it has no " SC_JIT_SYMBOL;
     if (o->abi != SC_ABI || o->size != sizeof *o) return "it was made for another version of the library";
-    if (!o->key || strlen(o->key) != SC_KEYLEN || strncmp(o->key, key, n))
+    if (!inside(o, o->key) || !inside(o, o->key + SC_KEYLEN) || strlen(o->key) != SC_KEYLEN ||
+        strncmp(o->key, key, n))
         return "it is the object of another text";
     if (o->nentry < 1 || o->nentry > SC_LEN(o->entry)) return "its number of entries is out of range";
+    for (int i = 0; i < o->nentry; i++)
+        if (!inside(o, *(void *const *)&o->entry[i])) return "an entry lies outside of it";
     return NULL;
 }
 
@@ -99,12 +110,22 @@ int sc_load(const sc_text *object, const char *key, size_t n, const char *last_p
             sc_err *e)
 {
     char why[512];
+    const char *wrong = sc_elf_wrong(object);
+    if (wrong)
+        return sc_error(
+            e, SC_ECOMPILE,
+            "a compiled kernel was refused: expected a whole shared object, got one of %zu bytes: %s",
+            object->n, wrong);
     void *handle = from_memory(object);
     if (!handle) handle = from_file(object, last_place, why, sizeof why);
-    if (!handle) return sc_error(e, SC_ECOMPILE, "a compiled kernel cannot be loaded: %.500s", why);
+    if (!handle) {
+        const int rc = strstr(why, strerror(ENOMEM))   ? SC_ENOMEM
+                       : strstr(why, strerror(EMFILE)) ? SC_ELACKS
+                                                       : SC_ECOMPILE;
+        return sc_error(e, rc, "a compiled kernel cannot be loaded: %.500s", why);
+    }
     const sc_object *o = dlsym(handle, SC_JIT_SYMBOL);
-    const char *wrong = judge(o, key, n);
-    if (wrong) {
+    if ((wrong = judge(o, key, n))) {
         dlclose(handle);
         return sc_error(e, SC_ECOMPILE, "a compiled kernel was refused: %s", wrong);
     }

@@ -11,6 +11,11 @@
 #define SC_HASH 64                  /* hexadecimal digits of a hash */
 #define SC_KEYLEN (2 * SC_HASH + 1) /* "<text hash>-<compiler hash>" */
 
+/* Beside the codes of the library: the system lacks something, perhaps for now. Says nothing about the compiler; to
+ * the outside it is SC_ECOMPILE. */
+enum { SC_ELACKS = -1 };
+bool sc_lacks(int why); /* whether errno tells of that */
+
 /* Environment variables that a set-user-id program must not believe. */
 static inline const char *sc_env(const char *name)
 {
@@ -35,8 +40,10 @@ typedef struct {
 const char *sc_work_place(int k, const char *last);
 /* Whether nobody else can exchange what lies in this directory; why, if not. */
 bool sc_work_trusted(const char *path, char *why, size_t size);
-bool sc_work_open(sc_work *, const char *place);
-void sc_work_close(sc_work *);                                          /* with all files in it */
+/* Removes directories of killed processes in these places, the first time. */
+void sc_work_sweep(const char *last);
+bool sc_work_open(sc_work *, const char *place, char *why, size_t size);
+void sc_work_close(sc_work *);                                          /* with all that is in it */
 bool sc_work_write(int dir, const char *name, const char *s, size_t n); /* a new file, 0600 */
 /* A whole regular file of ours that others cannot write. */
 bool sc_work_read(int dir, const char *name, sc_text *);
@@ -49,12 +56,20 @@ typedef struct {
     char hash[SC_HASH + 1];            /* of its identity */
 } sc_cc;
 int sc_cc_configure(const char *cc, sc_err *); /* forgets what was found */
-const sc_cc *sc_cc_find(const char **why);     /* null: none, and why */
-void sc_cc_condemn(const char *why);           /* none from now on */
-void sc_cc_forked(void);                       /* in the child */
-/* Appends the object made of ctext. SC_ECOMPILE carries the compiler's words. */
-int sc_cc_compile(const sc_cc *, const char *ctext, const char *flags, const char *key,
-                  const char *last_place, sc_text *object, sc_err *);
+/* Null: none. SC_ECOMPILE says why, or SC_ENOMEM, SC_ESTOP. */
+const sc_cc *sc_cc_find(sc_err *);
+void sc_cc_condemn(const char *why); /* none from now on */
+void sc_cc_forked(void);             /* in the child */
+enum { SC_CC_SECONDS = 12, SC_CC_PROBE = 3 };
+typedef struct {
+    const char *ctext, *flags, *key;
+    const char *last_place; /* to work in where no other is good, or "" */
+    int seconds;            /* that the compiler may take */
+    bool late;              /* it took longer */
+} sc_cc_job;
+/* Appends the object made of a text. SC_ECOMPILE carries the compiler's words; or SC_ELACKS, SC_ENOMEM,
+ * SC_ESTOP. */
+int sc_cc_compile(const sc_cc *, sc_cc_job *, sc_text *object, sc_err *);
 
 /* ---- spawn.c ---- */
 #if defined(__APPLE__) || (defined(__linux__) && !defined(__GLIBC__))
@@ -64,12 +79,18 @@ int sc_cc_compile(const sc_cc *, const char *ctext, const char *flags, const cha
 #define SC_SPAWN_CHDIR 1
 #endif
 #endif
-enum { SC_SPAWN_UNKNOWN = -1, SC_SPAWN_LATE = -2, SC_SPAWN_FAILED = -3, SC_SPAWN_KILLED = 256 };
+enum {
+    SC_SPAWN_UNKNOWN = -1,
+    SC_SPAWN_LATE = -2,
+    SC_SPAWN_FAILED = -3,
+    SC_SPAWN_STOPPED = -4,
+    SC_SPAWN_KILLED = 256
+};
 /* Runs file with argv in directory dir (null: here; without
  * SC_SPAWN_CHDIR always here), at most so long, and
- * keeps the first 64 KB of what it prints. Returns its exit status,
- * KILLED + signal, FAILED (errno says why), LATE (it was killed), or UNKNOWN:
- * it is gone, but somebody else took its status. */
+ * keeps the first 64 KB of what it prints. What it has started ends with it. Returns its exit status,
+ * KILLED + signal, FAILED (errno says why), LATE or STOPPED (by the user: it
+ * was killed), or UNKNOWN: it is gone, but somebody else took its status. */
 int sc_spawn(const char *file, char *const argv[], const char *dir, int seconds, sc_text *out);
 
 /* ---- cache.c ---- */
@@ -82,13 +103,17 @@ void sc_cache_put(const char *key, const sc_text *object); /* failing is no erro
 int sc_cache_clear(int64_t *removed, sc_err *);
 void sc_cache_info(sc_text *);
 
+/* ---- elf.c ---- */
+/* What is wrong with the bytes of an object, or null: everything that the system's loader follows lies inside. */
+const char *sc_elf_wrong(const sc_text *object);
+
 /* ---- load.c ---- */
 typedef struct {
     const sc_object *object;
     void *handle;  /* of the loader */
     int64_t bytes; /* of memory, about */
 } sc_loaded;
-/* Loads an object and compares abi, size and the first n characters of key.
+/* Loads an object and compares abi, size and the first n characters of key. SC_ECOMPILE or SC_ELACKS.
  * last_place: another directory to try where memory cannot be loaded from. */
 int sc_load(const sc_text *object, const char *key, size_t n, const char *last_place, sc_loaded *, sc_err *);
 void sc_unload(sc_loaded *);

@@ -1,10 +1,12 @@
 /* spawn.c: one child process, its words and its end.
  *
  * The child gets its own process group, so that Ctrl-C does not look like a
- * compile error; default signals, because an ignored SIGCHLD is inherited and
- * breaks compiler drivers; nothing on stdin; and an environment made from a
- * short list. This process may ignore SIGCHLD too, or reap all children
- * somewhere: then the status is unknown, and the caller judges by the output. */
+ * compile error, and so that what it started ends with it; default signals,
+ * because an ignored SIGCHLD is inherited and breaks compiler drivers; nothing
+ * on stdin; and an environment made from a short list. Between fork and exec
+ * there is no code of ours: posix_spawn does what is asked. This process may
+ * ignore SIGCHLD, or reap all children somewhere: then the status is unknown, and
+ * the caller judges by the output. */
 #include "private.h"
 
 #include <errno.h>
@@ -18,7 +20,8 @@
 #include <time.h>
 
 #define MAXWORDS ((size_t)64 << 10)
-#define GRACE_MS 5000 /* for a killed child to disappear */
+#define TURN_MS 20    /* at most, between two looks at the child and the clock */
+#define GRACE_MS 1000 /* for a killed child to disappear */
 
 static int64_t now_ms(void)
 {
@@ -33,7 +36,7 @@ static void nap(int64_t us)
     nanosleep(&t, NULL);
 }
 
-static int open_pipe(int p[2])
+static int make_pipe(int p[2])
 {
 #if defined(__linux__)
     return pipe2(p, O_CLOEXEC);
@@ -41,6 +44,22 @@ static int open_pipe(int p[2])
     if (pipe(p)) return -1;
     return fcntl(p[0], F_SETFD, FD_CLOEXEC) | fcntl(p[1], F_SETFD, FD_CLOEXEC);
 #endif
+}
+
+/* Both ends above stderr: where this process has closed one of the three, the child's would lie over them. */
+static int open_pipe(int p[2])
+{
+    int q[2];
+    if (make_pipe(q)) return -1;
+    for (int k = 0; k < 2; k++) p[k] = q[k] > 2 ? q[k] : fcntl(q[k], F_DUPFD_CLOEXEC, 3);
+    const int why = errno;
+    for (int k = 0; k < 2; k++)
+        if (q[k] != p[k]) close(q[k]);
+    if (p[0] >= 0 && p[1] >= 0) return 0;
+    for (int k = 0; k < 2; k++)
+        if (p[k] >= 0) close(p[k]);
+    errno = why;
+    return -1;
 }
 
 /* Reads once, waiting at most so long. False at the end of the pipe. */
@@ -57,29 +76,42 @@ static bool hear(int fd, int wait_ms, sc_text *out)
 static int status_of(int status)
 { return WIFSIGNALED(status) ? SC_SPAWN_KILLED + WTERMSIG(status) : WEXITSTATUS(status); }
 
-/* Listens until the child is gone. A grandchild may hold the pipe open and a
- * child may close it early, so both are watched. */
-static int follow(pid_t pid, int fd, int seconds, sc_text *out)
+enum { RUNNING, ENDED, TAKEN };
+
+/* Does not reap it: until then its number, which is its group's too, goes to nobody else. */
+static int look(pid_t pid)
 {
-    int64_t end = now_ms() + (int64_t)seconds * 1000, pause_us = 50;
-    bool talking = true, killed = false;
-    for (;;) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT)) return errno == EINTR ? RUNNING : TAKEN;
+    return info.si_pid == pid ? ENDED : RUNNING;
+}
+
+/* Listens until the child is gone, its time is over or the user wants to stop. A grandchild may hold the pipe open and
+ * a child may close it early, so both are watched. */
+static int listen_to(pid_t pid, int fd, int64_t end, bool *stopped, sc_text *out)
+{
+    int64_t pause_us = 50;
+    bool talking = true;
+    int state;
+    while ((state = look(pid)) == RUNNING && now_ms() < end && !(*stopped = sc_stopped()))
         if (talking)
-            talking = hear(fd, 50, out);
+            talking = hear(fd, TURN_MS, out);
         else
             nap(pause_us = sc_min(pause_us * 2, 5000));
-        int status = 0;
-        pid_t gone = waitpid(pid, &status, WNOHANG);
-        if (gone == pid || (gone < 0 && errno != EINTR)) {
-            for (int i = 0; talking && i < 64; i++) talking = hear(fd, 0, out);
-            return killed ? SC_SPAWN_LATE : gone == pid ? status_of(status) : SC_SPAWN_UNKNOWN;
-        }
-        if (now_ms() < end) continue;
-        if (killed) return SC_SPAWN_LATE;
-        killed = true;
-        end += GRACE_MS;
-        kill(-pid, SIGKILL);
-    }
+    for (int i = 0; talking && i < 64; i++) talking = hear(fd, 0, out);
+    return state;
+}
+
+/* Ends all of the child's group, and takes its status. */
+static int finish(pid_t pid, int state)
+{
+    const int64_t end = now_ms() + GRACE_MS;
+    const bool late = state == RUNNING;
+    int status = 0;
+    if (state != TAKEN) kill(-pid, SIGKILL);
+    while ((state = look(pid)) == RUNNING && now_ms() < end) nap(1000);
+    const bool reaped = state == ENDED && waitpid(pid, &status, 0) == pid;
+    return late ? SC_SPAWN_LATE : reaped ? status_of(status) : SC_SPAWN_UNKNOWN;
 }
 
 /* What the child may know of our environment: where things are, never what
@@ -167,7 +199,10 @@ int sc_spawn(const char *file, char *const argv[], const char *dir, int seconds,
     pid_t pid = 0;
     int rc = start(&pid, file, argv, env, p[1], dir);
     close(p[1]);
-    int status = rc ? SC_SPAWN_FAILED : follow(pid, p[0], seconds, out);
+    int status = SC_SPAWN_FAILED;
+    bool stopped = false;
+    if (!rc) status = finish(pid, listen_to(pid, p[0], now_ms() + (int64_t)seconds * 1000, &stopped, out));
+    if (stopped) status = SC_SPAWN_STOPPED;
     close(p[0]);
     sc_arena_free(&a);
     errno = rc;

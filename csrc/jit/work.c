@@ -2,7 +2,9 @@
  * their names.
  *
  * The compiler works in a directory made for one compilation and removed
- * after it, with everything it left. A name is believed once, when it is
+ * after it, with everything it left. While it is used it is locked, and a process
+ * that is killed leaves it without its lock: those are swept when they are old,
+ * once in a process, when it compiles for the first time. A name is believed once, when it is
  * opened; after that all is done through the descriptor. A directory is
  * trusted when nobody but its owner and root could put another one in its
  * place: no ancestor is writable for everyone unless it is sticky. */
@@ -11,13 +13,25 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #define MAXFILE ((off_t)64 << 20) /* an object is some ten KB */
 #define ROOM ((uint64_t)4 << 20)  /* free bytes that a compilation may need */
+#define NAME "scorch-kernel-"     /* of directories; six letters follow */
+#define STALE 600                 /* seconds that no compilation lasts */
+#define DEPTH 16                  /* of directories in directories */
+
+bool sc_lacks(int why)
+{
+    return why == ENOMEM || why == EAGAIN || why == EMFILE || why == ENFILE || why == ENOSPC ||
+           why == EDQUOT || why == EFBIG;
+}
 
 const char *sc_work_place(int k, const char *last)
 {
@@ -56,14 +70,72 @@ static bool roomy(int fd)
     return fstatvfs(fd, &s) || (uint64_t)s.f_bavail * s.f_frsize >= ROOM;
 }
 
-bool sc_work_open(sc_work *w, const char *place)
+/* Removes what lies in an open directory, which is closed. */
+static void empty(int fd, int depth)
+{
+    DIR *d = fdopendir(fd);
+    if (!d) close(fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (!strcmp(f->d_name, ".") || !strcmp(f->d_name, "..") || !unlinkat(fd, f->d_name, 0)) continue;
+        int below =
+            depth < DEPTH ? openat(fd, f->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        if (below < 0) continue;
+        empty(below, depth + 1);
+        unlinkat(fd, f->d_name, AT_REMOVEDIR);
+    }
+    if (d) closedir(d);
+}
+
+/* ---- what killed processes left ---- */
+/* A directory of ours that nobody works in: the lock of its owner is gone, and so is the time to take it. */
+static bool abandoned(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO)) &&
+           time(NULL) - st.st_mtime > STALE && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
+}
+
+static void sweep_place(const char *place)
 {
     char why[256];
-    if (!place[0] || !sc_work_trusted(place, why, sizeof why)) return false;
-    int n = snprintf(w->path, sizeof w->path, "%s/scorch-XXXXXX", place);
-    if (n < 0 || n >= SC_PATH || !mkdtemp(w->path)) return false;
+    DIR *d = place[0] && sc_work_trusted(place, why, sizeof why) ? opendir(place) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strlen(f->d_name) != sizeof NAME - 1 + 6 || strncmp(f->d_name, NAME, sizeof NAME - 1)) continue;
+        int fd = openat(dirfd(d), f->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (!abandoned(fd)) {
+            close(fd);
+            continue;
+        }
+        empty(fd, 0);
+        unlinkat(dirfd(d), f->d_name, AT_REMOVEDIR);
+    }
+    if (d) closedir(d);
+}
+
+void sc_work_sweep(const char *last)
+{
+    static atomic_flag swept = ATOMIC_FLAG_INIT;
+    const char *place;
+    if (atomic_flag_test_and_set(&swept)) return;
+    for (int k = 0; (place = sc_work_place(k, last)); k++) sweep_place(place);
+}
+
+/* ---- a directory ---- */
+bool sc_work_open(sc_work *w, const char *place, char *why, size_t size)
+{
+    if (!place[0] || !sc_work_trusted(place, why, size)) return false;
+    int n = snprintf(w->path, sizeof w->path, "%s/" NAME "XXXXXX", place);
+    if (n < 0 || n >= SC_PATH || !mkdtemp(w->path)) {
+        snprintf(why, size, "%.200s: %s", place, strerror(n < SC_PATH ? errno : ENAMETOOLONG));
+        return false;
+    }
     w->fd = open(w->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (w->fd >= 0 && roomy(w->fd)) return true;
+    if (w->fd >= 0 && roomy(w->fd)) {
+        (void)flock(w->fd, LOCK_EX | LOCK_NB);
+        return true;
+    }
+    snprintf(why, size, "%.200s: %s", place, strerror(w->fd < 0 ? errno : ENOSPC));
     if (w->fd >= 0) close(w->fd);
     rmdir(w->path);
     return false;
@@ -71,13 +143,7 @@ bool sc_work_open(sc_work *w, const char *place)
 
 void sc_work_close(sc_work *w)
 {
-    DIR *d = fdopendir(w->fd);
-    if (d) {
-        for (struct dirent *f; (f = readdir(d));)
-            if (strcmp(f->d_name, ".") && strcmp(f->d_name, "..")) unlinkat(dirfd(d), f->d_name, 0);
-        closedir(d);
-    } else
-        close(w->fd);
+    empty(w->fd, 0);
     rmdir(w->path);
 }
 

@@ -93,7 +93,7 @@ void *sc_work_take(size_t size)
 {
     table *t = table_for(size);
     const size_t align = align_for(size);
-    if (size > SIZE_MAX / 2) return NULL;
+    if (size > SIZE_MAX / 2 || sc_alloc_fails()) return NULL;
     size = size < 4096 ? 4096 : (size + align - 1) & ~(align - 1);
     for (int i = 0; i < SLOTS; i++) {
         header *h = remove_from(t, i), *empty = NULL;

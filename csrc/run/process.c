@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,7 +67,7 @@ void sc_stats_get(sc_stats *s)
     sc_table_stats(s);
 }
 
-void sc_info(char *out, size_t size)
+int sc_info(char *out, size_t size, sc_err *err)
 {
     sc_process_start();
     sc_text t = {0};
@@ -78,12 +79,10 @@ void sc_info(char *out, size_t size)
     sc_speeds_print(sc_speeds_get(), &t);
     sc_text_add(&t, "\n");
     sc_jit_info(&t);
-    if (size) {
-        size_t n = t.s ? (t.n < size - 1 ? t.n : size - 1) : 0;
-        if (n) memcpy(out, t.s, n);
-        out[n] = 0;
-    }
+    const bool failed = t.failed;
+    snprintf(out, size, "%s", failed ? "" : t.s);
     sc_text_free(&t);
+    return failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
 }
 
 int sc_clear_cache(int64_t *removed, sc_err *err) { return sc_jit_clear(removed, err); }

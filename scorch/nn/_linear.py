@@ -173,7 +173,7 @@ class Linear(nn.Module):
         """x [..., in_features] -> [..., out_features]"""
         if not torch.compiler.is_compiling():
             return self._eager(x)
-        rows = x.reshape(-1, self.in_features)
+        rows = x.reshape(math.prod(x.shape[:-1]), self.in_features)
         structure = [getattr(self, name) for name in self._structure]
         program = f"ni,oi->no\n::\n:2:{self.layout.text}"
         sizes = [self.out_features, self.in_features]
@@ -185,7 +185,7 @@ class Linear(nn.Module):
         values, bias = self.values, self.bias
         if is_tracing(values, x, *([] if bias is None else [bias])):
             return F.linear(x, self.weight, bias)
-        rows = x if x.dim() == 2 else x.reshape(-1, self.in_features)
+        rows = x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), self.in_features)
         y = linear_of_values(self._over(values), values, rows, bias)
         return y if rows is x else y.view(*x.shape[:-1], self.out_features)
 

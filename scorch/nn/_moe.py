@@ -9,6 +9,7 @@ is padded, and no array of tokens x experts exists. Derivatives are those of the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -75,7 +76,7 @@ class MoE(nn.Module):
         """x [..., d] -> [..., d]"""
         if x.shape[-1:] != (self.in_features,):
             raise ValueError(f"x: expected shape [..., {self.in_features}], got {list(x.shape)}")
-        rows = x.reshape(-1, self.in_features)
+        rows = x.reshape(math.prod(x.shape[:-1]), self.in_features)
         scores, experts = self.gate(rows).softmax(-1).topk(self.top_k, -1)
         if self.renormalize:
             scores = scores / scores.sum(-1, keepdim=True)

@@ -340,9 +340,9 @@ static void test_private(void)
     CHECK(equal(b.y, b.col, b.dim[J]), "column sums, %d threads", team_size);
     for (int n = 1, rc = 1; rc && n < 20; n++) {
         sc_work_clear();
-        sc_fail_alloc_after(n);
+        sc_fail_alloc(n, 1);
         rc = go(&b, &p, entry, NULL, &e);
-        sc_fail_alloc_after(0);
+        sc_fail_alloc(0, 0);
         CHECK(!rc || rc == SC_ENOMEM, "code %d", rc);
     }
     pool_free(&b.m);
@@ -416,9 +416,9 @@ static void test_grows(void)
     CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
     for (int n = 1, rc = 1; rc && n < 30; n++) {
         sc_work_clear();
-        sc_fail_alloc_after(n);
+        sc_fail_alloc(n, 1);
         rc = go(&b, &p, entry, NULL, &e);
-        sc_fail_alloc_after(0);
+        sc_fail_alloc(0, 0);
         CHECK(!rc || rc == SC_ENOMEM, "code %d", rc);
     }
     pool_free(&b.m);

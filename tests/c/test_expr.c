@@ -112,7 +112,7 @@ static const char *const formats[][2] = {
     {"C[i] = A[i,i]", "C: dense\n"},
     {"C[i] = A[i,j] * v[j]", "C: dense\n"},
     {"C[i] = v[i] * x[i]", "C: coo, like v\n"},
-    {"C[i,j] = v[i] * v[j]", "C: csr, open\n"},
+    {"C[i,j] = v[i] * v[j]", "C: dcsr, open\n"},
     /* the pattern of an operand */
     {"C[i,j] = A[i,j] * X[i,k] * X[j,k]", "C: csr, like A\n"},
     {"C[i,j] = A[i,j] * B[i,j]", "C: csr, open\n"},

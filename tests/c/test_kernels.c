@@ -388,9 +388,9 @@ static void test_failures(void)
                 if (side)
                     m.fail_at = n;
                 else
-                    sc_fail_alloc_after(n);
+                    sc_fail_alloc(n, 1);
                 rc = sc_convert(&coo, &to, pool_alloc, &m, NULL, &e);
-                sc_fail_alloc_after(0);
+                sc_fail_alloc(0, 0);
                 CHECK(!rc || rc == SC_ENOMEM, "%s, failure %d: code %d, %s", formats2[a], n, rc, e.msg);
                 CHECK(n < 99, "%s never succeeded", formats2[a]);
                 pool_free(&source);

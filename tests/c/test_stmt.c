@@ -482,9 +482,9 @@ static void test_large_frame(void)
     World *w = world_new();
     CHECK(world_run(w, sc_exec_kernels, 1, m) == 0);
     CHECK(!memcmp((float *)w->view[2].val + 39, (float *)w->view[2].val + 1000 + 16 * 39, 64));
-    sc_fail_alloc_after(1);
+    sc_fail_alloc(1, 1);
     CHECK(world_run(w, sc_exec_kernels, 1, m) == SC_ENOMEM);
-    sc_fail_alloc_after(0);
+    sc_fail_alloc(0, 0);
     world_free(w);
     prog_close();
     sc_text_free(&text);

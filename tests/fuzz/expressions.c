@@ -139,9 +139,9 @@ static void whole(const sc_request *rq, int width, long fails)
     sc_err err = {0};
     Prog *p = calloc(1, sizeof *p);
     if (!p) exit(2);
-    sc_fail_alloc_after(fails);
+    sc_fail_alloc(fails, fails > 0);
     const int rc = sc_compile(p, rq, NULL, width, &err);
-    sc_fail_alloc_after(0);
+    sc_fail_alloc(0, 0);
     if (rc && !(fails && rc == SC_ENOMEM)) fuzz_refusal(rc, &err, rq->text);
     if (!rc) same_outcomes(p, rq);
     if (!rc && !p->converts) fuzz_print(p, rq->text);

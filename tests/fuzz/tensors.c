@@ -470,11 +470,11 @@ static bool convert(Subject *x, sc_tensor to, Bytes *b, Heap *h)
     sc_err err = {0};
     memset(h->asked, 0, sizeof h->asked);
     h->refused = false;
-    sc_fail_alloc_after(fails);
+    sc_fail_alloc(fails, fails > 0);
     const int rc = where    ? sc_convert_where(&x->t, where, &to, heap_alloc, h, &err)
                    : layout ? sc_convert_layout(&x->t, &to, heap_alloc, h, wants, &err)
                             : sc_convert(&x->t, &to, heap_alloc, h, wants, &err);
-    sc_fail_alloc_after(0);
+    sc_fail_alloc(0, 0);
     if (rc == SC_ENOMEM && err.code == rc && (fails || h->refused || x->huge)) return false;
     if (rc) fuzz_refusal(rc, &err, "");
     if (rc) return false;
