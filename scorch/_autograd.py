@@ -286,6 +286,9 @@ def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor 
         x, out = operands[k], outs[number]
         if not _sparse(x):
             out = fit(out, lacks, x.shape, x.dtype)
+        elif not _sparse(out):  # x has plain dense levels
+            order = [dim for _, _, dim, *_ in layout(x._fmt, x._ndim).levels]
+            out = x._with_values(fit(out, lacks, x.shape, x.dtype).permute(order).reshape(-1))
         elif out._val.dtype is not x._val.dtype:
             out = out.to(x._val.dtype)
         found[k] = out

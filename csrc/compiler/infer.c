@@ -227,12 +227,20 @@ static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *as
 }
 
 /* ---- the format that is delivered ---- */
+/* Whether what stands below a position of the level above has a fixed number of places. */
+static bool has_slots(const sc_format *f, int l)
+{
+    if (f->level[l].kind != SC_SINGLETON) return f->level[l].kind == SC_ELL;
+    const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
+    return above->unique || above->kind == SC_DENSE || above->kind == SC_ELL;
+}
+
 /* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
 static bool takes_any(const sc_format *f, const Tensor *t)
 {
     for (int l = 0; l < f->nlevel; l++) {
         const sc_levelspec *s = &f->level[l];
-        if (s->kind == SC_ELL || (s->part != SC_WHOLE && t->extent[s->dim] % s->block)) return false;
+        if (has_slots(f, l) || (s->part != SC_WHOLE && t->extent[s->dim] % s->block)) return false;
     }
     return true;
 }

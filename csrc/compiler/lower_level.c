@@ -50,6 +50,7 @@ static void fibre_range(Low *l, Fibre *f)
     } else {
         Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
         f->one = s->kind == SC_SINGLETON;
+        f->unique |= f->one; /* one position repeats nothing */
         f->lo = let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
         f->hi = plus(l, f->lo, width);
     }

@@ -40,7 +40,7 @@ static int strides(const sc_tensor *t, int unit, const char *name, sc_err *err)
 }
 
 /* ---- results ---- */
-/* A result with levels of an operand: their arrays, and values of its own. */
+/* A result with levels of an operand: their arrays, and values of its own. Kernels pass over padding: it is zero. */
 int sc_share(const sc_made *t, const sc_tensor *structure, const int64_t *dim, sc_tensor *out,
              sc_alloc *alloc, void *ctx, sc_err *err)
 {
@@ -56,8 +56,11 @@ int sc_share(const sc_made *t, const sc_tensor *structure, const int64_t *dim, s
         v->level[l].npos = v->nval;
     }
     v->val = alloc(ctx, SC_VAL, -1, t->dtype, v->nval);
-    return v->val || !v->nval ? SC_OK
-                              : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)v->nval);
+    if (!v->val && v->nval)
+        return sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)v->nval);
+    for (int l = 0; l < t->shared; l++)
+        if (t->format.level[l].kind == SC_ELL) memset(v->val, 0, (size_t)v->nval * sc_dtype_size(t->dtype));
+    return SC_OK;
 }
 
 /* A dense tensor that becomes the result by conversion. */
