@@ -122,13 +122,13 @@ def test_handlers_take_the_arguments_of_torch(signatures):
             continue
         found = signatures(f)
         assert found or isinstance(f, FunctionType) or f.__name__ in NO_SIGNATURE, f
-        for s, (args, kwargs) in ((s, call) for s in found for call in calls(s, f)):
+        for signature, args, kwargs in [(s, *call) for s in found for call in calls(s, f)]:
             tried += 1
             try:
                 inspect.signature(handler).bind(*args, **under_one_name(kwargs))
             except TypeError as error:
                 if "argument 'out'" not in str(error):  # which is refused by its name before
-                    wrong.append(f"{'Tensor.' * is_method(f)}{f.__name__}{s}: {error}")
+                    wrong.append(f"{'Tensor.' * is_method(f)}{f.__name__}{signature}: {error}")
     assert not wrong, "\n".join(wrong)
     assert tried > 1000
 
