@@ -315,8 +315,7 @@ def sparse(
     if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
         format = made._fmt
     result = _finish(made, format, index_dtype)
-    mine, theirs = ({_torch.address(a) for a in x._arrays()} for x in (result, made))
-    if copy and mine & theirs:
+    if copy and not {*map(_torch.address, result._arrays())}.isdisjoint(map(_torch.address, made._arrays())):
         return result.clone()
     return result
 

@@ -489,7 +489,8 @@ def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> tor
 
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
-    a, x = _operand(a, None), _operand(x, None)
+    x = x if isinstance(x, SparseTensor) else _operand(x, None)
+    a = a if isinstance(x, SparseTensor) else _operand(a, None)
     if isinstance(x, SparseTensor) or not isinstance(a, SparseTensor):
         return _sparse_product(a, x, kind)
     if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:

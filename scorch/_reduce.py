@@ -185,30 +185,30 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
         # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
         start = torch.full((g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype)
         stored = start.scatter_reduce(0, g.slot, values, kind, include_self=False)
-        result = _with_missing(
-            stored, size - _count(g), kind, lambda: add_up((values == 0).long(), g.slot, g.n)
-        )
+        zeros = lambda: add_up((values == 0).long(), g.slot, g.n)  # noqa: E731
+        result = _with_missing(stored, _count(g), size, kind, zeros)
         return _finish(input, g, result.to(input.dtype), dims, keepdim)
     a = input.coalesce()
-    count = lambda flags: _kernel(a._with_values(flags.long()), dims, "+=")  # noqa: E731
+    count = lambda flags: _kernel(a._with_values(flags), dims, "+=")  # noqa: E731
     stored = _kernel(a, dims, "max=" if kind == "amax" else "min=")
-    missing = size - count(torch.ones_like(a._val))
-    result = _with_missing(stored, missing, kind, lambda: count(a._val == 0))
-    return _kept(result.to(input.dtype), dims, keepdim)
+    every = count(torch.ones_like(a._val, dtype=torch.int64))
+    y = _with_missing(stored, every, size, kind, lambda: count((a._val == 0).long()))
+    return _kept(y.to(input.dtype), dims, keepdim)
 
 
 def _with_missing(
-    stored: torch.Tensor, missing: torch.Tensor, kind: str, zeros: Callable[[], torch.Tensor]
+    stored: torch.Tensor, count: torch.Tensor, size: int, kind: str, zeros: Callable[[], torch.Tensor]
 ) -> torch.Tensor:
-    """The extremum of what is stored, and of the zeros that are missing; ``zeros()`` of them are stored.
+    """The extremum of what is stored, ``count`` of ``size`` entries, and of zeros where some are missing.
 
     As in torch, all that attain an extremum have an equal share of its gradient; what missing entries have is
-    lost.
+    lost. ``zeros()`` are the numbers of zeros that are stored.
     """
-    over = (missing > 0) & (stored <= 0 if kind == "amax" else stored >= 0)
     if not stored.requires_grad and not _torch.in_transform() and not torch.compiler.is_compiling():
-        return torch.where(over, 0, stored)
-    found = zeros().to(stored.dtype)
+        bounded = stored.clamp(min=0) if kind == "amax" else stored.clamp(max=0)
+        return torch.where(count < size, bounded, stored)
+    missing, found = size - count, zeros().to(stored.dtype)
+    over = (missing > 0) & (stored <= 0 if kind == "amax" else stored >= 0)
     share = found / torch.where(over, found + missing, 1)
     return torch.where(over, (share * torch.where(stored == 0, stored, 0)).to(stored.dtype), stored)
 

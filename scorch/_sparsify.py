@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import median, quantiles
 from typing import NamedTuple
 
 import torch
@@ -148,6 +147,8 @@ class _Times(NamedTuple):
 
 def _measured(calls: Mapping[str, Callable[[], object]], timer: Timer) -> dict[str, _Times]:
     """What each format takes. Load that comes and goes meets both calls of a pair, and few of the pairs."""
+    from statistics import median, quantiles
+
     turns: list[Mapping[str, float]] = []
     while len(turns) < _TURNS or (
         len(turns) < _MOST and sum(map(sum, (t.values() for t in turns))) < _SECONDS * len(calls)

@@ -109,12 +109,12 @@ def protected(x: torch.Tensor) -> torch.Tensor:
 
 def is_read_only(x: torch.Tensor) -> bool:
     """Whether torch lets nobody write the memory of a plain tensor."""
-    if torch.compiler.is_compiling() or type(x) not in (torch.Tensor, torch.nn.Parameter) or is_wrapped(x):
+    if torch.compiler.is_compiling():
         return False
     try:
         x.data_ptr()
     except RuntimeError:
-        return True
+        return type(x) in (torch.Tensor, torch.nn.Parameter) and not is_wrapped(x)
     return False
 
 
@@ -337,7 +337,7 @@ def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
 
 def in_transform() -> bool:
     """Whether a functorch transform is at work, or a level of forward mode is open."""
-    return in_functorch() or in_forward_mode()
+    return peek_interpreter_stack() is not None or forward_ad._current_level >= 0
 
 
 def in_graph() -> bool:
@@ -354,6 +354,6 @@ def below_autograd() -> Iterator[None]:
 
 def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     """Whether a derivative may be asked of a call on these tensors."""
-    if in_forward_mode() or in_functorch():
+    if in_transform():
         return True
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)

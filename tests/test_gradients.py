@@ -443,3 +443,109 @@ def test_ties_of_many_in_16_bits():
     a = torch.ones(1, 1000, dtype=torch.bfloat16, requires_grad=True)
     scorch.evaluate("R[i] max= A[i,j] * 2", A=a).sum().backward()
     torch.testing.assert_close(a.grad, torch.full_like(a, 2 / 1000))
+
+
+# ---- who attains an extremum ----
+TIED = [
+    "csr",
+    "csc",
+    "coo",
+    "dcsc",
+    "bsr(2,2)",
+    "bsc(2,3)",
+    "ell(6)",
+    "dense",
+    "dense(0/2), dense(1), dense(0%2)",
+]
+EXTREMES = {
+    **{
+        f"{f.__name__} along {dim}": (lambda a, f=f, dim=dim: f(a, dim=dim),
+        lambda d, f=f, dim=dim: f(d, dim=dim))
+        for f in (torch.amax, torch.amin)
+        for dim in (0, 1, (0, 1))
+    },
+    "max": (lambda a: a.max(), lambda d: d.amax()),
+    "aminmax": (lambda a: torch.stack(list(torch.aminmax(a))), lambda d: torch.stack([d.amin(), d.amax()])),
+    **{
+        f"{op}= into {left}": (
+            lambda a, op=op, left=left: scorch.evaluate(f"m{left} {op}= A[i,j]", A=a),
+            lambda d, op=op, dim=dim: getattr(d, f"a{op}")(dim),
+        )
+        for op in ("max", "min")
+        for left, dim in (("[i]", 1), ("[j]", 0), ("", (0, 1)))
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fmt", TIED)
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_share_gradients_as_in_torch(fmt, name):
+    """Evenly among all coordinates that attain it, missing ones being zeros, whose share is lost."""
+    f, g = EXTREMES[name]
+    for seed, sign in ((0, 1), (1, -1), (2, 0)):
+        generator = torch.Generator().manual_seed(seed)
+        d = torch.randint(-1, 2, (4, 6), generator=generator).double()
+        d = d * (torch.rand(4, 6, generator=generator) < 0.6)
+        a = scorch.sparse(sign * d.abs() if sign else d, fmt)
+        zeros = torch.rand(a.nnz, generator=generator) < 0.3
+        a = a._with_values(torch.where(zeros, 0, a.values())).clone().requires_grad_()  # some are stored
+        dense = a.detach().to_dense().requires_grad_()
+        stored = a.detach()._with_values(torch.ones(a.nnz, dtype=torch.float64)).to_dense()
+        got, wanted = f(a), g(dense)
+        weight = torch.arange(1.0, wanted.numel() + 1, dtype=torch.float64).view(wanted.shape)
+        assert torch.equal(got, wanted)
+        (got * weight).sum().backward()
+        (wanted * weight).sum().backward()
+        torch.testing.assert_close(a.grad.to_dense(), dense.grad * stored, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("f", [torch.amax, torch.amin])
+def test_extremes_of_three_dimensions_share_gradients(dim, f):
+    generator = torch.Generator().manual_seed(3)
+    d = torch.randint(-1, 2, (3, 4, 5), generator=generator).double()
+    d = d * (torch.rand(3, 4, 5, generator=generator) < 0.6)
+    weight = torch.arange(1.0, d.numel() // d.shape[dim] + 1, dtype=torch.float64)
+    for fmt in ("csf", "coo", "csr"):
+        a, dense = scorch.sparse(d, fmt), d.clone().requires_grad_()
+        a = a.clone().requires_grad_()
+        (f(a, dim=dim).to_dense().view(-1) * weight).sum().backward()
+        (f(dense, dim=dim).view(-1) * weight).sum().backward()
+        torch.testing.assert_close(a.grad.to_dense(), dense.grad * (d != 0))
+        values = lambda v, a=a: f(a.detach()._with_values(v), dim=dim).to_dense().view(-1) @ weight  # noqa: E731
+        torch.testing.assert_close(torch.func.grad(values)(a.detach().values()), a.grad.values())
+
+
+# ---- dense levels ----
+@pytest.mark.parametrize(
+    "fmt", ["dense(0), dense(1)", "dense(1), dense(0)", "dense(0/2), dense(1), dense(0%2)"]
+)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, x: a @ x,
+        lambda a, x: x.T @ a.mT,
+        lambda a, x: torch.nn.functional.linear(x.T, a),
+        lambda a, x: scorch.einsum("ij,jk->ik", a, x) if scorch.is_sparse(a) else a @ x,
+        lambda a, x: a.sum(),
+        lambda a, x: a.sum(1),
+        lambda a, x: a * a,
+        lambda a, x: a.mT @ a,
+        lambda a, x: torch.amax(a, 1),
+        lambda a, x: torch.cat([a, a])[1:],
+    ],
+)
+def test_tensors_of_dense_levels(fmt, f):
+    d = torch.arange(1.0, 25, dtype=torch.float64).view(4, 6)
+    x = torch.arange(1.0, 13, dtype=torch.float64).view(6, 2)
+    total = lambda y: (y.to_dense() if scorch.is_sparse(y) else y).square().sum()  # noqa: E731
+    a, dense = scorch.sparse(d, fmt).requires_grad_(), d.clone().requires_grad_()
+    total(f(a, x)).backward()
+    total(f(dense, x)).backward()
+    assert scorch.is_sparse(a.grad) and a.grad.format == a.format
+    torch.testing.assert_close(a.grad.to_dense(), dense.grad)
+    values = a.detach().values()
+    of_values = lambda v: total(f(a.detach()._with_values(v), x))  # noqa: E731
+    torch.testing.assert_close(torch.func.grad(of_values)(values), a.grad.values())
+    many = torch.func.vmap(of_values)(torch.stack([values, 2 * values]))
+    torch.testing.assert_close(many, torch.stack([of_values(values), of_values(2 * values)]))

@@ -138,6 +138,54 @@ def test_structure_written_to_is_validated_again():
     assert torch.equal(a @ x, torch.tensor([[2.0, 2], [1, 1]]))
 
 
+SHARERS = {
+    "relu": torch.relu, "times a number": lambda a: a * 2, "transposed": lambda a: a.T,
+    "detached": torch.detach,
+    "mapped": lambda a: scorch.map(a, torch.exp), "times a row": lambda a: a * torch.ones(3),
+    "added": lambda a: a + a, "sliced": lambda a: a[:2], "a slice": lambda a: a[1:],
+    "softmax": lambda a: a.softmax(1),
+    "evaluated": lambda a: scorch.evaluate("C[i,j] = relu(A[i,j])", A=a), "in a batch": lambda a: a[None],
+    "sampled": lambda a: scorch.sddmm(a, torch.ones(2, 2), torch.ones(3, 2)), "int": lambda a: a.int(),
+    "other values": lambda a: a._with_values(a.values() + 1), "gradient": lambda a: _gradient(a),
+}  # fmt: skip
+
+
+def _gradient(a):
+    b = a.detach().requires_grad_()
+    (b @ torch.ones(3, 2)).sum().backward()
+    return b.grad
+
+
+@pytest.mark.parametrize("share", SHARERS.values(), ids=SHARERS)
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("name", ["pos", "crd"])
+def test_all_that_share_a_structure_notice_a_write(share, used, name):
+    pos, crd = torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2])
+    a = scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.tensor([2.0, 1, 3]))
+    b = share(a)
+    x = torch.ones(b.shape[-1], 2, dtype=b.dtype)
+    if used:
+        b @ x
+    if name == "pos" and b.pos(b._ndim - 1).data_ptr() != a.pos(1).data_ptr():
+        pytest.skip("it has positions of its own")
+    getattr(a, name)(1)[1] = 1000
+    with pytest.raises(ValueError, match="level"):
+        b @ x
+
+
+def test_memory_of_torch_that_is_written_to():
+    d = torch.tensor([[0.0, 2, 0], [1, 0, 3]])
+    for t, indices in (
+        (d.to_sparse_csr(), lambda t: t.col_indices()),
+        (d.to_sparse_coo().coalesce(), lambda t: t.indices()[1]),
+    ):
+        a = scorch.sparse(t, "csr" if t.layout is torch.sparse_csr else "coo")
+        a @ torch.ones(3, 2)
+        indices(t)[0] = 1000
+        with pytest.raises(ValueError, match="level 1"):
+            a @ torch.ones(3, 2)
+
+
 @pytest.mark.parametrize("normalize", [None, "sym", "row"])
 @pytest.mark.parametrize("loops", [False, True])
 def test_from_edge_index(normalize, loops):
@@ -212,6 +260,68 @@ def test_types_that_are_stored(dtype):
     d = matrix().to(dtype)
     a = scorch.sparse(d, "csr")
     assert a.dtype == dtype and torch.equal(a.convert("csc").to_dense(), d)
+
+
+def test_layouts_of_torch_with_dense_dimensions():
+    d = matrix(12, 5).view(3, 4, 5)
+    d[1] = 0
+    for fmt in ("csf", "coo", "csr"):
+        a = scorch.sparse(d, fmt)
+        for k in (1, 2, 3):
+            wanted = d.to_sparse(k)
+            for got in (a.to_sparse(k), a.to_sparse(sparse_dim=k), a.to_sparse(dense_dim=3 - k)):
+                assert got.sparse_dim() == k and got.is_coalesced() and torch.equal(got.to_dense(), d)
+                assert torch.equal(got.indices(), wanted.indices())
+    a = scorch.sparse(matrix(), "csr")
+    assert a.to_sparse(layout=torch.sparse_csc).layout is torch.sparse_csc
+    assert a.to_sparse(layout=torch.sparse_bsr, blocksize=(2, 3)).values().shape[1:] == (2, 3)
+    for wrong, error in (
+        (lambda: a.to_sparse(0), ValueError),
+        (lambda: a.to_sparse(3), ValueError),
+        (lambda: a.to_sparse(1, layout=torch.sparse_coo), TypeError),
+        (lambda: a.to_sparse(blocksize=(2, 3)), ValueError),
+        (lambda: a.to_sparse(layout=torch.sparse_csr, blocksize=(2, 3)), ValueError),
+        (lambda: a.to_sparse_csr(dense_dim=1), NotImplementedError),
+    ):
+        with pytest.raises(error):
+            wrong()
+
+
+def test_repeated_coordinates_of_bool_are_ored():
+    kinds = "compressed(0, nonunique), singleton(1, nonunique)"
+
+    def repeated(values):
+        row, column = torch.tensor([0, 0, 1, 1]), torch.tensor([1, 1, 0, 2])
+        return scorch.from_components(kinds, (2, 3), [torch.tensor([0, 4]), None], [row, column], values)
+
+    a, x = repeated(torch.tensor([True, True, True, False])), torch.tensor([[1.0, 2], [3, 4], [5, 6]])
+    d = a.to_dense()
+    assert d.tolist() == [[False, True, False], [True, False, False]]
+    for f in (
+        lambda a: a.to(x.dtype) @ x, lambda a: a.float(), lambda a: a.long(), lambda a: a.sum(),
+        lambda a: a.sum(1),
+        lambda a: a * x.T, lambda a: a & a, lambda a: a.any(0), lambda a: a.mean(dtype=torch.float32),
+        lambda a: a * 2,
+    ):  # fmt: skip
+        got = f(a)
+        assert torch.equal(got.to_dense() if scorch.is_sparse(got) else got, f(d))
+    wanted = d.float() @ x
+    w = x.clone().requires_grad_()
+    kernel = scorch.compile("ij,jk->ik", a, x)
+    for got in (
+        a @ x, (x.T @ a.T).T, F.linear(x.T, a).T, scorch.einsum("ij,jk->ik", a, x), kernel(a, x), a @ w,
+        scorch.evaluate("C[i,k] = A[i,j] * x[j,k]", A=a, x=x), torch.func.vmap(lambda x: a @ x)(x[None])[0],
+        torch.compile(lambda a, x: a @ x, backend="aot_eager", fullgraph=True)(a, x),
+    ):  # fmt: skip
+        assert torch.equal(got, wanted)
+    (a @ w).sum().backward()
+    assert torch.equal(w.grad, d.float().T @ torch.ones(2, 2))
+    b = repeated(torch.tensor([0.6, 0.6, -1, 1]))  # a sum of casts is no cast of a sum
+    assert torch.equal(b.int().to_dense(), b.to_dense().int())
+    for change in (torch.Tensor.relu_, lambda b: b.add_(1), lambda b: b.div_(0.5, rounding_mode="floor")):
+        with pytest.raises(ValueError, match="coalesce"):
+            change(b)
+    assert torch.equal(b.clone().mul_(2).to_dense(), 2 * b.to_dense())
 
 
 def test_to():

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 import scorch
+import scorch.nn
 
 FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)"]
 CUBES = ["csr", "csf", "coo", "dense(2), compressed(0), compressed(1)"]
@@ -232,6 +233,115 @@ def test_masked_fill():
         same(a.masked_fill(mask, 2), d.masked_fill(mask, 2))
         same(torch.masked_fill(a, scorch.sparse(mask, "csr"), 2), d.masked_fill(mask, 2))
         same(torch.masked_select(a, mask), torch.masked_select(d, mask))
+
+
+def test_masked_select_broadcasts_and_is_a_vector():
+    d, c = matrix(), cube()
+    masks = [
+        matrix(seed=5) > 0,
+        matrix()[0] > 0,
+        matrix()[:, :1] > 0,
+        torch.tensor(True),
+        cube()[:, :1, :1] > 9,
+    ]
+    for mask in masks:
+        for fmt in FORMATS:
+            same(torch.masked_select(scorch.sparse(d, fmt), mask), torch.masked_select(d, mask))
+    for mask in (c > 0, c[0] > 0, c[:, :1] > 0, torch.ones(2, 3, 4, 5, dtype=torch.bool)):
+        for fmt in CUBES:
+            same(torch.masked_select(scorch.sparse(c, fmt), mask), torch.masked_select(c, mask))
+    row = scorch.sparse(d[0], "coo")
+    same(row.masked_select(d > 0), d[0].masked_select(d > 0))
+    same(torch.masked_select(d, scorch.sparse(d > 0)), d[d > 0])
+    with pytest.raises(TypeError, match="mask of bool"):
+        torch.masked_select(scorch.sparse(d), d)
+    with pytest.raises(ValueError, match="broadcast"):
+        torch.masked_select(scorch.sparse(d), torch.ones(5, dtype=torch.bool))
+
+
+def test_float_power_is_in_float64():
+    for dtype in (torch.float32, torch.int32, torch.bfloat16, torch.bool):
+        d = matrix(dtype=dtype)
+        for exponent in (2, 3.0, torch.tensor(2)):
+            agree(lambda a, e=exponent: torch.float_power(a, e), d)
+            agree(lambda a, e=exponent: a.float_power(e), d)
+
+
+def test_a_sparse_tensor_as_another_argument():
+    d, index = matrix(), torch.tensor([1, 0, 1])
+    a = scorch.sparse(d, "csr")
+    flat = scorch.sparse(d.reshape(4, 12), "csr")
+    same(d.reshape_as(flat), d.reshape(4, 12))
+    same(d.view_as(flat), d.view(4, 12))
+    same(d[:1].expand_as(a), d[:1].expand(8, 6))
+    assert d.float().to(a).dtype == torch.float64 and d.float().type_as(a).dtype == torch.float64
+    assert d.to(scorch.sparse(d.int()), True, True).dtype == torch.int32
+    same(torch.max(d, a), d)
+    weight, bias = matrix(3, 6, seed=1), matrix(3, 1, seed=2)[:, 0]
+    same(F.linear(d, weight, scorch.sparse(bias)), F.linear(d, weight, bias))
+    number = scorch.sparse(torch.tensor(2.0, dtype=torch.float64), "dense")
+    same(torch.masked_fill(d, d > 0, number), d.masked_fill(d > 0, 2))
+    for wrong in (
+        lambda: torch.index_select(d, 0, scorch.sparse(index)),
+        lambda: torch.narrow(d, 0, number, 1),
+        lambda: torch.tensor_split(d, scorch.sparse(index)),
+        lambda: torch.clamp(d, a),
+    ):
+        with pytest.raises(TypeError, match="takes no SparseTensor for its other arguments"):
+            wrong()
+    for name, q in (("query", (a, d, d)), ("key", (d, a, d)), ("value", (d, d, a))):
+        with pytest.raises(TypeError, match=f"as {name}, got a SparseTensor"):
+            F.scaled_dot_product_attention(*q)
+
+
+def test_what_is_added_to_a_product_of_dense_tensors():
+    g = torch.Generator().manual_seed(0)
+    x, y, v = (torch.randint(-3, 4, s, generator=g).double() for s in ((8, 5), (5, 6), (5,)))
+    batch = x.expand(3, 8, 5), y.expand(3, 5, 6)
+    for f, d, operands in (
+        (torch.addmm, matrix(), (x, y)),
+        (torch.addmv, matrix()[:, 0], (x, v)),
+        (torch.addr, matrix(), (x[:, 0], y[0])),
+        (torch.addbmm, matrix(), batch),
+        (torch.baddbmm, matrix(24, 6).view(3, 8, 6), batch),
+    ):
+        for options in ({}, {"beta": 2, "alpha": 3}, {"beta": 0}):
+            fmt = {1: "coo", 2: "csr", 3: "csf"}[d.dim()]
+            same(f(scorch.sparse(d, fmt), *operands, **options), f(d, *operands, **options))
+    integers = torch.ones(2, 2, dtype=torch.int64)
+    assert torch.addmm(scorch.sparse(integers), integers, integers, alpha=0.6).dtype == torch.int64
+    mask = torch.tensor([True, False])
+    same(torch.outer(scorch.sparse(mask), mask), torch.outer(mask, mask))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((2, 3, 0), (0, 4)), ((2, 0, 5), (5, 4)), ((0, 3, 5), (5, 4)), ((0, 5), (5, 4)), ((2, 5), (5, 0))],
+)
+def test_products_without_rows_or_columns(left, right):
+    x, d = torch.ones(left), torch.zeros(right)
+    same(x @ scorch.sparse(d), x @ d)
+    same(F.linear(x, scorch.sparse(d.T.contiguous())), x @ d)
+    rows = x.reshape(math.prod(left[:-1]), left[-1])
+    same(scorch.sparse(rows) @ d, rows @ d)
+
+
+def test_a_layer_without_rows():
+    layer = scorch.nn.Linear(4, 3)
+    for shape in ((2, 0, 4), (0, 4), (4,)):
+        assert layer(torch.ones(shape)).shape == (*shape[:-1], 3)
+
+
+def test_numbers_have_dimensions_0_and_minus_1():
+    d = torch.tensor(3.0)
+    for f in (
+        lambda a: a.sum(0), lambda a: a.amax(-1, keepdim=True), lambda a: a.squeeze(0), lambda a: a.flatten(),
+        lambda a: a.t(), lambda a: a.transpose(0, -1), lambda a: a.permute(()), lambda a: torch.softmax(a, 0),
+        lambda a: a.index_select(0, torch.tensor([0])), lambda a: a.masked_fill(torch.tensor(True), 0),
+        lambda a: torch.flip(a, (0,)), lambda a: a.norm(2, 0), lambda a: torch.hstack([a, a]),
+        lambda a: torch.column_stack([a, a]),
+    ):  # fmt: skip
+        same(f(scorch.sparse(d, "dense")), f(d))
 
 
 def test_equal_and_allclose():
@@ -472,6 +582,8 @@ def test_parts(dim):
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_cat_and_stack(dim):
     d = matrix()
+    empty = torch.empty(0, dtype=torch.float64)
+    agree(lambda a: torch.cat([scorch.sparse(empty) if scorch.is_sparse(a) else empty, a], dim), d)
     agree(lambda a: torch.cat([a, a.T.T, a], dim), d)
     agree(lambda a: torch.stack([a, a], dim), d)
     agree(lambda a: torch.cat([a, a], dim), cube(), formats=CUBES)

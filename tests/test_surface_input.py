@@ -207,16 +207,127 @@ def test_loops_that_are_there_already_count_as_in_pyg():
         torch.testing.assert_close(got.to_dense(), wanted)
 
 
-# ---- the process ----
-def test_plain_use_does_not_import_torch_compile():
-    text = (
-        "import sys, copy, torch, scorch; a = scorch.sparse(torch.eye(3)); a.detach().clone().mul_(2); "
-        "copy.deepcopy(a) @ torch.ones(3, 2); "
-        "p = torch.nn.Parameter(a); (p @ torch.ones(3, 2)).sum().backward(); "
-        "print('torch._dynamo' in sys.modules)"
-    )
+# ---- memory of others ----
+READ_ONLY = """
+import numpy as np, scipy.sparse, torch, scorch, sys
+d = np.arange(24.0).reshape(4, 6) * (np.arange(24).reshape(4, 6) % 3 > 0)
+arrays = []
+for name in ("data", "indices", "indptr"):
+    array = getattr(scipy.sparse.csr_array(d), name)
+    array.tofile(sys.argv[1] + name)
+    arrays.append(np.memmap(sys.argv[1] + name, dtype=array.dtype, mode="r"))
+A = scorch.sparse(scipy.sparse.csr_array(tuple(arrays), shape=d.shape), copy=False)
+assert scorch._torch.address(A.values()) == arrays[0].ctypes.data, "shared"
+x, D = torch.ones(6, 2).double(), torch.from_numpy(d)
+for f in (
+    lambda a: a @ x, lambda a: a.T @ x[:4], lambda a: a[1:3], lambda a: a + a, lambda a: a.sum(1),
+    lambda a: torch.relu(a) @ x, lambda a: scorch.einsum("ij,jk->ik", a, x) if scorch.is_sparse(a) else a @ x,
+    lambda a: torch.from_numpy(a.to_scipy().toarray()) if scorch.is_sparse(a) else a,
+    lambda a: a.clone().mul_(2),
+    lambda a: scorch.sparse(a, "csc") if scorch.is_sparse(a) else a,
+    lambda a: torch.func.vmap(lambda x: a @ x)(x[None]),
+):
+    got = f(A)
+    torch.testing.assert_close(got.to_dense() if scorch.is_sparse(got) else got, f(D))
+import copy, io, pickle
+file = io.BytesIO()
+torch.save(A, file)
+file.seek(0)
+for other in (copy.deepcopy(A), pickle.loads(pickle.dumps(A)), torch.load(file)):
+    other.mul_(2)
+w = x.clone().requires_grad_()
+(A @ w).sum().backward()
+torch.testing.assert_close(w.grad, D.T @ torch.ones(4, 2).double())
+p = torch.nn.Parameter(A)
+p.grad = A * 1
+for write, error in {
+    lambda: A.mul_(2): ValueError, lambda: A.__imul__(2): ValueError, lambda: A[1:3].zero_(): ValueError,
+    lambda: A.T.add_(1): ValueError, lambda: A.detach().neg_(): ValueError,
+    lambda: A.copy_(A * 2): ValueError,
+    lambda: torch.nn.functional.relu(A, inplace=True): ValueError, lambda: torch.add(A, A, out=A): ValueError,
+    lambda: torch.optim.SGD([p], lr=0.1).step(): ValueError,
+    lambda: A.values().mul_(2): RuntimeError, lambda: A.values()[1:].zero_(): RuntimeError,
+    lambda: A.values().data.fill_(1): RuntimeError, lambda: A.crd(1).fill_(0): RuntimeError,
+    lambda: A.values().numpy(): RuntimeError,
+    lambda: scorch.einsum("ij,j->i", A, x[:, 0], out=A.values()[:4]): TypeError,
+}.items():
+    try:
+        write()
+    except error:
+        continue
+    raise AssertionError(f"line {write.__code__.co_firstlineno}: nothing was refused")
+assert np.array_equal(A.to_dense().numpy(), d)
+scorch.sparse(scipy.sparse.csr_array(tuple(arrays), shape=d.shape)).mul_(2)  # a copy
+print("done")
+"""
+
+
+def python(text, *arguments, **env):
     done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-W", "ignore", "-c", text, *arguments],
+        capture_output=True, text=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **env},
     )  # fmt: skip
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.returncode == 0, f"ended with {done.returncode}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+def test_read_only_memory_is_shared_and_never_written(tmp_path):
+    """In a process of its own: what must not be written crashes where it is."""
+    assert python(READ_ONLY, f"{tmp_path}/").strip() == "done"
+
+
+def test_read_only_arrays_of_other_kinds():
+    d = np.arange(12.0).reshape(3, 4)
+    d.flags.writeable = False
+    for fmt in ("csr", "dense"):
+        a = scorch.sparse(d, fmt)
+        assert np.array_equal(a.mul_(2).to_dense().numpy(), 2 * d)
+    weight = np.ones(3)
+    weight.flags.writeable = False
+    assert scorch.from_edge_index(EDGES, weight).values().tolist() == [1, 1, 1]
+
+
+# ---- the process ----
+LOADED = """
+import sys, torch
+before = set(sys.modules)
+import scorch
+after = set(sys.modules) - before
+a, x = scorch.sparse(torch.eye(6)), torch.ones(6, 2, requires_grad=True)
+(a @ x).sum().backward()
+values = a.values().clone().requires_grad_()
+b = a.clone()._with_values(values)
+(b * x[:, 0]).sum().backward()
+a[1:3], a[:, torch.tensor([2, 0])], torch.cat([a, a]), a.reshape(4, 9), a.sum(0), a.amax(1), a.T @ a
+scorch.sparse(torch.eye(6), "bsr(2,3)")[:2], torch.softmax(a, 1), torch.nn.Parameter(a), a.float(), a + a
+scorch.evaluate("y[i] = A[i,j] * x[j,k]", A=a, x=x.detach())
+scorch.from_edge_index(torch.tensor([[0, 1], [1, 0]]), normalize="sym")
+scorch.sparsify(torch.nn.Sequential(torch.nn.Linear(2, 2)), measure=False)
+used = set(sys.modules) - before - after
+print(*sorted(after), "|", *sorted(used))
+"""
+
+
+def test_what_is_loaded():
+    """Importing and plain use load nothing that torch has not loaded: SymPy and torch.compile take seconds.
+
+    Where gradients to a SparseTensor are stored or added up that is not so: torch's dispatcher loads much
+    when it first meets any subclass.
+    """
+    after, used = (part.split() for part in python(LOADED).split("|"))
+    unasked = [
+        "sympy",
+        "mpmath",
+        "scipy",
+        "networkx",
+        "pytest",
+        "torch._dynamo",
+        "torch._inductor",
+        "torch.fx.experimental",
+    ]
+    for name in (*after, *used):
+        assert not any(name == other or name.startswith(f"{other}.") for other in unasked), name
+    known = {"scorch", "_sysconfigdata", *sys.stdlib_module_names}
+    for name in after:
+        assert name.partition(".")[0] in known or name.startswith("_sysconfigdata"), name

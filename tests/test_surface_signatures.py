@@ -1,4 +1,4 @@
-"""Handlers take the arguments of the function of torch that they stand for, by torch's names and in its order.
+"""Handlers take the arguments of the function of torch that they stand for, by its names and in its order.
 
 Signatures of functions in Python are inspected; those in C++ are read from the stubs that torch ships, and,
 for what these leave out, from the schemas of the dispatcher. Overloads that name dimensions by strings, and
@@ -88,44 +88,47 @@ def signatures():
         name = f.__name__
         if isinstance(f, FunctionType):
             return inspected(f)
-        if getattr(torch.Tensor, name, None) is f:
+        if is_method(f):
             return methods.get(name, [])
-        return functions.get(name, []) if getattr(torch, name, None) is f else schemas(name)
+        return functions.get(name, []) if f.__module__ == "torch" else schemas(name)
 
     return look_up
 
 
-def calls(s, is_method, in_python):
+def is_method(f):
+    return hasattr(f, "__objclass__") or getattr(f, "__qualname__", "").startswith("Tensor.")
+
+
+def is_described(f):
+    """Whether somebody says what arguments a function of the table takes."""
+    if not callable(f) or isinstance(f, MethodWrapperType):
+        return False
+    return not f.__name__.startswith("_") and f.__name__ not in WRONG_STUBS
+
+
+def calls(s, f):
     """(positional, keyword) arguments of the calls that a signature allows: all by position, all by name."""
-    by_place = [0] * len(s.positional) + [0, 0] * bool(s.several)
-    if not in_python:  # others hand on all by name
-        yield by_place, dict.fromkeys(s.keyword, 0)
+    if not isinstance(f, FunctionType):  # those hand on all by name
+        yield [0] * len(s.positional) + [0, 0] * bool(s.several), dict.fromkeys(s.keyword, 0)
     if not s.several:
-        own = int(is_method)
+        own = int(is_method(f))
         yield [0] * own, dict.fromkeys((*s.positional[own:], *s.keyword), 0)
 
 
 def test_handlers_take_the_arguments_of_torch(signatures):
     tried, wrong = 0, []
     for f, handler in HANDLERS.items():
-        if (
-            not callable(f)
-            or isinstance(f, MethodWrapperType)
-            or f.__name__.startswith("_")
-            or f.__name__ in WRONG_STUBS
-        ):
+        if not is_described(f):
             continue
-        found, is_method = signatures(f), getattr(torch.Tensor, f.__name__, None) is f
-        in_python = isinstance(f, FunctionType)
-        assert found or in_python or f.__name__ in NO_SIGNATURE, f
-        for s in found:
-            for args, kwargs in calls(s, is_method, in_python):
-                tried += 1
-                try:
-                    inspect.signature(handler).bind(*args, **under_one_name(kwargs))
-                except TypeError as error:
-                    if "argument 'out'" not in str(error):  # which is refused by its name before
-                        wrong.append(f"{'Tensor.' * is_method}{f.__name__}{s}: {error}")
+        found = signatures(f)
+        assert found or isinstance(f, FunctionType) or f.__name__ in NO_SIGNATURE, f
+        for signature, args, kwargs in [(s, *call) for s in found for call in calls(s, f)]:
+            tried += 1
+            try:
+                inspect.signature(handler).bind(*args, **under_one_name(kwargs))
+            except TypeError as error:
+                if "argument 'out'" not in str(error):  # which is refused by its name before
+                    wrong.append(f"{'Tensor.' * is_method(f)}{f.__name__}{signature}: {error}")
     assert not wrong, "\n".join(wrong)
     assert tried > 1000
 
@@ -139,61 +142,63 @@ def matrix(*shape, seed=0):
 D, E, V, W = matrix(6, 4), matrix(4, 5, seed=1), matrix(4, seed=2), matrix(6, seed=3)
 CUBE, OTHER, SQUARE = matrix(3, 6, 4, seed=4), matrix(3, 4, 5, seed=5), matrix(6, 5, seed=6)
 BY_NAME = [
-    (torch.mm, dict(input=D, mat2=E)),
-    (torch.mv, dict(input=D, vec=V)),
-    (torch.bmm, dict(input=CUBE, mat2=OTHER)),
-    (torch.dot, dict(input=V, tensor=V)),
-    (torch.outer, dict(input=W, vec2=V)),
-    (torch.addmm, dict(input=SQUARE, mat1=D, mat2=E, beta=2, alpha=3)),
-    (torch.addmv, dict(input=W, mat=D, vec=V, beta=0)),
-    (torch.addr, dict(input=D, vec1=W, vec2=V, alpha=2)),
-    (torch.baddbmm, dict(input=SQUARE, batch1=CUBE, batch2=OTHER)),
-    (torch.addbmm, dict(input=SQUARE, batch1=CUBE, batch2=OTHER, beta=3)),
-    (torch.sparse.mm, dict(sparse=D, dense=E)),
-    (torch.sparse.addmm, dict(input=SQUARE, mat1=D, mat2=E)),
-    (F.linear, dict(input=D, weight=matrix(3, 4), bias=matrix(3))),
-    (torch.permute, dict(input=CUBE, dims=(2, 0, 1))),
-    (torch.transpose, dict(input=D, dim0=0, dim1=1)),
-    (torch.swapaxes, dict(input=D, axis0=0, axis1=1)),
-    (torch.t, dict(input=D)),
-    (torch.flip, dict(input=D, dims=[0])),
-    (torch.reshape, dict(input=D, shape=(4, 6))),
-    (torch.tile, dict(input=D, dims=(2, 1))),
-    (torch.select, dict(input=D, dim=1, index=2)),
-    (torch.index_select, dict(input=D, dim=0, index=torch.tensor([1, 1]))),
-    (torch.masked_select, dict(input=D, mask=D[0] > 0)),
-    (torch.split, dict(tensor=D, split_size_or_sections=4)),
-    (torch.split_with_sizes, dict(input=D, split_sizes=[4, 2])),
-    (torch.tensor_split, dict(input=D, sections=4)),
-    (torch.tensor_split, dict(input=D, indices=[1, 3])),
-    (torch.tensor_split, dict(input=D, tensor_indices_or_sections=torch.tensor(4))),
-    (torch.column_stack, dict(tensors=[W, D])),
-    (torch.hstack, dict(tensors=[V, V])),
-    (torch.vstack, dict(tensors=[V, D])),
-    (torch.dstack, dict(tensors=[V, V])),
-    (torch.cat, dict(tensors=[D, D], axis=1)),
-    (torch.sum, dict(x=D, axis=1, keepdims=True)),
-    (torch.add, dict(x1=D, x2=D, alpha=3)),
-    (torch.isclose, dict(input=D, other=D)),
-    (torch.linalg.vector_norm, dict(x=D, ord=1)),
-    (torch.linalg.norm, dict(input=D, dim=1)),
-    (torch.linalg.diagonal, dict(A=CUBE, offset=1)),
-    (torch.softmax, dict(input=matrix(6, 4) ** 2 + 1, dim=1)),
-    (torch.relu, dict(input=D)),
-    (torch.masked_fill, dict(input=D, mask=D > 0, value=3)),
-    (torch.full_like, dict(input=D, fill_value=3)),
+    (torch.mm, {"input": D, "mat2": E}),
+    (torch.mv, {"input": D, "vec": V}),
+    (torch.bmm, {"input": CUBE, "mat2": OTHER}),
+    (torch.dot, {"input": V, "tensor": V}),
+    (torch.outer, {"input": W, "vec2": V}),
+    (torch.addmm, {"input": SQUARE, "mat1": D, "mat2": E, "beta": 2, "alpha": 3}),
+    (torch.addmv, {"input": W, "mat": D, "vec": V, "beta": 0}),
+    (torch.addr, {"input": D, "vec1": W, "vec2": V, "alpha": 2}),
+    (torch.baddbmm, {"input": SQUARE, "batch1": CUBE, "batch2": OTHER}),
+    (torch.addbmm, {"input": SQUARE, "batch1": CUBE, "batch2": OTHER, "beta": 3}),
+    (torch.sparse.mm, {"sparse": D, "dense": E}),
+    (torch.sparse.addmm, {"input": SQUARE, "mat1": D, "mat2": E}),
+    (F.linear, {"input": D, "weight": matrix(3, 4), "bias": matrix(3)}),
+    (torch.permute, {"input": CUBE, "dims": (2, 0, 1)}),
+    (torch.transpose, {"input": D, "dim0": 0, "dim1": 1}),
+    (torch.swapaxes, {"input": D, "axis0": 0, "axis1": 1}),
+    (torch.t, {"input": D}),
+    (torch.flip, {"input": D, "dims": [0]}),
+    (torch.reshape, {"input": D, "shape": (4, 6)}),
+    (torch.tile, {"input": D, "dims": (2, 1)}),
+    (torch.select, {"input": D, "dim": 1, "index": 2}),
+    (torch.index_select, {"input": D, "dim": 0, "index": torch.tensor([1, 1])}),
+    (torch.masked_select, {"input": D, "mask": D[0] > 0}),
+    (torch.split, {"tensor": D, "split_size_or_sections": 4}),
+    (torch.split_with_sizes, {"input": D, "split_sizes": [4, 2]}),
+    (torch.tensor_split, {"input": D, "sections": 4}),
+    (torch.tensor_split, {"input": D, "indices": [1, 3]}),
+    (torch.tensor_split, {"input": D, "tensor_indices_or_sections": torch.tensor(4)}),
+    (torch.column_stack, {"tensors": [W, D]}),
+    (torch.hstack, {"tensors": [V, V]}),
+    (torch.vstack, {"tensors": [V, D]}),
+    (torch.dstack, {"tensors": [V, V]}),
+    (torch.cat, {"tensors": [D, D], "axis": 1}),
+    (torch.sum, {"x": D, "axis": 1, "keepdims": True}),
+    (torch.add, {"x1": D, "x2": D, "alpha": 3}),
+    (torch.isclose, {"input": D, "other": D}),
+    (torch.linalg.vector_norm, {"x": D, "ord": 1}),
+    (torch.linalg.norm, {"input": D, "dim": 1}),
+    (torch.linalg.diagonal, {"A": CUBE, "offset": 1}),
+    (torch.softmax, {"input": matrix(6, 4) ** 2 + 1, "dim": 1}),
+    (torch.relu, {"input": D}),
+    (torch.masked_fill, {"input": D, "mask": D > 0, "value": 3}),
+    (torch.full_like, {"input": D, "fill_value": 3}),
 ]
 METHODS = [
     lambda a: a.permute(dims=(1, 0)), lambda a: a.flip(dims=(0, 1)), lambda a: a.reshape(shape=(8, 3)),
     lambda a: a.repeat(repeats=(2, 1)), lambda a: a.tile(dims=(2, 2)), lambda a: a.select(dim=0, index=1),
     lambda a: a.tensor_split(indices=[1]), lambda a: a.split_with_sizes(split_sizes=[2, 4]),
-    lambda a: a.split(split_size=2), lambda a: a.swapaxes(axis0=0, axis1=1), lambda a: a.unflatten(dim=0, sizes=(2, 3)),
+    lambda a: a.split(split_size=2), lambda a: a.swapaxes(axis0=0, axis1=1),
+    lambda a: a.unflatten(dim=0, sizes=(2, 3)),
     lambda a: torch.isclose(a, a, 1e-3, 1e-3, True), lambda a: torch.subtract(a, a, alpha=2),
     lambda a: torch.norm(a, "fro", 1, True, None, torch.float64), lambda a: a.to(torch.float32, False, True),
     lambda a: a.to("cpu", torch.float16, False, True), lambda a: a.to(torch.ones(1), True, True),
     lambda a: a.to(device="cpu", dtype=torch.int32, non_blocking=True, copy=True),
     lambda a: a[None].squeeze(0, 2), lambda a: a.count_nonzero(0, 1), lambda a: a.clone().copy_(other=2 * a),
-    lambda a: torch.var(a, 1, False), lambda a: torch.float_power(a, 2), lambda a: torch.float_power(a.int(), 3.0),
+    lambda a: torch.var(a, 1, False), lambda a: torch.float_power(a, 2),
+    lambda a: torch.float_power(a.int(), 3.0),
     lambda a: a.float_power(torch.tensor(2)), lambda a: torch.pow(a.half(), 2),
 ]  # fmt: skip
 

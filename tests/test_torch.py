@@ -115,6 +115,7 @@ def test_compiled_gcn(backend, where):
 
 
 def test_compile_with_other_sizes_does_not_recompile_forever():
+    importlib.import_module("torch._dynamo.testing")
     torch._dynamo.reset()
     counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
     f = torch.compile(lambda a, x: a @ x + 1, backend=counter, fullgraph=True)
@@ -315,6 +316,43 @@ def test_command_line(command):
         [sys.executable, "-m", "scorch", *command], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0 and done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("command", [["info"], ["explain", "ij,jk->ik", "csr", "dense"], ["--help"]])
+def test_command_line_ends_quietly_where_nobody_reads(command):
+    words = [sys.executable, "-m", "scorch", *command]
+    made = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    made.stdout.close()
+    assert made.stderr.read() == "" and made.wait(300) in (0, 141)
+    made.stderr.close()
+    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True)
+    assert closed.returncode == 0 and "Traceback" not in closed.stderr
+
+
+def test_structures_are_looked_through_before_every_use():
+    text = """
+import torch, scorch
+d, x = torch.tensor([[0.0, 2, 0], [1, 0, 3]]), torch.ones(3, 2)
+for f in (
+    lambda a: a @ x, lambda a: a.T @ x[:2], lambda a: a + a, lambda a: a.convert("csc"),
+    lambda a: a.to_dense(), lambda a: scorch.einsum("ij,jk->ik", a, x),
+    lambda a: scorch.evaluate("y[i] = A[i,j]", A=a),
+    lambda a: torch.relu(a) @ x, lambda a: a @ x.clone().requires_grad_(), lambda a: a.sum(1),
+):
+    a = scorch.sparse(d)
+    f(a)
+    a.crd(1).data[1] = 10**6
+    try:
+        f(a)
+    except ValueError as error:
+        print("level 1" in str(error))
+"""
+    assert run_python(text, SCORCH_DEBUG="validate").stdout.split() == ["True"] * 10
+    quiet = "import torch, scorch; scorch.einsum('ij,jk->ik', scorch.sparse(torch.eye(3)), torch.eye(3))"
+    assert run_python(quiet, SCORCH_DEBUG="validate").stderr == ""
+    assert "-- nest" in run_python(quiet, SCORCH_DEBUG="validate, nest").stderr
+    wrong = run_python("import scorch", SCORCH_DEBUG="validation")
+    assert wrong.returncode and "validate, got 'validation'" in wrong.stderr
 
 
 def test_command_line_explains_index_notation(capsys):

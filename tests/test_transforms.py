@@ -1,4 +1,4 @@
-"""SparseTensors that are made inside of torch.func and forward mode, of captured numbers and of what is followed."""
+"""SparseTensors made inside of torch.func and forward mode, of what is captured and of what is followed."""
 
 import numpy as np
 import pytest
@@ -48,13 +48,14 @@ def agree(f, g, x, ways):
 WAYS = ("grad", "jvp", "hessian", "forward mode", "vmap", "vmap of grad")
 D, X = matrix(), matrix(6, 2, 1)
 A = scorch.sparse(D, "csr")
+ARRAY, MATRIX = D.numpy(), scipy.sparse.csr_array(D.numpy())
 LAYOUTS = {name: getattr(D, f"to_sparse_{name}")() for name in ("coo", "csr", "csc")}
 MAKERS = {
     **{fmt: lambda fmt=fmt: scorch.sparse(D, fmt) for fmt in ("csr", "coo", "bsr(2,3)", "ell(6)", "dense")},
     **{f"torch {name}": lambda x=x: scorch.sparse(x) for name, x in LAYOUTS.items()},
-    "numpy": lambda array=D.numpy(): scorch.sparse(array),
-    "scipy": lambda array=scipy.sparse.csr_array(D.numpy()): scorch.sparse(array),
-    "components": lambda: scorch.from_components("csr", (4, 6), [None, A.pos(1)], [None, A.crd(1)], A.values()),
+    "numpy": lambda: scorch.sparse(ARRAY),
+    "scipy": lambda: scorch.sparse(MATRIX),
+    "components": lambda: components(A.values()),
     **{f"to {fmt}": lambda fmt=fmt: A.convert(fmt) for fmt in ("csc", "coo", "bsr(2,3)", "ell(6)")},
     "another": lambda: scorch.sparse(A, "coo"),
     "int64": lambda: A.to(index_dtype=torch.int64),
@@ -89,6 +90,9 @@ def test_edges_that_are_captured():
         agree(f, lambda x, d=dense: d @ x, X, WAYS)
 
 
+WEIGHT = torch.arange(1.0, 6, dtype=torch.float64)
+
+
 def place(values):
     return D.new_zeros(4, 6).index_put(tuple(A.indices().long()), values)
 
@@ -102,16 +106,12 @@ OF_VALUES = {  # (of values, the same in dense torch, values)
     "components in blocks": (lambda v: components(v).convert("bsr(2,3)"), place, A.values()),
     "components, dense": (lambda v: components(v).to_dense(), place, A.values()),
     "map": (lambda v: scorch.map(A, lambda _: v), place, A.values()),
-    "edges": (lambda w: scorch.from_edge_index(EDGES, w, num_nodes=6), adjacency, torch.arange(1.0, 6).double()),
-    "edges, coo": (
-        lambda w: scorch.from_edge_index(EDGES, w, num_nodes=6, format="coo"),
-        adjacency,
-        torch.arange(1.0, 6).double(),
-    ),
+    "edges": (lambda w: scorch.from_edge_index(EDGES, w, num_nodes=6), adjacency, WEIGHT),
+    "edges, coo": (lambda w: scorch.from_edge_index(EDGES, w, num_nodes=6, format="coo"), adjacency, WEIGHT),
     "edges, normalised": (
         lambda w: scorch.from_edge_index(EDGES, w, num_nodes=6, normalize="sym", add_self_loops=True),
         lambda w: adjacency(w, True),
-        torch.arange(1.0, 6).double(),
+        WEIGHT,
     ),
 }  # fmt: skip
 
@@ -130,16 +130,14 @@ def test_of_a_dense_tensor_that_is_followed(fmt):
 
 
 def test_a_structure_that_would_differ_over_a_batch():
-    for make in (
-        lambda d: scorch.sparse(d) @ X,
-        lambda d: scorch.from_components("csr", (4, 6), [None, A.pos(1)], [None, d], A.values()) @ X,
-        lambda d: scorch.from_edge_index(d) @ X,
+    crd = A.crd(1)
+    for make, given in (
+        (lambda d: scorch.sparse(d) @ X, D),
+        (lambda c: scorch.from_components("csr", (4, 6), [None, A.pos(1)], [None, c], A.values()) @ X, crd),
+        (lambda edges: scorch.from_edge_index(edges, num_nodes=6) @ X, EDGES),
     ):
-        batch = torch.stack([A.crd(1).long()] * 2)
-        with pytest.raises(
-            NotImplementedError, match="each element of the batch would have a structure of its own"
-        ):
-            torch.func.vmap(make)(batch if make.__code__.co_names[1] != "sparse" else torch.stack([D, D]))
+        with pytest.raises(NotImplementedError, match="each element of the batch would have a structure of"):
+            torch.func.vmap(make)(torch.stack([given, given]))
     with pytest.raises(NotImplementedError, match="gradients to a sparse tensor of torch"):
         torch.func.grad(lambda d: (scorch.sparse(d.to_sparse_coo()) @ X).sum())(D)
 
