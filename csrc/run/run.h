@@ -21,7 +21,7 @@ struct sc_program {
     sc_spec result[SC_MAXOP];  /* as delivered */
     bool converts[SC_MAXOP];   /* the kernels write another format than that */
     char *text;                /* the C text */
-    char *stage[8]; /* texts that were asked for, as program.c lists them */
+    char *stage[8];            /* texts that were asked for, as program.c lists them */
 };
 
 typedef struct {
