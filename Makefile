@@ -2,6 +2,7 @@
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
+# make faults    every allocation fails in turn, and a zoo of compilers; some minutes
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
@@ -9,7 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize lint bench dist scorchc clean
+.PHONY: demo test test-all test-off sanitize faults lint bench dist scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -35,6 +36,9 @@ sanitize: .venv/.editable
 	LD_PRELOAD="$(RUNTIME)" ASAN_OPTIONS=detect_leaks=0:exitcode=99 \
 	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" \
 	tests/test_sparse_tensor.py tests/test_spmm.py
+
+faults: .venv/.editable
+	$(BIN)/python -m pytest -q --durations=10 tests/faults
 
 bench: .venv/.editable
 	@mkdir -p build

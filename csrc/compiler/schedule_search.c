@@ -189,8 +189,8 @@ static double cost_built(Search *s, Candidate *c)
     return cost;
 }
 
-/* Leaves *cost as it is where building fails, for the reason that is returned. */
-static int cost_guarded(Search *s, Candidate *c, double *cost)
+/* Leaves *cost as it is where building fails; false: for want of memory. */
+static bool cost_guarded(Search *s, Candidate *c, double *cost)
 {
     Prog *p = s->p;
     jmp_buf escape, *outer = p->escape;
@@ -200,7 +200,7 @@ static int cost_guarded(Search *s, Candidate *c, double *cost)
     if (!setjmp(escape)) *cost = cost_built(s, c);
     p->escape = outer;
     p->err = err;
-    return dropped.code;
+    return dropped.code != SC_ENOMEM;
 }
 
 /* Builds, costs and forgets; -1: there is no such nest. */
@@ -215,13 +215,13 @@ static double cost_of(Search *s, Candidate *c)
     Layout old[SC_MAXOP];
     convert_all(s, c, old);
     p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
-    const int dropped = cost_guarded(s, c, &cost);
+    const bool had_memory = cost_guarded(s, c, &cost);
     restore_all(s, old);
     s->a.lhs->tensor->format = result;
     p->ntensor = mark;
     sc_arena_free(&p->arena);
     p->arena = arena;
-    if (dropped == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    if (!had_memory) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
     return cost < 0 ? -1 : cost + conversion;
 }
 

@@ -36,7 +36,7 @@ static void nap(int64_t us)
     nanosleep(&t, NULL);
 }
 
-static int make_pipe(int p[2])
+static int open_pipe(int p[2])
 {
 #if defined(__linux__)
     return pipe2(p, O_CLOEXEC);
@@ -44,22 +44,6 @@ static int make_pipe(int p[2])
     if (pipe(p)) return -1;
     return fcntl(p[0], F_SETFD, FD_CLOEXEC) | fcntl(p[1], F_SETFD, FD_CLOEXEC);
 #endif
-}
-
-/* Both ends above stderr: where this process has closed one of the three, the child's would lie over them. */
-static int open_pipe(int p[2])
-{
-    int q[2];
-    if (make_pipe(q)) return -1;
-    for (int k = 0; k < 2; k++) p[k] = q[k] > 2 ? q[k] : fcntl(q[k], F_DUPFD_CLOEXEC, 3);
-    const int why = errno;
-    for (int k = 0; k < 2; k++)
-        if (q[k] != p[k]) close(q[k]);
-    if (p[0] >= 0 && p[1] >= 0) return 0;
-    for (int k = 0; k < 2; k++)
-        if (p[k] >= 0) close(p[k]);
-    errno = why;
-    return -1;
 }
 
 /* Reads once, waiting at most so long. False at the end of the pipe. */

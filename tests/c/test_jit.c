@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <sys/file.h>
 #if defined(__linux__)
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -258,17 +259,114 @@ static int test_sigchld_ignored(void)
     return 0;
 }
 
+/* Whether the process whose number a file has is gone, or is a while later. */
+static bool ended(const char *name)
+{
+    char path[400], number[32] = "";
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    FILE *f = fopen(path, "r");
+    CHECK(f && fgets(number, sizeof number, f) && fclose(f) == 0);
+    for (int i = 0; i < 100; i++) {
+        char state = 'Z';
+        snprintf(path, sizeof path, "/proc/%d/stat", atoi(number));
+        if (!(f = fopen(path, "r"))) return true;
+        const bool read = fscanf(f, "%*d %*s %c", &state) == 1;
+        fclose(f);
+        if (!read || state == 'Z') return true;
+        usleep(20000);
+    }
+    return false;
+}
+
 static int test_hanging_child(void)
 {
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)"echo begun; sleep 100 & sleep 100", NULL};
     sc_text out = {0};
     double t = now();
     CHECK(sc_spawn("/bin/sh", argv, scratch, 1, &out) == SC_SPAWN_LATE && now() - t < 3);
+    char *leaving[] = {(char *)"sh", (char *)"-c", (char *)"sleep 100 & echo $! > left; exit 3", NULL};
+    t = now();
+    CHECK(sc_spawn("/bin/sh", leaving, scratch, 20, &out) == 3 && now() - t < 2 && ended("left"));
+    sc_text_free(&out);
+    CHECK(sc_spawn("/bin/sh", argv, scratch, 1, &out) == SC_SPAWN_LATE);
     CHECK(strcmp(out.s, "begun\n") == 0);
     char *noisy[] = {(char *)"sh", (char *)"-c", (char *)"yes | head -c 1000000; exit 7", NULL};
     CHECK(sc_spawn("/bin/sh", noisy, scratch, 20, &out) == 7 && out.n >= 65536 && out.n < 70000);
     CHECK(sc_spawn("/nonexistent", noisy, scratch, 20, &out) == SC_SPAWN_FAILED && errno == ENOENT);
     sc_text_free(&out);
+    return 0;
+}
+
+/* A directory as a compilation that was killed leaves it, so old. */
+static void leave(const char *name, int seconds)
+{
+    static const char *const inside[] = {"kernel.c", "below/deep/file"};
+    char path[400];
+    const struct timespec old[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", scratch, name,
+                 (const char *[]){"", "/below", "/below/deep"}[i]);
+        CHECK(mkdir(path, 0700) == 0);
+    }
+    for (int i = 0; i < SC_LEN(inside); i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", scratch, name, inside[i]);
+        write_file(path, "x", 1, 0600);
+    }
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    CHECK(utimensat(AT_FDCWD, path, old, 0) == 0);
+}
+
+static bool there(const char *name)
+{
+    char path[400];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", scratch, name);
+    return lstat(path, &st) == 0;
+}
+
+static int test_sweep(void)
+{
+    static const char *const kept[] = {"scorch-kernel-young1", "scorch-kernel-locked",
+                                       "scorch-kernel-linked", "scorch-kernel-longer1",
+                                       "scorch-other-abcdef",  "scorch-kernel-afile1"};
+    char path[400], link[400];
+    sc_err e;
+    setenv("TMPDIR", scratch, 1);
+    leave("scorch-kernel-killed", 3000);
+    leave("precious", 3000);
+    for (int i = 0; i < 5; i++)
+        if (i != 2) leave(kept[i], i ? 3000 : 60);
+    snprintf(path, sizeof path, "%s/precious", scratch);
+    snprintf(link, sizeof link, "%s/%s", scratch, kept[2]);
+    CHECK(symlink(path, link) == 0);
+    snprintf(path, sizeof path, "%s/%s", scratch, kept[5]);
+    write_file(path, "x", 1, 0600);
+    snprintf(path, sizeof path, "%s/%s", scratch, kept[1]);
+    const int lock = open(path, O_RDONLY);
+    CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    configure(SC_JIT_AUTO, NULL, cache);
+    CHECK(get(1, &e) == SC_JIT_COMPILED && !there("scorch-kernel-killed") &&
+          there("precious/below/deep/file"));
+    for (int i = 0; i < SC_LEN(kept); i++) CHECK(there(kept[i]));
+    return 0;
+}
+
+/* Without the three descriptors that a child's output goes to. */
+static int test_closed_stdio(void)
+{
+    sc_err e;
+    configure(SC_JIT_AUTO, NULL, cache);
+    const int out = fcntl(1, F_DUPFD, 10);
+    for (int fd = 0; fd < 3; fd++) close(fd);
+    const int how = get(1, &e);
+    const sc_object *o;
+    sc_jit_how unused;
+    char *text = text_of(2, "return oops;");
+    e = (sc_err){0};
+    const int rc = sc_jit_get(text, &host, &o, &unused, &e);
+    free(text);
+    dup2(out, 1);
+    CHECK(how == SC_JIT_COMPILED && rc == SC_ECOMPILE && strstr(e.msg, "oops"));
     return 0;
 }
 
@@ -382,6 +480,8 @@ static const jit_test tests[] = {
     {"fork_during_compile", test_fork_during_compile},
     {"sigchld_ignored", test_sigchld_ignored},
     {"hanging_child", test_hanging_child},
+    {"sweep", test_sweep},
+    {"closed_stdio", test_closed_stdio},
     {"descriptors", test_descriptors},
     {"no_memfd", test_no_memfd},
     {"allocations", test_allocations},

@@ -1,14 +1,16 @@
 """Every allocation of the extension fails in turn: the scenarios, and the program that runs them.
 
-``python tests/faults/allocations.py SCENARIO`` makes what a scenario needs, then forks once for n = 1, 2, 3 ...
-In the child the n-th request for memory fails (with ``--rest`` all from the n-th on), until a call comes to its
-end without meeting the failure. Each child checks that the call raised MemoryError or gave what is right, that
-the same call gives what is right afterwards, in the same way of running, and that nothing is left: no
-descriptor, no file in TMPDIR, no child process. A child that ends by a signal or does not end is a fault too.
-The parent prints one line of JSON a scenario.
+``python tests/faults/allocations.py SCENARIO`` makes what a scenario needs, then forks for n = 1, 2, 3 and so
+on. In the child the n-th request for memory fails (with ``--rest`` all from the n-th on), until a call ends
+without meeting the failure. Each child checks that the call raised MemoryError or gave what is right,
+that the same call gives what is right afterwards, and is compiled if it can be, and that nothing is left: no
+memory, no descriptor, no file in TMPDIR, no child process. A child that ends by a signal or does not end is a
+fault too. The parent prints one line of JSON a scenario.
 """
 
 import argparse
+import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -17,28 +19,37 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import Traces, child, outcome
 
+LEAK = 1500  # bytes a call, which is more than caches of Python and torch take
+QUIET = 20  # calls without an exception, after which no later request of Python is expected to be one's own
 Calls = tuple[Callable[[], object], Callable[[object], bool]]
 SCENARIOS: dict[str, "Scenario"] = {}
 
 
+@dataclass
 class Scenario:
-    """What to call, in which environment; ``prepare`` runs in the parent and returns (call, whether it is right)."""
+    """What is called, and in which circumstances."""
 
-    def __init__(self, prepare: Callable[[], Calls], env: dict[str, str], **how: object) -> None:
-        self.prepare, self.env = prepare, env
-        self.threads, self.ready, self.wrapped = how["threads"], how["ready"], how["wrapped"]
+    prepare: Callable[[], Calls]  # in the parent: the call, and whether what it gives is right
+    ready: str = (
+        "cached"  # its kernels are on disk; "empty": they are not; "called": the parent has called it
+    )
+    threads: int = 1
+    again: bool = False  # it is cheap, and repeated to see whether memory is left behind
+    wrapped: bool = False  # the exception may be another one that names MemoryError
+    python: bool = False  # allocations of Python fail
+    mode: str = "auto"  # SCORCH_JIT
 
 
-def scenario(ready: str = "cached", threads: int = 1, wrapped: bool = False, **env: str) -> Callable:
-    """Registers a scenario. ready: what it finds: "called" (the parent has called it), "cached" (its kernels are on
-    disk), "empty" (they are not). wrapped: the exception may be one that names MemoryError."""
+def scenario(**how: object) -> Callable:
+    """Registers a scenario; how: fields of Scenario."""
 
     def register(prepare: Callable[[], Calls]) -> Callable[[], Calls]:
-        SCENARIOS[prepare.__name__] = Scenario(prepare, env, ready=ready, threads=threads, wrapped=wrapped)
+        SCENARIOS[prepare.__name__] = Scenario(prepare, **how)
         return prepare
 
     return register
@@ -86,7 +97,7 @@ def importing() -> Calls:
     return call, lambda name: name == "scorch"
 
 
-@scenario()
+@scenario(again=True)
 def making() -> Calls:
     import scipy.sparse
 
@@ -108,11 +119,12 @@ def products() -> Calls:
     """Kernels of the bundle, with the slots of the operand empty."""
     d, A = matrix()
     x, y, out = numbers(30, 7), numbers(7, 40), torch.empty(40, 7)
-    call = lambda: [A @ x, A @ x[:, 0], y @ A, A.T @ y.T, F.linear(x.T, A), torch.mm(A, x, out=out)]  # noqa: E731
-    return call, same([d @ x, d @ x[:, 0], y @ d, d.T @ y.T, x.T @ d.T, d @ x])
+    return lambda: [A @ x, A @ x[:, 0], y @ A, A.T @ y.T, F.linear(x.T, A), torch.mm(A, x, out=out)], same(
+        [d @ x, d @ x[:, 0], y @ d, d.T @ y.T, x.T @ d.T, d @ x]
+    )
 
 
-@scenario(ready="called")
+@scenario(ready="called", again=True)
 def products_again() -> Calls:
     return products()
 
@@ -121,22 +133,24 @@ def products_again() -> Calls:
 def products_of_two_threads() -> Calls:
     d, A = matrix(3000, 2000, density=0.02)
     x, y = numbers(2000, 16), numbers(3000, 16)
-    call = lambda: [A @ x, A.T @ y, scorch.einsum("ij,ik,jk->", A, y, x)]  # noqa: E731
-    return call, same([d @ x, d.T @ y, ((d @ x) * y).sum()])
+    return lambda: [A @ x, A.T @ y, scorch.einsum("ij,ik,jk->", A, y, x)], same(
+        [d @ x, d.T @ y, ((d @ x) * y).sum()]
+    )
 
 
 @scenario(threads=2)
 def sparse_products() -> Calls:
     (d, A), (e, B) = matrix(300, 200, density=0.05), matrix(200, 250, density=0.05, seed=1)
     f, C = matrix(300, 200, density=0.05, seed=2)
-    call = lambda: [A @ B, A + C, A * C, torch.maximum(A, C), A.T @ C]  # noqa: E731
-    return call, same([d @ e, d + f, d * f, torch.maximum(d, f), d.T @ f])
+    return lambda: [A @ B, A + C, A * C, torch.maximum(A, C), A.T @ C], same(
+        [d @ e, d + f, d * f, torch.maximum(d, f), d.T @ f]
+    )
 
 
 FORMATS = ("csc", "coo", "dcsr", "bsr(2,2)", "ell(16)", "dense(0), dense(1)", "compressed(0), dense(1)")
 
 
-@scenario()
+@scenario(again=True)
 def conversions() -> Calls:
     d, A = matrix()
     third = numbers(6, 5, 4, density=0.3)
@@ -156,12 +170,8 @@ def conversions_of_two_threads() -> Calls:
     shuffled = d.to_sparse_coo()
     order = torch.randperm(shuffled._nnz(), generator=torch.Generator().manual_seed(0))
     args = shuffled._indices()[:, order], shuffled._values()[order], d.shape
-    call = lambda: [
-        scorch.sparse(torch.sparse_coo_tensor(*args), "csr"),
-        A.convert("csc"),
-        A.convert("bsr(4,4)"),
-    ]  # noqa: E731
-    return call, same([d] * 3)
+    coo = torch.sparse_coo_tensor(*args)
+    return lambda: [scorch.sparse(coo, "csr"), A.convert("csc"), A.convert("bsr(4,4)")], same([d] * 3)
 
 
 @scenario()
@@ -175,6 +185,7 @@ def gradients() -> Calls:
         y = scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=a, B=v, b=c)
         return [v.grad.clone(), a.grad.values().clone(), *torch.autograd.grad(y.sum(), (v, c))]
 
+    importlib.import_module("torch.distributed.tensor")  # torch does, in the first backward pass
     v, c = w.clone().requires_grad_(), b.clone().requires_grad_()
     later = torch.autograd.grad((d @ v + c).relu().sum(), (v, c))
     first = (d.T @ torch.ones(40, 4)), w.sum(1)[d.nonzero()[:, 1]]
@@ -202,8 +213,10 @@ def attention() -> Calls:
 def expression() -> Calls:
     (d, A), (e, B) = matrix(), matrix(30, 20, seed=1)
     x = numbers(20, 3)
-    call = lambda: [scorch.einsum("ij,jk,kl->il", A, B, x), scorch.evaluate("s[i] max= A[i,j] * 3", A=A)]  # noqa: E731
-    return call, same([d @ e @ x, (d * 3).max(1).values])
+    return lambda: [
+        scorch.einsum("ij,jk,kl->il", A, B, x),
+        scorch.evaluate("s[i] max= A[i,j] * 3", A=A),
+    ], same([d @ e @ x, (d * 3).max(1).values])
 
 
 @scenario(ready="empty")
@@ -211,7 +224,7 @@ def einsum_compiled() -> Calls:
     return expression()
 
 
-@scenario(ready="empty", SCORCH_JIT="on")
+@scenario(ready="empty", mode="on")
 def einsum_compiled_or_not_at_all() -> Calls:
     return expression()
 
@@ -221,12 +234,12 @@ def einsum_from_disk() -> Calls:
     return expression()
 
 
-@scenario(ready="called")
+@scenario(ready="called", again=True)
 def einsum_again() -> Calls:
     return expression()
 
 
-@scenario(SCORCH_JIT="off")
+@scenario(mode="off")
 def einsum_interpreted() -> Calls:
     return expression()
 
@@ -259,22 +272,15 @@ def traced_first() -> Calls:
     return lambda: f(A, x), same((d @ x).relu())
 
 
-@scenario()
+@scenario(again=True)
 def slices_and_joins() -> Calls:
     d, A = matrix()
     at = torch.tensor([3, 1, 2])
 
     def call() -> list:
-        parts = [
-            A[2:9],
-            A[:, 4:20:3],
-            A[5],
-            A[at],
-            torch.cat([A, A]),
-            torch.stack([A, A]),
-            scorch.collate([A, A]),
-        ]
-        return [*parts, A.T, A.sum(1), A.reshape(30, 40), torch.relu(A * -1), A.amax(1)]
+        parts = [A[2:9], A[:, 4:20:3], A[5], A[at]]
+        joined = [torch.cat([A, A]), torch.stack([A, A]), scorch.collate([A, A])]
+        return [*parts, *joined, A.T, A.sum(1), A.reshape(30, 40), torch.relu(A * -1), A.amax(1)]
 
     wanted = [d[2:9], d[:, 4:20:3], d[5], d[at], torch.cat([d, d]), torch.stack([d, d]), torch.stack([d, d])]
     return call, same([*wanted, d.T, d.sum(1), d.reshape(30, 40), torch.zeros(40, 30), d.amax(1)])
@@ -305,14 +311,32 @@ def explanations() -> Calls:
         texts = [scorch.explain("ij,jk->ik", A, x), scorch.explain("ij,jk->ik", A, A.T)]
         told = [bool(t) for t in (kernel.source, kernel.schedule, kernel.directives, kernel.orders)]
         made = scorch.evaluate("C[i,k] = A[i,j] * B[j,k]", A=A, B=x, schedule=given)
-        return [
-            told,
-            *([f"\n{t}\n" in f"\n{text}" for t in titles] for text in texts),
-            "cheapest" in texts[1],
-            made,
-        ]
+        parts = [[f"\n{title}\n" in f"\n{text}" for title in titles] for text in texts]
+        return [told, *parts, "cheapest" in texts[1], made]
 
     return call, same([[True] * 4, [True] * 6, [True] * 6, True, d @ x])
+
+
+@scenario(python=True)
+def bindings() -> Calls:
+    """The functions of the extension while Python has no memory; what torch asks of Python fails too."""
+    d, A = matrix()
+    x, out = numbers(30, 4), torch.empty(40, 4)
+    core, arrays = scorch._tensor.core_of(A), tuple(A._arrays())
+    dense, sparse = "C[i,k] = A[i,j] * B[j,k]\nA:2:csr\nB::", "C[i,j] = A[i,j] * B[i,j]\nA:2:csr\nB:2:csr"
+
+    def call() -> list:
+        made = [_C.matmul(core, x, 0), _C.matmul(core, x, 0, out)]
+        made += _C.run(dense, (core, x)) + _C.evaluate(dense, (core, x), None)
+        others = [_C.convert(d, "csr", False), _C.convert(core, "csc", True, True)]
+        others += [_C.evaluate(sparse, (core, core), None), _C.results(sparse, (core, core))]
+        others += [_C.Core("csr", (40, 30), arrays), core.with_values(arrays[-1]), core.memory()]
+        others += [_C.text(dense, (core, x), stage) for stage in ("explain", "orders", "c")]
+        others += [_C.describe(dense, (2, 2)), _C.gradient(dense, (2, 2), 3, 1), _C.way(dense, (core, x))]
+        others += [_C.stats(), _C.info(), _C.format("bsr(2,2)", 2), _C.fingerprint((x,))]
+        return [*made, core.ends_with((40, 30)) and all(others)]
+
+    return call, same([d @ x] * 4 + [True])
 
 
 @scenario()
@@ -325,15 +349,55 @@ def the_process() -> Calls:
 
 
 # ---- a child: one attempt ----
+def with_failures(case: Scenario, calls: Calls, n: int, count: int) -> tuple[str, bool]:
+    """What a call comes to whose n-th request fails, and whether it was made."""
+    if not case.python:
+        _C.fail_alloc(n, count)
+        came = outcome(*calls)
+        return came, bool(_C.fail_alloc(0, 0))
+    if n:
+        _testcapi.set_nomemory(n - 1, n)
+    try:
+        made, came = calls[0](), ""
+    except MemoryError:
+        made, came = None, "MemoryError"
+    except BaseException as why:
+        made, came = None, f"{type(why).__name__}: {why}"
+    _testcapi.remove_mem_hooks()
+    return came or outcome(lambda: made, calls[1]), bool(came)
+
+
+class Mallinfo(ctypes.Structure):
+    """What glibc says of its heap."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+                     "fordblks", "keepcost")
+    ]  # fmt: skip
+
+
+def growth(case: Scenario, calls: Calls, n: int, count: int) -> float:
+    """Bytes of memory that a call which fails leaves behind: the less of two series."""
+    measure = ctypes.CDLL(None).mallinfo2
+    measure.restype = Mallinfo
+    marks = []
+    for series in (4, 8, 8):
+        for _ in range(series):
+            with_failures(case, calls, n, count)
+        gc.collect()
+        info = measure()
+        marks.append(info.uordblks + info.hblkhd)
+    return min(marks[1] - marks[0], marks[2] - marks[1]) / 8
+
+
 def attempt(case: Scenario, calls: Calls, n: int, count: int, ways: dict) -> dict:
     """A call whose n-th request fails, and one that meets no failure."""
     traces = Traces()
     torch.set_num_threads(case.threads)
     if case.ready == "empty":
         scorch.clear_cache()
-    _C.fail_alloc(n, count)
-    first = outcome(*calls)
-    failed = _C.fail_alloc(0, 0)
+    first, failed = with_failures(case, calls, n, count)
     again = outcome(*calls)
     faults = []
     if first.startswith("MemoryError") or (case.wrapped and "MemoryError" in first):
@@ -344,6 +408,9 @@ def attempt(case: Scenario, calls: Calls, n: int, count: int, ways: dict) -> dic
         faults.append(f"afterwards: {again}")
     elif ways and _C.stats()["executor"] > ways["executor"]:
         faults.append("afterwards: interpreted, though it could be compiled")
+    if case.again and failed and hasattr(ctypes.CDLL(None), "mallinfo2"):
+        left = growth(case, calls, n, count)
+        faults += [f"left: {left:.0f} bytes a call"] if left > LEAK else []
     faults += [f"left: {what}" for what in traces.left()]
     return {"failed": failed, "first": first, "faults": faults, "stats": _C.stats()}
 
@@ -365,13 +432,15 @@ def campaign(name: str, count: int, every: int) -> dict:
     if case.ready == "called":
         assert outcome(*calls) == "right"
     report = {"scenario": name, "attempts": 0, "memory_errors": 0, "right": 0, "faults": clean["faults"]}
-    n = 0
-    while len(report["faults"]) < 20:
-        n += 1 if n < 20 else every
+    case.again &= every == 1
+    n, untouched = 1 - every, 0
+    while len(report["faults"]) < 20 and untouched < (QUIET if case.python else 1):
+        n += every
         made = tried(case, calls, n, count, clean["stats"])
         report["faults"] += [f"request {n}: {fault}" for fault in made["faults"]]
+        untouched = 0 if made["failed"] else untouched + 1
         if not made["failed"]:
-            break
+            continue
         report["attempts"] += 1
         report["memory_errors"] += made["first"] == "MemoryError"
         report["right"] += made["first"] == "right"
@@ -387,17 +456,21 @@ def load_extension() -> object:
     return module
 
 
+def possible(names: list[str]) -> list[str]:
+    """Without those that need what this Python does not have."""
+    return [n for n in names if not SCENARIOS[n].python or importlib.util.find_spec("_testcapi")]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("scenario", nargs="+", choices=[*SCENARIOS])
     parser.add_argument("--rest", action="store_true", help="all requests from the n-th on fail, not only it")
-    parser.add_argument(
-        "--every", type=int, default=1, help="the distance of the n that are tried, beyond 20"
-    )
+    parser.add_argument("--every", type=int, default=1, help="the distance of the n that are tried")
     options = parser.parse_args()
+    names = possible(options.scenario)
     work = tempfile.mkdtemp()
-    os.environ.update({"TMPDIR": work, "SCORCH_CACHE_DIR": f"{work}/kernels", "SCORCH_JIT": "auto"})
-    os.environ.update(SCENARIOS[options.scenario[0]].env)
+    mode = SCENARIOS[options.scenario[0]].mode
+    os.environ.update({"TMPDIR": work, "SCORCH_CACHE_DIR": f"{work}/kernels", "SCORCH_JIT": mode})
     tempfile.tempdir = None
     warnings.simplefilter("ignore")
     import torch
@@ -405,10 +478,12 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)  # threads of OpenMP do not outlive a fork; each child may start its own
     _C = load_extension()
-    if options.scenario != ["importing"]:
+    if names != ["importing"]:
         import scorch
+    if any(SCENARIOS[name].python for name in names):
+        import _testcapi
     try:
-        for chosen in options.scenario:
-            print(json.dumps(campaign(chosen, 2**40 if options.rest else 1, options.every)), flush=True)
+        for name in names:
+            print(json.dumps(campaign(name, 2**40 if options.rest else 1, options.every)), flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)

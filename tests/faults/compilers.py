@@ -1,9 +1,9 @@
 """A zoo of compilers, each with its own way to fail, and of systems that lack what a compilation needs.
 
 ``python tests/faults/compilers.py`` runs every specimen in a forked process, in mode auto and in mode on. In
-mode auto two new expressions must give what is right and warn at most once; in mode on a compilation that fails is
-a CompileError that names what came. Nothing may be left behind, and a compiler that hangs costs 20 seconds at
-most. Prints one line of JSON a specimen and mode.
+mode auto two new expressions must give what is right and warn at most once; in mode on a compilation that
+fails is a CompileError that names what came. Nothing may be left behind, and a compiler that hangs costs 20
+seconds at most. Prints one line of JSON a specimen and mode.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import Traces, child, outcome
@@ -30,17 +31,21 @@ SPECIMENS: dict[str, "Specimen"] = {}
 HELD: list[int] = []  # descriptors
 
 
+@dataclass
 class Specimen:
-    """A compiler as a shell script, what is done before the first call and before the second, what a CompileError
-    of either call says (nothing: both work), and whether it takes long."""
+    """A compiler, and what becomes of two calls."""
 
-    def __init__(
-        self, body: str, says: str = "", then: str | None = None, slow: bool = False, **how: object
-    ) -> None:
-        self.body, self.says, self.then, self.slow = body, says, says if then is None else then, slow
-        self.version = how.get("version", "echo 'cc 1.0'")
-        self.before, self.between = how.get("before"), how.get("between")
-        self.root = how.get("root", False)
+    body: str  # a shell script
+    says: str = ""  # the CompileError of the first call; nothing: it works; "?": it may work
+    then: str | None = None  # the same of the second call
+    slow: bool = False
+    version: str | None = "echo 'cc 1.0'"  # what it does when asked; None: it is no program at all
+    before: Callable[[], None] | None = None  # done before the first call
+    between: Callable[[Path], None] | None = None  # with the script, before the second
+    root: bool = False  # that takes root
+
+    def __post_init__(self) -> None:
+        self.then = self.says if self.then is None else self.then
 
 
 def patched(at: int, *values: int) -> str:
@@ -88,6 +93,11 @@ def full_disk() -> None:
             raise OSError(ctypes.get_errno(), f"mount {place}")
 
 
+def replace(cc: Path) -> None:
+    """By a compiler that says so and fails."""
+    cc.write_text("#!/bin/sh\necho gone; exit 9\n")
+
+
 def closed_stdio() -> None:
     for n in range(3):
         os.close(n)
@@ -95,6 +105,21 @@ def closed_stdio() -> None:
 
 # ---- the specimens ----
 WHOLE = f'{GCC} "$@"'
+TAIL = "truncate -s -3000 kernel.so; truncate -s +3000 kernel.so"
+HOLE = "dd if=/dev/zero of=kernel.so bs=4096 seek=1 count=1 conv=notrunc 2>/dev/null"
+OTHER_ABI = "sed -i 's/SC_OBJECT = {[0-9]*/SC_OBJECT = {99/' kernel.c"
+
+
+def hangs(body: str) -> Specimen:
+    """A compiler that is stopped, and not asked again."""
+    return Specimen(body, "stopped", "cannot build", slow=True)
+
+
+def small_files(most: int) -> Specimen:
+    """A compiler where files may have so many bytes."""
+    return Specimen(WHOLE, "File too large", before=lambda: limit(resource.RLIMIT_FSIZE, most))
+
+
 SPECIMENS |= {
     # objects that are none, or not whole
     "garbage": Specimen("head -c 20000 /dev/urandom > kernel.so", "not an ELF file"),
@@ -103,14 +128,12 @@ SPECIMENS |= {
     "nothing": Specimen("exit 0", "without an object"),
     "truncated": Specimen(f"{WHOLE}; truncate -s 6000 kernel.so", "ends"),
     "cut by a byte": Specimen(f"{WHOLE}; truncate -s -1 kernel.so", "ends"),
-    "zeros at the end": Specimen(f"{WHOLE}; n=$(wc -c < kernel.so); truncate -s -3000 kernel.so; truncate -s $n kernel.so",
-                                 "refused"),
-    "zeros in the middle": Specimen(f"{WHOLE}; dd if=/dev/zero of=kernel.so bs=4096 seek=1 count=1 conv=notrunc 2>/dev/null",
-                                    "refused"),
+    "zeros at the end": Specimen(f"{WHOLE}; {TAIL}", "refused"),
+    "zeros in the middle": Specimen(f"{WHOLE}; {HOLE}", "refused"),
     "another machine": Specimen(patched(18, 183), "another architecture"),
     "32 bits": Specimen(patched(4, 1), "another architecture"),
     "a program": Specimen(patched(16, 2), "not a shared object"),
-    "another ABI": Specimen("sed -i 's/SC_OBJECT = {[0-9]*/SC_OBJECT = {99/' kernel.c; " + WHOLE, "another version"),
+    "another ABI": Specimen(f"{OTHER_ABI}; {WHOLE}", "another version"),
     "another text": Specimen(f"{WHOLE} -USC_KEY '-DSC_KEY=\"other\"'", "another text"),
     "an object of static code": Specimen(f"{WHOLE} -c", "refused"),
     "a link": Specimen("ln -s /etc/passwd kernel.so", "without an object"),
@@ -126,21 +149,21 @@ SPECIMENS |= {
     "odd words of version": Specimen(WHOLE, "", version="head -c 1000000 /dev/urandom"),
     "no interpreter": Specimen(WHOLE, "not a compiler that runs here", version=None),
     # what takes long
-    "hanging": Specimen("sleep 1000", "stopped", "cannot build", slow=True),
+    "hanging": hangs("sleep 1000"),
     "hanging after its end": Specimen(f"{WHOLE}; sleep 1000 & echo $! > $0.pid"),
-    "hanging with an object": Specimen(f"{WHOLE}; sleep 1000", "stopped", "cannot build", slow=True),
-    "deaf to signals": Specimen("trap '' TERM INT HUP; while :; do sleep 1; done", "stopped", "cannot build", slow=True),
+    "hanging with an object": hangs(f"{WHOLE}; sleep 1000"),
+    "deaf to signals": hangs("trap '' TERM INT HUP; while :; do sleep 1; done"),
     "asking for its version": Specimen(WHOLE, "not a compiler that runs here", version="sleep 1000"),
-    "talking for ever": Specimen("yes 'warning: no end'", "stopped", "cannot build", slow=True),
+    "talking for ever": hangs("yes 'warning: no end'"),
     "waiting for input": Specimen(f"cat; {WHOLE}"),
     # leavings
     "folders in its folder": Specimen(f"mkdir -p a/b/c; touch a/b/c/d; {WHOLE}"),
     # systems
     "removed": Specimen(WHOLE, "", "could not be started", between=lambda cc: cc.unlink()),
-    "replaced": Specimen(WHOLE, "", "exec", between=lambda cc: cc.write_text("#!/bin/sh\necho exec gone; exit 9\n")),
+    "replaced": Specimen(WHOLE, "", "gone", between=replace),
     "no space": Specimen(WHOLE, "No space left", before=full_disk, root=True),
-    "no space for an object": Specimen(WHOLE, "File too large", before=lambda: limit(resource.RLIMIT_FSIZE, 12000)),
-    "no space for a text": Specimen(WHOLE, "File too large", before=lambda: limit(resource.RLIMIT_FSIZE, 2000)),
+    "no space for an object": small_files(12000),
+    "no space for a text": small_files(2000),
     "no processes": Specimen(WHOLE, "unavailable", before=no_processes, root=True),
     "no stdio": Specimen(WHOLE, before=closed_stdio),
     "ignored children": Specimen(WHOLE, before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)),
@@ -226,7 +249,7 @@ def calls() -> list:
     return [
         (lambda: scorch.evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=x, b=b),
          lambda got: torch.equal(got, torch.relu(d @ x + b))),
-        (lambda: scorch.evaluate("s[i] max= A[i,j] * 3", A=A), lambda got: torch.equal(got, (d * 3).max(1).values)),
+        (lambda: scorch.evaluate("s[i] max= A[i,j] * 3", A=A), lambda got: torch.equal(got, (d * 3).amax(1))),
     ]  # fmt: skip
 
 

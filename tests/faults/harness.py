@@ -4,13 +4,16 @@ A program imports torch and scorch once, which takes seconds, and forks for ever
 milliseconds. So each attempt finds the same process, and may end it.
 """
 
+import fcntl
 import glob
 import json
 import os
 import signal
 import tempfile
+import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 PATIENCE = 60  # seconds for one attempt
@@ -41,7 +44,7 @@ def child(work: Callable[[], dict]) -> dict:
 
 
 def outcome(call: Callable[[], object], right: Callable[[object], bool]) -> str:
-    """ "right", "a wrong result", or the exception and where it came from."""
+    """What a call comes to: "right", "a wrong result", or the exception and where it was raised."""
     try:
         return "right" if right(call()) else "a wrong result"
     except BaseException as why:
@@ -55,22 +58,34 @@ class Traces:
     def __init__(self) -> None:
         self.folder = tempfile.mkdtemp(dir=os.environ["TMPDIR"])
         os.environ["TMPDIR"] = self.folder
-        self.descriptors, self.elsewhere = self._descriptors(), self._elsewhere()
+        self.descriptors, self.elsewhere = self._descriptors(), self._abandoned()
 
     @staticmethod
     def _descriptors() -> set[str]:
         return {n for n in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{n}")}
 
     @staticmethod
-    def _elsewhere() -> set[str]:
-        return {f for pattern in WORKED_IN for f in glob.glob(pattern)}
+    def _abandoned() -> set[str]:
+        """Folders outside of TMPDIR that no process works in: those of others come and go."""
+        found = set()
+        for folder in (f for pattern in WORKED_IN for f in glob.glob(pattern)):
+            with suppress(OSError):
+                fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    found.add(folder)
+                finally:
+                    os.close(fd)
+        return {f for f in found if os.path.exists(f)}
 
     def left(self) -> list[str]:
         """What is left, in words."""
+        elsewhere = self._abandoned() - self.elsewhere
+        if elsewhere:
+            time.sleep(0.5)  # others may be at its beginning or end
+            elsewhere &= self._abandoned()
         found = [f"descriptor {n}" for n in self._descriptors() - self.descriptors]
-        found += [f"file {f}" for f in [*os.listdir(self.folder), *(self._elsewhere() - self.elsewhere)]]
-        try:
+        found += [f"file {f}" for f in [*os.listdir(self.folder), *elsewhere]]
+        with suppress(ChildProcessError):
             found.append(f"child process {os.waitpid(-1, os.WNOHANG)}")
-        except ChildProcessError:
-            pass
         return found
