@@ -276,7 +276,7 @@ class SparseTensor(torch.Tensor):
 
     def indices(self) -> torch.Tensor:
         """Coordinates [ndim, nnz] of the stored values, in storage order; -1 in padding."""
-        kinds = [f"compressed(0{', nonunique' if self._ndim > 1 else ''})"]
+        kinds = ["compressed(0, nonunique)"]
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
         wide, source = self.index_dtype == torch.int64, self
