@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import signal
 import sys
 
 import torch
@@ -74,8 +76,7 @@ def _calibrate(args: argparse.Namespace) -> None:
         print(f"{name:<7} {times:5.2f} times what it takes on a typical machine")
 
 
-def main(argv: list[str] | None = None) -> None:
-    """The command line."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m scorch", description=scorch.__doc__)
     commands = parser.add_subparsers(required=True)
     commands.add_parser("info", help="what this process has").set_defaults(run=_info)
@@ -91,9 +92,25 @@ def main(argv: list[str] | None = None) -> None:
     calibrate = commands.add_parser("calibrate", help="measure what schedules are chosen by, once for a CPU")
     calibrate.add_argument("action", nargs="?", choices=["measure", "forget"], default="measure")
     calibrate.set_defaults(run=_calibrate)
-    args = parser.parse_args(argv)
+    return parser
+
+
+def _run(argv: list[str] | None) -> None:
     try:
+        args = _parser().parse_args(argv)
         args.run(args)
+    finally:
+        if sys.stdout is not None:  # it is closed
+            sys.stdout.flush()
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The command line."""
+    try:
+        _run(argv)
+    except BrokenPipeError:  # whoever reads has seen enough: end as by the signal
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left to be written
+        sys.exit(128 + signal.SIGPIPE)
     except (ValueError, NotImplementedError, TypeError, OSError, scorch.CompileError) as error:
         sys.exit(f"scorch: {error}")
 

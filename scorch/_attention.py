@@ -86,7 +86,7 @@ def strips(mask: SparseTensor, wide: bool, additive: bool = False) -> Strips:
         found, place = _made(rows, 64, wide, additive, places)
         return _placed(found, place, rows.values(), wide) if places else found
     structure = arrays[:-1] if additive else arrays
-    key = [(a.data_ptr(), a._version) for a in structure]
+    key = [(_torch.address(a), a._version) for a in structure]
     kept = mask.__dict__.setdefault("_strips", {})
     kind = wide, additive, places
     if kind not in kept or kept[kind][0] != key:
@@ -226,6 +226,12 @@ def _dot_product(
     scale: float | None,
     enable_gqa: bool,
 ) -> torch.Tensor:
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if isinstance(x, SparseTensor):
+            raise TypeError(
+                f"scaled_dot_product_attention: expected a dense tensor as {name}, got a SparseTensor: use "
+                f"to_dense(); the mask is what may be sparse"
+            )
     if is_causal:
         raise ValueError(
             "scaled_dot_product_attention: expected attn_mask or is_causal, got both: use tril()"

@@ -164,11 +164,17 @@ def make(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
 
 def as_dense(a: torch.Tensor) -> torch.Tensor:
     """A SparseTensor of dense levels as the dense tensor that its values are; any other as it is."""
-    form = layout(a._fmt, _tensor.rank(a))
-    if not form.is_dense:
+    dims = _dense_levels(a._fmt, _tensor.rank(a))
+    if dims is None:
         return a
-    dims = [level[2] for level in form.levels]
     return values_of(a).view([a.shape[d] for d in dims]).permute([dims.index(d) for d in range(len(dims))])
+
+
+@_torch.constant
+def _dense_levels(text: str, ndim: int) -> tuple[int, ...] | None:
+    """The dimension of each level of a format that has dense levels only, else None."""
+    form = layout(text, ndim)
+    return tuple([level[2] for level in form.levels]) if form.is_dense else None
 
 
 # ---- eager calls ----

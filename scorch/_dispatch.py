@@ -13,7 +13,7 @@ import torch
 
 from ._entries import same_structure
 from ._format import layout
-from ._tensor import STRUCTURAL, SparseTensor, assemble, rank
+from ._tensor import STRUCTURAL, SparseTensor, assemble, rank, refuse_read_only
 
 aten = torch.ops.aten
 
@@ -63,6 +63,7 @@ def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) 
             "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
             "assign the tensor (load_state_dict(..., assign=True))"
         )
+    refuse_read_only("copy_", input)
     input._val.copy_(other._val)
     return input
 
@@ -129,6 +130,7 @@ def _on_stored(func: Callable) -> Callable:
             raise NotImplementedError(
                 f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
             )
+        refuse_read_only(str(func), a)
         func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
         torch.autograd.graph.increment_version(a._val)  # the dispatcher, below autograd, does not
         return a

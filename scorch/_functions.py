@@ -6,7 +6,7 @@ The meanings are in the modules named after what they do; here is only who answe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 
 import torch
@@ -28,8 +28,8 @@ def _of_one(handler: Callable, name: str) -> Callable:
         first = args[0] if args else next((kwargs[n] for n in ("input", "tensor", "A") if n in kwargs), None)
         if not isinstance(first, SparseTensor):
             raise TypeError(
-                f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its to_dense(), "
-                f"or its values()"
+                f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its "
+                f"to_dense(), or its values()"
             )
         return handler(*args, **kwargs)
 
@@ -148,8 +148,10 @@ _put(
 # ---- reductions ----
 for _name in ("mean", "var", "std", "count_nonzero", "amax", "amin", "aminmax", "prod", "norm"):
     _put(getattr(_reduce, _name), _name)
-for _name in ("sum", "any", "all", "max", "min"):
+for _name in ("sum", "any", "all"):
     _put(getattr(_reduce, f"{_name}_"), _name)
+_put_any(_without_out(_reduce.max_), "max")
+_put_any(_without_out(_reduce.min_), "min")
 _put(_reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
 _put(_reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(_reduce.normalize, "normalize", homes=(F,))
@@ -169,7 +171,7 @@ _KEEP_ZERO = (
 )
 _PROBED = (
     "acos acosh angle arccos arccosh bitwise_not clamp clamp_max clamp_min clip cos cosh digamma erfc exp "
-    "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num polygamma "
+    "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
     "reciprocal rsqrt selu celu sigmoid sinc threshold xlogy"
 )
 _ACTIVATIONS = (

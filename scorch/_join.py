@@ -121,7 +121,7 @@ def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
 
 
 def _at_least(tensors: Sequence[torch.Tensor], n: int) -> list[torch.Tensor]:
-    """Tensors of at least n dimensions, of up to three: numbers, vectors and matrices as torch places them."""
+    """Tensors of at least n dimensions, up to three: numbers, vectors and matrices as torch places them."""
     made = [t.reshape(1) if not rank(t) else t for t in tensors]
     made = [t.unsqueeze(0) if rank(t) == 1 < n else t for t in made]
     return [t.unsqueeze(2) if rank(t) == 2 < n else t for t in made]

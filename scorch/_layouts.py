@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
+from . import _torch
+from ._entries import distinct, entries, ravel, unravel
 from ._tensor import SparseTensor
 
 
@@ -16,9 +20,17 @@ def _to_coo(a: SparseTensor) -> torch.Tensor:
 
 
 def to_torch(
-    a: SparseTensor, layout: torch.layout = torch.sparse_csr, blocksize: tuple[int, int] | None = None
+    a: SparseTensor,
+    layout: torch.layout = torch.sparse_csr,
+    blocksize: tuple[int, int] | None = None,
+    dense_dim: int | None = None,
 ) -> torch.Tensor:
     """The tensor in a layout of torch; memory is shared where the format is that layout."""
+    if dense_dim:
+        raise NotImplementedError(
+            f"{layout} with {dense_dim} dense dimensions: use A.to_sparse({a._ndim - dense_dim}), which is "
+            f"COO, or A.to_dense()"
+        )
     if layout is torch.strided:
         return a.to_dense()
     if layout is torch.sparse_coo:
@@ -34,6 +46,8 @@ def to_torch(
     if a._ndim != 2:
         raise NotImplementedError(f"{layout} of {a._ndim} dimensions: use torch.sparse_coo")
     name = names[layout]
+    if blocksize is not None and not name.startswith("b"):
+        raise ValueError(f"{layout} has no blocks, got blocksize={blocksize}")
     if name.startswith("b"):
         if blocksize is None and not a._fmt.startswith(name):
             raise ValueError(f"{layout} needs blocksize=(rows, columns)")
@@ -50,11 +64,43 @@ def to_torch(
     )
 
 
+def _to_hybrid(a: SparseTensor, sparse_dim: int) -> torch.Tensor:
+    """The COO tensor of torch that is sparse in its first dimensions; of the others all is stored."""
+    if not 1 <= sparse_dim <= a._ndim:
+        raise ValueError(f"to_sparse: expected sparse_dim from 1 to {a._ndim}, got {sparse_dim}")
+    if sparse_dim == a._ndim:
+        return _to_coo(a)
+    e = entries(a)
+    lead, rest = e.shape[:sparse_dim], e.shape[sparse_dim:]
+    key, slot = distinct(ravel(e.indices[:sparse_dim], lead))
+    values = e.values.new_zeros(key.numel() * math.prod(rest))
+    values[slot * math.prod(rest) + ravel(e.indices[sparse_dim:], rest)] = e.values.detach()
+    return torch.sparse_coo_tensor(
+        unravel(key, lead), values.view(-1, *rest), a.shape, is_coalesced=True, check_invariants=False
+    )
+
+
 def _to_sparse(
-    a: SparseTensor, *args, layout: torch.layout | None = None, blocksize=None, dense_dim=None
+    a: SparseTensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: torch.layout | None = None,
+    blocksize: tuple[int, int] | None = None,
+    dense_dim: int | None = None,
 ) -> torch.Tensor:
-    """The tensor in a sparse layout of torch, COO by default; as :func:`to_torch`."""
-    return to_torch(a, layout or torch.sparse_coo, blocksize)
+    """The tensor in a sparse layout of torch, COO by default, perhaps with dense dimensions at the end."""
+    if sparse_dim is not None and (layout, blocksize, dense_dim) != (None, None, None):
+        raise TypeError("to_sparse: expected sparse_dim alone, or layout, blocksize and dense_dim by name")
+    if layout not in (None, torch.sparse_coo):
+        return to_torch(a, layout, blocksize, dense_dim)
+    if blocksize is not None:
+        raise ValueError("to_sparse: blocksize goes with torch.sparse_bsr and torch.sparse_bsc, got COO")
+    return _to_hybrid(a, a._ndim - (dense_dim or 0) if sparse_dim is None else sparse_dim)
+
+
+def _numpy(x: torch.Tensor):
+    """An array on the memory of x, or a copy where that is read-only."""
+    return (x.clone() if _torch.is_read_only(x) else x).numpy()
 
 
 def to_scipy(a: SparseTensor):
@@ -64,16 +110,16 @@ def to_scipy(a: SparseTensor):
     name = a._fmt.partition("(")[0]
     if name in ("csr", "csc") and a._ndim == 2:
         make = getattr(scipy.sparse, f"{name}_array")
-        return make((a.values().numpy(), a.crd(1).numpy(), a.pos(1).numpy()), shape=tuple(a.shape))
+        return make((_numpy(a.values()), _numpy(a.crd(1)), _numpy(a.pos(1))), shape=tuple(a.shape))
     if name == "bsr":
         block = tuple(int(n) for n in a._fmt[4:-1].split(","))
-        data = a.values().view(-1, *block).numpy()
-        return scipy.sparse.bsr_array((data, a.crd(1).numpy(), a.pos(1).numpy()), shape=tuple(a.shape))
+        data = _numpy(a.values().view(-1, *block))
+        return scipy.sparse.bsr_array((data, _numpy(a.crd(1)), _numpy(a.pos(1))), shape=tuple(a.shape))
     if a._ndim > 2:
         raise ValueError(f"SciPy has matrices and vectors only, got {a._ndim} dimensions")
     coo = a.convert("coo")
     return scipy.sparse.coo_array(
-        (coo.values().numpy(), tuple(coo.crd(d).numpy() for d in range(a._ndim))), shape=tuple(a.shape)
+        (_numpy(coo.values()), tuple(_numpy(coo.crd(d)) for d in range(a._ndim))), shape=tuple(a.shape)
     )
 
 
@@ -83,9 +129,9 @@ SparseTensor.to_sparse, SparseTensor.to_sparse_coo = _to_sparse, _to_coo
 
 def _layout_method(layout: torch.layout, blocked: bool):
     if blocked:
-        method = lambda a, blocksize=None, dense_dim=None: to_torch(a, layout, blocksize)  # noqa: E731
+        method = lambda a, blocksize=None, dense_dim=None: to_torch(a, layout, blocksize, dense_dim)  # noqa: E731
     else:
-        method = lambda a, dense_dim=None: to_torch(a, layout)  # noqa: E731
+        method = lambda a, dense_dim=None: to_torch(a, layout, None, dense_dim)  # noqa: E731
     method.__doc__ = f"The tensor in {layout}; as :func:`to_torch`."
     return method
 

@@ -212,12 +212,15 @@ def _compressed(
 
 
 def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
+    """An array as a tensor; what must not be written there must not be written here."""
     if any(n < 0 for n in array.strides):
         array = array.copy()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of read-only arrays: we only read
+        warnings.simplefilter("ignore", UserWarning)  # of read-only arrays: see protected
         tensor = torch.from_numpy(array)
-    return tensor.clone() if copy else tensor
+    if copy:
+        return tensor.clone()
+    return tensor if array.flags.writeable else _torch.protected(tensor)
 
 
 def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
@@ -261,7 +264,9 @@ def sparse(
         index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
             the arrays and they fit.
         copy: None shares what torch owns and copies what others own; False never copies arrays that are in
-            the format already (the owner must not change their structure); True always copies.
+            the format already (the owner must not change their structure); True always copies. Arrays that
+            are not writable, such as those of a file that is mapped, can be shared too: then values and
+            structure are read-only, and ``A.clone()`` has its own.
 
     Raises:
         ValueError: the structure of x is malformed, or the format does not fit its dimensions.
@@ -310,7 +315,8 @@ def sparse(
     if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
         format = made._fmt
     result = _finish(made, format, index_dtype)
-    if copy and {a.data_ptr() for a in result._arrays()} & {a.data_ptr() for a in made._arrays()}:
+    mine, theirs = ({_torch.address(a) for a in x._arrays()} for x in (result, made))
+    if copy and mine & theirs:
         return result.clone()
     return result
 
@@ -353,6 +359,11 @@ def from_components(
     validate: bool = True,
 ) -> SparseTensor:
     """Wraps arrays without copying them.
+
+    The owner may write to values at any time, and to pos and crd by operations of torch, which are noticed:
+    the structure is then looked through again. What is written to them past torch (``.data``, NumPy,
+    ``untyped_storage()``) is not, and kernels trust the structure: ``SCORCH_DEBUG=validate`` looks before
+    every use.
 
     Args:
         format: any format; it fixes which levels have pos and crd.
@@ -422,7 +433,7 @@ def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
 
 
 def _with_loops(index: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The edges with one loop at each node, at the end those that were added, and which of them there were."""
+    """The edges with one loop at each node, those that were added at the end, and which others are kept."""
     source, target = index
     (at,) = (source == target).nonzero(as_tuple=True)
     last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")

@@ -32,7 +32,7 @@ from ._entries import (
     runs,
     same_structure,
 )
-from ._tensor import SparseTensor
+from ._tensor import SparseTensor, refuse_read_only
 
 UNION, PRODUCT, QUOTIENT, DENSE = range(4)  # what a function of two does with missing entries
 _LINEAR = {  # in place, of what is added up afterwards
@@ -93,6 +93,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
 
 def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
     """f on the stored values, in place."""
+    refuse_read_only(name, a)
     _refuse_recorded(name, a)
     _refuse_repeated(name, a)
     a._val.copy_(f(a.values()))
@@ -280,6 +281,7 @@ def _into(f: Callable, name: str, out: object, input: object, other: object, opt
         raise NotImplementedError(
             f"{name}: out= takes SparseTensors of one structure: use the result instead"
         )
+    refuse_read_only(name, out)
     f(stored(out, input, name), stored(out, other, name), out=out._val, **options)
     return out
 
@@ -371,6 +373,7 @@ def in_place(f: Callable, name: str) -> Callable:
                 f"{name} on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
                 f"returns a result"
             )
+        refuse_read_only(name, input)
         _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
         if name not in _LINEAR or kwargs:
             _refuse_repeated(name, input)

@@ -143,6 +143,8 @@ def _added(
             f"{name}: out= and out_dtype= with a SparseTensor are not available: use the result"
         )
     made = product()
+    if not (made.is_floating_point() or input.is_floating_point()):
+        beta, alpha = int(beta), int(alpha)  # as torch does
     if beta == 0:
         return made if alpha == 1 else alpha * made
     return torch.add(input if beta == 1 else beta * input, made, alpha=alpha)
@@ -191,6 +193,8 @@ def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None =
     """``torch.outer``."""
     if (rank(input), rank(vec2)) != (1, 1):
         raise ValueError(f"outer: expected two vectors, got {rank(input)} and {rank(vec2)} dimensions")
+    if input.dtype == vec2.dtype == torch.bool:  # no sums of integers
+        return torch.mul(input.unsqueeze(1), vec2.unsqueeze(0), out=out)
     return _ops.einsum("i,j->ij", input, vec2, out=out)
 
 

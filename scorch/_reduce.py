@@ -8,7 +8,7 @@ takes no part, as if it were minus infinity, and stays missing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -163,17 +163,14 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 
 
 # ---- extremes and products ----
-def _scattered(input: SparseTensor, dim: Dims, keepdim: bool, kind: str, identity: float) -> torch.Tensor:
+def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     dims = _dims(dim, input._ndim)
-    g = _group(input if kind != "prod" else _widened(input), dims)
+    g = _group(_widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
-        return _kept(torch.full(g.kept, identity, dtype=input.dtype), dims, keepdim)
+        return _kept(torch.full(g.kept, 1, dtype=input.dtype), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
-    start = torch.full((g.n,), identity, dtype=values.dtype)
-    result = start.scatter_reduce(0, g.slot, values, kind, include_self=kind == "prod")
-    partial, zero = _count(g) < g.size, torch.zeros_like(result)
-    other = {"amax": torch.clamp(result, min=0), "amin": torch.clamp(result, max=0)}.get(kind, zero)
-    result = torch.where(partial, other, result)
+    result = torch.ones(g.n, dtype=values.dtype).scatter_reduce(0, g.slot, values, "prod")
+    result = torch.where(_count(g) < g.size, torch.zeros_like(result), result)
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
 
@@ -183,12 +180,37 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
     if size == 0:
         raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
     if input._ndim - len(dims) > 1:
-        return _scattered(input, dims, keepdim, kind, 0)
+        g = _group(input, dims)
+        values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+        # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
+        start = torch.full((g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype)
+        stored = start.scatter_reduce(0, g.slot, values, kind, include_self=False)
+        result = _with_missing(
+            stored, size - _count(g), kind, lambda: add_up((values == 0).long(), g.slot, g.n)
+        )
+        return _finish(input, g, result.to(input.dtype), dims, keepdim)
     a = input.coalesce()
-    result = _kernel(a, dims, "max=" if kind == "amax" else "min=")
-    count = _kernel(a._with_values(torch.ones_like(a.values(), dtype=torch.int64)), dims, "+=")
-    with_zero = result.clamp(min=0) if kind == "amax" else result.clamp(max=0)
-    return _kept(torch.where(count < size, with_zero, result).to(input.dtype), dims, keepdim)
+    count = lambda flags: _kernel(a._with_values(flags.long()), dims, "+=")  # noqa: E731
+    stored = _kernel(a, dims, "max=" if kind == "amax" else "min=")
+    missing = size - count(torch.ones_like(a._val))
+    result = _with_missing(stored, missing, kind, lambda: count(a._val == 0))
+    return _kept(result.to(input.dtype), dims, keepdim)
+
+
+def _with_missing(
+    stored: torch.Tensor, missing: torch.Tensor, kind: str, zeros: Callable[[], torch.Tensor]
+) -> torch.Tensor:
+    """The extremum of what is stored, and of the zeros that are missing; ``zeros()`` of them are stored.
+
+    As in torch, all that attain an extremum have an equal share of its gradient; what missing entries have is
+    lost.
+    """
+    over = (missing > 0) & (stored <= 0 if kind == "amax" else stored >= 0)
+    if not stored.requires_grad and not _torch.in_transform() and not torch.compiler.is_compiling():
+        return torch.where(over, 0, stored)
+    found = zeros().to(stored.dtype)
+    share = found / torch.where(over, found + missing, 1)
+    return torch.where(over, (share * torch.where(stored == 0, stored, 0)).to(stored.dtype), stored)
 
 
 def amax(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
@@ -213,7 +235,7 @@ def prod(
     """``torch.prod``: 0 where an entry is missing."""
     if dtype is None and not input.dtype.is_floating_point:
         dtype = torch.int64
-    return _scattered(input if dtype is None else input.to(dtype), dim, keepdim, "prod", 1)
+    return _product(input if dtype is None else input.to(dtype), dim, keepdim)
 
 
 def _extreme(name: str, reduce):

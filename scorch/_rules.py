@@ -287,11 +287,7 @@ def _batch_program(program: str, batched: Sequence[bool]) -> tuple[str, list[boo
         return "\n".join([f"{inputs}->{index}{output}", *_batch_asks(lines, [True])]), [True]
     names = [name for name, _, _ in _lines(program)]
     text, flags = _batch_notation(text, names, batched)
-    parts = text.split("; ")
-    left = [re.match(r"\w+", part)[0] for part in parts]
-    read = [set(re.findall(r"[A-Za-z_]\w*", part.split("=", 1)[1])) for part in parts]
-    results = [f for k, f in enumerate(flags) if not any(left[k] in r for r in read[k + 1 :])]
-    return "\n".join([text, *_batch_asks(lines, results)]), results
+    return "\n".join([text, *_batch_asks(lines, flags)]), flags
 
 
 def _batch_asks(lines: list[str], batched: list[bool]) -> list[str]:
@@ -326,7 +322,7 @@ def _batched(op: Callable, single: bool) -> Callable:
         for g in groups:
             at += len(g.structure) + 1
             dims.append(in_dims[1][at - 1])
-        sparse = [bool(g.structure) for g in groups]
+        sparse = [bool(format) for *_, format in _lines(program)]
         single_groups = [
             g._replace(shape=g.shape[1:]) if d is not None and not s else g
             for g, d, s in zip(groups, dims, sparse, strict=True)

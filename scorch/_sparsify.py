@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median, quantiles
 from typing import NamedTuple
 
 import torch
@@ -11,9 +12,16 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
+from ._format import Layout
+from ._tensor import SparseTensor
+
 Timer = Callable[[Mapping[str, Callable[[], object]]], Mapping[str, float]]
 _BLOCKS = (32, 16, 8, 4)
 _FILLED = 0.8  # share of the entries of stored blocks that are not zero, from which on blocks are tried
+_TRIED = 0.7  # density above which a dense product is faster at any number of rows
+_TURNS, _MOST, _SECONDS = 11, 101, 0.05  # of a measurement: at least, at most, and for each call
+_BATCH = 1e-3  # seconds that a call is repeated for in a turn
+_NOISY = 2.0  # how far apart the quartiles of the ratios may be
 _HOOKS = (
     "_forward_hooks",
     "_forward_hooks_with_kwargs",
@@ -28,10 +36,10 @@ _HOOKS = (
 
 # ---- what was found ----
 class Layer(NamedTuple):
-    """One linear layer of a model: what was measured (in seconds, None: not) and what became of it."""
+    """A layer that holds a matrix: what was measured (in seconds, None: not) and what became of it."""
 
     name: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     density: float
     rows: int | None  # of the input that was measured
     dense: float | None
@@ -39,6 +47,8 @@ class Layer(NamedTuple):
     format: str | None  # of the sparse layer, the fastest one
     replaced: bool
     reason: str
+    gain: float | None = None  # the median of dense / sparse over pairs of neighbouring calls
+    spread: tuple[float, float] | None = None  # the quartiles of it
 
 
 class Report(Sequence):
@@ -70,15 +80,15 @@ class Report(Sequence):
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in (head, ["-" * width for width in widths], *body)
         ]
-        lines.append(f"{len(self.replaced)} of {len(self)} linear layers are sparse; {self._step}")
+        lines.append(f"{len(self.replaced)} of {len(self)} layers are sparse; {self._step}")
         return "\n".join(lines)
 
 
 def _cells(x: Layer) -> list[str]:
-    gain = f"{x.dense / x.sparse:.2f}x" if x.dense and x.sparse else ""
+    gain = "" if x.gain is None else f"{x.gain:.2f}x"
     rows = "" if x.rows is None else str(x.rows)
     now = x.format if x.replaced else "dense"
-    name, shape = x.name or "(the model)", f"{x.shape[0]}x{x.shape[1]}"
+    name, shape = x.name or "(the model)", "x".join(map(str, x.shape))
     return [
         name,
         shape,
@@ -102,19 +112,54 @@ def _human(seconds: float | None) -> str:
 
 
 # ---- measuring ----
-def _in_turns(calls: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """The least time of each call, taking turns for a twentieth of a second each."""
-    best = dict.fromkeys(calls, float("inf"))
-    for call in (*calls.values(), *calls.values()):
+class _Clock:
+    """A turn of calls, the seconds of each: one after the other, forwards and backwards in turn."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}  # how often each is called in a turn
+        self._backwards = False
+
+    def __call__(self, calls: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+        if not self._times:
+            for name, call in calls.items():
+                call()
+                least = min(_seconds(call, 1) for _ in range(2))
+                self._times[name] = max(1, min(1000, int(_BATCH / max(least, 1e-9))))
+        self._backwards = not self._backwards
+        names = list(calls)[:: -1 if self._backwards else 1]
+        return {name: _seconds(calls[name], self._times[name]) for name in names}
+
+
+def _seconds(call: Callable[[], object], times: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(times):
         call()
-    start, turns = time.perf_counter(), 0
-    while turns < 5 or time.perf_counter() - start < 0.05 * len(calls):
-        for name, call in calls.items():
-            begin = time.perf_counter()
-            call()
-            best[name] = min(best[name], time.perf_counter() - begin)
-        turns += 1
-    return best
+    return (time.perf_counter() - begin) / times
+
+
+class _Times(NamedTuple):
+    """Of a sparse layer against the dense one, by pairs of calls that were neighbours."""
+
+    dense: float
+    sparse: float
+    gain: float
+    spread: tuple[float, float]
+
+
+def _measured(calls: Mapping[str, Callable[[], object]], timer: Timer) -> dict[str, _Times]:
+    """What each format takes. Load that comes and goes meets both calls of a pair, and few of the pairs."""
+    turns: list[Mapping[str, float]] = []
+    while len(turns) < _TURNS or (
+        len(turns) < _MOST and sum(map(sum, (t.values() for t in turns))) < _SECONDS * len(calls)
+    ):
+        turns.append(timer(calls))
+    found = {}
+    for format in calls.keys() - {"dense"}:
+        ratios = [t["dense"] / max(t[format], 1e-12) for t in turns]
+        low, _, high = quantiles(ratios, n=4)
+        times = [median([t[name] for t in turns]) for name in ("dense", format)]
+        found[format] = _Times(*times, median(ratios), (low, high))
+    return found
 
 
 def _call(layer: nn.Module, x: torch.Tensor, train: bool) -> Callable[[], object]:
@@ -170,13 +215,36 @@ def _inputs(model: nn.Module, layers: Sequence[nn.Module], example: tuple) -> di
 
 
 # ---- layers ----
-def _linears(model: nn.Module) -> dict[nn.Linear, list[str]]:
-    """Each linear layer once, with all the names it has."""
-    found: dict[nn.Linear, list[str]] = {}
+def _layers(model: nn.Module) -> dict[nn.Module, list[str]]:
+    """Each layer that holds a matrix, or more dimensions, once, with all the names it has."""
+    found: dict[nn.Module, list[str]] = {}
     for name, module in model.named_modules(remove_duplicate=False):
-        if isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear) or _weights(module):
             found.setdefault(module, []).append(name)
     return found
+
+
+def _weights(layer: nn.Module) -> list[torch.Tensor]:
+    """What a layer multiplies with: ``weight``, as pruning and parametrizations leave it, or parameters."""
+    if isinstance(layer, parametrize.ParametrizationList):
+        return []  # of another layer
+    own = [p for p in layer._parameters.values() if p is not None and (is_lazy(p) or p.dim() > 1)]
+    if own or parametrize.is_parametrized(layer, "weight"):
+        weight = getattr(layer, "weight", None)
+        return [weight] if isinstance(weight, torch.Tensor) else own
+    sparse = getattr(layer, "weight", None) if isinstance(getattr(layer, "layout", None), Layout) else None
+    return [] if sparse is None else [sparse]
+
+
+def _size(layer: nn.Module) -> tuple[tuple[int, ...], float]:
+    """The shape of the weight of a layer, of the first if there are several, and the density of all."""
+    weights = [w for w in _weights(layer) if not is_lazy(w)]
+    if not weights:
+        return ((layer.out_features, layer.in_features) if isinstance(layer, nn.Linear) else ()), 1.0
+    if not all(w.is_cpu for w in weights):
+        return tuple(weights[0].shape), 1.0
+    kept = sum(w.nnz if isinstance(w, SparseTensor) else int(w.count_nonzero()) for w in weights)
+    return tuple(weights[0].shape), kept / max(1, sum(w.numel() for w in weights))
 
 
 def _pruning(layer: nn.Linear) -> bool:
@@ -193,8 +261,12 @@ def _owners(model: nn.Module) -> dict[int, list[str]]:
     return found
 
 
-def _refusal(layer: nn.Linear, owners: Mapping[int, list[str]]) -> str | None:
+def _refusal(layer: nn.Module, owners: Mapping[int, list[str]]) -> str | None:
     """Why a layer must stay as it is."""
+    if any(isinstance(w, SparseTensor) for w in _weights(layer)):
+        return "sparse already"
+    if not isinstance(layer, nn.Linear):
+        return f"{type(layer).__name__}, not a linear layer"
     if type(layer) is not nn.Linear:
         if parametrize.is_parametrized(layer):
             return "its weight is computed by a parametrization"
@@ -266,34 +338,48 @@ def _put(model: nn.Module, names: Sequence[str], layer: nn.Module) -> None:
 
 # ---- the verb ----
 class _Decision(NamedTuple):
-    rows: int | None
-    dense: float | None
-    sparse: float | None
-    twin: nn.Module | None  # None: stays dense
-    format: str | None
+    """About one layer; without a twin it stays dense."""
+
     reason: str
+    rows: int | None = None
+    times: _Times | None = None
+    twin: nn.Module | None = None
+    format: str | None = None
 
 
 def _by_density(layer: nn.Linear, mask: torch.Tensor, formats: Sequence[str], threshold: float) -> _Decision:
     density = int(mask.sum()) / max(1, mask.numel())
     if density > threshold:
-        return _Decision(None, None, None, None, None, f"density above {threshold:g}")
-    twin = _twin(layer, mask, formats[-1])
-    return _Decision(None, None, None, twin, formats[-1], f"density at most {threshold:g}")
+        return _Decision(f"density above {threshold:g}")
+    return _Decision(
+        f"density at most {threshold:g}", twin=_twin(layer, mask, formats[-1]), format=formats[-1]
+    )
 
 
 def _by_time(
     layer: nn.Linear, mask: torch.Tensor, formats: Sequence[str], x: torch.Tensor, gain: float, timer: Timer
 ) -> _Decision:
+    if int(mask.sum()) > _TRIED * mask.numel():
+        return _Decision(f"density above {_TRIED:g}, not tried")
     twins = {format: _twin(layer, mask, format) for format in formats}
     calls = {"dense": _call(layer, x, layer.training)}
     calls |= {format: _call(twin, x, layer.training) for format, twin in twins.items()}
-    times = timer(calls)
-    best = min(twins, key=lambda format: times[format])
-    rows = x.numel() // max(1, x.shape[-1])
-    faster = times["dense"] >= gain * times[best]
-    reason = "faster" if faster else f"less than {gain:g}x as fast" if gain > 1 else "slower"
-    return _Decision(rows, times["dense"], times[best], twins[best] if faster else None, best, reason)
+    found = _measured(calls, timer)
+    best = max(twins, key=lambda format: found[format].gain)
+    times = found[best]
+    reason = _verdict(times, gain)
+    twin = twins[best] if reason == "faster" else None
+    return _Decision(reason, x.numel() // max(1, x.shape[-1]), times, twin, best)
+
+
+def _verdict(times: _Times, gain: float) -> str:
+    """Whether most pairs of calls say that sparse is faster, and say how much about alike."""
+    low, high = times.spread
+    if times.gain < gain:
+        return f"less than {gain:g}x as fast" if gain > 1 else "slower"
+    if high > _NOISY * low:
+        return f"too noisy, kept dense: {low:.2g}x to {high:.2g}x"
+    return "faster" if low >= gain else f"not surely {gain:g}x as fast: {low:.2g}x to {high:.2g}x"
 
 
 def _check(density: float | None, threshold: float, gain: float, measure: bool, example: object) -> None:
@@ -310,18 +396,17 @@ def _check(density: float | None, threshold: float, gain: float, measure: bool, 
 
 
 def _decisions(model: nn.Module, layers: Mapping, example: tuple | None, decide: Callable) -> Iterator[tuple]:
-    """(layer, names, density, decision) of each linear layer; nothing is replaced yet."""
+    """(layer, names, density, decision) of each layer; nothing is replaced yet."""
     owners = _owners(model)
-    inputs = _inputs(model, list(layers), example) if example is not None else {}
+    refusals = {layer: _refusal(layer, owners) for layer in layers}
+    tried = [layer for layer, refusal in refusals.items() if refusal is None]
+    inputs = _inputs(model, tried, example) if example is not None else {}
     for layer, names in layers.items():
-        refusal = _refusal(layer, owners)
+        refusal = refusals[layer]
         if refusal is None and example is not None and layer not in inputs:
             refusal = "the example does not reach it"
-        weight = layer.weight
-        there = weight.device.type == "cpu" and not is_lazy(weight)
-        density = int((weight != 0).sum()) / max(1, weight.numel()) if there else 1.0
         if refusal is not None:
-            yield layer, names, density, _Decision(None, None, None, None, None, refusal)
+            yield layer, names, _size(layer)[1], _Decision(refusal)
         else:
             yield layer, names, *decide(layer, inputs.get(layer))
 
@@ -339,15 +424,18 @@ def sparsify(
 ) -> Report:
     """Replaces linear layers with sparse weights by :class:`scorch.nn.Linear` where that is faster; in place.
 
-    The zeros of a weight, or the mask that torch.nn.utils.prune gave it, are its pattern. Each layer is timed
-    as it is and sparse, in turns, on the input that it gets when the model is called on the example: a
-    forward pass in eval mode, and forward and backward where the layer is in training mode. Whatever is not
-    faster stays as it was. What stays the same in a layer that is replaced: type, mode, ``requires_grad``,
-    hooks (of forward and backward), and all places of the model where it stands. Its parameters are new ones:
-    make the optimizer afterwards.
+    The zeros of a weight, or the mask that torch.nn.utils.prune gave it, are its pattern. Each layer with a
+    density of at most 0.7 is timed as it is and sparse, call after call in turns, on the input that it gets
+    when the model is called on the example: a forward pass in eval mode, and forward and backward where the
+    layer is in training mode. What counts is the ratio of neighbouring calls: its median, and its lower
+    quartile, must be a gain, and the upper one at most twice that, or else the machine is too busy to say.
+    Whatever is not surely faster stays as it was. What stays the same in a layer that is replaced: type,
+    mode, ``requires_grad``, hooks (of forward and backward), and all places of the model where it stands. Its
+    parameters are new ones: make the optimizer afterwards.
 
-    Not replaced: subclasses of torch.nn.Linear, layers whose weight is computed or is shared with another
-    layer, layers that the example does not reach.
+    Not replaced: layers of other kinds, such as convolutions, subclasses of torch.nn.Linear, layers whose
+    weight is computed or is shared with another layer, layers that the example does not reach. The report
+    lists all that hold a matrix, with the reason.
 
     Args:
         example: the input of a call, a tensor or a tuple of arguments. The call is made in eval mode without
@@ -358,9 +446,10 @@ def sparsify(
             blocks.
         measure: False decides without a clock, and without an example: sparse from ``threshold`` downwards,
             in the last of the formats.
-        gain: how many times as fast a sparse layer must be.
+        gain: how many times as fast a sparse layer must be, in at least three of four pairs of calls.
         threshold: the largest density of a sparse weight where nothing is measured.
-        timer: replaces the clock: from calls by name ("dense", and each format) to seconds.
+        timer: replaces the clock: from calls by name ("dense", and each format) to the seconds of each in
+            one turn; it is asked for 11 turns or more.
 
     Returns:
         A :class:`Report`: a sequence of layers with times and reasons, which prints as a table; ``.model`` is
@@ -381,20 +470,16 @@ def sparsify(
         mask = _mask(layer, density)
         formats = _formats(mask, format)
         if measure:
-            found = _by_time(layer, mask, formats, x, gain, timer or _in_turns)
+            found = _by_time(layer, mask, formats, x, gain, timer or _Clock())
         else:
             found = _by_density(layer, mask, formats, threshold)
         return int(mask.sum()) / max(1, mask.numel()), found
 
     with torch.no_grad():
-        decisions = list(_decisions(model, _linears(model), arguments, decide))
+        decisions = list(_decisions(model, _layers(model), arguments, decide))
     layers = []
     for layer, names, share, found in decisions:
-        layers += [
-            Layer(name, (layer.out_features, layer.in_features), share, found.rows, found.dense, found.sparse,
-                  found.format, found.twin is not None, found.reason)
-            for name in names
-        ]  # fmt: skip
+        layers += [_entry(name, layer, share, found) for name in names]
         if found.twin is None:
             continue
         _move_hooks(layer, found.twin)
@@ -402,5 +487,15 @@ def sparsify(
             model = found.twin
         else:
             _put(model, names, found.twin)
-    step = "nothing was measured" if not measure else "times are the least of a call"
+    step = "times are medians of a call" if measure else "nothing was measured"
     return Report(model, layers, step)
+
+
+def _entry(name: str, layer: nn.Module, density: float, found: _Decision) -> Layer:
+    t = found.times
+    measured = (None,) * 4 if t is None else t
+    dense, sparse, gain, spread = measured
+    return Layer(
+        name, _size(layer)[0], density, found.rows, dense, sparse, found.format, found.twin is not None,
+        found.reason, gain, spread,
+    )  # fmt: skip

@@ -102,13 +102,22 @@ def core_of(self: SparseTensor) -> _C.Core:
     return core
 
 
+def refuse_read_only(name: str, a: SparseTensor) -> None:
+    """Raises ValueError where the values of a lie in memory that must not be written."""
+    if _torch.is_read_only(a._val):
+        raise ValueError(
+            f"{name}: expected values that can be written, got those of a read-only array, which "
+            f"scorch.sparse(..., copy=False) shares: A.clone() has its own"
+        )
+
+
 def is_sparse(x: object) -> bool:
     """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False)."""
     return isinstance(x, SparseTensor)
 
 
 def once(a: SparseTensor) -> SparseTensor:
-    """a itself, but bool with repeated coordinates has each once: they are or'ed, and kernels would add them."""
+    """a itself; of bool with each coordinate once: they are or'ed, where kernels would add them up."""
     return a.coalesce() if a._val.dtype is torch.bool else a
 
 
@@ -189,9 +198,8 @@ class SparseTensor(torch.Tensor):
         return f"scorch {_C.version} meta 2 {facts}"
 
     def __reduce_ex__(self, protocol: int) -> tuple:
-        *structure, values = self._arrays()
         is_param = bool(self.__dict__.get("_is_param"))
-        arrays = (*structure, values.detach())
+        arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
         return _rebuild_v1, (self._fmt, tuple(self.shape), arrays, is_param, self.requires_grad)
 
     def __deepcopy__(self, memo: dict) -> SparseTensor:
@@ -253,16 +261,29 @@ class SparseTensor(torch.Tensor):
     def values(self) -> torch.Tensor:
         """The stored values [nnz], in storage order, on shared memory: writing there changes this tensor.
 
-        They are differentiable where this tensor requires a gradient.
+        They are differentiable where this tensor requires a gradient. Where they are those of a read-only
+        array (``scorch.sparse(..., copy=False)``), torch raises RuntimeError when they are written, and for
+        their address (``numpy()``, ``data_ptr()``): ``clone()`` them for that.
         """
         return _autograd.values_of(self)
 
     def pos(self, level: int) -> torch.Tensor:
-        """Positions [parents + 1] of a compressed level, shared memory. ValueError where there are none."""
+        """Positions [parents + 1] of a compressed level, shared memory, to be read; see :meth:`crd`.
+
+        Raises: ValueError: the level has none.
+        """
         return self._component("_pos", level)
 
     def crd(self, level: int) -> torch.Tensor:
-        """Coordinates of a level, one a position, shared memory. ValueError where the level has none."""
+        """Coordinates of a level, one a position, shared memory, to be read.
+
+        Kernels trust the structure. What torch writes to it is noticed, and looked through before the next
+        use; what is written past torch is not (``.data``, ``.numpy()``, ``untyped_storage()``, the array it
+        is made of) and may make kernels read and write beyond their arrays: ``SCORCH_DEBUG=validate`` looks
+        before every use.
+
+        Raises: ValueError: the level has none.
+        """
         return self._component("_crd", level)
 
     def _component(self, kind: str, level: int) -> torch.Tensor:
@@ -275,7 +296,9 @@ class SparseTensor(torch.Tensor):
         return getattr(self, name).detach()
 
     def indices(self) -> torch.Tensor:
-        """Coordinates [ndim, nnz] of the stored values, in storage order; -1 in padding."""
+        """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
+        if not self._ndim:
+            return torch.empty((0, self.nnz), dtype=self.index_dtype)
         kinds = ["compressed(0, nonunique)"]
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
@@ -434,9 +457,9 @@ class SparseTensor(torch.Tensor):
         if not changed:
             return self
         added = values.dtype if dtype is None else dtype
-        if added != values.dtype and not (added.is_floating_point and values.is_floating_point()):
-            if not self.is_coalesced():  # what is cast and added up is not what is added up and cast
-                return self.coalesce().to(dtype, index_dtype=index_dtype)
+        rounded = added.is_floating_point and values.is_floating_point()
+        if added != values.dtype and not rounded and not self.is_coalesced():
+            return self.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
         arrays = [a.to(index_dtype or a.dtype, copy=copied) for a in structure]
         arrays.append(self.values().to(dtype or values.dtype, copy=copied))
         return assemble(layout(self._fmt, self._ndim), self.shape, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -25,6 +26,7 @@ __all__ = ["DisableTorchFunctionSubclass", "outside_graphs"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
 _STAGES = ("index", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
+_VALIDATE = "validate"  # no stage: structures are looked through before every use
 
 
 # ---- the process ----
@@ -70,6 +72,8 @@ def _connect() -> None:
         guards,
         vars(forward_ad),
         threads,
+        _readable,
+        _VALIDATE in _asked(),
     )
     _C.configure(
         _JIT_MODES[mode],
@@ -80,17 +84,58 @@ def _connect() -> None:
     )
 
 
-def _stages() -> tuple[str, ...]:
-    """What to print of every expression."""
+def _asked() -> tuple[str, ...]:
+    """What SCORCH_DEBUG asks for."""
     asked = tuple(s.strip() for s in os.environ.get("SCORCH_DEBUG", "").split(",") if s.strip())
-    for stage in asked:
-        if stage not in _STAGES:
-            raise ImportError(f"SCORCH_DEBUG: expected some of {', '.join(_STAGES)}, got {stage!r}")
+    known = (*_STAGES, _VALIDATE)
+    for word in asked:
+        if word not in known:
+            raise ImportError(f"SCORCH_DEBUG: expected some of {', '.join(known)}, got {word!r}")
     return asked
 
 
+# ---- memory that nobody may write ----
+def protected(x: torch.Tensor) -> torch.Tensor:
+    """x, over read-only memory, which torch must not write: it raises instead, of views too.
+
+    Such a tensor can be read and computed with; what hands out its address (``data_ptr``, ``numpy``) raises.
+    A copy where this torch cannot do that.
+    """
+    if not hasattr(torch._C, "_construct_storage_from_data_pointer"):
+        return x.clone()
+    torch._C._set_throw_on_mutable_data_ptr(x)
+    return x
+
+
+def is_read_only(x: torch.Tensor) -> bool:
+    """Whether torch lets nobody write the memory of a plain tensor."""
+    if torch.compiler.is_compiling() or type(x) not in (torch.Tensor, torch.nn.Parameter) or is_wrapped(x):
+        return False
+    try:
+        x.data_ptr()
+    except RuntimeError:
+        return True
+    return False
+
+
+def address(x: torch.Tensor) -> int:
+    """Where the first element of a tensor is."""
+    return torch._C._data_address(x) + x.storage_offset() * x.element_size()
+
+
+def _readable(x: torch.Tensor) -> torch.Tensor | None:
+    """A tensor over the memory of one that nobody may write, for the extension to read; None: x has none."""
+    if not x.is_cpu or x.layout is not torch.strided or not is_read_only(x):
+        return None
+    n = x.untyped_storage().nbytes()
+    memory = torch._C._construct_storage_from_data_pointer(torch._C._data_address(x), x.device, n)
+    twin = torch.empty(0, dtype=x.dtype).set_(memory, x.storage_offset(), x.shape, x.stride())
+    twin._memory_of = x.detach()  # which holds it
+    return twin
+
+
 _connect()
-DEBUG_STAGES = _stages()
+DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 
 
 # ---- subclass machinery ----
@@ -105,7 +150,14 @@ def untraced(f: Callable) -> Callable:
 @untraced
 def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     """A tensor of ``cls`` without storage; reading its address raises."""
-    self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
+    try:
+        self = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=values.dtype, device=values.device)
+    except RuntimeError:
+        if math.prod(map(int, shape)) < 2**63:
+            raise
+        raise ValueError(
+            f"expected a shape of fewer than 2^63 elements, which torch counts, got {tuple(shape)}"
+        ) from None
     torch._C._set_throw_on_mutable_data_ptr(self)
     return self
 
@@ -275,8 +327,8 @@ def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:
     while is_wrapped(x):
         if wrapped.is_batchedtensor(x):
             raise NotImplementedError(
-                f"{what} inside of torch.vmap: each element of the batch would have a structure of its own, and "
-                f"they share one: make the SparseTensor outside, and in here one with other values by "
+                f"{what} inside of torch.vmap: each element of the batch would have a structure of its own, "
+                f"and they share one: make the SparseTensor outside, and in here one with other values by "
                 f"scorch.map(A, lambda _: values)"
             )
         x = wrapped.get_unwrapped(x)

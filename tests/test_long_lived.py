@@ -171,6 +171,11 @@ def test_explain_shows_the_numbers_of_its_own_operands():
 SIGNALLED = {
     "kernel": ("A = scorch.sparse(torch.rand(1500, 1500), 'csr'); x = torch.rand(1500, 4000)", "A @ x"),
     "product of two": ("A = scorch.sparse((torch.rand(3000, 3000) < .2).float(), 'csr')", "A @ A"),
+    "compiled": (
+        "A = scorch.sparse(torch.rand(1500, 1500), 'csr'); x = torch.rand(1500, 4000); "
+        "f = torch.compile(lambda: A @ x, backend='aot_eager'); f()",
+        "f()",
+    ),
     "conversion": ("A = scorch.sparse(torch.rand(3000, 3000), 'csr')", "A.convert('dcsc')"),
     "from dense": ("d = torch.rand(6000, 6000)", "scorch.sparse(d, 'csr')"),
     "validation": (

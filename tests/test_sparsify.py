@@ -52,8 +52,8 @@ def test_the_faster_one_is_taken():
     assert report.replaced == () and type(model.first) is nn.Linear and report.model is model
     assert torch.equal(model(x), before)
     report = scorch.sparsify(model, x, timer=SPARSE_WINS)
-    assert report.replaced == ("first", "tail.2")
-    assert isinstance(model.first, scorch.nn.Linear) and isinstance(model.tail[2], scorch.nn.Linear)
+    assert report.replaced == ("first",) and type(model.tail[2]) is nn.Linear
+    assert isinstance(model.first, scorch.nn.Linear)
     torch.testing.assert_close(model(x), before)
 
 
@@ -64,8 +64,9 @@ def test_the_gain_that_is_asked_for():
 
 
 def test_the_clock_of_its_own():
-    report = scorch.sparsify(Net(), torch.randn(5, 16))
-    assert len(report) == 2 and all(x.dense > 0 and x.sparse > 0 and x.rows == 5 for x in report)
+    first, dense = scorch.sparsify(Net(), torch.randn(5, 16))
+    assert first.dense > 0 and first.sparse > 0 and first.rows == 5
+    assert 0 < first.spread[0] <= first.gain <= first.spread[1] and dense.gain is None
 
 
 def test_without_measuring():
@@ -83,7 +84,8 @@ def test_the_report():
     head, _, *rows, last = repr(report).splitlines()
     assert head.split() == ["layer", "shape", "density", "rows", "dense", "sparse", "gain", "now", "why"]
     assert rows[0].split()[3:] == ["5", "300", "us", "100", "us", "3.00x", "csr", "faster"]
-    assert last.startswith("2 of 2 linear layers are sparse")
+    assert rows[1].split() == ["tail.2", "4x24", "100%", "dense", "density", "above", "0.7,", "not", "tried"]
+    assert last.startswith("1 of 2 layers are sparse")
     assert len(report[:1]) == 1 and list(report) == [report[0], report[1]]
 
 
@@ -92,6 +94,70 @@ def test_a_model_that_is_a_layer():
     report = scorch.sparsify(layer, x, timer=SPARSE_WINS)
     assert isinstance(report.model, scorch.nn.Linear) and "(the model)" in repr(report)
     torch.testing.assert_close(report.model(x), layer(x))
+
+
+# ---- a machine that has more to do ----
+def noisy(*turns: float):
+    """A timer by which the dense call takes these times in turn, and the sparse one a second; its turns."""
+    made = []
+
+    def timer(calls):
+        made.append(turns[len(made) % len(turns)])
+        return {name: made[-1] if name == "dense" else 1.0 for name in calls}
+
+    return timer, made
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        ((2.0, 2.1, 1.9, 111.0), "faster"),  # a few are far off
+        ((0.5, 0.6, 0.5, 111.0), "less than 1.1x as fast"),
+        ((111.0, 0.5), "too noisy"),
+        ((0.9, 1.0, 1.2, 1.2, 1.3), "not surely 1.1x as fast"),  # the lower quartile is no gain
+        ((1.3, 1.2, 1.2, 1.2), "faster"),
+        ((2.0, 8.0, 30.0), "too noisy"),
+    ],
+)
+def test_noise(turns, reason):
+    model, (timer, made) = nn.Sequential(pruned(nn.Linear(16, 24))), noisy(*turns)
+    report = scorch.sparsify(model, torch.randn(5, 16), timer=timer)
+    assert report[0].reason.startswith(reason) and bool(report.replaced) == (reason == "faster")
+    assert len(made) >= 11 and report[0].spread[0] <= report[0].gain <= report[0].spread[1]
+
+
+def test_load_that_comes_and_goes_meets_both_of_a_pair():
+    """Each turn takes ten times as long as the one before, up to a limit, and the ratio stays."""
+    turns = iter(range(200))
+
+    def timer(calls):
+        load = 10.0 ** (next(turns) % 5)
+        return {name: load * (2.0 if name == "dense" else 1.0) for name in calls}
+
+    report = scorch.sparsify(nn.Sequential(pruned(nn.Linear(16, 24))), torch.randn(5, 16), timer=timer)
+    assert report.replaced == ("0",) and report[0].gain == 2 and report[0].spread == (2, 2)
+
+
+def test_many_short_turns_and_few_long_ones():
+    for seconds, turns in ((1.0, 11), (1e-6, 101)):
+        timer, made = noisy(seconds)
+        scorch.sparsify(
+            nn.Sequential(pruned(nn.Linear(16, 24))),
+            torch.randn(5, 16),
+            timer=lambda calls, t=timer, s=seconds: {name: s * v for name, v in t(calls).items()},
+        )
+        assert len(made) == turns
+
+
+def test_a_layer_without_zeros_is_never_tried():
+    def refuse(calls):
+        raise AssertionError("nothing is to be measured")
+
+    for density in (1.0, 0.8):
+        report = scorch.sparsify(
+            nn.Sequential(pruned(nn.Linear(64, 64), density)), torch.randn(2, 64), timer=refuse
+        )
+        assert not report.replaced and report[0].reason == "density above 0.7, not tried"
 
 
 # ---- what is kept ----
@@ -186,7 +252,7 @@ def test_blocks_are_found():
 def test_formats_to_choose_from():
     model, x = Net(), torch.randn(5, 16)
     report = scorch.sparsify(model, x, format=("csr", "csc"), timer=clock(dense=2.0, csr=1.5))
-    assert [x.format for x in report] == ["csc", "csc"]
+    assert [x.format for x in report] == ["csc", None]
     with pytest.raises(ValueError):
         scorch.sparsify(Net(), x, format="bsr(5,5)", timer=SPARSE_WINS)
 
@@ -206,7 +272,10 @@ def test_shared_weights_stay_shared():
     model[1].weight = model[0].weight
     report = scorch.sparsify(model, torch.arange(4), timer=SPARSE_WINS)
     assert not report.replaced and model[1].weight is model[0].weight
-    assert report[0].reason == "shares a parameter: 0.weight and 1.weight"
+    assert [x.reason for x in report] == [
+        "Embedding, not a linear layer",
+        "shares a parameter: 0.weight and 1.weight",
+    ]
 
 
 class Scaled(nn.Linear):
@@ -233,6 +302,26 @@ def test_layers_of_other_kinds_stay():
     assert "Scaled" in reasons["scaled"] and "parametrization" in reasons["normed"]
     assert "not torch.nn.Linear itself" in reasons["attention.out_proj"]
     assert reasons["unused"] == "the example does not reach it"
+
+
+def test_all_that_hold_a_matrix_are_listed():
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 2), nn.BatchNorm2d(4), nn.Flatten(), pruned(nn.Linear(16, 8)), nn.Bilinear(8, 8, 2)
+    )
+    model.lstm, model.embedding = nn.LSTM(3, 4), nn.Embedding(5, 6)
+    prune.l1_unstructured(model[0], "weight", amount=0.5)
+    report = scorch.sparsify(model, measure=False, threshold=0.5)
+    assert [(x.name, x.reason) for x in report] == [
+        ("0", "Conv2d, not a linear layer"),
+        ("3", "density at most 0.5"),
+        ("4", "Bilinear, not a linear layer"),
+        ("lstm", "LSTM, not a linear layer"),
+        ("embedding", "Embedding, not a linear layer"),
+    ]
+    assert report[0].shape == (4, 3, 2, 2) and report[0].density == 0.5 and "4x3x2x2" in repr(report)
+    assert report.replaced == ("3",) and report[3].density == 1
+    again = scorch.sparsify(model, measure=False, threshold=1)
+    assert again[1].reason == "sparse already" and again[1].shape == (8, 16) and not again.replaced
 
 
 def test_a_model_of_several_arguments():

@@ -25,6 +25,8 @@ typedef struct {
     PyObject *compile_error;
     PyObject *tensor_type, *parameter_type; /* exactly these two are plain tensors */
     PyObject *dual_level;                   /* dict that holds the forward-mode level */
+    PyObject *readable;                     /* callable: see sc_bind_readable */
+    bool validate;                          /* structures before every use, not only where they changed */
     PyObject *guard[SC_MAXGUARD];           /* callables: anything but 0 or None means a mode is on */
     int nguard;
     const sc_dl_api *dl;
@@ -54,6 +56,10 @@ int sc_bind_connect(sc_state *, PyObject *capsule); /* 0, or -1 with an exceptio
 /* Looks at a plain dense CPU tensor. 0, or -1 with an exception (TypeError for
  * what is no plain tensor, ValueError for what must be resolved first). */
 int sc_bind_borrow(const sc_state *, PyObject *x, sc_borrowed *out);
+/* The tensor to look at for x, a new reference: x itself, or one over its memory where torch lets nobody write that. */
+PyObject *sc_bind_readable(const sc_state *, PyObject *x);
+/* As sc_bind_borrow, for reading alone. */
+int sc_bind_read(const sc_state *, PyObject *x, sc_borrowed *out);
 /* The version counter, or -1 where torch keeps none. */
 int64_t sc_bind_version(const sc_state *, PyObject *x);
 /* The dimension of stride 1 (the last one, if several), or -1. */
@@ -112,8 +118,8 @@ extern PyMethodDef sc_call_methods[], sc_gradient_methods[];
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
 #define SC_MAXSLOT 8
 typedef struct {
-    PyObject *tensor;
-    const void *data; /* as of the last look */
+    PyObject *tensor, *seen; /* seen: what is looked at for it, see sc_bind_readable */
+    const void *data;        /* as of the last look */
     int64_t version, n;
     sc_dl_dtype dtype;
 } sc_component;
@@ -206,6 +212,8 @@ int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- stop.c, team.c, torch_abi.c ---- */
 void sc_stop_connect(void);
+/* What a signal has raised is raised again as soon as Python runs: where no exception of Python can be handed up. */
+void sc_stop_again(void);
 int sc_team_connect(void *libtorch, int cap, sc_err *);
 int sc_torch_connect(void *libtorch, sc_err *); /* finds the symbols and registers the operators */
 bool sc_torch_grad_enabled(void);

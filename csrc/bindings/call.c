@@ -40,7 +40,7 @@ static int load_sparse(call *c, int k, PyObject *x)
 static int load_dense(call *c, int k, PyObject *x)
 {
     sc_borrowed b;
-    if (sc_bind_borrow(c->s, x, &b)) return -1;
+    if (sc_bind_read(c->s, x, &b)) return -1;
     if (!b.computes) {
         PyErr_Format(PyExc_NotImplementedError,
                      "operand %d has a type that is not computed with: use "

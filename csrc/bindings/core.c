@@ -5,7 +5,8 @@
  * products with it resolved to, and layouts derived from it (layouts.c). Before each use it
  * looks again: a pointer or version that moved means that somebody wrote into
  * pos or crd, and then the structure is validated anew, because kernels trust
- * it. Values may change freely. */
+ * it. Writes that move no version go unseen, unless the state says that structures
+ * are validated before every use. Values may change freely. */
 #include "bind.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static int look(const sc_state *s, sc_core *core, int i)
     static const char nothing[64];
     sc_component *c = &core->comp[i];
     sc_dl_tensor d;
-    if (s->dl->borrow(c->tensor, &d)) return -1;
+    if (s->dl->borrow(c->seen, &d)) return -1;
     if (d.ndim != 1 || d.shape[0] != c->n || d.dtype.code != c->dtype.code || d.dtype.bits != c->dtype.bits ||
         d.device.type != SC_DL_CPU || (d.strides && c->n > 1 && d.strides[0] != 1))
         return changed_shape(i);
@@ -73,9 +74,8 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
         moved |= m;
     }
     point(c);
-    if (!moved) return 0;
-    c->generation++;
-    if (!c->validate) return 0;
+    if (moved) c->generation++;
+    if (!c->validate || (!moved && !s->validate)) return 0;
     sc_err e = {0};
     int rc;
     Py_BEGIN_ALLOW_THREADS;
@@ -104,7 +104,11 @@ static int read_shape(sc_core *c, PyObject *shape)
 static int add_component(const sc_state *s, sc_core *c, int i, bool values, PyObject *x)
 {
     sc_borrowed b;
-    if (sc_bind_borrow(s, x, &b)) return -1;
+    PyObject *seen = sc_bind_readable(s, x);
+    if (!seen) return -1;
+    c->comp[i] = (sc_component){.tensor = Py_NewRef(x), .seen = seen, .version = -2};
+    c->ncomp = i + 1;
+    if (sc_bind_borrow(s, seen, &b)) return -1;
     if (b.t.format.ndim != 1 || !b.contiguous)
         return PyErr_Format(PyExc_ValueError,
                             "component array %d: expected one contiguous dimension, got %d dimensions "
@@ -123,8 +127,9 @@ static int add_component(const sc_state *s, sc_core *c, int i, bool values, PyOb
     else
         c->t.itype = b.t.dtype;
     sc_dl_tensor d;
-    if (s->dl->borrow(x, &d)) return -1;
-    c->comp[i] = (sc_component){.tensor = Py_NewRef(x), .version = -2, .n = b.n, .dtype = d.dtype};
+    if (s->dl->borrow(seen, &d)) return -1;
+    c->comp[i].n = b.n;
+    c->comp[i].dtype = d.dtype;
     return 0;
 }
 
@@ -139,7 +144,6 @@ static int read_components(const sc_state *s, sc_core *c, PyObject *components)
     int64_t length[SC_MAXCOMP];
     for (int i = 0; i < n; i++) {
         if (add_component(s, c, i, i == n - 1, PyTuple_GetItem(components, i))) return -1;
-        c->ncomp = i + 1;
         length[i] = c->comp[i].n;
     }
     sc_err e = {0};
@@ -277,9 +281,9 @@ sc_core *sc_core_with_values(const sc_state *s, sc_core *c, PyObject *values)
     for (int i = 0; i < last; i++, new->ncomp++) {
         new->comp[i] = c->comp[i];
         Py_INCREF(new->comp[i].tensor);
+        Py_INCREF(new->comp[i].seen);
     }
     if (!add_component(s, new, last, true, values)) {
-        new->ncomp++;
         if (new->comp[last].n == c->comp[last].n && !sc_core_refresh(s, new)) return new;
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_ValueError, "values: expected %lld, one an entry, got %lld",
@@ -361,7 +365,10 @@ static void core_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     sc_derived_drop(c);
-    for (int i = 0; i < c->ncomp; i++) Py_XDECREF(c->comp[i].tensor);
+    for (int i = 0; i < c->ncomp; i++) {
+        Py_XDECREF(c->comp[i].tensor);
+        Py_XDECREF(c->comp[i].seen);
+    }
     Py_XDECREF(c->perm);
     Py_XDECREF((PyObject *)c->origin);
     release(self);

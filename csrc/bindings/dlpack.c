@@ -67,16 +67,28 @@ static int refuse_type(const sc_state *s, PyObject *x)
     return -1;
 }
 
+static bool has(PyObject *x, const char *attribute)
+{
+    PyObject *found = x ? PyObject_GetAttrString(x, attribute) : NULL;
+    const bool yes = found == Py_True;
+    Py_XDECREF(found);
+    return yes;
+}
+
 /* What torch does not show: replaces its exception, which carries a C++ stack, by one that says what came. */
 static int refuse_hidden(PyObject *x)
 {
     if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
     PyErr_Clear();
     PyObject *type = PyObject_GetAttrString(x, "dtype"), *device = PyObject_GetAttrString(x, "device");
-    if (type && device)
+    const char *why = has(type, "is_complex") ? "complex numbers are not supported"
+                      : !has(x, "is_cpu") ? "call .cpu() first"
+                                          : "its memory cannot be reached, or not be written: inside of a "
+                                            "transform of torch.func make SparseTensors of captured tensors";
+    if (type && device && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
-                     "expected a tensor of a real type with memory on the CPU, got one of %S on %S", type,
-                     device);
+                     "expected a tensor of a real type with memory on the CPU, got one of %S on %S: %s", type,
+                     device, why);
     Py_XDECREF(type);
     Py_XDECREF(device);
     return -1;
@@ -146,6 +158,27 @@ int sc_bind_borrow(const sc_state *s, PyObject *x, sc_borrowed *out)
     int neg = out->computes && d.dtype.code != SC_DL_BOOL ? is_negative(s, x) : 0;
     if (neg > 0) PyErr_SetString(PyExc_ValueError, "got a negative view: call .resolve_neg() first");
     return neg ? -1 : 0;
+}
+
+PyObject *sc_bind_readable(const sc_state *s, PyObject *x)
+{
+    PyObject *type = (PyObject *)Py_TYPE(x);
+    sc_dl_tensor d;
+    if (type != s->tensor_type && type != s->parameter_type) return refuse_type(s, x), NULL;
+    if (!s->dl->borrow(x, &d)) return Py_NewRef(x);
+    PyErr_Clear();
+    PyObject *twin = PyObject_CallFunctionObjArgs(s->readable, x, NULL);
+    if (!twin || twin != Py_None) return twin;
+    Py_DECREF(twin);
+    return refuse_hidden(x), NULL;
+}
+
+int sc_bind_read(const sc_state *s, PyObject *x, sc_borrowed *out)
+{
+    PyObject *seen = sc_bind_readable(s, x);
+    int rc = seen ? sc_bind_borrow(s, seen, out) : -1;
+    Py_XDECREF(seen);
+    return rc;
 }
 
 int64_t sc_bind_version(const sc_state *s, PyObject *x)

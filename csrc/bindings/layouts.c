@@ -87,7 +87,9 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     sc_borrowed b;
     if (!perm || sc_bind_borrow(s, perm, &b)) return Py_XDECREF(perm), -1;
     Py_DECREF(mine->tensor);
+    Py_DECREF(mine->seen);
     mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
+    mine->seen = Py_NewRef(c->comp[c->ncomp - 1].seen);
     mine->n = c->comp[c->ncomp - 1].n;
     mine->dtype = c->comp[c->ncomp - 1].dtype; /* which another type of its size may have stood for */
     d->perm = perm;

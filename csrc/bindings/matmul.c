@@ -247,7 +247,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
     p.inner = p.kind == SPARSE_FIRST || p.kind == LINEAR;
     PyObject *type = (PyObject *)Py_TYPE(args[1]);
     if ((type != p.s->tensor_type && type != p.s->parameter_type) || !p.core->computes ||
-        p.core->t.format.ndim != 2)
+        p.core->t.dtype == SC_BOOL || p.core->t.format.ndim != 2)
         return Py_NewRef(Py_NotImplemented);
     int plain = sc_bind_plain(p.s), grad = plain == 1 ? sc_bind_needs_grad(p.s, args[1]) : 0;
     if (plain < 0 || grad < 0) return NULL;

@@ -97,12 +97,14 @@ static PyObject *module_connect(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
     const char *path;
-    PyObject *tensor, *parameter, *capsule, *guards, *dual;
-    int threads;
-    if (!PyArg_ParseTuple(args, "sOOOO!O!i", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
-                          &PyDict_Type, &dual, &threads))
+    PyObject *tensor, *parameter, *capsule, *guards, *dual, *readable;
+    int threads, validate;
+    if (!PyArg_ParseTuple(args, "sOOOO!O!iOp", &path, &tensor, &parameter, &capsule, &PyTuple_Type, &guards,
+                          &PyDict_Type, &dual, &threads, &readable, &validate))
         return NULL;
     if (s->dl) Py_RETURN_NONE;
+    s->readable = Py_NewRef(readable);
+    s->validate = validate;
     s->tensor_type = Py_NewRef(tensor);
     s->parameter_type = Py_NewRef(parameter);
     s->dual_level = Py_NewRef(dual);
@@ -160,7 +162,7 @@ static int read_source(const sc_state *s, PyObject *x, sc_tensor *from, sc_core 
         *from = (*core)->t;
         return 0;
     }
-    if (sc_bind_borrow(s, x, &b)) return -1;
+    if (sc_bind_read(s, x, &b)) return -1;
     *from = b.t;
     return 0;
 }
@@ -203,7 +205,7 @@ static PyObject *module_fingerprint(PyObject *module, PyObject *list)
     uint64_t all = (uint64_t)n;
     for (Py_ssize_t i = 0; i < n; i++) {
         sc_borrowed b;
-        if (sc_bind_borrow(s, PyTuple_GetItem(list, i), &b)) return NULL;
+        if (sc_bind_read(s, PyTuple_GetItem(list, i), &b)) return NULL;
         if (!b.contiguous) return PyErr_Format(PyExc_ValueError, "expected contiguous tensors");
         const uint64_t part[] = {all, (uint64_t)b.t.dtype, sc_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
                                  sc_fingerprint(b.t.view.val, (size_t)b.n * sc_dtype_size(b.t.dtype))};
@@ -288,7 +290,7 @@ static PyObject *module_fail_alloc(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"connect", module_connect, METH_VARARGS,
-     "connect(library, Tensor, Parameter, exchange, guards, dual, threads)"},
+     "connect(library, Tensor, Parameter, exchange, guards, dual, threads, readable, validate)"},
     {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, memory)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
@@ -329,6 +331,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->tensor_type);
     Py_VISIT(s->parameter_type);
     Py_VISIT(s->dual_level);
+    Py_VISIT(s->readable);
     for (int i = 0; i < s->nguard; i++) Py_VISIT(s->guard[i]);
     return 0;
 }
@@ -342,6 +345,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->tensor_type);
     Py_CLEAR(s->parameter_type);
     Py_CLEAR(s->dual_level);
+    Py_CLEAR(s->readable);
     for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
     Py_CLEAR(s->name.version);
     Py_CLEAR(s->name.requires_grad);

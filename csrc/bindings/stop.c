@@ -13,4 +13,14 @@ static bool interrupted(void)
     return yes;
 }
 
+void sc_stop_again(void)
+{
+    const PyGILState_STATE held = PyGILState_Ensure();
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (type) PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    PyGILState_Release(held);
+}
+
 void sc_stop_connect(void) { sc_stop_install(interrupted); }

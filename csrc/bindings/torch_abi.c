@@ -118,9 +118,11 @@ typedef struct {
     result *result;
 } call;
 
-/* std::bad_alloc is what Python shows as MemoryError; the other exceptions that C can throw are a RuntimeError. */
+/* std::bad_alloc is what Python shows as MemoryError; the other exceptions that C can throw are a RuntimeError. A
+ * signal that ended the work is given back to Python, which answers it in the code that the error passes. */
 void sc_torch_throw(const sc_err *e)
 {
+    if (e->code == SC_ESTOP) sc_stop_again();
     if (e->code == SC_ENOMEM && throw_no_memory) throw_no_memory();
     torch.aoti_torch_check(false, __func__, "scorch", 0, e->msg);
 }

@@ -85,6 +85,13 @@ Nest *nest_eval(Prog *p, Expr *lhs, Op reduce, Expr *rhs)
     return n;
 }
 
+int nest_pars(const Nest *n)
+{
+    int count = n->op == N_LOOP && n->kind == L_PAR;
+    for (int k = 0; k < n->n; k++) count += nest_pars(n->kid[k]);
+    return count + (n->body ? nest_pars(n->body) : 0) + (n->then ? nest_pars(n->then) : 0);
+}
+
 void nest_walk(const Nest *n, void (*f)(const Nest *, void *), void *ctx)
 {
     f(n, ctx);

@@ -309,13 +309,6 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
 }
 
 /* ---- blocks ---- */
-int nv_count_par(const Nest *n)
-{
-    int count = n->op == N_LOOP && n->kind == L_PAR;
-    for (int k = 0; k < n->n; k++) count += nv_count_par(n->kid[k]);
-    return count + (n->body ? nv_count_par(n->body) : 0) + (n->then ? nv_count_par(n->then) : 0);
-}
-
 typedef void Walk(Verifier *, const State *, const Nest *);
 
 static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
@@ -337,7 +330,7 @@ static void walk_work(Verifier *v, const State *s, const Nest *n)
         fail(v->p, SC_EVALUE, -1,
              "schedule: workspace %s is for all threads and must stand at the top of the nest",
              n->work->name);
-    if (!s->par && nv_count_par(n->body))
+    if (!s->par && nest_pars(n->body))
         fail(v->p, SC_EVALUE, -1,
              "schedule: workspace %s belongs to one thread, so no par loop can fill it; make it private or "
              "shared",
@@ -359,7 +352,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
 
 static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 {
-    const int pars = nv_count_par(n);
+    const int pars = nest_pars(n);
     v->kernel = n;
     v->nkernel++;
     v->serial = pars == 0;

@@ -46,7 +46,6 @@ bool nv_operand(const Tensor *);
 bool nv_dense(const Tensor *);
 const Nest *nv_binder(const State *, Index); /* the loop that makes an index known, or null */
 int64_t nv_extent(const Prog *, Index);      /* -1: not constant */
-int nv_count_par(const Nest *);
 
 /* nest_verify_eval.c */
 void nv_eval(Verifier *, const State *, const Assign *);

@@ -281,13 +281,14 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
 {
     Prog *p = b->p;
-    const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par;
+    const bool copies = a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE; /* filled by one kernel */
+    const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par && !copies;
     const Op op = r ? r->reduce : a.reduce;
     Expr *body = r ? r->kid[0] : a.rhs;
     const Left left = sb_left(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
     if (whole && (a.reduce == op || a.reduce == O_CONST) && sb_goes_straight(b, &s, &a, body, &left)) {
         const Assign straight = {a.lhs, op, body};
-        s.par |= top && !(a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE);
+        s.par |= top;
         return r ? nest_of(b, s, straight) : loop(b, s, straight, src, ix);
     }
     const bool reg = !top && sb_fits_registers(b, &s, &a, body, &left);
