@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from . import _C, _torch
-from ._format import _level, layout
+from ._format import _level, has_slots, layout, repeats
 from ._tensor import SparseTensor, assemble, core_of
 
 
@@ -147,15 +147,14 @@ def entries(a: SparseTensor) -> Entries:
         values = values[perm]
     elif values.numel() != indices.shape[1]:
         values = values[:0]
-    if form.levels[-1][1]:  # no coordinate occurs twice: the conversion has sorted them
+    if not repeats(form):  # the conversion has sorted them
         return Entries(shape, indices, values)
     return canonical(shape, indices, values)
 
 
 def flat_format(ndim: int) -> str:
     """Coordinates in any order, duplicates allowed."""
-    kinds = [f"compressed(0{', nonunique' if ndim > 1 else ''})"]
-    kinds += [f"singleton({d}, nonunique)" for d in range(1, ndim)]
+    kinds = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, ndim))]
     return layout(", ".join(kinds), ndim).text
 
 
@@ -188,11 +187,11 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
     Levels stay with their dimensions and new dimensions are dense; padded formats become csr, or csc where
     the columns come first. What is not a list of dense and compressed levels is coo.
     """
-    levels, n = layout(a._fmt, a._ndim).levels, len(dims)
+    form, n = layout(a._fmt, a._ndim), len(dims)
     if n == 0:
         return "dense"
-    same = list(dims) == list(range(a._ndim))
-    if any(kind == "ell" or (part and not same) for kind, _, _, part, _, _ in levels):
+    levels, same = form.levels, list(dims) == list(range(a._ndim))
+    if has_slots(form) or any(part and not same for _, _, _, part, _, _ in levels):
         return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"
     if same:
         return a._fmt
@@ -206,10 +205,10 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
 
 
 def _fitting(format: str, shape: Sequence[int]) -> str:
-    """The format, or csr and csc where blocks of bsr and bsc are not known to divide the shape."""
+    """The format, or csr, csc or coo where its blocks are not known to divide the shape."""
     for _, _, dim, part, block, _ in layout(format, len(shape)).levels:
         if part and not _torch.divides(block, shape[dim]):
-            return "csc" if format.startswith("bsc") else "csr"
+            return "coo" if len(shape) == 1 else "csc" if format.startswith("bsc") else "csr"
     return format
 
 

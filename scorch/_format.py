@@ -40,6 +40,24 @@ def layout(text: str, ndim: int) -> Layout:
     return Layout(name, (*names, "_val"), levels)
 
 
+def repeats(form: Layout) -> bool:
+    """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
+    below = [kind for kind, *_ in form.levels[1:]] + [""]
+    return any(
+        not unique and other != "singleton" for (_, unique, *_), other in zip(form.levels, below, strict=True)
+    )
+
+
+def has_slots(form: Layout) -> bool:
+    """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
+    above = ("", 1)
+    for kind, unique, *_ in form.levels:
+        if kind == "ell" or (kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))):
+            return True
+        above = (kind, unique)
+    return False
+
+
 @lru_cache(maxsize=1024)
 def relabelled(text: str, ndim: int, dims: tuple[int, ...]) -> str:
     """The format of the tensor whose dimension ``k`` is dimension ``dims[k]`` of one in format ``text``."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 import torch
 
 from . import _C, _autograd, _ops, _torch
-from ._format import layout
+from ._format import has_slots, layout
 from ._tensor import SparseTensor, core_of, from_result
 
 _TEXT = {
@@ -58,7 +58,8 @@ def _plainly(name: str, left: tuple, right: tuple) -> str | None:
     repeated = any(
         not unique for n, fmt in (left, right) if fmt != "coo" for _, unique, *_ in layout(fmt, n).levels
     )
-    if text is None or repeated or "ell" in format + other:
+    slots = any(has_slots(layout(fmt, n)) for n, fmt in (left, right))
+    if text is None or repeated or slots:
         return None
     if other == "dense" and "*" not in text and "/" not in text:  # dense results
         return None

@@ -176,6 +176,8 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
     if values is not None:
         return values
     indices, stored = coordinates(a)
+    if 0 in a.shape:  # all that is stored is padding
+        return b.new_zeros(a.nnz)
     values = b.expand(a.shape)[tuple(indices)]
     return values if stored is None else values.masked_fill(~stored, 0)
 

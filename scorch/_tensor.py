@@ -299,7 +299,7 @@ class SparseTensor(torch.Tensor):
         """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
         if not self._ndim:
             return torch.empty((0, self.nnz), dtype=self.index_dtype)
-        kinds = [f"compressed(0{', nonunique' if self._ndim > 1 else ''})"]
+        kinds = ["compressed(0, nonunique)"]
         kinds += [f"singleton({d}, nonunique)" for d in range(1, self._ndim)]
         form = layout(", ".join(kinds), self._ndim)
         wide, source = self.index_dtype == torch.int64, self

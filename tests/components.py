@@ -1,7 +1,7 @@
 """Random SparseTensors made of arrays, in every format, and what they hold, read by a plain walk.
 
-Structures are drawn level by level, as validation allows them: coordinates that repeat where a level is nonunique,
-padding in ell, stored zeros, empty fibres, empty and huge extents. No conversion takes part.
+Structures are drawn level by level, as validation allows them: coordinates that repeat where a level is
+nonunique, padding in ell, stored zeros, empty fibres, empty and huge extents. No conversion takes part.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Level = tuple  # kind, unique, dim, part, block, width, as Format.bind says
 HUGE = (3_000_000_000, 2_147_483_647, 2_147_483_648, 1 << 40)
 NAMED = ("csr", "csc", "coo", "dcsr", "dcsc", "csf")
 TYPES = (
-    torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool, torch.int16, torch.int32, torch.int64,
-    torch.int8, torch.uint8,
+    torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool, torch.int16, torch.int32,
+    torch.int64, torch.int8, torch.uint8,
 )  # fmt: skip
 SMALL = (0, 1, -1, 2, -2, 3)
 SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0, 2.0)
@@ -262,6 +262,14 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
             below += [None if c is None or x < 0 else _moved(c, level, x) for x in arrays[k][begin:end]]
         at = below
     yield from zip(at, range(len(at)), strict=True)
+
+
+def arrays(a: scorch.SparseTensor) -> tuple[list, list, torch.Tensor]:
+    """What from_components takes."""
+    levels = range(len(a.format.bind(a.dim()).levels))
+    pos = [a.pos(k) if f"_pos{k}" in a._names else None for k in levels]
+    crd = [a.crd(k) if f"_crd{k}" in a._names else None for k in levels]
+    return pos, crd, a.values().detach()
 
 
 def held(at: list[Coordinate | None], values: torch.Tensor) -> dict[Coordinate, float]:

@@ -2,11 +2,11 @@
 
     python tests/fuzzing.py [--seconds N] [--seed N] [--keep] [TARGET...]
 
-With clang and its runtime they are linked with libFuzzer, else with tests/fuzz/driver.c, compiled by the C compiler at
-hand; address and undefined-behaviour sanitizers watch in both cases. What was found new stays in
-build/tests/fuzz/found/TARGET for the next run, and --keep makes tests/fuzz/corpus/TARGET.txt, a line an input, from
-the smallest inputs that reach all of it. Prints a line for each target; the exit status is the number of those that
-found a fault, whose input is left beside the report.
+With clang and its runtime they are linked with libFuzzer, else with tests/fuzz/driver.c, compiled by the C
+compiler at hand; address and undefined-behaviour sanitizers watch in both cases. What was found new stays
+in build/tests/fuzz/found/TARGET for the next run, and --keep makes tests/fuzz/corpus/TARGET.txt, a line an
+input, from the smallest inputs that reach all of it. Prints a line for each target; the exit status is the
+number of those that found a fault, whose input is left beside the report.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -120,7 +119,8 @@ def run(target: str, seconds: int, seed: int) -> tuple[bool, str]:
     shutil.rmtree(faults, ignore_errors=True)
     faults.mkdir(parents=True)
     options = [
-        f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=4096",
+        f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", "-timeout=20",
+        "-rss_limit_mb=4096",
         f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={faults}/",
     ]  # fmt: skip
     start = time.monotonic()
@@ -133,7 +133,7 @@ def run(target: str, seconds: int, seed: int) -> tuple[bool, str]:
 
 
 def keep(target: str) -> None:
-    """Rewrites the corpus of a target: the smallest inputs that reach what all reach, and no golden file does."""
+    """Rewrites the corpus of a target: the smallest inputs that reach what all do and no golden file does."""
     merged, found = FOLDER / "merged" / target, FOLDER / "found" / target
     given = write_inputs(target, FOLDER / "given" / target)
     shutil.rmtree(merged, ignore_errors=True)

@@ -1,9 +1,10 @@
 """Index notation on whole arrays: what a program means, written once more and differently.
 
-A term is four arrays over all indices (axes of extent 1 where it does not depend on one): its value; whether it is
-there (an absent value is zero in sums and functions and makes a product absent); whether it is fixed, a constant, or
-what constants make of what is absent, which is absent too where it is 0; and, for implicit="skip", whether every
-sparse operand below is stored. Values are float64 tensors of torch, so that a gradient can be asked of them.
+A term is four arrays over all indices (axes of extent 1 where it does not depend on one): its value;
+whether it is there (an absent value is zero in sums and functions and makes a product absent); whether it
+is fixed, a constant, or what constants make of what is absent, which is absent too where it is 0; and, for
+implicit="skip", whether every sparse operand below is stored. Values are float64 tensors of torch, so that
+a gradient can be asked of them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import torch
 from generate import Node, Problem
 
 BINARY = {
-    "+": torch.add, "-": torch.subtract, "min": torch.minimum, "max": torch.maximum, "<": torch.lt, "<=": torch.le,
-    ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
+    "+": torch.add, "-": torch.subtract, "min": torch.minimum, "max": torch.maximum, "<": torch.lt,
+    "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq, "!=": torch.ne,
 }  # fmt: skip
 UNARY = {
-    "relu": torch.relu, "abs": torch.abs, "neg": torch.neg, "sqrt": torch.sqrt, "exp": torch.exp, "log": torch.log,
-    "tanh": torch.tanh, "sigmoid": torch.sigmoid,
+    "relu": torch.relu, "abs": torch.abs, "neg": torch.neg, "sqrt": torch.sqrt, "exp": torch.exp,
+    "log": torch.log, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
 }  # fmt: skip
 REDUCE = {"+=": (torch.sum, 0.0), "max=": (torch.amax, -torch.inf), "min=": (torch.amin, torch.inf)}
 

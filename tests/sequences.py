@@ -1,9 +1,11 @@
-"""Random sequences of calls on a SparseTensor, and of conversions, against a dense tensor that goes through the same.
+"""Random sequences of calls on a SparseTensor, and of conversions, against a dense tensor that goes
+through the same.
 
-A sequence begins with a tensor made of arrays (components.py). Each step is a function of torch or a method, applied to
-both; what a step gives is compared, and where it is a tensor of the same kind the sequence goes on with it. Values
-change in place on the way, kept layouts are dropped and made again, types and formats change. A step may be refused
-with NotImplementedError; whatever torch's dense tensor refuses may be refused in any way.
+A sequence begins with a tensor made of arrays (components.py). Each step is a function of torch or a
+method, applied to both; what a step gives is compared, and where it is a tensor of the same kind the
+sequence goes on with it. Values change in place on the way, kept layouts are dropped and made again, types
+and formats change. A step may be refused with NotImplementedError; whatever torch's dense tensor refuses
+may be refused in any way.
 """
 
 from __future__ import annotations
@@ -24,15 +26,9 @@ from programs import Mismatch
 import scorch
 
 COMPUTED = (
-    torch.float32,
-    torch.float64,
-    torch.float64,
-    torch.float16,
-    torch.bfloat16,
-    torch.int32,
-    torch.int64,
-    torch.bool,
-)
+    torch.float32, torch.float64, torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64,
+   torch.bool,
+)  # fmt: skip
 KEPT_ONLY = (torch.int16, torch.int8, torch.uint8)  # stored and converted, computed with by torch
 COUNTED = (torch.bool, torch.int16, torch.int8, torch.uint8, torch.int32, torch.int64)
 LIMIT = 1e4  # larger numbers end a sequence: sums must stay exact
@@ -86,19 +82,22 @@ def of_both(name: str, f: Callable) -> None:
 
 
 for _name, _f in {
-    "times two": lambda x: x * 2, "minus": lambda x: -x, "abs": torch.abs, "relu": torch.relu, "sign": torch.sign,
-    "square": torch.square, "positive": lambda x: x > 0, "not zero": lambda x: x != 0, "halved": lambda x: x / 2,
-    "sum": lambda x: x.sum(), "sum of rows": lambda x: x.sum(-1), "sum of columns": lambda x: x.sum(0),
-    "kept sum": lambda x: x.sum(0, keepdim=True), "largest": lambda x: x.amax(-1), "least": lambda x: x.amin(0),
-    "count": lambda x: x.count_nonzero(), "any": lambda x: x.any(), "all": lambda x: x.all(-1),
-    "mean": lambda x: x.double().mean(-1), "turned": lambda x: x.transpose(0, -1), "clone": lambda x: x.clone(),
-    "flipped": lambda x: x.flip(0), "rolled": lambda x: x.roll(1, -1), "doubled": lambda x: torch.cat([x, x], 0),
-    "stacked": lambda x: torch.stack([x, x]), "first": lambda x: x[0], "last row": lambda x: x[-1:],
-    "every second": lambda x: x[..., ::2], "from one": lambda x: x[..., 1:], "flat": lambda x: x.flatten(),
-    "with one": lambda x: x.unsqueeze(0), "squeezed": lambda x: x.squeeze(), "lower": torch.tril, "upper": torch.triu,
-    "diagonal": lambda x: x.diagonal(), "clamped": lambda x: x.clamp(-1, 1), "equal": lambda x: torch.equal(x, x),
-    "to double": lambda x: x.double(), "to float": lambda x: x.float(), "to long": lambda x: x.long(),
-    "trace": torch.trace, "less": lambda x: x.clamp(max=0), "power": lambda x: x**2, "norm": lambda x: x.double().norm(),
+    "times two": lambda x: x * 2, "minus": lambda x: -x, "abs": torch.abs, "relu": torch.relu,
+    "sign": torch.sign, "square": torch.square, "positive": lambda x: x > 0, "not zero": lambda x: x != 0,
+    "halved": lambda x: x / 2, "sum": lambda x: x.sum(), "sum of rows": lambda x: x.sum(-1),
+    "sum of columns": lambda x: x.sum(0), "kept sum": lambda x: x.sum(0, keepdim=True),
+    "largest": lambda x: x.amax(-1), "least": lambda x: x.amin(0), "count": lambda x: x.count_nonzero(),
+    "any": lambda x: x.any(), "all": lambda x: x.all(-1),
+    "mean": lambda x: x.double().mean(-1) if x.shape[-1] else None, "turned": lambda x: x.transpose(0, -1),
+    "clone": lambda x: x.clone(), "flipped": lambda x: x.flip(0), "rolled": lambda x: x.roll(1, -1),
+    "doubled": lambda x: torch.cat([x, x], 0), "stacked": lambda x: torch.stack([x, x]),
+    "first": lambda x: x[0], "last row": lambda x: x[-1:], "every second": lambda x: x[..., ::2],
+    "from one": lambda x: x[..., 1:], "flat": lambda x: x.flatten(), "with one": lambda x: x.unsqueeze(0),
+    "squeezed": lambda x: x.squeeze(), "lower": torch.tril, "upper": torch.triu,
+    "diagonal": lambda x: x.diagonal(), "clamped": lambda x: x.clamp(-1, 1),
+    "equal": lambda x: torch.equal(x, x), "to double": lambda x: x.double(),
+    "to float": lambda x: x.float(), "to long": lambda x: x.long(), "trace": torch.trace,
+    "less": lambda x: x.clamp(max=0), "power": lambda x: x**2, "norm": lambda x: x.double().norm(),
 }.items():  # fmt: skip
     of_both(_name, _f)
 
@@ -263,8 +262,8 @@ def threads(s: State) -> None:
 # ---- steps that change values in place, of both ----
 @step
 def scaled_in_place(s: State) -> Both:
+    s.d.mul_(-1)  # first: what torch refuses, as of truth values, changes neither
     s.a.mul_(-1)
-    s.d.mul_(-1)
     return s.a, s.d
 
 
@@ -334,11 +333,11 @@ def difference(got: object, want: object) -> None:
     """Raises Mismatch where the two are not the same."""
     if scorch.is_sparse(got):
         shape = tuple(got.shape)
-        found = components.holds(got)
         try:
-            core = scorch.from_components(got.format, shape, *arrays_of(got))
+            core = scorch.from_components(got.format, shape, *components.arrays(got))
         except ValueError as error:
             raise Mismatch(f"the result is malformed: {error}") from error
+        found = components.holds(got)
         if not torch.equal(core.to_dense(), got.to_dense()):
             raise Mismatch("to_dense() depends on how the tensor was made")
         got = components.dense_of(found, shape, got.dtype)
@@ -353,13 +352,6 @@ def difference(got: object, want: object) -> None:
         raise Mismatch(f"expected {want.dtype}, got {got.dtype}")
     if not torch.allclose(got.double(), want.double(), rtol=1e-6, atol=1e-9, equal_nan=True):
         raise Mismatch(f"expected {want.tolist()}, got {got.tolist()}"[:600])
-
-
-def arrays_of(a: scorch.SparseTensor) -> tuple[list, list, torch.Tensor]:
-    levels = range(len(a.format.bind(a.dim()).levels))
-    pos = [a.pos(k) if f"_pos{k}" in a._names else None for k in levels]
-    crd = [a.crd(k) if f"_crd{k}" in a._names else None for k in levels]
-    return pos, crd, a.values().detach()
 
 
 # ---- sequences ----
@@ -379,7 +371,7 @@ def take(s: State, name: str) -> None:
             return  # torch refuses it too
         raise Mismatch(f"{type(error).__name__}: {error}") from error
     difference(a, d)
-    if scorch.is_sparse(a) and a.dim() and d.numel() < 5000:
+    if scorch.is_sparse(a) and a.dim() and a.dtype == d.dtype and d.numel() < 5000:
         s.a, s.d = a, d
 
 
@@ -434,7 +426,7 @@ def conversion(seed: int) -> None:
 
 def _differ(a: scorch.SparseTensor, b: scorch.SparseTensor, want: dict) -> str:
     """What is wrong with b, made from a, which holds what is wanted."""
-    scorch.from_components(b.format, b.shape, *arrays_of(b))  # validates
+    scorch.from_components(b.format, b.shape, *components.arrays(b))  # validates
     found, levels = components.holds(b), a.format.bind(a.dim()).levels
     drops = all(level[0] == "dense" for level in levels)  # zeros of dense levels are no entries
     for c, v in want.items():

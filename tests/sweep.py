@@ -22,7 +22,8 @@ from generate import Node, Problem
 REFUSED = re.compile(  # each is explained in docs/expressions.md
     r"^(division by .*, which is zero where"
     r"|implicit=\"skip\" takes one reduction of the whole right side"
-    r"|(no loops compute \w+ from these formats and into this one: )?the (program|kernel|nest|plan) needs more than"
+    r"|(no loops compute \w+ from these formats and into this one: )?"
+    r"the (program|kernel|nest|plan) needs more than"
     r")"
 )
 
