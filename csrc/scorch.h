@@ -81,8 +81,8 @@ int sc_validate(const sc_tensor *, sc_err *);
 
 /* ---- memory of results ---- */
 enum { SC_POS, SC_CRD, SC_VAL };
-/* Returns memory for n elements of dtype, or null. what: SC_POS, SC_CRD (of
- * `level`) or SC_VAL. The caller owns it. A run may ask for one array twice
+/* Returns memory for n elements of dtype, with an address even where n is 0; null when memory runs out.
+ * what: SC_POS, SC_CRD (of `level`) or SC_VAL. The caller owns it. A run may ask for one array twice
  * (a result that is converted); the tensor says in the end which memory it uses, the rest can go. */
 typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n);
 

@@ -2,11 +2,12 @@
 
     python tests/soak.py [--minutes N] [--threads N] [--jit auto|off] [--memory MB] [--seed N]
 
-Threads run random programs (programs.py), each new to the process, and between them a few calls of the same text on
-structures that are new each time: products, sums, conversions, gradients, a module, attention. Every fiftieth result
-is compared with torch on dense arrays. Each minute prints what the process holds: resident memory, file descriptors,
-mappings, programs that are kept. After the first quarter none of these may grow by more than a twentieth, or by a few
-for the small ones. Prints a last line of JSON; the exit status is the number of faults.
+Threads run random programs (programs.py), each new to the process, and between them a few calls of the
+same text on structures that are new each time: products, sums, conversions, gradients, a module, attention.
+Every fiftieth result is compared with torch on dense arrays. Each minute prints what the process holds:
+resident memory, file descriptors, mappings, programs that are kept. After the first quarter none of these
+may grow by more than a twentieth, or by a few for the small ones. Prints a last line of JSON; the exit status
+is the number of faults.
 """
 
 from __future__ import annotations
@@ -147,16 +148,14 @@ def watch(work: Work, threads: list[threading.Thread]) -> list[dict[str, float]]
         if time.monotonic() - said > 60 or not any(t.is_alive() for t in threads):
             said = time.monotonic()
             kept = scorch.stats()["kept"]
-            print(
-                "{minute:5.1f} min  {rss_mb:7.1f} MB  {fds:3} fds  {maps:5} maps  ".format(**seen[-1])
-                + f"{work.expressions} expressions  {work.calls} calls  {work.compared} compared  kept {kept}",
-                flush=True,
-            )
+            process = "{minute:5.1f} min  {rss_mb:7.1f} MB  {fds:3} fds  {maps:5} maps".format(**seen[-1])
+            done = f"{work.expressions} expressions  {work.calls} calls  {work.compared} compared"
+            print(f"{process}  {done}  kept {kept}", flush=True)
     return seen
 
 
 def grown(seen: list[dict[str, float]]) -> list[str]:
-    """What grows after the first quarter: the highest of the last quarter against the highest of the second."""
+    """What grows after the first quarter: the most of the last quarter against the most of the second."""
     quarter = len(seen) // 4
     faults = []
     for name, slack in SLACK.items():

@@ -67,7 +67,6 @@ def test_orders_of_a_sampled_product_and_of_a_tensor(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     (
-        ("order(i, k, j)", "C is sparse, and every coordinate of k would be stored"),
         ("order(j, i, k)", "C is sparse and made in order, and a loop over j would come back to its entries"),
         ("parallel(j)", "the loops would be order("),
         ("parallel()", "the loops would be order("),

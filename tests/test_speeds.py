@@ -18,7 +18,7 @@ a, x = scorch.sparse(torch.eye(4)), torch.ones(4, 3)
 
 def costs():
     # as a process that starts now sees them
-    scorch._C.configure(0, None, "", str(FOLDER))
+    scorch._C.configure(0, None, "", str(FOLDER), 1 << 28)
     return scorch.info()["costs"]
 
 

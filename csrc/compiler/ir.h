@@ -473,7 +473,7 @@ void nest_verify(Prog *, const Nest *);
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
 bool work_has_slot(const Tensor *work, int var);          /* #var is one of its dimensions */
 Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
-int nest_pars(const Nest *); /* loops that threads share */
+int nest_pars(const Nest *);                              /* loops that threads share */
 Nest *nest_seq(Prog *, int n, Nest *const *);
 Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
 Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);

@@ -281,7 +281,8 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
 {
     Prog *p = b->p;
-    const bool copies = a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE; /* filled by one kernel */
+    const bool copies =
+        a.lhs->tensor->role == T_WORK && a.lhs->tensor->place == W_PRIVATE; /* filled by one kernel */
     const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par && !copies;
     const Op op = r ? r->reduce : a.reduce;
     Expr *body = r ? r->kid[0] : a.rhs;

@@ -24,8 +24,10 @@ static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, i
 {
     static const char *const names[] = {"pos", "crd", "values"};
     *out = c->alloc(c->ctx, what, level, dtype, n);
-    if (*out) sc_fill_advise(*out, (size_t)n * sc_dtype_size(dtype));
-    if (*out || n == 0) return SC_OK;
+    if (*out) {
+        sc_fill_advise(*out, (size_t)n * sc_dtype_size(dtype));
+        return SC_OK;
+    }
     return sc_error(c->err, SC_ENOMEM, "out of memory: %lld entries of %s, level %d", (long long)n,
                     names[what], level);
 }

@@ -208,7 +208,7 @@ static int fit(sc_drive *d, int what, int level, sc_dtype type, int64_t n, const
     const sc_chunks *c = &d->chunks;
     if (n >= c->most / 2) return SC_OK;
     void *p = sc_drive_array(d, c->out, what, level, type, n);
-    if (!p && n) return SC_ENOMEM;
+    if (!p) return SC_ENOMEM;
     move(p, 0, *array, 0, n, sc_dtype_size(type));
     *array = p;
     return SC_OK;

@@ -48,8 +48,7 @@ void *sc_drive_array(sc_drive *d, int out, int what, int level, sc_dtype type, i
 {
     static const char *const name[] = {"positions", "coordinates", "values"};
     void *p = d->alloc(d->ctx[out], what, level, type, n);
-    if (!p && n > 0)
-        sc_error(d->err, SC_ENOMEM, "out of memory: %lld %s of the result", (long long)n, name[what]);
+    if (!p) sc_error(d->err, SC_ENOMEM, "out of memory: %lld %s of the result", (long long)n, name[what]);
     if (p) sc_fill_advise(p, (size_t)n * sc_dtype_size(type));
     return p;
 }
@@ -82,7 +81,7 @@ static int alloc_level(sc_drive *d, int out, int level, int64_t parent, int64_t 
     if (rc) return rc;
     if (level == 0) sc_index_put((void *)(uintptr_t)v->pos, itype, 1, n);
     v->crd = sc_drive_array(d, out, SC_CRD, level, itype, n);
-    return v->crd || !n ? SC_OK : SC_ENOMEM;
+    return v->crd ? SC_OK : SC_ENOMEM;
 }
 
 int sc_drive_alloc(sc_drive *d, const sc_step *s)
@@ -107,7 +106,7 @@ int sc_drive_alloc(sc_drive *d, const sc_step *s)
     }
     v->nval = parent;
     v->val = sc_drive_array(d, s->out, SC_VAL, -1, r->dtype, parent);
-    if (!v->val && parent) return SC_ENOMEM;
+    if (!v->val) return SC_ENOMEM;
     r->view = *v;
     return SC_OK;
 }

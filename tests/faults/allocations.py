@@ -147,6 +147,19 @@ def sparse_products() -> Calls:
     )
 
 
+@scenario()
+def empty_results() -> Calls:
+    (d, A), zero = matrix(), torch.zeros(40, 30)
+    Z = scorch.sparse(zero, "csr")
+
+    def call() -> list:
+        results = [A * Z, A.T @ Z, Z + Z, torch.relu(A * -1), Z @ numbers(30, 3), A[3:3]]
+        return [*results, *(Z.convert(f) for f in FORMATS), scorch.sparse(zero, "coo")]
+
+    wanted = [zero, torch.zeros(30, 30), zero, zero, torch.zeros(40, 3), d[3:3]]
+    return call, same([*wanted, *[zero] * (len(FORMATS) + 1)])
+
+
 FORMATS = ("csc", "coo", "dcsr", "bsr(2,2)", "ell(16)", "dense(0), dense(1)", "compressed(0), dense(1)")
 
 
