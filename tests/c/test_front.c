@@ -189,7 +189,7 @@ static const Bad bad[] = {
 
 /* Whole files; with SC_OK: right ones. */
 static const Bad files[] = {
-    {"in B: f32 dense (5, 4)\nin b: f32 dense (4)\nC[k] = B[j,k] @+ b[k]",
+    {"in B: f32 dense (5, 4)\nin b: f32 dense (4)\nC[k] = B[j,k] + B[j,k] * b[k] @+ b[k]",
      "index j is not on the left and is used in several terms", SC_EVALUE},
     {"in A: f32 csr (5, 4)\nin B: f32 csr (5, 4)\nC[i,j] = A[i,j] @/ B[i,j]",
      "which is zero where it has no entry", SC_EVALUE},
