@@ -11,10 +11,11 @@
 
 #include "schedule.h"
 
+/* A maximum in skip mode is infinite where no point counts, which is no entry. */
 static bool is_unknown(const Prog *p, const Tensor *t)
 {
     const sc_format *ask = &p->ask[t->arg - p->nin];
-    return t->covered && sc_format_is_dense(&t->format) && ask->nlevel && !sc_format_is_dense(ask);
+    return (t->covered || op_identity(t->empty) != 0) && sc_format_is_dense(&t->format) && ask->nlevel && !sc_format_is_dense(ask);
 }
 
 static Tensor *new_where(Prog *p, const Tensor *of)

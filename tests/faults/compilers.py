@@ -218,7 +218,7 @@ def attempt(kind: Specimen, mode: str, calls: list) -> dict:
     folder.chmod(0o755)
     os.environ["SCORCH_CACHE_DIR"] = str(folder / "kernels")
     cc = script(kind, folder)
-    _C.configure(MODES[mode], str(cc), None, str(folder / "kernels"))
+    _C.configure(MODES[mode], str(cc), None, str(folder / "kernels"), 1 << 28)
     if kind.before:
         kind.before()
     begin, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -74,8 +74,9 @@ def test_every_compiler(quick):
 
 @linux
 @pytest.mark.slow
-def test_every_bit_of_an_object(kernel_cache):
-    program = native.core().program(native.ROOT / "tests" / "c" / "test_jit_elf.c")
+@pytest.mark.parametrize("name", ["test_jit_elf", "test_faults"])
+def test_every_bit_of_an_object_and_every_allocation_of_a_program(kernel_cache, name):
+    program = native.core().program(native.ROOT / "tests" / "c" / f"{name}.c")
     done = native.run(program, env={**kernel_cache, "SCORCH_FAULTS": "1"})
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"[-3000:]
 
