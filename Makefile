@@ -2,7 +2,9 @@
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
+# make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
+# make soak      a process that lives MINUTES=20, with changing expressions, structures and threads
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
@@ -10,35 +12,52 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize faults lint bench dist scorchc clean
+.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
+# A process a core; tests of one file share what they compile.
+PYTEST = $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile
 test: .venv/.editable
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: .venv/.editable
-	$(BIN)/python -m pytest -q
+	$(PYTEST)
 
 test-off: .venv/.editable
-	SCORCH_JIT=off CC=/nonexistent $(BIN)/python -m pytest -q -m "not slow" $(filter-out $(NATIVE),$(wildcard tests/test_*.py))
+	SCORCH_JIT=off CC=/nonexistent $(PYTEST) -m "not slow" $(filter-out $(NATIVE),$(wildcard tests/test_*.py))
 
 NATIVE = tests/test_c.py tests/test_golden.py tests/test_executor.py tests/test_packaging.py
 lint: .venv/.tools
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch] tests/c/*.[ch])
 
+# The Python tests that run instrumented; what the undefined-behaviour sanitizer says goes to files, since pytest
+# shows no output of tests that pass.
+WATCHED ?= tests/test_sparse_tensor.py tests/test_spmm.py
 # The extension's runtime must come before everything; torch throws, so libstdc++ must be there to be watched.
 RUNTIME = $(foreach l,asan ubsan stdc++,$(shell $(CC) -print-file-name=lib$l.so))
 sanitize: .venv/.editable
 	SCORCH_SANITIZE=1 $(BIN)/python -m pytest -q -m "not slow" tests/test_c.py tests/test_golden.py tests/test_executor.py
 	SCORCH_SANITIZE=1 $(BIN)/python setup.py build --build-lib build/sanitize/lib
+	rm -f build/sanitize/undefined.*
 	LD_PRELOAD="$(RUNTIME)" ASAN_OPTIONS=detect_leaks=0:exitcode=99 \
-	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" \
-	tests/test_sparse_tensor.py tests/test_spmm.py
+	UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/build/sanitize/undefined \
+	SCORCH_CFLAGS="-fsanitize=address,undefined" SCORCH_CACHE_DIR=$(CURDIR)/build/sanitize/kernels \
+	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
+	! cat build/sanitize/undefined.* 2>/dev/null
+
+SECONDS ?= 60
+fuzz: .venv/.editable
+	$(BIN)/python tests/fuzzing.py --seconds $(SECONDS)
+	SCORCH_JIT=off $(BIN)/python tests/campaign.py --seconds $(SECONDS)
 
 faults: .venv/.editable
-	$(BIN)/python -m pytest -q --durations=10 tests/faults
+	$(PYTEST) --durations=10 tests/faults
+
+MINUTES ?= 20
+soak: .venv/.editable
+	$(BIN)/python tests/soak.py --minutes $(MINUTES) --jit off
 
 bench: .venv/.editable
 	@mkdir -p build
@@ -63,7 +82,7 @@ clean:
 	touch $@
 
 .venv/.tools: .venv/.base
-	$(BIN)/pip install pytest hypothesis scipy networkx torch_geometric ruff==0.17.5 clang-format==23.1.5
+	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
 # The demo takes the package as users get it; tests and benchmarks work on the tree itself.

@@ -244,7 +244,8 @@ def keeps_zeros(case: Case, operands: dict[str, Operand]) -> bool:
     if case.format in (None, "dense"):
         return True
     with torch.no_grad():
-        return scorch.is_sparse(scorch.evaluate(case.text(), **{n: o.tensor for n, o in operands.items()}))
+        made = scorch.evaluate(case.text(), **{n: o.tensor for n, o in operands.items()})
+    return scorch.is_sparse(made) and any(not level.startswith("dense") for level in made.format.levels)
 
 
 def check_gradients(case: Case, operands: dict[str, Operand], made: tuple, results: dict) -> None:

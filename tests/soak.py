@@ -18,6 +18,7 @@ import gc
 import json
 import os
 import random
+import statistics
 import sys
 import threading
 import time
@@ -155,12 +156,13 @@ def watch(work: Work, threads: list[threading.Thread]) -> list[dict[str, float]]
 
 
 def grown(seen: list[dict[str, float]]) -> list[str]:
-    """What grows after the first quarter: the most of the last quarter against the most of the second."""
+    """What grows after the first quarter: the median of the last quarter against that of the second."""
     quarter = len(seen) // 4
     faults = []
     for name, slack in SLACK.items():
         early, late = (
-            max(s[name] for s in part) for part in (seen[quarter : 2 * quarter], seen[3 * quarter :])
+            statistics.median(s[name] for s in part)
+            for part in (seen[quarter : 2 * quarter], seen[3 * quarter :])
         )
         if late > max(early * slack, early + MORE[name]):
             faults.append(f"{name} grows from {early:.1f} to {late:.1f}")

@@ -171,3 +171,24 @@ def test_sequences_notice_a_wrong_number(monkeypatch):
     with pytest.raises(sequences.Mismatch, match="expected"):
         for seed in range(200):
             sequences.sequence(seed)
+
+
+# ---- which entries results have ----
+def test_results_that_take_the_levels_of_an_operand_keep_zeros():
+    """The levels cannot be written as they are, since j repeats: the result is made dense, and sparse from that."""
+    A = scorch.sparse(torch.tensor([[[0.0, 2], [0, 0]], [[1, 0], [0, 3]]]), "csf")
+    B = T([[0.0, 1], [0, 0]])
+    S = scorch.evaluate("S[i,j,k] = A[j,i,j] * B[i,k]", A=A, B=B)
+    assert S.nnz == 2 * 1 and torch.equal(S.to_dense(), torch.einsum("jij,ik->ijk", A.to_dense(), B))
+
+
+@pytest.mark.parametrize("form", (None, "compressed(0), dense(1)", "csr", "coo"))
+@pytest.mark.parametrize("name", ("csf", "coo", "compressed(2), compressed(1), compressed(0)"))
+def test_an_extreme_stores_nothing_beside_its_operand(name, form):
+    """Where the sum is over an index between those of the result, a loop must not run over all of these."""
+    dense = torch.zeros(4, 3, 5)
+    dense[1, 0, 2], dense[1, 2, 2], dense[3, 1, 0] = -2, -1, 4
+    A = scorch.sparse(dense, name)
+    C = scorch.evaluate("C[i,k] min= A[i,j,k] * (A[i,j,k] + x[j,k])", A=A, x=torch.ones(3, 5), format=form)
+    assert C.nnz == (10 if form and "dense" in form else 2)
+    assert torch.equal(C.to_dense(), (dense * (dense + 1)).amin(1))

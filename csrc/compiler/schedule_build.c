@@ -249,8 +249,9 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     const int n = choose_sources(b, &s, &a, src, ix, t);
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && sb_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
-    if (own && a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))
-        return none(b, "%s is sparse, and every coordinate of %s would be stored", a.lhs->tensor->name,
+    const bool every = !n && gathers(a.lhs->tensor) && in(b->covered, ix.var);
+    if (own && (every || (a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))))
+        return none(b, "%s is sparse, and every coordinate of %s would be stored", b->layout->name,
                     b->p->var[ix.var].name);
     const int level = n == 1 ? s.level[sb_id(b, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
@@ -356,7 +357,7 @@ Nest *build(Prog *p, const Assign *a, const Order *order, char why[WHY])
     Tensor *t = a->lhs->tensor;
     Build b = {.p = p, .order = order, .dense_so_far = true, .why = why};
     *why = 0;
-    if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t;
+    if (t->role == T_OUT && t->ndim && !t->format.nlevel) b.layout = t, b.covered = expr_covered(a->rhs);
     const State top = {0};
     Nest *n = nest_of(&b, top, *a);
     if (!n || !b.layout) return n;

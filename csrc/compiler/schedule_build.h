@@ -21,6 +21,7 @@ typedef struct {
     const Tensor *layout; /* the result whose levels follow the loops, or null ... */
     sc_format made;       /* ... and those it has so far */
     bool dense_so_far;    /* ... all of them dense up to here */
+    uint32_t covered;     /* ... and the indices along which it is missing where nothing is stored */
     char *why;            /* WHY bytes */
 } Build;
 

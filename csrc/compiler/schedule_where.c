@@ -15,7 +15,8 @@
 static bool is_unknown(const Prog *p, const Tensor *t)
 {
     const sc_format *ask = &p->ask[t->arg - p->nin];
-    return (t->covered || op_identity(t->empty) != 0) && sc_format_is_dense(&t->format) && ask->nlevel && !sc_format_is_dense(ask);
+    const bool told = t->covered || op_identity(t->empty) != 0;
+    return told && sc_format_is_dense(&t->format) && ask->nlevel && !sc_format_is_dense(ask);
 }
 
 static Tensor *new_where(Prog *p, const Tensor *of)

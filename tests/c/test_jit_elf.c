@@ -34,7 +34,7 @@ static int fate(const sc_text *object)
     fflush(stdout);
     const pid_t pid = fork();
     if (pid == 0) {
-        const sc_object *o;
+        sc_loaded o;
         sc_err e = {0};
         alarm(20);
         const int rc = sc_load(object, key, SC_KEYLEN, "", &o, &e);
