@@ -504,7 +504,7 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def _recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors, one of which requires a gradient."""
-    last = kind in (RMATMUL, LINEAR)
+    a, last = once(a), kind in (RMATMUL, LINEAR)
     program = _text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last)
     return _autograd.product(a, x, program, kind, run_product, _run)
 
@@ -607,7 +607,7 @@ def linear_of_values(
     """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
     if not _autograd.needs_grad(values, x, *([] if bias is None else [bias])):
         return linear(x, a, None) if bias is None else _affine(x, a, bias)
-    if "ell" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
+    if "ell" in a._fmt or "nonunique" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
         return linear(x, a._with_values(values), bias)
     program = _text_of_product("ni,oi->no", a._fmt, True)
     return _autograd.affine(values, x, bias, a, program, LINEAR, run_product, _run)

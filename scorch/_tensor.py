@@ -117,8 +117,9 @@ def is_sparse(x: object) -> bool:
 
 
 def once(a: SparseTensor) -> SparseTensor:
-    """a itself; of bool with each coordinate once: they are or'ed, where kernels would add them up."""
-    return a.coalesce() if a._val.dtype is torch.bool else a
+    """a itself, but with each coordinate once where kernels take it otherwise: of bool they are or'ed, not added
+    up, and gradients have the structure of what a kernel read."""
+    return a.coalesce() if a._val.dtype is torch.bool or _autograd.needs_grad(a) else a
 
 
 def rank(x: torch.Tensor) -> int:
@@ -366,13 +367,13 @@ class SparseTensor(torch.Tensor):
         memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
         Raises: ValueError: no such format for this number of dimensions.
         """
+        from ._entries import build, entries
+
         form = bound(format, self._ndim)
         index_dtype = index_dtype or self.index_dtype
         if form.text == self._fmt:
             return self.to(index_dtype=index_dtype)
         if _torch.in_graph():
-            from ._entries import build, entries
-
             return build(entries(self), form.text, index_dtype)
         if _autograd.tracked(self):
             return self._convert_tracked(form, index_dtype)
@@ -380,15 +381,15 @@ class SparseTensor(torch.Tensor):
         return self._carried(lambda a: _fresh(form, *_C.convert(core_of(a), form.text, wide)[1:]))
 
     def _convert_tracked(self, form: Layout, index_dtype: torch.dtype) -> SparseTensor:
-        """convert, differentiably: the structure by the extension, the values gathered."""
+        """convert, differentiably: the structure by the extension, the values gathered; torch's operations where
+        entries are summed or dropped."""
+        from ._entries import build, entries
+
         wide = index_dtype == torch.int64
         (_, shape, arrays), perm = _C.convert(core_of(self), form.text, wide, True)
         values = self.values()
         if perm is None:
-            raise NotImplementedError(
-                f"convert from {self._fmt} to {form.text} sums or drops entries, which has no gradient here: "
-                f"coalesce() or convert before the gradient is needed"
-            )
+            return build(entries(self), "coo", index_dtype).convert(form.text, index_dtype=index_dtype)
         if values.shape[0]:
             values = torch.where(perm >= 0, values[perm.clamp(min=0)], 0)
         else:

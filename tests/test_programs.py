@@ -175,7 +175,7 @@ def test_sequences_notice_a_wrong_number(monkeypatch):
 
 # ---- which entries results have ----
 def test_results_that_take_the_levels_of_an_operand_keep_zeros():
-    """The levels cannot be written as they are, since j repeats: the result is made dense, and sparse from that."""
+    """Since j repeats the levels cannot be written as they are: the result is made dense, then sparse."""
     A = scorch.sparse(torch.tensor([[[0.0, 2], [0, 0]], [[1, 0], [0, 3]]]), "csf")
     B = T([[0.0, 1], [0, 0]])
     S = scorch.evaluate("S[i,j,k] = A[j,i,j] * B[i,k]", A=A, B=B)
@@ -192,3 +192,56 @@ def test_an_extreme_stores_nothing_beside_its_operand(name, form):
     C = scorch.evaluate("C[i,k] min= A[i,j,k] * (A[i,j,k] + x[j,k])", A=A, x=torch.ones(3, 5), format=form)
     assert C.nnz == (10 if form and "dense" in form else 2)
     assert torch.equal(C.to_dense(), (dense * (dense + 1)).amin(1))
+
+
+# ---- gradients ----
+REPEATING = {
+    "a list": ("compressed(0, nonunique), singleton(1, nonunique)", [T([0, 4]), None], [T([0, 0, 1, 1]), T([1, 1, 2, 2])]),
+    "rows": ("dense(0), compressed(1, nonunique)", [None, T([0, 2, 4])], [None, T([1, 1, 2, 2])]),
+}  # fmt: skip
+USES = {
+    "evaluate": lambda a, x: scorch.evaluate("s = A[i,j] * A[i,j]", A=a),
+    "rows": lambda a, x: scorch.evaluate("R[i] = A[i,j] * x[j]", A=a, x=x).square().sum(),
+    "product": lambda a, x: (a @ x).square().sum(),
+    "turned": lambda a, x: (a.T @ x[:2]).square().sum(),
+    "linear": lambda a, x: torch.nn.functional.linear(x, a, x[:2]).square().sum(),
+    "sum": lambda a, x: a.sum(),
+    "to_dense": lambda a, x: a.to_dense().square().sum() if scorch.is_sparse(a) else a.square().sum(),
+    "map": lambda a, x: (a * 2).to_dense().square().sum(),
+    "convert": lambda a, x: (a.convert("csc") if scorch.is_sparse(a) else a).to_dense().square().sum(),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize("name", REPEATING)
+def test_entries_of_one_coordinate_have_its_gradient(name, use):
+    form, pos, crd = REPEATING[name]
+    a = scorch.from_components(form, (2, 3), pos, crd, torch.arange(1.0, 5)).requires_grad_()
+    x = T([1.0, 2, 3])
+    full = a.detach().to_dense().requires_grad_()
+    if use is USES["map"]:
+        (full * 2).square().sum().backward()
+    else:
+        use(full, x).backward()
+    use(a, x).backward()
+    assert a.grad.nnz == 4
+    torch.testing.assert_close(a.grad.values(), full.grad[[0, 0, 1, 1], [1, 1, 2, 2]])
+
+
+SKIPPED = {
+    "C[i] = x[i]; S[i] = x[i] * B[i]": ((2,), [6, 1]),
+    "C[i,j] = x[i,j]; S[i] = x[i,i] * B[i]": ((2, 2), [6, 1, 1, 1]),
+    "C[i] = x[i,i] * 2; S[i] = x[i,i] * B[i]": ((2, 2), [7, 0, 0, 2]),
+    "C[i,j] = x[i,j] * x[i,j]; S[i] = x[i,i] * B[i]": ((2, 2), [7, 2, 2, 2]),
+}
+
+
+@pytest.mark.parametrize("text", SKIPPED)
+@pytest.mark.parametrize("sparse", (False, True))
+def test_shares_of_a_gradient_count_where_their_own_operands_do(text, sparse):
+    shape, want = SKIPPED[text]
+    x = torch.ones(shape)
+    x = (scorch.sparse(x) if sparse else x).requires_grad_()
+    made = scorch.evaluate(text, x=x, B=scorch.sparse(T([5.0, 0]), "coo"), implicit="skip")
+    sum((y.to_dense() if scorch.is_sparse(y) else y).sum() for y in made).backward()
+    assert (x.grad.to_dense() if sparse else x.grad).flatten().tolist() == want

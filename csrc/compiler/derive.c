@@ -445,6 +445,43 @@ static void walk(Walk *w, Expr *e, Expr *adj)
 }
 
 /* ---- gradients of tensors ---- */
+static bool is_sparse_access(const Expr *e, const void *unused)
+{
+    (void)unused;
+    return e->op == O_ACCESS && derive_sparse(e->tensor);
+}
+
+static bool is_diagonal(const Expr *at)
+{
+    for (int i = 0; i < at->tensor->ndim; i++)
+        for (int j = 0; j < i; j++)
+            if (at->ix[i].var == at->ix[j].var) return true;
+    return false;
+}
+
+/* A share on a diagonal, from a dense temporary, at the indices of another share that is on none. */
+static void off_diagonal(Derive *d, Share *s)
+{
+    const Share *other = NULL;
+    for (int k = 0; k < d->nshare; k++)
+        if (d->share[k].to == s->to && !is_diagonal(d->share[k].at)) other = &d->share[k];
+    if (!other) return;
+    Tensor *t = new_tensor(d, "t", false);
+    Line *l = new_line(d, t, O_CONST, -1);
+    l->share[l->n++] = new_share(d, s->to, s->at, s->value);
+    t->ndim = s->to->ndim;
+    *s = (Share){s->to, other->at, new_access(d, t, other->at->ix)};
+}
+
+/* In skip mode a point of a line counts where all that is sparse in it is stored, which differs among the shares: those
+ * that have a sparse factor, a sum or a diagonal come from temporaries. */
+static void stand_alone(Derive *d, Share *s)
+{
+    if (has_reduce(s->value) || contains(s->value, is_sparse_access, NULL))
+        s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
+    if (is_diagonal(s->at)) off_diagonal(d, s);
+}
+
 /* The sum of the shares of t, as the line that assigns it; null where there are none. */
 static Line *collect(Derive *d, Tensor *t, int of)
 {
@@ -452,11 +489,8 @@ static Line *collect(Derive *d, Tensor *t, int of)
     int n = 0;
     for (int k = 0; k < d->nshare; k++) n += d->share[k].to == t;
     if (!n) return NULL;
-    for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++) { /* there a sum stands alone */
-        Share *s = &d->share[k];
-        if (s->to == t && has_reduce(s->value))
-            s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
-    }
+    for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++)
+        if (d->share[k].to == t) stand_alone(d, &d->share[k]);
     Tensor *g = new_tensor(d, t->name, true);
     Line *l = new_line(d, g, O_CONST, of);
     for (int k = 0; k < d->nshare; k++) {
