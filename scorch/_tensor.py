@@ -117,8 +117,8 @@ def is_sparse(x: object) -> bool:
 
 
 def once(a: SparseTensor) -> SparseTensor:
-    """a itself, but with each coordinate once where kernels take it otherwise: of bool they are or'ed, not added
-    up, and gradients have the structure of what a kernel read."""
+    """a itself, but with each coordinate once where needed: kernels add, where values of bool are or'ed,
+    and gradients have the structure of what a kernel read."""
     return a.coalesce() if a._val.dtype is torch.bool or _autograd.needs_grad(a) else a
 
 
@@ -381,8 +381,8 @@ class SparseTensor(torch.Tensor):
         return self._carried(lambda a: _fresh(form, *_C.convert(core_of(a), form.text, wide)[1:]))
 
     def _convert_tracked(self, form: Layout, index_dtype: torch.dtype) -> SparseTensor:
-        """convert, differentiably: the structure by the extension, the values gathered; torch's operations where
-        entries are summed or dropped."""
+        """convert, differentiably: the structure by the extension, the values gathered; by torch's operations
+        where entries are summed or dropped."""
         from ._entries import build, entries
 
         wide = index_dtype == torch.int64

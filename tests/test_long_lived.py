@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -80,7 +81,9 @@ def test_conversions_that_are_asked_for_go_too():
 
 def slow_compiler(folder, seconds: float) -> str:
     script = folder / "slow-cc"
-    script.write_text(f'#!/bin/sh\ncase "$*" in *--version*) ;; *) sleep {seconds};; esac\nexec cc "$@"\n')
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *--version*) ;; *) touch "$0.runs"; sleep {seconds};; esac\nexec cc "$@"\n'
+    )
     script.chmod(0o755)
     return str(script)
 
@@ -220,13 +223,15 @@ def test_ctrl_c_while_a_compiler_runs(tmp_path):
     except KeyboardInterrupt:
         print("interrupted", flush=True)
     """
-    env = {**os.environ, "SCORCH_CC": slow_compiler(tmp_path, 20), "XDG_CACHE_HOME": str(tmp_path)}
+    compiler = slow_compiler(tmp_path, 20)
+    env = {**os.environ, "SCORCH_CC": compiler, "XDG_CACHE_HOME": str(tmp_path)}
     head = "import torch, scorch\nprint('ready', flush=True)\n"
     p = subprocess.Popen(
         [sys.executable, "-c", head + textwrap.dedent(code)], env=env, stdout=subprocess.PIPE, text=True
     )
     assert p.stdout.readline() == "ready\n"
-    time.sleep(1)
+    while not Path(f"{compiler}.runs").exists():
+        time.sleep(0.1)
     sent = time.perf_counter()
     p.send_signal(signal.SIGINT)
     assert p.stdout.readline() == "interrupted\n"

@@ -196,9 +196,12 @@ def test_an_extreme_stores_nothing_beside_its_operand(name, form):
 
 # ---- gradients ----
 REPEATING = {
-    "a list": ("compressed(0, nonunique), singleton(1, nonunique)", [T([0, 4]), None], [T([0, 0, 1, 1]), T([1, 1, 2, 2])]),
-    "rows": ("dense(0), compressed(1, nonunique)", [None, T([0, 2, 4])], [None, T([1, 1, 2, 2])]),
-}  # fmt: skip
+    "compressed(0, nonunique), singleton(1, nonunique)": [
+        [T([0, 4]), None],
+        [T([0, 0, 1, 1]), T([1, 1, 2, 2])],
+    ],
+    "dense(0), compressed(1, nonunique)": [[None, T([0, 2, 4])], [None, T([1, 1, 2, 2])]],
+}
 USES = {
     "evaluate": lambda a, x: scorch.evaluate("s = A[i,j] * A[i,j]", A=a),
     "rows": lambda a, x: scorch.evaluate("R[i] = A[i,j] * x[j]", A=a, x=x).square().sum(),
@@ -213,10 +216,9 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-@pytest.mark.parametrize("name", REPEATING)
-def test_entries_of_one_coordinate_have_its_gradient(name, use):
-    form, pos, crd = REPEATING[name]
-    a = scorch.from_components(form, (2, 3), pos, crd, torch.arange(1.0, 5)).requires_grad_()
+@pytest.mark.parametrize("form", REPEATING)
+def test_entries_of_one_coordinate_have_its_gradient(form, use):
+    a = scorch.from_components(form, (2, 3), *REPEATING[form], torch.arange(1.0, 5)).requires_grad_()
     x = T([1.0, 2, 3])
     full = a.detach().to_dense().requires_grad_()
     if use is USES["map"]:
