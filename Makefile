@@ -10,7 +10,9 @@
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := $(wildcard csrc/*.[ch] csrc/*/*.[ch] csrc/bundle.list scorch/*.py) setup.py pyproject.toml
+HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
+CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
+SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
 .PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist scorchc clean
 demo: .venv/.installed
@@ -30,7 +32,7 @@ test-off: .venv/.editable
 NATIVE = tests/test_c.py tests/test_golden.py tests/test_executor.py tests/test_packaging.py
 lint: .venv/.tools
 	$(BIN)/ruff check .
-	$(BIN)/clang-format --dry-run -Werror $(wildcard csrc/*.[ch] csrc/*/*.[ch] tests/c/*.[ch])
+	$(BIN)/clang-format --dry-run -Werror $(CFILES) $(wildcard tests/c/*.[ch])
 
 # The Python tests that run instrumented; what the undefined-behaviour sanitizer says goes to files, since pytest
 # shows no output of tests that pass.
@@ -98,13 +100,14 @@ clean:
 CC ?= cc
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 FLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(SCORCH_WERROR)),-Werror)
-CORE := $(wildcard csrc/*.c $(foreach d,compiler jit run kernels,csrc/$d/*.c))
+FOLDERS := $(shell sed 's/\#.*//; s/ .*//; /^bindings/d' csrc/folders.list)
+CORE := $(patsubst csrc/./%,csrc/%,$(wildcard $(FOLDERS:%=csrc/%/*.c)))
 OBJECTS := $(CORE:%.c=build/obj/%.o)
 
 scorchc: build/scorchc
 build/scorchc: $(OBJECTS)
 	$(CC) $^ $(LDFLAGS) -ldl -lpthread -lm -o $@
 
-build/obj/%.o: %.c $(wildcard csrc/*.h csrc/*/*.h)
+build/obj/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(CFLAGS) -Icsrc -c $< -o $@

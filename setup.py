@@ -24,7 +24,8 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 CSRC = Path("csrc")
-LIBRARY = ["", "compiler", "jit", "run", "kernels"]
+LINES = (CSRC / "folders.list").read_text().splitlines()
+FOLDERS = [line.split()[0] for line in LINES if line.strip() and not line.startswith("#")]
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wstrict-prototypes"]
 CFLAGS = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", *WARNINGS]
 LIBS = ["-ldl", "-lpthread", "-lm"]
@@ -52,7 +53,7 @@ def flag(name):
 
 
 def library_sources():
-    files = [f for part in LIBRARY for f in sorted((CSRC / part).glob("*.c"))]
+    files = [f for part in FOLDERS if part != "bindings" for f in sorted((CSRC / part).glob("*.c"))]
     return [f for f in files if f.name != "scorchc.c"]
 
 

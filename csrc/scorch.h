@@ -144,7 +144,7 @@ typedef struct {
 } sc_spec;
 typedef struct {
     const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */
-    const char *schedule; /* a nest, or what is asked of the scheduler (schedule_text.c), or null */
+    const char *schedule; /* a nest, or what is asked of the scheduler (schedule/text.c), or null */
     bool skip;            /* implicit="skip" */
     uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */

@@ -23,72 +23,72 @@ DRIVE = native.ROOT / "tests" / "c" / "test_drive.c"
 MUTATIONS = {  # name: file, text, replacement
     # ---- lowering ----
     "tail tile starts one late": (
-        "compiler/lower_loop.c", "num(l, known / b * b), num(l, known % b)",
+        "compiler/lower/loop.c", "num(l, known / b * b), num(l, known % b)",
         "num(l, known / b * b + 1), num(l, known % b)",
     ),
-    "last tile is never cut": ("compiler/lower_loop.c", "if (known % b) tile(", "if (0) tile("),
-    "powers of two skip one": ("compiler/lower_loop.c", "part = largest; part;", "part = largest; part > 1;"),
+    "last tile is never cut": ("compiler/lower/loop.c", "if (known % b) tile(", "if (0) tile("),
+    "powers of two skip one": ("compiler/lower/loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (
-        "compiler/lower_level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
+        "compiler/lower/level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",
     ),
     "a batch adds what the next row has": (
-        "compiler/lower_batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
+        "compiler/lower/batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
     ),
     "a batch forgets its rest": (
-        "compiler/lower_batch.c", "begin_for(l, \"p\", whole, last, 1, &outer)",
+        "compiler/lower/batch.c", "begin_for(l, \"p\", whole, last, 1, &outer)",
         "begin_for(l, \"p\", last, last, 1, &outer)",
     ),
     "a batch ends after one vector": (
-        "compiler/lower_batch.c", "begin_for(l, \"q\", num(l, k), n, k, &outer)",
+        "compiler/lower/batch.c", "begin_for(l, \"q\", num(l, k), n, k, &outer)",
         "begin_for(l, \"q\", n, n, k, &outer)",
     ),
     "position tile reads past its end": (
-        "compiler/lower_level.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi)",
+        "compiler/lower/level.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi)",
         "plus(l, w->tile_lo, num(l, n->by))",
     ),
-    "block base forgotten": ("compiler/lower_loop.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
+    "block base forgotten": ("compiler/lower/loop.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
     "dense position without its parent": (
-        "compiler/lower_loop.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
+        "compiler/lower/loop.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
     ),
     "maximum starts from zero": (
-        "compiler/lower_work.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
+        "compiler/lower/work.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
     ),
     "a shared workspace starts from one": (
-        "compiler/lower.c", "s->fill = op == O_CONST ? 0 : op_identity(op);", "s->fill = 1;",
+        "compiler/lower/lower.c", "s->fill = op == O_CONST ? 0 : op_identity(op);", "s->fill = 1;",
     ),
     "stride of another dimension": (
-        "compiler/lower_eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
+        "compiler/lower/eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
     ),
     # ---- merging ----
     "a merge steps over what it did not visit": (
-        "compiler/lower_merge.c", "val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i]))",
+        "compiler/lower/merge.c", "val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i]))",
         "val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1))",
     ),
     "the last case of a merge has no test": (
-        "compiler/lower_merge.c", "(all && k == n - 2)", "(k == n - 2)",
+        "compiler/lower/merge.c", "(all && k == n - 2)", "(k == n - 2)",
     ),
     "what is absent counts": (
-        "compiler/lower_merge.c", "absent |= tensor_bit(l->p, m->f[i].t);", "absent |= 0;",
+        "compiler/lower/merge.c", "absent |= tensor_bit(l->p, m->f[i].t);", "absent |= 0;",
     ),
     "galloping leaps over an entry": (
-        "compiler/lower_merge.c", "val_op(p, O_ADD, m->coord, val_cast(p, I64, same))",
+        "compiler/lower/merge.c", "val_op(p, O_ADD, m->coord, val_cast(p, I64, same))",
         "val_op(p, O_ADD, m->coord, val_int(p, 1))",
     ),
     "a search believes what it finds": (
-        "compiler/lower_level.c", "f->one ? same : both(l, less(l, at.pos, f->hi), same);",
+        "compiler/lower/level.c", "f->one ? same : both(l, less(l, at.pos, f->hi), same);",
         "f->one ? same : less(l, at.pos, f->hi);",
     ),
     "runs of equal coordinates are single": (
-        "compiler/lower_level.c", "run->a = both(l, less(l, val_local(p, q), f->hi), same);",
+        "compiler/lower/level.c", "run->a = both(l, less(l, val_local(p, q), f->hi), same);",
         "run->a = both(l, less(l, val_local(p, q), f->lo), same);",
     ),
     # ---- assembling results ----
     "a fibre ends at its parent": (
-        "compiler/lower_result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",
+        "compiler/lower/result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",
     ),
     "dense levels of a result lie in one another": (
-        "compiler/lower_result.c", "val_op(l->p, O_MUL, at, slot_extent(l, &ix))", "at",
+        "compiler/lower/result.c", "val_op(l->p, O_MUL, at, slot_extent(l, &ix))", "at",
     ),
     "every chunk begins at the start": ("kernels/drive_result.c", "*at = total;", "*at = 0;"),
     "the last chunk is forgotten": ("kernels/drive_result.c", "k <= n; k++", "k < n; k++"),

@@ -21,7 +21,9 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
-PARTS = (".", "compiler", "jit", "run", "kernels")
+LINES = (CSRC / "folders.list").read_text().splitlines()
+FOLDERS = {line.split()[0]: line.split()[1:] for line in LINES if line.strip() and not line.startswith("#")}
+PARTS = [folder for folder in FOLDERS if folder != "bindings"]
 
 
 def compiler() -> str:

@@ -5,7 +5,10 @@
  * schedule tries what it finds through lowering, and keeps the first that comes through.
  * A pass that cannot go on calls fail(), which writes the message and jumps to
  * the setjmp below; that is legal because passes own nothing but arena memory. */
-#include "compile.h"
+#include "emit/emit.h"
+#include "lower/lower.h"
+#include "schedule/schedule.h"
+#include "settle.h"
 
 #include <string.h>
 
@@ -34,18 +37,6 @@ static void front(Prog *p, const sc_request *rq)
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
         p->nest = nest_parse(p, rq->schedule, 0, NULL);
-}
-
-void lower_nest(Prog *p)
-{
-    Nest *own = p->nest;
-    p->nest = where_nests(p, own);
-    nest_verify(p, p->nest);
-    lower(p);
-    p->nest = own;
-    stmt_verify(p, p->module);
-    simplify(p, p->module);
-    stmt_verify(p, p->module);
 }
 
 static void middle(Prog *p)

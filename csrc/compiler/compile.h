@@ -2,7 +2,7 @@
 #ifndef SC_COMPILE_H
 #define SC_COMPILE_H
 
-#include "ir.h"
+#include "ir/ir.h"
 
 /* Compiles a request, or (file not null) the text of an .sc file, for vectors of so many bytes. On
  * success p->module, p->plan and the printed stages are ready, unless p->converts: then operands should

@@ -5,7 +5,7 @@
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
  *         | "fold" NAME | "nofold" | "skip" | "width" N
  *         | "nest" "{" nest "}"                        may span lines
- *         | "schedule" text                            schedule_text.c has the grammar
+ *         | "schedule" text                            schedule/text.c has the grammar
  *         | a line of the program
  *   format := NAME ["(" .. ")"] | '"' levels '"'
  *
@@ -15,7 +15,8 @@
  * which everything else is blank, so that every message points into the file. */
 #include <string.h>
 
-#include "ir.h"
+#include "schedule/schedule.h"
+#include "settle.h"
 
 #define MAXLINE 32
 

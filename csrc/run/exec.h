@@ -2,7 +2,7 @@
 #ifndef SC_EXEC_H
 #define SC_EXEC_H
 
-#include "../compiler/ir.h"
+#include "../compiler/ir/ir.h"
 
 /* Runs entry `entry` of a verified and simplified module on units [begin, end); returns what the entry
  * returns, or SC_ENOMEM. Any number of threads may run one module. Addresses are trusted, as in C. */

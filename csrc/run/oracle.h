@@ -5,7 +5,7 @@
 #ifndef SC_ORACLE_H
 #define SC_ORACLE_H
 
-#include "../compiler/ir.h"
+#include "../compiler/nest/nest.h"
 
 /* Elements of result r: the product of its extents. */
 int64_t sc_oracle_size(const Prog *, int r);

@@ -1,0 +1,8 @@
+/* emit.h: statements as C text. */
+#ifndef SC_EMIT_H
+#define SC_EMIT_H
+
+#include "../stmt/stmt.h"
+
+void emit(const Prog *, const Module *, sc_text *);
+#endif

@@ -1,0 +1,51 @@
+/* derive.h: shared by the two files that make gradients. */
+#ifndef SC_DERIVE_H
+#define SC_DERIVE_H
+
+#include "expr.h"
+
+#define MAXSHARE 64
+#define MAXLINE 32 /* assignments of a gradient program */
+
+/* What one access adds to the gradient of its tensor: an expression whose free indices are among those of the
+ * access, sums explicit. */
+typedef struct {
+    Tensor *to;
+    Expr *at, *value;
+} Share;
+
+typedef struct {
+    Tensor *t;
+    Op reduce; /* as in Assign */
+    int of;    /* the operand whose gradient this is, or -1 */
+    uint32_t
+        has; /* dimensions that t has among those of the access; all but in gradients of dense operands */
+    int n;
+    Share *share[MAXSHARE]; /* their sum is the right side */
+} Line;
+
+typedef struct {
+    Prog *p;
+    uint32_t wanted, given; /* operands, results */
+    uint32_t active;        /* assignments that something wanted goes into */
+    Share share[MAXSHARE];
+    int nshare;
+    Line line[MAXLINE];
+    int nline;
+    struct {
+        const Expr *e;
+        Expr *temp;
+    } once[MAXLINE]; /* values that have a temporary */
+    int nonce;
+    Tensor *grad[SC_MAXOP]; /* incoming gradients, by result */
+    int count;              /* of generated names */
+} Derive;
+
+/* derive.c */
+bool contains(const Expr *, bool (*)(const Expr *, const void *), const void *);
+bool derive_sparse(const Tensor *);         /* stored at some coordinates only, as far as is known here */
+Tensor *derive_operand(Derive *, Tensor *); /* the operand itself, where it is an alias */
+Expr *derive_prefix(Prog *, Expr *factor, Expr *product);
+/* derive_write.c: the lines as a request, ready to be compiled. */
+void derive_write(Derive *, sc_gradient *);
+#endif

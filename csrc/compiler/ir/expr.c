@@ -1,0 +1,38 @@
+/* expr.c: expressions as trees. */
+#include "ir.h"
+
+#include <string.h>
+
+Expr *expr_new(Prog *p, Op op, Expr *a, Expr *b)
+{
+    Expr *e = NEW(p, Expr);
+    e->op = op;
+    e->kid[0] = a;
+    e->kid[1] = b;
+    e->pos = a ? a->pos : -1;
+    return e;
+}
+
+Expr *expr_const(Prog *p, double c)
+{
+    Expr *e = expr_new(p, O_CONST, NULL, NULL);
+    e->c = c;
+    return e;
+}
+
+Expr *expr_access(Prog *p, Tensor *t, const Index *ix)
+{
+    Expr *e = expr_new(p, O_ACCESS, NULL, NULL);
+    e->tensor = t;
+    memcpy(e->ix, ix, (size_t)t->ndim * sizeof *ix);
+    return e;
+}
+
+uint32_t expr_vars(const Expr *e)
+{
+    uint32_t vars = 0;
+    for (int d = 0; e->op == O_ACCESS && d < e->tensor->ndim; d++) vars |= 1u << e->ix[d].var;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) vars |= expr_vars(e->kid[k]);
+    return vars;
+}

@@ -1,0 +1,390 @@
+/* ir.h: the private header of the compiler, grouped by file.
+ *
+ * Three languages, each printed, parsed back and verified:
+ *   E  the expression  what is computed: index notation over tensors
+ *   N  the nest        how: loops, workspaces and evaluations; it is the schedule text
+ *   S  the statements  typed imperative code; what emit prints as C and the executor runs
+ * compile.c lists the passes. Everything lives in one arena; any pass may call
+ * fail(), which does not return. */
+#ifndef SC_IR_H
+#define SC_IR_H
+
+#include <setjmp.h>
+
+#include "../../base.h"
+#include "../../plan.h"
+
+typedef struct Prog Prog;
+typedef struct Tensor Tensor;
+typedef struct Expr Expr;
+typedef struct Nest Nest;
+typedef struct Val Val;
+typedef struct Stmt Stmt;
+
+#define MAXTENSOR 64 /* operands, their aliases, results and workspaces of one program */
+
+/* ---- ops ---- */
+typedef enum {
+#define OP(id, ...) O_##id,
+#include "ops.h"
+#undef OP
+    O_LAST_E,
+#define OPS(id, ...) O_##id,
+#define LEAF(id, ...) O_##id,
+#include "ops.h"
+#undef OPS
+#undef LEAF
+} Op;
+typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
+typedef struct {
+    const char *text;
+    int arity;
+    Form form;
+    double zero;
+    bool reals, integers; /* numbers that it applies to, as far as this table says */
+} OpInfo;
+const OpInfo *op_info(Op); /* ops.c */
+bool op_compares(Op);
+/* Identity of a reduction: 0 for O_ADD, 1 for O_MUL, -inf for O_MAX, +inf for O_MIN. */
+double op_identity(Op);
+/* The scalar function itself on doubles, and on integers (comparisons give 0 or 1); NaN and 0 where there is none. */
+double op_eval(Op, double a, double b);
+int64_t op_eval_int(Op, int64_t a, int64_t b);
+
+/* ---- E: index notation ----
+ *   program := assign { ";" assign }
+ *   assign  := access ("=" | "+=" | "max=" | "min=") expr
+ *   access  := NAME [ "[" var { "," var } "]" ]
+ * "=" is Einstein summation: in every product (maximal chain of * and /) the
+ * indices that are neither on the left nor used outside of it are summed there.
+ * "+=", "max=" and "min=" reduce the whole right side over what is not on the
+ * left. A result starts from the identity of its reduction. */
+typedef struct {
+    char name[24];
+    int64_t extent; /* at compile time */
+    int arg, dim;   /* where it is read: dimension dim of operand arg */
+    bool fold;      /* the extent is a constant of the generated code */
+} Var;
+
+typedef struct { /* i, i/block or i%block; slot: the position of i inside its tile ("#i") */
+    uint8_t var, part, slot;
+    int32_t block;
+} Index;
+
+typedef enum { T_IN, T_OUT, T_WORK } Role;
+typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
+
+/* A sparse operand that is accessed with several tuples of indices, or a diagonal A[i,i] beside A[i,j], is one
+ * Tensor for every tuple: the operand itself for the first, and aliases A_1, A_2 .. for the others, which have the
+ * arg, structure and values of the operand, and dimvar and a name of their own. A diagonal has one variable in two
+ * places of dimvar. Dense tensors have no aliases: their dimvar is that of the first access. */
+struct Tensor {
+    char name[32];
+    Role role;
+    int arg; /* position in sc_call.view: operands, then results; -1 for workspaces */
+    int ndim;
+    int dimvar[SC_MAXDIM]; /* the index variable that runs over each dimension (extents agree) */
+    Tensor *alias;         /* of a sparse operand accessed at several tuples of indices; see below */
+    int64_t extent[SC_MAXDIM];
+    sc_format format;
+    sc_dtype dtype, itype;
+    uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
+    int unit;                       /* dense: dimension of stride 1, or -1 */
+    bool perm;                      /* values are found through view.perm */
+    int often;                      /* operands: as in sc_spec */
+    Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
+    int shared;   /* ... so many of its levels; dense ones of its other indices follow */
+    bool
+        covered; /* results: missing wherever nothing is stored; sparse unless they are asked for or read as dense */
+    Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
+    Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
+    /* workspaces */
+    Place place;
+    bool bitmap, hash;
+    Index slot[SC_MAXDIM];
+};
+
+struct Expr { /* immutable */
+    Op op;
+    Expr *kid[2];
+    double c;       /* O_CONST */
+    Tensor *tensor; /* O_ACCESS */
+    Index ix[SC_MAXDIM];
+    Op reduce;     /* O_REDUCE */
+    uint32_t vars; /* O_REDUCE: bit v = variable v */
+    int pos;       /* offset in the source, for carets */
+};
+
+typedef struct {
+    Expr *lhs; /* O_ACCESS */
+    Op reduce; /* O_ADD O_MAX O_MIN of "+=" "max=" "min="; O_CONST for "=" */
+    Expr *rhs;
+} Assign;
+
+struct Prog {
+    sc_arena arena;
+    sc_err *err;
+    jmp_buf *escape;
+    const char *source, *file;
+    bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
+    int nvar, ntensor, nassign;
+    Var var[SC_MAXVAR];
+    Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
+    Assign assign[32];
+    int nin, nout, nmade; /* operands; results; what kernels make: the results, then those that stay inside */
+    sc_dtype type, result_type; /* what is computed in; of results that were not declared */
+    int vector_bytes;           /* of the target: 16, 32 or 64 */
+    int vector_regs;            /* of the target: 16 or 32 */
+    int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
+    int threads;                /* that kernels will run on, a power of two; 0: unknown */
+    sc_speeds speeds;
+    Nest *nest;
+    struct Module *module;
+    sc_plan plan;
+    uint32_t settled;        /* operands that are not to be converted */
+    bool nofold;             /* no extent becomes a constant */
+    const char *wishes;      /* what a user asks of the scheduler, or null */
+    const struct Wish *wish; /* ... for the assignment that is being scheduled */
+    bool keeps;              /* ... no operand is converted */
+    int ahead;               /* ... 1 + how many entries ahead rows are asked for; 0: nothing was said */
+    struct {
+        const char *stem;
+        int count;
+    } name[2048]; /* generated names so far */
+    int nname;
+    sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
+    int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
+    uint32_t wide;               /* results that are stored in the type that is computed in */
+    sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
+    bool converts;
+    sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
+    sc_text orders; /* loop orders considered, and their costs */
+    sc_text chosen; /* the schedule that was chosen, as p->wishes would say it; empty with a user's nest */
+    const void *unscheduled; /* as it was before schedule(); null with a user's nest */
+};
+
+/* ---- N: the nest ----
+ *   nest  := { item }
+ *   item  := loop | work | eval
+ *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
+ *   index := var | var "/" N | var "%" N
+ *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
+ *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
+ *   slot  := index | "#" var
+ *   place := "reg" | "lane" | "private" | "shared"
+ *   eval  := access ("=" | "+=" | "max=" | "min=") expr      (O_REDUCE never occurs here)
+ * for   runs in order. par is the parallel loop of its kernel, cut into ranges of units; loops around it
+ *       are repeated by every lane. A kernel without par runs on one thread. vec must have a constant extent after tiling or is cut into pieces.
+ *       `unroll N` on a loop with a constant extent unrolls it; on a loop over positions it takes N at a time
+ *       with N copies of the registers accumulated inside.
+ *       `ahead N` on a loop over positions asks for the rows of dense operands that the position N further on
+ *       needs, where a vec loop inside runs along them: for operands too large for the caches.
+ *       `batch N` on a loop in a tensor that holds nothing but a sum over the entries of its next level takes
+ *       N turns at a time: what all their entries add, then the sums. batch.c says where that is legal.
+ * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.
+ *       In a sparse workspace that was filled: its entries, in order of coordinate.
+ * merge co-iterates the next levels of several tensors, of any kind but dense, and sparse workspaces; which
+ *       combinations are visited follows from the expressions inside (absence substitution).
+ *       in and merge over an index that is bound already look the coordinate up: `in` runs its body where the
+ *       entry is stored, `merge` once for the combination that is, none stored included. So
+ *       `for i { for i merge A, B {..} }` visits every coordinate, `for j in A { for j in B {..} }` searches B
+ *       for the entries of A, and a diagonal is `for i in A { for i in A {..} }`.
+ *       par .. merge: units are ranges of coordinates, cut by the entries of the first tensor.
+ * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
+ *       visits them, and #i is the position inside the tile. With `unroll N` they stand side by side in the code,
+ *       so that registers may have a slot #i.
+ * work  a copy of an operand or result slice; cleared to the identity of the reduction that fills it, filled
+ *       by the first nest, read by the second. reg: registers; lane: the thread's scratch; private: a copy
+ *       per thread, summed when read, fills a whole kernel; shared: one copy, fills a whole kernel. At the top
+ *       a dense result that an earlier kernel assigned may be read as well.
+ *       bitmap, hash: a sparse lane workspace over whole indices; what was written is what it stores. Behind
+ *       "then" it is a tensor of coordinates in lexicographic order, one level an index (Tensor.format says so:
+ *       compressed, then singleton levels), that loops run over like over an operand. A kernel with a hash
+ *       workspace may run over a range of units twice: it assigns what outlives the range by "=".
+ * A sparse result is assembled: its levels are dense ones, each with a dense loop over its index, then compressed
+ *       unique ones, each with a loop; the loops that are over its indices stand in the order of its levels. An
+ *       entry is appended wherever the assignment is reached; a fibre of a compressed level is stored where
+ *       something was appended below it.
+ * Index i is known where i, or both i/N and i%N, are bound by enclosing loops. Inside of `i/N in A` a loop over
+ * i/M, where M divides N, visits the N/M tiles of that block. */
+typedef enum { N_LOOP, N_WORK, N_EVAL, N_SEQ } NestOp;
+typedef enum { L_FOR, L_PAR, L_VEC } LoopKind;
+struct Nest {
+    NestOp op;
+    /* N_LOOP */
+    LoopKind kind;
+    Index ix;
+    Tensor *in;
+    Tensor *merge[6];
+    int nmerge;
+    int by, unroll, ahead, batch; /* 0: none */
+    Nest *body;
+    /* N_WORK */
+    Tensor *work;
+    Nest *then; /* producer in body */
+    /* N_EVAL */
+    Assign eval;
+    /* N_SEQ */
+    int n;
+    Nest **kid;
+};
+
+/* ---- S: statements ----
+ *   module := { buf | par | entry }
+ *   buf    := "buf" NAME ":" dtype ["mut"] "=" origin      origin: "pos" arg level | "crd" arg level | "val" arg | "perm" arg
+ *                                                          | "cursors" val | "scratch" val | "shared" slot | "partial" val
+ *             (cursors: the int64 ones of the lane; val is the byte offset, an expression over parameters)
+ *   par    := "par" NAME ":" type "=" origin               origin: "dim" var | "stride" arg dim | "npos" arg level |
+ *                                                          "size" arg level | "nval" arg | "scalar" n | "cursor" n |
+ *                                                          "copies" slot | "slots" | "begin" | "end"
+ *   entry  := "entry" NAME "{" { stmt } "}"
+ *   stmt   := "let" NAME ":" type "=" val                  a constant
+ *           | "mut" NAME ":" type "=" val                  a variable
+ *           | NAME "=" val
+ *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
+ *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
+ *           | "while" val block | "if" val block ["else" (block | "if" ..)]
+ *           | "sort" NAME "," NAME "," val                 the first val keys of an i64 array, none negative; the
+ *                                                          second array, as long, is overwritten
+ *           | "fetch" NAME "[" val "]"                 the processor may load what stands there; changes nothing
+ *           | "return" INT | "#" text to the end of the line       a comment kept in the C
+ *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
+ *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
+ *             "lane" "(" val ";" number ")", "first" "(" val ";" lanes ")" (truth values: the lanes below val),
+ *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
+ *             "meet" "(" part "," part ")"                    part := NAME "[" from ":" to "]"
+ *             "spread" "(" NAME "[" val ";" lanes "]" "," bits "," fill ")"
+ *   type   := dtype ["x" lanes]          bool i16 i32 i64 f32 f64; lanes 1, 2, 4, .. 64
+ * Both kids of an operator have its type, except that comparisons give bool of the kids' lanes (as a value:
+ * converted by a cast to 0 or 1). "a & b" of two bools reads b only where a holds. Addresses are i64. Loads widen nothing: cast after. */
+typedef struct {
+    uint8_t dtype, lanes;
+} Type;
+typedef enum { B_POS, B_CRD, B_VAL, B_PERM, B_SHARED, B_CURSORS, B_SCRATCH, B_PARTIAL } BufOrigin;
+typedef struct {
+    const char *name;
+    sc_dtype dtype;
+    bool mut;
+    BufOrigin origin;
+    int arg, level;
+    Val *offset;
+} Buf;
+typedef enum {
+    P_DIM,
+    P_STRIDE,
+    P_NPOS,
+    P_SIZE,
+    P_NVAL,
+    P_SCALAR,
+    P_CURSOR,
+    P_COPIES,
+    P_SLOTS,
+    P_BEGIN,
+    P_END
+} ParamOrigin;
+typedef struct {
+    const char *name;
+    Type type; /* i64, f64 for P_SCALAR */
+    ParamOrigin origin;
+    int a, b;
+} Param;
+typedef struct {
+    const char *name;
+    Type type;
+    bool mut;
+    int slot; /* number inside its entry, for the executor */
+} Local;
+struct Val { /* immutable */
+    Op op;
+    Type type;
+    Val *kid[3];
+    int64_t i; /* O_CONST of integer types; O_LANE */
+    double f;  /* O_CONST of float types */
+    Local *local;
+    Param *param;
+    Buf *buf;
+    Op reduce; /* O_HRED */
+};
+typedef enum { S_LET, S_SET, S_STORE, S_FOR, S_WHILE, S_IF, S_SORT, S_FETCH, S_RETURN, S_NOTE } StmtOp;
+struct Stmt {
+    StmtOp op;
+    Stmt *next;
+    Local *local; /* LET (let and mut), SET, FOR */
+    Val *a, *b;   /* LET SET: a. STORE: [a] = b, strided by c. FOR: a to b. WHILE IF SORT: a */
+    Val *c;
+    Buf *buf, *spare; /* STORE: buf. SORT: both */
+    int64_t step;     /* FOR; RETURN: the code */
+    Stmt *body, *other;
+    const char *text;
+};
+typedef struct {
+    const char *name; /* "body", "count", "part", "finish", numbered when there are several kernels */
+    Stmt *body;
+    int nlocal;
+} Entry;
+typedef struct Module {
+    int nbuf, nparam, nentry;
+    Buf *buf[128];
+    Param *param[96];
+    Entry entry[SC_MAXENTRY];
+} Module;
+static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
+static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
+static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
+
+/* ---- prog.c ---- */
+/* Stops the compilation: code and message (pos: offset in p->source, or -1; with a position the
+ * message gets the source line and a caret). */
+_Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4, 5);
+void *new_bytes(Prog *, size_t);
+#define NEW(p, type) ((type *)new_bytes((p), sizeof(type)))
+const char *fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
+void names_reset(Prog *, int mark); /* forgets names after p->nname was mark, but arrays and parameters */
+/* Refuses words of schedules, and names that with their end take more than `size` bytes. */
+void prog_check_name(Prog *, const char *name, size_t size, int pos);
+int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
+Tensor *prog_tensor(Prog *, const char *name);
+Tensor *prog_result(const Prog *, int r);
+/* A new tensor: arg -1, dimvar -1, the rest zero. Role T_OUT is numbered by name_results, or by who adds it later. */
+Tensor *prog_add(Prog *, const char *name, Role, int pos);
+
+/* ---- lex.c: one tokenizer for all three languages ---- */
+typedef enum { K_END, K_NAME, K_NUMBER, K_PUNCT } TokenKind;
+typedef struct {
+    Prog *prog;
+    const char *text; /* the whole source */
+    int at;           /* next byte */
+    TokenKind kind;   /* current token */
+    int pos, len;
+    double number;
+    bool integer;
+} Lexer;
+void lex_open(Lexer *, Prog *, const char *text, int at);
+void lex_next(Lexer *);
+bool lex_is(const Lexer *, const char *spelling);
+bool lex_accept(Lexer *, const char *spelling);
+void lex_expect(Lexer *, const char *spelling, const char *where);
+char *lex_name(Lexer *, const char *what); /* takes a name, into the arena */
+int64_t lex_int(Lexer *, const char *what);
+const char *lex_format(Lexer *); /* the text of a format, quoted or a name with numbers in parentheses */
+_Noreturn void lex_fail(Lexer *, const char *expected); /* "expected .., got <the current token>" */
+
+/* ---- expr.c ---- */
+Expr *expr_new(Prog *, Op, Expr *, Expr *);
+Expr *expr_const(Prog *, double);
+Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimension */
+uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
+
+/* ---- tensor.c: what a tensor says of itself ---- */
+bool is_sparse(const Tensor *); /* an operand with absent entries */
+bool same_index(Index, Index);
+Index level_index(const Tensor *, int level); /* what the level is indexed by */
+bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
+bool shares_all(const Tensor *);   /* a result that differs from the operand it is like by values alone */
+bool shares_upper(const Tensor *); /* ... by the levels too */
+bool gives_upper(const Prog *,
+                 int operand); /* to a result, which would have others if the operand were converted */
+bool shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
+bool gathers(const Tensor *);               /* a workspace that stores what was written: bitmap or hash */
+bool work_has_slot(const Tensor *work, int var); /* #var is one of its dimensions */
+#endif

@@ -1,0 +1,80 @@
+/* ops.c: the operator table of ops.h as data and as functions on numbers. */
+#include "ir.h"
+
+#include <math.h>
+
+static const OpInfo info[] = {
+#define REAL(e) true
+#define INT(e) true
+#define NONE false
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    [O_##id] = {text, arity, F_##form, zero, real, integer},
+#define OPS(id, text, arity, form, real, integer) [O_##id] = {text, arity, F_##form, NAN, real, integer},
+#define LEAF(id, text, arity, zero) [O_##id] = {text, arity, F_CALL, zero, false, false},
+#include "ops.h"
+#undef REAL
+#undef INT
+#undef NONE
+#undef OP
+#undef OPS
+#undef LEAF
+    [O_LAST_E] = {"?", 0, F_CALL, NAN, false, false}};
+
+const OpInfo *op_info(Op op) { return &info[op]; }
+
+bool op_compares(Op op)
+{ return op == O_LT || op == O_LE || op == O_GT || op == O_GE || op == O_EQ || op == O_NE; }
+
+double op_identity(Op op) { return op == O_MUL ? 1 : op == O_MAX ? -INFINITY : op == O_MIN ? INFINITY : 0; }
+
+double op_eval(Op op, double a, double b)
+{
+    switch (op) {
+#define REAL(e) return e;
+#define NONE break;
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    case O_##id: real
+#define OPS(id, text, arity, form, real, integer)                                                            \
+    case O_##id: real
+#define LEAF(id, ...)                                                                                        \
+    case O_##id: break;
+#include "ops.h"
+#undef REAL
+#undef NONE
+#undef OP
+#undef OPS
+#undef LEAF
+    case O_LAST_E: break;
+    }
+    return NAN;
+}
+
+static int64_t extracted(uint64_t x, uint64_t bits)
+{
+    int64_t out = 0;
+    for (int k = 0; bits; bits &= bits - 1) out |= (int64_t)(x >> __builtin_ctzll(bits) & 1) << k++;
+    return out;
+}
+
+int64_t op_eval_int(Op op, int64_t a, int64_t b)
+{
+    const uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    switch (op) {
+#define INT(e) return (int64_t)(e);
+#define NONE break;
+#define OP(id, text, arity, form, zero, real, integer)                                                       \
+    case O_##id: integer
+#define OPS(id, text, arity, form, real, integer)                                                            \
+    case O_##id: integer
+#define LEAF(id, ...)                                                                                        \
+    case O_##id: break;
+#include "ops.h"
+#undef INT
+#undef NONE
+#undef OP
+#undef OPS
+#undef LEAF
+    case O_LAST_E: break;
+    }
+    return 0;
+}

@@ -1,0 +1,152 @@
+/* prog.c: what every pass may call: memory, generated names, and the way out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ir.h"
+
+void *new_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
+
+/* Words that generated names must avoid: C's, and those that emit itself uses. */
+static bool reserved(const char *s)
+{
+    static const char *const words[] = {
+        "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
+        "double",   "else",   "enum",   "extern",   "float",    "for",      "goto",     "if",
+        "inline",   "int",    "long",   "register", "restrict", "return",   "short",    "signed",
+        "sizeof",   "static", "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+        "volatile", "while",  "asm",    "typeof",   "call",     "lane",     "begin",    "end",
+        "bool",     "let",    "mut",    "buf",      "par",      "entry",    "sort",     "i16",
+        "i32",      "i64",    "f32",    "f64",      "inf",      "nan",      "unix",     "linux"};
+    for (int i = 0; i < SC_LEN(words); i++)
+        if (!strcmp(s, words[i])) return true;
+    return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
+}
+
+static int name_find(const Prog *p, const char *s)
+{
+    for (int i = 0; i < p->nname; i++)
+        if (!strcmp(p->name[i].stem, s)) return i;
+    return -1;
+}
+
+static void name_take(Prog *p, const char *s)
+{
+    if (p->nname == SC_LEN(p->name))
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
+    p->name[p->nname].stem = s;
+    p->name[p->nname++].count = 0;
+}
+
+const char *fresh(Prog *p, const char *stem)
+{
+    int at = name_find(p, stem);
+    const char *s = stem;
+    if (at >= 0 || reserved(stem)) {
+        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = p->nname - 1;
+        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++p->name[at].count);
+        while (name_find(p, s) >= 0);
+    }
+    s = sc_arena_printf(&p->arena, "%s", s);
+    name_take(p, s);
+    return s;
+}
+
+/* Locals of one entry do not clash with those of the next; arrays and parameters belong to all. */
+void names_reset(Prog *p, int mark)
+{
+    p->nname = mark;
+    for (int i = 0; i < p->module->nbuf; i++)
+        if (name_find(p, p->module->buf[i]->name) < 0) name_take(p, p->module->buf[i]->name);
+    for (int i = 0; i < p->module->nparam; i++)
+        if (name_find(p, p->module->param[i]->name) < 0) name_take(p, p->module->param[i]->name);
+}
+
+#define AROUND 100 /* what is shown of a long line, before the caret and behind it */
+
+static bool is_inside(char c)
+{ return ((unsigned char)c & 0xc0) == 0x80; } /* of a character of several bytes */
+
+/* The line of the source that holds pos, with a caret under it. */
+static void show_caret(const Prog *p, int pos, char *out, size_t size)
+{
+    const char *s = p->source;
+    int len = (int)strlen(s), from, to, column = 0;
+    if (pos > len) pos = len;
+    for (from = pos; from > 0 && s[from - 1] != '\n';) from--;
+    for (to = pos; s[to] && s[to] != '\n';) to++;
+    const char *before = pos - from > AROUND ? ".. " : "", *behind = to - pos > AROUND ? " .." : "";
+    if (*before) from = pos - AROUND;
+    if (*behind) to = pos + AROUND;
+    while (from < pos && is_inside(s[from])) from++;
+    while (to > pos && is_inside(s[to])) to--;
+    for (int k = from; k < pos; k++) column += !is_inside(s[k]);
+    snprintf(out, size, "\n  %s%.*s%s\n  %*s^", before, to - from, s + from, behind,
+             column + (int)strlen(before), "");
+}
+
+void fail(Prog *p, int code, int pos, const char *fmt, ...)
+{
+    char msg[600], caret[400] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    if (pos >= 0 && p->source) show_caret(p, pos, caret, sizeof caret);
+    sc_error(p->err, code, "%s%s", msg, caret);
+    if (p->err) p->err->pos = pos;
+    longjmp(*p->escape, 1);
+}
+
+void prog_check_name(Prog *p, const char *name, size_t size, int pos)
+{
+    static const char *const reserved[] = {"for", "par", "vec", "work", "in", "merge"};
+    if (strlen(name) >= size)
+        fail(p, SC_EVALUE, pos, "the name %.40s is too long; use at most %d characters", name, (int)size - 1);
+    for (int i = 0; i < SC_LEN(reserved); i++)
+        if (strcmp(name, reserved[i]) == 0)
+            fail(p, SC_EVALUE, pos,
+                 "%s is a word of schedules and cannot name a tensor or an index; rename it", name);
+}
+
+int prog_var(Prog *p, const char *name, bool add)
+{
+    for (int v = 0; v < p->nvar; v++)
+        if (strcmp(p->var[v].name, name) == 0) return v;
+    if (!add) return -1;
+    prog_check_name(p, name, sizeof p->var[0].name, -1);
+    if (p->nvar == SC_MAXVAR)
+        fail(p, SC_ENOTIMPL, -1,
+             "expected at most %d index variables, got one more, %s; split the expression", SC_MAXVAR, name);
+    snprintf(p->var[p->nvar].name, sizeof p->var[0].name, "%s", name);
+    p->var[p->nvar].extent = -1;
+    return p->nvar++;
+}
+
+Tensor *prog_tensor(Prog *p, const char *name)
+{
+    for (int t = 0; t < p->ntensor; t++)
+        if (strcmp(p->tensor[t]->name, name) == 0) return p->tensor[t];
+    return NULL;
+}
+
+Tensor *prog_result(const Prog *p, int r)
+{
+    for (int t = 0; t < p->ntensor; t++)
+        if (p->tensor[t]->role == T_OUT && p->tensor[t]->arg == p->nin + r) return p->tensor[t];
+    return NULL;
+}
+
+Tensor *prog_add(Prog *p, const char *name, Role role, int pos)
+{
+    prog_check_name(p, name, sizeof p->tensor[0]->name, pos);
+    if (prog_tensor(p, name)) fail(p, SC_EVALUE, pos, "there are two tensors %s; rename one", name);
+    if (p->ntensor == SC_LEN(p->tensor))
+        fail(p, SC_ENOTIMPL, pos, "expected at most %d operands and results, got one more, %s",
+             SC_LEN(p->tensor), name);
+    Tensor *t = NEW(p, Tensor);
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->role = role;
+    t->arg = -1;
+    for (int d = 0; d < SC_MAXDIM; d++) t->dimvar[d] = -1;
+    return p->tensor[p->ntensor++] = t;
+}

@@ -1,0 +1,81 @@
+/* ahead.c: rows are asked for before they are needed.
+ *
+ * A loop over positions reads, at every coordinate, a row of a dense operand. Where the operand is larger than the
+ * caches each row is a wait for memory, unless the processor was told before. The position asked for is one that
+ * exists, the last one of the level at most, so that no address is made up. */
+#include "private.h"
+
+#define LINE 64 /* bytes that a request brings */
+#define MAXLINES 16
+
+typedef struct {
+    Low *l;
+    int var;    /* the index of the loop */
+    Val *coord; /* its coordinate ahead, once something needs it */
+    const Expr *seen[8];
+    int n;
+    Index along; /* of the vector loop */
+    Buf *crd;
+    Val *pos;
+} Ahead;
+
+/* Where the piece of the row starts that the vector loop runs over. */
+static Val *start(const Ahead *a, const Expr *e)
+{
+    Low *l = a->l;
+    const Tensor *t = e->tensor;
+    Val *at = num(l, 0);
+    for (int d = 0; d < t->ndim; d++) {
+        const Coord *c = &l->e.coord[e->ix[d].var];
+        Val *x = d == t->unit             ? (a->along.part == SC_MOD ? c->base : num(l, 0))
+                 : e->ix[d].var == a->var ? a->coord
+                                          : index_val(l, e->ix[d]);
+        if (!x) return NULL;
+        at = plus(l, at, times(l, x, stride_val(l, t, d)));
+    }
+    return at;
+}
+
+static void ask(Ahead *a, const Expr *e)
+{
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) ask(a, e->kid[k]);
+    if (!reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
+    for (int k = 0; k < a->n; k++)
+        if (a->seen[k]->tensor == e->tensor) return;
+    a->seen[a->n++] = e;
+    Low *l = a->l;
+    int64_t extent = const_extent(l, &a->along), each = LINE / (int64_t)sc_dtype_size(e->tensor->dtype);
+    if (extent < 0) return;
+    if (!a->coord) a->coord = let(l, "ahead", load_index(l, a->crd, a->pos));
+    Val *at = start(a, e);
+    if (!at) return;
+    at = let(l, "row", at);
+    for (int64_t k = 0; k * each < extent && k < MAXLINES; k++) {
+        Stmt *s = put(l, S_FETCH);
+        s->buf = tensor_buf(l, B_VAL, e->tensor, 0);
+        s->a = plus(l, at, num(l, k * each));
+    }
+}
+
+static void look(const Nest *n, void *ctx)
+{
+    Ahead *a = ctx;
+    if (n->op != N_LOOP || n->kind != L_VEC) return;
+    a->along = n->ix;
+    if (n->body->op == N_EVAL) ask(a, n->body->eval.rhs);
+    for (int k = 0; k < n->body->n; k++)
+        if (n->body->kid[k]->op == N_EVAL) ask(a, n->body->kid[k]->eval.rhs);
+}
+
+void fetch_ahead(Low *l, const Nest *n, Buf *crd, Val *pos)
+{
+    if (n->ix.part != SC_WHOLE) return;
+    Prog *p = l->p;
+    int level = where(l, n->in)->n - 1;
+    const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
+    Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
+    Ahead a = {.l = l, .var = n->ix.var, .crd = crd};
+    a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead)), last);
+    nest_walk(n->body, look, &a);
+}

@@ -1,0 +1,229 @@
+/* batch.c: rows summed in batches.
+ *
+ * A loop over rows that each sum a few entries stands still at most row ends: where a row ends cannot be foreseen.
+ * So what the entries add is computed first, for a number of rows in one loop, into memory of the lane; then every
+ * row is a piece of that, which vectors add up, the lanes beyond its end left out. As many rows are taken as there
+ * is memory for; a row that is too long by itself is summed as if there were no batches. So how a row is summed
+ * depends on its length alone. */
+#include "private.h"
+
+#define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
+#define TOGETHER 4             /* units whose sums are added up across lanes */
+
+static int term_lanes(const Low *l, const Tensor *w)
+{ return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
+
+static int64_t most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
+
+/* Vectors may begin at the last term. */
+sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
+
+bool in_batches(Low *l, const Nest *n)
+{
+    if (!n->batch || l->mode != BODY || l->e.blend) return false;
+    const Nest *in = n->body->body;
+    return !index_val(l, in->ix) && eval_absent(l->p, &in->body->eval, l->e.absent);
+}
+
+/* ---- units ---- */
+/* The unit u of the loop: a coordinate, or a position that has one. */
+static void enter_unit(Low *l, const Nest *n, Val *u)
+{
+    const Tensor *t = n->in;
+    const int level = where(l, t)->n;
+    if (t->format.level[level].kind != SC_DENSE) {
+        enter_level(l, t, u, NULL);
+        u = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, t, level), u));
+    }
+    bind(l, n->ix, u);
+}
+
+/* Where the entries of unit u begin. */
+static Val *begins(Low *l, const Nest *n, Val *u)
+{
+    const Tensor *t = n->in;
+    const Env save = l->e;
+    const int level = where(l, t)->n;
+    if (t->format.level[level].kind == SC_DENSE) {
+        bind(l, n->ix, u);
+        u = where(l, t)->pos[level + 1];
+        l->e = save;
+    }
+    return load_index(l, tensor_buf(l, B_POS, t, level + 1), u);
+}
+
+/* ---- terms ---- */
+void batch_term(Low *l, Val *v)
+{
+    Batch *b = l->e.batch;
+    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
+    Val *entry = where(l, t)->pos[loop_level(b->loop) + 2];
+    b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
+    b->term[b->nterm++].value = let(l, "term", v);
+}
+
+/* What the entries from p on add, `count` of them. They are stored together, so that compilers, which cannot know
+ * that nothing read here is written, make vectors of them. */
+static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
+{
+    const Env save = l->e;
+    const Address to = {.buf = b->terms};
+    b->nterm = 0;
+    for (int u = 0; u < count; u++) {
+        l->e = save;
+        l->e.batch = b;
+        at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
+    }
+    for (int u = 0; u < b->nterm; u++) store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+    l->e = save;
+}
+
+/* What the entries [first, last) add; the units that they belong to are not looked at. */
+static void all_entries(Low *l, Batch *b, Val *last)
+{
+    Prog *p = l->p;
+    const Tensor *t = b->loop->in;
+    const Env save = l->e;
+    enter_level(l, t, NULL, NULL);
+    const Fibre f = {.t = t, .crd = tensor_buf(l, B_CRD, t, where(l, t)->n)};
+    Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, last, b->first), num(l, MAXTERM));
+    Val *whole = let(l, "whole", val_op(p, O_SUB, last, rest));
+    Stmt **outer;
+    some_entries(l, b, &f, val_local(p, begin_for(l, "p", b->first, whole, MAXTERM, &outer)->local), MAXTERM);
+    l->tail = outer;
+    some_entries(l, b, &f, val_local(p, begin_for(l, "p", whole, last, 1, &outer)->local), 1);
+    l->tail = outer;
+    l->e = save;
+}
+
+/* ---- sums ---- */
+static Val *some_terms(Low *l, const Batch *b, Op op, Val *at, Val *n)
+{
+    const int k = term_lanes(l, b->work);
+    Val *v = val_load(l->p, b->terms, k, at, NULL);
+    return val_select(l->p, val_first(l->p, k, n), v, val_const(l->p, v->type, op_identity(op)));
+}
+
+/* The n terms from `at` on, added up in the lanes of one vector. */
+static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
+{
+    Prog *p = l->p;
+    const int k = term_lanes(l, b->work);
+    Local *sum = mut(l, "sum", some_terms(l, b, op, at, n));
+    Stmt **outer;
+    Val *q = val_local(p, begin_for(l, "q", num(l, k), n, k, &outer)->local);
+    Val *more = some_terms(l, b, op, plus(l, at, q), val_op(p, O_SUB, n, q));
+    set(l, sum, val_op(p, op, val_local(p, sum), more));
+    l->tail = outer;
+    return val_local(p, sum);
+}
+
+static Val *neighbours(Low *l, Op op, Val *a, Val *b)
+{
+    Prog *p = l->p;
+    return let(l, "pairs", val_op(p, op, val_op(p, O_EVEN, a, b), val_op(p, O_ODD, a, b)));
+}
+
+/* The lanes of each of n vectors added up, neighbours first: the sums stand in the first lanes. */
+static Val *across(Low *l, Op op, Val **v, int n)
+{
+    int left = v[0]->type.lanes / n;
+    for (; n > 1; n /= 2)
+        for (int k = 0; k < n / 2; k++) v[k] = neighbours(l, op, v[2 * k], v[2 * k + 1]);
+    for (; left > 1; left /= 2) v[0] = neighbours(l, op, v[0], v[0]);
+    return v[0];
+}
+
+/* The unit u, entered: its terms in a vector. */
+static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
+{
+    const Tensor *t = b->loop->in;
+    enter_unit(l, b->loop, u);
+    const Where *w = where(l, t);
+    Buf *pos = tensor_buf(l, B_POS, t, w->n);
+    Val *from = val_load(l->p, pos, 1, w->pos[w->n], NULL);
+    Val *to = val_load(l->p, pos, 1, plus(l, w->pos[w->n], num(l, 1)), NULL);
+    Val *at = let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
+    Val *count =
+        let(l, "count", val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
+    return summed(l, b, op, at, val_cast(l->p, I64, count));
+}
+
+/* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */
+static void units(Low *l, Batch *b, Val *u, int n)
+{
+    const Env save = l->e;
+    const Op op = work_reduce(b->loop->body->body, b->work);
+    Env env[TOGETHER];
+    Val *v[TOGETHER] = {0};
+    for (int k = 0; k < n; k++) {
+        v[k] = unit_terms(l, b, op, plus(l, u, num(l, k)));
+        env[k] = l->e;
+        l->e = save;
+    }
+    Val *sums = across(l, op, v, n);
+    for (int k = 0; k < n; k++) {
+        l->e = env[k];
+        l->e.batch = b;
+        b->sum = val_lane(l->p, sums, k);
+        body(l, b->loop->body);
+        b->sum = NULL;
+    }
+    l->e = save;
+}
+
+static void all_units(Low *l, Batch *b, Val *first, Val *end)
+{
+    Prog *p = l->p;
+    const Nest *n = b->loop;
+    const char *name =
+        where(l, n->in)->n || n->in->format.level[0].kind != SC_DENSE ? "p" : index_name(l, n->ix);
+    const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
+    Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
+    Val *whole = let(l, "whole", val_op(p, O_SUB, end, rest));
+    Stmt **outer;
+    units(l, b, val_local(p, begin_for(l, name, first, whole, k, &outer)->local), k);
+    l->tail = outer;
+    units(l, b, val_local(p, begin_for(l, name, whole, end, 1, &outer)->local), 1);
+    l->tail = outer;
+}
+
+/* Unit `from` has more entries than there is memory for. */
+static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
+{
+    const Env save = l->e;
+    Stmt *s = put(l, S_IF), **outer = l->tail;
+    s->a = val_op(l->p, O_EQ, val_local(l->p, to), from);
+    l->tail = &s->body;
+    enter_unit(l, n, from);
+    body(l, n->body);
+    l->e = save;
+    set(l, to, plus(l, from, num(l, 1)));
+    l->tail = outer;
+}
+
+void lower_batches(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
+    const Tensor *t = n->in;
+    Batch b = {.loop = n, .work = n->body->work, .terms = lane_of(l, n->body->work)->val};
+    Local *from = mut(l, "from", lo);
+    Val *start = val_local(p, from);
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail, **inner;
+    loop->a = val_op(p, O_LT, start, hi);
+    l->tail = &loop->body;
+    b.first = let(l, sc_arena_printf(&p->arena, "%s_first", t->name), begins(l, n, start));
+    Local *to = mut(l, "to", val_op(p, O_MIN, plus(l, start, num(l, n->batch)), hi));
+    Val *end = val_local(p, to), *most = num(l, most_terms(b.work));
+    Stmt *fit = put(l, S_WHILE);
+    fit->a = val_op(p, O_LT, most, val_op(p, O_SUB, begins(l, n, end), b.first));
+    inner = l->tail;
+    l->tail = &fit->body;
+    set(l, to, plus(l, start, val_op(p, O_DIV, val_op(p, O_SUB, end, start), num(l, 2))));
+    l->tail = inner;
+    all_entries(l, &b, let(l, sc_arena_printf(&p->arena, "%s_last", t->name), begins(l, n, end)));
+    all_units(l, &b, start, end);
+    long_unit(l, n, start, to);
+    set(l, from, end);
+    l->tail = outer;
+}

@@ -1,0 +1,459 @@
+/* eval.c: evaluations, scalar or one vector piece at a time.
+ *
+ * Under a vector loop an expression is a vector where it depends on the loop's
+ * index, else a scalar that is computed once in front of the pieces; the part of
+ * an address that the index does not change is computed once too. */
+#include "private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- indices ---- */
+Val *index_val(Low *l, Index ix)
+{
+    const Coord *c = &l->e.coord[ix.var];
+    if (ix.slot) return c->slot;
+    if (ix.part == SC_WHOLE) return c->whole;
+    Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
+    if (c->within && c->mod && ix.part == SC_MOD && ix.block == c->outer) part = plus(l, c->within, c->mod);
+    if (part || !c->whole) return part;
+    return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
+}
+
+static bool is_vec(const Low *l, Index ix)
+{ return l->e.vec.on && ix.var == l->e.vec.ix.var && ix.part != SC_DIV && !ix.slot; }
+
+/* Value of an index apart from what the pieces add to it. */
+static Val *index_base(Low *l, const Expr *at, Index ix)
+{
+    if (is_vec(l, ix)) {
+        const Coord *c = &l->e.coord[ix.var];
+        if (c->within && ix.part == SC_MOD && ix.block == c->outer) return c->within;
+        return ix.part == SC_WHOLE && l->e.vec.ix.part == SC_MOD ? c->base : val_int(l->p, 0);
+    }
+    Val *v = index_val(l, ix);
+    if (!v)
+        fail(l->p, SC_EVALUE, at->pos, "index %s of %s is not bound here: put a loop over it around",
+             l->p->var[ix.var].name, at->tensor->name);
+    return v;
+}
+
+static bool depends(const Low *l, const Expr *e)
+{
+    if (!l->e.vec.on) return false;
+    for (int d = 0; e->op == O_ACCESS && d < e->tensor->ndim; d++)
+        if (is_vec(l, e->ix[d])) return true;
+    return (e->kid[0] && depends(l, e->kid[0])) || (e->kid[1] && depends(l, e->kid[1]));
+}
+
+static Val *memo_find(Low *l, const Expr *e)
+{
+    for (int i = 0; i < l->nmemo; i++)
+        if (l->memo[i].e == e) return l->memo[i].v;
+    return NULL;
+}
+
+static Val *memo_add(Low *l, const Expr *e, Val *v)
+{
+    if (l->nmemo < MAXMEMO) {
+        l->memo[l->nmemo].e = e;
+        l->memo[l->nmemo++].v = v;
+    }
+    return v;
+}
+
+/* ---- addresses ---- */
+
+static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
+{
+    a->base = plus(l, a->base, times(l, index_base(l, e, e->ix[d]), stride));
+    if (is_vec(l, e->ix[d])) a->stride = a->stride ? plus(l, a->stride, stride) : stride;
+}
+
+Val *stride_val(Low *l, const Tensor *t, int d)
+{
+    if (t->unit == d) return num(l, 1);
+    const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
+    return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
+}
+
+static void strided_address(Low *l, const Expr *e, Address *a)
+{
+    const Tensor *t = e->tensor;
+    for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, stride_val(l, t, d));
+}
+
+static void work_address(Low *l, const Expr *e, Address *a)
+{
+    Val *stride = val_int(l->p, 1);
+    for (int d = e->tensor->ndim; d-- > 0;) {
+        add_term(l, a, e, d, stride);
+        stride = times(l, stride, slot_extent(l, &e->tensor->slot[d]));
+    }
+}
+
+static Val *value_place(Low *l, const Tensor *t, Val *pos)
+{ return t->perm ? load_index(l, tensor_buf(l, B_PERM, t, 0), pos) : pos; }
+
+/* The position of a stored entry; a dense last level may be the vector index, and a result's own levels follow those
+ * that it shares. */
+static void stored_address(Low *l, const Expr *e, Address *a)
+{
+    const Tensor *r = e->tensor, *t = r->like ? r->like : r;
+    const Where *w = where(l, t);
+    const int n = r->like ? r->shared : t->format.nlevel;
+    Index ix = level_index(t, n - 1);
+    if (w->n >= n) {
+        a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
+    } else {
+        if (w->n != n - 1 || t->format.level[n - 1].kind != SC_DENSE || !is_vec(l, ix) ||
+            !same_index(ix, l->e.vec.ix))
+            fail(l->p, SC_EVALUE, e->pos,
+                 "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
+        a->base = times(l, w->pos[n - 1], slot_extent(l, &ix));
+        a->stride = val_int(l->p, 1);
+    }
+    for (int k = n; r->like && k < r->format.nlevel; k++) {
+        ix = level_index(r, k);
+        Val *size = slot_extent(l, &ix);
+        a->base = times(l, a->base, size);
+        if (a->stride) a->stride = times(l, a->stride, size);
+        add_term(l, a, e, r->format.level[k].dim, val_int(l->p, 1));
+    }
+}
+
+static Address address(Low *l, const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    Address a = {.base = val_int(l->p, 0)};
+    if (t->role == T_WORK) {
+        a.buf = work_buf(l, t);
+        if (t->hash)
+            a.base = sparse_slot(l, e);
+        else
+            work_address(l, e, &a);
+    } else {
+        a.buf = tensor_buf(l, B_VAL, t, 0);
+        if (sc_format_is_dense(&t->format))
+            strided_address(l, e, &a);
+        else
+            stored_address(l, e, &a);
+    }
+    if (a.stride && val_is_int(a.stride, 1)) a.stride = NULL;
+    if (depends(l, e)) {
+        Val *known = memo_find(l, e);
+        a.base =
+            known ? known : memo_add(l, e, let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
+    }
+    return a;
+}
+
+/* The index of the current piece. */
+static Val *piece_at(Low *l, const Address *a)
+{
+    const Vec *v = &l->e.vec;
+    Val *off = v->at ? plus(l, v->at, val_int(l->p, v->off)) : val_int(l->p, v->off);
+    return plus(l, a->base, a->stride ? times(l, off, a->stride) : off);
+}
+
+/* ---- values ---- */
+static Val *widen(Low *l, Val *v, int lanes)
+{ return val_cast(l->p, (Type){v->type.dtype, (uint8_t)lanes}, v); }
+
+/* Copies of a private workspace are summed, in lane order, where it is read. */
+static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lanes)
+{
+    Prog *p = l->p;
+    const Tensor *w = e->tensor;
+    Val *size = work_elements(l, w);
+    int slot = shared_slot(l, w);
+    Op op = l->shared[slot].reduce;
+    Type type = {(uint8_t)w->dtype, (uint8_t)lanes};
+    Local *sum = mut(l, w->name, val_const(p, type, op_identity(op)));
+    Val *copies = val_param(p, module_param(p, P_COPIES, slot, 0, "copies"));
+    Stmt **outer;
+    Stmt *s = begin_for(l, "copy", val_int(p, 0), copies, 1, &outer);
+    Val *from = plus(l, times(l, val_local(p, s->local), size), at);
+    set(l, sum, val_op(p, op, val_local(p, sum), val_load(p, a->buf, lanes, from, a->stride)));
+    l->tail = outer;
+    return val_local(p, sum);
+}
+
+/* Entries of one coordinate are one entry, their sum. */
+static Val *sum_run(Low *l, const Tensor *t)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, t);
+    Stmt **outer;
+    Type type = {(uint8_t)p->type, 1};
+    Local *sum = mut(l, t->name, val_const(p, type, 0));
+    Stmt *s = begin_for(l, "q", w->lo, w->hi, 1, &outer);
+    Val *v = val_load(p, tensor_buf(l, B_VAL, t, 0), 1, value_place(l, t, val_local(p, s->local)), NULL);
+    set(l, sum, val_op(p, O_ADD, val_local(p, sum), val_cast(p, type, v)));
+    l->tail = outer;
+    return val_local(p, sum);
+}
+
+static Val *access_val(Low *l, const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    if (t->role == T_WORK && t->place == W_REG) return val_local(l->p, reg_find(l, t, e, l->e.copy)->local);
+    bool vec = depends(l, e);
+    Val *lanes_of = l->e.spread ? spread_access(l, t) : NULL;
+    if (lanes_of) return lanes_of;
+    if (t->role == T_IN && where(l, t)->lo && where(l, t)->n == t->format.nlevel) return sum_run(l, t);
+    Address a = address(l, e);
+    Val *at = vec ? piece_at(l, &a) : a.base;
+    int lanes = vec ? l->e.vec.lanes : 1;
+    if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
+    return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)lanes},
+                    val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
+}
+
+static Val *operation(Low *l, const Expr *e)
+{
+    Prog *p = l->p;
+    Val *a = value(l, e->kid[0]), *b = e->kid[1] ? value(l, e->kid[1]) : NULL;
+    if (b && a->type.lanes != b->type.lanes) {
+        if (a->type.lanes == 1)
+            a = widen(l, a, b->type.lanes);
+        else
+            b = widen(l, b, a->type.lanes);
+    }
+    Val *v = val_op(p, e->op, a, b);
+    return v->type.dtype == SC_BOOL && a->type.dtype != SC_BOOL ? val_cast(p, a->type, v) : v;
+}
+
+static const char *stem(Low *l, const Expr *e)
+{
+    if (e->op != O_ACCESS) return "factor";
+    char *s = sc_arena_printf(&l->p->arena, "%s", e->tensor->name);
+    for (char *c = s; *c; c++)
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    return s;
+}
+
+static bool in_register(const Expr *e)
+{ return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
+
+Val *value(Low *l, const Expr *e)
+{
+    if (l->e.blend) return blended(l, e);
+    if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, e->c);
+    if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, 1);
+    bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
+    Val *v = once ? memo_find(l, e) : NULL;
+    if (v) return v;
+    v = e->op == O_ACCESS ? access_val(l, e) : operation(l, e);
+    return once ? memo_add(l, e, let(l, stem(l, e), v)) : v;
+}
+
+/* ---- stores ---- */
+void store(Low *l, const Address *a, Val *at, Op op, Val *v)
+{
+    Stmt *s = put(l, S_STORE);
+    s->buf = a->buf;
+    s->a = at;
+    s->c = v->type.lanes > 1 ? a->stride : NULL;
+    if (op != O_CONST) {
+        Val *old = val_cast(l->p, v->type, val_load(l->p, a->buf, v->type.lanes, at, s->c));
+        v = val_op(l->p, op, old, v);
+    }
+    s->b = val_cast(l->p, (Type){(uint8_t)a->buf->dtype, v->type.lanes}, v);
+}
+
+static void assign(Low *l, const Expr *lhs, Op op, Val *v)
+{
+    Prog *p = l->p;
+    const Tensor *t = lhs->tensor;
+    bool vec = depends(l, lhs);
+    if (vec) v = widen(l, v, l->e.vec.lanes);
+    if (l->e.batch && l->e.batch->work == t && !l->e.batch->sum) {
+        batch_term(l, v);
+        return;
+    }
+    if (t->role == T_WORK && t->place == W_REG) {
+        Local *r = reg_find(l, t, lhs, l->e.copy)->local;
+        set(l, r, op == O_CONST ? v : val_op(p, op, val_local(p, r), v));
+    } else if (gathers(t)) {
+        sparse_store(l, lhs, op, v);
+    } else {
+        Address a = address(l, lhs);
+        store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
+    }
+}
+
+void lower_eval(Low *l, const Nest *n)
+{
+    Nest copy = *n;
+    const Tensor *t = n->eval.lhs->tensor;
+    Op op = n->eval.reduce;
+    copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
+    if (!copy.eval.rhs) return;
+    if (assembled(t))
+        append(l, &copy, t);
+    else if (l->mode == COUNT && gathers(t))
+        sparse_store(l, n->eval.lhs, op, NULL);
+    else if (l->mode != COUNT)
+        assign(l, n->eval.lhs, op, value(l, copy.eval.rhs));
+}
+
+/* ---- vector loops ---- */
+static void each_eval(Low *l, const Nest *n, void (*f)(Low *, const Nest *, void *), void *ctx)
+{
+    if (n->op == N_EVAL)
+        f(l, n, ctx);
+    else if (n->op == N_SEQ)
+        for (int i = 0; i < n->n; i++) each_eval(l, n->kid[i], f, ctx);
+    else
+        fail(l->p, SC_EVALUE, -1, "a vec loop holds evaluations only");
+}
+
+static void hoist_expr(Low *l, const Expr *e)
+{
+    if (e->op == O_CONST) return;
+    if (!depends(l, e)) {
+        value(l, e);
+        return;
+    }
+    if (e->op == O_ACCESS && !in_register(e)) address(l, e);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) hoist_expr(l, e->kid[k]);
+}
+
+static void hoist(Low *l, const Nest *n, void *ctx)
+{
+    (void)ctx;
+    hoist_expr(l, n->eval.rhs);
+    if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs);
+}
+
+typedef struct {
+    int64_t extent;
+    int var;
+} Vector;
+
+static void const_eval(Low *l, const Nest *n, void *ctx)
+{
+    const Vector *x = ctx;
+    Piece piece[MAXREG];
+    sc_dtype type = l->p->type;
+    int k = pieces_of(l, type, x->extent, x->var, piece);
+    bool over = depends(l, n->eval.lhs);
+    Val *sum[65] = {NULL}, *total = NULL; /* partial sums by number of lanes */
+    for (int i = 0; i < k; i++) {
+        l->e.vec.off = piece[i].off;
+        l->e.vec.lanes = piece[i].lanes;
+        if (over) {
+            lower_eval(l, n);
+            continue;
+        }
+        Val *v = widen(l, value(l, n->eval.rhs), piece[i].lanes), **s = &sum[piece[i].lanes];
+        *s = *s ? val_op(l->p, n->eval.reduce, *s, v) : v;
+    }
+    for (int i = 64; i && !over; i /= 2) {
+        if (!sum[i]) continue;
+        Val *h = val_hred(l->p, n->eval.reduce, sum[i]);
+        total = total ? val_op(l->p, n->eval.reduce, total, h) : h;
+    }
+    if (total) assign(l, n->eval.lhs, n->eval.reduce, total);
+}
+
+/* One vector of a loop whose extent is known at run time; a reduction goes to its vector accumulator. */
+typedef struct {
+    Local *sum[8];
+    int n;
+} Sums;
+
+static void open_sum(Low *l, const Nest *n, void *ctx)
+{
+    Sums *s = ctx;
+    if (depends(l, n->eval.lhs)) return;
+    if (s->n == SC_LEN(s->sum)) fail(l->p, SC_ENOTIMPL, -1, "too many reductions in one vec loop");
+    Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
+    s->sum[s->n++] = mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
+}
+
+static void close_sum(Low *l, const Nest *n, void *ctx)
+{
+    Sums *s = ctx;
+    if (depends(l, n->eval.lhs)) return;
+    assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, val_local(l->p, s->sum[s->n++])));
+}
+
+static void run_eval(Low *l, const Nest *n, void *ctx)
+{
+    Sums *s = ctx;
+    if (depends(l, n->eval.lhs)) {
+        lower_eval(l, n);
+        return;
+    }
+    Val *v = widen(l, value(l, n->eval.rhs), l->e.vec.lanes);
+    if (s) {
+        Local *x = s->sum[s->n++];
+        set(l, x, val_op(l->p, n->eval.reduce, val_local(l->p, x), v));
+    } else {
+        assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, v));
+    }
+}
+
+static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
+{
+    Prog *p = l->p;
+    Sums sums = {.n = 0};
+    Vec *v = &l->e.vec;
+    v->lanes = lanes;
+    each_eval(l, n->body, open_sum, &sums);
+    Val *rest = let(l, "rest", val_op(p, O_MOD, extent, val_int(p, lanes)));
+    Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
+    Stmt **outer;
+    Stmt *s = begin_for(l, p->var[n->ix.var].name, val_int(p, 0), full, lanes, &outer);
+    v->at = val_local(p, s->local);
+    sums.n = 0;
+    each_eval(l, n->body, run_eval, &sums);
+    l->tail = outer;
+    sums.n = 0;
+    each_eval(l, n->body, close_sum, &sums);
+    for (int b = lanes / 2; b; b /= 2) {
+        Stmt *tail = put(l, S_IF);
+        tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, b)), val_int(p, 0));
+        outer = l->tail;
+        l->tail = &tail->body;
+        v->lanes = b;
+        v->at =
+            let(l, p->var[n->ix.var].name, plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
+        each_eval(l, n->body, run_eval, NULL);
+        l->tail = outer;
+    }
+}
+
+/* The evaluations with what is absent here replaced. */
+static Nest *present(Low *l, const Nest *n)
+{
+    if (n->op == N_EVAL) {
+        Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
+        return rhs ? nest_eval(l->p, n->eval.lhs, n->eval.reduce, rhs) : nest_seq(l->p, 0, NULL);
+    }
+    Nest **kid = new_bytes(l->p, (size_t)n->n * sizeof *kid);
+    for (int k = 0; k < n->n; k++) kid[k] = present(l, n->kid[k]);
+    return nest_seq(l->p, n->n, kid);
+}
+
+void lower_vec(Low *l, const Nest *loop)
+{
+    if (l->mode == COUNT) return;
+    const Nest *n = nest_loop(l->p, L_VEC, loop->ix, NULL, present(l, loop->body));
+    Vec save = l->e.vec;
+    int nmemo = l->nmemo;
+    int64_t extent = const_extent(l, &n->ix);
+    l->e.vec = (Vec){.on = true, .ix = n->ix};
+    each_eval(l, n->body, hoist, NULL);
+    Vector x = {extent, n->ix.var};
+    if (extent >= 0)
+        each_eval(l, n->body, const_eval, &x);
+    else
+        run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var),
+                l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
+    l->nmemo = nmemo;
+    l->e.vec = save;
+}

@@ -1,0 +1,409 @@
+/* level.c: stored levels, one at a time: walked, cut into tiles, looked up.
+ *
+ * A loop over a tensor counts positions of its next level and loads the
+ * coordinate; a level whose coordinates repeat is walked in runs of equal ones,
+ * and the level below iterates the run. Where the coordinate is known already,
+ * it is searched instead. A search under a loop that visits the same index in
+ * ascending order goes on from where the one before it ended: the cursor stands
+ * in front of that loop. */
+#include "private.h"
+
+static Val *less(Low *l, Val *a, Val *b) { return val_op(l->p, O_LT, a, b); }
+static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
+
+Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+
+void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
+{
+    Where *w = where(l, t);
+    w->pos[++w->n] = first;
+    w->lo = last ? first : NULL;
+    w->hi = last;
+    w->tile_lo = w->tile_hi = NULL;
+    w->cursor = NULL;
+    w->fibre = NULL;
+}
+
+/* ---- fibres ---- */
+static void compressed_range(Low *l, Fibre *f)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, f->t);
+    Buf *pos = tensor_buf(l, B_POS, f->t, w->n);
+    f->lo = let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), load_index(l, pos, w->pos[w->n]));
+    f->hi = let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
+                load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+}
+
+/* Positions of the next level, padding among them. */
+static void fibre_range(Low *l, Fibre *f)
+{
+    const Where *w = where(l, f->t);
+    const sc_levelspec *s = &f->t->format.level[w->n];
+    if (w->tile_lo || w->lo) {
+        f->lo = w->tile_lo ? w->tile_lo : w->lo;
+        f->hi = w->tile_lo ? w->tile_hi : w->hi;
+    } else if (f->t->role == T_WORK) {
+        sparse_range(l, f->t, &f->lo, &f->hi);
+    } else if (s->kind == SC_COMPRESSED) {
+        compressed_range(l, f);
+    } else {
+        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
+        f->one = s->kind == SC_SINGLETON;
+        f->unique |= f->one; /* one position repeats nothing */
+        f->lo = let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
+        f->hi = plus(l, f->lo, width);
+    }
+}
+
+static Fibre padded_fibre(Low *l, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    if (w->fibre) return *w->fibre;
+    Fibre f = {.t = t, .unique = t->format.level[w->n].unique};
+    fibre_range(l, &f);
+    f.crd = tensor_buf(l, B_CRD, t, w->n);
+    return f;
+}
+
+/* Padding, coordinates of -1, stands at the end. */
+static void drop_padding(Low *l, Fibre *f)
+{
+    Prog *p = l->p;
+    Local *end = mut(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), f->hi);
+    Val *hi = val_local(p, end), *before = val_op(p, O_SUB, hi, num(l, 1));
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, f->lo, hi), less(l, load_index(l, f->crd, before), num(l, 0)));
+    l->tail = &loop->body;
+    set(l, end, before);
+    l->tail = outer;
+    f->hi = hi;
+}
+
+Fibre fibre_of(Low *l, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    const bool padded = t->format.level[w->n].kind == SC_ELL && !w->fibre;
+    Fibre f = padded_fibre(l, t);
+    if (padded) drop_padding(l, &f);
+    return f;
+}
+
+/* ---- loops over positions ---- */
+static void position_tiles(Low *l, const Nest *n, const Fibre *f)
+{
+    Stmt **outer;
+    Stmt *s = begin_for(l, "tile", f->lo, f->hi, n->by, &outer);
+    Where *w = where(l, f->t);
+    w->tile_lo = val_local(l->p, s->local);
+    w->tile_hi = let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+void at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
+{
+    enter_level(l, f->t, pos, NULL);
+    bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
+    if (slot) l->e.coord[n->ix.var].slot = slot;
+    if (n->ahead && l->mode != COUNT) fetch_ahead(l, n, f->crd, pos);
+    body(l, n->body);
+}
+
+typedef struct {
+    const Nest *loop;
+    bool elsewhere;
+} Slots;
+
+static void find_elsewhere(const Nest *n, void *ctx)
+{
+    Slots *s = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (t->role != T_WORK || !work_has_slot(t, s->loop->ix.var)) s->elsewhere = true;
+}
+
+/* All positions of a tile side by side, so that #i is a constant in each. A tile that is not full computes its last
+ * position again where only what #i tells apart is written, and nobody reads it; else it leaves out what is missing. */
+static void whole_tile(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    Val *first = where(l, f->t)->tile_lo, *last = val_op(p, O_SUB, f->hi, num(l, 1));
+    Slots s = {.loop = n};
+    nest_walk(n->body, find_elsewhere, &s);
+    for (int u = 0; u < n->unroll; u++) {
+        Val *at = plus(l, first, num(l, u));
+        Stmt **outer = l->tail;
+        if (u && s.elsewhere) {
+            Stmt *there = put(l, S_IF);
+            there->a = less(l, at, f->hi);
+            outer = l->tail;
+            l->tail = &there->body;
+        }
+        at_position(l, n, f, u && !s.elsewhere ? let(l, "p", val_op(p, O_MIN, at, last)) : at, num(l, u));
+        if (u && s.elsewhere) l->tail = outer;
+        l->e = save;
+    }
+}
+
+#define SMALL 2 /* vectors that an entry brings, at most */
+
+/* Whether all that an entry does is to add little to registers. */
+static bool small_sum(Low *l, const Nest *n)
+{
+    const Nest *in = n->body;
+    if (in->op == N_LOOP && in->kind == L_VEC) {
+        const int64_t extent = const_extent(l, &in->ix);
+        if (extent < 0 || extent * (int64_t)sc_dtype_size(l->p->type) > SMALL * l->p->vector_bytes)
+            return false;
+        in = in->body;
+    }
+    return in->op == N_EVAL && in->eval.lhs->tensor->role == T_WORK && in->eval.lhs->tensor->place == W_REG;
+}
+
+/* Two positions a turn, with a look at the end between them: the branches that tell how long a row is then lie apart.
+ * Where they all share one line of code, some processors do not learn from what was taken before, and miss the end
+ * of every row. */
+static void in_pairs(Low *l, const Nest *n, const Fibre *f)
+{
+    const Env save = l->e;
+    Stmt **outer;
+    Val *at = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 2, &outer)->local),
+        *next = plus(l, at, num(l, 1));
+    at_position(l, n, f, at, NULL);
+    l->e = save;
+    Stmt *more = put(l, S_IF);
+    more->a = less(l, next, f->hi);
+    l->tail = &more->body;
+    at_position(l, n, f, next, NULL);
+    l->e = save;
+    l->tail = outer;
+}
+
+static void positions(Low *l, const Nest *n, const Fibre *f)
+{
+    Env save = l->e;
+    if (n->unroll > 1 && where(l, f->t)->tile_lo) {
+        whole_tile(l, n, f);
+        return;
+    }
+    if (n->unroll <= 1 && !where(l, f->t)->tile_lo && small_sum(l, n)) {
+        in_pairs(l, n, f);
+        return;
+    }
+    Stmt **outer;
+    Val *from = f->lo;
+    if (n->unroll > 1) {
+        Val *count = val_op(l->p, O_SUB, f->hi, f->lo);
+        Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
+        from = let(l, "whole", plus(l, f->lo, whole));
+        copies_open(l, n);
+        Stmt *s = begin_for(l, "p", f->lo, from, n->unroll, &outer);
+        for (int u = 0; u < n->unroll; u++) {
+            l->e = save;
+            l->e.copy = u;
+            at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
+        }
+        l->tail = outer;
+        l->e = save;
+        copies_close(l, n);
+    }
+    Val *first = where(l, f->t)->tile_lo;
+    Val *at = val_local(l->p, begin_for(l, "p", from, f->hi, 1, &outer)->local);
+    at_position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
+    l->tail = outer;
+}
+
+/* The value now of a local that moves on. */
+static Val *snapshot(Low *l, const char *stem, Local *x)
+{ return val_local(l->p, declare(l, stem, val_local(l->p, x), false)); }
+
+/* Each run of equal coordinates is one visit of the body. */
+static void runs(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    Local *q = mut(l, "p", f->lo);
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = less(l, val_local(p, q), f->hi);
+    l->tail = &loop->body;
+    Val *first = snapshot(l, "first", q);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, first));
+    set(l, q, plus(l, first, num(l, 1)));
+    Stmt *run = put(l, S_WHILE), **after = l->tail;
+    Val *same = val_op(p, O_EQ, load_index(l, f->crd, val_local(p, q)), c);
+    run->a = both(l, less(l, val_local(p, q), f->hi), same);
+    l->tail = &run->body;
+    set(l, q, plus(l, val_local(p, q), num(l, 1)));
+    l->tail = after;
+    enter_level(l, f->t, first, snapshot(l, "last", q));
+    bind(l, n->ix, c);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+void walk_fibre(Low *l, const Nest *n, const Fibre *f)
+{
+    if (f->unique)
+        positions(l, n, f);
+    else
+        runs(l, n, f);
+}
+
+Stmt **unless_padding(Low *l, Val *coord)
+{
+    Stmt *s = put(l, S_IF), **outer = l->tail;
+    s->a = val_op(l->p, O_GE, coord, num(l, 0));
+    l->tail = &s->body;
+    return outer;
+}
+
+static void ell_loop(Low *l, const Nest *n, const Fibre *f)
+{
+    Stmt **outer;
+    Val *p = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 1, &outer)->local);
+    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, p)), *first = where(l, f->t)->tile_lo;
+    unless_padding(l, c);
+    enter_level(l, f->t, p, NULL);
+    bind(l, n->ix, c);
+    if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, p, first);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- lookups ---- */
+/* The first position whose coordinate is not less. */
+static Val *seek(Low *l, const Fibre *f, Val *coord)
+{
+    Prog *p = l->p;
+    const Where *w = where(l, f->t);
+    if (f->one) return f->lo;
+    if (!w->cursor)
+        return let(l, sc_arena_printf(&p->arena, "%s_at", f->t->name),
+                   val_search(p, f->crd, f->lo, f->hi, coord));
+    Val *at = val_local(p, w->cursor);
+    if (!w->steps) {
+        set(l, w->cursor, val_search(p, f->crd, at, f->hi, coord));
+        return at;
+    }
+    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, at, f->hi), less(l, load_index(l, f->crd, at), coord));
+    l->tail = &loop->body;
+    set(l, w->cursor, plus(l, at, num(l, 1)));
+    l->tail = outer;
+    return at;
+}
+
+Found look_up(Low *l, const Fibre *f, Val *coord)
+{
+    Prog *p = l->p;
+    Found at = {.pos = seek(l, f, coord)};
+    Val *same = val_op(p, O_EQ, load_index(l, f->crd, at.pos), coord);
+    at.here = f->one ? same : both(l, less(l, at.pos, f->hi), same);
+    if (f->unique) return at;
+    Val *beyond = val_search(p, f->crd, at.pos, f->hi, plus(l, coord, num(l, 1)));
+    at.end = let(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), beyond);
+    at.here = less(l, at.pos, at.end);
+    return at;
+}
+
+static void lookup_in(Low *l, const Nest *n)
+{
+    Fibre f = fibre_of(l, n->in);
+    Found at = look_up(l, &f, index_val(l, n->ix));
+    Stmt *s = put(l, S_IF), **outer = l->tail;
+    s->a = at.here;
+    l->tail = &s->body;
+    enter_level(l, f.t, at.pos, at.end);
+    resolve(l);
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- cursors ---- */
+typedef struct {
+    Low *l;
+    const Nest *loop;
+    Val *from;
+} Open;
+
+/* Whether the next level of t is over an index that the loop makes known, visited in ascending order. */
+static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
+{
+    const Where *w = where(l, t);
+    if (t->role != T_IN || w->n == t->format.nlevel || w->cursor || w->tile_lo) return false;
+    if (tensor_bit(l->p, t) & l->e.absent || t->format.level[w->n].kind == SC_DENSE) return false;
+    for (int k = 0; k < loop->nmerge; k++)
+        if (loop->merge[k] == t) return false;
+    const Index at = level_index(t, w->n), by = loop->ix;
+    if (loop->in == t || at.var != by.var || index_val(l, at)) return false;
+    return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || same_index(at, by);
+}
+
+static void open_cursor(Low *l, const Open *o, const Tensor *t)
+{
+    Prog *p = l->p;
+    Where *w = where(l, t);
+    const Index at = level_index(t, w->n);
+    Fibre f = fibre_of(l, t), *kept = NEW(p, Fibre);
+    if (f.one) return;
+    Val *start = f.lo;
+    if (o->from) {
+        Val *first = at.part == SC_DIV ? val_op(p, O_DIV, o->from, num(l, at.block)) : o->from;
+        start = val_search(p, f.crd, f.lo, f.hi, first);
+    }
+    *kept = f;
+    w->fibre = kept;
+    w->cursor = mut(l, sc_arena_printf(&p->arena, "p%s", t->name), start);
+    w->steps = !o->loop->in && !o->loop->nmerge;
+}
+
+static void find_lookup(const Nest *n, void *ctx)
+{
+    const Open *o = ctx;
+    if (n->op != N_LOOP || n == o->loop) return;
+    for (int k = 0; k < n->nmerge + (n->in != NULL); k++) {
+        const Tensor *t = n->in ? n->in : n->merge[k];
+        if (moves_along(o->l, o->loop, t)) open_cursor(o->l, o, t);
+    }
+}
+
+void open_cursors(Low *l, const Nest *loop, Val *from)
+{
+    Open o = {l, loop, from};
+    nest_walk(loop->body, find_lookup, &o);
+}
+
+/* ---- one level of one tensor ---- */
+void stored_loop(Low *l, const Nest *n)
+{
+    const Tensor *t = n->in;
+    if (sparse_direct(l, n)) {
+        lower_direct(l, n);
+        return;
+    }
+    if (index_val(l, n->ix)) {
+        lookup_in(l, n);
+        return;
+    }
+    const Where *w = where(l, t);
+    Fibre f;
+    if (t == l->split && w->n == 1) {
+        if (l->mode == FINISH) return; /* its producer was run by the parts */
+        f = (Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 1), .unique = true};
+        f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
+        f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
+    } else {
+        f = padded_fibre(l, t);
+    }
+    if (n->by)
+        position_tiles(l, n, &f);
+    else if (t->format.level[w->n].kind == SC_ELL)
+        ell_loop(l, n, &f);
+    else if (in_batches(l, n))
+        lower_batches(l, n, f.lo, f.hi);
+    else if (f.one && f.unique)
+        at_position(l, n, &f, f.lo, NULL);
+    else
+        walk_fibre(l, n, &f);
+}

@@ -1,0 +1,353 @@
+/* loop.c: loops of the nest: what is bound where, dense loops and their tiles, the parallel loop. Loops
+ * over stored levels are in level.c, over several at once in merge.c. */
+#include "private.h"
+
+const char *index_name(Low *l, Index ix)
+{
+    const char *name = l->p->var[ix.var].name;
+    if (ix.part == SC_WHOLE) return name;
+    return sc_arena_printf(&l->p->arena, "%s%s", name, ix.part == SC_DIV ? "_block" : "_in");
+}
+
+static Val *level_size(Low *l, const Tensor *t, int level)
+{
+    Index ix = level_index(t, level);
+    return slot_extent(l, &ix);
+}
+
+void resolve(Low *l)
+{
+    for (int i = 0; i < l->p->ntensor; i++) {
+        const Tensor *t = l->p->tensor[i];
+        Where *w = &l->e.where[i];
+        if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
+        while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
+            Val *c = index_val(l, level_index(t, w->n));
+            if (!c) break;
+            w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
+            w->n++;
+        }
+    }
+}
+
+static void bind_coord(Low *l, Index ix, Val *v)
+{
+    Coord *c = &l->e.coord[ix.var];
+    if (ix.part == SC_WHOLE) {
+        c->whole = v;
+    } else if (ix.part == SC_DIV) {
+        c->div = v;
+        c->block = ix.block;
+        c->base = times(l, v, num(l, ix.block));
+        c->modext = num(l, ix.block);
+    } else {
+        c->mod = v;
+        c->whole = plus(l, c->base, v);
+    }
+}
+
+void bind(Low *l, Index ix, Val *v)
+{
+    bind_coord(l, ix, v);
+    resolve(l);
+}
+
+/* ---- dense loops ---- */
+static void unrolled(Low *l, const Nest *n, int64_t extent)
+{
+    Env save = l->e;
+    for (int64_t i = 0; i < extent; i++) {
+        bind(l, n->ix, num(l, i));
+        body(l, n->body);
+        l->e = save;
+    }
+}
+
+typedef struct {
+    Index ix;
+    bool found;
+} FindVec;
+
+static void find_vec(const Nest *n, void *ctx)
+{
+    FindVec *f = ctx;
+    if (n->op == N_LOOP && n->kind == L_VEC && n->ix.var == f->ix.var && n->ix.part == SC_MOD)
+        f->found = true;
+}
+
+static void tile(Low *l, const Nest *n, Val *base, Val *extent)
+{
+    Coord *c = &l->e.coord[n->ix.var];
+    c->base = base;
+    c->modext = extent;
+    c->inner = l->unit;
+    c->div = val_op(l->p, O_DIV, base, num(l, n->ix.block));
+    c->block = n->ix.block;
+    resolve(l);
+    body(l, n->body);
+}
+
+/* A partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed values. */
+static void powers_of_two(Low *l, const Nest *n, Val *extent)
+{
+    Prog *p = l->p;
+    Env save = l->e;
+    int64_t b = n->ix.block;
+    Val *rest = let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
+    Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
+    int64_t largest = 1;
+    while (2 * largest < b) largest *= 2;
+    for (int64_t part = largest; part; part /= 2) {
+        Stmt *s = put(l, S_IF), **outer = l->tail;
+        s->a = val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0));
+        l->tail = &s->body;
+        Val *before = val_op(p, O_AND, rest, num(l, ~(2 * part - 1)));
+        tile(l, n, let(l, index_name(l, n->ix), plus(l, full, before)), num(l, part));
+        l->e = save;
+        l->tail = outer;
+    }
+}
+
+static void each_tile(Low *l, const Nest *n, Val *end, Val *last)
+{
+    Env save = l->e;
+    Stmt **outer;
+    int64_t b = n->ix.block;
+    Val *at = val_local(l->p, begin_for(l, index_name(l, n->ix), num(l, 0), end, b, &outer)->local);
+    if (last) at = let(l, "at", val_op(l->p, O_MIN, at, last));
+    tile(l, n, at, num(l, b));
+    l->e = save;
+    l->tail = outer;
+}
+
+/* Tiles of an extent known at run time. Without vectors inside the last one is just shorter. Where writing twice
+ * is harmless the last one overlaps the one before it; else, and in an extent of less than a tile, it is cut. */
+static void runtime_tiles(Low *l, const Nest *n, Val *extent)
+{
+    Prog *p = l->p;
+    int64_t b = n->ix.block;
+    FindVec f = {.ix = n->ix};
+    nest_walk(n->body, find_vec, &f);
+    if (!f.found) {
+        Stmt **outer;
+        Val *at = val_local(p, begin_for(l, index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
+        tile(l, n, at, let(l, "size", val_op(p, O_MIN, num(l, b), val_op(p, O_SUB, extent, at))));
+        l->tail = outer;
+    } else if (adds_along(n->body, n->ix.var)) {
+        each_tile(l, n, val_op(p, O_SUB, extent, val_op(p, O_MOD, extent, num(l, b))), NULL);
+        powers_of_two(l, n, extent);
+    } else {
+        Stmt *s = put(l, S_IF), **outer = l->tail;
+        s->a = val_op(p, O_GE, extent, num(l, b));
+        l->tail = &s->body;
+        each_tile(l, n, extent, val_op(p, O_SUB, extent, num(l, b)));
+        l->tail = &s->other;
+        powers_of_two(l, n, extent);
+        l->tail = outer;
+    }
+}
+
+/* The tiles of a block that a tensor's level has opened. */
+static void tiles_of_block(Low *l, const Nest *n)
+{
+    Coord *c = &l->e.coord[n->ix.var];
+    Val *base = c->base;
+    Stmt **outer;
+    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), num(l, c->block), n->ix.block, &outer);
+    c->outer = c->block;
+    c->within = val_local(l->p, s->local);
+    tile(l, n, plus(l, base, c->within), num(l, n->ix.block));
+    l->tail = outer;
+}
+
+static void tiles(Low *l, const Nest *n)
+{
+    if (l->e.coord[n->ix.var].div) {
+        tiles_of_block(l, n);
+        return;
+    }
+    Index whole = {.var = n->ix.var};
+    Val *extent = slot_extent(l, &whole);
+    int64_t b = n->ix.block, known = const_extent(l, &whole);
+    if (known < 0) {
+        runtime_tiles(l, n, extent);
+        return;
+    }
+    Env save = l->e;
+    if (known >= 2 * b)
+        each_tile(l, n, num(l, known / b * b), NULL);
+    else if (known >= b)
+        tile(l, n, num(l, 0), num(l, b));
+    l->e = save;
+    if (known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
+}
+
+/* Blocks of a tensor's level divide the extent evenly (expr/check.c), so their last one is whole. */
+static void dense_loop(Low *l, const Nest *n)
+{
+    int64_t extent = const_extent(l, &n->ix);
+    if (n->unroll && extent >= 0 && extent <= n->unroll) { /* less in a partial tile */
+        unrolled(l, n, extent);
+        return;
+    }
+    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : slot_extent(l, &n->ix);
+    if (in_batches(l, n)) {
+        lower_batches(l, n, num(l, 0), hi);
+        return;
+    }
+    Stmt **outer;
+    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), hi, 1, &outer);
+    bind(l, n->ix, val_local(l->p, s->local));
+    body(l, n->body);
+    l->tail = outer;
+}
+
+/* ---- the parallel loop ---- */
+/* Units are positions of the first level of a tensor. */
+static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
+    const Tensor *t = n->in;
+    Stmt **outer = NULL, **inner = NULL;
+    Val *unit = hi ? val_local(p, begin_for(l, "p", lo, hi, 1, &outer)->local) : lo;
+    Val *c = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, t, 0), unit));
+    if (t->format.level[0].kind == SC_ELL) inner = unless_padding(l, c);
+    enter_level(l, t, unit, NULL);
+    bind(l, n->ix, c);
+    body(l, n->body);
+    if (inner) l->tail = inner;
+    if (outer) l->tail = outer;
+}
+
+static void find_registers(const Nest *n, void *ctx)
+{
+    FindVec *f = ctx;
+    for (int d = 0; n->op == N_WORK && n->work->place == W_REG && d < n->work->ndim; d++)
+        if (n->work->slot[d].var == f->ix.var && n->work->slot[d].part == SC_MOD) f->found = true;
+}
+
+/* The last block of an index may be short; registers need constant sizes, so there it is cut into 2^k. */
+static void par_block(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Coord *c = &l->e.coord[n->ix.var];
+    Val *extent = dim_val(l, n->ix.var), *left = val_op(p, O_SUB, extent, c->base);
+    FindVec f = {.ix = n->ix};
+    nest_walk(n->body, find_registers, &f);
+    if (!f.found) {
+        c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
+        body(l, n->body);
+        return;
+    }
+    Env save = l->e;
+    bool even = extent->op == O_CONST && extent->i % n->ix.block == 0;
+    Stmt *s = even ? NULL : put(l, S_IF), **outer = l->tail;
+    if (s) s->a = val_op(p, O_GE, left, num(l, n->ix.block)), l->tail = &s->body;
+    body(l, n->body);
+    l->e = save;
+    if (!s) return;
+    l->tail = &s->other;
+    powers_of_two(l, n, extent);
+    l->tail = outer;
+}
+
+static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
+    Stmt **outer = NULL;
+    if (hi && n->ix.part == SC_WHOLE) open_cursors(l, n, lo);
+    if (hi && in_batches(l, n)) {
+        lower_batches(l, n, lo, hi);
+        return;
+    }
+    Val *unit = hi ? val_local(p, begin_for(l, index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
+    bind(l, n->ix, unit);
+    if (!n->in && n->ix.part == SC_DIV)
+        par_block(l, n);
+    else
+        body(l, n->body);
+    if (outer) l->tail = outer;
+}
+
+static void par_loop(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    Val *lo = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
+    Val *hi = val_param(p, module_param(p, P_END, 0, 0, "end"));
+    const Tensor *t = n->in;
+    l->unit = true;
+    if (l->mode == PART)
+        hi = NULL, lo = val_param(p, module_param(p, P_CURSOR, 0, 0, "unit"));
+    else if (l->mode == FINISH)
+        hi = NULL;
+    if (n->nmerge)
+        lower_merge(l, n);
+    else if (!t || t->format.level[where(l, t)->n].kind == SC_DENSE)
+        par_dense(l, n, lo, hi);
+    else if (hi && in_batches(l, n))
+        lower_batches(l, n, lo, hi);
+    else if (hi && !t->format.level[0].unique)
+        walk_fibre(l, n, &(Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 0), .lo = lo, .hi = hi});
+    else
+        par_positions(l, n, lo, hi);
+    l->unit = false;
+}
+
+static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && index_val(l, n->ix); }
+
+static void for_loop(Low *l, const Nest *n)
+{
+    const bool stored = n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE;
+    const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
+    if (!cut && !is_lookup(l, n)) open_cursors(l, n, NULL);
+    if (n->nmerge)
+        lower_merge(l, n);
+    else if (stored)
+        stored_loop(l, n);
+    else if (cut)
+        tiles(l, n);
+    else
+        dense_loop(l, n);
+}
+
+/* Whether values that lie side by side in positions are elsewhere in memory: no vector can load them. */
+static bool scattered(const Expr *e, Index ix)
+{
+    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
+    if (t && t->perm && t->format.nlevel) return same_index(level_index(t, t->format.nlevel - 1), ix);
+    return (e->kid[0] && scattered(e->kid[0], ix)) || (e->kid[1] && scattered(e->kid[1], ix));
+}
+
+typedef struct {
+    Index ix;
+    bool found;
+} FindScattered;
+
+static void find_scattered(const Nest *n, void *ctx)
+{
+    FindScattered *f = ctx;
+    if (n->op == N_EVAL && scattered(n->eval.rhs, f->ix)) f->found = true;
+}
+
+static void vec_loop(Low *l, const Nest *n)
+{
+    FindScattered f = {.ix = n->ix};
+    nest_walk(n->body, find_scattered, &f);
+    if (!f.found)
+        lower_vec(l, n);
+    else if (l->mode != COUNT)
+        dense_loop(l, n);
+}
+
+void lower_loop(Low *l, const Nest *n)
+{
+    Env save = l->e;
+    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) return;
+    if (n->kind == L_PAR)
+        par_loop(l, n);
+    else if (n->kind == L_VEC)
+        vec_loop(l, n);
+    else
+        for_loop(l, n);
+    l->e = save;
+}

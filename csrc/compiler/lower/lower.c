@@ -1,0 +1,560 @@
+/* lower.c: nest -> statements and a plan.
+ *
+ * requires  a verified nest
+ * sets      p->module, p->plan
+ *
+ * The nest is cut into kernels: the items of a top-level sequence, and the
+ * producer and consumer of a top-level private or shared workspace. Each kernel
+ * becomes one entry, and more where its plan needs them: count and fill for a
+ * sparse result of unknown size; part, made from the same nest, where a heavy
+ * unit may be split, and finish where its pieces are summed. */
+#include "private.h"
+
+#include <string.h>
+
+#define TERM_WORK 2
+
+/* ---- statements ---- */
+Stmt *put(Low *l, StmtOp op)
+{
+    Stmt *s = NEW(l->p, Stmt);
+    s->op = op;
+    *l->tail = s;
+    l->tail = &s->next;
+    return s;
+}
+
+Local *declare(Low *l, const char *stem, Val *v, bool mutable)
+{
+    Stmt *s = put(l, S_LET);
+    s->local = local_new(l->p, stem, v->type, mutable);
+    s->a = v;
+    return s->local;
+}
+
+Val *let(Low *l, const char *stem, Val *v)
+{
+    if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
+    return val_local(l->p, declare(l, stem, v, false));
+}
+
+Local *mut(Low *l, const char *stem, Val *v) { return declare(l, stem, v, true); }
+
+void set(Low *l, Local *x, Val *v)
+{
+    Stmt *s = put(l, S_SET);
+    s->local = x;
+    s->a = v;
+}
+
+Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
+{
+    Stmt *s = put(l, S_FOR);
+    s->local = local_new(l->p, stem, I64, false);
+    s->a = lo;
+    s->b = hi;
+    s->step = step;
+    *outer = l->tail;
+    l->tail = &s->body;
+    return s;
+}
+
+/* ---- what the passes below ask ---- */
+int tensor_id(const Low *l, const Tensor *t)
+{
+    for (int i = 0; i < l->p->ntensor; i++)
+        if (l->p->tensor[i] == t) return i;
+    fail(l->p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
+}
+
+Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
+
+Val *dim_val(Low *l, int var)
+{
+    const Var *v = &l->p->var[var];
+    if (v->fold) return val_int(l->p, v->extent);
+    return val_param(l->p,
+                     module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
+}
+
+int64_t const_extent(Low *l, const Index *ix)
+{
+    const Coord *c = &l->e.coord[ix->var];
+    if (ix->slot) return ix->block;
+    if (ix->part == SC_MOD) {
+        if (!c->modext) return ix->block;
+        return c->modext->op == O_CONST ? c->modext->i : -1;
+    }
+    if (!l->p->var[ix->var].fold) return -1;
+    int64_t n = l->p->var[ix->var].extent;
+    return ix->part == SC_DIV ? (n + ix->block - 1) / ix->block : n;
+}
+
+Val *slot_extent(Low *l, const Index *ix)
+{
+    Prog *p = l->p;
+    if (ix->slot || ix->part == SC_MOD) return val_int(p, ix->block);
+    Val *n = dim_val(l, ix->var);
+    if (ix->part == SC_WHOLE) return n;
+    return val_op(p, O_DIV, val_op(p, O_ADD, n, val_int(p, ix->block - 1)), val_int(p, ix->block));
+}
+
+Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
+{
+    static const char *const what[] = {"pos", "crd", "val", "perm"};
+    if (t->role == T_WORK) return sparse_crd(l, t, level);
+    const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
+    bool leveled = origin == B_POS || origin == B_CRD;
+    char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
+                         : sc_arena_printf(&l->p->arena, "%s_%s", owner->name, what[origin]);
+    sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
+    bool written = owner->role == T_OUT && origin != B_POS;
+    return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
+}
+
+void body(Low *l, const Nest *n)
+{
+    if (l->mode == COUNT && !results_need(l, n)) return;
+    fibres_open(l, n);
+    switch (n->op) {
+    case N_SEQ:
+        for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
+        break;
+    case N_LOOP: lower_loop(l, n); break;
+    case N_WORK: lower_work(l, n); break;
+    case N_EVAL: lower_eval(l, n); break;
+    }
+    fibres_close(l, n);
+}
+
+/* ---- entries ---- */
+static void env_reset(Low *l)
+{
+    memset(&l->e, 0, sizeof l->e);
+    l->nreg = l->nmemo = l->nlane = l->nplace = 0;
+    l->scratch = val_int(l->p, 0);
+    l->step->nscratch = l->step->hash = l->step->clean = 0;
+    for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
+}
+
+static int entry(Low *l, const char *name, Mode mode)
+{
+    Module *m = l->m;
+    if (m->nentry == SC_MAXENTRY)
+        fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
+    Entry *e = &m->entry[m->nentry];
+    e->name = fresh(l->p, name);
+    int mark = l->p->nname;
+    l->mode = mode;
+    l->tail = &e->body;
+    env_reset(l);
+    lanes_place(l);
+    results_open(l);
+    body(l, l->kernel);
+    results_close(l);
+    lanes_close(l);
+    names_reset(l->p, mark);
+    return m->nentry++;
+}
+
+/* ---- plan ---- */
+static sc_step *step(Low *l, sc_step_op op)
+{
+    sc_plan *plan = &l->p->plan;
+    if (plan->nstep == SC_MAXSTEP)
+        fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
+    sc_step *s = &plan->step[plan->nstep++];
+    s->op = (uint8_t)op;
+    s->arg = s->out = -1;
+    s->block = 1;
+    return s;
+}
+
+static void size_times(sc_size *s, Index ix)
+{
+    if (ix.slot || ix.part == SC_MOD) {
+        s->bytes *= ix.block;
+        return;
+    }
+    s->div[s->n] = ix.part == SC_DIV ? ix.block : 1;
+    s->var[s->n++] = ix.var;
+}
+
+sc_size work_size(const Tensor *w)
+{
+    sc_size s = {.bytes = (int64_t)sc_dtype_size(w->dtype)};
+    for (int i = 0; i < w->ndim; i++) size_times(&s, w->slot[i]);
+    return s;
+}
+
+typedef struct {
+    const Nest *par;
+    uint32_t bound;    /* variables bound by loops over stored coordinates */
+    uint32_t assigned; /* dense results, and those like an operand, by arg */
+    uint32_t fill;     /* which of them must be filled first */
+    const Prog *p;
+    uint64_t sources; /* tensors that loops run over */
+    Op op[SC_MAXOP];
+    const Tensor *work; /* a shared workspace */
+    bool work_misses;   /* ... that is added to, or not written everywhere */
+} Facts;
+
+static void facts(const Nest *n, void *ctx)
+{
+    Facts *f = ctx;
+    if (n->op == N_LOOP && n->kind == L_PAR) f->par = n;
+    if (n->op == N_LOOP && (n->nmerge || n->in)) {
+        bool stored = n->nmerge > 0;
+        for (int k = 0; n->in && k < n->in->format.nlevel; k++) {
+            const sc_levelspec *s = &n->in->format.level[k];
+            if (n->in->dimvar[s->dim] == n->ix.var && s->kind != SC_DENSE) stored = true;
+        }
+        if (stored) f->bound |= 1u << n->ix.var;
+        if (stored && n->in) f->sources |= tensor_bit(f->p, n->in);
+        for (int k = 0; k < n->nmerge; k++) f->sources |= tensor_bit(f->p, n->merge[k]);
+    }
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (t == f->work) f->work_misses |= n->eval.reduce != O_CONST || expr_vars(n->eval.lhs) & f->bound;
+    if (t->role != T_OUT || assembled(t)) return;
+    f->assigned |= 1u << t->arg;
+    bool reduces = n->eval.reduce != O_CONST;
+    bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
+    if (reduces || misses) {
+        f->fill |= 1u << t->arg;
+        f->op[t->arg] = reduces ? n->eval.reduce : t->empty;
+    }
+}
+
+/* Units of the parallel loop: the positions of an operand's level 0 where there is one, which is returned. */
+static const Tensor *units(Low *l, sc_step *s, const Nest *par)
+{
+    Prog *p = l->p;
+    Tensor *t = par->nmerge ? par->merge[0] : par->in;
+    s->var = par->ix.var;
+    s->block = par->ix.part == SC_DIV ? par->ix.block : 1;
+    for (int i = 0; !t && i < p->nin; i++) { /* balance by any operand stored by rows of this index */
+        Tensor *o = p->tensor[i];
+        const sc_levelspec *v = &o->format.level[0];
+        bool rows = !sc_format_is_dense(&o->format) && v->kind == SC_DENSE && v->part == SC_WHOLE;
+        if (rows && par->ix.part == SC_WHOLE && o->dimvar[v->dim] == par->ix.var) t = o;
+    }
+    if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return NULL;
+    const sc_levelspec *v = &t->format.level[0];
+    if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return NULL;
+    if (par->nmerge && v->kind == SC_ELL) return NULL; /* its padding has no coordinate to cut at */
+    s->arg = (int16_t)t->arg;
+    s->coords = par->nmerge > 0;
+    s->snap = !v->unique && !s->coords;
+    return t;
+}
+
+static void find_batch(const Nest *n, void *found)
+{
+    if (n->op == N_LOOP && n->batch) *(bool *)found = true;
+}
+
+#define MERGE_WORK 8 /* multiply-adds that an entry costs where entries are merged */
+
+static void find_merge(const Nest *n, void *ctx)
+{
+    if (n->nmerge > 1) *(bool *)ctx = true;
+}
+
+/* Work is counted in multiply-adds of vectors; a term of a batch takes longer. */
+static void leaf_work(Low *l, sc_step *s, const Tensor *t)
+{
+    bool batch = false;
+    nest_walk(l->kernel, find_batch, &batch);
+    uint32_t stored = 0;
+    bool merges = false;
+    nest_walk(l->kernel, find_merge, &merges);
+    if (t)
+        for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
+    else if (s->var >= 0)
+        stored = 1u << s->var;
+    s->work.bytes = batch ? TERM_WORK : merges ? MERGE_WORK : 1;
+    for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
+        if (!(stored >> v & 1)) size_times(&s->work, (Index){.var = (uint8_t)v});
+}
+
+typedef struct {
+    const Tensor *t;
+    bool used;
+} Uses;
+
+static void find_uses(const Nest *n, void *ctx)
+{
+    Uses *u = ctx;
+    if (n->op == N_LOOP && n->in == u->t) u->used = true;
+    for (int k = 0; k < n->nmerge; k++)
+        if (n->merge[k] == u->t) u->used = true;
+    if (n->op == N_EVAL && (expr_reads(n->eval.rhs, u->t) || n->eval.lhs->tensor->like == u->t))
+        u->used = true;
+}
+
+static bool has_slot(const Tensor *w, int var)
+{
+    for (int d = 0; d < w->ndim; d++)
+        if (w->slot[d].var == var && w->slot[d].part == SC_MOD) return true;
+    return false;
+}
+
+/* Whether a heavy unit can be cut along level 1 of the parallel operand at all. */
+static bool has_pieces(const Low *l, const Nest *par, const sc_step *s)
+{
+    if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return false;
+    const Tensor *t = par->in;
+    return t->format.nlevel >= 2 && t->format.level[1].kind == SC_COMPRESSED && t->format.level[1].unique;
+}
+
+/* A loop over level 1 of the parallel operand; a coordinate of it that is known is only looked up. */
+static bool walks_pieces(const Nest *par, const Nest *n)
+{ return n->op == N_LOOP && n->in == par->in && n->ix.var != par->ix.var && !n->by; }
+
+/* The register workspace through which a heavy unit can be split: alone below the parallel loop (tiles of one
+ * of its indices may lie between), filled by one loop over level 1 of the parallel operand. */
+static const Nest *sum_of_pieces(const Nest *par)
+{
+    const Nest *n = par->body;
+    if (n->op == N_LOOP && n->kind == L_FOR && !n->in && !n->nmerge && n->ix.part == SC_DIV) {
+        int tiled = n->ix.var; /* its tiles lie side by side in a carry slot */
+        n = n->body;
+        if (tiled == par->ix.var || n->op != N_WORK || !has_slot(n->work, tiled)) return NULL;
+    }
+    if (n->op != N_WORK || n->work->place != W_REG || !walks_pieces(par, n->body)) return NULL;
+    Uses after = {.t = par->in};
+    nest_walk(n->then, find_uses, &after); /* what follows must not need the unit's positions again */
+    return work_reduce(n->body, n->work) == O_CONST || after.used ? NULL : n;
+}
+
+typedef struct {
+    int var;
+    bool elsewhere;
+} Writes;
+
+static void find_writes(const Nest *n, void *ctx)
+{
+    Writes *w = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    const bool own = t->role == T_WORK && (t->place == W_REG || t->place == W_LANE);
+    if (!own && !(expr_vars(n->eval.lhs) >> w->var & 1)) w->elsewhere = true;
+}
+
+/* Below the parallel loop there is nothing but one over level 1 of its operand, whose turns each write what is
+ * theirs. */
+static bool turns_apart(const Nest *par)
+{
+    const Nest *n = par->body;
+    if (!walks_pieces(par, n) || n->kind != L_FOR || n->batch) return false;
+    Writes w = {.var = n->ix.var};
+    nest_walk(n->body, find_writes, &w);
+    return !w.elsewhere;
+}
+
+static sc_size carry_size(const Tensor *w, const Nest *par)
+{
+    sc_size size = work_size(w);
+    for (int i = 0; i < w->ndim; i++) { /* a tile of registers inside the unit: slots for its whole extent */
+        if (w->slot[i].part != SC_MOD || w->slot[i].var == par->ix.var) continue;
+        size.bytes /= w->slot[i].block;
+        size_times(&size, (Index){.var = w->slot[i].var});
+    }
+    return size;
+}
+
+/* Heavy units in pieces; work: what their sums travel in, null where nothing is summed over them. */
+static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
+{
+    l->split = par->in;
+    l->carried = work;
+    s->strategy = SC_SPLIT;
+    s->partial = work ? carry_size(work->work, par) : (sc_size){0};
+    sc_step keep = *s;
+    const int part = entry(l, "part", PART), finish = work ? entry(l, "finish", FINISH) : 0;
+    *s = keep;
+    s->part = (uint8_t)part;
+    s->finish = (uint8_t)finish;
+    l->split = NULL;
+    l->carried = NULL;
+}
+
+static void alloc_steps(Low *l)
+{
+    for (int c = 0; c < l->ncursor; c++) {
+        if (c && l->cursor[c].result == l->cursor[c - 1].result) continue;
+        sc_step *s = step(l, SC_STEP_ALLOC);
+        s->out = (int16_t)(l->cursor[c].result->arg - l->p->nin);
+        s->cursor = (uint8_t)c;
+    }
+}
+
+/* The entry that counts, over the units of `fill`, and the allocation of what it counted. */
+static void count_steps(Low *l, const sc_step *fill)
+{
+    sc_step *s = step(l, SC_STEP_KERNEL);
+    *s = *fill;
+    s->counts = 1;
+    l->step = s;
+    s->entry = (uint8_t)entry(l, "count", COUNT);
+    alloc_steps(l);
+}
+
+static void fill_steps(Low *l, const Facts *f)
+{
+    for (int i = 0; i < l->p->nmade; i++) {
+        if (!((f->fill & ~l->assigned) >> (l->p->nin + i) & 1)) continue;
+        sc_step *s = step(l, SC_STEP_FILL);
+        s->out = (int16_t)i;
+        s->dtype = (uint8_t)prog_result(l->p, i)->dtype;
+        s->fill = op_identity(f->op[l->p->nin + i]);
+    }
+}
+
+static void kernel(Low *l, const Nest *n, const Tensor *private)
+{
+    Facts f = {.p = l->p};
+    nest_walk(n, facts, &f);
+    fill_steps(l, &f);
+    l->assigned |= f.assigned;
+    l->kernel = n;
+    l->filling = private;
+    sc_step base = {.op = SC_STEP_KERNEL, .arg = -1, .out = -1, .var = -1, .block = 1, .strategy = SC_SERIAL};
+    const Tensor *t = NULL;
+    if (f.par) {
+        base.strategy = SC_OWN;
+        t = units(l, &base, f.par);
+    }
+    leaf_work(l, &base, t);
+    base.ncursor = (uint8_t)results_find(l, &base);
+    if (base.ncursor && !base.nbound) count_steps(l, &base);
+    sc_step *s = step(l, SC_STEP_KERNEL);
+    *s = base;
+    l->step = s;
+    if (private) {
+        s->strategy = SC_PRIVATE;
+        s->slot = (uint8_t)shared_slot(l, private);
+        s->partial = work_size(private);
+        s->dtype = (uint8_t)private->dtype;
+        s->fill = op_identity(work_reduce(n, private));
+    }
+    l->slack = base.nbound > 0;
+    s->entry = (uint8_t)entry(l, "body", BODY);
+    l->slack = false;
+    if (base.nbound) alloc_steps(l);
+    if (private || !f.par || base.ncursor || !has_pieces(l, f.par, s)) return;
+    const Nest *work = sum_of_pieces(f.par);
+    if (work || turns_apart(f.par)) split_entries(l, s, f.par, work);
+}
+
+static void top(Low *l, const Nest *n)
+{
+    if (n->op == N_SEQ) {
+        for (int i = 0; i < n->n; i++) top(l, n->kid[i]);
+        return;
+    }
+    if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED)) {
+        kernel(l, n, NULL);
+        return;
+    }
+    Tensor *w = n->work;
+    Op op = work_reduce(n->body, w);
+    int slot = l->nshared++;
+    if (slot == SC_MAXSHARED)
+        fail(l->p, SC_ENOTIMPL, -1, "the nest has more than %d private and shared workspaces at once",
+             SC_MAXSHARED);
+    l->shared[slot].work = w;
+    l->shared[slot].reduce = op;
+    if (w->place == W_SHARED) {
+        sc_step *s = step(l, SC_STEP_FILL);
+        s->slot = (uint8_t)slot;
+        s->shared = work_size(w);
+        s->dtype = (uint8_t)w->dtype;
+        s->fill = op_identity(op == O_CONST ? w->empty : op);
+        Facts f = {.p = l->p, .work = w};
+        nest_walk(n->body, facts, &f);
+        s->bare = !f.work_misses && !gathers(w);
+    }
+    kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
+    top(l, n->then);
+    l->nshared--;
+}
+
+/* "#i" in a workspace has as many values as the tile of i around it has positions. */
+static void size_slots(const Nest *n, void *ctx)
+{
+    int *by = ctx;
+    if (n->op == N_LOOP && n->by) by[n->ix.var] = n->by;
+    if (n->op != N_WORK) return;
+    for (int d = 0; d < n->work->ndim; d++)
+        if (n->work->slot[d].slot) n->work->slot[d].block = by[n->work->slot[d].var];
+}
+
+void lower(Prog *p)
+{
+    Low *l = NEW(p, Low);
+    int by[SC_MAXVAR] = {0};
+    nest_walk(p->nest, size_slots, by);
+    l->p = p;
+    l->m = p->module = NEW(p, Module);
+    p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
+    p->plan.step = new_bytes(p, SC_MAXSTEP * sizeof(sc_step));
+    top(l, p->nest);
+}
+
+/* ---- the plan as text ---- */
+static void size_print(const Prog *p, const char *what, const sc_size *s, sc_text *out)
+{
+    if (!s->bytes) return;
+    sc_text_add(out, " %s %lld", what, (long long)s->bytes);
+    for (int i = 0; i < s->n; i++) {
+        sc_text_add(out, "*%s", p->var[s->var[i]].name);
+        if (s->div[i] > 1) sc_text_add(out, "/%d", s->div[i]);
+    }
+}
+
+static void bound_print(const Prog *p, const sc_step *s, sc_text *out)
+{
+    for (int k = 0; k < s->nbound; k++) {
+        sc_text_add(out, k ? " + " : " appends at most ");
+        const char *between = "";
+        for (uint32_t rest = s->bound[k]; rest; rest &= rest - 1, between = " & ")
+            sc_text_add(out, "%s%s", between, p->tensor[__builtin_ctz(rest)]->name);
+    }
+}
+
+void plan_print(const Prog *p, sc_text *out)
+{
+    static const char *const op[] = {"fill", "kernel", "alloc"};
+    static const char *const strategy[] = {"serial", "own", "split", "private"};
+    for (int i = 0; i < p->plan.nstep; i++) {
+        const sc_step *s = &p->plan.step[i];
+        sc_text_add(out, "%s", s->bare ? "take" : op[s->op]);
+        if (s->op == SC_STEP_KERNEL) {
+            sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
+            if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->module->entry[s->part].name);
+            if (s->strategy == SC_SPLIT && s->finish)
+                sc_text_add(out, " %s", p->module->entry[s->finish].name);
+            if (s->arg >= 0)
+                sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level,
+                            s->snap ? " snapped" : "");
+            else if (s->var >= 0)
+                sc_text_add(out, " over %s", p->var[s->var].name);
+            if (s->block > 1) sc_text_add(out, "/%d", s->block);
+            if (s->coords) sc_text_add(out, " by coordinate");
+        } else if (s->out >= 0) {
+            sc_text_add(out, " result %d", s->out);
+        }
+        if ((s->op == SC_STEP_FILL && !s->bare) || s->strategy == SC_PRIVATE)
+            sc_text_add(out, " with %g", s->fill);
+        size_print(p, "work", &s->work, out);
+        size_print(p, "shared", &s->shared, out);
+        size_print(p, "partial", &s->partial, out);
+        bound_print(p, s, out);
+        for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
+        if (s->hash) sc_text_add(out, " slots %d", s->hash);
+        if (s->slot) sc_text_add(out, " slot %d", s->slot);
+        sc_text_add(out, "\n");
+    }
+}

@@ -1,0 +1,486 @@
+/* merge.c: co-iteration.
+ *
+ * A merge advances positions of several tensors together, or looks each of them
+ * up where the coordinate is known already. Which of them are present makes a
+ * case; what a case computes is the nest with the absent ones replaced by zero
+ * (nest/absent.c), and cases that compute nothing vanish. That is the whole lattice:
+ * there is no rule for any operator. Tensors that an enclosing case lacks are
+ * left out.
+ *
+ * The usual form has a loop for every set of tensors that are not exhausted, as
+ * long as the set has a case that computes something. With many tensors that
+ * text would be long: then one loop runs to the end of all, and an exhausted
+ * tensor has a coordinate beyond every other. */
+#include "private.h"
+
+#define MAXMERGE SC_LEN(((Nest *)0)->merge)
+#define MAXCASE 24 /* bodies that the usual form may have */
+/* Ratios of lengths from which the longer side is searched: a search costs as much as 12 single steps, or 24 entries
+ * of vectors. */
+#define GALLOP 12
+#define GALLOP_MEET 24
+
+typedef struct {
+    const Nest *nest;
+    int n;
+    bool lookup;
+    Fibre f[MAXMERGE];
+    Local *next[MAXMERGE];               /* where a tensor goes on */
+    Val *pos[MAXMERGE], *end[MAXMERGE];  /* at this coordinate: its entry; the end of its run, or null */
+    Val *crd[MAXMERGE], *here[MAXMERGE]; /* its own coordinate; whether that is this one */
+    Val *coord;
+    bool alive[1u << MAXMERGE];  /* whether the case of a set computes something */
+    bool useful[1u << MAXMERGE]; /* ... or that of a part of it */
+} Merge;
+
+static bool has(unsigned set_, int i) { return set_ >> i & 1; }
+static int size_of(unsigned set_) { return __builtin_popcount(set_); }
+static unsigned all_of(const Merge *m) { return (1u << m->n) - 1; }
+
+static const char *named(Low *l, const char *form, const Fibre *f)
+{ return sc_arena_printf(&l->p->arena, form, f->t->name); }
+
+static Val *conjunction(Low *l, const Merge *m, unsigned set_, Val *const *each)
+{
+    Val *v = NULL;
+    for (int i = 0; i < m->n; i++)
+        if (has(set_, i)) v = v ? val_op(l->p, O_AND, v, each[i]) : each[i];
+    return v;
+}
+
+/* The parts of a set, larger ones first, the empty one last; returns how many. */
+static int parts_of(unsigned set_, unsigned *part)
+{
+    int n = 0;
+    for (int size = size_of(set_); size >= 0; size--)
+        for (unsigned s = set_ + 1; s-- > 0;)
+            if ((s & set_) == s && size_of(s) == size) part[n++] = s;
+    return n;
+}
+
+/* ---- cases ---- */
+static uint64_t absent_in(Low *l, const Merge *m, unsigned set_)
+{
+    uint64_t absent = l->e.absent;
+    for (int i = 0; i < m->n; i++)
+        if (!has(set_, i)) absent |= tensor_bit(l->p, m->f[i].t);
+    return absent;
+}
+
+static void merge_case(Low *l, const Merge *m, unsigned set_)
+{
+    Env save = l->e;
+    l->e.absent = absent_in(l, m, set_);
+    for (int i = 0; i < m->n; i++)
+        if (has(set_, i)) enter_level(l, m->f[i].t, m->pos[i], m->end[i]);
+    if (m->lookup)
+        resolve(l);
+    else
+        bind(l, m->nest->ix, m->coord);
+    body(l, m->nest->body);
+    l->e = save;
+}
+
+/* Whether one evaluation does for all cases of two tensors. */
+static bool is_blend(Low *l, const Merge *m, Blend *b)
+{
+    const Nest *n = m->nest->body;
+    if (m->n != 2 || m->lookup || n->op != N_EVAL || !m->alive[1] || !m->alive[2] || !m->alive[3])
+        return false;
+    *b = (Blend){{m->f[0].t, m->f[1].t}, {m->here[0], m->here[1]}};
+    for (int i = 0; i < 2; i++)
+        if (!m->f[i].unique || b->t[i]->role == T_WORK) return false;
+    const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
+    return rhs && (l->mode == COUNT || blends(l, b, rhs));
+}
+
+/* if all of a larger part are here ... else if ... A part that computes nothing has a case in front of a smaller
+ * one that does; the last part has no test where nothing else remains. */
+static void merge_cases(Low *l, const Merge *m, unsigned set_)
+{
+    unsigned part[1u << MAXMERGE];
+    const int n = parts_of(set_, part);
+    Blend blend;
+    if (is_blend(l, m, &blend)) {
+        const Blend *around = l->e.blend;
+        l->e.blend = &blend;
+        merge_case(l, m, set_);
+        l->e.blend = around;
+        return;
+    }
+    Stmt **outer = NULL; /* where the walk goes on behind the whole chain */
+    bool all = !m->lookup;
+    for (int k = 0; k < n - 1; k++) all &= m->useful[part[k]];
+    for (int k = 0; k < n; k++) {
+        const unsigned s = part[k];
+        if (!m->useful[s]) continue;
+        if (!s || (all && k == n - 2)) {
+            merge_case(l, m, s);
+            break;
+        }
+        Stmt *test = put(l, S_IF);
+        if (!outer) outer = l->tail;
+        test->a = conjunction(l, m, s, m->here);
+        l->tail = &test->body;
+        if (m->alive[s]) merge_case(l, m, s);
+        l->tail = &test->other;
+    }
+    if (outer) l->tail = outer;
+}
+
+/* ---- loops ---- */
+/* What is here, given the coordinate of every tensor and that of this step. */
+static void meet(Low *l, Merge *m, unsigned set_)
+{
+    Prog *p = l->p;
+    for (int i = 0; i < m->n; i++) {
+        if (!has(set_, i)) continue;
+        const Fibre *f = &m->f[i];
+        Val *at = val_local(p, m->next[i]);
+        m->pos[i] = at;
+        m->end[i] = NULL;
+        m->here[i] = val_op(p, O_EQ, m->crd[i], m->coord);
+        if (f->unique) continue;
+        Val *beyond = val_search(p, f->crd, at, f->hi, val_op(p, O_ADD, m->coord, val_int(p, 1)));
+        m->pos[i] = val_local(p, declare(l, named(l, "%s_first", f), at, false));
+        m->end[i] = let(l, named(l, "%s_last", f), beyond);
+    }
+}
+
+static void step(Low *l, Merge *m, unsigned set_)
+{
+    Prog *p = l->p;
+    for (int i = 0; i < m->n; i++)
+        if (has(set_, i) && m->end[i])
+            set(l, m->next[i], m->end[i]);
+        else if (has(set_, i))
+            set(l, m->next[i], val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i])));
+}
+
+static Val *inside(Low *l, const Merge *m, unsigned set_)
+{
+    Val *in[MAXMERGE];
+    for (int i = 0; i < m->n; i++) in[i] = val_op(l->p, O_LT, val_local(l->p, m->next[i]), m->f[i].hi);
+    return conjunction(l, m, set_, in);
+}
+
+static Stmt **begin_while(Low *l, Val *test)
+{
+    Stmt *s = put(l, S_WHILE), **outer = l->tail;
+    s->a = test;
+    l->tail = &s->body;
+    return outer;
+}
+
+static const char *coordinate_name(Low *l, const Merge *m, int i)
+{ return sc_arena_printf(&l->p->arena, "%s_%s", index_name(l, m->nest->ix), m->f[i].t->name); }
+
+/* The coordinates where the tensors of a set stand, and their least or greatest. */
+static void read_coordinates(Low *l, Merge *m, unsigned set_, Op op)
+{
+    Val *c = NULL;
+    for (int i = 0; i < m->n; i++) {
+        if (!has(set_, i)) continue;
+        Val *at = load_index(l, m->f[i].crd, val_local(l->p, m->next[i]));
+        m->crd[i] = let(l, coordinate_name(l, m, i), at);
+        c = c ? val_op(l->p, op, c, m->crd[i]) : m->crd[i];
+    }
+    m->coord = let(l, index_name(l, m->nest->ix), c);
+}
+
+/* What one tensor alone has left. */
+static void merge_rest(Low *l, const Merge *m, int i)
+{
+    Env save = l->e;
+    Fibre rest = m->f[i];
+    rest.lo = val_local(l->p, m->next[i]);
+    l->e.absent = absent_in(l, m, 1u << i);
+    walk_fibre(l, m->nest, &rest);
+    l->e = save;
+}
+
+/* One evaluation for a step of two tensors. */
+static bool is_short(const Merge *m)
+{ return m->n == 2 && m->nest->body->op == N_EVAL && m->f[0].unique && m->f[1].unique; }
+
+static Val *one_more(Low *l, const Merge *m)
+{
+    Prog *p = l->p;
+    Val *in[2];
+    for (int i = 0; i < 2; i++)
+        in[i] = val_op(p, O_LT, val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1)), m->f[i].hi);
+    return conjunction(l, m, 3, in);
+}
+
+/* While two tensors have two entries left each. Whether a tensor goes on takes a comparison; that its next
+ * coordinate is loaded by then, wanted or not, makes the steps follow each other in a fraction of the time. */
+static void merge_ahead(Low *l, Merge *m)
+{
+    Prog *p = l->p;
+    Local *c[2];
+    Val *then[2];
+    Stmt *some = put(l, S_IF), **after = l->tail;
+    some->a = inside(l, m, 3);
+    l->tail = &some->body;
+    for (int i = 0; i < 2; i++)
+        c[i] = mut(l, coordinate_name(l, m, i), load_index(l, m->f[i].crd, val_local(p, m->next[i])));
+    begin_while(l, one_more(l, m));
+    m->coord = let(l, index_name(l, m->nest->ix), val_op(p, O_MIN, val_local(p, c[0]), val_local(p, c[1])));
+    for (int i = 0; i < 2; i++) {
+        Val *beyond = val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1));
+        m->pos[i] = val_local(p, m->next[i]);
+        m->end[i] = NULL;
+        m->here[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_EQ, val_local(p, c[i]), m->coord));
+        then[i] = let(l, "then", load_index(l, m->f[i].crd, beyond));
+    }
+    merge_cases(l, m, 3);
+    step(l, m, 3);
+    for (int i = 0; i < 2; i++) set(l, c[i], val_select(p, m->here[i], then[i], val_local(p, c[i])));
+    l->tail = after;
+}
+
+/* While all of a set have entries left. */
+static void merge_loop(Low *l, Merge *m, unsigned set_)
+{
+    if (size_of(set_) == 1) {
+        merge_rest(l, m, __builtin_ctz(set_));
+        return;
+    }
+    if (is_short(m)) merge_ahead(l, m);
+    Stmt **outer = begin_while(l, inside(l, m, set_));
+    read_coordinates(l, m, set_, O_MIN);
+    meet(l, m, set_);
+    merge_cases(l, m, set_);
+    step(l, m, set_);
+    l->tail = outer;
+}
+
+/* ---- a vector of each at a time ---- */
+#define HALF 32 /* where the bits of the second tensor begin */
+
+/* Two tensors whose coordinates can be merged so, and a nest inside that takes them like this. */
+static bool meets(Low *l, const Merge *m, Spread *s)
+{
+    *s = (Spread){.both.t = {m->f[0].t, m->f[1].t}};
+    if (l->p->vector_bytes != 64 || m->n != 2 || m->lookup || !m->alive[3]) return false;
+    for (int i = 0; i < 2; i++) {
+        const Tensor *t = m->f[i].t;
+        if (t->role != T_IN || !m->f[i].unique || t->itype != m->f[0].t->itype) return false;
+    }
+    if (!m->useful[1] && !m->useful[2]) return true;
+    return m->alive[1] && m->alive[2] && m->nest->body->op == N_EVAL && spreads(l, s, m->nest->body);
+}
+
+/* The body for every coordinate that both have. */
+static void merge_hits(Low *l, Merge *m, Val *const in[2])
+{
+    Prog *p = l->p;
+    Local *left[2];
+    Val *both = let(l, "both", val_op(p, O_AND, in[0], in[1]));
+    Stmt *some = put(l, S_IF), **after = l->tail;
+    some->a = val_op(p, O_NE, both, val_int(p, 0));
+    l->tail = &some->body;
+    for (int i = 0; i < 2; i++)
+        left[i] = mut(l, named(l, "hits_%s", &m->f[i]), val_op(p, O_EXTRACT, both, in[i]));
+    begin_while(l, val_op(p, O_NE, val_local(p, left[0]), val_int(p, 0)));
+    for (int i = 0; i < 2; i++) {
+        Val *hit = val_op(p, O_CTZ, val_local(p, left[i]), NULL);
+        m->pos[i] = let(l, named(l, "%s_at", &m->f[i]), val_op(p, O_ADD, val_local(p, m->next[i]), hit));
+        m->end[i] = NULL;
+    }
+    m->coord = let(l, index_name(l, m->nest->ix), load_index(l, m->f[0].crd, m->pos[0]));
+    merge_case(l, m, 3);
+    for (int i = 0; i < 2; i++) {
+        Val *x = val_local(p, left[i]);
+        set(l, left[i], val_op(p, O_AND, x, val_op(p, O_SUB, x, val_int(p, 1))));
+    }
+    l->tail = after;
+}
+
+static void merge_meet(Low *l, Merge *m, Spread *s)
+{
+    Prog *p = l->p;
+    const bool all = m->useful[1];
+    Val *some[2], *part[2], *in[2];
+    for (int i = 0; i < 2; i++) {
+        s->f[i] = &m->f[i];
+        s->at[i] = val_local(p, m->next[i]);
+        some[i] = val_op(p, O_LT, s->at[i], m->f[i].hi);
+        part[i] = val_part(p, m->f[i].crd, s->at[i], m->f[i].hi);
+    }
+    Stmt **outer = begin_while(l, val_op(p, all ? O_OR : O_AND, some[0], some[1]));
+    Val *met = let(l, "met", val_meet(p, part[0], part[1]));
+    for (int i = 0; i < 2; i++) {
+        Val *bits = i ? val_op(p, O_SHR, met, val_int(p, HALF)) : met;
+        in[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_AND, bits, val_int(p, UINT32_MAX)));
+    }
+    if (all)
+        spread_eval(l, s, m->nest->body, in);
+    else
+        merge_hits(l, m, in);
+    for (int i = 0; i < 2; i++)
+        set(l, m->next[i], val_op(p, O_ADD, s->at[i], val_op(p, O_COUNT, in[i], NULL)));
+    l->tail = outer;
+}
+
+static void merge_loops(Low *l, Merge *m)
+{
+    Spread s;
+    if (meets(l, m, &s)) {
+        merge_meet(l, m, &s);
+        return;
+    }
+
+    unsigned part[1u << MAXMERGE];
+    const int n = parts_of(all_of(m), part);
+    for (int k = 0; k < n - 1; k++)
+        if (m->useful[part[k]]) merge_loop(l, m, part[k]);
+}
+
+/* ---- one loop for all ---- */
+/* Something is left in a set that computes, none of whose parts does. */
+static Val *something_left(Low *l, const Merge *m)
+{
+    Val *v = NULL;
+    for (unsigned s = 1; s <= all_of(m); s++) {
+        bool least = m->useful[s];
+        for (int i = 0; i < m->n; i++) least &= !has(s, i) || !m->useful[s & ~(1u << i)];
+        if (least) v = v ? val_op(l->p, O_OR, v, inside(l, m, s)) : inside(l, m, s);
+    }
+    return v;
+}
+
+static void merge_all(Low *l, Merge *m)
+{
+    Prog *p = l->p;
+    Val *c = NULL;
+    Stmt **outer = begin_while(l, something_left(l, m));
+    for (int i = 0; i < m->n; i++) {
+        Val *at = load_index(l, m->f[i].crd, val_local(p, m->next[i]));
+        Val *held = val_select(p, inside(l, m, 1u << i), at, val_int(p, INT64_MAX));
+        m->crd[i] = let(l, coordinate_name(l, m, i), held);
+        c = c ? val_op(p, O_MIN, c, m->crd[i]) : m->crd[i];
+    }
+    m->coord = let(l, index_name(l, m->nest->ix), c);
+    meet(l, m, all_of(m));
+    merge_cases(l, m, all_of(m));
+    step(l, m, all_of(m));
+    l->tail = outer;
+}
+
+static int count_cases(const Merge *m)
+{
+    int n = 0;
+    for (unsigned s = 1; s <= all_of(m); s++)
+        for (unsigned sub = s; m->useful[s] && sub; sub = (sub - 1) & s) n += m->alive[sub];
+    return n;
+}
+
+/* ---- intersections ---- */
+static void find_source(const Nest *n, void *ctx)
+{
+    if (n->op == N_LOOP && (n->in || n->nmerge)) *(bool *)ctx = true;
+}
+
+/* Only what both of two tensors have counts, and what is done there is short. */
+static bool intersects(const Merge *m)
+{
+    bool loops = false;
+    nest_walk(m->nest->body, find_source, &loops);
+    return m->n == 2 && !m->useful[1] && !m->useful[2] && !loops;
+}
+
+/* Both jump to the greater of their coordinates. */
+static void gallop(Low *l, Merge *m)
+{
+    Prog *p = l->p;
+    Stmt **outer = begin_while(l, inside(l, m, 3));
+    read_coordinates(l, m, 3, O_MAX);
+    meet(l, m, 3);
+    merge_cases(l, m, 3);
+    Val *same = val_op(p, O_EQ, m->crd[0], m->crd[1]);
+    Val *beyond = let(l, "beyond", val_op(p, O_ADD, m->coord, val_cast(p, I64, same)));
+    for (int i = 0; i < 2; i++)
+        set(l, m->next[i], val_search(p, m->f[i].crd, val_local(p, m->next[i]), m->f[i].hi, beyond));
+    l->tail = outer;
+}
+
+static void intersect(Low *l, Merge *m)
+{
+    Prog *p = l->p;
+    Spread s;
+    Val *size[2], *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
+    for (int i = 0; i < 2; i++)
+        size[i] = let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
+    Stmt *far = put(l, S_IF), **outer = l->tail;
+    far->a = val_op(p, O_OR, val_op(p, O_GT, size[0], val_op(p, O_MUL, size[1], ratio)),
+                    val_op(p, O_GT, size[1], val_op(p, O_MUL, size[0], ratio)));
+    l->tail = &far->body;
+    gallop(l, m);
+    l->tail = &far->other;
+    merge_loops(l, m);
+    l->tail = outer;
+}
+
+/* ---- merges ---- */
+static void judge(Low *l, Merge *m)
+{
+    for (unsigned s = 0; s <= all_of(m); s++) {
+        m->alive[s] = (s || m->lookup) && nest_alive(l->p, m->nest->body, absent_in(l, m, s));
+        m->useful[s] = m->alive[s];
+        for (int i = 0; i < m->n; i++) m->useful[s] |= has(s, i) && m->useful[s & ~(1u << i)];
+    }
+}
+
+static void look_up_all(Low *l, Merge *m)
+{
+    Val *coord = index_val(l, m->nest->ix);
+    for (int i = 0; i < m->n; i++) {
+        m->f[i] = fibre_of(l, m->f[i].t);
+        Found at = look_up(l, &m->f[i], coord);
+        m->pos[i] = at.pos;
+        m->end[i] = at.end;
+        m->here[i] = let(l, named(l, "in_%s", &m->f[i]), at.here);
+    }
+    merge_cases(l, m, all_of(m));
+}
+
+/* Units of the parallel loop are coordinates. */
+static void cut(Low *l, Fibre *f)
+{
+    Prog *p = l->p;
+    Val *begin = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
+    Val *end = val_param(p, module_param(p, P_END, 0, 0, "end"));
+    f->lo = let(l, named(l, "%s_lo", f), val_search(p, f->crd, f->lo, f->hi, begin));
+    f->hi = let(l, named(l, "%s_hi", f), val_search(p, f->crd, f->lo, f->hi, end));
+}
+
+static void iterate_all(Low *l, Merge *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        m->f[i] = fibre_of(l, m->f[i].t);
+        if (m->nest->kind == L_PAR) cut(l, &m->f[i]);
+        if (m->n > 1) m->next[i] = mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
+    }
+    if (m->n == 1)
+        walk_fibre(l, m->nest, &m->f[0]);
+    else if (intersects(m))
+        intersect(l, m);
+    else if (count_cases(m) > MAXCASE)
+        merge_all(l, m);
+    else
+        merge_loops(l, m);
+}
+
+void lower_merge(Low *l, const Nest *n)
+{
+    Merge *m = NEW(l->p, Merge);
+    *m = (Merge){.nest = n, .lookup = index_val(l, n->ix) != NULL};
+    for (int i = 0; i < n->nmerge; i++)
+        if (!(tensor_bit(l->p, n->merge[i]) & l->e.absent)) m->f[m->n++].t = n->merge[i];
+    judge(l, m);
+    if (m->lookup)
+        look_up_all(l, m);
+    else if (m->useful[all_of(m)])
+        iterate_all(l, m);
+}

@@ -1,0 +1,280 @@
+/* private.h: shared by the lower*.c files.
+ *
+ * Lowering walks the nest with an environment: which coordinates are known,
+ * which position every tensor has reached at each of its levels, which vector
+ * piece is being written. A tensor advances through its dense levels by itself
+ * as soon as their coordinates are known (resolve); through any other level
+ * only by a loop over it. */
+#ifndef SC_LOWER_H
+#define SC_LOWER_H
+
+#include "../nest/nest.h"
+#include "../stmt/stmt.h"
+#include "lower.h"
+
+#define MAXREG 512
+#define MAXMEMO 64
+#define MAXTERM 8
+
+typedef struct Fibre Fibre;
+
+typedef struct { /* what is known of an index variable */
+    Val *whole, *div, *mod;
+    int block;   /* of div and mod */
+    Val *base;   /* with div: the first coordinate of the block */
+    Val *modext; /* with div: coordinates in the block */
+    Val *slot;   /* position inside a tile of positions */
+    bool inner;  /* a tile opened inside the parallel loop */
+    Val *within; /* the tile is one of a block of `outer` coordinates: its first one there */
+    int outer;
+} Coord;
+
+typedef struct {               /* where a tensor stands */
+    int n;                     /* levels resolved */
+    Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
+    Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
+    Val *tile_lo, *tile_hi;    /* a tile of the positions of level n */
+    Local *cursor;             /* moves on through the next level as an enclosing loop does */
+    const Fibre *fibre;        /* ... in this part of it */
+    bool steps;                /* ... by single positions */
+} Where;
+
+typedef struct {
+    bool on;
+    Index ix;
+    Val *at; /* run-time part of the coordinate that the pieces start from */
+    int off, lanes;
+} Vec;
+
+typedef struct { /* two tensors at one step of a merge, each present or not */
+    const Tensor *t[2];
+    Val *here[2];
+} Blend;
+
+typedef struct { /* rows summed together */
+    const Nest *loop;
+    const Tensor *work;
+    Buf *terms;
+    Val *first; /* position of the first term */
+    Val *sum;   /* of the row the walk is at; null while terms are computed */
+    struct {    /* computed, not yet stored */
+        Val *at, *value;
+    } term[MAXTERM];
+    int nterm;
+} Batch;
+
+typedef struct { /* the values of two tensors at several coordinates of a merge, a lane each */
+    Blend both;
+    Fibre *f[2];
+    Val *at[2], *bits[2]; /* a bit for every coordinate that the tensor has; its values from here on */
+    int lanes;
+    double fill; /* where it has none */
+} Spread;
+
+typedef struct {
+    Coord coord[SC_MAXVAR];
+    Where where[MAXTENSOR];
+    Vec vec;
+    uint64_t absent;    /* tensors without an entry in this case */
+    const Blend *blend; /* not null: values are chosen by what is here */
+    Batch *batch;       /* the rows that are summed together, or null */
+    Spread *spread;     /* not null: values are lanes */
+    int copy;           /* of the registers, inside an unrolled loop over positions */
+} Env;
+
+typedef struct {
+    Tensor *work;
+    int key[SC_MAXDIM], lanes, copy; /* slots; the vector slot holds the offset of the piece */
+    Local *local;
+} Reg;
+
+typedef struct { /* a workspace in the lane's scratch */
+    const Tensor *work;
+    Op reduce;
+    Buf *val;
+    Buf *mark, *last; /* bitmap that is only counted: when an entry was written; the last time */
+    Local *tag;
+    Buf *bits, *sums; /* bitmap: a bit a coordinate; a bit a word of those */
+    Buf *table, *used, *key,
+        *spare;          /* hash: keys + 1 in slots; slots in use; keys in order, and to sort them */
+    Buf *crd[SC_MAXDIM]; /* coordinates in order, where they are listed */
+    Local *n;            /* entries; hash: so far */
+    const Nest *direct;  /* the loop that takes the entries without a list, or null */
+    bool counted;        /* being filled for what decides what results store */
+} Lane;
+
+typedef enum { BODY, COUNT, PART, FINISH } Mode;
+
+typedef struct {
+    Prog *p;
+    Module *m;
+    Mode mode;
+    Env e;
+    Stmt **tail;
+    Reg reg[MAXREG];
+    int nreg;
+    struct {
+        const Expr *e;
+        Val *v;
+    } memo[MAXMEMO];
+    int nmemo;
+    const Nest *kernel; /* the nest of the kernel being lowered */
+    sc_step *step;
+    Lane lane[SC_MAXWORK];
+    int nlane, nplace;
+    struct { /* private and shared workspaces, by their slot */
+        const Tensor *work;
+        Op reduce;
+    } shared[SC_MAXSHARED];
+    int nshared;
+    const Tensor *filling; /* the private workspace of this kernel's lanes, or null */
+    uint32_t assigned;     /* results that kernels assigned so far, by arg */
+    Val *scratch;          /* bytes of lane scratch so far */
+    Tensor *split;         /* PART, FINISH: the tensor whose level 1 is cut */
+    const Nest *carried;   /* ... and the work node whose registers travel through carry slots */
+    bool unit;             /* inside the parallel loop */
+    /* result.c: results that the kernel assembles, and what surrounds the loops over their levels */
+    int ncursor, nfibre;
+    bool slack; /* this entry makes the result alone, and one more entry may be written than is appended */
+    Val *times; /* COUNT: entries that an assignment stands for, null: one */
+    struct {
+        const Tensor *result;
+        int level;
+        Local *next; /* position of the next entry */
+    } cursor[SC_MAXCURSOR];
+    struct {
+        const Nest *body; /* of the loop over this level */
+        const Tensor *result;
+        int level;
+        Val *first; /* next entry of the level below when the body began */
+    } fibre[SC_MAXCURSOR * SC_MAXLEVEL];
+} Low;
+
+static inline Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
+static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
+static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
+
+/* lower.c */
+Stmt *put(Low *, StmtOp);
+Local *declare(Low *, const char *stem, Val *, bool mutable);
+Val *let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
+Local *mut(Low *, const char *stem, Val *);
+void set(Low *, Local *, Val *);
+Stmt *begin_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
+void body(Low *, const Nest *);
+Val *dim_val(Low *, int var);               /* extent: a constant where it is folded */
+Val *slot_extent(Low *, const Index *);     /* of a workspace's dimension */
+int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here */
+int tensor_id(const Low *, const Tensor *);
+Where *where(Low *, const Tensor *); /* follows `like` */
+Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
+
+/* result.c: sparse results that the nest assembles */
+/* Those of l->kernel; how many cursors they have. Sets the bound of a step over its units, where there is one. */
+int results_find(Low *, sc_step *units);
+void results_open(Low *);                     /* at the head of an entry */
+void results_close(Low *);                    /* at its end */
+bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
+void fibres_open(Low *, const Nest *body);
+void fibres_close(Low *, const Nest *body);
+void append(Low *, const Nest *eval, const Tensor *);
+/* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
+ * entries it were. */
+void append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
+void append_count(Low *, const Tensor *, Val *n);
+
+/* loop.c */
+void lower_loop(Low *, const Nest *);
+void bind(Low *, Index, Val *coord);
+void resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
+const char *index_name(Low *, Index);
+
+/* level.c: the next level of a tensor, where it stores coordinates */
+struct Fibre {
+    const Tensor *t;
+    Buf *crd;
+    Val *lo, *hi;     /* its positions under where the tensor stands, by coordinate, without padding */
+    bool unique, one; /* one: there is one position */
+};
+typedef struct {
+    Val *pos, *end; /* end: of the run of equal coordinates, null where they are unique */
+    Val *here;      /* whether there is an entry */
+} Found;
+Val *load_index(Low *, Buf *, Val *at); /* an entry of pos or crd, as an address */
+Fibre fibre_of(Low *, const Tensor *);
+/* The tensor stands at position `first` of its next level, or at the run [first, last). */
+void enter_level(Low *, const Tensor *, Val *first, Val *last);
+Found look_up(Low *, const Fibre *, Val *coord);
+/* The body at one position; slot: its place in the tile around, or null. */
+void at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
+void walk_fibre(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+void stored_loop(Low *, const Nest *);
+Stmt **unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
+/* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
+ * coordinate where it is not the first of all, or null. */
+void open_cursors(Low *, const Nest *loop, Val *from);
+
+/* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
+bool in_batches(Low *, const Nest *loop);
+void lower_batches(Low *, const Nest *loop, Val *lo, Val *hi);
+void batch_term(Low *, Val *);   /* what the entry here adds to its row */
+sc_size batch_size(const Low *); /* of the memory for terms */
+
+/* merge.c */
+void lower_merge(Low *, const Nest *);
+
+/* blend.c */
+bool blends(Low *, const Blend *, const Expr *); /* absence of either may be a zero in place of its terms */
+Val *blended(Low *, const Expr *);               /* ... by l->e.blend */
+/* The evaluation can append vectors of entries, and does for the coordinates that in[k] has bits for. */
+bool spreads(Low *, const Spread *, const Nest *eval);
+void spread_eval(Low *, Spread *, const Nest *eval, Val *const in[2]);
+Val *spread_access(Low *, const Tensor *); /* null: it is none of l->e.spread */
+
+/* work.c */
+void lower_work(Low *, const Nest *);
+typedef struct {
+    int off, lanes;
+} Piece;
+sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
+bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
+int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
+Buf *work_buf(Low *, const Tensor *);
+int shared_slot(Low *, const Tensor *);          /* of a private or shared workspace */
+Val *work_elements(Low *, const Tensor *);       /* of one copy */
+void reg_open(Low *, const Tensor *, Val *init); /* a workspace of one number */
+Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
+void copies_open(Low *, const Nest *loop);
+void copies_close(Low *, const Nest *loop);
+
+/* sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
+void lanes_place(Low *); /* all of the kernel, at the head of an entry */
+void lanes_close(Low *); /* at its end */
+Lane *lane_of(Low *, const Tensor *);
+void sparse_open(Low *, const Tensor *);              /* before it is filled */
+void sparse_read(Low *, const Tensor *);              /* behind that */
+void sparse_close(Low *, const Tensor *);             /* in the end */
+void sparse_store(Low *, const Expr *lhs, Op, Val *); /* a null value only marks the coordinate */
+Val *sparse_slot(Low *, const Expr *access);          /* hash: where the value of an entry lies */
+/* The loop takes the entries straight from the bitmap; every other one runs over the list: positions of level 0
+ * and, from tensor_buf, coordinates. */
+bool sparse_direct(Low *, const Nest *loop);
+void lower_direct(Low *, const Nest *loop);
+void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
+Buf *sparse_crd(Low *, const Tensor *, int level);
+
+/* ahead.c: asks for the rows that position pos + n->ahead of the loop needs; the level is entered */
+void fetch_ahead(Low *, const Nest *n, Buf *crd, Val *pos);
+
+/* eval.c */
+typedef struct {
+    Buf *buf;
+    Val *base, *stride; /* stride of the vector index; null: 1 */
+} Address;
+Val *value(Low *, const Expr *);
+void store(Low *, const Address *, Val *at, Op, Val *);
+void lower_eval(Low *, const Nest *);
+void lower_vec(Low *, const Nest *);
+Val *index_val(Low *, Index);
+Val *stride_val(Low *, const Tensor *, int d); /* of a dense operand or result */
+#endif

@@ -1,0 +1,324 @@
+/* result.c: sparse results that the nest assembles.
+ *
+ * A result has dense levels, then compressed ones, each with a cursor: the position of its next entry, counted from
+ * where the chunk begins. The nest is lowered twice. The entry that counts moves the cursors and leaves them to the
+ * driver; the entry that fills begins with them where the driver says, and writes. Where operands bound the number of
+ * entries the one that fills is enough: it leaves its cursors to the driver, which then moves what it wrote. The
+ * innermost level grows where the assignment stands. Every level above is looked at again where the body of its own
+ * loop ends: when the level below has grown, the coordinate is stored, and where the fibre below ends. */
+#include "private.h"
+
+/* ---- what is assembled ---- */
+#define MAXBOUNDING 6
+
+typedef struct {
+    Low *l;
+    const Nest *loop[80];
+    int n, found; /* assembled evaluations */
+    bool keeps;   /* there are workspaces in memory */
+    const Tensor
+        *t[MAXBOUNDING]; /* of the last evaluation: operands that are stored wherever it is reached */
+    int nt;
+    const Nest *stored; /* ... the part of the nest in which they may be absent */
+} Path;
+
+/* The outermost loop around that counts coordinates of the index. */
+static const Nest *loop_over(const Path *path, Index ix)
+{
+    for (int k = 0; k < path->n; k++)
+        if (same_index(path->loop[k]->ix, ix) && !path->loop[k]->by) return path->loop[k];
+    return NULL;
+}
+
+static void add_result(Path *path, const Tensor *t)
+{
+    Low *l = path->l;
+    for (int k = 0; k < t->format.nlevel; k++) {
+        l->fibre[l->nfibre].body = loop_over(path, level_index(t, k))->body;
+        l->fibre[l->nfibre].result = t;
+        l->fibre[l->nfibre++].level = k;
+        if (t->format.level[k].kind == SC_DENSE) continue;
+        if (l->ncursor == SC_MAXCURSOR)
+            fail(l->p, SC_ENOTIMPL, -1,
+                 "a kernel of the nest assembles results of more than %d compressed levels: make them in "
+                 "several "
+                 "kernels",
+                 SC_MAXCURSOR);
+        l->cursor[l->ncursor].result = t;
+        l->cursor[l->ncursor++].level = k;
+    }
+}
+
+/* ---- bounds ---- */
+/* Every level that stores coordinates is entered by a loop around. */
+static bool entered(const Path *path, const Tensor *t)
+{
+    for (int k = 0; k < t->format.nlevel; k++) {
+        bool in = t->format.level[k].kind == SC_DENSE;
+        for (int i = 0; i < path->n && !in; i++) {
+            const Nest *n = path->loop[i];
+            if (n->by || !same_index(n->ix, level_index(t, k))) continue;
+            in = n->in == t;
+            for (int m = 0; m < n->nmerge; m++) in |= n->merge[m] == t;
+        }
+        if (!in) return false;
+    }
+    return true;
+}
+
+/* One entry of the operand for every entry of the result. */
+static bool same_indices(const Tensor *t, const Expr *lhs)
+{
+    uint32_t vars = 0;
+    for (int d = 0; d < t->ndim; d++) vars |= 1u << t->dimvar[d];
+    return t->ndim == lhs->tensor->ndim && vars == expr_vars(lhs);
+}
+
+static bool along_dense(const Nest *n)
+{
+    for (int k = 0; n->in && k < n->in->format.nlevel; k++)
+        if (same_index(level_index(n->in, k), n->ix)) return n->in->format.level[k].kind == SC_DENSE;
+    return !n->nmerge;
+}
+
+/* The part of the nest in which loops over an operand are over what it stores, or null. */
+static const Nest *stored_part(const Path *path)
+{
+    int k = 0;
+    while (k < path->n && along_dense(path->loop[k])) k++;
+    for (int i = k; i < path->n; i++)
+        if (path->loop[i]->in && along_dense(path->loop[i])) return NULL;
+    return k < path->n ? path->loop[k] : NULL;
+}
+
+static void find_bounding(Path *path, const Expr *lhs)
+{
+    const Prog *p = path->l->p;
+    path->found++;
+    path->nt = 0;
+    path->stored = stored_part(path);
+    for (int k = 0; k < p->ntensor && path->nt < MAXBOUNDING; k++) {
+        const Tensor *t = p->tensor[k];
+        if (t->role == T_IN && !sc_format_is_dense(&t->format) && same_indices(t, lhs) && entered(path, t))
+            path->t[path->nt++] = t;
+    }
+}
+
+static void find(Path *path, const Nest *n)
+{
+    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) {
+        add_result(path, n->eval.lhs->tensor);
+        find_bounding(path, n->eval.lhs);
+    }
+    path->keeps |= n->op == N_WORK && n->work->place != W_REG;
+    if (n->op == N_LOOP) path->loop[path->n++] = n;
+    for (int k = 0; k < n->n; k++) find(path, n->kid[k]);
+    if (n->body) find(path, n->body);
+    if (n->then) find(path, n->then);
+    if (n->op == N_LOOP) path->n--;
+}
+
+/* Whether the driver can tell what the operand stores in a range of units. */
+static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
+{
+    const sc_levelspec *v = &t->format.level[0];
+    if (s->strategy == SC_SERIAL) return true;
+    if (t->dimvar[v->dim] != s->var) return false;
+    if (t->arg == s->arg && !s->coords) return true;
+    const bool coordinates = s->coords || s->arg < 0 || p->tensor[s->arg]->format.level[0].kind == SC_DENSE;
+    return s->block == 1 && v->part == SC_WHOLE && coordinates &&
+           (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && s->coords));
+}
+
+/* The sets of operands without whose entries nothing is appended, and of which none is part of another. */
+static void add_terms(Low *l, const Path *path, sc_step *s)
+{
+    bool alive[1u << MAXBOUNDING];
+    for (unsigned set_ = 0; set_ < 1u << path->nt; set_++) {
+        uint64_t absent = 0;
+        unsigned args = 0;
+        bool least = true;
+        for (int i = 0; i < path->nt; i++) {
+            if (set_ >> i & 1)
+                args |= 1u << path->t[i]->arg;
+            else
+                absent |= tensor_bit(l->p, path->t[i]);
+        }
+        alive[set_] = nest_alive(l->p, path->stored, absent);
+        for (int i = 0; i < path->nt; i++)
+            if (set_ >> i & 1 && alive[set_ & ~(1u << i)]) alive[set_] = true, least = false;
+        if (!alive[set_] || !least) continue;
+        if (!set_ || s->nbound == SC_MAXBOUND) {
+            s->nbound = 0;
+            return;
+        }
+        s->bound[s->nbound++] = args;
+    }
+}
+
+/* s: the units of the kernel. */
+static void bound(Low *l, Path *path, sc_step *s)
+{
+    if (path->found != 1 || path->keeps || !path->stored) return;
+    const Tensor *r = l->cursor[0].result;
+    int n = 0;
+    for (int i = 0; i < path->nt; i++)
+        if (has_units(l->p, path->t[i], s)) path->t[n++] = path->t[i];
+    path->nt = n;
+    if (s->strategy == SC_SERIAL || level_index(r, 0).var == s->var) add_terms(l, path, s);
+}
+
+int results_find(Low *l, sc_step *s)
+{
+    Path path = {.l = l};
+    l->ncursor = l->nfibre = 0;
+    find(&path, l->kernel);
+    if (l->ncursor) bound(l, &path, s);
+    return l->ncursor;
+}
+
+static Local *cursor_of(const Low *l, const Tensor *t, int level)
+{
+    for (int c = 0; c < l->ncursor; c++)
+        if (l->cursor[c].result == t && l->cursor[c].level == level) return l->cursor[c].next;
+    return NULL;
+}
+
+typedef struct {
+    const Low *l;
+    bool any;
+} Need;
+
+static void find_need(const Nest *n, void *ctx)
+{
+    Need *need = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (assembled(t)) need->any = true;
+    for (int i = 0; i < need->l->nlane; i++)
+        if (need->l->lane[i].work == t && need->l->lane[i].counted) need->any = true;
+}
+
+bool results_need(const Low *l, const Nest *n)
+{
+    Need need = {.l = l};
+    nest_walk(n, find_need, &need);
+    return need.any;
+}
+
+/* ---- entries ---- */
+static Buf *cursors(Low *l) { return module_buf(l->p, B_CURSORS, 0, 0, SC_I64, true, "cursors"); }
+
+void results_open(Low *l)
+{
+    for (int c = 0; c < l->ncursor; c++) {
+        char *name =
+            sc_arena_printf(&l->p->arena, "%s_next%d", l->cursor[c].result->name, l->cursor[c].level);
+        l->cursor[c].next = mut(l, name, val_load(l->p, cursors(l), 1, val_int(l->p, c), NULL));
+    }
+}
+
+void results_close(Low *l)
+{
+    for (int c = 0; c < l->ncursor && (l->mode == COUNT || l->slack); c++) {
+        Address to = {.buf = cursors(l)};
+        store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
+    }
+}
+
+/* ---- levels ---- */
+static void put_index(Low *l, BufOrigin origin, const Tensor *t, int level, Val *at, Val *v)
+{
+    Address to = {.buf = tensor_buf(l, origin, t, level)};
+    to.buf->mut = true;
+    store(l, &to, at, O_CONST, val_cast(l->p, (Type){(uint8_t)t->itype, 1}, v));
+}
+
+/* Position of the result in its dense levels down to this one. */
+static Val *dense_position(Low *l, const Tensor *t, int level)
+{
+    Val *at = val_int(l->p, 0);
+    for (int k = 0; k <= level; k++) {
+        Index ix = level_index(t, k);
+        at = val_op(l->p, O_ADD, val_op(l->p, O_MUL, at, slot_extent(l, &ix)), index_val(l, ix));
+    }
+    return at;
+}
+
+void fibres_open(Low *l, const Nest *n)
+{
+    for (int i = 0; i < l->nfibre; i++) {
+        const Tensor *t = l->fibre[i].result;
+        int k = l->fibre[i].level;
+        if (l->fibre[i].body != n || t->format.level[k].kind == SC_DENSE || k + 1 == t->format.nlevel)
+            continue;
+        Val *next = val_local(l->p, cursor_of(l, t, k + 1));
+        l->fibre[i].first = val_local(l->p, declare(l, "first", next, false));
+    }
+}
+
+/* Below a stored or dense coordinate: the fibre ends here. */
+static void end_fibre(Low *l, const Tensor *t, int level, Val *parent)
+{
+    if (l->mode == COUNT) return;
+    Val *end = val_local(l->p, cursor_of(l, t, level));
+    put_index(l, B_POS, t, level, val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end);
+}
+
+static void close_stored(Low *l, const Tensor *t, int level, Val *first)
+{
+    Prog *p = l->p;
+    Local *next = cursor_of(l, t, level);
+    Stmt *grown = put(l, S_IF), **outer = l->tail;
+    grown->a = val_op(p, O_NE, val_local(p, cursor_of(l, t, level + 1)), first);
+    l->tail = &grown->body;
+    if (l->mode != COUNT)
+        put_index(l, B_CRD, t, level, val_local(p, next), index_val(l, level_index(t, level)));
+    end_fibre(l, t, level + 1, val_local(p, next));
+    set(l, next, val_op(p, O_ADD, val_local(p, next), val_int(p, 1)));
+    l->tail = outer;
+}
+
+void fibres_close(Low *l, const Nest *n)
+{
+    for (int i = 0; i < l->nfibre; i++) {
+        const Tensor *t = l->fibre[i].result;
+        int k = l->fibre[i].level;
+        if (l->fibre[i].body != n || k + 1 == t->format.nlevel) continue;
+        if (t->format.level[k].kind != SC_DENSE)
+            close_stored(l, t, k, l->fibre[i].first);
+        else if (t->format.level[k + 1].kind != SC_DENSE)
+            end_fibre(l, t, k + 1, dense_position(l, t, k));
+    }
+}
+
+void append(Low *l, const Nest *n, const Tensor *t)
+{
+    Prog *p = l->p;
+    int level = t->format.nlevel - 1;
+    Local *next = cursor_of(l, t, level);
+    Val *at = val_local(p, next);
+    if (l->mode != COUNT) {
+        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)};
+        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
+        put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
+        store(l, &val, at, O_CONST, v);
+    }
+    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
+}
+
+void append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
+{
+    int level = t->format.nlevel - 1;
+    Val *at = val_op(l->p, O_ADD, val_local(l->p, cursor_of(l, t, level)), val_int(l->p, off));
+    Address crd = {.buf = tensor_buf(l, B_CRD, t, level)}, val = {.buf = tensor_buf(l, B_VAL, t, 0)};
+    crd.buf->mut = true;
+    if (coords) store(l, &crd, at, O_CONST, coords);
+    if (values) store(l, &val, at, O_CONST, values);
+}
+
+void append_count(Low *l, const Tensor *t, Val *n)
+{
+    Local *next = cursor_of(l, t, t->format.nlevel - 1);
+    set(l, next, val_op(l->p, O_ADD, val_local(l->p, next), n));
+}

@@ -1,0 +1,162 @@
+/* absent.c: what is left of a nest where tensors have no entry.
+ *
+ * An entry that is not stored is absent: zero in sums and functions, and a
+ * product with it is absent too, whatever the other factor is. Substituting
+ * absence into the evaluations tells which of them still do something; every
+ * question about co-iteration is answered by that, and there is no rule for any
+ * operator. A workspace is absent where nothing that fills it is left. */
+#include "nest.h"
+
+/* ---- expressions ---- */
+static Expr *folded(Prog *p, const Expr *e, const Expr *a, const Expr *b)
+{
+    const double v = op_eval(e->op, a ? a->c : 0, b ? b->c : 0);
+    return v == 0 ? NULL : expr_const(p, v);
+}
+
+static bool constant(const Expr *e) { return !e || e->op == O_CONST; }
+
+static Expr *unary_absent(Prog *p, Expr *e, Expr *a)
+{
+    if (!a && (e->op == O_STORED || e->op == O_REDUCE)) return NULL;
+    return constant(a) && e->op != O_REDUCE ? folded(p, e, a, NULL) : with_kids(p, e, a, NULL);
+}
+
+static Expr *binary_absent(Prog *p, Expr *e, Expr *a, Expr *b)
+{
+    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : with_kids(p, e, a, b);
+    switch (e->op) {
+    case O_MUL: return NULL;
+    case O_DIV: return a && !(constant(a) && a->c == 0) ? with_kids(p, e, a, expr_const(p, 0)) : NULL;
+    case O_ADD: return a ? a : b;
+    default: break;
+    }
+    if (constant(a) && constant(b)) return folded(p, e, a, b);
+    if (e->op == O_SUB) return a ? a : expr_new(p, O_NEG, b, NULL);
+    return with_kids(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
+}
+
+uint64_t tensor_bit(const Prog *p, const Tensor *t)
+{
+    for (int k = 0; k < p->ntensor; k++)
+        if (p->tensor[k] == t) return (uint64_t)1 << k;
+    return 0;
+}
+
+Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)
+{
+    if (e->op == O_CONST) return e->c == 0 ? NULL : e; /* 0 is absent everywhere */
+    if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent ? NULL : e;
+    Expr *a = expr_absent(p, e->kid[0], absent);
+    return e->kid[1] ? binary_absent(p, e, a, expr_absent(p, e->kid[1], absent)) : unary_absent(p, e, a);
+}
+
+/* Whether one of the tensors is read, in sums as well, or outside of them only. */
+static bool names(const Prog *p, const Expr *e, uint64_t absent, bool sums)
+{
+    if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent;
+    if (e->op == O_REDUCE && !sums) return false;
+    return (e->kid[0] && names(p, e->kid[0], absent, sums)) ||
+           (e->kid[1] && names(p, e->kid[1], absent, sums));
+}
+
+/* The right side without the tensors; null where it is what the target starts from, of "=": 0. */
+static Expr *without(Prog *p, const Assign *a, uint64_t absent)
+{
+    Expr *e = expr_absent(p, a->rhs, absent);
+    if (!e) e = expr_const(p, 0);
+    return e->op == O_CONST && e->c == op_identity(a->reduce) ? NULL : e;
+}
+
+Expr *eval_absent(Prog *p, const Assign *a, uint64_t absent)
+{
+    if (!absent || !names(p, a->rhs, absent, true)) return a->rhs;
+    if (p->skip) return NULL;
+    return without(p, a, absent);
+}
+
+bool assign_dead(Prog *p, const Assign *a, uint64_t absent)
+{
+    const bool whole = a->reduce == O_CONST && a->rhs->op == O_REDUCE;
+    const Op op = whole ? a->rhs->reduce : a->reduce;
+    const Expr *term = a->rhs;
+    while (op == O_ADD && term->op == O_REDUCE) term = term->kid[0];
+    if (p->skip && names(p, term, absent, false)) return true;
+    if (whole && op != O_ADD) return false;
+    return !without(p, a, absent);
+}
+
+/* ---- nests ---- */
+typedef struct {
+    Prog *p;
+    const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
+    uint64_t inner;       /* workspaces opened inside */
+    /* Along it something is absent: assignments to workspaces at this index do not count, and results that share its
+     * level have no entry. */
+    const Index *missing;
+} Search;
+
+static bool enters(const Prog *p, const Nest *n, uint64_t absent)
+{
+    if (n->in) return !(tensor_bit(p, n->in) & absent);
+    return true; /* a merge may be a lookup, which runs for no tensor at all too */
+}
+
+static bool alive(Search *, const Nest *, uint64_t absent);
+
+/* Filled for the coordinates that are visited, and read there only: what has a slot of the index, or is assigned. */
+static bool copies(const Search *s, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    if (!s->missing || t->role != T_WORK) return false;
+    return work_has_slot(t, s->missing->var) ||
+           (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->var & 1);
+}
+
+static bool work_alive(Search *s, const Nest *n, uint64_t absent)
+{
+    s->inner |= tensor_bit(s->p, n->work);
+    const bool first = alive(s, n->body, absent);
+    return alive(s, n->then, work_absent(s->p, n, absent)) || first;
+}
+
+static bool alive(Search *s, const Nest *n, uint64_t absent)
+{
+    const Tensor *t;
+    switch (n->op) {
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++)
+            if (alive(s, n->kid[k], absent)) return true;
+        return false;
+    case N_LOOP: return enters(s->p, n, absent) && alive(s, n->body, absent);
+    case N_WORK: return work_alive(s, n, absent);
+    case N_EVAL:
+        t = n->eval.lhs->tensor;
+        if (copies(s, &n->eval)) return false;
+        if (s->missing && shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
+            return false;
+        if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
+        return eval_absent(s->p, &n->eval, absent) != NULL;
+    }
+    return true;
+}
+
+bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p};
+    return alive(&s, n, absent);
+}
+
+bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p, .missing = &n->ix};
+    return alive(&s, n->body, absent);
+}
+
+uint64_t work_absent(Prog *p, const Nest *n, uint64_t absent)
+{
+    Search s = {.p = p, .target = n->work};
+    const Op op = work_reduce(n->body, n->work);
+    const bool zero = op == O_CONST || op == O_ADD || p->skip;
+    return zero && !alive(&s, n->body, absent) ? absent | tensor_bit(p, n->work) : absent;
+}

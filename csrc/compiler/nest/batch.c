@@ -1,0 +1,42 @@
+/* batch.c: which loops can take their rows in batches. Shared by the verifier, which must know, and the scheduler. */
+#include "nest.h"
+
+/* Reads at places that depend on the index, other than stored values of t. */
+static bool follows(const Expr *e, int var, const Tensor *t)
+{
+    if (e->op == O_ACCESS && e->tensor != t && e->tensor->like != t)
+        for (int d = 0; d < e->tensor->ndim; d++)
+            if (e->ix[d].var == var) return true;
+    return (e->kid[0] && follows(e->kid[0], var, t)) || (e->kid[1] && follows(e->kid[1], var, t));
+}
+
+int loop_level(const Nest *n)
+{
+    for (int k = 0; n->in && k < n->in->format.nlevel; k++)
+        if (same_index(level_index(n->in, k), n->ix)) return k;
+    return -1;
+}
+
+static bool is_unique(const Tensor *t, int level, sc_level_kind kind)
+{ return t->format.level[level].kind == kind && t->format.level[level].unique; }
+
+const char *batch_refused(const Nest *n)
+{
+    const Nest *w = n->body;
+    const int k = loop_level(n);
+    if (k < 0 || n->in->role != T_IN || n->kind == L_VEC || n->by || n->unroll || n->ahead)
+        return "it goes with 'for' or 'par' in an operand, without by, unroll and ahead";
+    if (n->ix.part != SC_WHOLE || (!is_unique(n->in, k, SC_DENSE) && !is_unique(n->in, k, SC_COMPRESSED)))
+        return "the level must be dense or compressed, without blocks, its coordinates unique";
+    if (w->op != N_WORK || w->work->place != W_REG || w->work->ndim)
+        return "the loop must hold nothing but a register workspace of one number";
+    const Nest *in = w->body;
+    if (in->op != N_LOOP || in->kind != L_FOR || in->in != n->in || loop_level(in) != k + 1 || in->by ||
+        in->ix.part != SC_WHOLE || in->ix.var == n->ix.var || !is_unique(n->in, k + 1, SC_COMPRESSED))
+        return "the workspace must be filled by one loop over the entries of the next level, compressed";
+    if (in->body->op != N_EVAL || in->body->eval.lhs->tensor != w->work || in->body->eval.reduce == O_CONST)
+        return "inside, one evaluation must add to the workspace, or take the largest or smallest";
+    if (follows(in->body->eval.rhs, n->ix.var, n->in))
+        return "what is added may depend on the index of the loop through the entries only";
+    return NULL;
+}

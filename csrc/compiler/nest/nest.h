@@ -1,0 +1,44 @@
+/* nest.h: the language of loops: constructors, text, what is legal, what is left where tensors have no entry. */
+#ifndef SC_NEST_H
+#define SC_NEST_H
+
+#include "../expr/expr.h"
+
+/* ---- nest.c ---- */
+/* An access to a row of a dense operand that index `var` chooses, which runs along `along` at stride 1. */
+bool reads_row(const Expr *, int var, int along);
+Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
+Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
+int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */
+void index_print(const Prog *, Index, sc_text *);
+void nest_print(const Prog *, const Nest *, sc_text *);
+void nest_verify(Prog *, const Nest *);
+/* Calls f on every node below n, n first. */
+void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);
+Op work_reduce(const Nest *producer, const Tensor *work); /* O_CONST where it is assigned */
+int nest_pars(const Nest *);                              /* loops that threads share */
+Nest *nest_seq(Prog *, int n, Nest *const *);
+Nest *nest_loop(Prog *, LoopKind, Index, Tensor *in, Nest *body);
+Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
+Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
+
+/* ---- batch.c ---- */
+const char *batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
+int loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
+
+/* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
+uint64_t tensor_bit(const Prog *, const Tensor *);
+Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
+/* What the evaluation still assigns; null: nothing, its target keeps what it started from. */
+Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
+/* Before sums are loops: nothing is left to assign. A reduction that is all of the right side may be gathered where it
+ * is stored, from its identity on. */
+bool assign_dead(Prog *, const Assign *, uint64_t absent);
+/* Whether something that is seen outside of the nest is still assigned. */
+bool nest_alive(Prog *, const Nest *, uint64_t absent);
+/* Whether a loop that does not visit coordinates where these are absent leaves a value out. What workspaces have
+ * there may be anything: they are read at the coordinates that were visited. */
+bool loop_misses(Prog *, const Nest *loop, uint64_t absent);
+/* The set for the second block of a workspace: with the workspace where nothing fills it. */
+uint64_t work_absent(Prog *, const Nest *work, uint64_t absent);
+#endif

@@ -1,0 +1,398 @@
+/* verify.c: whether a nest can be run, and safely.
+ *
+ * requires: check and infer; a nest by a user or by the scheduler. The walk
+ * keeps what is known at a place: which loop binds every index, how many levels
+ * of every tensor are resolved, which workspaces are being filled or read. Legal
+ * is what rests on that alone:
+ *
+ * - levels: a level is resolved when the one above it is and its own loop runs,
+ *   or, for a dense level, when its coordinate is known. Nothing else is asked of
+ *   the loop order.
+ * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks inside of them. A loop in a tensor over a
+ *   bound index looks its coordinate up.
+ * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
+ * - parallel: at most one par loop in a kernel; without one the kernel runs on
+ *   one thread. What threads share is written inside par, and told apart by its
+ *   index.
+ * - workspaces: filled in the first block, by one kind of assignment, and read in
+ *   the second.
+ * - results: a sparse result that the nest assembles is appended in the order of
+ *   its levels.
+ *
+ * That a nest computes what the expression says is not proved here. */
+#include "verify.h"
+
+/* ---- describing ---- */
+int nv_id(const Prog *p, const Tensor *t)
+{
+    for (int k = 0; k < p->ntensor; k++)
+        if (p->tensor[k] == t) return k;
+    fail((Prog *)p, SC_EINTERNAL, -1, "the nest names a tensor %s that is not in the program", t->name);
+}
+
+const char *nv_index(Prog *p, Index ix)
+{
+    const char *name = p->var[ix.var].name;
+    if (ix.part == SC_WHOLE) return sc_arena_printf(&p->arena, "%s%s", ix.slot ? "#" : "", name);
+    return sc_arena_printf(&p->arena, "%s%c%d", name, ix.part == SC_DIV ? '/' : '%', ix.block);
+}
+
+const char *nv_loop(Prog *p, const Nest *n)
+{
+    static const char *const kind[] = {"for", "par", "vec"};
+    const char *s = sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], nv_index(p, n->ix),
+                                    n->in ? " in " : "", n->in ? n->in->name : "");
+    for (int k = 0; k < n->nmerge; k++)
+        s = sc_arena_printf(&p->arena, "%s%s %s", s, k ? "," : " merge", n->merge[k]->name);
+    return s;
+}
+
+const char *nv_expr(Prog *p, const Expr *e)
+{
+    sc_text t = {0};
+    expr_print(p, e, &t);
+    if (t.failed) sc_text_free(&t);
+    const char *s = t.s ? sc_arena_copy(&p->arena, t.s, t.n + 1) : "an expression";
+    sc_text_free(&t);
+    return s;
+}
+
+const char *nv_level(Prog *p, const Tensor *t, int l)
+{
+    static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
+    const sc_levelspec *s = &t->format.level[l];
+    return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
+                           nv_index(p, level_index(t, l)));
+}
+
+/* ---- indices ---- */
+bool nv_operand(const Tensor *t) { return t->role == T_IN; }
+bool nv_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
+
+/* The loop that makes ix known, or null. i is known by i, or by i/N and i%N; i/N and i%N also by i. */
+const Nest *nv_binder(const State *s, Index ix)
+{
+    const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
+    if (ix.slot) return s->var[ix.var].slot;
+    if (!whole && div && mod && div->ix.block == mod->ix.block) whole = mod;
+    if (ix.part == SC_DIV && div && div->ix.block == ix.block) return div;
+    if (ix.part == SC_MOD && mod && mod->ix.block == ix.block) return mod;
+    return whole;
+}
+
+int64_t nv_extent(const Prog *p, Index ix)
+{
+    const Var *v = &p->var[ix.var];
+    if (ix.part == SC_MOD) return ix.block;
+    if (!v->fold || ix.slot) return -1;
+    return ix.part == SC_DIV ? (v->extent + ix.block - 1) / ix.block : v->extent;
+}
+
+static void bind_index(Verifier *v, State *s, const Nest *n)
+{
+    Prog *p = v->p;
+    const Index ix = n->ix;
+    const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
+    const bool finer =
+        ix.part == SC_DIV && !n->in && !n->nmerge && div && div->in && div->ix.block % ix.block == 0;
+    const Nest *clash = whole ? whole : mod ? mod : ix.part == SC_MOD || finer ? NULL : div;
+    if (clash)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s' binds an index that '%s' around it binds already; remove one of the two",
+             nv_loop(p, n), nv_loop(p, clash));
+    if (ix.part == SC_MOD && (!div || div->ix.block != ix.block))
+        fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", nv_loop(p, n),
+             p->var[ix.var].name, ix.block);
+    if (ix.part == SC_WHOLE) s->var[ix.var].whole = n;
+    if (ix.part == SC_DIV) s->var[ix.var].div = n;
+    if (ix.part == SC_MOD) s->var[ix.var].mod = n;
+}
+
+/* Positions of equal coordinates have what only a singleton level can follow. */
+static bool below_runs(const Tensor *t, int l)
+{ return l && !t->format.level[l - 1].unique && t->format.level[l].kind != SC_SINGLETON; }
+
+/* Dense levels resolve by themselves once their coordinates are known; a part of a vector's index is no vector. */
+static bool walks_down(const State *s, const Tensor *t, int l)
+{
+    const Nest *by = nv_binder(s, level_index(t, l));
+    if (!by || t->format.level[l].kind != SC_DENSE || below_runs(t, l)) return false;
+    return by->kind != L_VEC || same_index(by->ix, level_index(t, l));
+}
+
+static void advance(Verifier *v, State *s)
+{
+    for (int k = 0; k < v->p->ntensor; k++) {
+        const Tensor *t = v->p->tensor[k];
+        while (nv_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
+               walks_down(s, t, s->at[k].n))
+            s->at[k].n++;
+    }
+}
+
+/* ---- loops ---- */
+/* requires of a source: a sparse operand whose next level is over the index of the loop. returns its id */
+static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor *t)
+{
+    Prog *p = v->p;
+    const int k = nv_id(p, t), l = s->at[k].n;
+    if (!nv_operand(t) && !(gathers(t) && v->use[k].scope == READING))
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s': a loop runs in a sparse operand, or in a bitmap or hash workspace inside the "
+             "block "
+             "after 'then'",
+             nv_loop(p, n));
+    if (nv_dense(t))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", nv_loop(p, n), t->name);
+    if (l == t->format.nlevel)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", nv_loop(p, n), t->name);
+    if (!same_index(level_index(t, l), n->ix))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", nv_loop(p, n),
+             nv_level(p, t, l));
+    if (below_runs(t, l))
+        fail(
+            p, SC_ENOTIMPL, -1,
+            "schedule: '%s': %s stands below a nonunique level, where only singleton levels can be iterated; "
+            "convert %s",
+            nv_loop(p, n), nv_level(p, t, l), t->name);
+    return k;
+}
+
+/* The index of the loop becomes known; where it is, the loop looks up. */
+static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
+{
+    if (!nv_binder(s, n->ix)) {
+        bind_index(v, s, n);
+        return;
+    }
+    if (n->kind == L_PAR || n->by || n->unroll)
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: '%s': %s is known here, so the loop looks one entry up; it takes neither par nor by "
+             "nor unroll",
+             nv_loop(v->p, n), nv_index(v->p, n->ix));
+}
+
+static void enter_tensor(Verifier *v, State *s, const Nest *n)
+{
+    Prog *p = v->p;
+    const int k = check_source(v, s, n, n->in), kind = n->in->format.level[s->at[k].n].kind;
+    const bool dense = kind == SC_DENSE;
+    if (n->kind == L_PAR && !dense && s->at[k].n)
+        fail(p, SC_ENOTIMPL, -1, "schedule: '%s': par runs over a dense level or the first level of a tensor",
+             nv_loop(p, n));
+    if (n->by && (dense || s->at[k].tile || n->kind == L_PAR))
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s by %d': by cuts the positions of a level that is not dense, once, and not in a "
+             "par loop",
+             nv_loop(p, n), n->by);
+    if (n->by) {
+        s->at[k].tile = n;
+        return;
+    }
+    if (s->at[k].tile && n->unroll && n->unroll != s->at[k].tile->by)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s unroll %d': in tiles of %d positions, unroll takes all of them: %d",
+             nv_loop(p, n), n->unroll, s->at[k].tile->by, s->at[k].tile->by);
+    if (s->at[k].tile) s->var[n->ix.var].slot = n;
+    s->at[k].tile = NULL;
+    bind_or_look_up(v, s, n);
+    s->at[k].n++;
+}
+
+static void check_merged(Verifier *v, const State *s, const Nest *n, int m)
+{
+    Prog *p = v->p;
+    const Tensor *t = n->merge[m];
+    const int k = check_source(v, s, n, t);
+    if (t->format.level[s->at[k].n].kind == SC_DENSE)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", nv_loop(p, n),
+             nv_level(p, t, s->at[k].n), t->name);
+    if (s->at[k].tile || n->by || n->unroll)
+        fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", nv_loop(p, n));
+    for (int q = 0; q < m; q++)
+        if (n->merge[q] == t)
+            fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", nv_loop(p, n), t->name);
+}
+
+static void enter_merge(Verifier *v, State *s, const Nest *n)
+{
+    Prog *p = v->p;
+    for (int m = 0; m < n->nmerge; m++) check_merged(v, s, n, m);
+    bind_or_look_up(v, s, n);
+    for (int m = 0; m < n->nmerge; m++) {
+        s->at[nv_id(p, n->merge[m])].merged = true;
+        s->at[nv_id(p, n->merge[m])].n++;
+    }
+}
+
+/* Where the tensor has no entry its loop does nothing, so nothing may be left to do there; so for a merge. */
+static void check_visits(Verifier *v, const State *outer, const Nest *n)
+{
+    Prog *p = v->p;
+    const char *i = nv_index(p, n->ix);
+    uint64_t all = 0;
+    if (n->in && n->in->format.level[outer->at[nv_id(p, n->in)].n].kind != SC_DENSE && !n->by)
+        all = tensor_bit(p, n->in);
+    for (int m = 0; m < n->nmerge && !nv_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
+    if (!all || !loop_misses(p, n, all)) return;
+    if (n->in)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
+             "%s there, as in 'for %s { for %s merge %s {..} }'",
+             nv_loop(p, n), n->in->name, i, n->in->name, i, i, n->in->name);
+    fail(
+        p, SC_EVALUE, -1,
+        "schedule: index %s is merged, but the result has values where no operand is stored; visit every %s, "
+        "as in 'for %s { %s {..} }'",
+        i, i, i, nv_loop(p, n));
+}
+
+static bool only_evals(const Nest *n)
+{
+    for (int k = 0; k < n->n; k++)
+        if (n->kid[k]->op != N_EVAL) return false;
+    return n->op == N_EVAL || n->op == N_SEQ;
+}
+
+static void check_head(Prog *p, const Nest *n)
+{
+    const char *loop = nv_loop(p, n);
+    const bool source = n->in || n->nmerge;
+    if (n->kind == L_VEC && (source || n->by || n->unroll || n->ix.part == SC_DIV))
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s': a vec loop is over i or i%%N, without in, merge, by and unroll", loop);
+    if (n->kind == L_VEC && !only_evals(n->body))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': a vec loop is innermost; only evaluations stand in it", loop);
+    if (n->by && !n->in)
+        fail(p, SC_EVALUE, -1, "schedule: '%s by %d': by cuts a loop in a tensor; cut a dense one as %s/%d",
+             loop, n->by, p->var[n->ix.var].name, n->by);
+    if (n->ahead && (!n->in || n->by || n->kind != L_FOR || n->in->role == T_WORK))
+        fail(p, SC_EVALUE, -1, "schedule: '%s ahead %d': ahead goes with 'for .. in' an operand, without by",
+             loop, n->ahead);
+    if (n->unroll && (n->kind == L_PAR || n->by))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': unroll goes with neither par nor by", loop);
+    if (n->unroll && !source && nv_extent(p, n->ix) != n->unroll)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s unroll %d': a dense loop is unrolled when its extent is that constant", loop,
+             n->unroll);
+}
+
+static void check_batch(Verifier *v, const State *s, const Nest *n)
+{
+    const char *why = n->batch ? batch_refused(n) : NULL;
+    if (n->batch && !why && nv_binder(s, n->body->body->ix)) why = "its entries are looked up";
+    if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", nv_loop(v->p, n), n->batch, why);
+}
+
+static void walk(Verifier *, const State *, const Nest *);
+
+static void walk_loop(Verifier *v, const State *outer, const Nest *n)
+{
+    State s = *outer;
+    check_head(v->p, n);
+    if (s.nloop == MAXLOOP) fail(v->p, SC_EVALUE, -1, "schedule: more than %d loops in each other", MAXLOOP);
+    s.loop[s.nloop++] = n;
+    if (n->kind == L_PAR && s.par)
+        fail(v->p, SC_EVALUE, -1, "schedule: '%s' stands inside of '%s'; a kernel has one par loop",
+             nv_loop(v->p, n), nv_loop(v->p, s.par));
+    if (n->kind == L_PAR) s.par = n;
+    if (n->nmerge)
+        enter_merge(v, &s, n);
+    else if (n->in)
+        enter_tensor(v, &s, n);
+    else
+        bind_index(v, &s, n);
+    check_batch(v, &s, n);
+    advance(v, &s);
+    walk(v, &s, n->body);
+    check_visits(v, outer, n);
+}
+
+/* ---- blocks ---- */
+typedef void Walk(Verifier *, const State *, const Nest *);
+
+static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
+{
+    const int k = nv_id(v->p, n->work);
+    nv_workspace(v, s, n->work);
+    v->use[k].depth = s->nloop;
+    v->use[k].scope = FILLING;
+    fill(v, s, n->body);
+    if (!v->use[k].writes) fail(v->p, SC_EVALUE, -1, "schedule: nothing fills workspace %s", n->work->name);
+    v->use[k].scope = READING;
+    read(v, s, n->then);
+    v->use[k].scope = CLOSED;
+}
+
+static void walk_work(Verifier *v, const State *s, const Nest *n)
+{
+    if (n->work->place == W_PRIVATE || n->work->place == W_SHARED)
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: workspace %s is for all threads and must stand at the top of the nest",
+             n->work->name);
+    if (!s->par && nest_pars(n->body))
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: workspace %s belongs to one thread, so no par loop can fill it; make it private or "
+             "shared",
+             n->work->name);
+    walk_blocks(v, s, n, walk, walk);
+}
+
+static void walk(Verifier *v, const State *s, const Nest *n)
+{
+    switch (n->op) {
+    case N_LOOP: walk_loop(v, s, n); break;
+    case N_WORK: walk_work(v, s, n); break;
+    case N_EVAL: nv_eval(v, s, &n->eval); break;
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++) walk(v, s, n->kid[k]);
+        break;
+    }
+}
+
+static void walk_kernel(Verifier *v, const State *s, const Nest *n)
+{
+    const int pars = nest_pars(n);
+    v->kernel = n;
+    v->nkernel++;
+    v->serial = pars == 0;
+    v->nlane = 0;
+    if (pars > 1)
+        fail(v->p, SC_EVALUE, -1,
+             "schedule: a kernel has %d par loops, expected at most 1; the others must be for or vec", pars);
+    walk(v, s, n);
+}
+
+/* Kernels are the items at the top and those of the second block of a private or shared workspace; its
+ * first block is one kernel. */
+static void walk_top(Verifier *v, const State *s, const Nest *n)
+{
+    if (n->op == N_SEQ)
+        for (int k = 0; k < n->n; k++) walk_top(v, s, n->kid[k]);
+    else if (n->op == N_WORK && (n->work->place == W_PRIVATE || n->work->place == W_SHARED))
+        walk_blocks(v, s, n, walk_kernel, walk_top);
+    else
+        walk_kernel(v, s, n);
+}
+
+/* Addresses of dense results count. */
+static void check_extent(Prog *p, const Tensor *t)
+{
+    int64_t size = 8;
+    for (int d = 0; t->role == T_OUT && nv_dense(t) && d < t->ndim; d++)
+        if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
+            fail(p, SC_EVALUE, -1, "%s is computed dense, and has more than 2^60 elements", t->name);
+}
+
+void nest_verify(Prog *p, const Nest *n)
+{
+    Verifier v = {.p = p};
+    State s = {0};
+    if (n->op == N_SEQ && !n->n) fail(p, SC_EVALUE, -1, "schedule: the nest is empty");
+    advance(&v, &s);
+    walk_top(&v, &s, n);
+    for (int k = 0; k < p->ntensor; k++) check_extent(p, p->tensor[k]);
+    for (int k = 0; k < p->ntensor; k++)
+        if (p->tensor[k]->role == T_OUT && !v.use[k].writes)
+            fail(p, SC_EVALUE, -1, "schedule: result %s is never assigned", p->tensor[k]->name);
+}

@@ -1,0 +1,53 @@
+/* verify.h: shared by the nest_verify*.c files: what is known at a place of the nest. nest_verify.c walks
+ * loops, verify_eval.c looks at evaluations and workspaces. */
+#ifndef SC_NEST_VERIFY_H
+#define SC_NEST_VERIFY_H
+
+#include "nest.h"
+
+#define MAXLOOP 80
+
+typedef struct { /* at a place of the nest; copied at every loop */
+    struct {
+        const Nest *whole, *div, *mod, *slot; /* the loops that bind i, i/N, i%N and #i */
+    } var[SC_MAXVAR];
+    struct {
+        int n;            /* levels resolved */
+        const Nest *tile; /* the loop over tiles of level n */
+        bool merged;
+    } at[MAXTENSOR];
+    const Nest *par, *loop[MAXLOOP];
+    int nloop;
+} State;
+
+typedef enum { CLOSED, FILLING, READING } Scope;
+
+typedef struct {
+    Prog *p;
+    struct {
+        Scope scope;
+        int depth;          /* loops around the workspace */
+        int writes, kernel; /* assignments; the kernel of the last one */
+        Op reduce;
+    } use[MAXTENSOR];
+    const Nest *kernel;
+    int nkernel; /* so far */
+    int nlane;   /* lane workspaces of the kernel */
+    bool serial; /* the kernel has no par loop */
+} Verifier;
+
+/* verify.c */
+int nv_id(const Prog *, const Tensor *);
+const char *nv_index(Prog *, Index); /* as text, for messages */
+const char *nv_loop(Prog *, const Nest *);
+const char *nv_expr(Prog *, const Expr *);
+const char *nv_level(Prog *, const Tensor *, int level);
+bool nv_operand(const Tensor *);
+bool nv_dense(const Tensor *);
+const Nest *nv_binder(const State *, Index); /* the loop that makes an index known, or null */
+int64_t nv_extent(const Prog *, Index);      /* -1: not constant */
+
+/* verify_eval.c */
+void nv_eval(Verifier *, const State *, const Assign *);
+void nv_workspace(Verifier *, const State *, const Tensor *);
+#endif

@@ -1,0 +1,65 @@
+/* build.h: shared by schedule_build.c, which builds nests loop by loop, and schedule_sums.c, which says where a
+ * sum is taken. */
+#ifndef SC_SCHEDULE_BUILD_H
+#define SC_SCHEDULE_BUILD_H
+
+#include "private.h"
+
+#define MAXSOURCE 16
+
+typedef struct {              /* at a place of the nest; copied at every loop */
+    uint32_t whole, div, mod; /* variables bound, by kind of loop */
+    int cut, by;              /* variable cut into tiles of `by` for the registers; by 0: none */
+    int nloop;
+    bool par; /* the parallel loop is around, or there will be none */
+    uint8_t level[MAXTENSOR];
+} State;
+
+typedef struct {
+    Prog *p;
+    const Order *order;
+    const Tensor *layout; /* the result whose levels follow the loops, or null ... */
+    sc_format made;       /* ... and those it has so far */
+    bool dense_so_far;    /* ... all of them dense up to here */
+    uint32_t covered;     /* ... and the indices along which it is missing where nothing is stored */
+    char *why;            /* WHY bytes */
+} Build;
+
+typedef struct {
+    int n;
+    struct {
+        Tensor *t;
+        int levels; /* that are walked: all of what is read, of what the result is like those that it shares */
+        bool outside; /* of every reduction, at least once */
+    } at[MAXSOURCE];
+} Sources;
+
+typedef struct {
+    Index left[SC_MAXDIM]; /* of what a sum depends on, still to be bound, in the order of loops */
+    int n;
+} Left;
+
+/* ---- sums.c: what is known of tensors at a place ---- */
+int sb_id(const Build *, const Tensor *); /* in p->tensor */
+Sources sb_sources(const Expr *);         /* sparse operands and workspaces that are read */
+int sb_block(const Build *, const State *,
+             int var); /* the size of the blocks that loops over it have, 0: none */
+bool sb_known(const Build *, const State *, Index);
+bool sb_dead_without(const Build *, const Assign *, int n, Tensor *const *);
+bool sb_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
+bool sb_shares(const Tensor *);            /* among threads */
+/* ... and of sums; body: what is summed, left: what the sum depends on */
+Left sb_left(const Build *, const State *, uint32_t vars);
+bool sb_may_lack_terms(const Build *, const State *, const Assign *, const Expr *body, uint32_t vars);
+bool sb_fits_registers(const Build *, const State *, const Assign *, const Expr *body, const Left *);
+bool sb_goes_straight(const Build *, const State *, const Assign *, const Expr *body, const Left *);
+/* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
+void sb_choose_kind(const Build *, const Assign *use, Tensor *w, const Expr *body, const Left *);
+bool sb_has_terms(const Build *, const State *, const Expr *reduce, const Tensor *w, const Left *);
+/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
+ * where no access says them. */
+Expr *sb_at_entries(const Build *, const Assign *, const Left *, Expr *rhs);
+/* Factors of a dense sum that are known where it opens: they multiply it once, behind, where that saves something. Else
+ * null. */
+Expr *sb_known_factors(const Build *, const State *, const Expr *reduce, const Left *, Expr **rest);
+#endif

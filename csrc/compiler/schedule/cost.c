@@ -1,0 +1,496 @@
+/* cost.c: what running a nest takes, in nanoseconds of a typical machine, or of this one where it was measured
+ * (p->speeds).
+ *
+ * The nest is walked from outside in, with the number of times that every place
+ * is reached. Loops over stored entries take their counts from the statistics of
+ * the operands (positions of each level); where those are unknown an operand
+ * holds one entry in a hundred. Extents count in powers of two, so that the next
+ * batch finds the same nest. An access costs what its innermost loop makes of it:
+ * along the unit stride, across it, or scattered over a region whose size says
+ * which cache answers. Everything is rough, and it need not be better: costs are
+ * only compared with each other, and near ties are broken by rule. */
+#include <math.h>
+#include <string.h>
+
+#include "private.h"
+
+#define MAXLOOP 80
+
+typedef struct {
+    double flop, load, store, update; /* a vector or a number, in the first cache */
+    double factor[4];                 /* of an access that each of them answers, or the memory */
+    double across;                    /* a load that is not along the unit stride */
+    double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
+    double leave;                     /* a loop over stored entries, whose end no processor foresees */
+    double search, halving;           /* of a coordinate in a fibre; half of the branches are missed */
+    double lanes;                     /* adding up the lanes of a vector */
+    double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
+    double clear;                     /* bytes a nanosecond */
+    double append;                    /* an entry of a sparse result */
+    double twice;                     /* what the pass that counts entries adds to a kernel */
+    double convert;                   /* an entry of a result into the format that is asked */
+    double start, team;               /* of a kernel, of threads */
+} Machine;
+
+static const Machine typical_machine = {.flop = .25,
+                                        .load = .25,
+                                        .store = .5,
+                                        .update = .75,
+                                        .factor = {1, 2, 4, 10},
+                                        .across = 1,
+                                        .enter = 2,
+                                        .dense = .3,
+                                        .entry = .6,
+                                        .step = 4,
+                                        .leave = 2,
+                                        .search = 10,
+                                        .halving = 3.5,
+                                        .lanes = 3,
+                                        .bit = 1.5,
+                                        .slot = 6,
+                                        .sort = 2,
+                                        .clear = 16,
+                                        .append = 1.5,
+                                        .twice = 1.7,
+                                        .convert = 20,
+                                        .start = 500,
+                                        .team = 700};
+
+typedef struct {
+    Index ix;
+    double trips;  /* how often its body runs, in all */
+    bool gathered; /* its coordinates are those of stored entries, gone through again and again */
+    bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
+    double turns;  /* of the body, each time */
+    double side;   /* turns, where all stand side by side in the code; else 1 */
+} Loop;
+
+typedef struct { /* at a place of the nest; copied at every loop */
+    double trips;
+    int nloop;
+    Loop loop[MAXLOOP];
+    uint32_t whole, div, mod;
+    uint8_t level[MAXTENSOR];
+    int tile[MAXTENSOR]; /* positions in a tile of the next level, 0: no tile around */
+} Spot;
+
+typedef struct {
+    Prog *p;
+    Machine m;
+    double time;
+    double shared; /* of it, inside the parallel loop */
+    bool assembles;
+    double written[MAXTENSOR]; /* workspaces: how often written, in all */
+    double entries[MAXTENSOR]; /* ... entries in one filling */
+} Cost;
+
+/* The typical machine with the speeds of this one. */
+static Machine machine_of(const Prog *p)
+{
+    Machine m = typical_machine;
+    double by[SC_NSPEED];
+    bool plain = true;
+    for (int k = 0; k < SC_NSPEED; k++) plain &= p->speeds.step[k] == 0;
+    if (plain) return m;
+    for (int k = 0; k < SC_NSPEED; k++) by[k] = exp2(p->speeds.step[k] / 4.0);
+    enum { CORE, BRANCH, L2, L3, MEMORY, INSERT, CLEAR, TEAM };
+    double *const core[] = {&m.flop,  &m.load,  &m.store, &m.update, &m.across,  &m.enter, &m.dense,
+                            &m.entry, &m.lanes, &m.bit,   &m.append, &m.convert, &m.start};
+    double *const branch[] = {&m.step, &m.leave, &m.search, &m.halving, &m.sort};
+    for (int k = 0; k < SC_LEN(core); k++) *core[k] *= by[CORE];
+    for (int k = 0; k < SC_LEN(branch); k++) *branch[k] *= by[BRANCH];
+    for (int k = L2; k <= MEMORY; k++) m.factor[k - L2 + 1] *= by[k] / by[CORE];
+    m.slot *= by[INSERT];
+    m.clear /= by[CLEAR];
+    m.team *= by[TEAM];
+    return m;
+}
+
+static int tensor_id(const Cost *c, const Tensor *t)
+{
+    int k = 0;
+    while (c->p->tensor[k] != t) k++;
+    return k;
+}
+
+static double extent(const Cost *c, Index ix)
+{
+    const double n = (double)bucket(c->p->var[ix.var].extent);
+    if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
+    return ix.part == SC_DIV ? fmax(1, n / ix.block) : n;
+}
+
+/* ---- statistics ---- */
+static double elements(const Cost *c, const Tensor *t)
+{
+    double n = 1;
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, whole_index(t->dimvar[d]));
+    return n;
+}
+
+/* Of n cells, those that entries fall into at random. */
+static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
+
+static double positions(const Cost *c, const Tensor *t, int level)
+{
+    if (level < 0) return 1;
+    if (t->role != T_IN) return c->entries[tensor_id(c, t)];
+    if (t->positions[level]) return ldexp(1, t->positions[level]);
+    const double above = positions(c, t, level - 1), n = extent(c, level_index(t, level));
+    if (t->format.level[level].kind == SC_DENSE) return above * n;
+    if (t->format.level[level].kind == SC_ELL) return above * t->format.level[level].width;
+    double blocks = 1;
+    for (int l = level + 1; l < t->format.nlevel; l++)
+        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, level_index(t, l));
+    const int leaves = t->positions[t->format.nlevel - 1];
+    if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
+    return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
+}
+
+static double fibre(const Cost *c, const Tensor *t, int level)
+{ return positions(c, t, level) / fmax(1, positions(c, t, level - 1)); }
+
+/* ---- loops ---- */
+static double search_time(const Cost *c, double fibre_size)
+{ return c->m.search + c->m.halving * log2(fibre_size + 1); }
+
+static bool known(const Spot *at, Index ix)
+{
+    const bool parts = ix.part == SC_DIV ? in(at->div, ix.var) : in(at->mod, ix.var);
+    return in(at->whole, ix.var) || (ix.part ? parts : in(at->div & at->mod, ix.var));
+}
+
+static void advance(const Cost *c, Spot *at)
+{
+    for (int k = 0; k < c->p->ntensor; k++) {
+        const Tensor *t = c->p->tensor[k];
+        while (t->role == T_IN && at->level[k] < t->format.nlevel &&
+               t->format.level[at->level[k]].kind == SC_DENSE && known(at, level_index(t, at->level[k])))
+            at->level[k]++;
+    }
+}
+
+/* Turns of a loop in one tensor. */
+static double turns_in(Cost *c, Spot *at, const Nest *n)
+{
+    const int id = tensor_id(c, n->in), level = at->level[id];
+    if (level == source_levels(n->in)) return 1;
+    const double all = fibre(c, n->in, level), e = extent(c, n->ix);
+    const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
+    if (n->by) {
+        at->tile[id] = n->by;
+        return fmax(1, f / n->by);
+    }
+    at->tile[id] = 0;
+    at->level[id]++;
+    if (source_kind(n->in, level) == SC_DENSE) {
+        c->time += at->trips * e * c->m.dense;
+        return e;
+    }
+    if (known(at, n->ix)) {
+        c->time += at->trips * search_time(c, f);
+        return fmin(1, f / e);
+    }
+    c->time += at->trips * (f * c->m.entry + c->m.leave);
+    return f;
+}
+
+static double turns_merge(Cost *c, Spot *at, const Nest *n)
+{
+    const double e = extent(c, n->ix);
+    const bool bound = known(at, n->ix);
+    double all = 1, none = 1, steps = 0;
+    for (int k = 0; k < n->nmerge; k++) {
+        const int id = tensor_id(c, n->merge[k]);
+        const double f = fibre(c, n->merge[k], at->level[id]++), share = fmin(1, f / e);
+        if (!nest_alive(c->p, n->body, tensor_bit(c->p, n->merge[k]))) all *= share;
+        none *= 1 - share;
+        steps += bound ? search_time(c, f) : c->m.step * f;
+    }
+    c->time += at->trips * steps;
+    if (bound) return all;
+    return e * (all < 1 ? all : 1 - none);
+}
+
+static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
+
+static double turns_dense(Cost *c, const Spot *at, const Nest *n)
+{
+    double e = extent(c, n->ix);
+    for (int k = 0; k < at->nloop && n->ix.part == SC_DIV; k++) /* tiles of a block */
+        if (at->loop[k].ix.var == n->ix.var) e = (double)at->loop[k].ix.block / n->ix.block;
+    if (n->kind == L_VEC) e = e > lanes(c) ? e / lanes(c) : 1;
+    if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * c->m.dense;
+    return e;
+}
+
+static void walk(Cost *, const Spot *, const Nest *);
+
+/* Lanes that are added up in the end. */
+static bool sums_lanes(const Nest *n)
+{
+    return n->kind == L_VEC && n->body->op == N_EVAL && n->body->eval.reduce != O_CONST &&
+           !in(expr_vars(n->body->eval.lhs), n->ix.var);
+}
+
+static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
+{
+    Spot at = *outer;
+    const bool sparse = n->nmerge || (n->in && at.level[tensor_id(c, n->in)] < source_levels(n->in) &&
+                                      source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
+    c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
+    c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
+    const double before = c->time;
+    const bool side = n->unroll && (!n->in || at.tile[tensor_id(c, n->in)]);
+    const double turns = n->nmerge ? turns_merge(c, &at, n)
+                         : n->in   ? turns_in(c, &at, n)
+                                   : turns_dense(c, &at, n);
+    at.trips *= turns;
+    const bool cut = n->by != 0;
+    if (!cut)
+        *(n->ix.part == SC_WHOLE ? &at.whole : n->ix.part == SC_DIV ? &at.div : &at.mod) |= 1u << n->ix.var;
+    if (at.nloop < MAXLOOP)
+        at.loop[at.nloop++] =
+            (Loop){n->ix, at.trips,        sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
+                   turns, side ? turns : 1};
+    advance(c, &at);
+    walk(c, &at, n->body);
+    if (n->kind == L_PAR) c->shared += c->time - before;
+}
+
+/* ---- accesses ---- */
+static bool depends(const Expr *e, int var)
+{
+    for (int d = 0; d < e->tensor->ndim; d++)
+        if (e->ix[d].var == var) return true;
+    return false;
+}
+
+static double work_bytes(const Cost *c, const Tensor *t)
+{
+    double n = (double)sc_dtype_size(t->dtype);
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, t->slot[d]);
+    return n;
+}
+
+/* Bytes that an access spans inside of loop j, -1: in all. */
+static double region(const Cost *c, const Spot *at, const Expr *e, int j)
+{
+    const Tensor *t = e->tensor;
+    double bytes = (double)sc_dtype_size(t->dtype);
+    while (++j < at->nloop)
+        if (!at->loop[j].cut && depends(e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
+    return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
+}
+
+/* Of what is larger than a cache, as much is found there as it holds. What streams by takes half of the larger ones. */
+static double by_size(const Cost *c, double bytes)
+{
+    static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
+    double factor = c->m.factor[0], missed = 1;
+    for (int k = 0; k < 3; k++) {
+        const double cache = (double)(c->p->cache[k] ? c->p->cache[k] : typical[k]) / (k ? 2 : 1);
+        if (bytes <= cache) break;
+        missed = fmin(missed, 1 - cache / bytes);
+        factor += missed * (c->m.factor[k + 1] - c->m.factor[k]);
+    }
+    return factor;
+}
+
+/* What an access that loop k moves costs more than one in the first cache: every loop around that it does not
+ * depend on finds again what stood inside; what none does comes from where all of it is. */
+static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
+{
+    double share = 1, sum = 0;
+    for (int j = k - 1; j >= 0; j--) {
+        const Loop *l = &at->loop[j];
+        if (depends(e, l->ix.var) || l->side > 1 || l->turns <= 1) continue;
+        sum += share * (1 - 1 / l->turns) * by_size(c, region(c, at, e, j));
+        share /= l->turns;
+    }
+    return sum + share * by_size(c, region(c, at, e, -1));
+}
+
+/* The index along which elements lie side by side. */
+static int runs_along(const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    return t->role != T_WORK ? unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
+}
+
+/* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
+ * stream of its own. */
+static int varies_at(const Spot *at, const Expr *e, bool side)
+{
+    int k = at->nloop - 1;
+    while (k >= 0 && !(depends(e, at->loop[k].ix.var) && (side || at->loop[k].side == 1))) k--;
+    return k;
+}
+
+/* Turns side by side share what is the same for all of them. */
+static double times_read(const Spot *at, const Expr *e, int k)
+{
+    double trips = at->loop[k].trips;
+    for (int j = 0; j < k; j++)
+        if (!depends(e, at->loop[j].ix.var)) trips /= at->loop[j].side;
+    return trips;
+}
+
+/* Loop k moves across lines, and the next one that moves at all goes along them: a line is loaded once. */
+static bool shares_lines(const Spot *at, const Expr *e, int k)
+{
+    const int var = at->loop[k].ix.var;
+    while (--k >= 0)
+        if (at->loop[k].ix.var != var && depends(e, at->loop[k].ix.var))
+            return runs_along(e) == at->loop[k].ix.var;
+    return false;
+}
+
+static double access_time(const Cost *c, const Spot *at, const Expr *e, bool read, double kind)
+{
+    const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
+    const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
+    if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
+    if (sparse_source(e->tensor)) return trips * kind;
+    const bool along = k >= 0 && runs_along(e) == at->loop[k].ix.var;
+    double each = kind;
+    if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
+    if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
+    const double far = distance(c, at, e, k);
+    return trips * (k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far);
+}
+
+/* fused: what is done with the value comes for nothing after a product */
+static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
+{
+    if (e->op == O_CONST) return 0;
+    if (e->op == O_ACCESS) return access_time(c, at, e, true, c->m.load);
+    const double flops = e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : fused && e->op == O_MUL ? 0 : 1;
+    double t = at->trips * c->m.flop * flops;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) t += read_time(c, at, e->kid[k], false);
+    return t;
+}
+
+static void walk_eval(Cost *c, const Spot *at, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    const int id = tensor_id(c, t);
+    c->time += read_time(c, at, a->rhs, a->reduce == O_ADD);
+    c->written[id] += at->trips;
+    if (t->role == T_WORK && t->place == W_REG)
+        c->time += at->trips * c->m.flop;
+    else if (t->role == T_WORK && (t->bitmap || t->hash))
+        c->time += at->trips * (t->hash ? c->m.slot : c->m.bit) * by_size(c, 8 * elements(c, t));
+    else if (t->role == T_OUT &&
+             (t->like || !sc_format_is_dense(&t->format) || (t->ndim && !t->format.nlevel))) {
+        c->time += at->trips * c->m.append;
+        c->assembles |= !t->like;
+    } else
+        c->time += access_time(c, at, a->lhs, false, a->reduce == O_CONST ? c->m.store : c->m.update);
+}
+
+/* ---- workspaces ---- */
+static void walk_work(Cost *c, const Spot *at, const Nest *n)
+{
+    const Tensor *t = n->work;
+    const int id = tensor_id(c, t);
+    const double bytes = work_bytes(c, t);
+    walk(c, at, n->body);
+    const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
+    if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / c->m.clear;
+    if (t->bitmap || t->hash) {
+        const double n_elements = elements(c, t), writes = c->written[id] / fmax(1, at->trips);
+        const double found = distinct(n_elements, writes);
+        c->entries[id] = found;
+        c->time += at->trips * found * fmin(c->m.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
+    }
+    Spot then = *at;
+    then.level[id] = 0;
+    walk(c, &then, n->then);
+}
+
+static void walk(Cost *c, const Spot *at, const Nest *n)
+{
+    switch (n->op) {
+    case N_LOOP: walk_loop(c, at, n); break;
+    case N_WORK: walk_work(c, at, n); break;
+    case N_EVAL: walk_eval(c, at, &n->eval); break;
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++) walk(c, at, n->kid[k]);
+        break;
+    }
+}
+
+/* ---- kernels ---- */
+static double kernel_cost(Cost *c, const Nest *n)
+{
+    Spot at = {.trips = 1};
+    c->time = c->shared = 0;
+    c->assembles = false;
+    advance(c, &at);
+    walk(c, &at, n);
+    const double threads = c->p->threads ? c->p->threads : 4;
+    const double time =
+        c->time - c->shared + c->shared / threads; /* what stands around is done by every thread */
+    return c->m.start + (c->shared > 0 ? c->m.team : 0) + time * (c->assembles ? c->m.twice : 1);
+}
+
+static double top_cost(Cost *c, const Nest *n)
+{
+    double sum = 0;
+    if (n->op == N_SEQ) {
+        for (int k = 0; k < n->n; k++) sum += top_cost(c, n->kid[k]);
+        return sum;
+    }
+    if (n->op != N_WORK || (n->work->place != W_PRIVATE && n->work->place != W_SHARED))
+        return kernel_cost(c, n);
+    /* every thread clears its copy; then they are added up, by all threads */
+    const double clear = work_bytes(c, n->work) / c->m.clear;
+    sum = kernel_cost(c, n->body) + clear;
+    if (n->work->place == W_PRIVATE) sum += clear;
+    return sum + top_cost(c, n->then);
+}
+
+/* A result that is delivered in another format than it is made in. */
+static double delivery(const Cost *c, const Tensor *t)
+{
+    const sc_format *ask = t->role == T_OUT ? &c->p->ask[t->arg - c->p->nin] : NULL;
+    if (!ask || !ask->nlevel || !t->format.nlevel || sc_format_equal(ask, &t->format)) return 0;
+    const double made = sc_format_is_dense(&t->format) ? elements(c, t) : c->written[tensor_id(c, t)];
+    return made * c->m.convert;
+}
+
+double nest_cost(Prog *p, const Nest *n)
+{
+    Cost c = {.p = p, .m = machine_of(p)};
+    double sum = top_cost(&c, n);
+    for (int k = 0; k < p->ntensor; k++) sum += delivery(&c, p->tensor[k]);
+    return sum;
+}
+
+double tensor_positions(Prog *p, const Tensor *t)
+{
+    const Cost c = {.p = p};
+    return positions(&c, t, t->format.nlevel - 1);
+}
+
+void convert_tensor(Prog *p, Tensor *t, const sc_format *to)
+{
+    const Cost c = {.p = p};
+    const Tensor from = *t;
+    const int last = to->nlevel - 1;
+    t->format = *to;
+    memset(t->positions, 0, sizeof t->positions);
+    if (!from.format.nlevel) return;
+    t->positions[last] = from.positions[from.format.nlevel - 1];
+    for (int l = 0; l < last && l < from.format.nlevel - 1; l++) {
+        Tensor guess = from;
+        if (!from.positions[l] || to->level[l].kind == SC_DENSE) continue;
+        guess.positions[l] = 0;
+        const double share = positions(&c, &from, l) / positions(&c, &guess, l);
+        t->positions[l] = (uint8_t)lround(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));
+    }
+}
+
+double conversion_time(const Prog *p) { return machine_of(p).convert; }

@@ -1,0 +1,271 @@
+/* gather.c: expression -> nest, for dense work that the entries of a sparse operand route.
+ *
+ * requires  a sum of one product with one sparse operand (product_fits); a dense result
+ *
+ * gathered: in Y[t,n] = G[t,e] * X[t,k] * W[e,k,n] every entry (t,e) multiplies a row of X by a dense matrix, which
+ * all entries of one e share. Positions of the last level are taken TILE at a time: their rows are gathered into a
+ * tile of registers, so that what is loaded of W serves all of them, and the finished rows are scattered (the
+ * micro-tiles of PIT, Zheng et al., SOSP 2023). Threads share out the vector index: nothing is written by two of
+ * them, and an uneven routing leaves none idle. Where nothing runs along the vector at stride 1 in W, a panel of it
+ * is turned around first.
+ *
+ * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
+ * matrix stay in registers, and threads share out its rows. */
+#include "private.h"
+
+#define TILE 6 /* rows: with four vectors each, or two, accumulators and operands fit 32 and 16 registers */
+
+#define STRIP 64
+
+typedef struct {
+    Prog *p;
+    const Assign *assign;
+    Tensor *a; /* the sparse operand */
+    Part factor[MAXFACTOR];
+    int nfactor;
+    uint32_t kept, stored, summed; /* indices of the result, of a, and dense ones that are summed */
+    int rows, vec, width;          /* the gathered index; the vector, in tiles of width */
+    Expr *shared;                  /* the factor that the rows share */
+} Gather;
+
+static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
+
+/* ---- what kind of expression ---- */
+/* The shared factor runs along the vector at stride 1, or along an index that is summed, and is turned around. */
+static bool is_readable(const Gather *g)
+{
+    const int v = unit_var(g->shared);
+    return v == g->vec || (v >= 0 && in(g->summed, v));
+}
+
+/* The factor that is the same for all rows, and one that is not: without both there is nothing to gain. */
+static bool is_routed(Gather *g)
+{
+    bool each = false;
+    g->shared = NULL;
+    for (int k = 0; k < g->nfactor; k++) {
+        Expr *e = g->factor[k].e;
+        const uint32_t vars = expr_vars(e);
+        if (!(vars & g->summed)) continue;
+        const bool of_row = in(vars, g->rows), of_vec = in(vars, g->vec);
+        if (of_row == of_vec || (of_vec && (g->shared || g->factor[k].under || !is_dense(e)))) return false;
+        if (of_vec) g->shared = e;
+        each |= of_row;
+    }
+    return each && g->shared && is_readable(g);
+}
+
+/* The row index, and the vector along which the result is written. */
+static bool choose_indices(Gather *g)
+{
+    if (!g->summed || g->vec < 0 || in(g->stored, g->vec)) return false;
+    for (int d = 0; d < g->a->ndim; d++) {
+        g->rows = g->a->dimvar[d];
+        if (in(g->kept, g->rows) && is_routed(g)) return true;
+    }
+    return false;
+}
+
+/* The result has two dense indices, and no factor both: its rows and the vector. */
+static bool choose_outer(Gather *g)
+{
+    const uint32_t dense = g->kept & ~g->stored;
+    if (g->vec < 0 || !in(dense, g->vec)) return false;
+    for (g->rows = 0; g->rows < g->p->nvar; g->rows++) {
+        bool of_rows = false, of_vec = false, both = false;
+        for (int k = 0; k < g->nfactor; k++) {
+            const uint32_t vars = expr_vars(g->factor[k].e);
+            both |= in(vars, g->rows) && in(vars, g->vec);
+            of_rows |= in(vars, g->rows);
+            of_vec |= in(vars, g->vec);
+        }
+        if (in(dense, g->rows) && g->rows != g->vec && of_rows && of_vec && !both) return true;
+    }
+    return false;
+}
+
+static bool takes(Prog *p, const Assign *a, Gather *g)
+{
+    Expr *sum = a->rhs;
+    if (!product_fits(p, a)) return false;
+    *g = (Gather){.p = p, .assign = a, .vec = unit_var(a->lhs)};
+    if (a->reduce != O_CONST || sum->op != O_REDUCE || sum->reduce != O_ADD || p->skip) return false;
+    if (a->lhs->tensor->role == T_WORK && a->lhs->tensor->place == W_REG) return false;
+    g->nfactor = expr_factors(p, sum->kid[0], g->factor);
+    for (int k = 0; k < g->nfactor; k++) {
+        const Expr *e = g->factor[k].e;
+        if (e->op == O_ACCESS && sparse_source(e->tensor) && !g->factor[k].under) g->a = e->tensor;
+    }
+    if (!g->a || g->a->ndim < 2) return false;
+    for (int d = 0; d < g->a->ndim; d++) g->stored |= 1u << g->a->dimvar[d];
+    g->kept = expr_vars(a->lhs);
+    g->summed = sum->vars & ~g->stored;
+    return true;
+}
+
+/* ---- levels ---- */
+/* Whole unique levels, those over `inner` behind all others, the last one compressed. */
+static bool ends_in(const Tensor *a, uint32_t inner)
+{
+    const sc_format *f = &a->format;
+    bool behind = false;
+    for (int l = 0; l < f->nlevel; l++) {
+        const bool now = in(inner, level_index(a, l).var);
+        if (f->level[l].part != SC_WHOLE || !f->level[l].unique || (behind && !now)) return false;
+        behind |= now;
+    }
+    return behind && f->nlevel > 1 && f->level[f->nlevel - 1].kind == SC_COMPRESSED;
+}
+
+/* The levels of the other dimensions in their order, then those over `inner`. */
+static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
+{
+    *f = (sc_format){.ndim = a->ndim};
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = 0; d < a->ndim; d++)
+            if (in(inner, a->dimvar[d]) == (pass == 1)) plain_level(f, a, d);
+}
+
+/* ---- building ---- */
+/* Four vectors where there are 32 registers, two where there are 16, fewer where there are few columns. */
+static void choose_width(Gather *g)
+{
+    const Var *n = &g->p->var[g->vec];
+    const int lanes = g->p->vector_bytes / (int)sc_dtype_size(g->p->type);
+    g->width = lanes * (g->p->vector_regs == 32 ? 4 : 2);
+    while (g->width > lanes && n->extent < 2 * g->width) g->width /= 2;
+}
+
+static Index columns(const Gather *g, sc_part part)
+{ return (Index){.var = (uint8_t)g->vec, .part = (uint8_t)part, .block = g->width}; }
+
+static Nest *along(const Gather *g, Expr *lhs, Op op, Expr *rhs)
+{ return nest_loop(g->p, L_VEC, columns(g, SC_MOD), NULL, nest_eval(g->p, lhs, op, rhs)); }
+
+static Nest *loops(Prog *p, uint32_t vars, Nest *body)
+{
+    for (int v = p->nvar - 1; v >= 0; v--)
+        if (in(vars, v)) body = nest_loop(p, L_FOR, whole_index(v), NULL, body);
+    return body;
+}
+
+static Nest *levels(Prog *p, Tensor *a, int from, int to, Nest *body)
+{
+    while (to-- > from) body = nest_loop(p, L_FOR, level_index(a, to), a, body);
+    return body;
+}
+
+/* What stands inside of the sums over dense indices, or outside of them. */
+static Expr *factors(const Gather *g, bool inside)
+{
+    Part part[MAXFACTOR];
+    int n = 0;
+    for (int k = 0; k < g->nfactor; k++)
+        if (((expr_vars(g->factor[k].e) & g->summed) != 0) == inside) part[n++] = g->factor[k];
+    return expr_product(g->p, n, part);
+}
+
+static Nest *each_row(const Gather *g, Nest *body)
+{
+    Nest *n = nest_loop(g->p, L_FOR, whole_index(g->rows), g->a, body);
+    n->unroll = TILE;
+    return n;
+}
+
+/* for rows in A by TILE { work c { the sums over dense indices } then { result += the other factors * c } } */
+static Nest *tile(const Gather *g, Expr *inside)
+{
+    Prog *p = g->p;
+    Tensor *c = work_new(p, "c", W_REG);
+    work_slot(c, (Index){.var = (uint8_t)g->rows, .slot = 1});
+    work_slot(c, columns(g, SC_MOD));
+    Expr *sum = work_access(p, c);
+    Nest *fill =
+        loops(p, g->summed, each_row(g, along(g, sum, O_ADD, scalars_first(p, O_ADD, inside, g->vec))));
+    Expr *out = scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
+    Nest *n = nest_work(p, c, fill, each_row(g, along(g, g->assign->lhs, O_ADD, out)));
+    n = nest_loop(p, L_FOR, whole_index(g->rows), g->a, n);
+    n->by = TILE;
+    return n;
+}
+
+/* work w { a panel of the shared factor, strips of it turned around } then { the tiles } */
+static Nest *turned(const Gather *g, Expr *inside)
+{
+    Prog *p = g->p;
+    Tensor *w = work_new(p, "w", W_LANE);
+    const uint32_t across = expr_vars(g->shared) & g->summed;
+    for (int v = 0; v < p->nvar; v++)
+        if (in(across, v)) work_slot(w, whole_index(v));
+    work_slot(w, columns(g, SC_MOD));
+    Expr *panel = work_access(p, w);
+    Index strip = {.var = (uint8_t)unit_var(g->shared), .part = SC_MOD, .block = STRIP};
+    Nest *pack = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, panel, O_CONST, g->shared));
+    pack = nest_loop(p, L_FOR, columns(g, SC_MOD), NULL, pack);
+    strip.part = SC_DIV;
+    pack = loops(p, across & ~(1u << strip.var), nest_loop(p, L_FOR, strip, NULL, pack));
+    return nest_work(p, w, pack, tile(g, expr_replace(p, inside, g->shared, panel)));
+}
+
+Nest *gather_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{
+    Gather g;
+    if (!takes(p, a, &g) || !choose_indices(&g)) return NULL;
+    if (!ends_in(g.a, 1u << g.rows)) {
+        wanted(g.a, 1u << g.rows, to);
+        return NULL;
+    }
+    choose_width(&g);
+    Expr *inside = factors(&g, true);
+    const int last = g.a->format.nlevel - 1;
+    Nest *n = unit_var(g.shared) == g.vec ? tile(&g, inside) : turned(&g, inside);
+    n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
+    n = levels(p, g.a, 0, last, n);
+    if (why)
+        sc_text_add(
+            why, "%d entries of %s at a time share what is read of %s: their rows are a tile in registers\n",
+            TILE, g.a->name, g.shared->tensor->name);
+    return nest_loop(p, L_PAR, columns(&g, SC_DIV), NULL, n);
+}
+
+/* ---- outer products ---- */
+static Nest *rows_loop(const Gather *g, Nest *body)
+{
+    const Index ix = {.var = (uint8_t)g->rows, .part = SC_MOD, .block = TILE};
+    Nest *n = nest_loop(g->p, L_FOR, ix, NULL, body);
+    n->unroll = TILE;
+    return n;
+}
+
+/* work c { the sum over the levels from `first` } then { result = c }, for every tile of columns */
+static Nest *accumulated(const Gather *g, int first)
+{
+    Prog *p = g->p;
+    Tensor *c = work_new(p, "c", W_REG);
+    work_slot(c, (Index){.var = (uint8_t)g->rows, .part = SC_MOD, .block = TILE});
+    work_slot(c, columns(g, SC_MOD));
+    Expr *sum = work_access(p, c), *product = scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
+    Nest *fill = loops(p, g->summed, rows_loop(g, along(g, sum, O_ADD, product)));
+    fill = levels(p, g->a, first, g->a->format.nlevel, fill);
+    Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, g->assign->lhs, O_CONST, sum)));
+    return nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n);
+}
+
+Nest *outer_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{
+    Gather g;
+    if (!takes(p, a, &g) || !choose_outer(&g)) return NULL;
+    if (!ends_in(g.a, g.stored & ~g.kept)) {
+        wanted(g.a, g.stored & ~g.kept, to);
+        return NULL;
+    }
+    choose_width(&g);
+    int first = 0;
+    while (in(g.kept, level_index(g.a, first).var)) first++;
+    const uint32_t others = g.kept & ~g.stored & ~(1u << g.vec) & ~(1u << g.rows);
+    Nest *n = levels(p, g.a, 0, first, loops(p, others, accumulated(&g, first)));
+    if (why)
+        sc_text_add(why, "the sums over %s are tiles of %s and %s in registers\n", g.a->name,
+                    p->var[g.rows].name, p->var[g.vec].name);
+    return nest_loop(p, L_PAR, (Index){.var = (uint8_t)g.rows, .part = SC_DIV, .block = TILE}, NULL, n);
+}

@@ -1,0 +1,213 @@
+/* panel.c: products of a sparse operand that read a dense one from a packed panel.
+ *
+ * requires  what classify() of product.c found
+ *
+ * A panel is a tile of the dense operand, copied to the thread's own memory, and read once for every entry. Two
+ * things make one:
+ *
+ * - F.linear(x, W) and x @ A: nothing runs along the one dense index n at stride 1, so no vector is at hand. A tile
+ *   of x, transposed, makes one; blocks of the result are transposed back as they are stored.
+ * - Rows that are long, or many: entries choose them in any order, and the caches hold a tile of each only if it
+ *   lies apart from the rest.
+ *
+ * Where the sparse operand is stored cut along what is summed, dense(j/N), .., compressed(j%N), the panel has the N
+ * rows of one cut; sums are added to the result one cut after the other. */
+#include <string.h>
+
+#include "product.h"
+
+#define PANEL_ELEMENTS (256 * 1024)
+#define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
+enum { STRIP = 16 };
+
+/* ---- what is packed ---- */
+static int uses(const Expr *e, int v, Expr **found)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && in(expr_vars(e), v)) {
+        *found = (Expr *)e;
+        n = 1;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += uses(e->kid[k], v, found);
+    return n;
+}
+
+/* Of a matrix with a unit stride: the other index. */
+static int row_var(const Expr *e) { return e->ix[1 - e->tensor->unit].var; }
+
+/* Whether the blocks that begin at the root end in the levels behind the main ones. */
+static bool blocked(const Sched *s, Index root)
+{
+    for (int k = s->nmain; k < s->a->format.nlevel; k++)
+        if (level_index(s->a, k).var == root.var) return true;
+    return false;
+}
+
+/* Nothing runs along the one dense index at stride 1: a tile of what is read is transposed. */
+static bool choose_transposed(Sched *s)
+{
+    if (s->cut || s->last_kept != 0) return false;
+    Index root = level_index(s->a, 0);
+    uint32_t free = s->kept & ~s->stored;
+    if (s->a->format.level[0].kind != SC_DENSE || unit_var(s->lhs) != root.var) return false;
+    if (root.part != SC_WHOLE && !blocked(s, root)) return false;
+    if (__builtin_popcount(free) != 1) return false;
+    int v = __builtin_ctz(free);
+    Expr *x = NULL;
+    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v)
+        return false;
+    int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
+    if (n < 2) return false;
+    s->vec = v;
+    s->packed = x;
+    s->tile = register_tile(s->p, v, product_slots(s));
+    for (s->tile = s->tile && s->tile < 128 ? s->tile : 128;
+         s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
+        s->tile /= 2;
+    return true;
+}
+
+/* The factors whose rows, along the vector, the entries of the sparse operand choose. */
+static int gathered(const Sched *s, const Expr *e, Expr **found)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && e->tensor->ndim == 2 && unit_var(e) == s->vec) {
+        n = in(s->stored & ~s->kept, row_var(e));
+        if (n) *found = (Expr *)e;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += gathered(s, e->kid[k], found);
+    return n;
+}
+
+/* Rows at stride 1 that are wider than a tile. */
+static bool choose_straight(Sched *s)
+{
+    Expr *x = NULL;
+    const int lanes = s->p->vector_bytes / (int)sc_dtype_size(s->p->type);
+    if (!in(s->kept, s->vec) || s->lhs->tensor->like || s->nmain < s->a->format.nlevel ||
+        gathered(s, s->product, &x) != 1)
+        return false;
+    const int64_t rows = s->cut ? s->cut : bucket(s->p->var[row_var(x)].extent);
+    int tile = PANEL_VECTORS * lanes;
+    if (!s->p->var[s->vec].fold && tile > 64) tile = 64;
+    while (tile > PANEL_VECTORS / 2 * lanes && tile * rows > PANEL_ELEMENTS / 2) tile /= 2;
+    if (tile * rows > PANEL_ELEMENTS || s->p->var[s->vec].extent <= tile) return false;
+    s->packed = x;
+    s->tile = tile;
+    return true;
+}
+
+bool panel_choose(Sched *s, bool ask)
+{
+    if (!s->a || s->last_kept < 0) return false;
+    return s->vec < 0 ? choose_transposed(s) : (ask || s->cut) && choose_straight(s);
+}
+
+int panel_cut(const Sched *s)
+{
+    if (s->lhs->tensor->dtype != s->p->type) return 0; /* each cut would round */
+    const sc_format *f = &s->a->format;
+    const int last = f->nlevel - 1;
+    const Index top = level_index(s->a, 0), end = level_index(s->a, last);
+    if (last < 2 || s->lhs->tensor->like || top.part != SC_DIV || end.part != SC_MOD || top.var != end.var ||
+        in(s->kept, top.var))
+        return 0;
+    if (f->level[0].kind != SC_DENSE || f->level[last].kind != SC_COMPRESSED || !f->level[last].unique)
+        return 0;
+    for (int k = 1; k < last; k++)
+        if (f->level[k].kind != SC_DENSE || f->level[k].part != SC_WHOLE ||
+            !in(s->kept, level_index(s->a, k).var))
+            return 0;
+    return top.block;
+}
+
+/* ---- nests ---- */
+static Index block(int v, sc_part part, int size)
+{ return (Index){.var = (uint8_t)v, .part = (uint8_t)part, .block = size}; }
+
+static Nest *tiles(Sched *s, Nest *body)
+{ return nest_loop(s->p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, body); }
+
+Nest *panel_cuts(Sched *s, Nest *body)
+{ return s->cut ? nest_loop(s->p, L_FOR, level_index(s->a, 0), NULL, body) : body; }
+
+/* The product, reading the panel. */
+static Tensor *panel_new(Sched *s, Index row)
+{
+    Tensor *t = s->panel = work_new(s->p, "t", W_LANE);
+    work_slot(t, row);
+    work_slot(t, product_vec(s));
+    s->product = expr_replace(s->p, s->product, s->packed, work_access(s->p, t));
+    return t;
+}
+
+/* for n/T { work t { t[i, n%T] = x[n,i] } then { par o/16 { work y { for o%16: y[o%16, n%T] = the sum } then
+ * { C[n,o] = y } } } }; with blocks of R rows, par o/R in A and the sum is of all of them. */
+static Nest *transposed(Sched *s)
+{
+    Prog *p = s->p;
+    int i = unit_var(s->packed), o = level_index(s->a, 0).var;
+    Index tile = product_vec(s), root = level_index(s->a, 0), strip = block(o, SC_MOD, STRIP);
+    const bool blocks = root.part != SC_WHOLE;
+    if (blocks) strip.block = root.block;
+    Tensor *t = panel_new(s, whole_index(i)), *y = s->through = work_new(s->p, "y", W_LANE);
+    work_slot(y, strip);
+    work_slot(y, tile);
+    Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
+                           nest_eval(p, work_access(p, t), O_CONST, s->packed));
+    pack = nest_loop(p, L_FOR, block(i, SC_DIV, STRIP), NULL, nest_loop(p, L_FOR, tile, NULL, pack));
+    Nest *sum = product_sum(s, 1, O_CONST);
+    if (!blocks) sum = nest_loop(p, L_FOR, strip, NULL, sum);
+    Expr *result = expr_replace(p, s->rhs, s->sum, work_access(p, y));
+    Nest *store = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, s->lhs, O_CONST, result));
+    Nest *rows = nest_work(p, y, sum, nest_loop(p, L_FOR, tile, NULL, store));
+    rows = nest_loop(p, L_PAR, block(o, SC_DIV, strip.block), blocks ? s->a : NULL, rows);
+    return tiles(s, nest_work(p, t, pack, rows));
+}
+
+/* for k/T { for j/N { work t { t[j%N, k%T] = B[j,k] } then { par i { the sum over j%N in A } } } }; without cuts
+ * the panel has all rows. */
+static Nest *straight(Sched *s)
+{
+    Prog *p = s->p;
+    const int j = row_var(s->packed);
+    const Index row = s->cut ? block(j, SC_MOD, s->cut) : whole_index(j);
+    Tensor *t = panel_new(s, row);
+    Nest *pack =
+        nest_loop(p, L_VEC, product_vec(s), NULL, nest_eval(p, work_access(p, t), O_CONST, s->packed));
+    return tiles(s, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), product_rows(s))));
+}
+
+bool panel_straight(const Sched *s) { return unit_var(s->packed) == s->vec; }
+
+Nest *panel_nest(Sched *s) { return panel_straight(s) ? straight(s) : transposed(s); }
+
+/* ---- formats ---- */
+bool cut_format(const Prog *p, const Assign *a, const Tensor *t, const sc_format *from, int about,
+                sc_format *to)
+{
+    const int last = from->nlevel - 1;
+    if (last < 1 || last + 1 == SC_MAXLEVEL || a->lhs->tensor->dtype != p->type) return false;
+    for (int k = 0; k <= last; k++) {
+        const sc_levelspec *v = &from->level[k];
+        const bool kept = in(expr_vars(a->lhs), t->dimvar[v->dim]);
+        if (v->part != SC_WHOLE || kept != (k < last) || !v->unique) return false;
+        if (v->kind != (k < last ? SC_DENSE : SC_COMPRESSED)) return false;
+    }
+    const sc_levelspec end = from->level[last];
+    const int64_t n = p->var[t->dimvar[end.dim]].extent;
+    int block = about;
+    while (n % block) block--;
+    if (2 * block <= about || 2 * block > n) return false;
+    *to = *from;
+    to->nlevel++;
+    memcpy(to->level + 1, from->level, (size_t)last * sizeof *to->level);
+    to->level[0] =
+        (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = end.dim, .part = SC_DIV, .block = block};
+    to->level[last + 1] = end;
+    to->level[last + 1].part = SC_MOD;
+    to->level[last + 1].block = block;
+    return true;
+}

@@ -1,0 +1,156 @@
+/* parts.c: what the builders of nests share: levels that loops run in, workspaces, register tiles. */
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+int64_t bucket(int64_t n)
+{
+    int64_t b = 1;
+    while (b < n && b <= INT64_MAX / 2) b *= 2;
+    return b;
+}
+
+/* ---- what loops run in ---- */
+bool sparse_source(const Tensor *t) { return t->role == T_IN ? !sc_format_is_dense(&t->format) : gathers(t); }
+
+int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
+
+sc_level_kind source_kind(const Tensor *t, int level)
+{ return t->role == T_IN ? (sc_level_kind)t->format.level[level].kind : SC_COMPRESSED; }
+
+Index whole_index(int var) { return (Index){.var = (uint8_t)var}; }
+
+Index source_index(const Tensor *t, int level)
+{ return t->role == T_IN ? level_index(t, level) : whole_index(t->dimvar[level]); }
+
+int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+
+/* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
+static bool is_hypersparse(const Tensor *t, int d)
+{
+    const int bits = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+    return bits ? t->extent[d] >> bits > 64 : t->extent[d] > INT32_MAX;
+}
+
+void plain_level(sc_format *f, const Tensor *t, int d)
+{
+    const uint8_t kind = !f->nlevel && f->ndim == 2 && !is_hypersparse(t, d) ? SC_DENSE : SC_COMPRESSED;
+    f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
+}
+
+bool may_repeat(const Tensor *t)
+{
+    for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)
+        if (!t->format.level[l].unique &&
+            (l + 1 == t->format.nlevel || t->format.level[l + 1].kind != SC_SINGLETON))
+            return true;
+    return false;
+}
+
+/* ---- workspaces ---- */
+void work_add(Prog *p, Tensor *w, const char *name)
+{
+    char free_name[32];
+    snprintf(free_name, sizeof free_name, "%s", name);
+    for (int n = 0; prog_tensor(p, free_name) || prog_var(p, free_name, false) >= 0; n++)
+        if (n < 26)
+            snprintf(free_name, sizeof free_name, "%.30s%c", name, 'a' + n);
+        else
+            snprintf(free_name, sizeof free_name, "%.20s%c%d", name, 'a' + n % 26, n / 26);
+    if (p->ntensor == SC_LEN(p->tensor))
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
+    strcpy(w->name, free_name);
+    p->tensor[p->ntensor++] = w;
+}
+
+Tensor *work_new(Prog *p, const char *name, Place place)
+{
+    Tensor *w = NEW(p, Tensor);
+    w->role = T_WORK;
+    w->arg = -1;
+    w->place = place;
+    w->dtype = p->type;
+    w->unit = -1;
+    work_add(p, w, name);
+    return w;
+}
+
+void work_slot(Tensor *w, Index ix)
+{
+    w->dimvar[w->ndim] = ix.var;
+    w->slot[w->ndim++] = ix;
+}
+
+Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
+
+Expr *stored_access(Prog *p, Tensor *t)
+{
+    Index ix[SC_MAXDIM];
+    for (int d = 0; d < t->ndim; d++) ix[d] = whole_index(t->dimvar[d]);
+    return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
+}
+
+bool short_fibres(const Tensor *a, int level, int bits)
+{ return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
+
+bool sums_nothing(const Prog *p, const Expr *sum)
+{
+    bool empty = false;
+    for (int v = 0; v < p->nvar; v++) empty |= in(sum->vars, v) && !p->var[v].extent;
+    return empty;
+}
+
+bool sums_a_vector(const Prog *p, const Expr *sum)
+{
+    int64_t n = (int64_t)sc_dtype_size(p->type);
+    for (int v = 0; v < p->nvar; v++)
+        if (in(sum->vars, v) && !sc_mul(n, p->var[v].extent, &n)) return false;
+    return n <= p->vector_bytes;
+}
+
+/* ---- vectors ---- */
+/* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
+int register_tile(const Prog *p, int v, int slots)
+{
+    const Var *x = &p->var[v];
+    if (p->wish && p->wish->tile[v]) return p->wish->tile[v];
+    const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
+    int room = lanes * (p->vector_regs == 32 ? 16 : 8);
+    while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
+    const bool waste = x->extent % 128 && x->extent < 512; /* the last tile begins earlier */
+    const int most = p->nofold || waste ? 64 : 128;        /* nofold: a text for every extent */
+    if (!x->fold) room = room < most ? room : most;
+    return !x->fold || x->extent > room ? room : 0;
+}
+
+static Expr *join(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
+
+static void split_factors(Prog *p, Expr *e, int vec, Expr **scalar, Expr **vector)
+{
+    if (e->op == O_MUL) {
+        split_factors(p, e->kid[0], vec, scalar, vector);
+        split_factors(p, e->kid[1], vec, scalar, vector);
+    } else {
+        Expr **to = vec >= 0 && expr_vars(e) >> vec & 1 ? vector : scalar;
+        *to = join(p, *to, e);
+    }
+}
+
+Expr *scalars_first(Prog *p, Op reduce, Expr *e, int vec)
+{
+    if (reduce == O_MAX || reduce == O_MIN) return e;
+    Expr *scalar = NULL, *vector = NULL;
+    split_factors(p, e, vec, &scalar, &vector);
+    return vector ? join(p, scalar, vector) : scalar;
+}
+
+/* ---- nests in a row ---- */
+Nest *before_rest(Prog *p, Nest *first, Tensor *w, Nest *rest)
+{
+    const bool outer =
+        first->op == N_WORK && (first->work->place == W_PRIVATE || first->work->place == W_SHARED);
+    if (!outer) return nest_work(p, w, first, rest);
+    first->then = before_rest(p, first->then, w, rest);
+    return first;
+}

@@ -1,0 +1,522 @@
+/* product.c: expression -> nest, for a product of at most one sparse operand
+ * with dense ones.
+ *
+ * requires  one reduction at most, its sparse operand a factor (product_fits); a dense result
+ *
+ * The sparse operand is walked in storage order. Where all levels that the
+ * result keeps come before those that are summed, the result is owned: every
+ * thread writes its own part, sums live in registers. Else the sums scatter: into
+ * a private copy for every thread when the result is small, and otherwise the
+ * operand is to be converted first, so that the result is owned. Dense indices are
+ * free: one becomes the vector, the others loops inside. Extents steer choices in
+ * powers of two only, so that a new batch does not make a new kernel. What the
+ * general builder lacks is here: sums of blocks in registers, packed panels. */
+#include <string.h>
+
+#include "product.h"
+
+#define PRIVATE_BYTES (64 * 1024)
+#define UNROLLED 32 /* products of one vector each */
+
+/* ---- what kind of expression ---- */
+static void find(Sched *s, const Expr *e)
+{
+    if (e->op == O_REDUCE) s->sum = e;
+    if (e->op == O_ACCESS && e->tensor->role == T_IN && !sc_format_is_dense(&e->tensor->format))
+        s->a = e->tensor;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) find(s, e->kid[k]);
+}
+
+/* Accesses that run along v at stride 1; the result counts double, since it is written. */
+static int unit_uses(const Expr *e, int v, int weight)
+{
+    int n = 0;
+    if (e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format) && e->tensor->unit >= 0)
+        n = e->ix[e->tensor->unit].var == v ? weight : 0;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n += unit_uses(e->kid[k], v, weight);
+    return n;
+}
+
+static void choose_vector(Sched *s)
+{
+    int best = 0;
+    s->vec = -1;
+    for (int v = 0; v < s->p->nvar; v++) {
+        if (!in(s->all, v) || in(s->stored, v)) continue;
+        int uses = unit_uses(s->rhs, v, 1) + (in(s->kept, v) ? unit_uses(s->lhs, v, 2) : 0);
+        if (uses > best) best = uses, s->vec = v;
+    }
+    /* without a sparse operand the outermost index of the result is the parallel one */
+    if (!s->a && s->vec >= 0 && s->lhs->tensor->ndim && s->lhs->ix[0].var == s->vec) s->vec = -1;
+}
+
+static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
+
+static void choose_tile(Sched *s, int slots)
+{
+    if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel) s->tile = register_tile(s->p, s->vec, slots);
+}
+
+static void classify(Sched *s)
+{
+    const Tensor *a = s->a;
+    s->kept = expr_vars(s->lhs);
+    s->all = s->kept | expr_vars(s->rhs);
+    s->last_kept = -1;
+    s->owned = true;
+    if (a) {
+        for (int d = 0; d < a->ndim; d++) s->stored |= 1u << a->dimvar[d];
+        s->nmain = a->format.nlevel;
+        while (s->nmain > 0 && a->format.level[s->nmain - 1].part == SC_MOD &&
+               a->format.level[s->nmain - 1].kind == SC_DENSE)
+            s->nmain--;
+    }
+    for (int k = 0; k < s->nmain; k++)
+        if (in(s->kept, level_index(a, k).var)) s->last_kept = k;
+    choose_vector(s);
+    s->cut = a && s->vec >= 0 && in(s->kept, s->vec) ? panel_cut(s) : 0;
+    for (int k = s->cut ? 1 : 0; k < s->last_kept; k++)
+        if (!in(s->kept, level_index(a, k).var)) s->owned = false;
+    if (a ? s->last_kept < 0 : !s->lhs->tensor->ndim) s->owned = false;
+}
+
+/* ---- building ---- */
+Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
+{
+    while (n-- > 0) {
+        Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
+        loop->unroll = step[n].unroll;
+        body = loop;
+    }
+    return body;
+}
+
+Index product_vec(const Sched *s)
+{
+    Index ix = whole_index(s->vec);
+    if (s->tile) ix.part = SC_MOD, ix.block = s->tile;
+    return ix;
+}
+
+static Nest *vec_loop(Sched *s, Nest *body)
+{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, product_vec(s), NULL, body); }
+
+int product_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
+{
+    step[n] = (Step){.ix = ix, .in = t, .kind = kind};
+    return n + 1;
+}
+
+static int levels(Sched *s, int from, int to, Step *step, int n)
+{
+    for (int k = from; k < to; k++) n = product_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
+    return n;
+}
+
+/* Those that the result keeps; below a cut they are dense and entered by coordinate. */
+static int kept_levels(Sched *s, Step *step, int n)
+{
+    if (!s->cut) return levels(s, 0, s->last_kept + 1, step, n);
+    for (int k = 1; k <= s->last_kept; k++)
+        n = product_step(step, n, level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
+    return n;
+}
+
+/* Dense indices that are neither the vector nor stored: the kept ones, or the summed ones. */
+static int dense_loops(Sched *s, bool kept, Step *step, int n)
+{
+    for (int v = 0; v < s->p->nvar; v++)
+        if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
+            n = product_step(step, n, whole_index(v), NULL, L_FOR);
+    return n;
+}
+
+/* ---- dense blocks inside the sparse operand ---- */
+/* Most rows of a block whose sums stay in registers, two vectors each, and that divide it; all of them where that
+ * is few and one vector each will do. */
+static int rows_of(int block, int room)
+{
+    int rows = block < room ? block : room;
+    while (block % rows) rows--;
+    return 2 * rows < room && block <= 3 * room ? block : rows;
+}
+
+int product_slots(Sched *s)
+{
+    int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
+    for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
+        Index ix = level_index(s->a, k);
+        if (!in(s->kept, ix.var)) continue;
+        s->rows[k] = rows_of(ix.block, room / slots > 1 ? room / slots : 1);
+        slots *= s->rows[k];
+    }
+    return slots;
+}
+
+static Index rows_index(const Sched *s, int k)
+{
+    Index ix = level_index(s->a, k);
+    if (s->rows[k]) ix.block = s->rows[k];
+    return ix;
+}
+
+static int all_block_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
+        n = product_step(step, n, level_index(s->a, k), NULL, L_FOR);
+    return n;
+}
+
+/* The rows that are summed at a time. */
+static int row_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        if (!s->rows[k]) continue;
+        n = product_step(step, n, rows_index(s, k), NULL, L_FOR);
+        step[n - 1].unroll = s->rows[k];
+    }
+    return n;
+}
+
+/* Loops over groups of rows, around. */
+static int group_loops(Sched *s, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        Index ix = rows_index(s, k);
+        if (!s->rows[k] || s->rows[k] == level_index(s->a, k).block) continue;
+        ix.part = SC_DIV;
+        n = product_step(step, n, ix, NULL, L_FOR);
+    }
+    return n;
+}
+
+/* The summed columns of a block: unrolled where that is little code. */
+static int column_loops(Sched *s, int slots, Step *step, int n)
+{
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
+        Index ix = level_index(s->a, k);
+        if (in(s->kept, ix.var)) continue;
+        n = product_step(step, n, ix, NULL, L_FOR);
+        if (slots * ix.block <= UNROLLED) slots *= step[n - 1].unroll = ix.block;
+    }
+    return n;
+}
+
+/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
+ * (long rows gain up to 1.3x), four when it brings a number. */
+static void unroll_positions(Sched *s, Step *last)
+{
+    if (!last->in || last->kind == L_PAR) return;
+    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
+    if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
+    if (s->vec < 0 || !in(s->kept, s->vec)) {
+        if (!short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
+        return;
+    }
+    if (short_fibres(s->a, s->nmain - 1, 5)) return;
+    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
+    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
+}
+
+/* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
+static Nest *write_sum(Sched *s, Expr *sum, Op store)
+{
+    if (s->through) return nest_eval(s->p, work_access(s->p, s->through), store, sum);
+    return nest_eval(s->p, s->lhs, store, expr_replace(s->p, s->rhs, s->sum, sum));
+}
+
+/* The registers that sum up, with one slot for every kept index inside a dense block. */
+static Tensor *accumulator(Sched *s)
+{
+    Tensor *c = work_new(s->p, "c", W_REG);
+    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
+        if (s->rows[k]) work_slot(c, rows_index(s, k));
+    if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, product_vec(s));
+    return c;
+}
+
+/* What multiplies a sum over the entries below one that was just found, where it varies with none of its indices. */
+static Expr *multiplier(Sched *s, int first)
+{
+    uint32_t vars = s->all & ~s->stored & ~s->kept;
+    if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
+    if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
+    for (int k = first; k < s->nmain; k++) vars |= 1u << level_index(s->a, k).var;
+    return expr_take_out(s->p, s->product, vars, &s->product);
+}
+
+static Nest *tiled(Sched *s, Nest *body)
+{
+    if (!s->tile || s->panel) return body;
+    return nest_loop(s->p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL,
+                     body);
+}
+
+/* work c { c += product over the levels from `first` and the dense summed indices } then { target op= c } */
+Nest *product_sum(Sched *s, int first, Op store)
+{
+    Prog *p = s->p;
+    Step step[MAXSTEP];
+    const int slots = product_slots(s);
+    choose_tile(s, slots);
+    Tensor *c = accumulator(s);
+    Expr *sum = work_access(p, c), *by = multiplier(s, first);
+    if (by) sum = expr_new(p, O_MUL, by, sum);
+    int n = levels(s, first, s->nmain, step, 0);
+    if (n) unroll_positions(s, &step[n - 1]);
+    n = column_loops(s, slots, step, n);
+    n = row_loops(s, step, n);
+    n = dense_loops(s, false, step, n);
+    const Op reduce = s->sum->reduce;
+    Expr *term = scalars_first(p, reduce, s->product, s->vec);
+    Nest *body = product_wrap(s, step, n, vec_loop(s, nest_eval(p, work_access(p, c), reduce, term)));
+    Nest *out = write_sum(s, sum, store);
+    if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
+    n = row_loops(s, step, 0);
+    body = nest_work(p, c, body, product_wrap(s, step, n, out));
+    n = group_loops(s, step, 0);
+    return tiled(s, product_wrap(s, step, n, body));
+}
+
+/* The parallel loop of an expression without a sparse operand. */
+static int first_loop(Sched *s, Step *step)
+{
+    int v = s->lhs->tensor->ndim ? s->lhs->ix[0].var : -1;
+    for (int k = 0; v < 0 && k < s->p->nvar; k++)
+        if (in(s->all, k) && k != s->vec) v = k;
+    if (v < 0) return 0;
+    s->stored |= 1u << v;
+    return product_step(step, 0, whole_index(v), NULL, L_PAR);
+}
+
+Nest *product_rows(Sched *s)
+{
+    Step step[MAXSTEP];
+    int n = s->a ? kept_levels(s, step, 0) : first_loop(s, step);
+    n = dense_loops(s, true, step, n);
+    return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));
+}
+
+static Nest *owned(Sched *s) { return s->packed ? panel_nest(s) : panel_cuts(s, product_rows(s)); }
+
+/* Nothing is summed inside of the levels in front of `first`. */
+static bool adds_entries(const Sched *s, int first)
+{
+    const bool kept = s->vec < 0 || in(s->kept, s->vec);
+    return s->a && first == s->nmain && kept && !(s->all & ~s->stored & ~s->kept);
+}
+
+/* Every entry is added to memory. What varies along the vector but not with the last loop is multiplied once, in
+ * registers around it. */
+static Nest *added(Sched *s, const Step *step, int n)
+{
+    Prog *p = s->p;
+    choose_tile(s, 1);
+    const Op reduce = s->sum->reduce;
+    Expr *by = reduce == O_ADD && s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
+                   ? expr_take_out(p, s->product, 1u << level_index(s->a, n - 1).var, &s->product)
+                   : NULL;
+    Tensor *c = by && in(expr_vars(by), s->vec) ? accumulator(s) : NULL;
+    if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
+    Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, reduce, s->product, s->vec), reduce)));
+    if (!c) return product_wrap(s, step, n, body);
+    body = product_wrap(s, step + n - 1, 1, body);
+    Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, O_ADD, by, s->vec)));
+    return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
+}
+
+/* The same, adding to memory: what is summed lies outside of what is kept. */
+static Nest *scattered(Sched *s)
+{
+    Step step[MAXSTEP];
+    int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
+    bool blocks = s->a && s->nmain < s->a->format.nlevel;
+    if (!blocks) {
+        n = s->a ? levels(s, 0, first, step, 0) : first_loop(s, step);
+        n = dense_loops(s, true, step, n);
+        if (adds_entries(s, first)) return added(s, step, n);
+        return product_wrap(s, step, n, product_sum(s, first, s->sum->reduce));
+    }
+    n = levels(s, 0, s->nmain, step, 0);
+    n = all_block_loops(s, step, n);
+    n = dense_loops(s, true, step, n);
+    n = dense_loops(s, false, step, n);
+    Expr *to = work_access(s->p, s->through);
+    Expr *term = scalars_first(s->p, s->sum->reduce, s->product, s->vec);
+    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, to, s->sum->reduce, term)));
+}
+
+/* No sum: every stored entry is written once (or added, where coordinates may repeat). */
+static Nest *elementwise(Sched *s)
+{
+    Step step[MAXSTEP];
+    Op store = O_CONST;
+    for (int k = 0; k < s->nmain; k++)
+        if (!s->a->format.level[k].unique) store = O_ADD;
+    if (store == O_ADD && op_identity(s->lhs->tensor->empty) != 0) return NULL;
+    int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
+    n = all_block_loops(s, step, n);
+    n = dense_loops(s, true, step, n);
+    Expr *value = scalars_first(s->p, store, s->rhs, s->vec);
+    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, value)));
+}
+
+/* ---- a result through a workspace of its shape ---- */
+/* work w { f } then { par over the result, its last index as a vector: C = ... w ... } */
+static Nest *through(Sched *s, Place place, Nest *f(Sched *))
+{
+    Prog *p = s->p;
+    Tensor *w = work_new(s->p, "w", place);
+    Step step[MAXSTEP];
+    int n = 0, ndim = s->lhs->tensor->ndim;
+    for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
+    s->through = w;
+    Nest *body = f(s);
+    for (int d = 0; d < ndim; d++)
+        n = product_step(step, n, whole_index(s->lhs->ix[d].var), NULL,
+                         !d              ? L_PAR
+                         : d == ndim - 1 ? L_VEC
+                                         : L_FOR);
+    Expr *out = expr_replace(p, s->rhs, s->sum, work_access(p, w));
+    return nest_work(p, w, body, product_wrap(s, step, n, nest_eval(p, s->lhs, O_CONST, out)));
+}
+
+/* Every coordinate of the result is visited, or every one that it stores. */
+static bool covers(const Sched *s)
+{
+    for (int k = 0; s->a && !s->lhs->tensor->like && k <= s->last_kept; k++)
+        if (s->a->format.level[k].kind != SC_DENSE) return false;
+    return true;
+}
+
+/* ---- conversion ---- */
+static int64_t result_bytes(const Sched *s)
+{
+    int64_t n = (int64_t)sc_dtype_size(s->lhs->tensor->dtype);
+    for (int d = 0; d < s->lhs->tensor->ndim; d++)
+        if (!sc_mul(n, bucket(s->p->var[s->lhs->ix[d].var].extent), &n)) return INT64_MAX;
+    return n;
+}
+
+/* The sparse operand with its kept dimensions first; dense blocks stay as they are. */
+static void convert(Sched *s, sc_format *f)
+{
+    const Tensor *a = s->a;
+    *f = (sc_format){.ndim = a->ndim};
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0, d = 0; d < a->ndim; d++) {
+            if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
+            for (k = 0; a->format.level[k].dim != d || a->format.level[k].part == SC_MOD;) k++;
+            plain_level(f, a, d);
+            if (s->nmain == a->format.nlevel) continue;
+            sc_levelspec *to = &f->level[f->nlevel - 1];
+            to->part = a->format.level[k].part;
+            to->block = a->format.level[k].block;
+        }
+    for (int k = s->nmain; k < a->format.nlevel; k++) f->level[f->nlevel++] = a->format.level[k];
+}
+
+static void explain(const Sched *s, sc_text *why)
+{
+    if (s->a) sc_text_add(why, "loops over %s follow its storage order\n", s->a->name);
+    if (s->cut) sc_text_add(why, "sums are added to the result one cut of %s after the other\n", s->a->name);
+    if (s->panel)
+        sc_text_add(why, "%s is the vector, %s: tiles of %d are packed first\n", s->p->var[s->vec].name,
+                    panel_straight(s) ? "in rows that entries choose"
+                                      : "though nothing runs along it at stride 1",
+                    s->tile);
+    else if (s->vec >= 0)
+        sc_text_add(why, "%s is the vector: it runs at stride 1 in most operands%s\n", s->p->var[s->vec].name,
+                    s->tile ? ", tiled so that a tile of sums fits the registers" : "");
+    if (s->through && s->through->place != W_LANE)
+        sc_text_add(why,
+                    s->through->place == W_PRIVATE
+                        ? "sums scatter over a small result: every thread has a copy, added up in order\n"
+                        : "rows without entries need their value too: sums go through a workspace\n");
+}
+
+/* ---- which expressions ---- */
+typedef struct {
+    int sparse, reduces; /* accesses to sparse operands, O_REDUCE nodes */
+    const Expr *first, *reduce;
+    bool nested;
+} Shape;
+
+static void look(const Expr *e, Shape *s, bool inside)
+{
+    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
+        s->sparse++;
+        s->first = e;
+    }
+    if (e->op == O_REDUCE) {
+        s->reduces++;
+        s->reduce = e;
+        s->nested |= inside;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) look(e->kid[k], s, inside || e->op == O_REDUCE);
+}
+
+static bool has_factor(const Expr *e, const Expr *f)
+{
+    if (e->op == O_ACCESS) return e == f;
+    if (e->op == O_MUL) return has_factor(e->kid[0], f) || has_factor(e->kid[1], f);
+    return (e->op == O_DIV || e->op == O_NEG) && has_factor(e->kid[0], f);
+}
+
+static bool reads(const Expr *e, const Expr *node)
+{ return e == node || (e->kid[0] && reads(e->kid[0], node)) || (e->kid[1] && reads(e->kid[1], node)); }
+
+/* One reduction at most, its sparse operand a factor; a dense result, or one that shares upper levels. */
+bool product_fits(Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    Shape s = {0};
+    look(a->rhs, &s, false);
+    if (!t->format.nlevel && t->ndim) return false;
+    if (s.sparse > 1 || s.reduces > 1 || s.nested) return false;
+    if (!sc_format_is_dense(&t->format) && !(shares_upper(t) && s.sparse && s.first->tensor == t->like))
+        return false;
+    if (!s.sparse) return true;
+    for (int d = 0; d < s.first->tensor->ndim; d++)
+        for (int k = 0; k < d; k++)
+            if (s.first->ix[d].var == s.first->ix[k].var) return false;
+    if (s.reduces && !reads(s.reduce, s.first)) return false;
+    if (!has_factor(s.reduces ? s.reduce->kid[0] : a->rhs, s.first)) return false;
+    if (!s.reduces) return true;
+    return p->skip ? s.reduce == a->rhs : s.reduce->reduce == O_ADD;
+}
+
+static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_text *why)
+{
+    if (!product_fits(p, a)) return NULL;
+    Sched *s = NEW(p, Sched);
+    Nest *n = NULL;
+    *s = (Sched){.p = p, .lhs = a->lhs, .rhs = a->rhs};
+    find(s, s->rhs);
+    s->product = s->sum ? s->sum->kid[0] : s->rhs;
+    classify(s);
+    const bool direct = s->rhs == s->sum || (covers(s) && !s->cut);
+    const bool panel = s->sum && s->owned && (direct || s->cut) && panel_choose(s, packed);
+    if (packed && (!panel || s->cut || !panel_straight(s))) return NULL;
+    if (!s->sum)
+        n = elementwise(s);
+    else if (s->lhs->tensor->like && !(s->owned && direct))
+        n = NULL; /* sums scatter over entries */
+    else if (s->owned)
+        n = direct ? owned(s) : through(s, W_SHARED, owned);
+    else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)
+        convert(s, to);
+    else
+        n = through(s, W_PRIVATE, scattered);
+    if (n && why) explain(s, why);
+    return n;
+}
+
+Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{ return product(p, a, false, to, why); }
+
+Nest *packed_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{ return product(p, a, true, to, why); }

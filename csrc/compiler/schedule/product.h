@@ -1,0 +1,54 @@
+/* product.h: shared by schedule_product.c and schedule_panel.c. */
+#ifndef SC_SCHEDULE_PRODUCT_H
+#define SC_SCHEDULE_PRODUCT_H
+
+#include "private.h"
+
+#define MAXSTEP 32
+
+typedef struct {
+    Index ix;
+    Tensor *in;
+    LoopKind kind;
+    int unroll;
+} Step;
+
+typedef struct {
+    Prog *p;
+    Expr *lhs, *rhs;
+    const Expr *sum;            /* the O_REDUCE node, or null */
+    Expr *product;              /* what is summed, or the right side */
+    Tensor *a;                  /* the sparse operand, or null */
+    uint32_t kept, stored, all; /* variables of the result, of the sparse operand, of both sides */
+    int vec;                    /* the vector variable, -1: none */
+    int tile;                   /* of the vector variable, 0: none */
+    int nmain;                  /* levels of a in front of its dense blocks */
+    int last_kept;              /* last of those whose variable is kept, -1: none */
+    int rows[SC_MAXLEVEL];      /* of a dense block, of a kept index: how many are summed at a time */
+    bool owned;
+    int cut; /* a is stored in panels of so many coordinates of what is summed, one after the other; 0: not */
+    Expr *packed;    /* a dense factor that is packed first */
+    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
+    Tensor *through; /* the workspace that takes the sums instead of the result */
+} Sched;
+
+/* ---- product.c ---- */
+int product_step(Step *, int n, Index, Tensor *, LoopKind);
+Nest *product_wrap(Sched *, const Step *, int n, Nest *body);
+/* Loops down to the last level that the result keeps, then the sum in registers. */
+Nest *product_rows(Sched *);
+/* work c { c += product over the levels from `first` } then { target op= c } */
+Nest *product_sum(Sched *, int first, Op store);
+Index product_vec(const Sched *); /* the vector, or its part inside a tile */
+int product_slots(Sched *);       /* sums of a dense block that are made at a time */
+
+/* ---- panel.c ---- */
+/* a.cut: its format is dense(j/N), dense levels of the result, compressed(j%N). */
+int panel_cut(const Sched *);
+/* Whether a dense factor is packed; chooses the vector, its tile and what is packed. Where the vector runs at
+ * stride 1, and a is not cut, only if asked. */
+bool panel_choose(Sched *, bool ask);
+bool panel_straight(const Sched *); /* what is packed runs along the vector */
+Nest *panel_nest(Sched *);
+Nest *panel_cuts(Sched *, Nest *); /* around what adds up one cut */
+#endif

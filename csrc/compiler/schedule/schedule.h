@@ -1,0 +1,66 @@
+/* schedule.h: the nests of assignments, the cheapest first. */
+#ifndef SC_SCHEDULE_H
+#define SC_SCHEDULE_H
+
+#include "../nest/nest.h"
+
+/* ---- parts.c, fuse.c: nests of several assignments as one ---- */
+/* work w { first } then { rest }; private copies that `first` gathers in stand around. */
+Nest *before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
+/* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */
+Nest *fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
+Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
+
+/* ---- parts.c ---- */
+bool sparse_source(const Tensor *); /* a sparse operand or a sparse workspace: what loops run in */
+bool may_repeat(const Tensor *);    /* coordinates may be stored more than once */
+Tensor *work_new(Prog *, const char *name, Place);
+void work_slot(Tensor *, Index);
+Expr *work_access(Prog *, Tensor *);
+Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
+/* Appended, of t in another format: csr or csc of a matrix, else compressed levels. */
+void plain_level(sc_format *, const Tensor *t, int d);
+
+/* ---- text.c: what a user asks of the scheduler ---- */
+#define MAXORDER 20
+#define WHY 256
+enum { SERIAL = -1 };
+typedef struct Wish { /* zero: anything will do */
+    int norder, ninner;
+    Index order[MAXORDER]; /* a loop of those that is there stands outside of the later ones */
+    int parallel;          /* 1 + the index that threads share, or SERIAL */
+    uint32_t inner[2];     /* sums over these are taken first, inside of the others; 0: none is */
+    uint32_t first;        /* a sum over these is computed first, as a whole */
+    int tile[SC_MAXVAR];   /* size of register tiles */
+    bool converts;         /* to these formats, and no others */
+    sc_format format[SC_MAXOP];
+    int ahead; /* 1 + entries */
+} Wish;
+const Wish *wishes_parse(Prog *); /* one an assignment, from p->wishes */
+bool wishes_convert(Prog *,
+                    const Wish *); /* takes what holds for the program; operands are to be converted */
+void wishes_finish(const Prog *, const Wish *, sc_text *);
+bool wishes_text(Prog *, const char *text); /* whether it is not a nest but what is asked of the scheduler */
+
+/* ---- search.c: the nests of one assignment ---- */
+typedef struct Search Search;
+Search *search_new(Prog *, const Assign *, const Wish *); /* the candidates for an assignment, best first */
+int search_count(const Search *);
+double search_cost(const Search *, int k);
+const char *search_why(const Search *); /* of the first order that gave no nest; may be null */
+void search_print(const Search *, int k, const Nest *,
+                  sc_text *); /* candidate k as a wish, its nest is given */
+/* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
+ * that are converted have their new formats from here on, and p->convert. */
+Nest *search_nest(Search *, int k);
+void search_explain(const Search *, int k); /* into p->orders: k was chosen */
+
+/* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
+void schedule_ahead(const Prog *,
+                    Nest *); /* loops that read rows of large dense operands ask for them ahead */
+void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
+double nest_cost(Prog *, const Nest *);
+
+/* The nest, and behind it those that say where results have entries, which cannot be told from values. */
+Nest *where_nests(Prog *, Nest *);
+#endif

@@ -1,0 +1,588 @@
+/* search.c: which nests there are for an assignment, and the cheapest.
+ *
+ * A candidate is an order of the indices and a set of operands that are converted
+ * first, so that their levels follow that order. Up to six indices all orders are
+ * tried; beyond, one is improved by moving single indices. Each candidate is
+ * built (absence decides its loops) and costed by walking what was built, so that
+ * the search knows nothing of either. The nests of product.c and
+ * gather.c are candidates too, and win near ties: they have tiles and
+ * panels that the builder lacks. Other near ties go to fewer conversions, then to
+ * the first order: costs count in steps, so that the candidates stand in one
+ * order, in which the choice among a part of them is the same as among all if it
+ * is in that part. Same
+ * input, same choice. */
+#include <math.h>
+#include <string.h>
+
+#include "private.h"
+
+#define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
+#define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
+#define PLAIN_TIE 1.06  /* ... where that has none either, and threads share out the same index */
+#define BLOCKS 8
+#define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
+#define CALLS 16        /* that share a conversion */
+#define OFTEN 256       /* ... of an operand known to be multiplied often */
+#define OFTEN_TIE 1.05  /* what converting that one must gain */
+#define MINCUT 64
+#define MAXCUT 128
+#define MAXBEST 24
+#define MAXSHOWN 8
+#define MAXPERMUTED 6
+#define MAXTRIAL 4000
+#define MAXFORM 12
+#define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate */
+
+typedef struct {
+    Order order;
+    uint32_t converted; /* operands */
+    int form;
+    int special;  /* whose nest it is: 0, of build(), or special[special - 1] */
+    int split;    /* form whose inner sum is computed first, as a whole; 0: none */
+    sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
+    double cost;
+    bool tiles; /* or sums outside of registers */
+    int par;    /* 1 + the index that threads share, 0: none */
+    int rank;   /* what is smaller is better */
+} Candidate;
+
+typedef struct { /* the right side, and what was split off its sums */
+    Expr *rhs;
+    const Expr *inner[2];
+    uint32_t taken[2]; /* the indices of those sums */
+} Version;
+
+typedef struct { /* an assignment in two: t = the inner sum; and the rest, reading t */
+    Tensor *t;
+    Search *first, *rest;
+} Split;
+
+struct Search {
+    Prog *p;
+    Assign a;
+    const Wish *wish;
+    Version form[MAXFORM];
+    Split split[MAXFORM];
+    int nform, now;
+    uint32_t converted; /* of the candidates being tried */
+    sc_format wants[5]; /* what a special nest asks of the sparse operand */
+    Candidate best[MAXBEST];
+    int nbest, ntrial;
+    int par; /* of the best one of special[], where it has no tiles; else 0 */
+    char why_not[WHY],
+        not_asked[WHY]; /* of the first that was not built, or that is not as it was asked for */
+};
+
+static const struct {
+    Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
+    const char *name;
+} special[] = {{product_nest, "in storage order, tiled"},
+               {packed_nest, "in storage order, tiled, packed"},
+               {turned_nest, "in storage order, tiled, dense operands transposed"},
+               {gather_nest, "rows gathered into tiles"},
+               {outer_nest, "outer products in tiles"}};
+
+/* ---- one candidate ---- */
+typedef struct {
+    sc_format format;
+    uint8_t positions[SC_MAXLEVEL];
+    bool perm;
+} Layout;
+
+static sc_format target(const Search *s, const Candidate *c, int operand)
+{
+    return c->to.nlevel ? c->to
+           : c->special ? s->wants[c->special - 1]
+                        : order_format(s->p->tensor[operand], &c->order);
+}
+
+static void convert_all(Search *s, const Candidate *c, Layout *old)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        Tensor *t = s->p->tensor[k];
+        old[k].format = t->format;
+        old[k].perm = t->perm;
+        memcpy(old[k].positions, t->positions, sizeof t->positions);
+        if (!in(c->converted, k)) continue;
+        const sc_format to = target(s, c, k);
+        convert_tensor(s->p, t, &to);
+        t->perm = !c->to.nlevel; /* cuts have values of their own */
+    }
+}
+
+static void restore_all(Search *s, const Layout *old)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        s->p->tensor[k]->format = old[k].format;
+        s->p->tensor[k]->perm = old[k].perm;
+        memcpy(s->p->tensor[k]->positions, old[k].positions, sizeof old[k].positions);
+    }
+}
+
+/* Blocks that stay whole are moved faster than single entries. */
+static double conversion_cost(const Search *s, const Candidate *c)
+{
+    double sum = 0;
+    for (int k = 0; k < s->p->nin; k++) {
+        if (!in(c->converted, k)) continue;
+        const sc_format to = target(s, c, k);
+        const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
+        sum += tensor_positions(s->p, s->p->tensor[k]) * conversion_time(s->p) /
+                   (c->to.nlevel ? OFTEN : CALLS) / (blocks && !c->to.nlevel ? BLOCKS : 1) +
+               1000;
+    }
+    return sum;
+}
+
+/* Near ties: cost with what speaks against a candidate. */
+static int rank(const Search *s, const Candidate *c)
+{
+    const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
+    const double tie = s->par && c->par == s->par ? PLAIN_TIE : PRODUCT_TIE;
+    const double score = c->cost * (c->special ? 1 : tie) * convert;
+    return (int)lround(log(score) / log(TIE));
+}
+
+static void keep(Search *s, Candidate *c)
+{
+    int k = s->nbest < MAXBEST ? s->nbest++ : MAXBEST;
+    c->rank = rank(s, c);
+    while (k > 0 && c->rank < s->best[k - 1].rank) {
+        if (k < MAXBEST) s->best[k] = s->best[k - 1];
+        k--;
+    }
+    if (k < MAXBEST) s->best[k] = *c;
+}
+
+/* Settles the format of a result that had none. */
+static Nest *construct(Search *s, const Candidate *c, sc_text *why)
+{
+    const int k = c->special - 1;
+    char reason[WHY] = "";
+    s->p->wish = s->wish;
+    if (c->special) return rounded_once(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
+    const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
+    Nest *n = build(s->p, &a, &c->order, reason);
+    if (!n && !*s->why_not) memcpy(s->why_not, reason, WHY);
+    return rounded_once(s->p, &s->a, n);
+}
+
+static void look(const Nest *n, void *ctx)
+{
+    Candidate *c = ctx;
+    if (n->op == N_LOOP && n->kind == L_PAR) c->par = 1 + n->ix.var;
+    c->tiles |=
+        n->op == N_LOOP ? n->by || n->ix.part != SC_WHOLE : n->op == N_WORK && n->work->place != W_REG;
+}
+
+static double cost_built(Search *s, Candidate *c)
+{
+    char reason[WHY] = "";
+    Nest *n = construct(s, c, NULL);
+    if (n && !wish_allows(s->p, s->wish, n, reason)) {
+        n = NULL;
+        if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
+    }
+    const double cost = n ? nest_cost(s->p, n) : -1;
+    c->tiles = false, c->par = 0;
+    if (n) nest_walk(n, look, c);
+    return cost;
+}
+
+/* Leaves *cost as it is where building fails; false: for want of memory. */
+static bool cost_guarded(Search *s, Candidate *c, double *cost)
+{
+    Prog *p = s->p;
+    jmp_buf escape, *outer = p->escape;
+    sc_err dropped = {0}, *err = p->err;
+    p->escape = &escape;
+    p->err = &dropped;
+    if (!setjmp(escape)) *cost = cost_built(s, c);
+    p->escape = outer;
+    p->err = err;
+    return dropped.code != SC_ENOMEM;
+}
+
+/* Builds, costs and forgets; -1: there is no such nest. */
+static double cost_of(Search *s, Candidate *c)
+{
+    Prog *p = s->p;
+    const int mark = p->ntensor;
+    const sc_arena arena = p->arena;
+    const sc_format result = s->a.lhs->tensor->format;
+    const double conversion = conversion_cost(s, c);
+    double cost = -1;
+    Layout old[SC_MAXOP];
+    convert_all(s, c, old);
+    p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
+    const bool had_memory = cost_guarded(s, c, &cost);
+    restore_all(s, old);
+    s->a.lhs->tensor->format = result;
+    p->ntensor = mark;
+    sc_arena_free(&p->arena);
+    p->arena = arena;
+    if (!had_memory) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    return cost < 0 ? -1 : cost + conversion;
+}
+
+static void consider(Search *s, const Order *o)
+{
+    Candidate c = {.order = *o, .converted = s->converted, .form = s->now};
+    if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, o)) return;
+    c.cost = cost_of(s, &c);
+    if (c.cost >= 0) keep(s, &c);
+}
+
+/* ---- orders ---- */
+/* The size of the blocks that an operand stores variable v in, 0: none. */
+static int block_of(const Search *s, int v)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        const Tensor *t = s->p->tensor[k];
+        for (int l = 0; !in(s->converted, k) && l < t->format.nlevel; l++)
+            if (t->dimvar[t->format.level[l].dim] == v && t->format.level[l].part)
+                return t->format.level[l].block;
+    }
+    return 0;
+}
+
+static Order all_loops(const Search *s)
+{
+    const Version *f = &s->form[s->now];
+    Order o = {.inner = {f->inner[0], f->inner[1]}};
+    const uint32_t used = expr_vars(s->a.lhs) | expr_vars(s->a.rhs);
+    for (int v = 0; v < s->p->nvar; v++) {
+        const int block = block_of(s, v);
+        if (!in(used, v) || o.n + 2 > MAXORDER) continue;
+        o.loop[o.n++] = (Index){.var = (uint8_t)v, .part = block ? SC_DIV : SC_WHOLE, .block = block};
+        if (block) o.loop[o.n++] = (Index){.var = (uint8_t)v, .part = SC_MOD, .block = block};
+    }
+    return o;
+}
+
+static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !may_repeat(t); }
+
+/* Operands that are converted must gain by it. */
+static bool all_gain(const Search *s, const Order *o)
+{
+    for (int k = 0; k < s->p->nin; k++) {
+        const Tensor *t = s->p->tensor[k];
+        bool blocks = false;
+        for (int l = 0; l < t->format.nlevel; l++) blocks |= t->format.level[l].part != SC_WHOLE;
+        if (in(s->converted, k) && fits(t, o) && !blocks) return false;
+    }
+    return true;
+}
+
+/* The others lie as the order wants them; without conversions they may also be searched. */
+static bool is_sensible(const Search *s, const Order *o)
+{
+    for (int k = 0; k < s->p->nin && s->converted; k++) {
+        const Tensor *t = s->p->tensor[k];
+        if (!in(s->converted, k) && !sc_format_is_dense(&t->format) && !fits(t, o)) return false;
+    }
+    return all_gain(s, o);
+}
+
+static void permute(Search *s, const Order *all, Order *o, uint32_t taken)
+{
+    if (o->n == all->n) {
+        if (is_sensible(s, o)) consider(s, o);
+        return;
+    }
+    for (int k = 0; k < all->n; k++) {
+        if (in(taken, k) || (all->loop[k].part == SC_MOD && !in(taken, k - 1))) continue;
+        o->loop[o->n++] = all->loop[k];
+        permute(s, all, o, taken | 1u << k);
+        o->n--;
+    }
+}
+
+/* ---- many indices: one order, improved ---- */
+static void climb(Search *s, const Order *all)
+{
+    Order o = order_natural(s->p, all);
+    double best = -1;
+    for (bool better = true; better;) {
+        better = false;
+        for (int from = 0; from < o.n; from++)
+            for (int to = 0; to < o.n; to++) {
+                Candidate c = {.order = order_moved(&o, from, to), .converted = s->converted, .form = s->now};
+                if (!order_legal(&c.order) || !all_gain(s, &c.order)) continue;
+                if (s->ntrial++ >= MAXTRIAL || !wish_orders(s->wish, &c.order)) continue;
+                c.cost = cost_of(s, &c);
+                if (c.cost < 0 || (best >= 0 && c.cost >= best)) continue;
+                best = c.cost;
+                o = c.order;
+                better = true;
+                keep(s, &c);
+            }
+    }
+}
+
+/* ---- sums inside of sums ---- */
+/* The O_REDUCE nodes of e, outermost first. */
+static int reduces(Expr *e, Expr **out, int n)
+{
+    if (e->op == O_REDUCE && n < MAXFORM) out[n++] = e;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) n = reduces(e->kid[k], out, n);
+    return n;
+}
+
+/* Every way to split one sum of a form in two. */
+static void add_forms(Search *s, int from, int depth)
+{
+    Expr *r[MAXFORM], *parts[MAXFORM];
+    const Version base = s->form[from];
+    const int n = reduces(base.rhs, r, 0);
+    for (int k = 0; k < n; k++)
+        for (uint32_t inner = (r[k]->vars - 1) & r[k]->vars; inner; inner = (inner - 1) & r[k]->vars) {
+            Expr *split = r[k]->reduce == O_ADD ? expr_contract(s->p, r[k], inner) : r[k];
+            if (split == r[k] || s->nform == MAXFORM) continue;
+            const int m = reduces(split, parts, 0);
+            Version f = {.rhs = expr_replace(s->p, base.rhs, r[k], split),
+                         .inner = {base.inner[0], base.inner[1]},
+                         .taken = {base.taken[0], base.taken[1]}};
+            f.inner[depth] = m > 1 ? parts[1] : NULL;
+            f.taken[depth] = inner;
+            bool seen = false;
+            for (int q = 0; q < s->nform; q++) seen |= expr_equal(s->form[q].rhs, f.rhs);
+            if (!seen) s->form[s->nform++] = f;
+        }
+}
+
+static void find_forms(Search *s)
+{
+    s->form[0] = (Version){.rhs = s->a.rhs};
+    s->nform = 1;
+    if (s->p->skip) return;
+    add_forms(s, 0, 0);
+    const int once = s->nform;
+    for (int k = 1; k < once; k++) add_forms(s, k, 1);
+}
+
+/* ---- the search ---- */
+/* Operands that occur once, in this assignment only. */
+static uint32_t convertible(const Search *s)
+{
+    const Prog *p = s->p;
+    uint32_t set = 0;
+    for (int k = 0; k < p->nin; k++) {
+        int uses = 0;
+        for (int t = 0; t < p->ntensor; t++) uses += p->tensor[t]->role == T_IN && p->tensor[t]->arg == k;
+        for (int a = 0; a < p->nassign; a++)
+            uses += p->nassign > 1 && expr_reads(p->assign[a].rhs, p->tensor[k]);
+        if (p->nassign > 1) uses--;
+        if (!expr_reads(s->a.rhs, p->tensor[k])) continue;
+        const Tensor *x = p->tensor[k];
+        bool twice = gives_upper(p, k);
+        for (int d = 0; d < x->ndim; d++)
+            for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
+        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !p->keeps)
+            set |= 1u << k;
+    }
+    return set;
+}
+
+static int sparse_operand(const Expr *e)
+{
+    if (e->op == O_ACCESS) return sparse_source(e->tensor) ? e->tensor->arg : -1;
+    const int k = e->kid[0] ? sparse_operand(e->kid[0]) : -1;
+    return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
+}
+
+/* Layouts in which the rows that are read lie in a near cache. */
+static void consider_cuts(Search *s, int operand, Candidate c)
+{
+    const Tensor *t = s->p->tensor[operand];
+    const sc_format from = c.converted ? target(s, &c, operand) : t->format;
+    const int first = t->often > 1 ? t->often : MINCUT, last = t->often > 1 ? t->often : MAXCUT;
+    const sc_format wanted = s->wants[c.special - 1];
+    c.converted = 1u << operand;
+    for (int about = first; about <= last; about *= 2) {
+        if (!cut_format(s->p, &s->a, t, &from, about, &c.to)) continue;
+        c.cost = cost_of(s, &c);
+        if (c.cost >= 0) keep(s, &c);
+    }
+    s->wants[c.special - 1] = wanted;
+}
+
+static void consider_special(Search *s, int k)
+{
+    Candidate c = {.special = k + 1, .order = all_loops(s)};
+    c.cost = cost_of(s, &c);
+    if (c.cost < 0 && s->wants[k].nlevel && !s->p->keeps && !in(s->p->settled, sparse_operand(s->a.rhs))) {
+        c.converted = 1u << sparse_operand(s->a.rhs);
+        c.cost = cost_of(s, &c);
+    }
+    if (c.cost < 0) return;
+    keep(s, &c);
+    const int operand = sparse_operand(s->a.rhs);
+    if ((special[k].nest != product_nest && special[k].nest != turned_nest) || operand < 0 ||
+        !in(convertible(s), operand))
+        return;
+    if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
+}
+
+/* The sums inside of sums are those that were asked for. */
+static bool wishes_form(const Search *s, int form)
+{
+    const Wish *w = s->wish;
+    const uint32_t *taken = s->form[form].taken;
+    return !w->ninner || (w->inner[0] == taken[0] && w->inner[1] == taken[1]);
+}
+
+static void consider_all(Search *s)
+{
+    const uint32_t can = convertible(s);
+    for (uint32_t set = 0;; set = (set - can) & can) { /* the subsets of can, none first */
+        if (__builtin_popcount(set) <= 2 || set == can) {
+            s->converted = set;
+            for (s->now = 0; s->now < s->nform; s->now++) {
+                if (!wishes_form(s, s->now)) continue;
+                Order all = all_loops(s), o = all;
+                o.n = 0;
+                if (all.n <= MAXPERMUTED)
+                    permute(s, &all, &o, 0);
+                else
+                    climb(s, &all);
+            }
+        }
+        if (set == can) return;
+    }
+}
+
+/* ---- an intermediate of its own ---- */
+static Search *find(Prog *, const Assign *, const Wish *);
+
+/* A dense sum that was split off, computed first and as a whole: work t { t = sum } then { .. t .. }. */
+static void consider_split(Search *s, int form)
+{
+    Prog *p = s->p;
+    const Version *f = &s->form[form];
+    Split *x = &s->split[form];
+    const int mark = p->ntensor;
+    Expr *sum = (Expr *)f->inner[0];
+    double bytes = (double)sc_dtype_size(p->type);
+    x->t = work_new(p, "t", W_SHARED);
+    for (int v = 0; v < p->nvar; v++)
+        if (in(expr_free(sum), v) && x->t->ndim < SC_MAXDIM) {
+            work_slot(x->t, whole_index(v));
+            bytes *= (double)p->var[v].extent;
+        }
+    if (bytes <= MAXINTERMEDIATE) {
+        Expr *read = work_access(p, x->t);
+        Wish *rest = NEW(p, Wish);
+        *rest = *s->wish;
+        rest->first = 0;
+        x->first = find(p, &(Assign){read, O_CONST, sum}, NEW(p, Wish));
+        x->rest = find(p, &(Assign){s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)}, rest);
+        Candidate c = {.split = form, .converted = 0};
+        if (x->first->nbest && x->rest->nbest) {
+            const Candidate *a = &x->first->best[0], *b = &x->rest->best[0];
+            c.cost = a->cost + b->cost;
+            c.special = a->special && b->special ? a->special : 0;
+            c.converted = a->converted | b->converted;
+            keep(s, &c);
+        }
+    }
+    p->ntensor = mark;
+}
+
+/* ---- the nests ---- */
+Nest *search_nest(Search *s, int k)
+{
+    Prog *p = s->p;
+    const Candidate *c = &s->best[k];
+    Layout old[SC_MAXOP];
+    if (c->split) {
+        const Split *x = &s->split[c->split];
+        work_add(p, x->t, "t");
+        Nest *first = search_nest(x->first, 0), *rest = first ? search_nest(x->rest, 0) : NULL;
+        return rest ? before_rest(p, first, x->t, rest) : NULL;
+    }
+    convert_all(s, c, old);
+    Nest *n = construct(s, c, &p->why);
+    for (int t = 0; n && t < p->nin; t++)
+        if (in(c->converted, t)) p->convert[t] = p->tensor[t]->format, p->converts = true;
+    return n;
+}
+
+void search_explain(const Search *s, int chosen)
+{
+    Prog *p = s->p;
+    char text[200];
+    sc_text_add(&p->orders, "%s: %d loop orders considered, the cheapest:\n", s->a.lhs->tensor->name,
+                s->ntrial);
+    for (int k = 0; k < s->nbest; k++) {
+        const Candidate *c = &s->best[k];
+        if (k >= MAXSHOWN && k != chosen) continue;
+        sc_text_add(&p->orders, "  %s %9.1f us ", k == chosen ? "*" : " ", c->cost / 1000);
+        if (c->split) {
+            sc_text_add(&p->orders, " first ");
+            expr_print(p, s->form[c->split].inner[0], &p->orders);
+        } else if (c->special)
+            sc_text_add(&p->orders, " %s", special[c->special - 1].name);
+        for (int i = 0; !c->special && !c->split && i < c->order.n; i++) {
+            const Index ix = c->order.loop[i];
+            sc_text_add(&p->orders, " %s", p->var[ix.var].name);
+            if (ix.part) sc_text_add(&p->orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
+        }
+        if (c->form) {
+            sc_text_add(&p->orders, ": ");
+            expr_print(p, s->form[c->form].rhs, &p->orders);
+        }
+        for (int t = 0; t < p->nin; t++) {
+            if (!in(c->converted, t) || c->split) continue;
+            const sc_format to = target(s, c, t);
+            sc_format_print(&to, text, sizeof text);
+            sc_text_add(&p->orders, ", %s converted to %s", p->tensor[t]->name, text);
+        }
+        sc_text_add(&p->orders, "\n");
+    }
+}
+
+/* ---- the search ---- */
+static Search *find(Prog *p, const Assign *a, const Wish *wish)
+{
+    Search *s = NEW(p, Search);
+    *s = (Search){.p = p, .a = *a, .wish = wish};
+    find_forms(s);
+    if (wish->first) return s;
+    for (int k = 0; wishes_form(s, 0) && k < SC_LEN(special); k++) consider_special(s, k);
+    if (s->nbest && !s->best[0].tiles && !s->best[0].converted) s->par = s->best[0].par;
+    consider_all(s);
+    return s;
+}
+
+Search *search_new(Prog *p, const Assign *a, const Wish *wish)
+{
+    Search *s = find(p, a, wish);
+    for (int k = 1; k < s->nform && (s->nbest || wish->first); k++)
+        if (s->form[k].inner[0] && !s->form[k].inner[1] && !sums_nothing(p, s->form[k].inner[0]) &&
+            sparse_operand(s->form[k].inner[0]) < 0 && (!wish->first || wish->first == s->form[k].taken[0]))
+            consider_split(s, k);
+    return s;
+}
+
+void search_print(const Search *s, int k, const Nest *n, sc_text *out)
+{
+    const Candidate *c = &s->best[k];
+    const Version *f = &s->form[c->form];
+    if (c->split) {
+        vars_print(s->p, "first", s->form[c->split].taken[0], out);
+        sc_text_add(out, " ");
+        while (n->op == N_WORK && n->work != s->split[c->split].t) n = n->then;
+        search_print(s->split[c->split].rest, 0, n->op == N_WORK ? n->then : n, out);
+        return;
+    }
+    wish_print(s->p, c->special ? NULL : &c->order, n, out);
+    if (s->nform > 1)
+        for (int q = 0; q < 2 && (!q || f->taken[q]); q++) vars_print(s->p, "inner", f->taken[q], out);
+}
+
+int search_count(const Search *s) { return s->nbest; }
+double search_cost(const Search *s, int k) { return s->best[k].cost; }
+const char *search_why(const Search *s)
+{ return *s->not_asked ? s->not_asked : *s->why_not ? s->why_not : NULL; }

@@ -1,0 +1,367 @@
+/* text.c: what a user asks of the scheduler, and what it chose, in the same words.
+ *
+ *   text := wish { ";" wish }                 one for every assignment; ";" may be missing at the end
+ *   wish := { "order" "(" index { "," index } ")"
+ *           | "parallel" "(" [var] ")"
+ *           | "inner" "(" var { "," var } ")" | "inner" "(" ")" | "first" "(" var { "," var } ")"
+ *           | "tile" "(" var ":" N { "," var ":" N } ")"
+ *           | "convert" "(" [NAME ":" format { "," NAME ":" format }] ")" | "ahead" "(" N ")" }
+ *
+ * A wish is a condition on nests: of those that the search considers, the cheapest that meets it is taken. Only tile,
+ * convert and ahead change what is considered. The conditions are judged by the loops around what is computed: around
+ * what is summed where something is, else around all assignments. So copies into panels and results, and whatever
+ * other nests will be considered one day, need no word of their own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+#define MAXPATH 64
+#define MAXAHEAD 4096
+
+/* ---- parsing ---- */
+static int parse_var(Lexer *lx)
+{
+    const int pos = lx->pos;
+    const char *name = lex_name(lx, "an index of the expression");
+    const int v = prog_var(lx->prog, name, false);
+    if (v < 0) fail(lx->prog, SC_EVALUE, pos, "%s is no index of the expression", name);
+    return v;
+}
+
+static uint32_t parse_vars(Lexer *lx)
+{
+    uint32_t set = 0;
+    do set |= 1u << parse_var(lx);
+    while (lex_accept(lx, ","));
+    return set;
+}
+
+static void parse_order(Lexer *lx, Wish *w)
+{
+    do {
+        const int pos = lx->pos;
+        const Index ix = parse_slot(lx);
+        for (int k = 0; k < w->norder; k++)
+            if (same_index(w->order[k], ix) || ix.slot)
+                fail(lx->prog, SC_EVALUE, pos, "every loop stands once in an order");
+        if (w->norder == MAXORDER) fail(lx->prog, SC_EVALUE, pos, "an order has at most %d loops", MAXORDER);
+        w->order[w->norder++] = ix;
+    } while (lex_accept(lx, ","));
+}
+
+static void parse_tiles(Lexer *lx, Wish *w)
+{
+    do {
+        const int v = parse_var(lx);
+        lex_expect(lx, ":", "and the size of a tile");
+        w->tile[v] = parse_count(lx, "the size of a tile");
+    } while (lex_accept(lx, ","));
+}
+
+static void parse_convert(Lexer *lx, Wish *w)
+{
+    Prog *p = lx->prog;
+    w->converts = true;
+    if (lex_is(lx, ")")) return;
+    do {
+        const int pos = lx->pos;
+        const Tensor *t = prog_tensor(p, lex_name(lx, "the name of an operand"));
+        sc_format f;
+        sc_err err = {0};
+        if (!t || t->role != T_IN || t->alias) fail(p, SC_EVALUE, pos, "expected the name of an operand");
+        if (sc_format_is_dense(&t->format))
+            fail(p, SC_EVALUE, pos, "%s is dense, and only sparse operands are converted", t->name);
+        lex_expect(lx, ":", "and a format");
+        if (sc_format_parse(&f, lex_format(lx), t->ndim, &err)) fail(p, err.code, pos, "%s", err.msg);
+        if (sc_format_is_dense(&f))
+            fail(p, SC_EVALUE, pos, "a sparse operand stays sparse: missing entries are not zeros");
+        w->format[t->arg] = f;
+    } while (lex_accept(lx, ","));
+}
+
+static void parse_directive(Lexer *lx, Wish *w)
+{
+    Prog *p = lx->prog;
+    const int pos = lx->pos;
+    const char *word = lex_name(lx, "order, parallel, inner, first, tile, convert or ahead");
+    lex_expect(lx, "(", "behind it");
+    if (!strcmp(word, "order"))
+        parse_order(lx, w);
+    else if (!strcmp(word, "parallel"))
+        w->parallel = lex_is(lx, ")") ? SERIAL : 1 + parse_var(lx);
+    else if (!strcmp(word, "inner") && w->ninner < SC_LEN(w->inner))
+        w->inner[w->ninner++] = lex_is(lx, ")") ? 0 : parse_vars(lx);
+    else if (!strcmp(word, "first"))
+        w->first = parse_vars(lx);
+    else if (!strcmp(word, "tile"))
+        parse_tiles(lx, w);
+    else if (!strcmp(word, "convert"))
+        parse_convert(lx, w);
+    else if (!strcmp(word, "ahead")) {
+        const int64_t n = lex_int(lx, "a number of entries");
+        if (n > MAXAHEAD) fail(p, SC_EVALUE, pos, "expected at most %d entries ahead", MAXAHEAD);
+        w->ahead = 1 + (int)n;
+    } else
+        fail(p, SC_EVALUE, pos,
+             "expected order, parallel, inner (twice at most), first, tile, convert or ahead, got '%s'",
+             word);
+    lex_expect(lx, ")", sc_arena_printf(&p->arena, "at the end of %s", word));
+}
+
+bool wishes_text(Prog *p, const char *text)
+{
+    Lexer lx;
+    const char *source = p->source;
+    p->source = text;
+    lex_open(&lx, p, text, 0);
+    const bool name = lx.kind == K_NAME, end = lx.kind == K_END || lex_is(&lx, ";");
+    if (name) lex_next(&lx);
+    p->source = source;
+    return end || (name && lex_is(&lx, "("));
+}
+
+const Wish *wishes_parse(Prog *p)
+{
+    Wish *w = new_bytes(p, (size_t)p->nassign * sizeof *w);
+    if (!p->wishes) return w;
+    Lexer lx;
+    int n = 0;
+    const char *source = p->source;
+    p->source = p->wishes;
+    lex_open(&lx, p, p->wishes, 0);
+    for (bool more = lx.kind != K_END; more; more = lex_accept(&lx, ";") && lx.kind != K_END) {
+        if (n == p->nassign)
+            fail(p, SC_EVALUE, lx.pos, "expected one part for each of %d assignments", p->nassign);
+        while (lx.kind != K_END && !lex_is(&lx, ";")) parse_directive(&lx, &w[n]);
+        n++;
+    }
+    if (n > 1 || p->nassign > 1) {
+        if (n != p->nassign)
+            fail(p, SC_EVALUE, lx.pos, "expected %d parts, one an assignment, separated by ';', got %d",
+                 p->nassign, n);
+    }
+    p->source = source;
+    return w;
+}
+
+bool wishes_convert(Prog *p, const Wish *w)
+{
+    for (int a = 0; a < p->nassign; a++) {
+        if (w[a].converts) p->keeps = true;
+        if (w[a].ahead) p->ahead = w[a].ahead;
+        for (int k = 0; k < p->nin; k++) {
+            const sc_format *f = &w[a].format[k];
+            if (!f->nlevel || in(p->settled, k) || sc_format_equal(f, &p->tensor[k]->format)) continue;
+            p->convert[k] = *f;
+            p->converts = true;
+        }
+    }
+    return p->converts;
+}
+
+/* ---- the loops around what is computed ---- */
+typedef struct {
+    const Nest *loop[MAXPATH];
+    int n;
+} Path;
+
+typedef struct {
+    const Prog *p;
+    const Wish *w;
+    bool sums, fits;
+    Wish made; /* order and parallel, as they are */
+    bool any, torn;
+} Look;
+
+static bool has_sums(const Nest *n)
+{
+    bool found = n->op == N_EVAL && n->eval.reduce != O_CONST;
+    if (n->body) found |= has_sums(n->body);
+    if (n->then) found |= has_sums(n->then);
+    for (int k = 0; k < n->n; k++) found |= has_sums(n->kid[k]);
+    return found;
+}
+
+/* The place of a loop of the order, -1: there is none. An index without a part is its innermost loop. */
+static int place_in(const Path *path, Index ix)
+{
+    int k = path->n - 1;
+    while (k >= 0 && !(ix.part ? same_index(path->loop[k]->ix, ix) : path->loop[k]->ix.var == ix.var)) k--;
+    return k;
+}
+
+static bool ordered(const Wish *w, const Path *path)
+{
+    for (int a = 0; a < w->norder; a++)
+        for (int b = a + 1; b < w->norder; b++) {
+            const int x = place_in(path, w->order[a]), y = place_in(path, w->order[b]);
+            if (x >= 0 && y >= 0 && x > y) return false;
+        }
+    return true;
+}
+
+static int parallel_of(const Path *path)
+{
+    for (int k = 0; k < path->n; k++)
+        if (path->loop[k]->kind == L_PAR) return 1 + path->loop[k]->ix.var;
+    return SERIAL;
+}
+
+static bool in_blocks(const Prog *p, int v)
+{
+    for (int k = 0; k < p->nin; k++)
+        for (int l = 0; l < p->tensor[k]->format.nlevel; l++)
+            if (level_index(p->tensor[k], l).var == v && p->tensor[k]->format.level[l].part) return true;
+    return false;
+}
+
+/* Adds the loops of a path to the order, each behind the one around it; tiles are no loops of their own. */
+static void join_order(const Prog *p, Wish *w, const Path *path)
+{
+    int at = 0;
+    for (int k = 0; k < path->n; k++) {
+        Index ix = path->loop[k]->ix;
+        int q = 0;
+        if (!in_blocks(p, ix.var)) ix = whole_index(ix.var);
+        if (place_in(path, ix) != k) continue;
+        while (q < w->norder && !same_index(w->order[q], ix)) q++;
+        if (q == w->norder) {
+            if (q == MAXORDER) return;
+            memmove(w->order + at + 1, w->order + at, (size_t)(w->norder++ - at) * sizeof ix);
+            w->order[q = at] = ix;
+        }
+        at = q + 1;
+    }
+}
+
+static void visit(Look *l, const Path *path)
+{
+    const int parallel = parallel_of(path);
+    if (l->w) {
+        l->fits &= ordered(l->w, path) && (!l->w->parallel || l->w->parallel == parallel);
+        return;
+    }
+    join_order(l->p, &l->made, path);
+    l->torn |= l->any && parallel != l->made.parallel;
+    l->made.parallel = parallel;
+    l->any = true;
+}
+
+/* A loop in tensors over an index that is bound: it visits nothing. */
+static bool looks_up(const Path *path, const Nest *n)
+{
+    bool bound = false;
+    for (int k = 0; k < path->n; k++) {
+        const Nest *by = path->loop[k];
+        bound |= by->ix.var == n->ix.var && by->ix.part != SC_DIV && !by->by;
+    }
+    return bound && n->ix.part == SC_WHOLE && (n->in || n->nmerge);
+}
+
+static void walk(Look *l, const Nest *n, Path *path)
+{
+    const bool loop = n->op == N_LOOP && path->n < MAXPATH && !looks_up(path, n);
+    if (loop) path->loop[path->n++] = n;
+    if (n->op == N_EVAL && (!l->sums || n->eval.reduce != O_CONST)) visit(l, path);
+    if (n->body) walk(l, n->body, path);
+    if (loop) path->n--;
+    if (n->then) walk(l, n->then, path);
+    for (int k = 0; k < n->n; k++) walk(l, n->kid[k], path);
+}
+
+static Look look_at(const Prog *p, const Wish *w, const Nest *n)
+{
+    Look l = {.p = p, .w = w, .fits = true, .sums = has_sums(n)};
+    Path path = {.n = 0};
+    walk(&l, n, &path);
+    return l;
+}
+
+static bool has_loop(const Nest *n, Index ix)
+{
+    if (n->op == N_LOOP && same_index(n->ix, ix)) return true;
+    bool found = n->body && has_loop(n->body, ix);
+    found |= n->then && has_loop(n->then, ix);
+    for (int k = 0; k < n->n; k++) found |= has_loop(n->kid[k], ix);
+    return found;
+}
+
+/* ---- printing ---- */
+static void print_order(const Prog *p, const Wish *w, sc_text *out)
+{
+    for (int k = 0; k < w->norder; k++) {
+        sc_text_add(out, k ? ", " : "order(");
+        index_print(p, w->order[k], out);
+    }
+    sc_text_add(out, w->norder ? ")" : "");
+}
+
+void wish_print(const Prog *p, const Order *o, const Nest *n, sc_text *out)
+{
+    Look l = look_at(p, NULL, n);
+    Wish check = {.norder = o ? o->n : l.made.norder};
+    memcpy(check.order, o ? o->loop : l.made.order, sizeof check.order);
+    if (look_at(p, &check, n).fits) print_order(p, &check, out);
+    if (l.torn) return;
+    sc_text_add(out, "%sparallel(%s)", check.norder ? " " : "",
+                l.made.parallel == SERIAL ? "" : p->var[l.made.parallel - 1].name);
+}
+
+void vars_print(const Prog *p, const char *word, uint32_t vars, sc_text *out)
+{
+    sc_text_add(out, " %s(", word);
+    for (int v = 0, n = 0; v < p->nvar; v++)
+        if (in(vars, v)) sc_text_add(out, "%s%s", n++ ? ", " : "", p->var[v].name);
+    sc_text_add(out, ")");
+}
+
+/* Of the whole program: formats that operands were converted to, and what was asked in numbers. */
+void wishes_finish(const Prog *p, const Wish *w, sc_text *out)
+{
+    char format[400];
+    bool any = false;
+    for (int k = 0; k < p->nin; k++) {
+        if (!in(p->settled, k)) continue;
+        sc_format_print(&p->tensor[k]->format, format, sizeof format);
+        const char *quote = strchr(format, ' ') ? "\"" : "";
+        sc_text_add(out, "%s%s: %s%s%s", any ? ", " : " convert(", p->tensor[k]->name, quote, format, quote);
+        any = true;
+    }
+    if (any || p->keeps) sc_text_add(out, any ? ")" : " convert()");
+    for (int v = 0; v < p->nvar; v++)
+        if (w->tile[v]) sc_text_add(out, " tile(%s: %d)", p->var[v].name, w->tile[v]);
+    if (p->ahead) sc_text_add(out, " ahead(%d)", p->ahead - 1);
+}
+
+/* ---- judging ---- */
+bool wish_orders(const Wish *w, const Order *o)
+{
+    Nest loop[MAXORDER];
+    Path path = {.n = o->n};
+    for (int k = 0; k < o->n; k++) loop[k].ix = o->loop[k], path.loop[k] = &loop[k];
+    return ordered(w, &path);
+}
+
+bool wish_allows(const Prog *p, const Wish *w, const Nest *n, char why[WHY])
+{
+    sc_text made = {0};
+    bool fits = look_at(p, w, n).fits;
+    if (!fits) {
+        wish_print(p, NULL, n, &made);
+        snprintf(why, WHY, "the loops would be %s", made.s ? made.s : "others");
+        sc_text_free(&made);
+    }
+    for (int k = 0; fits && k < w->norder; k++)
+        if (w->order[k].part && !has_loop(n, w->order[k])) {
+            fits = false;
+            snprintf(why, WHY, "there is no loop over %s%c%d", p->var[w->order[k].var].name,
+                     w->order[k].part == SC_DIV ? '/' : '%', w->order[k].block);
+        }
+    for (int v = 0; fits && v < p->nvar; v++)
+        if (w->tile[v] && !has_loop(n, (Index){.var = (uint8_t)v, .part = SC_DIV, .block = w->tile[v]})) {
+            fits = false;
+            snprintf(why, WHY, "sums over %s are not kept in registers, so nothing is tiled", p->var[v].name);
+        }
+    return fits;
+}

@@ -1,0 +1,130 @@
+/* turn.c: products whose dense operands lie across the vector: they are transposed first, as a whole.
+ *
+ * F.linear(x, W), Y[n,o] = X[n,i] * W[o,i], reads X and writes Y along the wrong index: n would be the vector. So
+ * X goes to T[i,n], the sums of W[o,i] * T[i,n] to U[o,n], and U to Y. The same helps where a sum runs along the
+ * rows of two matrices, as in the gradient of W, W'[o,i] = stored(W[o,i]) * G[n,o] * X[n,i].
+ *
+ * Transposing takes a pass over each matrix, shared by all threads; what is multiplied then is a product like any
+ * other (product.c), with rows at stride 1. */
+#include <string.h>
+
+#include "private.h"
+
+enum { SIDE = 16, MAXTURNED = 4 };
+
+typedef struct {
+    Prog *p;
+    const Assign *a;
+    const Expr *sum; /* the O_REDUCE node */
+    uint32_t stored; /* variables of the sparse operand */
+    int vec;         /* the dense index that is to run at stride 1 */
+    Expr *product;
+    int n;
+    Expr *from[MAXTURNED]; /* the matrices that are turned ... */
+    Tensor *to[MAXTURNED];
+} Turn;
+
+static int unit_of(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+
+static void find(Turn *t, const Expr *e)
+{
+    if (e->op == O_REDUCE) t->sum = e;
+    if (e->op == O_ACCESS && sparse_source(e->tensor)) t->stored |= expr_vars(e);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) find(t, e->kid[k]);
+}
+
+/* A matrix with rows and columns, whose columns are not where the vector is. */
+static bool lies_across(const Turn *t, const Expr *e)
+{
+    const Tensor *x = e->tensor;
+    return x->ndim == 2 && sc_format_is_dense(&x->format) && x->unit >= 0 && e->ix[0].var != e->ix[1].var &&
+           in(expr_vars(e), t->vec) && unit_of(e) != t->vec;
+}
+
+/* rows[v, vec], its last index at stride 1 */
+static Tensor *turned(Turn *t, const char *name, const Expr *e)
+{
+    Tensor *w = work_new(t->p, name, W_SHARED);
+    work_slot(w, whole_index(unit_of(e)));
+    work_slot(w, whole_index(t->vec));
+    w->unit = 1;
+    result_format(t->p, w, "dense");
+    return w;
+}
+
+/* Everything in the product that lies across; false: there is something that cannot be turned. */
+static bool collect(Turn *t, Expr *e)
+{
+    if (e->op == O_ACCESS && !sparse_source(e->tensor) && in(expr_vars(e), t->vec) && unit_of(e) != t->vec) {
+        if (!lies_across(t, e) || t->n == MAXTURNED) return false;
+        t->from[t->n++] = e;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k] && !collect(t, e->kid[k])) return false;
+    return true;
+}
+
+/* par r/16 { for c/16 { for r%16 { vec c%16 { to[r,c] = from } } } }, shared along the longer side */
+static Nest *transposition(Prog *p, Expr *to, Expr *from, int row, int column)
+{
+    const Index r = {.var = (uint8_t)row, .part = SC_MOD, .block = SIDE},
+                c = {.var = (uint8_t)column, .part = SC_MOD, .block = SIDE};
+    Index rows = r, columns = c;
+    rows.part = columns.part = SC_DIV;
+    const bool wide = p->var[column].extent > p->var[row].extent;
+    Nest *n = nest_loop(p, L_FOR, r, NULL, nest_loop(p, L_VEC, c, NULL, nest_eval(p, to, O_CONST, from)));
+    n = nest_loop(p, L_FOR, wide ? rows : columns, NULL, n);
+    return nest_loop(p, L_PAR, wide ? columns : rows, NULL, n);
+}
+
+static bool choose(Turn *t)
+{
+    find(t, t->a->rhs);
+    if (!t->sum || !t->stored || t->a->lhs->tensor->ndim != 2) return false;
+    const uint32_t free = (expr_vars(t->sum->kid[0]) | expr_vars(t->a->lhs)) & ~t->stored;
+    if (__builtin_popcount(free) != 1) return false;
+    t->vec = __builtin_ctz(free);
+    return t->p->var[t->vec].extent > 1 && collect(t, t->sum->kid[0]) && t->n;
+}
+
+/* Loops over the levels of the sparse operand, and the vector inside. */
+static Nest *sampled(const Turn *t, const Assign *sum)
+{
+    char why[WHY];
+    Order o = {0};
+    for (int v = 0; v < t->p->nvar; v++)
+        if (in(t->stored, v) || v == t->vec) o.loop[o.n++] = whole_index(v);
+    o = order_natural(t->p, &o);
+    return build(t->p, sum, &o, why);
+}
+
+Nest *turned_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+{
+    Turn *t = NEW(p, Turn);
+    *t = (Turn){.p = p, .a = a};
+    if (!choose(t)) return NULL;
+    Expr *product = t->sum->kid[0], *result = a->lhs;
+    for (int k = 0; k < t->n; k++) {
+        t->to[k] = turned(t, "t", t->from[k]);
+        product = expr_replace(p, product, t->from[k], work_access(p, t->to[k]));
+    }
+    Assign sum = {a->lhs, a->reduce, expr_replace(p, a->rhs, t->sum->kid[0], product)};
+    Tensor *back = lies_across(t, a->lhs) ? turned(t, "u", a->lhs) : NULL;
+    if (back) {
+        result = work_access(p, back);
+        sum = (Assign){result, O_CONST, expr_replace(p, (Expr *)t->sum, t->sum->kid[0], product)};
+    }
+    Nest *n = product_fits(p, a) ? product_nest(p, &sum, to, why) : sampled(t, &sum);
+    if (!n) return NULL;
+    if (back) {
+        const int o = unit_of(a->lhs);
+        Expr *value = expr_replace(p, a->rhs, t->sum, result);
+        n = before_rest(p, n, back, transposition(p, a->lhs, value, t->vec, o));
+    }
+    for (int k = t->n - 1; k >= 0; k--)
+        n = nest_work(p, t->to[k],
+                      transposition(p, work_access(p, t->to[k]), t->from[k], unit_of(t->from[k]), t->vec), n);
+    if (why) sc_text_add(why, "matrices that lie across %s are transposed first\n", p->var[t->vec].name);
+    return n;
+}
