@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../csrc/compiler/compile.h"
+#include "compiler/nest/nest.h"
+#include "compiler/settle.h"
 
 static int failed;
 

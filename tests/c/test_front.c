@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../csrc/compiler/compile.h"
 #include "../../csrc/run/oracle.h"
+#include "compiler/nest/nest.h"
+#include "compiler/settle.h"
 
 #define HEAD                                                                                                 \
     "in A: f32 csr i32 (6, 5)\nin B: f32 dense (5, 4)\nin b: f32 dense (4)\nin S: f32 csr i32 (5, 4)\n"      \

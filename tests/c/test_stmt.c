@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "compiler/compile.h"
+#include "compiler/emit/emit.h"
 #include "run/exec.h"
 
 #define CHECK(c)                                                                                             \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "compiler/compile.h"
+#include "compiler/expr/expr.h"
 #include "fuzz.h"
 #include "run/tool.h"
 

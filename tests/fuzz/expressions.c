@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/compile.h"
+#include "compiler/expr/expr.h"
 #include "fuzz.h"
 
 static const char *const formats[][12] = {

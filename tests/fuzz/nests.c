@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/compile.h"
+#include "compiler/nest/nest.h"
+#include "compiler/settle.h"
 #include "fuzz.h"
 
 typedef struct {

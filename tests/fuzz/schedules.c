@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "compiler/schedule/schedule.h"
 #include "run/run.h"
 #include "run/tool.h"
 

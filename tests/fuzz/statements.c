@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/compile.h"
+#include "compiler/emit/emit.h"
 #include "fuzz.h"
 
 typedef struct {
