@@ -10,62 +10,6 @@
 #include "convert.h"
 
 /* ---- memory ---- */
-void *sc_convert_take(const sc_conversion *c, int64_t n, size_t size)
-{
-    int64_t bytes;
-    void *p = sc_mul(n, (int64_t)size, &bytes) ? sc_work_take((size_t)bytes) : NULL;
-    if (!p)
-        sc_error(c->err, SC_ENOMEM, "out of memory converting a tensor: %lld items of %zu bytes",
-                 (long long)n, size);
-    return p;
-}
-
-static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, int64_t n, void **out)
-{
-    static const char *const names[] = {"pos", "crd", "values"};
-    *out = c->alloc(c->ctx, what, level, dtype, n);
-    if (*out) {
-        sc_fill_advise(*out, (size_t)n * sc_dtype_size(dtype));
-        return SC_OK;
-    }
-    return sc_error(c->err, SC_ENOMEM, "out of memory: %lld entries of %s, level %d", (long long)n,
-                    names[what], level);
-}
-
-int sc_convert_pos(const sc_conversion *c, int level, int64_t n, void **out)
-{ return result(c, SC_POS, level, c->to->itype, n, out); }
-
-int sc_convert_crd(const sc_conversion *c, int level, int64_t n, void **out)
-{
-    if (c->to->itype == SC_I32 && n > INT32_MAX)
-        return sc_error(c->err, SC_EVALUE,
-                        "level %d stores %lld coordinates, more than i32 indices count: use i64", level,
-                        (long long)n);
-    return result(c, SC_CRD, level, c->to->itype, n, out);
-}
-
-int sc_convert_val(const sc_conversion *c, int64_t n, void **out)
-{
-    int rc = result(c, SC_VAL, -1, c->from->dtype, n, out);
-    c->to->view.val = *out;
-    c->to->view.nval = n;
-    return rc;
-}
-
-int sc_convert_perm(const sc_conversion *c, int64_t n, int64_t **out)
-{
-    void *p = NULL;
-    int rc = c->perm ? result(c, SC_CRD, -1, SC_I64, n, &p) : SC_OK;
-    *out = p;
-    if (c->perm) *c->perm = p;
-    return rc;
-}
-
-int sc_convert_stray(const sc_conversion *c)
-{
-    return sc_error(c->err, SC_EVALUE,
-                    "a coordinate of the source is out of range; validate the tensor to see which");
-}
 
 /* ---- checks ---- */
 static int check_level(const sc_tensor *t, int l, const char *which, sc_err *e)

@@ -27,11 +27,6 @@
 #include <string.h>
 
 /* ---- looking at expressions ---- */
-bool contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
-{
-    return test(e, x) || (e->kid[0] && contains(e->kid[0], test, x)) ||
-           (e->kid[1] && contains(e->kid[1], test, x));
-}
 
 static bool is_reduce(const Expr *e, const void *unused)
 {
@@ -40,11 +35,6 @@ static bool is_reduce(const Expr *e, const void *unused)
 }
 
 static bool has_reduce(const Expr *e) { return contains(e, is_reduce, NULL); }
-
-bool derive_sparse(const Tensor *t) { return t->role != T_WORK && !sc_format_is_dense(&t->format); }
-
-Tensor *derive_operand(Derive *d, Tensor *t)
-{ return t->role == T_IN && t->arg >= 0 && t->arg < d->p->nin ? d->p->tensor[t->arg] : t; }
 
 static uint32_t free_vars(const Expr *e)
 {
@@ -126,18 +116,6 @@ static Expr *tidy(Derive *d, Expr *e)
     Product m = {.c = 1};
     flatten(d, &m, e, false);
     return rebuild(d->p, &m);
-}
-
-/* factor * product, in front of its first factor. */
-Expr *derive_prefix(Prog *p, Expr *factor, Expr *e)
-{
-    if (e->op == O_REDUCE || e->op == O_MUL || e->op == O_DIV) {
-        Expr *copy = NEW(p, Expr);
-        *copy = *e;
-        copy->kid[0] = derive_prefix(p, factor, e->kid[0]);
-        return copy;
-    }
-    return expr_new(p, O_MUL, factor, e);
 }
 
 /* ---- sums ---- */

@@ -7,16 +7,10 @@
  * depends on its length alone. */
 #include "private.h"
 
-#define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
-#define TOGETHER 4             /* units whose sums are added up across lanes */
+#define TOGETHER 4 /* units whose sums are added up across lanes */
 
 static int term_lanes(const Low *l, const Tensor *w)
 { return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
-
-static int64_t most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
-
-/* Vectors may begin at the last term. */
-sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
 
 bool in_batches(Low *l, const Nest *n)
 {
@@ -53,14 +47,6 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 }
 
 /* ---- terms ---- */
-void batch_term(Low *l, Val *v)
-{
-    Batch *b = l->e.batch;
-    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
-    Val *entry = where(l, t)->pos[loop_level(b->loop) + 2];
-    b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
-    b->term[b->nterm++].value = let(l, "term", v);
-}
 
 /* What the entries from p on add, `count` of them. They are stored together, so that compilers, which cannot know
  * that nothing read here is written, make vectors of them. */

@@ -9,16 +9,6 @@
 #include <string.h>
 
 /* ---- indices ---- */
-Val *index_val(Low *l, Index ix)
-{
-    const Coord *c = &l->e.coord[ix.var];
-    if (ix.slot) return c->slot;
-    if (ix.part == SC_WHOLE) return c->whole;
-    Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
-    if (c->within && c->mod && ix.part == SC_MOD && ix.block == c->outer) part = plus(l, c->within, c->mod);
-    if (part || !c->whole) return part;
-    return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
-}
 
 static bool is_vec(const Low *l, Index ix)
 { return l->e.vec.on && ix.var == l->e.vec.ix.var && ix.part != SC_DIV && !ix.slot; }
@@ -68,13 +58,6 @@ static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
 {
     a->base = plus(l, a->base, times(l, index_base(l, e, e->ix[d]), stride));
     if (is_vec(l, e->ix[d])) a->stride = a->stride ? plus(l, a->stride, stride) : stride;
-}
-
-Val *stride_val(Low *l, const Tensor *t, int d)
-{
-    if (t->unit == d) return num(l, 1);
-    const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
-    return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
 }
 
 static void strided_address(Low *l, const Expr *e, Address *a)
@@ -249,18 +232,6 @@ Val *value(Low *l, const Expr *e)
 }
 
 /* ---- stores ---- */
-void store(Low *l, const Address *a, Val *at, Op op, Val *v)
-{
-    Stmt *s = put(l, S_STORE);
-    s->buf = a->buf;
-    s->a = at;
-    s->c = v->type.lanes > 1 ? a->stride : NULL;
-    if (op != O_CONST) {
-        Val *old = val_cast(l->p, v->type, val_load(l->p, a->buf, v->type.lanes, at, s->c));
-        v = val_op(l->p, op, old, v);
-    }
-    s->b = val_cast(l->p, (Type){(uint8_t)a->buf->dtype, v->type.lanes}, v);
-}
 
 static void assign(Low *l, const Expr *lhs, Op op, Val *v)
 {
@@ -456,4 +427,13 @@ void lower_vec(Low *l, const Nest *loop)
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;
+}
+
+void batch_term(Low *l, Val *v)
+{
+    Batch *b = l->e.batch;
+    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
+    Val *entry = where(l, t)->pos[loop_level(b->loop) + 2];
+    b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
+    b->term[b->nterm++].value = let(l, "term", v);
 }

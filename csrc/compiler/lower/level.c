@@ -11,19 +11,6 @@
 static Val *less(Low *l, Val *a, Val *b) { return val_op(l->p, O_LT, a, b); }
 static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
 
-Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
-
-void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
-{
-    Where *w = where(l, t);
-    w->pos[++w->n] = first;
-    w->lo = last ? first : NULL;
-    w->hi = last;
-    w->tile_lo = w->tile_hi = NULL;
-    w->cursor = NULL;
-    w->fibre = NULL;
-}
-
 /* ---- fibres ---- */
 static void compressed_range(Low *l, Fibre *f)
 {

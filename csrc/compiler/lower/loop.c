@@ -2,56 +2,6 @@
  * over stored levels are in level.c, over several at once in merge.c. */
 #include "private.h"
 
-const char *index_name(Low *l, Index ix)
-{
-    const char *name = l->p->var[ix.var].name;
-    if (ix.part == SC_WHOLE) return name;
-    return sc_arena_printf(&l->p->arena, "%s%s", name, ix.part == SC_DIV ? "_block" : "_in");
-}
-
-static Val *level_size(Low *l, const Tensor *t, int level)
-{
-    Index ix = level_index(t, level);
-    return slot_extent(l, &ix);
-}
-
-void resolve(Low *l)
-{
-    for (int i = 0; i < l->p->ntensor; i++) {
-        const Tensor *t = l->p->tensor[i];
-        Where *w = &l->e.where[i];
-        if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
-        while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
-            Val *c = index_val(l, level_index(t, w->n));
-            if (!c) break;
-            w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
-            w->n++;
-        }
-    }
-}
-
-static void bind_coord(Low *l, Index ix, Val *v)
-{
-    Coord *c = &l->e.coord[ix.var];
-    if (ix.part == SC_WHOLE) {
-        c->whole = v;
-    } else if (ix.part == SC_DIV) {
-        c->div = v;
-        c->block = ix.block;
-        c->base = times(l, v, num(l, ix.block));
-        c->modext = num(l, ix.block);
-    } else {
-        c->mod = v;
-        c->whole = plus(l, c->base, v);
-    }
-}
-
-void bind(Low *l, Index ix, Val *v)
-{
-    bind_coord(l, ix, v);
-    resolve(l);
-}
-
 /* ---- dense loops ---- */
 static void unrolled(Low *l, const Nest *n, int64_t extent)
 {
@@ -350,4 +300,19 @@ void lower_loop(Low *l, const Nest *n)
     else
         for_loop(l, n);
     l->e = save;
+}
+
+void body(Low *l, const Nest *n)
+{
+    if (l->mode == COUNT && !results_need(l, n)) return;
+    fibres_open(l, n);
+    switch (n->op) {
+    case N_SEQ:
+        for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
+        break;
+    case N_LOOP: lower_loop(l, n); break;
+    case N_WORK: lower_work(l, n); break;
+    case N_EVAL: lower_eval(l, n); break;
+    }
+    fibres_close(l, n);
 }

@@ -15,117 +15,8 @@
 #define TERM_WORK 2
 
 /* ---- statements ---- */
-Stmt *put(Low *l, StmtOp op)
-{
-    Stmt *s = NEW(l->p, Stmt);
-    s->op = op;
-    *l->tail = s;
-    l->tail = &s->next;
-    return s;
-}
-
-Local *declare(Low *l, const char *stem, Val *v, bool mutable)
-{
-    Stmt *s = put(l, S_LET);
-    s->local = local_new(l->p, stem, v->type, mutable);
-    s->a = v;
-    return s->local;
-}
-
-Val *let(Low *l, const char *stem, Val *v)
-{
-    if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
-    return val_local(l->p, declare(l, stem, v, false));
-}
-
-Local *mut(Low *l, const char *stem, Val *v) { return declare(l, stem, v, true); }
-
-void set(Low *l, Local *x, Val *v)
-{
-    Stmt *s = put(l, S_SET);
-    s->local = x;
-    s->a = v;
-}
-
-Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
-{
-    Stmt *s = put(l, S_FOR);
-    s->local = local_new(l->p, stem, I64, false);
-    s->a = lo;
-    s->b = hi;
-    s->step = step;
-    *outer = l->tail;
-    l->tail = &s->body;
-    return s;
-}
 
 /* ---- what the passes below ask ---- */
-int tensor_id(const Low *l, const Tensor *t)
-{
-    for (int i = 0; i < l->p->ntensor; i++)
-        if (l->p->tensor[i] == t) return i;
-    fail(l->p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
-}
-
-Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
-
-Val *dim_val(Low *l, int var)
-{
-    const Var *v = &l->p->var[var];
-    if (v->fold) return val_int(l->p, v->extent);
-    return val_param(l->p,
-                     module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
-}
-
-int64_t const_extent(Low *l, const Index *ix)
-{
-    const Coord *c = &l->e.coord[ix->var];
-    if (ix->slot) return ix->block;
-    if (ix->part == SC_MOD) {
-        if (!c->modext) return ix->block;
-        return c->modext->op == O_CONST ? c->modext->i : -1;
-    }
-    if (!l->p->var[ix->var].fold) return -1;
-    int64_t n = l->p->var[ix->var].extent;
-    return ix->part == SC_DIV ? (n + ix->block - 1) / ix->block : n;
-}
-
-Val *slot_extent(Low *l, const Index *ix)
-{
-    Prog *p = l->p;
-    if (ix->slot || ix->part == SC_MOD) return val_int(p, ix->block);
-    Val *n = dim_val(l, ix->var);
-    if (ix->part == SC_WHOLE) return n;
-    return val_op(p, O_DIV, val_op(p, O_ADD, n, val_int(p, ix->block - 1)), val_int(p, ix->block));
-}
-
-Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
-{
-    static const char *const what[] = {"pos", "crd", "val", "perm"};
-    if (t->role == T_WORK) return sparse_crd(l, t, level);
-    const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
-    bool leveled = origin == B_POS || origin == B_CRD;
-    char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
-                         : sc_arena_printf(&l->p->arena, "%s_%s", owner->name, what[origin]);
-    sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
-    bool written = owner->role == T_OUT && origin != B_POS;
-    return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
-}
-
-void body(Low *l, const Nest *n)
-{
-    if (l->mode == COUNT && !results_need(l, n)) return;
-    fibres_open(l, n);
-    switch (n->op) {
-    case N_SEQ:
-        for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
-        break;
-    case N_LOOP: lower_loop(l, n); break;
-    case N_WORK: lower_work(l, n); break;
-    case N_EVAL: lower_eval(l, n); break;
-    }
-    fibres_close(l, n);
-}
 
 /* ---- entries ---- */
 static void env_reset(Low *l)
@@ -167,23 +58,6 @@ static sc_step *step(Low *l, sc_step_op op)
     s->op = (uint8_t)op;
     s->arg = s->out = -1;
     s->block = 1;
-    return s;
-}
-
-static void size_times(sc_size *s, Index ix)
-{
-    if (ix.slot || ix.part == SC_MOD) {
-        s->bytes *= ix.block;
-        return;
-    }
-    s->div[s->n] = ix.part == SC_DIV ? ix.block : 1;
-    s->var[s->n++] = ix.var;
-}
-
-sc_size work_size(const Tensor *w)
-{
-    sc_size s = {.bytes = (int64_t)sc_dtype_size(w->dtype)};
-    for (int i = 0; i < w->ndim; i++) size_times(&s, w->slot[i]);
     return s;
 }
 
@@ -504,57 +378,3 @@ void lower(Prog *p)
 }
 
 /* ---- the plan as text ---- */
-static void size_print(const Prog *p, const char *what, const sc_size *s, sc_text *out)
-{
-    if (!s->bytes) return;
-    sc_text_add(out, " %s %lld", what, (long long)s->bytes);
-    for (int i = 0; i < s->n; i++) {
-        sc_text_add(out, "*%s", p->var[s->var[i]].name);
-        if (s->div[i] > 1) sc_text_add(out, "/%d", s->div[i]);
-    }
-}
-
-static void bound_print(const Prog *p, const sc_step *s, sc_text *out)
-{
-    for (int k = 0; k < s->nbound; k++) {
-        sc_text_add(out, k ? " + " : " appends at most ");
-        const char *between = "";
-        for (uint32_t rest = s->bound[k]; rest; rest &= rest - 1, between = " & ")
-            sc_text_add(out, "%s%s", between, p->tensor[__builtin_ctz(rest)]->name);
-    }
-}
-
-void plan_print(const Prog *p, sc_text *out)
-{
-    static const char *const op[] = {"fill", "kernel", "alloc"};
-    static const char *const strategy[] = {"serial", "own", "split", "private"};
-    for (int i = 0; i < p->plan.nstep; i++) {
-        const sc_step *s = &p->plan.step[i];
-        sc_text_add(out, "%s", s->bare ? "take" : op[s->op]);
-        if (s->op == SC_STEP_KERNEL) {
-            sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
-            if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->module->entry[s->part].name);
-            if (s->strategy == SC_SPLIT && s->finish)
-                sc_text_add(out, " %s", p->module->entry[s->finish].name);
-            if (s->arg >= 0)
-                sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level,
-                            s->snap ? " snapped" : "");
-            else if (s->var >= 0)
-                sc_text_add(out, " over %s", p->var[s->var].name);
-            if (s->block > 1) sc_text_add(out, "/%d", s->block);
-            if (s->coords) sc_text_add(out, " by coordinate");
-        } else if (s->out >= 0) {
-            sc_text_add(out, " result %d", s->out);
-        }
-        if ((s->op == SC_STEP_FILL && !s->bare) || s->strategy == SC_PRIVATE)
-            sc_text_add(out, " with %g", s->fill);
-        size_print(p, "work", &s->work, out);
-        size_print(p, "shared", &s->shared, out);
-        size_print(p, "partial", &s->partial, out);
-        bound_print(p, s, out);
-        for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
-        if (s->hash) sc_text_add(out, " slots %d", s->hash);
-        if (s->slot) sc_text_add(out, " slot %d", s->slot);
-        sc_text_add(out, "\n");
-    }
-}

@@ -217,8 +217,9 @@ void open_cursors(Low *, const Nest *loop, Val *from);
 /* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
 bool in_batches(Low *, const Nest *loop);
 void lower_batches(Low *, const Nest *loop, Val *lo, Val *hi);
-void batch_term(Low *, Val *);   /* what the entry here adds to its row */
-sc_size batch_size(const Low *); /* of the memory for terms */
+void batch_term(Low *, Val *);      /* what the entry here adds to its row */
+sc_size batch_size(const Low *);    /* of the memory for terms */
+int64_t most_terms(const Tensor *); /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);
@@ -236,7 +237,8 @@ void lower_work(Low *, const Nest *);
 typedef struct {
     int off, lanes;
 } Piece;
-sc_size work_size(const Tensor *);      /* lower.c: bytes of a workspace */
+sc_size work_size(const Tensor *);      /* bytes of a workspace */
+void size_times(sc_size *, Index);      /* by the extent of the index */
 bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
 int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
@@ -244,6 +246,7 @@ int shared_slot(Low *, const Tensor *);          /* of a private or shared works
 Val *work_elements(Low *, const Tensor *);       /* of one copy */
 void reg_open(Low *, const Tensor *, Val *init); /* a workspace of one number */
 Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
+void open_registers(Low *, const Nest *work); /* a workspace of a few numbers */
 void copies_open(Low *, const Nest *loop);
 void copies_close(Low *, const Nest *loop);
 

@@ -184,28 +184,6 @@ static Local *cursor_of(const Low *l, const Tensor *t, int level)
     return NULL;
 }
 
-typedef struct {
-    const Low *l;
-    bool any;
-} Need;
-
-static void find_need(const Nest *n, void *ctx)
-{
-    Need *need = ctx;
-    if (n->op != N_EVAL) return;
-    const Tensor *t = n->eval.lhs->tensor;
-    if (assembled(t)) need->any = true;
-    for (int i = 0; i < need->l->nlane; i++)
-        if (need->l->lane[i].work == t && need->l->lane[i].counted) need->any = true;
-}
-
-bool results_need(const Low *l, const Nest *n)
-{
-    Need need = {.l = l};
-    nest_walk(n, find_need, &need);
-    return need.any;
-}
-
 /* ---- entries ---- */
 static Buf *cursors(Low *l) { return module_buf(l->p, B_CURSORS, 0, 0, SC_I64, true, "cursors"); }
 

@@ -31,12 +31,6 @@ static Stmt **while_bits(Low *l, Val *v)
 }
 
 /* ---- places ---- */
-Lane *lane_of(Low *l, const Tensor *w)
-{
-    for (int i = 0; i < l->nlane; i++)
-        if (l->lane[i].work == w) return &l->lane[i];
-    fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
-}
 
 static Val *size_val(Low *l, const sc_size *s)
 {
@@ -457,5 +451,3 @@ void sparse_range(Low *l, const Tensor *w, Val **lo, Val **hi)
     *lo = num(l, 0);
     *hi = let(l, sc_arena_printf(&l->p->arena, "%s_hi", w->name), now(l, lane_of(l, w)->n));
 }
-
-Buf *sparse_crd(Low *l, const Tensor *w, int level) { return lane_of(l, w)->crd[level]; }

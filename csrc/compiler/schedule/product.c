@@ -16,7 +16,6 @@
 #include "product.h"
 
 #define PRIVATE_BYTES (64 * 1024)
-#define UNROLLED 32 /* products of one vector each */
 
 /* ---- what kind of expression ---- */
 static void find(Sched *s, const Expr *e)
@@ -52,13 +51,6 @@ static void choose_vector(Sched *s)
     if (!s->a && s->vec >= 0 && s->lhs->tensor->ndim && s->lhs->ix[0].var == s->vec) s->vec = -1;
 }
 
-static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
-
-static void choose_tile(Sched *s, int slots)
-{
-    if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel) s->tile = register_tile(s->p, s->vec, slots);
-}
-
 static void classify(Sched *s)
 {
     const Tensor *a = s->a;
@@ -83,222 +75,6 @@ static void classify(Sched *s)
 }
 
 /* ---- building ---- */
-Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
-{
-    while (n-- > 0) {
-        Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
-        loop->unroll = step[n].unroll;
-        body = loop;
-    }
-    return body;
-}
-
-Index product_vec(const Sched *s)
-{
-    Index ix = whole_index(s->vec);
-    if (s->tile) ix.part = SC_MOD, ix.block = s->tile;
-    return ix;
-}
-
-static Nest *vec_loop(Sched *s, Nest *body)
-{ return s->vec < 0 ? body : nest_loop(s->p, L_VEC, product_vec(s), NULL, body); }
-
-int product_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
-{
-    step[n] = (Step){.ix = ix, .in = t, .kind = kind};
-    return n + 1;
-}
-
-static int levels(Sched *s, int from, int to, Step *step, int n)
-{
-    for (int k = from; k < to; k++) n = product_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
-    return n;
-}
-
-/* Those that the result keeps; below a cut they are dense and entered by coordinate. */
-static int kept_levels(Sched *s, Step *step, int n)
-{
-    if (!s->cut) return levels(s, 0, s->last_kept + 1, step, n);
-    for (int k = 1; k <= s->last_kept; k++)
-        n = product_step(step, n, level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
-    return n;
-}
-
-/* Dense indices that are neither the vector nor stored: the kept ones, or the summed ones. */
-static int dense_loops(Sched *s, bool kept, Step *step, int n)
-{
-    for (int v = 0; v < s->p->nvar; v++)
-        if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
-            n = product_step(step, n, whole_index(v), NULL, L_FOR);
-    return n;
-}
-
-/* ---- dense blocks inside the sparse operand ---- */
-/* Most rows of a block whose sums stay in registers, two vectors each, and that divide it; all of them where that
- * is few and one vector each will do. */
-static int rows_of(int block, int room)
-{
-    int rows = block < room ? block : room;
-    while (block % rows) rows--;
-    return 2 * rows < room && block <= 3 * room ? block : rows;
-}
-
-int product_slots(Sched *s)
-{
-    int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
-    for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
-        Index ix = level_index(s->a, k);
-        if (!in(s->kept, ix.var)) continue;
-        s->rows[k] = rows_of(ix.block, room / slots > 1 ? room / slots : 1);
-        slots *= s->rows[k];
-    }
-    return slots;
-}
-
-static Index rows_index(const Sched *s, int k)
-{
-    Index ix = level_index(s->a, k);
-    if (s->rows[k]) ix.block = s->rows[k];
-    return ix;
-}
-
-static int all_block_loops(Sched *s, Step *step, int n)
-{
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
-        n = product_step(step, n, level_index(s->a, k), NULL, L_FOR);
-    return n;
-}
-
-/* The rows that are summed at a time. */
-static int row_loops(Sched *s, Step *step, int n)
-{
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
-        if (!s->rows[k]) continue;
-        n = product_step(step, n, rows_index(s, k), NULL, L_FOR);
-        step[n - 1].unroll = s->rows[k];
-    }
-    return n;
-}
-
-/* Loops over groups of rows, around. */
-static int group_loops(Sched *s, Step *step, int n)
-{
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
-        Index ix = rows_index(s, k);
-        if (!s->rows[k] || s->rows[k] == level_index(s->a, k).block) continue;
-        ix.part = SC_DIV;
-        n = product_step(step, n, ix, NULL, L_FOR);
-    }
-    return n;
-}
-
-/* The summed columns of a block: unrolled where that is little code. */
-static int column_loops(Sched *s, int slots, Step *step, int n)
-{
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
-        Index ix = level_index(s->a, k);
-        if (in(s->kept, ix.var)) continue;
-        n = product_step(step, n, ix, NULL, L_FOR);
-        if (slots * ix.block <= UNROLLED) slots *= step[n - 1].unroll = ix.block;
-    }
-    return n;
-}
-
-/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
- * (long rows gain up to 1.3x), four when it brings a number. */
-static void unroll_positions(Sched *s, Step *last)
-{
-    if (!last->in || last->kind == L_PAR) return;
-    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
-    if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
-    if (s->vec < 0 || !in(s->kept, s->vec)) {
-        if (!short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
-        return;
-    }
-    if (short_fibres(s->a, s->nmain - 1, 5)) return;
-    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
-    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
-}
-
-/* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
-static Nest *write_sum(Sched *s, Expr *sum, Op store)
-{
-    if (s->through) return nest_eval(s->p, work_access(s->p, s->through), store, sum);
-    return nest_eval(s->p, s->lhs, store, expr_replace(s->p, s->rhs, s->sum, sum));
-}
-
-/* The registers that sum up, with one slot for every kept index inside a dense block. */
-static Tensor *accumulator(Sched *s)
-{
-    Tensor *c = work_new(s->p, "c", W_REG);
-    for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
-        if (s->rows[k]) work_slot(c, rows_index(s, k));
-    if (s->vec >= 0 && in(s->kept, s->vec)) work_slot(c, product_vec(s));
-    return c;
-}
-
-/* What multiplies a sum over the entries below one that was just found, where it varies with none of its indices. */
-static Expr *multiplier(Sched *s, int first)
-{
-    uint32_t vars = s->all & ~s->stored & ~s->kept;
-    if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
-    if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
-    for (int k = first; k < s->nmain; k++) vars |= 1u << level_index(s->a, k).var;
-    return expr_take_out(s->p, s->product, vars, &s->product);
-}
-
-static Nest *tiled(Sched *s, Nest *body)
-{
-    if (!s->tile || s->panel) return body;
-    return nest_loop(s->p, L_FOR, (Index){.var = (uint8_t)s->vec, .part = SC_DIV, .block = s->tile}, NULL,
-                     body);
-}
-
-/* work c { c += product over the levels from `first` and the dense summed indices } then { target op= c } */
-Nest *product_sum(Sched *s, int first, Op store)
-{
-    Prog *p = s->p;
-    Step step[MAXSTEP];
-    const int slots = product_slots(s);
-    choose_tile(s, slots);
-    Tensor *c = accumulator(s);
-    Expr *sum = work_access(p, c), *by = multiplier(s, first);
-    if (by) sum = expr_new(p, O_MUL, by, sum);
-    int n = levels(s, first, s->nmain, step, 0);
-    if (n) unroll_positions(s, &step[n - 1]);
-    n = column_loops(s, slots, step, n);
-    n = row_loops(s, step, n);
-    n = dense_loops(s, false, step, n);
-    const Op reduce = s->sum->reduce;
-    Expr *term = scalars_first(p, reduce, s->product, s->vec);
-    Nest *body = product_wrap(s, step, n, vec_loop(s, nest_eval(p, work_access(p, c), reduce, term)));
-    Nest *out = write_sum(s, sum, store);
-    if (s->vec >= 0 && in(s->kept, s->vec)) out = vec_loop(s, out);
-    n = row_loops(s, step, 0);
-    body = nest_work(p, c, body, product_wrap(s, step, n, out));
-    n = group_loops(s, step, 0);
-    return tiled(s, product_wrap(s, step, n, body));
-}
-
-/* The parallel loop of an expression without a sparse operand. */
-static int first_loop(Sched *s, Step *step)
-{
-    int v = s->lhs->tensor->ndim ? s->lhs->ix[0].var : -1;
-    for (int k = 0; v < 0 && k < s->p->nvar; k++)
-        if (in(s->all, k) && k != s->vec) v = k;
-    if (v < 0) return 0;
-    s->stored |= 1u << v;
-    return product_step(step, 0, whole_index(v), NULL, L_PAR);
-}
-
-Nest *product_rows(Sched *s)
-{
-    Step step[MAXSTEP];
-    int n = s->a ? kept_levels(s, step, 0) : first_loop(s, step);
-    n = dense_loops(s, true, step, n);
-    return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));
-}
-
 static Nest *owned(Sched *s) { return s->packed ? panel_nest(s) : panel_cuts(s, product_rows(s)); }
 
 /* Nothing is summed inside of the levels in front of `first`. */
@@ -313,17 +89,19 @@ static bool adds_entries(const Sched *s, int first)
 static Nest *added(Sched *s, const Step *step, int n)
 {
     Prog *p = s->p;
-    choose_tile(s, 1);
+    product_tile(s, 1);
     const Op reduce = s->sum->reduce;
     Expr *by = reduce == O_ADD && s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
                    ? expr_take_out(p, s->product, 1u << level_index(s->a, n - 1).var, &s->product)
                    : NULL;
-    Tensor *c = by && in(expr_vars(by), s->vec) ? accumulator(s) : NULL;
+    Tensor *c = by && in(expr_vars(by), s->vec) ? product_accumulator(s) : NULL;
     if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
-    Nest *body = tiled(s, vec_loop(s, write_sum(s, scalars_first(p, reduce, s->product, s->vec), reduce)));
+    Nest *body = product_tiled(
+        s, product_vec_loop(s, product_write(s, scalars_first(p, reduce, s->product, s->vec), reduce)));
     if (!c) return product_wrap(s, step, n, body);
     body = product_wrap(s, step + n - 1, 1, body);
-    Nest *fill = vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, O_ADD, by, s->vec)));
+    Nest *fill =
+        product_vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, O_ADD, by, s->vec)));
     return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
@@ -334,18 +112,18 @@ static Nest *scattered(Sched *s)
     int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
     bool blocks = s->a && s->nmain < s->a->format.nlevel;
     if (!blocks) {
-        n = s->a ? levels(s, 0, first, step, 0) : first_loop(s, step);
-        n = dense_loops(s, true, step, n);
+        n = s->a ? product_levels(s, 0, first, step, 0) : product_first_loop(s, step);
+        n = product_dense_loops(s, true, step, n);
         if (adds_entries(s, first)) return added(s, step, n);
         return product_wrap(s, step, n, product_sum(s, first, s->sum->reduce));
     }
-    n = levels(s, 0, s->nmain, step, 0);
-    n = all_block_loops(s, step, n);
-    n = dense_loops(s, true, step, n);
-    n = dense_loops(s, false, step, n);
+    n = product_levels(s, 0, s->nmain, step, 0);
+    n = product_block_loops(s, step, n);
+    n = product_dense_loops(s, true, step, n);
+    n = product_dense_loops(s, false, step, n);
     Expr *to = work_access(s->p, s->through);
     Expr *term = scalars_first(s->p, s->sum->reduce, s->product, s->vec);
-    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, to, s->sum->reduce, term)));
+    return product_wrap(s, step, n, product_vec_loop(s, nest_eval(s->p, to, s->sum->reduce, term)));
 }
 
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
@@ -356,11 +134,11 @@ static Nest *elementwise(Sched *s)
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
     if (store == O_ADD && op_identity(s->lhs->tensor->empty) != 0) return NULL;
-    int n = s->a ? levels(s, 0, s->nmain, step, 0) : first_loop(s, step);
-    n = all_block_loops(s, step, n);
-    n = dense_loops(s, true, step, n);
+    int n = s->a ? product_levels(s, 0, s->nmain, step, 0) : product_first_loop(s, step);
+    n = product_block_loops(s, step, n);
+    n = product_dense_loops(s, true, step, n);
     Expr *value = scalars_first(s->p, store, s->rhs, s->vec);
-    return product_wrap(s, step, n, vec_loop(s, nest_eval(s->p, s->lhs, store, value)));
+    return product_wrap(s, step, n, product_vec_loop(s, nest_eval(s->p, s->lhs, store, value)));
 }
 
 /* ---- a result through a workspace of its shape ---- */

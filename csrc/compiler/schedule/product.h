@@ -1,4 +1,4 @@
-/* product.h: shared by schedule_product.c and schedule_panel.c. */
+/* product.h: shared by product.c, product_sum.c and panel.c. */
 #ifndef SC_SCHEDULE_PRODUCT_H
 #define SC_SCHEDULE_PRODUCT_H
 
@@ -32,7 +32,17 @@ typedef struct {
     Tensor *through; /* the workspace that takes the sums instead of the result */
 } Sched;
 
-/* ---- product.c ---- */
+/* ---- product_sum.c ---- */
+int product_first_loop(Sched *, Step *); /* over the result, where nothing is sparse; the number of steps */
+int product_levels(Sched *, int from, int to, Step *,
+                   int n);                                  /* those of the sparse operand, behind n steps */
+int product_dense_loops(Sched *, bool kept, Step *, int n); /* over what it has no level of */
+int product_block_loops(Sched *, Step *, int n);            /* over its dense blocks */
+void product_tile(Sched *, int slots);                      /* chooses it, for so many sums at a time */
+Nest *product_tiled(Sched *, Nest *body);
+Nest *product_vec_loop(Sched *, Nest *body);
+Nest *product_write(Sched *, Expr *sum, Op store);
+Tensor *product_accumulator(Sched *);
 int product_step(Step *, int n, Index, Tensor *, LoopKind);
 Nest *product_wrap(Sched *, const Step *, int n, Nest *body);
 /* Loops down to the last level that the result keeps, then the sum in registers. */

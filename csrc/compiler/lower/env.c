@@ -1,0 +1,212 @@
+/* env.c: what is known at a place of the nest: coordinates, positions, extents, buffers. */
+#include "private.h"
+
+int tensor_id(const Low *l, const Tensor *t)
+{
+    for (int i = 0; i < l->p->ntensor; i++)
+        if (l->p->tensor[i] == t) return i;
+    fail(l->p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
+}
+
+Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
+
+Val *dim_val(Low *l, int var)
+{
+    const Var *v = &l->p->var[var];
+    if (v->fold) return val_int(l->p, v->extent);
+    return val_param(l->p,
+                     module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
+}
+
+int64_t const_extent(Low *l, const Index *ix)
+{
+    const Coord *c = &l->e.coord[ix->var];
+    if (ix->slot) return ix->block;
+    if (ix->part == SC_MOD) {
+        if (!c->modext) return ix->block;
+        return c->modext->op == O_CONST ? c->modext->i : -1;
+    }
+    if (!l->p->var[ix->var].fold) return -1;
+    int64_t n = l->p->var[ix->var].extent;
+    return ix->part == SC_DIV ? (n + ix->block - 1) / ix->block : n;
+}
+
+Val *slot_extent(Low *l, const Index *ix)
+{
+    Prog *p = l->p;
+    if (ix->slot || ix->part == SC_MOD) return val_int(p, ix->block);
+    Val *n = dim_val(l, ix->var);
+    if (ix->part == SC_WHOLE) return n;
+    return val_op(p, O_DIV, val_op(p, O_ADD, n, val_int(p, ix->block - 1)), val_int(p, ix->block));
+}
+
+Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
+{
+    static const char *const what[] = {"pos", "crd", "val", "perm"};
+    if (t->role == T_WORK) return sparse_crd(l, t, level);
+    const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
+    bool leveled = origin == B_POS || origin == B_CRD;
+    char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
+                         : sc_arena_printf(&l->p->arena, "%s_%s", owner->name, what[origin]);
+    sc_dtype type = origin == B_VAL ? owner->dtype : owner->itype;
+    bool written = owner->role == T_OUT && origin != B_POS;
+    return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
+}
+
+void size_times(sc_size *s, Index ix)
+{
+    if (ix.slot || ix.part == SC_MOD) {
+        s->bytes *= ix.block;
+        return;
+    }
+    s->div[s->n] = ix.part == SC_DIV ? ix.block : 1;
+    s->var[s->n++] = ix.var;
+}
+
+sc_size work_size(const Tensor *w)
+{
+    sc_size s = {.bytes = (int64_t)sc_dtype_size(w->dtype)};
+    for (int i = 0; i < w->ndim; i++) size_times(&s, w->slot[i]);
+    return s;
+}
+
+const char *index_name(Low *l, Index ix)
+{
+    const char *name = l->p->var[ix.var].name;
+    if (ix.part == SC_WHOLE) return name;
+    return sc_arena_printf(&l->p->arena, "%s%s", name, ix.part == SC_DIV ? "_block" : "_in");
+}
+
+static Val *level_size(Low *l, const Tensor *t, int level)
+{
+    Index ix = level_index(t, level);
+    return slot_extent(l, &ix);
+}
+
+void resolve(Low *l)
+{
+    for (int i = 0; i < l->p->ntensor; i++) {
+        const Tensor *t = l->p->tensor[i];
+        Where *w = &l->e.where[i];
+        if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
+        while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
+            Val *c = index_val(l, level_index(t, w->n));
+            if (!c) break;
+            w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
+            w->n++;
+        }
+    }
+}
+
+static void bind_coord(Low *l, Index ix, Val *v)
+{
+    Coord *c = &l->e.coord[ix.var];
+    if (ix.part == SC_WHOLE) {
+        c->whole = v;
+    } else if (ix.part == SC_DIV) {
+        c->div = v;
+        c->block = ix.block;
+        c->base = times(l, v, num(l, ix.block));
+        c->modext = num(l, ix.block);
+    } else {
+        c->mod = v;
+        c->whole = plus(l, c->base, v);
+    }
+}
+
+void bind(Low *l, Index ix, Val *v)
+{
+    bind_coord(l, ix, v);
+    resolve(l);
+}
+
+Val *index_val(Low *l, Index ix)
+{
+    const Coord *c = &l->e.coord[ix.var];
+    if (ix.slot) return c->slot;
+    if (ix.part == SC_WHOLE) return c->whole;
+    Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
+    if (c->within && c->mod && ix.part == SC_MOD && ix.block == c->outer) part = plus(l, c->within, c->mod);
+    if (part || !c->whole) return part;
+    return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
+}
+
+Val *stride_val(Low *l, const Tensor *t, int d)
+{
+    if (t->unit == d) return num(l, 1);
+    const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
+    return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
+}
+
+Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+
+void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
+{
+    Where *w = where(l, t);
+    w->pos[++w->n] = first;
+    w->lo = last ? first : NULL;
+    w->hi = last;
+    w->tile_lo = w->tile_hi = NULL;
+    w->cursor = NULL;
+    w->fibre = NULL;
+}
+
+Val *work_elements(Low *l, const Tensor *w)
+{
+    Val *n = val_int(l->p, 1);
+    for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, slot_extent(l, &w->slot[d]));
+    return n;
+}
+
+int shared_slot(Low *l, const Tensor *w)
+{
+    for (int k = 0; k < l->nshared; k++)
+        if (l->shared[k].work == w) return k;
+    fail(l->p, SC_EINTERNAL, -1, "workspace %s has no place", w->name);
+}
+
+Buf *work_buf(Low *l, const Tensor *w)
+{
+    if (w->place == W_LANE) return lane_of(l, w)->val;
+    bool inside = w == l->filling;
+    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, inside ? 0 : shared_slot(l, w), 0, w->dtype, true,
+                      sc_arena_printf(&l->p->arena, "%s_copy", w->name));
+}
+
+Lane *lane_of(Low *l, const Tensor *w)
+{
+    for (int i = 0; i < l->nlane; i++)
+        if (l->lane[i].work == w) return &l->lane[i];
+    fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
+}
+
+Buf *sparse_crd(Low *l, const Tensor *w, int level) { return lane_of(l, w)->crd[level]; }
+
+#define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
+
+int64_t most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
+
+/* Vectors may begin at the last term. */
+sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
+
+typedef struct {
+    const Low *l;
+    bool any;
+} Need;
+
+static void find_need(const Nest *n, void *ctx)
+{
+    Need *need = ctx;
+    if (n->op != N_EVAL) return;
+    const Tensor *t = n->eval.lhs->tensor;
+    if (assembled(t)) need->any = true;
+    for (int i = 0; i < need->l->nlane; i++)
+        if (need->l->lane[i].work == t && need->l->lane[i].counted) need->any = true;
+}
+
+bool results_need(const Low *l, const Nest *n)
+{
+    Need need = {.l = l};
+    nest_walk(n, find_need, &need);
+    return need.any;
+}
