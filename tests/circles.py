@@ -9,6 +9,7 @@ Calls through pointers are not seen. tests/test_architecture.py bounds the numbe
 import argparse
 import re
 import subprocess
+import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,13 +25,14 @@ def graph_of(source: Path, folder: Path) -> str:
     """What the compiler says of the calls in a file."""
     target = folder / (str(source.relative_to(native.CSRC)).replace("/", "-") + ".o")
     flags = ["-std=gnu11", "-O0", "-D_GNU_SOURCE", "-fcallgraph-info", f"-I{native.CSRC}"]
+    flags.append(f"-I{sysconfig.get_path('include')}")
     subprocess.run([native.compiler(), *flags, "-c", source, "-o", target], check=True, capture_output=True)
     return target.with_suffix(".ci").read_text()
 
 
 def calls() -> networkx.DiGraph:
     """Files, and which calls which; an edge has the names of the functions."""
-    sources = native.core(False).sources()
+    sources = [*native.core(False).sources(), *sorted((native.CSRC / "bindings").glob("*.c"))]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         texts = dict(zip(sources, pool.map(lambda s: graph_of(s, Path(folder)), sources), strict=True))
     home = {n: s for s, t in texts.items() for n, elsewhere in NODE.findall(t) if not elsewhere}

@@ -174,6 +174,7 @@ struct sc_derived {
     int64_t renewed;
     double before;
 };
+void sc_derived_free(sc_derived *);
 void sc_derived_drop(sc_core *);
 int64_t sc_derived_bytes(const sc_derived *);
 /* The same tensor in another layout, with the same values; a new reference. */

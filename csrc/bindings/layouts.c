@@ -24,26 +24,6 @@ static bool is_cut(const sc_format *f)
     return top->part == SC_DIV && end->part == SC_MOD && end->kind == SC_COMPRESSED;
 }
 
-int64_t sc_derived_bytes(const sc_derived *d)
-{
-    const int64_t perm = d->perm ? d->core->t.view.nval * (int64_t)sc_dtype_size(d->core->t.itype) : 0;
-    return sc_core_bytes(d->core) + perm;
-}
-
-static void free_derived(sc_derived *d)
-{
-    Py_XDECREF((PyObject *)d->core);
-    Py_XDECREF(d->perm);
-    free(d);
-}
-
-void sc_derived_drop(sc_core *c)
-{
-    sc_derived *d = c->derived, *next;
-    c->derived = NULL;
-    for (; d; d = next) next = d->next, free_derived(d);
-}
-
 /* Newest first: the newest stays, older ones while all together stay within
  * so many times the size of the tensor. */
 static void bound_derived(sc_core *c)
@@ -57,7 +37,7 @@ static void bound_derived(sc_core *c)
         }
         sc_derived *old = *p;
         *p = old->next;
-        free_derived(old);
+        sc_derived_free(old);
     }
 }
 
@@ -136,7 +116,7 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     if (d->core && perm && complete(perm, n)) settle(s, c, d, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
-    free_derived(d);
+    sc_derived_free(d);
     return NULL;
 }
 
@@ -191,7 +171,7 @@ static void forget(sc_derived **p)
     sc_derived *d = *p;
     if (!d) return;
     *p = d->next;
-    free_derived(d);
+    sc_derived_free(d);
 }
 
 static void link_first(sc_core *c, sc_derived *d)
@@ -282,7 +262,7 @@ sc_core *sc_core_derive(const sc_state *s, sc_core *c, const sc_format *f)
         if (rc) return (sc_core *)Py_NewRef((PyObject *)(*p)->core);
         sc_derived *old = *p;
         *p = old->next;
-        free_derived(old);
+        sc_derived_free(old);
         break;
     }
     sc_derived *d = build(s, c, f);

@@ -5,7 +5,8 @@
 #include "bind.h"
 #include "torch_abi.h"
 
-extern sc_torch_functions sc_torch; /* found by sc_torch_connect */
+extern sc_torch_functions sc_torch;
+int sc_torch_find(void *lib, sc_err *); /* fills it */
 
 /* A contiguous tensor, null without memory; drop forgets a handle that may be null. */
 AtenTensorHandle sc_torch_empty(sc_dtype, int ndim, const int64_t *dim);

@@ -1,11 +1,8 @@
-/* process.c: configuration, counters and facts of this process. */
+/* process.c: what is one of a kind in this process. */
 #include "run.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 sc_process sc_this_process;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -24,65 +21,3 @@ int64_t sc_now(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-
-/* Powers of two, so that choices are stable. */
-static int64_t bucket(long n)
-{
-    int64_t b = 1;
-    while (n > 0 && b * 3 / 2 < n) b *= 2;
-    return n > 0 ? b : 0;
-}
-
-void sc_process_machine(Prog *p)
-{
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
-    for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
-    p->threads = (int)bucket(sc_team_width());
-    p->speeds = sc_speeds_get();
-}
-
-int sc_configure(const sc_config *c, sc_err *err)
-{
-    sc_process_start();
-    sc_this_process.mode = c->jit;
-    sc_table_limit(c->memory > 0 ? c->memory : SC_PROGRAM_BYTES);
-    int rc = sc_jit_configure(c, err);
-    sc_speeds_forget();
-    return rc;
-}
-
-void sc_stats_get(sc_stats *s)
-{
-    sc_process *p = &sc_this_process;
-    *s = (sc_stats){.programs = p->programs,
-                    .compiled = p->compiled,
-                    .from_memory = p->from_memory,
-                    .from_disk = p->from_disk,
-                    .from_bundle = p->from_bundle,
-                    .executor = p->executor,
-                    .runs = {p->runs[0], p->runs[1], p->runs[2]},
-                    .compile_ns = p->compile_ns,
-                    .load_ns = p->load_ns,
-                    .forgotten = p->forgotten};
-    sc_table_stats(s);
-}
-
-int sc_info(char *out, size_t size, sc_err *err)
-{
-    sc_process_start();
-    sc_text t = {0};
-    sc_text_add(&t, "version: %s\n", SC_VERSION);
-    sc_text_add(&t, "cpu: %s, vectors of %d bytes\n", sc_this_process.target.name,
-                sc_this_process.target.vector_bytes);
-    sc_text_add(&t, "threads: %d\n", sc_team_width());
-    sc_text_add(&t, "costs: ");
-    sc_speeds_print(sc_speeds_get(), &t);
-    sc_text_add(&t, "\n");
-    sc_jit_info(&t);
-    const bool failed = t.failed;
-    snprintf(out, size, "%s", failed ? "" : t.s);
-    sc_text_free(&t);
-    return failed ? sc_error(err, SC_ENOMEM, "out of memory") : SC_OK;
-}
-
-int sc_clear_cache(int64_t *removed, sc_err *err) { return sc_jit_clear(removed, err); }

@@ -48,11 +48,6 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 }
 
 /* ---- compiling ---- */
-static void prog_free(Prog *g)
-{
-    if (g) sc_compile_free(g);
-    free(g);
-}
 
 static Prog *compiled(const sc_request *rq, sc_err *err)
 {
@@ -63,7 +58,7 @@ static Prog *compiled(const sc_request *rq, sc_err *err)
     if (!sc_compile(g, rq, NULL, width, err) &&
         (!rq->schedule || g->wishes || !sc_trial_schedule(g, rq, width, err)))
         return g;
-    prog_free(g);
+    sc_prog_free(g);
     return NULL;
 }
 
@@ -74,113 +69,6 @@ static sc_request general(const sc_request *rq)
     wide.nofold = true;
     for (int k = 0; k < wide.nin; k++) memset(wide.in[k].positions, 0, sizeof wide.in[k].positions);
     return wide;
-}
-
-/* ---- what a run needs ---- */
-/* Of a dense result that is delivered sparse: that of the sparse operands, the wider one. */
-static sc_dtype index_type(const Prog *g)
-{
-    sc_dtype type = SC_I32;
-    for (int k = 0; k < g->nin; k++)
-        if (!sc_format_is_dense(&g->tensor[k]->format) && g->tensor[k]->itype == SC_I64) type = SC_I64;
-    return type;
-}
-
-static void find_indices(sc_program *p, const Expr *e)
-{
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) find_indices(p, e->kid[k]);
-    if (e->op != O_ACCESS || e->tensor->role != T_IN) return;
-    for (int d = 0; d < e->tensor->ndim; d++) p->in[e->tensor->arg].index[d] |= 1u << e->ix[d].var;
-}
-
-static void describe_operands(sc_program *p, const Prog *g)
-{
-    for (int k = 0; k < g->nin; k++) {
-        const Tensor *t = g->tensor[k];
-        memcpy(p->in[k].name, t->name, sizeof p->in[k].name);
-        p->in[k].format = t->format;
-        p->in[k].convert = g->convert[k];
-        p->in[k].unit = t->unit;
-    }
-    for (int a = 0; a < g->nassign; a++) find_indices(p, g->assign[a].rhs);
-    for (int v = 0; v < g->nvar; v++) {
-        const Var *x = &g->var[v];
-        memcpy(p->var[v].name, x->name, sizeof p->var[v].name);
-        p->var[v].operand = x->arg;
-        p->var[v].dim = x->dim;
-        p->var[v].fold = x->fold ? x->extent : -1;
-    }
-}
-
-sc_made sc_made_of(const Prog *g, int r)
-{
-    const Tensor *t = prog_result(g, r);
-    sc_made m = {.format = t->format, .dtype = t->dtype, .unit = t->unit, .shared = t->shared};
-    memcpy(m.name, t->name, sizeof m.name);
-    memcpy(m.dimvar, t->dimvar, sizeof m.dimvar);
-    m.like = t->like ? t->like->arg : -1;
-    m.where = t->where ? t->where->arg : -1;
-    return m;
-}
-
-static void describe_results(sc_program *p, const Prog *g)
-{
-    for (int r = 0; r < g->nmade; r++) p->made[r] = sc_made_of(g, r);
-    for (int r = 0; r < g->nout; r++) {
-        const Tensor *t = prog_result(g, r);
-        sc_spec *s = &p->result[r].spec;
-        const bool converts = g->ask[r].nlevel && !sc_format_equal(&g->ask[r], &t->format);
-        memcpy(s->name, t->name, sizeof s->name);
-        s->format = converts ? g->ask[r] : t->format;
-        s->dtype = t->dtype;
-        s->itype = converts && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
-        s->unit = !sc_format_is_dense(&s->format) ? -1 : converts ? t->ndim - 1 : t->unit;
-        p->result[r].converts = converts;
-        p->result[r].like = !converts && shares_all(t) ? t->like->arg : -1;
-    }
-}
-
-/* A program and its arrays in one block. */
-static sc_program *described(const Prog *g, sc_err *err)
-{
-    const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->nmade * sizeof(sc_made),
-                 result = (size_t)g->nout * sizeof(sc_delivered),
-                 step = (size_t)g->plan.nstep * sizeof(sc_step),
-                 bytes = sizeof(sc_program) + in + made + result + step;
-    sc_program *p = sc_zalloc(bytes);
-    if (!p) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
-    char *at = (char *)(p + 1);
-    p->step = (sc_step *)(void *)at;
-    p->in = (sc_operand *)(void *)(at += step);
-    p->made = (sc_made *)(void *)(at += in);
-    p->result = (sc_delivered *)(void *)(at += made);
-    p->refs = 1;
-    p->bytes = (int64_t)bytes;
-    p->nin = g->nin, p->nout = g->nout, p->nmade = g->nmade, p->nvar = g->nvar;
-    p->asks = g->converts;
-    p->plan = g->plan;
-    p->plan.step = p->step;
-    if (step) memcpy(p->step, g->plan.step, step);
-    describe_operands(p, g);
-    describe_results(p, g);
-    atomic_fetch_add(&sc_this_process.program_bytes, p->bytes);
-    return p;
-}
-
-sc_program *sc_program_retain(sc_program *p)
-{
-    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
-    return p;
-}
-
-void sc_program_release(sc_program *p)
-{
-    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1) return;
-    atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);
-    sc_jit_release(p->object);
-    prog_free(p->walked);
-    free(p);
 }
 
 static void grows(sc_program *p, int64_t bytes)
@@ -241,14 +129,14 @@ static sc_program *from_general(const sc_request *rq)
     const sc_request wide = general(rq);
     sc_program *p = NULL;
     Prog *g = rq->nofold || rq->schedule ? NULL : compiled(&wide, &why);
-    if (g && !g->converts && !sc_compile_text(g, "c", &text, &why) && (p = described(g, &why)) &&
+    if (g && !g->converts && !sc_compile_text(g, "c", &text, &why) && (p = sc_program_describe(g, &why)) &&
         !in_bundle(p, text.s)) {
         sc_program_release(p);
         p = NULL;
     }
     if (p) p->general = true;
     sc_text_free(&text);
-    prog_free(g);
+    sc_prog_free(g);
     return p;
 }
 
@@ -313,10 +201,10 @@ static int make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     sc_text text = {0};
     Prog *g = compiled(rq, err);
-    sc_program *p = g ? described(g, err) : NULL;
+    sc_program *p = g ? sc_program_describe(g, err) : NULL;
     if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
     sc_text_free(&text);
-    prog_free(g);
+    sc_prog_free(g);
     if (!err->code) return *out = p, SC_OK;
     sc_program_release(p);
     return err->code;
@@ -338,38 +226,7 @@ int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_
     return rc;
 }
 
-/* ---- what a program is ---- */
-int sc_program_nresult(const sc_program *p) { return p->nout; }
-const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r].spec; }
-const sc_format *sc_program_operand(const sc_program *p, int k) { return &p->in[k].format; }
-int sc_program_way(const sc_program *p) { return p->way; }
-int sc_program_like(const sc_program *p, int r) { return p->result[r].like; }
-const sc_format *sc_program_convert(const sc_program *p, int k)
-{ return p->in[k].convert.nlevel ? &p->in[k].convert : NULL; }
-
-void sc_program_shape(const sc_program *p, int r, const sc_tensor *in, int64_t *dim)
-{
-    const sc_made *m = &p->made[r];
-    for (int d = 0; d < m->format.ndim; d++) {
-        const sc_index_of *v = &p->var[m->dimvar[d]];
-        dim[d] = in[v->operand].view.dim[v->dim];
-    }
-}
-
 /* ---- stages ---- */
-int sc_print_stage(Prog *g, const char *stage, sc_text *out, sc_err *err)
-{
-    int rc = sc_compile_text(g, stage, out, err);
-    for (int r = 0; !rc && !strcmp(stage, "plan") && r < g->nout; r++) {
-        const Tensor *t = prog_result(g, r);
-        char from[400], to[400];
-        if (!g->ask[r].nlevel || sc_format_equal(&g->ask[r], &t->format)) continue;
-        sc_format_print(&t->format, from, sizeof from);
-        sc_format_print(&g->ask[r], to, sizeof to);
-        sc_text_add(out, "convert %s from %s to %s\n", t->name, from, to);
-    }
-    return rc;
-}
 
 static bool is_stage(const char *stage)
 {
@@ -393,7 +250,7 @@ static int print_stage_of(const sc_request *rq, const sc_program *p, const char 
         sc_explain(g, p, out, err);
     else if (g && (!g->converts || is_early(stage)))
         sc_print_stage(g, stage, out, err);
-    prog_free(g);
+    sc_prog_free(g);
     return err->code;
 }
 

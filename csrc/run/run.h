@@ -68,7 +68,6 @@ typedef struct {
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
-void sc_process_machine(Prog *);   /* caches and threads of this machine, for the choice of schedules */
 
 /* ---- table.c: the programs that are kept ---- */
 /* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */
@@ -78,6 +77,7 @@ void sc_table_limit(int64_t bytes);
 void sc_table_stats(sc_stats *);
 
 /* speeds.c */
+void sc_process_machine(Prog *);            /* caches, threads and speeds, for the choice of schedules */
 void sc_speeds_forget(void);                /* they are read again: the cache directory has changed */
 void sc_speeds_print(sc_speeds, sc_text *); /* one line, for people */
 
@@ -89,9 +89,12 @@ int sc_trial_schedule(const Prog *p, const sc_request *, int width, sc_err *);
 
 /* explain.c: of a compiled request, and the program that was found for it. */
 int sc_explain(Prog *, const sc_program *, sc_text *, sc_err *);
-/* program.c: a stage, what was converted at the end included. */
+/* stage.c: a stage, what was converted at the end included. */
 int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
+/* record.c: what is kept of a compiled program, counted once; null: out of memory. */
+sc_program *sc_program_describe(const Prog *, sc_err *);
 sc_made sc_made_of(const Prog *, int r);
+void sc_prog_free(Prog *); /* null is fine */
 
 /* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
 int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -146,6 +147,22 @@ static double team(Bench *b)
         best = fmin(best, (double)(sc_now() - start));
     }
     return best;
+}
+
+/* Powers of two, so that choices are stable. */
+static int64_t bucket(long n)
+{
+    int64_t b = 1;
+    while (n > 0 && b * 3 / 2 < n) b *= 2;
+    return n > 0 ? b : 0;
+}
+
+void sc_process_machine(Prog *p)
+{
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
+    p->threads = (int)bucket(sc_team_width());
+    p->speeds = sc_speeds_get();
 }
 
 static const struct {

@@ -437,3 +437,18 @@ void batch_term(Low *l, Val *v)
     b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
     b->term[b->nterm++].value = let(l, "term", v);
 }
+
+void append(Low *l, const Nest *n, const Tensor *t)
+{
+    Prog *p = l->p;
+    int level = t->format.nlevel - 1;
+    Local *next = result_cursor(l, t, level);
+    Val *at = val_local(p, next);
+    if (l->mode != COUNT) {
+        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)};
+        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
+        result_put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
+        store(l, &val, at, O_CONST, v);
+    }
+    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
+}

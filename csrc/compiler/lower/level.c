@@ -362,6 +362,24 @@ void open_cursors(Low *l, const Nest *loop, Val *from)
 }
 
 /* ---- one level of one tensor ---- */
+/* The loop takes the entries straight from the bitmap. */
+static void lower_direct(Low *l, const Nest *n)
+{
+    Stmt **outer;
+    if (l->mode == COUNT) { /* as many as there are, at once */
+        l->times = sparse_count(l, n->in);
+        body(l, n->body);
+        l->times = NULL;
+        return;
+    }
+    Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
+    where(l, n->in)->n = 1;
+    bind(l, n->ix, k);
+    body(l, n->body);
+    sparse_clear(l, n->in, k);
+    l->tail = outer;
+}
+
 void stored_loop(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;

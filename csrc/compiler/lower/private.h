@@ -180,6 +180,8 @@ void fibres_close(Low *, const Nest *body);
 void append(Low *, const Nest *eval, const Tensor *);
 /* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
  * entries it were. */
+Local *result_cursor(const Low *, const Tensor *, int level);
+void result_put_index(Low *, BufOrigin, const Tensor *, int level, Val *at, Val *);
 void append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
 void append_count(Low *, const Tensor *, Val *n);
 
@@ -262,7 +264,10 @@ Val *sparse_slot(Low *, const Expr *access);          /* hash: where the value o
 /* The loop takes the entries straight from the bitmap; every other one runs over the list: positions of level 0
  * and, from tensor_buf, coordinates. */
 bool sparse_direct(Low *, const Nest *loop);
-void lower_direct(Low *, const Nest *loop);
+Val *sparse_count(Low *, const Tensor *); /* of the entries */
+/* Opens loops over the entries of a bitmap: the coordinate. *outer: where the walk goes on behind them. */
+Val *sparse_bits(Low *, const Tensor *, const char *name, Stmt ***outer);
+void sparse_clear(Low *, const Tensor *, Val *coord); /* behind the last use of an entry of a bitmap */
 void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 Buf *sparse_crd(Low *, const Tensor *, int level);
 

@@ -177,7 +177,7 @@ int results_find(Low *l, sc_step *s)
     return l->ncursor;
 }
 
-static Local *cursor_of(const Low *l, const Tensor *t, int level)
+Local *result_cursor(const Low *l, const Tensor *t, int level)
 {
     for (int c = 0; c < l->ncursor; c++)
         if (l->cursor[c].result == t && l->cursor[c].level == level) return l->cursor[c].next;
@@ -205,7 +205,7 @@ void results_close(Low *l)
 }
 
 /* ---- levels ---- */
-static void put_index(Low *l, BufOrigin origin, const Tensor *t, int level, Val *at, Val *v)
+void result_put_index(Low *l, BufOrigin origin, const Tensor *t, int level, Val *at, Val *v)
 {
     Address to = {.buf = tensor_buf(l, origin, t, level)};
     to.buf->mut = true;
@@ -230,7 +230,7 @@ void fibres_open(Low *l, const Nest *n)
         int k = l->fibre[i].level;
         if (l->fibre[i].body != n || t->format.level[k].kind == SC_DENSE || k + 1 == t->format.nlevel)
             continue;
-        Val *next = val_local(l->p, cursor_of(l, t, k + 1));
+        Val *next = val_local(l->p, result_cursor(l, t, k + 1));
         l->fibre[i].first = val_local(l->p, declare(l, "first", next, false));
     }
 }
@@ -239,19 +239,19 @@ void fibres_open(Low *l, const Nest *n)
 static void end_fibre(Low *l, const Tensor *t, int level, Val *parent)
 {
     if (l->mode == COUNT) return;
-    Val *end = val_local(l->p, cursor_of(l, t, level));
-    put_index(l, B_POS, t, level, val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end);
+    Val *end = val_local(l->p, result_cursor(l, t, level));
+    result_put_index(l, B_POS, t, level, val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end);
 }
 
 static void close_stored(Low *l, const Tensor *t, int level, Val *first)
 {
     Prog *p = l->p;
-    Local *next = cursor_of(l, t, level);
+    Local *next = result_cursor(l, t, level);
     Stmt *grown = put(l, S_IF), **outer = l->tail;
-    grown->a = val_op(p, O_NE, val_local(p, cursor_of(l, t, level + 1)), first);
+    grown->a = val_op(p, O_NE, val_local(p, result_cursor(l, t, level + 1)), first);
     l->tail = &grown->body;
     if (l->mode != COUNT)
-        put_index(l, B_CRD, t, level, val_local(p, next), index_val(l, level_index(t, level)));
+        result_put_index(l, B_CRD, t, level, val_local(p, next), index_val(l, level_index(t, level)));
     end_fibre(l, t, level + 1, val_local(p, next));
     set(l, next, val_op(p, O_ADD, val_local(p, next), val_int(p, 1)));
     l->tail = outer;
@@ -270,25 +270,10 @@ void fibres_close(Low *l, const Nest *n)
     }
 }
 
-void append(Low *l, const Nest *n, const Tensor *t)
-{
-    Prog *p = l->p;
-    int level = t->format.nlevel - 1;
-    Local *next = cursor_of(l, t, level);
-    Val *at = val_local(p, next);
-    if (l->mode != COUNT) {
-        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)};
-        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
-        put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
-        store(l, &val, at, O_CONST, v);
-    }
-    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
-}
-
 void append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
 {
     int level = t->format.nlevel - 1;
-    Val *at = val_op(l->p, O_ADD, val_local(l->p, cursor_of(l, t, level)), val_int(l->p, off));
+    Val *at = val_op(l->p, O_ADD, val_local(l->p, result_cursor(l, t, level)), val_int(l->p, off));
     Address crd = {.buf = tensor_buf(l, B_CRD, t, level)}, val = {.buf = tensor_buf(l, B_VAL, t, 0)};
     crd.buf->mut = true;
     if (coords) store(l, &crd, at, O_CONST, coords);
@@ -297,6 +282,6 @@ void append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
 
 void append_count(Low *l, const Tensor *t, Val *n)
 {
-    Local *next = cursor_of(l, t, t->format.nlevel - 1);
+    Local *next = result_cursor(l, t, t->format.nlevel - 1);
     set(l, next, val_op(l->p, O_ADD, val_local(l->p, next), n));
 }

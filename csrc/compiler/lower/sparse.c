@@ -427,27 +427,22 @@ void sparse_close(Low *l, const Tensor *w)
 bool sparse_direct(Low *l, const Nest *loop)
 { return loop->in && gathers(loop->in) && lane_of(l, loop->in)->direct == loop; }
 
-void lower_direct(Low *l, const Nest *n)
+Val *sparse_count(Low *l, const Tensor *w) { return now(l, lane_of(l, w)->n); }
+
+Val *sparse_bits(Low *l, const Tensor *w, const char *name, Stmt ***outer)
 {
-    const Lane *a = lane_of(l, n->in);
-    Stmt **outer;
-    if (l->mode == COUNT) { /* as many as there are, at once */
-        l->times = now(l, a->n);
-        body(l, n->body);
-        l->times = NULL;
-        return;
-    }
-    Val *word = open_words(l, a, &outer);
-    Val *k = open_bits(l, a, word, l->p->var[n->ix.var].name);
-    where(l, n->in)->n = 1;
-    bind(l, n->ix, k);
-    body(l, n->body);
-    if (a->reduce == O_ADD) keep(l, a->val, k, val_const(l->p, (Type){(uint8_t)n->in->dtype, 1}, 0));
-    l->tail = outer;
+    const Lane *a = lane_of(l, w);
+    return open_bits(l, a, open_words(l, a, outer), name);
+}
+
+void sparse_clear(Low *l, const Tensor *w, Val *k)
+{
+    const Lane *a = lane_of(l, w);
+    if (a->reduce == O_ADD) keep(l, a->val, k, val_const(l->p, (Type){(uint8_t)w->dtype, 1}, 0));
 }
 
 void sparse_range(Low *l, const Tensor *w, Val **lo, Val **hi)
 {
     *lo = num(l, 0);
-    *hi = let(l, sc_arena_printf(&l->p->arena, "%s_hi", w->name), now(l, lane_of(l, w)->n));
+    *hi = let(l, sc_arena_printf(&l->p->arena, "%s_hi", w->name), sparse_count(l, w));
 }
