@@ -45,7 +45,7 @@ sanitize: .venv/.editable
 	rm -f build/sanitize/undefined.*
 	LD_PRELOAD="$(RUNTIME)" ASAN_OPTIONS=detect_leaks=0:exitcode=99 \
 	UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/build/sanitize/undefined \
-	SCORCH_CFLAGS="-fsanitize=address,undefined" SCORCH_CACHE_DIR=$(CURDIR)/build/sanitize/kernels \
+	SCORCH_CFLAGS="-fsanitize=address,undefined -O1" SCORCH_CACHE_DIR=$(CURDIR)/build/sanitize/kernels \
 	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
 	! cat build/sanitize/undefined.* 2>/dev/null
 
