@@ -2,8 +2,8 @@
 
     python tests/circles.py [--edges]
 
-Prints a line for every circle: how many files it has and which. With --edges, also the calls that make it one.
-Calls through pointers are not seen. tests/test_architecture.py bounds the number.
+Prints a line for every circle: how many files it has, and which. With --edges, also the calls that make it
+one. Calls through pointers are not seen. tests/test_architecture.py bounds the number.
 """
 
 import argparse

@@ -54,7 +54,9 @@ static Tensor *new_alias(Prog *p, Tensor *t, int pos)
     do snprintf(name, sizeof name, "%.20s_%d", t->name, ++k);
     while (prog_tensor(p, name) || prog_var(p, name, false) >= 0);
     Tensor *x = prog_add(p, name, T_IN, pos);
+    const int id = x->id;
     *x = *t;
+    x->id = id;
     snprintf(x->name, sizeof x->name, "%s", name);
     x->alias = t;
     return x;

@@ -81,6 +81,7 @@ typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
 struct Tensor {
     char name[32];
     Role role;
+    int id;  /* its place in p->tensor */
     int arg; /* position in sc_call.view: operands, then results; -1 for workspaces */
     int ndim;
     int dimvar[SC_MAXDIM]; /* the index variable that runs over each dimension (extents agree) */
@@ -345,6 +346,8 @@ void prog_check_name(Prog *, const char *name, size_t size, int pos);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */
 Tensor *prog_tensor(Prog *, const char *name);
 Tensor *prog_result(const Prog *, int r);
+int prog_id(const Prog *, const Tensor *); /* its place in p->tensor: an error if it is not there */
+Tensor *prog_keep(Prog *, Tensor *);       /* at the end of p->tensor, where there is room */
 /* A new tensor: arg -1, dimvar -1, the rest zero. Role T_OUT is numbered by name_results, or by who adds it later. */
 Tensor *prog_add(Prog *, const char *name, Role, int pos);
 

@@ -136,6 +136,18 @@ Tensor *prog_result(const Prog *p, int r)
     return NULL;
 }
 
+int prog_id(const Prog *p, const Tensor *t)
+{
+    if (t->id < p->ntensor && p->tensor[t->id] == t) return t->id;
+    fail((Prog *)p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
+}
+
+Tensor *prog_keep(Prog *p, Tensor *t)
+{
+    t->id = p->ntensor;
+    return p->tensor[p->ntensor++] = t;
+}
+
 Tensor *prog_add(Prog *p, const char *name, Role role, int pos)
 {
     prog_check_name(p, name, sizeof p->tensor[0]->name, pos);
@@ -148,5 +160,5 @@ Tensor *prog_add(Prog *p, const char *name, Role role, int pos)
     t->role = role;
     t->arg = -1;
     for (int d = 0; d < SC_MAXDIM; d++) t->dimvar[d] = -1;
-    return p->tensor[p->ntensor++] = t;
+    return prog_keep(p, t);
 }

@@ -1,14 +1,7 @@
 /* env.c: what is known at a place of the nest: coordinates, positions, extents, buffers. */
 #include "private.h"
 
-int tensor_id(const Low *l, const Tensor *t)
-{
-    for (int i = 0; i < l->p->ntensor; i++)
-        if (l->p->tensor[i] == t) return i;
-    fail(l->p, SC_EINTERNAL, -1, "tensor %s is not in the program", t->name);
-}
-
-Where *where(Low *l, const Tensor *t) { return &l->e.where[tensor_id(l, t->like ? t->like : t)]; }
+Where *where(Low *l, const Tensor *t) { return &l->e.where[prog_id(l->p, t->like ? t->like : t)]; }
 
 Val *dim_val(Low *l, int var)
 {

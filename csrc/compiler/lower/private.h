@@ -165,8 +165,7 @@ void body(Low *, const Nest *);
 Val *dim_val(Low *, int var);               /* extent: a constant where it is folded */
 Val *slot_extent(Low *, const Index *);     /* of a workspace's dimension */
 int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here */
-int tensor_id(const Low *, const Tensor *);
-Where *where(Low *, const Tensor *); /* follows `like` */
+Where *where(Low *, const Tensor *);        /* follows `like` */
 Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
 
 /* result.c: sparse results that the nest assembles */

@@ -38,9 +38,8 @@ static Expr *binary_absent(Prog *p, Expr *e, Expr *a, Expr *b)
 
 uint64_t tensor_bit(const Prog *p, const Tensor *t)
 {
-    for (int k = 0; k < p->ntensor; k++)
-        if (p->tensor[k] == t) return (uint64_t)1 << k;
-    return 0;
+    const bool there = t->id < p->ntensor && p->tensor[t->id] == t;
+    return there ? (uint64_t)1 << t->id : 0;
 }
 
 Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)

@@ -73,7 +73,7 @@ static void advance(Verifier *v, State *s)
 static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor *t)
 {
     Prog *p = v->p;
-    const int k = nv_id(p, t), l = s->at[k].n;
+    const int k = prog_id(p, t), l = s->at[k].n;
     if (!nv_operand(t) && !(gathers(t) && v->use[k].scope == READING))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': a loop runs in a sparse operand, or in a bitmap or hash workspace inside the "
@@ -158,8 +158,8 @@ static void enter_merge(Verifier *v, State *s, const Nest *n)
     for (int m = 0; m < n->nmerge; m++) check_merged(v, s, n, m);
     bind_or_look_up(v, s, n);
     for (int m = 0; m < n->nmerge; m++) {
-        s->at[nv_id(p, n->merge[m])].merged = true;
-        s->at[nv_id(p, n->merge[m])].n++;
+        s->at[prog_id(p, n->merge[m])].merged = true;
+        s->at[prog_id(p, n->merge[m])].n++;
     }
 }
 
@@ -169,7 +169,7 @@ static void check_visits(Verifier *v, const State *outer, const Nest *n)
     Prog *p = v->p;
     const char *i = nv_index(p, n->ix);
     uint64_t all = 0;
-    if (n->in && n->in->format.level[outer->at[nv_id(p, n->in)].n].kind != SC_DENSE && !n->by)
+    if (n->in && n->in->format.level[outer->at[prog_id(p, n->in)].n].kind != SC_DENSE && !n->by)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !nv_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (!all || !loop_misses(p, n, all)) return;
@@ -251,7 +251,7 @@ typedef void Walk(Verifier *, const State *, const Nest *);
 
 static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
 {
-    const int k = nv_id(v->p, n->work);
+    const int k = prog_id(v->p, n->work);
     nv_workspace(v, s, n->work);
     v->use[k].depth = s->nloop;
     v->use[k].scope = FILLING;

@@ -37,7 +37,6 @@ typedef struct {
 } Verifier;
 
 /* verify.c */
-int nv_id(const Prog *, const Tensor *);
 const char *nv_index(Prog *, Index); /* as text, for messages */
 const char *nv_loop(Prog *, const Nest *);
 const char *nv_expr(Prog *, const Expr *);

@@ -33,7 +33,7 @@ static void check_plain(Verifier *v, const State *s, const Expr *e, bool written
 
 static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t, int levels)
 {
-    const int n = s->at[nv_id(v->p, t)].n;
+    const int n = s->at[prog_id(v->p, t)].n;
     if (n >= levels) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
          nv_expr(v->p, e), nv_level(v->p, t, n), nv_index(v->p, level_index(t, n)), t->name);
@@ -42,7 +42,7 @@ static void check_resolved(Verifier *v, const State *s, const Expr *e, const Ten
 /* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
 static void check_register(Verifier *v, const State *s, const Expr *e)
 {
-    const int depth = v->use[nv_id(v->p, e->tensor)].depth;
+    const int depth = v->use[prog_id(v->p, e->tensor)].depth;
     for (int d = 0; d < e->tensor->ndim; d++) {
         const Nest *by = nv_binder(s, e->ix[d]);
         bool inside = false;
@@ -77,7 +77,7 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
 {
     Prog *p = v->p;
     const Tensor *t = e->tensor;
-    const int k = nv_id(p, t);
+    const int k = prog_id(p, t);
     if (v->use[k].scope != scope)
         fail(p, SC_EVALUE, e->pos, "schedule: workspace %s is %s", t->name,
              v->use[k].scope == CLOSED ? "used outside of its blocks"
@@ -97,7 +97,7 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
 /* A dense result that an earlier kernel assigned. */
 static void check_result(Verifier *v, const Tensor *t, const Expr *e)
 {
-    const int k = nv_id(v->p, t);
+    const int k = prog_id(v->p, t);
     if (!nv_dense(t) || t->like)
         fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a sparse result and cannot be read; use a workspace",
              t->name);
@@ -198,7 +198,7 @@ static void check_append(Verifier *v, const State *s, const Assign *a)
     if (a->reduce != O_CONST)
         fail(v->p, SC_EVALUE, a->lhs->pos,
              "schedule: %s is assembled, each entry once; use = and a workspace", nv_expr(v->p, a->lhs));
-    if (v->use[nv_id(v->p, t)].writes)
+    if (v->use[prog_id(v->p, t)].writes)
         fail(v->p, SC_EVALUE, a->lhs->pos,
              "schedule: %s is assembled in one place, but the nest assigns it in two", t->name);
 }
@@ -249,9 +249,9 @@ static void check_like(Verifier *v, const State *s, const Assign *a)
 {
     Prog *p = v->p;
     const Tensor *t = a->lhs->tensor, *x = t->like;
-    const int n = s->at[nv_id(p, x)].n;
+    const int n = s->at[prog_id(p, x)].n;
     check_resolved(v, s, a->lhs, x, t->shared);
-    if (s->at[nv_id(p, x)].merged && eval_absent(p, a, tensor_bit(p, x)))
+    if (s->at[prog_id(p, x)].merged && eval_absent(p, a, tensor_bit(p, x)))
         fail(p, SC_EVALUE, a->lhs->pos,
              "schedule: %s has the structure of %s, but a value where %s is merged and has no entry; "
              "iterate "
@@ -269,7 +269,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
 {
     Prog *p = v->p;
     Tensor *t = a->lhs->tensor;
-    const int k = nv_id(p, t);
+    const int k = prog_id(p, t);
     if (a->lhs->op != O_ACCESS || t->role == T_IN)
         fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is an operand and cannot be assigned", t->name);
     if (t->role == T_OUT && t->format.nlevel < t->ndim)
@@ -336,7 +336,7 @@ static void check_gathered(Prog *p, const Tensor *t)
 void nv_workspace(Verifier *v, const State *s, const Tensor *t)
 {
     Prog *p = v->p;
-    if (t->role != T_WORK || v->use[nv_id(p, t)].scope != CLOSED)
+    if (t->role != T_WORK || v->use[prog_id(p, t)].scope != CLOSED)
         fail(p, SC_EINTERNAL, -1, "schedule: workspace %s is opened twice", t->name);
     if (t->dtype != v->p->type)
         fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected %s, what is computed in here", t->name,

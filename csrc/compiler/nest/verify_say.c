@@ -1,13 +1,6 @@
 /* verify_say.c: what a refused nest is called, and where it stands. */
 #include "verify.h"
 
-int nv_id(const Prog *p, const Tensor *t)
-{
-    for (int k = 0; k < p->ntensor; k++)
-        if (p->tensor[k] == t) return k;
-    fail((Prog *)p, SC_EINTERNAL, -1, "the nest names a tensor %s that is not in the program", t->name);
-}
-
 const char *nv_index(Prog *p, Index ix)
 {
     const char *name = p->var[ix.var].name;

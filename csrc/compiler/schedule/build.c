@@ -88,7 +88,7 @@ static void advance(const Build *b, State *s, const Sources *src)
 {
     for (int k = 0; k < src->n; k++) {
         const Tensor *t = src->at[k].t;
-        uint8_t *l = &s->level[sb_id(b, t)];
+        uint8_t *l = &s->level[prog_id(b->p, t)];
         while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE &&
                sb_known(b, s, source_index(t, *l)))
             ++*l;
@@ -102,7 +102,7 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
     Op op = a->reduce;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (s->level[sb_id(b, t)] < src->at[k].levels)
+        if (s->level[prog_id(b->p, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!may_repeat(t)) continue;
         const bool truth = a->lhs->tensor->dtype == SC_BOOL;
@@ -136,7 +136,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = true;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int id = sb_id(b, t), l = s.level[id];
+        const int id = prog_id(b->p, t), l = s.level[id];
         if (l >= src->at[k].levels || !sb_known(b, &s, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
         if (ix.part != SC_WHOLE)
@@ -152,7 +152,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = n > 0;
     for (int k = 0; k < n; k++) {
         if (may_repeat(late[k])) return repeats(b, late[k]);
-        s.level[sb_id(b, late[k])]++;
+        s.level[prog_id(b->p, late[k])]++;
     }
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
 }
@@ -165,7 +165,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
     int n = 0, needed = 0, left = 0;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int l = s->level[sb_id(b, t)];
+        const int l = s->level[prog_id(b->p, t)];
         if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
             continue;
         next[n++] = t;
@@ -211,7 +211,7 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     advance(b, &s, &src);
     for (int k = 0; k < src.n; k++) {
         const Tensor *t = src.at[k].t;
-        const int before = inside->level[sb_id(b, t)], now = s.level[sb_id(b, t)];
+        const int before = inside->level[prog_id(b->p, t)], now = s.level[prog_id(b->p, t)];
         if (now < src.at[k].levels || (now > before && (now > before + 1 || t->perm))) return false;
     }
     return true;
@@ -236,7 +236,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 {
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (t->role == T_IN && !s->level[sb_id(b, t)] && source_kind(t, 0) == SC_DENSE &&
+        if (t->role == T_IN && !s->level[prog_id(b->p, t)] && source_kind(t, 0) == SC_DENSE &&
             same_index(source_index(t, 0), ix))
             return t;
     }
@@ -253,11 +253,11 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     if (own && (every || (a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))))
         return none(b, "%s is sparse, and every coordinate of %s would be stored", b->layout->name,
                     b->p->var[ix.var].name);
-    const int level = n == 1 ? s.level[sb_id(b, t[0])] : 0;
+    const int level = n == 1 ? s.level[prog_id(b->p, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
     for (int k = 0; k < n; k++) {
         if (n > 1 && may_repeat(t[k])) return repeats(b, t[k]);
-        if (s.level[sb_id(b, t[k])]++) par = false;
+        if (s.level[prog_id(b->p, t[k])]++) par = false;
     }
     if (fresh && own && !par && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     bind(&s, ix);

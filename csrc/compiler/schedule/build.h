@@ -40,8 +40,7 @@ typedef struct {
 } Left;
 
 /* ---- sums.c: what is known of tensors at a place ---- */
-int sb_id(const Build *, const Tensor *); /* in p->tensor */
-Sources sb_sources(const Expr *);         /* sparse operands and workspaces that are read */
+Sources sb_sources(const Expr *); /* sparse operands and workspaces that are read */
 int sb_block(const Build *, const State *,
              int var); /* the size of the blocks that loops over it have, 0: none */
 bool sb_known(const Build *, const State *, Index);

@@ -106,13 +106,6 @@ static Machine machine_of(const Prog *p)
     return m;
 }
 
-static int tensor_id(const Cost *c, const Tensor *t)
-{
-    int k = 0;
-    while (c->p->tensor[k] != t) k++;
-    return k;
-}
-
 static double extent(const Cost *c, Index ix)
 {
     const double n = (double)bucket(c->p->var[ix.var].extent);
@@ -134,7 +127,7 @@ static double distinct(double n, double entries) { return n * -expm1(-entries / 
 static double positions(const Cost *c, const Tensor *t, int level)
 {
     if (level < 0) return 1;
-    if (t->role != T_IN) return c->entries[tensor_id(c, t)];
+    if (t->role != T_IN) return c->entries[prog_id(c->p, t)];
     if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, level_index(t, level));
     if (t->format.level[level].kind == SC_DENSE) return above * n;
@@ -173,7 +166,7 @@ static void advance(const Cost *c, Spot *at)
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
-    const int id = tensor_id(c, n->in), level = at->level[id];
+    const int id = prog_id(c->p, n->in), level = at->level[id];
     if (level == source_levels(n->in)) return 1;
     const double all = fibre(c, n->in, level), e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
@@ -201,7 +194,7 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
     const bool bound = known(at, n->ix);
     double all = 1, none = 1, steps = 0;
     for (int k = 0; k < n->nmerge; k++) {
-        const int id = tensor_id(c, n->merge[k]);
+        const int id = prog_id(c->p, n->merge[k]);
         const double f = fibre(c, n->merge[k], at->level[id]++), share = fmin(1, f / e);
         if (!nest_alive(c->p, n->body, tensor_bit(c->p, n->merge[k]))) all *= share;
         none *= 1 - share;
@@ -236,12 +229,12 @@ static bool sums_lanes(const Nest *n)
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
-    const bool sparse = n->nmerge || (n->in && at.level[tensor_id(c, n->in)] < source_levels(n->in) &&
-                                      source_kind(n->in, at.level[tensor_id(c, n->in)]) != SC_DENSE);
+    const bool sparse = n->nmerge || (n->in && at.level[prog_id(c->p, n->in)] < source_levels(n->in) &&
+                                      source_kind(n->in, at.level[prog_id(c->p, n->in)]) != SC_DENSE);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
     c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
     const double before = c->time;
-    const bool side = n->unroll && (!n->in || at.tile[tensor_id(c, n->in)]);
+    const bool side = n->unroll && (!n->in || at.tile[prog_id(c->p, n->in)]);
     const double turns = n->nmerge ? turns_merge(c, &at, n)
                          : n->in   ? turns_in(c, &at, n)
                                    : turns_dense(c, &at, n);
@@ -375,7 +368,7 @@ static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused
 static void walk_eval(Cost *c, const Spot *at, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
-    const int id = tensor_id(c, t);
+    const int id = prog_id(c->p, t);
     c->time += read_time(c, at, a->rhs, a->reduce == O_ADD);
     c->written[id] += at->trips;
     if (t->role == T_WORK && t->place == W_REG)
@@ -394,7 +387,7 @@ static void walk_eval(Cost *c, const Spot *at, const Assign *a)
 static void walk_work(Cost *c, const Spot *at, const Nest *n)
 {
     const Tensor *t = n->work;
-    const int id = tensor_id(c, t);
+    const int id = prog_id(c->p, t);
     const double bytes = work_bytes(c, t);
     walk(c, at, n->body);
     const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
@@ -457,7 +450,7 @@ static double delivery(const Cost *c, const Tensor *t)
 {
     const sc_format *ask = t->role == T_OUT ? &c->p->ask[t->arg - c->p->nin] : NULL;
     if (!ask || !ask->nlevel || !t->format.nlevel || sc_format_equal(ask, &t->format)) return 0;
-    const double made = sc_format_is_dense(&t->format) ? elements(c, t) : c->written[tensor_id(c, t)];
+    const double made = sc_format_is_dense(&t->format) ? elements(c, t) : c->written[prog_id(c->p, t)];
     return made * c->m.convert;
 }
 

@@ -61,7 +61,7 @@ void work_add(Prog *p, Tensor *w, const char *name)
     if (p->ntensor == SC_LEN(p->tensor))
         fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
     strcpy(w->name, free_name);
-    p->tensor[p->ntensor++] = w;
+    prog_keep(p, w);
 }
 
 Tensor *work_new(Prog *p, const char *name, Place place)

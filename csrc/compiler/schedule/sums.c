@@ -10,13 +10,6 @@
 #define BITMAP_EXTENT (8 * 1024 * 1024 / 24) /* a lane's bitmap workspace stays below 8 MB */
 
 /* ---- tensors ---- */
-int sb_id(const Build *b, const Tensor *t)
-{
-    int k = 0;
-    while (b->p->tensor[k] != t) k++;
-    return k;
-}
-
 static void collect(const Expr *e, bool inside, Sources *s)
 {
     if (e->op == O_ACCESS && sparse_source(e->tensor)) {
@@ -89,7 +82,7 @@ static bool walks(const Build *b, const State *s, const Expr *e, int v)
 {
     const Sources src = sb_sources(e);
     for (int k = 0; k < src.n; k++)
-        for (int l = s->level[sb_id(b, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
+        for (int l = s->level[prog_id(b->p, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == v) return true;
     return false;
 }
@@ -145,7 +138,7 @@ bool sb_may_lack_terms(const Build *b, const State *s, const Assign *a, const Ex
     for (int k = 0; k < src.n; k++) {
         Tensor *t = src.at[k].t;
         bool sums = false;
-        for (int l = s->level[sb_id(b, t)]; l < src.at[k].levels; l++)
+        for (int l = s->level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
             sums |= source_kind(t, l) != SC_DENSE && in(vars, source_index(t, l).var);
         met += sums && sb_dead_without(b, a, 1, &t);
     }
@@ -204,7 +197,7 @@ bool sb_has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w
     if (w->bitmap || w->hash) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
-    const int l = s->level[sb_id(b, t)];
+    const int l = s->level[prog_id(b->p, t)];
     for (int k = 0; k < left->n; k++)
         for (int q = l; q < source_levels(t); q++)
             if (source_index(t, q).var == left->left[k].var) return false;
@@ -235,7 +228,7 @@ Expr *sb_known_factors(const Build *b, const State *s, const Expr *r, const Left
     if (!by || sb_sources(body).n || sums_nothing(b->p, r)) return NULL;
     const Sources src = sb_sources(by);
     for (int k = 0; k < src.n; k++)
-        if (s->level[sb_id(b, src.at[k].t)] < src.at[k].levels) return NULL;
+        if (s->level[prog_id(b->p, src.at[k].t)] < src.at[k].levels) return NULL;
     *rest = body;
     return by;
 }
