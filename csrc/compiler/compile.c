@@ -3,8 +3,9 @@
  *   parse -> check -> infer -> schedule -> lower -> simplify -> emit
  *
  * schedule tries what it finds through lowering, and keeps the first that comes through.
- * A pass that cannot go on calls fail(), which writes the message and jumps to
- * the setjmp below; that is legal because passes own nothing but arena memory. */
+ * A pass that cannot go on calls fail(), which writes the message and jumps to the innermost prog_try (ir/prog.c):
+ * that of the doors below, or of the scheduler where it tries what may be refused. Passes may be left so because
+ * they own nothing but arena memory. */
 #include "emit/emit.h"
 #include "lower/lower.h"
 #include "schedule/schedule.h"
@@ -49,74 +50,95 @@ static void middle(Prog *p)
         schedule(p);
 }
 
-static void start(Prog *p, jmp_buf *escape, sc_err *err)
+typedef struct { /* what a program is compiled from, and to */
+    Prog *p;
+    const sc_request *rq;
+    const char *file, *stage;
+    uint32_t wanted, given;
+    sc_gradient *gradient;
+    sc_text *out;
+} Job;
+
+static void read_program(const Job *j)
 {
-    p->err = err;
-    p->escape = escape;
-    p->arena.nomem = out_of_memory;
-    p->arena.ctx = p;
+    j->p->arena.nomem = out_of_memory;
+    j->p->arena.ctx = j->p;
+    if (j->file)
+        file_parse(j->p, j->file);
+    else
+        front(j->p, j->rq);
+}
+
+static void compile(void *ctx)
+{
+    const Job *j = ctx;
+    Prog *p = j->p;
+    read_program(j);
+    middle(p);
+    if (p->why.failed || p->orders.failed || p->chosen.failed) out_of_memory(p);
 }
 
 int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes, sc_err *err)
 {
-    jmp_buf escape;
-    start(p, &escape, err);
     p->vector_bytes = vector_bytes;
     p->vector_regs = vector_bytes == 64 ? 32 : 16;
-    if (setjmp(escape)) return err->code;
-    if (file)
-        file_parse(p, file);
-    else
-        front(p, rq);
-    middle(p);
-    if (p->why.failed || p->orders.failed || p->chosen.failed) out_of_memory(p);
-    return SC_OK;
+    return prog_try(p, compile, &(Job){.p = p, .rq = rq, .file = file}, err);
+}
+
+static void compile_gradient(void *ctx)
+{
+    const Job *j = ctx;
+    read_program(j);
+    check(j->p);
+    infer(j->p);
+    if (j->gradient) derive(j->p, j->wanted, j->given, j->gradient);
 }
 
 int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_t wanted, uint32_t given,
                         sc_gradient *out, sc_err *err)
 {
-    jmp_buf escape;
-    start(p, &escape, err);
-    if (setjmp(escape)) return err->code;
-    if (file)
-        file_parse(p, file);
-    else
-        front(p, rq);
-    check(p);
-    infer(p);
-    if (out) derive(p, wanted, given, out);
-    return SC_OK;
+    Job j = {.p = p, .rq = rq, .file = file, .wanted = wanted, .given = given, .gradient = out};
+    return prog_try(p, compile_gradient, &j, err);
+}
+
+static void chosen_print(Prog *p, sc_text *out)
+{ sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : ""); }
+
+static void why_print(Prog *p, sc_text *out)
+{ sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : ""); }
+
+static void index_print_all(Prog *p, sc_text *out) { prog_print(p, out); }
+static void sums_print_all(Prog *p, sc_text *out) { sums_print(p, out); }
+static void nest_print_all(Prog *p, sc_text *out) { nest_print(p, p->nest, out); }
+static void stmt_print_all(Prog *p, sc_text *out) { stmt_print(p, p->module, out); }
+static void c_print_all(Prog *p, sc_text *out) { emit(p, p->module, out); }
+static void plan_print_all(Prog *p, sc_text *out) { plan_print(p, out); }
+
+static const struct {
+    const char *name;
+    void (*print)(Prog *, sc_text *);
+} stages[] = {
+    {"index", index_print_all}, {"sums", sums_print_all}, {"nest", nest_print_all},
+    {"schedule", chosen_print}, {"stmt", stmt_print_all}, {"c", c_print_all},
+    {"plan", plan_print_all},   {"orders", orders_print}, {"why", why_print},
+};
+
+static void print_stage(void *ctx)
+{
+    const Job *j = ctx;
+    for (int k = 0; k < SC_LEN(stages); k++)
+        if (!strcmp(j->stage, stages[k].name)) {
+            stages[k].print(j->p, j->out);
+            return;
+        }
+    fail(j->p, SC_EVALUE, -1,
+         "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why", j->stage);
 }
 
 int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
 {
-    jmp_buf escape;
-    p->err = err;
-    p->escape = &escape;
-    if (setjmp(escape)) return err->code;
-    if (!strcmp(stage, "index"))
-        prog_print(p, out);
-    else if (!strcmp(stage, "sums"))
-        sums_print(p, out);
-    else if (!strcmp(stage, "nest"))
-        nest_print(p, p->nest, out);
-    else if (!strcmp(stage, "schedule"))
-        sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : "");
-    else if (!strcmp(stage, "stmt"))
-        stmt_print(p, p->module, out);
-    else if (!strcmp(stage, "c"))
-        emit(p, p->module, out);
-    else if (!strcmp(stage, "plan"))
-        plan_print(p, out);
-    else if (!strcmp(stage, "orders"))
-        orders_print(p, out);
-    else if (!strcmp(stage, "why"))
-        sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
-    else
-        return sc_error(
-            err, SC_EVALUE,
-            "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why", stage);
+    const int rc = prog_try(p, print_stage, &(Job){.p = p, .stage = stage, .out = out}, err);
+    if (rc) return rc;
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 

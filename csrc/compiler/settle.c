@@ -81,24 +81,25 @@ static void restore(Prog *p, const Saved *s, bool silent)
     if (silent) cut(&p->why, s->prog.why.n), cut(&p->orders, s->prog.orders.n);
 }
 
+typedef struct {
+    Prog *p;
+    Nest *n;
+} Lowering;
+
+static void lower_tried(void *ctx)
+{
+    const Lowering *x = ctx;
+    schedule_ahead(x->p, x->n);
+    schedule_batch(x->n);
+    x->p->nest = x->n;
+    lower_nest(x->p);
+}
+
 static bool lowers(Prog *p, Nest *n, sc_err *refused)
 {
-    jmp_buf escape, *outer = p->escape;
-    sc_err *err = p->err;
-    volatile bool ok = false;
-    p->escape = &escape;
-    p->err = refused;
-    if (!setjmp(escape)) {
-        schedule_ahead(p, n);
-        schedule_batch(n);
-        p->nest = n;
-        lower_nest(p);
-        ok = true;
-    }
-    p->escape = outer;
-    p->err = err;
-    if (!ok && refused->code == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
-    return ok;
+    const int rc = prog_try(p, lower_tried, &(Lowering){p, n}, refused);
+    if (rc == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    return rc == SC_OK;
 }
 
 /* ---- composing ---- */
@@ -365,15 +366,24 @@ static int list(Program *g, Listed *found)
     return n;
 }
 
-static void list_all(Prog *p, Listed *found, sc_text *out)
+typedef struct {
+    Prog *p;
+    Listed *found;
+    sc_text *out;
+} Listing;
+
+static void list_all(void *ctx)
 {
+    const Listing *x = ctx;
+    Prog *p = x->p;
+    Listed *found = x->found;
     restore(p, p->unscheduled, false);
     Program *g = take_apart(p, wishes_parse(p));
     int n = list(g, found);
     for (int k = 0; k < g->n && !n; k++) make_dense(g, &g->part[k]);
     if (!n) n = list(g, found);
     if (n) qsort(found + 1, (size_t)n - 1, sizeof *found, by_cost);
-    for (int k = 0; k < n; k++) sc_text_addn(out, found[k].text.s, found[k].text.n);
+    for (int k = 0; k < n; k++) sc_text_addn(x->out, found[k].text.s, found[k].text.n);
 }
 
 /* What was said of the program is said again as it was, though memory may have run out meanwhile. */
@@ -394,12 +404,10 @@ void orders_print(Prog *p, sc_text *out)
     const Saved *now = save(p);
     const char *chosen = sc_arena_printf(&p->arena, "%s", p->chosen.n ? p->chosen.s : "");
     Listed *found = sc_arena_get(&p->arena, MAXLISTED * sizeof *found);
-    jmp_buf escape, *outer = p->escape;
-    p->escape = &escape;
-    if (!setjmp(escape)) list_all(p, found, out);
-    p->escape = outer;
+    sc_err why = {0};
+    const int rc = prog_try(p, list_all, &(Listing){p, found, out}, &why);
     restore(p, now, false);
     say_again(p, now, chosen);
     for (int k = 0; k < MAXLISTED; k++) sc_text_free(&found[k].text);
-    if (p->err->code) longjmp(*outer, 1);
+    if (rc) fail(p, rc, -1, "%s", why.msg);
 }

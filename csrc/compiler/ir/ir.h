@@ -337,6 +337,9 @@ static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.la
 /* Stops the compilation: code and message (pos: offset in p->source, or -1; with a position the
  * message gets the source line and a caret). */
 _Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4, 5);
+/* The one place that fail() comes back to: SC_OK where body came through, else what *err says. What body changed stays
+ * changed. */
+int prog_try(Prog *, void (*body)(void *), void *ctx, sc_err *err);
 void *new_bytes(Prog *, size_t);
 #define NEW(p, type) ((type *)new_bytes((p), sizeof(type)))
 const char *fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */

@@ -97,6 +97,22 @@ void fail(Prog *p, int code, int pos, const char *fmt, ...)
     longjmp(*p->escape, 1);
 }
 
+int prog_try(Prog *p, void (*body)(void *), void *ctx, sc_err *err)
+{
+    jmp_buf escape, *outer = p->escape;
+    sc_err *before = p->err;
+    volatile bool through = false;
+    p->escape = &escape;
+    p->err = err;
+    if (!setjmp(escape)) {
+        body(ctx);
+        through = true;
+    }
+    p->escape = outer;
+    p->err = before;
+    return through ? SC_OK : err->code;
+}
+
 void prog_check_name(Prog *p, const char *name, size_t size, int pos)
 {
     static const char *const reserved[] = {"for", "par", "vec", "work", "in", "merge"};

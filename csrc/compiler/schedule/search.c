@@ -189,18 +189,16 @@ static double cost_built(Search *s, Candidate *c)
     return cost;
 }
 
-/* Leaves *cost as it is where building fails; false: for want of memory. */
-static bool cost_guarded(Search *s, Candidate *c, double *cost)
+typedef struct {
+    Search *s;
+    Candidate *c;
+    double cost; /* -1: there is no such nest */
+} Costing;
+
+static void cost_tried(void *ctx)
 {
-    Prog *p = s->p;
-    jmp_buf escape, *outer = p->escape;
-    sc_err dropped = {0}, *err = p->err;
-    p->escape = &escape;
-    p->err = &dropped;
-    if (!setjmp(escape)) *cost = cost_built(s, c);
-    p->escape = outer;
-    p->err = err;
-    return dropped.code != SC_ENOMEM;
+    Costing *x = ctx;
+    x->cost = cost_built(x->s, x->c);
 }
 
 /* Builds, costs and forgets; -1: there is no such nest. */
@@ -211,18 +209,19 @@ static double cost_of(Search *s, Candidate *c)
     const sc_arena arena = p->arena;
     const sc_format result = s->a.lhs->tensor->format;
     const double conversion = conversion_cost(s, c);
-    double cost = -1;
+    Costing x = {s, c, -1};
+    sc_err dropped = {0};
     Layout old[SC_MAXOP];
     convert_all(s, c, old);
     p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
-    const bool had_memory = cost_guarded(s, c, &cost);
+    const int rc = prog_try(p, cost_tried, &x, &dropped);
     restore_all(s, old);
     s->a.lhs->tensor->format = result;
     p->ntensor = mark;
     sc_arena_free(&p->arena);
     p->arena = arena;
-    if (!had_memory) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
-    return cost < 0 ? -1 : cost + conversion;
+    if (rc == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
+    return x.cost < 0 ? -1 : x.cost + conversion;
 }
 
 static void consider(Search *s, const Order *o)
