@@ -42,8 +42,8 @@ static void front(Prog *p, const sc_request *rq)
 
 static void middle(Prog *p)
 {
-    check(p);
-    infer(p);
+    expr_check(p);
+    expr_infer(p);
     if (p->nest)
         lower_nest(p);
     else
@@ -89,9 +89,9 @@ static void compile_gradient(void *ctx)
 {
     const Job *j = ctx;
     read_program(j);
-    check(j->p);
-    infer(j->p);
-    if (j->gradient) derive(j->p, j->wanted, j->given, j->gradient);
+    expr_check(j->p);
+    expr_infer(j->p);
+    if (j->gradient) expr_derive(j->p, j->wanted, j->given, j->gradient);
 }
 
 int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_t wanted, uint32_t given,
@@ -111,7 +111,7 @@ static void index_print_all(Prog *p, sc_text *out) { prog_print(p, out); }
 static void sums_print_all(Prog *p, sc_text *out) { sums_print(p, out); }
 static void nest_print_all(Prog *p, sc_text *out) { nest_print(p, p->nest, out); }
 static void stmt_print_all(Prog *p, sc_text *out) { stmt_print(p, p->module, out); }
-static void c_print_all(Prog *p, sc_text *out) { emit(p, p->module, out); }
+static void c_print_all(Prog *p, sc_text *out) { emit_module(p, p->module, out); }
 static void plan_print_all(Prog *p, sc_text *out) { plan_print(p, out); }
 
 static const struct {

@@ -215,7 +215,7 @@ void file_parse(Prog *p, const char *text)
     File f = {.p = p, .nest = -1};
     p->source = sc_arena_copy(&p->arena, text, n + 1);
     f.text = sc_arena_copy(&p->arena, text, n + 1);
-    f.program = new_bytes(p, n + 1);
+    f.program = prog_bytes(p, n + 1);
     blank_comments(f.text);
     for (size_t i = 0; i < n; i++) f.program[i] = f.text[i] == '\n' ? '\n' : ' ';
     for (int at = 0; f.text[at];) at = parse_line(&f, at);

@@ -38,12 +38,12 @@ typedef struct {
 void lower_nest(Prog *p)
 {
     Nest *own = p->nest;
-    p->nest = where_nests(p, own);
+    p->nest = schedule_where(p, own);
     nest_verify(p, p->nest);
     lower(p);
     p->nest = own;
     stmt_verify(p, p->module);
-    simplify(p, p->module);
+    stmt_simplify(p, p->module);
     stmt_verify(p, p->module);
 }
 
@@ -119,8 +119,8 @@ static Nest *compose(const Program *g, const int *rank)
     }
     for (int k = g->n - 1; k >= 0; k--) {
         Tensor *w = g->part[k].w;
-        Nest *one = rest ? fuse(p, n[k], w ? w : g->part[k].a.lhs->tensor, rest) : n[k];
-        if (!one) one = w ? before_rest(p, n[k], w, rest) : nest_seq(p, 2, (Nest *[]){n[k], rest});
+        Nest *one = rest ? schedule_fuse(p, n[k], w ? w : g->part[k].a.lhs->tensor, rest) : n[k];
+        if (!one) one = w ? schedule_before_rest(p, n[k], w, rest) : nest_seq(p, 2, (Nest *[]){n[k], rest});
         rest = one;
     }
     return rest;
@@ -200,9 +200,9 @@ static bool is_open(const Tensor *t) { return t->role == T_OUT && t->ndim && !t-
 /* A result that no nest can assemble, or write where its entries are, is computed dense, and delivered as asked. */
 static void make_dense(Program *g, Piece *x)
 {
-    if (!is_open(x->a.lhs->tensor) && !shares_upper(x->a.lhs->tensor)) return;
+    if (!is_open(x->a.lhs->tensor) && !tensor_shares_upper(x->a.lhs->tensor)) return;
     x->a.lhs->tensor->like = NULL;
-    result_format(g->p, x->a.lhs->tensor, "dense");
+    expr_result_format(g->p, x->a.lhs->tensor, "dense");
     x->search = search_new(g->p, &x->a, x->wish);
 }
 
@@ -215,7 +215,7 @@ static Expr *simplified(Prog *p, const Assign *a)
     if (p->skip || (e->op != O_CONST && lost)) return expr_zeros(p, a->rhs);
     if (e->op != O_CONST || !like) return e;
     if (a->lhs->tensor->shared < like->format.nlevel) return a->rhs;
-    return expr_new(p, O_MUL, stored_access(p, like), e);
+    return expr_new(p, O_MUL, expr_stored_access(p, like), e);
 }
 
 /* Nothing is legal as it was asked for, though other nests are. */
@@ -269,13 +269,13 @@ static bool make_plain(Prog *p)
     bool any = false;
     for (int k = 0; k < p->nin; k++) {
         const Tensor *t = p->tensor[k];
-        bool odd = may_repeat(t);
-        if (!sparse_source(t)) continue;
+        bool odd = source_may_repeat(t);
+        if (!source_is_sparse(t)) continue;
         for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)
-            if (t->format.level[l].part != SC_MOD) plain_level(&f, t, t->format.level[l].dim);
+            if (t->format.level[l].part != SC_MOD) schedule_plain_level(&f, t, t->format.level[l].dim);
         p->convert[k] = f;
         p->converts = any = true;
     }
@@ -398,7 +398,7 @@ static void say_again(Prog *p, const Saved *now, const char *chosen)
 void orders_print(Prog *p, sc_text *out)
 {
     if (!p->unscheduled) {
-        print_candidate(p, nest_cost(p, p->nest), p->nest, out);
+        print_candidate(p, cost_nest(p, p->nest), p->nest, out);
         return;
     }
     const Saved *now = save(p);

@@ -30,7 +30,7 @@ static void describe(Prog *p, int r, sc_outcome *o)
     o->spec.dtype = t->dtype;
     o->spec.itype = t->itype;
     o->spec.unit = t->unit;
-    o->like = shares_all(t) ? t->like->arg : -1;
+    o->like = tensor_shares_all(t) ? t->like->arg : -1;
     for (int d = 0; d < t->ndim; d++)
         for (int k = p->nin; k-- > 0;)
             for (int i = 0; i < p->tensor[k]->ndim; i++)

@@ -154,7 +154,7 @@ static Term access_value(const Oracle *o, const Expr *e)
         key = key * t->extent[d] + o->at[e->ix[d].var];
         if (m->in) offset += o->at[e->ix[d].var] * m->in->view.stride[d];
     }
-    if (is_sparse(t)) return find_entry(m, key);
+    if (tensor_is_sparse(t)) return find_entry(m, key);
     if (m->in) return (Term){value_at(m->in, offset), true, false};
     return (Term){m->val[key], true, false};
 }
@@ -163,14 +163,14 @@ static Term access_value(const Oracle *o, const Expr *e)
 static bool is_void(const Oracle *o, const Expr *e)
 {
     if (e->op == O_ACCESS)
-        return is_sparse(e->tensor) && !(expr_vars(e) & ~o->bound) && !access_value(o, e).has;
+        return tensor_is_sparse(e->tensor) && !(expr_vars(e) & ~o->bound) && !access_value(o, e).has;
     if (e->op == O_MUL) return is_void(o, e->kid[0]) || is_void(o, e->kid[1]);
     return (e->op == O_DIV || e->op == O_NEG || e->op == O_STORED) && is_void(o, e->kid[0]);
 }
 
 static bool has_sparse(const Expr *e)
 {
-    if (e->op == O_ACCESS) return is_sparse(e->tensor);
+    if (e->op == O_ACCESS) return tensor_is_sparse(e->tensor);
     return (e->kid[0] && has_sparse(e->kid[0])) || (e->kid[1] && has_sparse(e->kid[1]));
 }
 
@@ -214,7 +214,7 @@ static void reduce_over(Oracle *o, Reduction *r, uint32_t left, uint32_t first)
 
 static uint32_t sparse_vars(const Expr *e)
 {
-    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? expr_vars(e) : 0;
+    if (e->op == O_ACCESS) return tensor_is_sparse(e->tensor) ? expr_vars(e) : 0;
     return (e->kid[0] ? sparse_vars(e->kid[0]) : 0) | (e->kid[1] ? sparse_vars(e->kid[1]) : 0);
 }
 
@@ -232,12 +232,12 @@ static Term evaluate(Oracle *o, const Expr *e)
     if (e->op == O_REDUCE) return evaluate_reduce(o, e);
     if (e->op == O_ACCESS) {
         const Term t = access_value(o, e);
-        if (is_sparse(e->tensor)) o->hit &= t.has;
+        if (tensor_is_sparse(e->tensor)) o->hit &= t.has;
         return t;
     }
     const Term a = evaluate(o, e->kid[0]), b = e->kid[1] ? evaluate(o, e->kid[1]) : (Term){0, false, true};
     if (e->op == O_STORED) {
-        const bool has = a.has || !is_sparse(e->kid[0]->tensor);
+        const bool has = a.has || !tensor_is_sparse(e->kid[0]->tensor);
         return (Term){has, has, !has};
     }
     const Term missing = {0, false, true};
@@ -275,7 +275,7 @@ static int open_operand(Map *m, const Tensor *t, const sc_tensor *in, sc_err *er
 {
     int64_t coord[SC_MAXDIM] = {0};
     m->in = in;
-    if (!is_sparse(t)) return SC_OK;
+    if (!tensor_is_sparse(t)) return SC_OK;
     if (size_of(t) > INT64_MAX / 16)
         return sc_error(err, SC_EVALUE, "%s is too large for the oracle", t->name);
     if (!collect(m, t, 0, 0, coord)) return sc_error(err, SC_ENOMEM, "out of memory");

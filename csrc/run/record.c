@@ -72,7 +72,7 @@ static void describe_results(sc_program *p, const Prog *g)
         s->itype = converts && sc_format_is_dense(&t->format) ? index_type(g) : t->itype;
         s->unit = !sc_format_is_dense(&s->format) ? -1 : converts ? t->ndim - 1 : t->unit;
         p->result[r].converts = converts;
-        p->result[r].like = !converts && shares_all(t) ? t->like->arg : -1;
+        p->result[r].like = !converts && tensor_shares_all(t) ? t->like->arg : -1;
     }
 }
 

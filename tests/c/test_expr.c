@@ -56,8 +56,8 @@ static int load(Front *f, const char *text)
 {
     if (setjmp(f->escape)) return f->err.code;
     file_parse(&f->p, text);
-    check(&f->p);
-    infer(&f->p);
+    expr_check(&f->p);
+    expr_infer(&f->p);
     return SC_OK;
 }
 

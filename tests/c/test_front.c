@@ -55,8 +55,8 @@ static int load(Front *f, const char *text, bool verify)
 {
     if (setjmp(f->escape)) return f->err.code;
     file_parse(&f->p, text);
-    check(&f->p);
-    infer(&f->p);
+    expr_check(&f->p);
+    expr_infer(&f->p);
     if (verify && f->p.nest) nest_verify(&f->p, f->p.nest);
     return SC_OK;
 }

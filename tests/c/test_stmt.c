@@ -49,7 +49,7 @@ static Module *module_from(const char *text)
     }
     Module *m = stmt_parse(&prog, text);
     stmt_verify(&prog, m);
-    simplify(&prog, m);
+    stmt_simplify(&prog, m);
     stmt_verify(&prog, m);
     return m;
 }
@@ -332,8 +332,8 @@ static const sc_object *compiled(const char *c, const char *flags)
 static const sc_object *compile_module(const Module *m, const char *flags)
 {
     sc_text c = {0}, again = {0};
-    emit(&prog, m, &c);
-    emit(&prog, m, &again);
+    emit_module(&prog, m, &c);
+    emit_module(&prog, m, &again);
     CHECK(!c.failed && !again.failed && !strcmp(c.s, again.s));
     const sc_object *o = compiled(c.s, flags);
     sc_text_free(&c);

@@ -34,9 +34,9 @@ static int read_module(Reading *r, const char *text)
 static int finish(Reading *r, sc_text *c)
 {
     if (setjmp(r->escape)) return r->err.code;
-    simplify(&r->p, r->m);
+    stmt_simplify(&r->p, r->m);
     stmt_verify(&r->p, r->m);
-    emit(&r->p, r->m, c);
+    emit_module(&r->p, r->m, c);
     return SC_OK;
 }
 

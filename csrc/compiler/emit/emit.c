@@ -29,7 +29,7 @@ static void braces(Emit *e, const Stmt *s, int depth)
 }
 
 static Type local_type(const Emit *e, Type t)
-{ return t.dtype == SC_BOOL && t.lanes > 1 ? mask_type(emit_width(e, t.lanes), t.lanes) : t; }
+{ return t.dtype == SC_BOOL && t.lanes > 1 ? type_mask(emit_width(e, t.lanes), t.lanes) : t; }
 
 /* What a local of type t is set to. */
 static void assigned(Emit *e, const Val *v, Type t)
@@ -372,7 +372,7 @@ static void object(const Module *m, sc_text *out)
     sc_text_add(out, m->nentry ? "}};\n" : "0}};\n");
 }
 
-void emit(const Prog *p, const Module *m, sc_text *out)
+void emit_module(const Prog *p, const Module *m, sc_text *out)
 {
     sc_text entries = {0};
     Emit e = {.p = p, .m = m, .out = &entries};

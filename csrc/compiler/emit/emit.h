@@ -4,5 +4,5 @@
 
 #include "../stmt/stmt.h"
 
-void emit(const Prog *, const Module *, sc_text *);
+void emit_module(const Prog *, const Module *, sc_text *);
 #endif

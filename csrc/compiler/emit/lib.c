@@ -43,24 +43,24 @@ static void need_halves(Needs *n, Helper h, Type t)
     for (int k = t.lanes / 2; k >= 1; k /= 2) {
         t.lanes = (uint8_t)halved(t, k);
         need_type(n, t);
-        if (h != H_HADD) need(n, h == H_HMAX ? H_MAX : H_MIN, t);
+        if (h != H_HADD) need_helper(n, h == H_HMAX ? H_MAX : H_MIN, t);
     }
 }
 
-void need(Needs *n, Helper h, Type t)
+void need_helper(Needs *n, Helper h, Type t)
 {
     if (n->used[h][t.dtype] & bit(t.lanes)) return;
     n->used[h][t.dtype] |= bit(t.lanes);
     need_type(n, t);
-    need_type(n, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
+    need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_SPREAD) n->loose[t.dtype] |= bit(t.lanes);
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
-        need(n, h, lanes_of(t, t.dtype == SC_F32 ? 4 : 2));
+        need_helper(n, h, lanes_of(t, t.dtype == SC_F32 ? 4 : 2));
     else if (h == H_TANH || h == H_SIGMOID)
-        need(n, H_EXP, t);
+        need_helper(n, H_EXP, t);
 }
 
 /* ---- printing: %T the type, %M its mask, %E its element, %N what the name ends in ---- */
@@ -73,7 +73,7 @@ static void print(sc_text *out, Type t, const char *s)
         }
         switch (*++s) {
         case 'T': c_type(out, t); break;
-        case 'M': c_type(out, mask_type((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes)); break;
+        case 'M': c_type(out, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes)); break;
         case 'E': sc_text_add(out, "%s", c_scalar(t.dtype)); break;
         default:
             if (t.lanes > 1)

@@ -138,7 +138,7 @@ static void fill(sc_text *out, const char *s, Type t, const char *const *coeffic
         if (*s == 'V' || *s == 'N')
             c_type(out, t);
         else if (*s == 'I')
-            c_type(out, mask_type(f32 ? 4 : 8, t.lanes));
+            c_type(out, type_mask(f32 ? 4 : 8, t.lanes));
         else if (*s == 'P')
             s = polynomial(out, coefficients, s + 2);
         for (int k = 0; k < SC_LEN(words); k++)

@@ -46,11 +46,11 @@ typedef struct { /* what a text uses; bit n: with 2^n lanes */
     uint8_t loose[SC_NDTYPE];  /* their unaligned variants */
 } Needs;
 const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
-void need(Needs *, Helper, Type);
+void need_helper(Needs *, Helper, Type);
 void need_type(Needs *, Type);
 void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_EXTRACT */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
-Type mask_type(int bytes, int lanes);    /* integers as wide as what is compared */
+Type type_mask(int bytes, int lanes);    /* integers as wide as what is compared */
 const char *c_scalar(int dtype);         /* of memory: "float", "sc_i64", "signed char" for bool */
 bool type_blends(Type);                  /* H_SELECT chooses between two numbers of it */
 void c_type(sc_text *, Type);            /* of locals: "f32x8", "float", "_Bool" */

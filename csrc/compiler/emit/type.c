@@ -17,7 +17,7 @@ void c_type(sc_text *out, Type t)
         sc_text_add(out, "%s", t.dtype == SC_BOOL ? "_Bool" : c_scalar(t.dtype));
 }
 
-Type mask_type(int bytes, int lanes)
+Type type_mask(int bytes, int lanes)
 {
     sc_dtype t = bytes == 1 ? SC_BOOL : bytes == 2 ? SC_I16 : bytes == 4 ? SC_I32 : SC_I64;
     return (Type){(uint8_t)t, (uint8_t)lanes};

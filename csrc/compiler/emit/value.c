@@ -16,7 +16,7 @@ void emit_type(Emit *e, Type t)
 /* "sc_load_f32x8(" */
 void emit_helper(Emit *e, Helper h, Type t)
 {
-    need(&e->needs, h, t);
+    need_helper(&e->needs, h, t);
     sc_text_add(e->out, "sc_%s_", helper_name(h));
     if (t.lanes > 1)
         c_type(e->out, t);
@@ -127,7 +127,7 @@ static void mask_compare(Emit *e, const Val *v, int width)
 {
     bool masks = v->kid[0]->type.dtype == SC_BOOL;
     emit_add(e, "(");
-    emit_type(e, mask_type(width, v->type.lanes));
+    emit_type(e, type_mask(width, v->type.lanes));
     emit_add(e, ")(");
     if (masks)
         emit_mask(e, v->kid[0], width);
@@ -144,7 +144,7 @@ static void mask_compare(Emit *e, const Val *v, int width)
 /* One lane of truth as a vector. */
 static void mask_splat(Emit *e, const Val *v, int width)
 {
-    Type t = mask_type(width, v->type.lanes);
+    Type t = type_mask(width, v->type.lanes);
     emit_helper(e, H_SPLAT, t);
     if (v->op == O_CONST) {
         emit_add(e, v->i ? "-1)" : "0)");
@@ -169,7 +169,7 @@ static void mask_load(Emit *e, const Val *v)
 /* Prints v, truth values, as integers of so many bytes. */
 void emit_mask(Emit *e, const Val *v, int width)
 {
-    Type t = mask_type(width, v->type.lanes);
+    Type t = type_mask(width, v->type.lanes);
     bool splat = v->op == O_CONST || v->op == O_CAST;
     if (splat) {
         mask_splat(e, v, width);

@@ -105,7 +105,7 @@ static void check_operand(Prog *p, const Tensor *t)
     for (int a = 0; a < p->nassign; a++) used |= is_used(p->assign[a].rhs, t->arg);
     if (!used)
         fail(p, SC_EVALUE, -1, "operand %s is not used in the expression; remove it or use it", t->name);
-    if (is_sparse(t) && t->itype != SC_I32 && t->itype != SC_I64)
+    if (tensor_is_sparse(t) && t->itype != SC_I32 && t->itype != SC_I64)
         fail(p, SC_ETYPE, -1, "%s has indices of type %s, expected int32 or int64", t->name,
              user_dtype(t->itype));
     check_blocks(p, t);
@@ -248,7 +248,7 @@ static void check_skip(Prog *p, const Expr *e)
 static void look_access(const Expr *e, uint32_t *inner, uint32_t *sparse)
 {
     const Tensor *t = e->tensor;
-    const bool dense = t->role == T_IN ? !is_sparse(t) : sc_format_is_dense(&t->format) && !t->like;
+    const bool dense = t->role == T_IN ? !tensor_is_sparse(t) : sc_format_is_dense(&t->format) && !t->like;
     for (int d = 0; d < t->ndim; d++) {
         if (!dense) *sparse |= 1u << e->ix[d].var;
         if (dense && d == t->unit) *inner |= 1u << e->ix[d].var;
@@ -289,7 +289,7 @@ static int depth(const Expr *e)
     return 1 + (a > b ? a : b);
 }
 
-void check(Prog *p)
+void expr_check(Prog *p)
 {
     if (!p->nin) fail(p, SC_EVALUE, -1, "expected at least one operand, got none");
     for (int a = 0; a < p->nassign; a++) {
@@ -304,7 +304,7 @@ void check(Prog *p)
     for (int k = 0; k < p->nin; k++) check_operand(p, p->tensor[k]);
     for (int a = 0; a < p->nassign; a++) {
         p->assign[a].rhs = explicit_sums(p, &p->assign[a]);
-        check_division(p, p->assign[a].rhs);
+        expr_check_division(p, p->assign[a].rhs);
         check_skip(p, p->assign[a].rhs);
     }
     choose_folds(p);

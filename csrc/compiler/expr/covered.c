@@ -38,7 +38,7 @@ static Default default_of(const Expr *e, const Tensor *t)
     const Default number = {EVERY, e->op == O_CONST ? e->c : 0};
     if (e->op == O_CONST) return number;
     if (e->op == O_ACCESS) {
-        const bool gone = is_sparse(e->tensor) && (!t || e->tensor == t);
+        const bool gone = tensor_is_sparse(e->tensor) && (!t || e->tensor == t);
         return (Default){gone ? t ? EVERY : expr_vars(e) : 0, 0};
     }
     return without(e, default_of(e->kid[0], t), e->kid[1] ? default_of(e->kid[1], t) : number);
@@ -73,7 +73,8 @@ static Expr *all_of(Prog *p, Expr *a, Expr *b)
 static Expr *differs(Prog *p, Expr *e)
 {
     if (e->op == O_CONST) return p->skip ? expr_const(p, 1) : NULL;
-    if (e->op == O_ACCESS) return is_sparse(e->tensor) ? expr_new(p, O_STORED, e, NULL) : expr_const(p, 1);
+    if (e->op == O_ACCESS)
+        return tensor_is_sparse(e->tensor) ? expr_new(p, O_STORED, e, NULL) : expr_const(p, 1);
     if (!p->skip && !default_of(e, NULL).vars) return expr_const(p, 1);
     Expr *a = differs(p, e->kid[0]), *b = e->kid[1] ? differs(p, e->kid[1]) : NULL;
     if (e->op == O_REDUCE) return a ? expr_reduce(p, O_ADD, e->vars & expr_vars(a), a) : NULL;
@@ -101,7 +102,7 @@ typedef struct {
 static Missing value_missing(const Expr *e)
 {
     if (e->op == O_CONST) return (Missing){true, e->c};
-    if (e->op == O_ACCESS) return (Missing){is_sparse(e->tensor), 0};
+    if (e->op == O_ACCESS) return (Missing){tensor_is_sparse(e->tensor), 0};
     if (e->op == O_REDUCE) return (Missing){false, 0};
     Missing a = value_missing(e->kid[0]), b = {true, 0};
     if (e->op == O_STORED) return a;
@@ -115,7 +116,7 @@ static Missing value_missing(const Expr *e)
 static const Expr *zero_without(const Expr *e, const Expr *above)
 {
     if (e->op == O_CONST || e->op == O_REDUCE) return NULL;
-    if (e->op == O_ACCESS) return is_sparse(e->tensor) && !expr_kills(above, e->tensor) ? e : NULL;
+    if (e->op == O_ACCESS) return tensor_is_sparse(e->tensor) && !expr_kills(above, e->tensor) ? e : NULL;
     const Missing m = value_missing(e);
     const Expr *a = zero_without(e->kid[0], above);
     if (e->op == O_DIV) return a;
@@ -137,10 +138,10 @@ static const char *access_text(Prog *p, const Expr *e)
     return sc_arena_printf(&p->arena, "%s]", text);
 }
 
-void check_division(Prog *p, const Expr *e)
+void expr_check_division(Prog *p, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) check_division(p, e->kid[k]);
+        if (e->kid[k]) expr_check_division(p, e->kid[k]);
     if (e->op != O_DIV || p->skip) return;
     const Expr *by = zero_without(e->kid[1], e->kid[0]);
     if (!by) return;

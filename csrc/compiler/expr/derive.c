@@ -34,7 +34,7 @@ static bool is_reduce(const Expr *e, const void *unused)
     return e->op == O_REDUCE;
 }
 
-static bool has_reduce(const Expr *e) { return contains(e, is_reduce, NULL); }
+static bool has_reduce(const Expr *e) { return expr_contains(e, is_reduce, NULL); }
 
 static uint32_t free_vars(const Expr *e)
 {
@@ -302,7 +302,7 @@ static bool has_access(const Expr *e, const void *at)
 static Expr *count_where(Walk *w, const Expr *e, Expr *value)
 {
     if (e->op == O_ACCESS && e->tensor->role == T_IN && derive_sparse(e->tensor) &&
-        !contains(value, has_access, e)) {
+        !expr_contains(value, has_access, e)) {
         if (free_vars(e) & ~w->scope)
             fail(w->d->p, SC_ENOTIMPL, e->pos,
                  "no gradient of implicit=\"skip\" where %s is inside of a sum of its own; use two calls",
@@ -366,7 +366,7 @@ static void walk_division(Walk *w, Expr *e, Expr *adj)
 {
     Expr *by = once(w->d, e->kid[1]);
     walk(w, e->kid[0], binary(w, O_DIV, adj, by));
-    if (!contains(e->kid[1], is_wanted, w->d)) return;
+    if (!expr_contains(e->kid[1], is_wanted, w->d)) return;
     Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0]));
     walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, binary(w, O_DIV, num, by), by), NULL));
 }
@@ -391,7 +391,7 @@ static Expr *slope(Walk *w, Expr *e)
 
 static void walk(Walk *w, Expr *e, Expr *adj)
 {
-    if (!contains(e, is_wanted, w->d)) return;
+    if (!expr_contains(e, is_wanted, w->d)) return;
     Expr *minus = expr_new(w->d->p, O_NEG, adj, NULL);
     switch (e->op) {
     case O_CONST:
@@ -412,7 +412,7 @@ static void walk(Walk *w, Expr *e, Expr *adj)
     case O_NEG: walk(w, e->kid[0], minus); return;
     case O_MUL:
         for (int k = 0; k < 2; k++)
-            if (contains(e->kid[k], is_wanted, w->d))
+            if (expr_contains(e->kid[k], is_wanted, w->d))
                 walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k])));
         return;
     case O_DIV: walk_division(w, e, adj); return;
@@ -455,7 +455,7 @@ static void off_diagonal(Derive *d, Share *s)
  * that have a sparse factor, a sum or a diagonal come from temporaries. */
 static void stand_alone(Derive *d, Share *s)
 {
-    if (has_reduce(s->value) || contains(s->value, is_sparse_access, NULL))
+    if (has_reduce(s->value) || expr_contains(s->value, is_sparse_access, NULL))
         s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
     if (is_diagonal(s->at)) off_diagonal(d, s);
 }
@@ -509,14 +509,14 @@ static Expr *incoming(Derive *d, Expr *lhs)
     return new_access(d, l->t, ix);
 }
 
-void derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
+void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
 {
     Derive *d = NEW(p, Derive);
     d->p = p;
     d->wanted = wanted;
     d->given = given;
     for (int a = 0; a < p->nassign; a++)
-        if (contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
+        if (expr_contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
     for (int r = 0; r < p->nout; r++) {
         Tensor *t = prog_result(p, r);
         if (p->ask[r].nlevel) t->format = p->ask[r];

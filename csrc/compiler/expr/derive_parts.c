@@ -1,10 +1,10 @@
 /* derive_parts.c: what the two files that make gradients ask of expressions. */
 #include "derive.h"
 
-bool contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
+bool expr_contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
 {
-    return test(e, x) || (e->kid[0] && contains(e->kid[0], test, x)) ||
-           (e->kid[1] && contains(e->kid[1], test, x));
+    return test(e, x) || (e->kid[0] && expr_contains(e->kid[0], test, x)) ||
+           (e->kid[1] && expr_contains(e->kid[1], test, x));
 }
 
 bool derive_sparse(const Tensor *t) { return t->role != T_WORK && !sc_format_is_dense(&t->format); }

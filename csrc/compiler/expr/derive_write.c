@@ -220,7 +220,7 @@ static void write_line(Writer *w, const Line *l)
     }
     Expr *at = l->of >= 0 && derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
     bool divides = false;
-    for (int k = 0; k < l->n; k++) divides |= contains(l->share[k]->value, is_division, NULL);
+    for (int k = 0; k < l->n; k++) divides |= expr_contains(l->share[k]->value, is_division, NULL);
     for (int k = 0; k < l->n; k++) { /* a divisor that may be missing needs the pattern in its own product */
         Expr *term = write_share(w, l->share[k], left);
         if (at && divides) term = write_stored(w, at, term);

@@ -33,7 +33,8 @@ bool expr_sure(const Expr *);                                  /* present at eve
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
-Expr *with_kids(Prog *, Expr *, Expr *, Expr *); /* the same node over others; e where they are its own */
+Expr *expr_with_kids(Prog *, Expr *, Expr *,
+                     Expr *); /* the same node over others; e where they are its own */
 Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *); /* the expression itself without vars */
 /* The maximal product (* / and unary -, which becomes a factor -1) or sum (+ -) at e, left to right: how many parts;
  * one part, e, where it is neither or has more than MAXFACTOR. */
@@ -59,11 +60,11 @@ Expr *expr_hoist(Prog *, Expr *);       /* out of every reduction that is sure, 
 Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
 
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
-void check(Prog *);
+void expr_check(Prog *);
 
 /* ---- derive*.c: the gradients of a checked and inferred program, as the text of a program; see scorch.h. Changes
  * the formats of p's results to what is delivered. ---- */
-void derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
+void expr_derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 
 /* ---- covered.c ---- */
 uint32_t
@@ -71,10 +72,10 @@ expr_covered(const Expr *); /* the indices whose combinations are stored: e is m
 Expr *expr_entries(Prog *,
                    Expr *); /* above zero where e has an entry, zero where it is missing; the same indices */
 bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
-void check_division(Prog *, const Expr *);      /* refuses divisors that are zero where an entry is missing */
+void expr_check_division(Prog *, const Expr *); /* refuses divisors that are zero where an entry is missing */
 
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
-void infer(Prog *);
-void result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
+void expr_infer(Prog *);
+void expr_result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
 #endif

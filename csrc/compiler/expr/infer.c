@@ -36,7 +36,7 @@ static void settle(Tensor *t, const sc_format *f)
     t->unit = sc_format_is_dense(f) ? t->ndim - 1 : -1;
 }
 
-void result_format(Prog *p, Tensor *t, const char *text)
+void expr_result_format(Prog *p, Tensor *t, const char *text)
 {
     const sc_format f = format_of(p, text, t->ndim);
     settle(t, &f);
@@ -46,7 +46,7 @@ void result_format(Prog *p, Tensor *t, const char *text)
 /* Calls f on every access to a sparse operand in e; below: inside of a reduction. */
 static void each_sparse(const Expr *e, bool below, void (*f)(void *, const Tensor *, bool), void *ctx)
 {
-    if (e->op == O_ACCESS && is_sparse(e->tensor)) f(ctx, e->tensor, below);
+    if (e->op == O_ACCESS && tensor_is_sparse(e->tensor)) f(ctx, e->tensor, below);
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) each_sparse(e->kid[k], below || e->op == O_REDUCE, f, ctx);
 }
@@ -148,7 +148,7 @@ static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
     while (*k < p->ntensor) {
         Tensor *t = p->tensor[(*k)++];
         *m = (Mask){t, true, true};
-        if (!is_sparse(t) || !expr_kills(a->rhs, t)) continue;
+        if (!tensor_is_sparse(t) || !expr_kills(a->rhs, t)) continue;
         each_sparse(a->rhs, false, look_for_others, m);
         return t;
     }
@@ -281,7 +281,8 @@ static bool runs_over_all(const Nest *n)
     if (n->nmerge) return false;
     if (!n->in) return true;
     for (int l = 0; l < n->in->format.nlevel; l++)
-        if (n->in->format.level[l].kind == SC_DENSE && same_index(level_index(n->in, l), n->ix)) return true;
+        if (n->in->format.level[l].kind == SC_DENSE && index_same(tensor_level_index(n->in, l), n->ix))
+            return true;
     return false;
 }
 
@@ -338,7 +339,8 @@ static bool follows(const Search *s, const Pattern *pattern)
             if (n->merge[m] == mask) return false;
         if (n->in != mask) continue;
         for (int l = 0; l < pattern->levels; l++)
-            walked += mask->format.level[l].kind != SC_DENSE && same_index(level_index(mask, l), n->ix);
+            walked +=
+                mask->format.level[l].kind != SC_DENSE && index_same(tensor_level_index(mask, l), n->ix);
     }
     return walked >= need;
 }
@@ -379,7 +381,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
     } else if (can && !writes_vectors(&s, a->lhs)) {
         settle(t, ask);
     } else {
-        result_format(p, t, "dense");
+        expr_result_format(p, t, "dense");
     }
 }
 
@@ -427,7 +429,7 @@ static void infer_index_type(const Prog *p, Tensor *t)
     if (t->itype == SC_I32 || t->itype == SC_I64) return;
     t->itype = SC_I32;
     for (int k = 0; k < p->nin; k++)
-        if (is_sparse(p->tensor[k]) && p->tensor[k]->itype == SC_I64) t->itype = SC_I64;
+        if (tensor_is_sparse(p->tensor[k]) && p->tensor[k]->itype == SC_I64) t->itype = SC_I64;
 }
 
 /* The access to operand t at the indices of the result. */
@@ -486,7 +488,7 @@ static void infer_result(Prog *p, const Assign *a)
         *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {
         check_size(p, a);
-        result_format(p, t, "dense");
+        expr_result_format(p, t, "dense");
     } else if (p->nest) {
         settle_by_nest(p, a, asked, &pattern);
     } else if (pattern.of) {
@@ -514,7 +516,7 @@ static void check_ask(Prog *p, const Tensor *t)
     }
 }
 
-void infer(Prog *p)
+void expr_infer(Prog *p)
 {
     infer_types(p);
     for (int a = 0; a < p->nassign; a++) {

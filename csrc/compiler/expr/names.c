@@ -66,7 +66,7 @@ static void name_walks(Prog *p, Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) name_walks(p, e->kid[k]);
-    if (e->op != O_ACCESS || !is_sparse(e->tensor)) return;
+    if (e->op != O_ACCESS || !tensor_is_sparse(e->tensor)) return;
     Tensor *t = find_walk(p, e);
     if (!t) {
         t = e->tensor->dimvar[0] < 0 ? e->tensor : new_alias(p, e->tensor, e->pos);
@@ -82,7 +82,7 @@ void name_aliases(Prog *p)
 
 void name_access(Prog *p, Expr *e)
 {
-    if (!is_sparse(e->tensor) || walks(e->tensor, e)) return;
+    if (!tensor_is_sparse(e->tensor) || walks(e->tensor, e)) return;
     Tensor *t = find_walk(p, e);
     if (!t)
         fail(p, SC_EVALUE, e->pos, "schedule: the expression does not read %s at these indices",

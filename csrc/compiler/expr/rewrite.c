@@ -27,7 +27,7 @@ uint32_t expr_free(const Expr *e)
 static bool same_access(const Expr *a, const Expr *b)
 {
     bool same = a->tensor == b->tensor;
-    for (int d = 0; same && d < a->tensor->ndim; d++) same = same_index(a->ix[d], b->ix[d]);
+    for (int d = 0; same && d < a->tensor->ndim; d++) same = index_same(a->ix[d], b->ix[d]);
     return same;
 }
 
@@ -50,7 +50,7 @@ bool expr_reads(const Expr *e, const Tensor *t)
 bool expr_sure(const Expr *e)
 {
     if (e->op == O_CONST) return e->c != 0;
-    if (e->op == O_ACCESS) return !is_sparse(e->tensor);
+    if (e->op == O_ACCESS) return !tensor_is_sparse(e->tensor);
     const bool a = expr_sure(e->kid[0]), b = !e->kid[1] || expr_sure(e->kid[1]);
     return e->op == O_DIV ? a : a && b;
 }
@@ -65,7 +65,7 @@ Expr *expr_reduce(Prog *p, Op op, uint32_t vars, Expr *e)
     return r;
 }
 
-Expr *with_kids(Prog *p, Expr *e, Expr *a, Expr *b)
+Expr *expr_with_kids(Prog *p, Expr *e, Expr *a, Expr *b)
 {
     if (a == e->kid[0] && b == e->kid[1]) return e;
     Expr *n = expr_new(p, e->op, a, b);
@@ -80,7 +80,7 @@ Expr *expr_replace(Prog *p, Expr *e, const Expr *old, Expr *by)
     if (e == old) return by;
     if (e->op == O_CONST || e->op == O_ACCESS) return e;
     Expr *a = expr_replace(p, e->kid[0], old, by);
-    return with_kids(p, e, a, e->kid[1] ? expr_replace(p, e->kid[1], old, by) : NULL);
+    return expr_with_kids(p, e, a, e->kid[1] ? expr_replace(p, e->kid[1], old, by) : NULL);
 }
 
 static Expr *negated(Prog *p, Expr *e)
@@ -202,7 +202,7 @@ Expr *expr_simplify(Prog *p, Expr *e)
 {
     if (e->op == O_CONST || e->op == O_ACCESS) return e;
     Expr *a = expr_simplify(p, e->kid[0]);
-    e = with_kids(p, e, a, e->kid[1] ? expr_simplify(p, e->kid[1]) : NULL);
+    e = expr_with_kids(p, e, a, e->kid[1] ? expr_simplify(p, e->kid[1]) : NULL);
     if (e->op == O_REDUCE) return e->reduce == O_ADD && is_const(a, 0) ? a : e;
     if ((e = fold(p, e))->op == O_CONST) return e;
     if (e->op == O_ADD || e->op == O_SUB) return simplify_sum(p, e);
@@ -265,7 +265,7 @@ Expr *expr_hoist(Prog *p, Expr *e)
 {
     if (e->op == O_CONST || e->op == O_ACCESS) return e;
     Expr *a = expr_hoist(p, e->kid[0]);
-    e = with_kids(p, e, a, e->kid[1] ? expr_hoist(p, e->kid[1]) : NULL);
+    e = expr_with_kids(p, e, a, e->kid[1] ? expr_hoist(p, e->kid[1]) : NULL);
     if (e->op != O_REDUCE) return e;
     Expr *out = expr_contract(p, e, e->vars);
     return out == e || expr_sure(e->kid[0]) ? out : e;
@@ -289,7 +289,7 @@ static Expr *presence(Prog *p, Expr *e)
     if (e->op == O_ACCESS) return expr_new(p, O_STORED, e, NULL);
     if (e->op == O_CONST) return expr_const(p, 1);
     Expr *a = presence(p, e->kid[0]), *b = e->kid[1] ? presence(p, e->kid[1]) : expr_const(p, 1);
-    if (e->op == O_REDUCE) return a->op == O_CONST ? a : with_kids(p, e, a, NULL);
+    if (e->op == O_REDUCE) return a->op == O_CONST ? a : expr_with_kids(p, e, a, NULL);
     if (a->op == O_CONST) return b;
     return b->op == O_CONST ? a : expr_new(p, O_MUL, a, b);
 }
@@ -308,7 +308,7 @@ Expr *expr_zeros(Prog *p, Expr *e)
 {
     if (e->op == O_CONST || e->op == O_ACCESS || e->op == O_STORED) return e;
     Expr *a = expr_zeros(p, e->kid[0]);
-    e = with_kids(p, e, a, e->kid[1] ? expr_zeros(p, e->kid[1]) : NULL);
+    e = expr_with_kids(p, e, a, e->kid[1] ? expr_zeros(p, e->kid[1]) : NULL);
     if (e->op != O_REDUCE) e = fold(p, e);
     if (!has_zero(p, e)) return e;
     Expr *where = presence(p, e);

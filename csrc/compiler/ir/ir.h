@@ -340,9 +340,9 @@ _Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4
 /* The one place that fail() comes back to: SC_OK where body came through, else what *err says. What body changed stays
  * changed. */
 int prog_try(Prog *, void (*body)(void *), void *ctx, sc_err *err);
-void *new_bytes(Prog *, size_t);
-#define NEW(p, type) ((type *)new_bytes((p), sizeof(type)))
-const char *fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
+void *prog_bytes(Prog *, size_t);
+#define NEW(p, type) ((type *)prog_bytes((p), sizeof(type)))
+const char *name_fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
 void names_reset(Prog *, int mark); /* forgets names after p->nname was mark, but arrays and parameters */
 /* Refuses words of schedules, and names that with their end take more than `size` bytes. */
 void prog_check_name(Prog *, const char *name, size_t size, int pos);
@@ -382,15 +382,16 @@ Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimen
 uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
 
 /* ---- tensor.c: what a tensor says of itself ---- */
-bool is_sparse(const Tensor *); /* an operand with absent entries */
-bool same_index(Index, Index);
-Index level_index(const Tensor *, int level); /* what the level is indexed by */
-bool assembled(const Tensor *);               /* a sparse result whose structure this program makes */
-bool shares_all(const Tensor *);   /* a result that differs from the operand it is like by values alone */
-bool shares_upper(const Tensor *); /* ... by the levels too */
-bool gives_upper(const Prog *,
-                 int operand); /* to a result, which would have others if the operand were converted */
-bool shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
-bool gathers(const Tensor *);               /* a workspace that stores what was written: bitmap or hash */
+bool tensor_is_sparse(const Tensor *); /* an operand with absent entries */
+bool index_same(Index, Index);
+Index tensor_level_index(const Tensor *, int level); /* what the level is indexed by */
+bool tensor_assembled(const Tensor *);               /* a sparse result whose structure this program makes */
+bool tensor_shares_all(
+    const Tensor *); /* a result that differs from the operand it is like by values alone */
+bool tensor_shares_upper(const Tensor *); /* ... by the levels too */
+bool tensor_gives_upper(const Prog *,
+                        int operand); /* to a result, which would have others if the operand were converted */
+bool tensor_shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
+bool tensor_gathers(const Tensor *); /* a workspace that stores what was written: bitmap or hash */
 bool work_has_slot(const Tensor *work, int var); /* #var is one of its dimensions */
 #endif

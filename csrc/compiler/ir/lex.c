@@ -116,7 +116,7 @@ void lex_expect(Lexer *lx, const char *spelling, const char *where)
 char *lex_name(Lexer *lx, const char *what)
 {
     if (lx->kind != K_NAME) lex_fail(lx, what);
-    char *s = new_bytes(lx->prog, (size_t)lx->len + 1);
+    char *s = prog_bytes(lx->prog, (size_t)lx->len + 1);
     memcpy(s, lx->text + lx->pos, (size_t)lx->len);
     lex_next(lx);
     return s;

@@ -4,7 +4,7 @@
 
 #include "ir.h"
 
-void *new_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
+void *prog_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
 
 /* Words that generated names must avoid: C's, and those that emit itself uses. */
 static bool reserved(const char *s)
@@ -37,7 +37,7 @@ static void name_take(Prog *p, const char *s)
     p->name[p->nname++].count = 0;
 }
 
-const char *fresh(Prog *p, const char *stem)
+const char *name_fresh(Prog *p, const char *stem)
 {
     int at = name_find(p, stem);
     const char *s = stem;

@@ -3,46 +3,47 @@
 
 #include <string.h>
 
-bool is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
+bool tensor_is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
 
-bool same_index(Index a, Index b)
+bool index_same(Index a, Index b)
 {
     return a.var == b.var && a.part == b.part && a.slot == b.slot &&
            (a.part == SC_WHOLE || a.block == b.block);
 }
 
-Index level_index(const Tensor *t, int level)
+Index tensor_level_index(const Tensor *t, int level)
 {
     const sc_levelspec *s = &t->format.level[level];
     return (Index){.var = (uint8_t)t->dimvar[s->dim], .part = s->part, .block = s->block};
 }
 
-bool gathers(const Tensor *t) { return t->bitmap || t->hash; }
+bool tensor_gathers(const Tensor *t) { return t->bitmap || t->hash; }
 
-bool assembled(const Tensor *t) { return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
+bool tensor_assembled(const Tensor *t)
+{ return t->role == T_OUT && !t->like && !sc_format_is_dense(&t->format); }
 
-bool shares_all(const Tensor *t)
+bool tensor_shares_all(const Tensor *t)
 {
     if (!t->like || !sc_format_equal(&t->format, &t->like->format)) return false;
     return !memcmp(t->dimvar, t->like->dimvar, (size_t)t->ndim * sizeof *t->dimvar);
 }
 
-bool shares_upper(const Tensor *t) { return t->like && !shares_all(t); }
+bool tensor_shares_upper(const Tensor *t) { return t->like && !tensor_shares_all(t); }
 
-bool gives_upper(const Prog *p, int operand)
+bool tensor_gives_upper(const Prog *p, int operand)
 {
     bool any = false;
     for (int r = 0; r < p->nout; r++) {
         const Tensor *t = prog_result(p, r);
-        any |= shares_upper(t) && t->like->arg == operand;
+        any |= tensor_shares_upper(t) && t->like->arg == operand;
     }
     return any;
 }
 
-bool shares_index(const Tensor *t, int var)
+bool tensor_shares_index(const Tensor *t, int var)
 {
     for (int l = 0; t->like && l < t->shared; l++)
-        if (level_index(t->like, l).var == var) return true;
+        if (tensor_level_index(t->like, l).var == var) return true;
     return false;
 }
 

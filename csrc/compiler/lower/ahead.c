@@ -29,9 +29,9 @@ static Val *start(const Ahead *a, const Expr *e)
         const Coord *c = &l->e.coord[e->ix[d].var];
         Val *x = d == t->unit             ? (a->along.part == SC_MOD ? c->base : num(l, 0))
                  : e->ix[d].var == a->var ? a->coord
-                                          : index_val(l, e->ix[d]);
+                                          : lower_index(l, e->ix[d]);
         if (!x) return NULL;
-        at = plus(l, at, times(l, x, stride_val(l, t, d)));
+        at = plus(l, at, times(l, x, lower_stride(l, t, d)));
     }
     return at;
 }
@@ -40,20 +40,20 @@ static void ask(Ahead *a, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) ask(a, e->kid[k]);
-    if (!reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
+    if (!expr_reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
     for (int k = 0; k < a->n; k++)
         if (a->seen[k]->tensor == e->tensor) return;
     a->seen[a->n++] = e;
     Low *l = a->l;
-    int64_t extent = const_extent(l, &a->along), each = LINE / (int64_t)sc_dtype_size(e->tensor->dtype);
+    int64_t extent = lower_const_extent(l, &a->along), each = LINE / (int64_t)sc_dtype_size(e->tensor->dtype);
     if (extent < 0) return;
-    if (!a->coord) a->coord = let(l, "ahead", load_index(l, a->crd, a->pos));
+    if (!a->coord) a->coord = lower_let(l, "ahead", lower_load_index(l, a->crd, a->pos));
     Val *at = start(a, e);
     if (!at) return;
-    at = let(l, "row", at);
+    at = lower_let(l, "row", at);
     for (int64_t k = 0; k * each < extent && k < MAXLINES; k++) {
-        Stmt *s = put(l, S_FETCH);
-        s->buf = tensor_buf(l, B_VAL, e->tensor, 0);
+        Stmt *s = lower_put(l, S_FETCH);
+        s->buf = lower_buf(l, B_VAL, e->tensor, 0);
         s->a = plus(l, at, num(l, k * each));
     }
 }
@@ -68,11 +68,11 @@ static void look(const Nest *n, void *ctx)
         if (n->body->kid[k]->op == N_EVAL) ask(a, n->body->kid[k]->eval.rhs);
 }
 
-void fetch_ahead(Low *l, const Nest *n, Buf *crd, Val *pos)
+void ahead_fetch(Low *l, const Nest *n, Buf *crd, Val *pos)
 {
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
-    int level = where(l, n->in)->n - 1;
+    int level = lower_where(l, n->in)->n - 1;
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     Ahead a = {.l = l, .var = n->ix.var, .crd = crd};

@@ -12,11 +12,11 @@
 static int term_lanes(const Low *l, const Tensor *w)
 { return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
 
-bool in_batches(Low *l, const Nest *n)
+bool batch_wanted(Low *l, const Nest *n)
 {
     if (!n->batch || l->mode != BODY || l->e.blend) return false;
     const Nest *in = n->body->body;
-    return !index_val(l, in->ix) && eval_absent(l->p, &in->body->eval, l->e.absent);
+    return !lower_index(l, in->ix) && eval_absent(l->p, &in->body->eval, l->e.absent);
 }
 
 /* ---- units ---- */
@@ -24,12 +24,12 @@ bool in_batches(Low *l, const Nest *n)
 static void enter_unit(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
-    const int level = where(l, t)->n;
+    const int level = lower_where(l, t)->n;
     if (t->format.level[level].kind != SC_DENSE) {
-        enter_level(l, t, u, NULL);
-        u = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, t, level), u));
+        level_enter(l, t, u, NULL);
+        u = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, level), u));
     }
-    bind(l, n->ix, u);
+    lower_bind(l, n->ix, u);
 }
 
 /* Where the entries of unit u begin. */
@@ -37,13 +37,13 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
     const Env save = l->e;
-    const int level = where(l, t)->n;
+    const int level = lower_where(l, t)->n;
     if (t->format.level[level].kind == SC_DENSE) {
-        bind(l, n->ix, u);
-        u = where(l, t)->pos[level + 1];
+        lower_bind(l, n->ix, u);
+        u = lower_where(l, t)->pos[level + 1];
         l->e = save;
     }
-    return load_index(l, tensor_buf(l, B_POS, t, level + 1), u);
+    return lower_load_index(l, lower_buf(l, B_POS, t, level + 1), u);
 }
 
 /* ---- terms ---- */
@@ -58,9 +58,9 @@ static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
     for (int u = 0; u < count; u++) {
         l->e = save;
         l->e.batch = b;
-        at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
+        level_at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
     }
-    for (int u = 0; u < b->nterm; u++) store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+    for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
     l->e = save;
 }
 
@@ -70,14 +70,14 @@ static void all_entries(Low *l, Batch *b, Val *last)
     Prog *p = l->p;
     const Tensor *t = b->loop->in;
     const Env save = l->e;
-    enter_level(l, t, NULL, NULL);
-    const Fibre f = {.t = t, .crd = tensor_buf(l, B_CRD, t, where(l, t)->n)};
+    level_enter(l, t, NULL, NULL);
+    const Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, lower_where(l, t)->n)};
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, last, b->first), num(l, MAXTERM));
-    Val *whole = let(l, "whole", val_op(p, O_SUB, last, rest));
+    Val *whole = lower_let(l, "whole", val_op(p, O_SUB, last, rest));
     Stmt **outer;
-    some_entries(l, b, &f, val_local(p, begin_for(l, "p", b->first, whole, MAXTERM, &outer)->local), MAXTERM);
+    some_entries(l, b, &f, val_local(p, lower_for(l, "p", b->first, whole, MAXTERM, &outer)->local), MAXTERM);
     l->tail = outer;
-    some_entries(l, b, &f, val_local(p, begin_for(l, "p", whole, last, 1, &outer)->local), 1);
+    some_entries(l, b, &f, val_local(p, lower_for(l, "p", whole, last, 1, &outer)->local), 1);
     l->tail = outer;
     l->e = save;
 }
@@ -95,11 +95,11 @@ static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
 {
     Prog *p = l->p;
     const int k = term_lanes(l, b->work);
-    Local *sum = mut(l, "sum", some_terms(l, b, op, at, n));
+    Local *sum = lower_mut(l, "sum", some_terms(l, b, op, at, n));
     Stmt **outer;
-    Val *q = val_local(p, begin_for(l, "q", num(l, k), n, k, &outer)->local);
+    Val *q = val_local(p, lower_for(l, "q", num(l, k), n, k, &outer)->local);
     Val *more = some_terms(l, b, op, plus(l, at, q), val_op(p, O_SUB, n, q));
-    set(l, sum, val_op(p, op, val_local(p, sum), more));
+    lower_set(l, sum, val_op(p, op, val_local(p, sum), more));
     l->tail = outer;
     return val_local(p, sum);
 }
@@ -107,7 +107,7 @@ static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
 static Val *neighbours(Low *l, Op op, Val *a, Val *b)
 {
     Prog *p = l->p;
-    return let(l, "pairs", val_op(p, op, val_op(p, O_EVEN, a, b), val_op(p, O_ODD, a, b)));
+    return lower_let(l, "pairs", val_op(p, op, val_op(p, O_EVEN, a, b), val_op(p, O_ODD, a, b)));
 }
 
 /* The lanes of each of n vectors added up, neighbours first: the sums stand in the first lanes. */
@@ -125,13 +125,13 @@ static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
 {
     const Tensor *t = b->loop->in;
     enter_unit(l, b->loop, u);
-    const Where *w = where(l, t);
-    Buf *pos = tensor_buf(l, B_POS, t, w->n);
+    const Where *w = lower_where(l, t);
+    Buf *pos = lower_buf(l, B_POS, t, w->n);
     Val *from = val_load(l->p, pos, 1, w->pos[w->n], NULL);
     Val *to = val_load(l->p, pos, 1, plus(l, w->pos[w->n], num(l, 1)), NULL);
-    Val *at = let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
-    Val *count =
-        let(l, "count", val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
+    Val *at = lower_let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
+    Val *count = lower_let(l, "count",
+                           val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
     return summed(l, b, op, at, val_cast(l->p, I64, count));
 }
 
@@ -152,7 +152,7 @@ static void units(Low *l, Batch *b, Val *u, int n)
         l->e = env[k];
         l->e.batch = b;
         b->sum = val_lane(l->p, sums, k);
-        body(l, b->loop->body);
+        lower_body(l, b->loop->body);
         b->sum = NULL;
     }
     l->e = save;
@@ -162,15 +162,16 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
 {
     Prog *p = l->p;
     const Nest *n = b->loop;
-    const char *name =
-        where(l, n->in)->n || n->in->format.level[0].kind != SC_DENSE ? "p" : index_name(l, n->ix);
+    const char *name = lower_where(l, n->in)->n || n->in->format.level[0].kind != SC_DENSE
+                           ? "p"
+                           : lower_index_name(l, n->ix);
     const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
-    Val *whole = let(l, "whole", val_op(p, O_SUB, end, rest));
+    Val *whole = lower_let(l, "whole", val_op(p, O_SUB, end, rest));
     Stmt **outer;
-    units(l, b, val_local(p, begin_for(l, name, first, whole, k, &outer)->local), k);
+    units(l, b, val_local(p, lower_for(l, name, first, whole, k, &outer)->local), k);
     l->tail = outer;
-    units(l, b, val_local(p, begin_for(l, name, whole, end, 1, &outer)->local), 1);
+    units(l, b, val_local(p, lower_for(l, name, whole, end, 1, &outer)->local), 1);
     l->tail = outer;
 }
 
@@ -178,38 +179,38 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
 static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
 {
     const Env save = l->e;
-    Stmt *s = put(l, S_IF), **outer = l->tail;
+    Stmt *s = lower_put(l, S_IF), **outer = l->tail;
     s->a = val_op(l->p, O_EQ, val_local(l->p, to), from);
     l->tail = &s->body;
     enter_unit(l, n, from);
-    body(l, n->body);
+    lower_body(l, n->body);
     l->e = save;
-    set(l, to, plus(l, from, num(l, 1)));
+    lower_set(l, to, plus(l, from, num(l, 1)));
     l->tail = outer;
 }
 
-void lower_batches(Low *l, const Nest *n, Val *lo, Val *hi)
+void batch_lower(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
     const Tensor *t = n->in;
     Batch b = {.loop = n, .work = n->body->work, .terms = lane_of(l, n->body->work)->val};
-    Local *from = mut(l, "from", lo);
+    Local *from = lower_mut(l, "from", lo);
     Val *start = val_local(p, from);
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail, **inner;
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **inner;
     loop->a = val_op(p, O_LT, start, hi);
     l->tail = &loop->body;
-    b.first = let(l, sc_arena_printf(&p->arena, "%s_first", t->name), begins(l, n, start));
-    Local *to = mut(l, "to", val_op(p, O_MIN, plus(l, start, num(l, n->batch)), hi));
-    Val *end = val_local(p, to), *most = num(l, most_terms(b.work));
-    Stmt *fit = put(l, S_WHILE);
+    b.first = lower_let(l, sc_arena_printf(&p->arena, "%s_first", t->name), begins(l, n, start));
+    Local *to = lower_mut(l, "to", val_op(p, O_MIN, plus(l, start, num(l, n->batch)), hi));
+    Val *end = val_local(p, to), *most = num(l, batch_most_terms(b.work));
+    Stmt *fit = lower_put(l, S_WHILE);
     fit->a = val_op(p, O_LT, most, val_op(p, O_SUB, begins(l, n, end), b.first));
     inner = l->tail;
     l->tail = &fit->body;
-    set(l, to, plus(l, start, val_op(p, O_DIV, val_op(p, O_SUB, end, start), num(l, 2))));
+    lower_set(l, to, plus(l, start, val_op(p, O_DIV, val_op(p, O_SUB, end, start), num(l, 2))));
     l->tail = inner;
-    all_entries(l, &b, let(l, sc_arena_printf(&p->arena, "%s_last", t->name), begins(l, n, end)));
+    all_entries(l, &b, lower_let(l, sc_arena_printf(&p->arena, "%s_last", t->name), begins(l, n, end)));
     all_units(l, &b, start, end);
     long_unit(l, n, start, to);
-    set(l, from, end);
+    lower_set(l, from, end);
     l->tail = outer;
 }

@@ -28,7 +28,7 @@ static bool is_short(const Low *l, const Expr *e)
     return (!e->kid[0] || is_short(l, e->kid[0])) && (!e->kid[1] || is_short(l, e->kid[1]));
 }
 
-bool blends(Low *l, const Blend *b, const Expr *e)
+bool blend_applies(Low *l, const Blend *b, const Expr *e)
 {
     if (l->p->type == SC_BOOL || l->p->type == SC_I16 || !is_short(l, e)) return false;
     if (!read_by(b, e) || is_term(l, b, e)) return true;
@@ -36,15 +36,15 @@ bool blends(Low *l, const Blend *b, const Expr *e)
     case O_ADD:
     case O_SUB:
     case O_MIN:
-    case O_MAX: return blends(l, b, e->kid[0]) && blends(l, b, e->kid[1]);
+    case O_MAX: return blend_applies(l, b, e->kid[0]) && blend_applies(l, b, e->kid[1]);
     case O_MUL:
-        return (is_factor(e->kid[0]) && blends(l, b, e->kid[1])) ||
-               (is_factor(e->kid[1]) && blends(l, b, e->kid[0]));
-    case O_DIV: return is_factor(e->kid[1]) && blends(l, b, e->kid[0]);
+        return (is_factor(e->kid[0]) && blend_applies(l, b, e->kid[1])) ||
+               (is_factor(e->kid[1]) && blend_applies(l, b, e->kid[0]));
+    case O_DIV: return is_factor(e->kid[1]) && blend_applies(l, b, e->kid[0]);
     case O_NEG:
     case O_RELU:
-    case O_ABS: return blends(l, b, e->kid[0]);
-    default: return op_compares(e->op) && blends(l, b, e->kid[0]) && blends(l, b, e->kid[1]);
+    case O_ABS: return blend_applies(l, b, e->kid[0]);
+    default: return op_compares(e->op) && blend_applies(l, b, e->kid[0]) && blend_applies(l, b, e->kid[1]);
     }
 }
 
@@ -106,13 +106,13 @@ static void level_lanes(Low *l, Val *kid[2])
 static Val *chosen(Low *l, const Blend *b, const Expr *e, double zero)
 {
     Prog *p = l->p;
-    if (!read_by(b, e)) return value(l, e);
+    if (!read_by(b, e)) return lower_value(l, e);
     if (is_term(l, b, e) && l->e.spread) {
         vanishing(e, zero, &l->e.spread->fill);
-        return value(l, e);
+        return lower_value(l, e);
     }
     if (is_term(l, b, e)) {
-        Val *v = let(l, "term", value(l, e));
+        Val *v = lower_let(l, "term", lower_value(l, e));
         return val_select(p, b->here[read_by(b, e) - 1], v, val_const(p, v->type, zero));
     }
     Val *kid[2] = {NULL};
@@ -122,7 +122,7 @@ static Val *chosen(Low *l, const Blend *b, const Expr *e, double zero)
     return op_compares(e->op) ? val_cast(p, kid[0]->type, v) : v;
 }
 
-Val *blended(Low *l, const Expr *e)
+Val *blend_value(Low *l, const Expr *e)
 {
     const Blend *b = l->e.blend;
     l->e.blend = NULL;
@@ -133,20 +133,20 @@ Val *blended(Low *l, const Expr *e)
 
 static bool spreads_type(sc_dtype t) { return sc_dtype_size(t) >= 4; }
 
-bool spreads(Low *l, const Spread *s, const Nest *n)
+bool spread_applies(Low *l, const Spread *s, const Nest *n)
 {
     const Tensor *r = n->eval.lhs->tensor;
     const int last = r->format.nlevel - 1;
-    if (!l->slack || l->mode != BODY || !assembled(r) || !spreads_type(r->dtype)) return false;
-    const Index ix = level_index(r, last);
+    if (!l->slack || l->mode != BODY || !tensor_assembled(r) || !spreads_type(r->dtype)) return false;
+    const Index ix = tensor_level_index(r, last);
     for (int k = 0; k < 2; k++) {
         const Tensor *t = s->both.t[k];
         const int at = t->format.nlevel - 1;
-        if (where(l, t)->n != at || !same_index(level_index(t, at), ix)) return false;
+        if (lower_where(l, t)->n != at || !index_same(tensor_level_index(t, at), ix)) return false;
         if (t->perm || t->itype != r->itype || !spreads_type(t->dtype)) return false;
     }
     const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
-    return rhs && spreads_type(l->p->type) && blends(l, &s->both, rhs) &&
+    return rhs && spreads_type(l->p->type) && blend_applies(l, &s->both, rhs) &&
            vanish(l, &s->both, rhs, 0.0, 1u << ix.var);
 }
 
@@ -155,7 +155,7 @@ Val *spread_access(Low *l, const Tensor *t)
     const Spread *s = l->e.spread;
     const int k = t == s->both.t[1];
     if (t != s->both.t[k]) return NULL;
-    Buf *b = tensor_buf(l, B_VAL, t, 0);
+    Buf *b = lower_buf(l, B_VAL, t, 0);
     Val *fill = val_const(l->p, (Type){(uint8_t)b->dtype, 1}, s->fill);
     return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)s->lanes},
                     val_spread(l->p, b, s->lanes, s->at[k], s->bits[k], fill));
@@ -175,20 +175,20 @@ static void spread_from(Low *l, Spread *s, const Nest *n, Val *const in[2], int 
     for (int k = 0; k < 2; k++) {
         Val *skipped = count_of(l, val_op(p, O_AND, in[k], val_int(p, ((int64_t)1 << off) - 1)));
         here.bits[k] = val_op(p, O_SHR, in[k], val_int(p, off));
-        if (off) here.at[k] = let(l, "from", plus(l, s->at[k], skipped));
+        if (off) here.at[k] = lower_let(l, "from", plus(l, s->at[k], skipped));
         Val *c = val_spread(p, s->f[k]->crd, width, here.at[k], here.bits[k],
                             val_const(p, (Type){(uint8_t)r->itype, 1}, 0));
         coords = coords ? val_op(p, O_OR, coords, c) : c;
     }
-    append_lanes(l, r, off, off % width ? NULL : coords, NULL);
+    result_append_lanes(l, r, off, off % width ? NULL : coords, NULL);
     if (off % s->lanes) return;
     l->e.spread = &here;
     l->e.blend = &here.both;
     Val *v = val_cast(p, (Type){(uint8_t)r->dtype, (uint8_t)s->lanes},
-                      value(l, eval_absent(p, &n->eval, l->e.absent)));
+                      lower_value(l, eval_absent(p, &n->eval, l->e.absent)));
     l->e.spread = NULL;
     l->e.blend = NULL;
-    append_lanes(l, r, off, NULL, v);
+    result_append_lanes(l, r, off, NULL, v);
 }
 
 void spread_eval(Low *l, Spread *s, const Nest *n, Val *const in[2])
@@ -196,7 +196,7 @@ void spread_eval(Low *l, Spread *s, const Nest *n, Val *const in[2])
     Prog *p = l->p;
     const Tensor *r = n->eval.lhs->tensor;
     const int width = lanes_of(l, r->itype);
-    Val *total = let(l, "n", count_of(l, val_op(p, O_OR, in[0], in[1])));
+    Val *total = lower_let(l, "n", count_of(l, val_op(p, O_OR, in[0], in[1])));
     sc_dtype widest = l->p->type;
     for (int k = 0; k < 3; k++) {
         sc_dtype t = k < 2 ? s->both.t[k]->dtype : r->dtype;
@@ -204,7 +204,7 @@ void spread_eval(Low *l, Spread *s, const Nest *n, Val *const in[2])
     }
     s->lanes = lanes_of(l, widest);
     for (int off = 0; off < 2 * width; off += width < s->lanes ? width : s->lanes) {
-        Stmt *more = off ? put(l, S_IF) : NULL, **outer = l->tail;
+        Stmt *more = off ? lower_put(l, S_IF) : NULL, **outer = l->tail;
         if (more) {
             more->a = val_op(p, O_GT, total, val_int(p, off));
             l->tail = &more->body;
@@ -212,5 +212,5 @@ void spread_eval(Low *l, Spread *s, const Nest *n, Val *const in[2])
         spread_from(l, s, n, in, off);
         if (more) l->tail = outer;
     }
-    append_count(l, r, total);
+    result_append_count(l, r, total);
 }

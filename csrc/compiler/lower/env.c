@@ -1,9 +1,9 @@
 /* env.c: what is known at a place of the nest: coordinates, positions, extents, buffers. */
 #include "private.h"
 
-Where *where(Low *l, const Tensor *t) { return &l->e.where[prog_id(l->p, t->like ? t->like : t)]; }
+Where *lower_where(Low *l, const Tensor *t) { return &l->e.where[prog_id(l->p, t->like ? t->like : t)]; }
 
-Val *dim_val(Low *l, int var)
+Val *lower_dim(Low *l, int var)
 {
     const Var *v = &l->p->var[var];
     if (v->fold) return val_int(l->p, v->extent);
@@ -11,7 +11,7 @@ Val *dim_val(Low *l, int var)
                      module_param(l->p, P_DIM, var, 0, sc_arena_printf(&l->p->arena, "%s_dim", v->name)));
 }
 
-int64_t const_extent(Low *l, const Index *ix)
+int64_t lower_const_extent(Low *l, const Index *ix)
 {
     const Coord *c = &l->e.coord[ix->var];
     if (ix->slot) return ix->block;
@@ -24,16 +24,16 @@ int64_t const_extent(Low *l, const Index *ix)
     return ix->part == SC_DIV ? (n + ix->block - 1) / ix->block : n;
 }
 
-Val *slot_extent(Low *l, const Index *ix)
+Val *lower_slot_extent(Low *l, const Index *ix)
 {
     Prog *p = l->p;
     if (ix->slot || ix->part == SC_MOD) return val_int(p, ix->block);
-    Val *n = dim_val(l, ix->var);
+    Val *n = lower_dim(l, ix->var);
     if (ix->part == SC_WHOLE) return n;
     return val_op(p, O_DIV, val_op(p, O_ADD, n, val_int(p, ix->block - 1)), val_int(p, ix->block));
 }
 
-Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
+Buf *lower_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
 {
     static const char *const what[] = {"pos", "crd", "val", "perm"};
     if (t->role == T_WORK) return sparse_crd(l, t, level);
@@ -46,7 +46,7 @@ Buf *tensor_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
     return module_buf(l->p, origin, owner->arg, leveled ? level : 0, type, written, name);
 }
 
-void size_times(sc_size *s, Index ix)
+void lower_size_times(sc_size *s, Index ix)
 {
     if (ix.slot || ix.part == SC_MOD) {
         s->bytes *= ix.block;
@@ -59,11 +59,11 @@ void size_times(sc_size *s, Index ix)
 sc_size work_size(const Tensor *w)
 {
     sc_size s = {.bytes = (int64_t)sc_dtype_size(w->dtype)};
-    for (int i = 0; i < w->ndim; i++) size_times(&s, w->slot[i]);
+    for (int i = 0; i < w->ndim; i++) lower_size_times(&s, w->slot[i]);
     return s;
 }
 
-const char *index_name(Low *l, Index ix)
+const char *lower_index_name(Low *l, Index ix)
 {
     const char *name = l->p->var[ix.var].name;
     if (ix.part == SC_WHOLE) return name;
@@ -72,18 +72,18 @@ const char *index_name(Low *l, Index ix)
 
 static Val *level_size(Low *l, const Tensor *t, int level)
 {
-    Index ix = level_index(t, level);
-    return slot_extent(l, &ix);
+    Index ix = tensor_level_index(t, level);
+    return lower_slot_extent(l, &ix);
 }
 
-void resolve(Low *l)
+void lower_resolve(Low *l)
 {
     for (int i = 0; i < l->p->ntensor; i++) {
         const Tensor *t = l->p->tensor[i];
         Where *w = &l->e.where[i];
         if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
         while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
-            Val *c = index_val(l, level_index(t, w->n));
+            Val *c = lower_index(l, tensor_level_index(t, w->n));
             if (!c) break;
             w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
             w->n++;
@@ -107,13 +107,13 @@ static void bind_coord(Low *l, Index ix, Val *v)
     }
 }
 
-void bind(Low *l, Index ix, Val *v)
+void lower_bind(Low *l, Index ix, Val *v)
 {
     bind_coord(l, ix, v);
-    resolve(l);
+    lower_resolve(l);
 }
 
-Val *index_val(Low *l, Index ix)
+Val *lower_index(Low *l, Index ix)
 {
     const Coord *c = &l->e.coord[ix.var];
     if (ix.slot) return c->slot;
@@ -124,18 +124,18 @@ Val *index_val(Low *l, Index ix)
     return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
 }
 
-Val *stride_val(Low *l, const Tensor *t, int d)
+Val *lower_stride(Low *l, const Tensor *t, int d)
 {
     if (t->unit == d) return num(l, 1);
     const char *name = sc_arena_printf(&l->p->arena, "%s_stride%d", t->name, d);
     return val_param(l->p, module_param(l->p, P_STRIDE, t->arg, d, name));
 }
 
-Val *load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
+Val *lower_load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_load(l->p, b, 1, at, NULL)); }
 
-void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
+void level_enter(Low *l, const Tensor *t, Val *first, Val *last)
 {
-    Where *w = where(l, t);
+    Where *w = lower_where(l, t);
     w->pos[++w->n] = first;
     w->lo = last ? first : NULL;
     w->hi = last;
@@ -147,11 +147,11 @@ void enter_level(Low *l, const Tensor *t, Val *first, Val *last)
 Val *work_elements(Low *l, const Tensor *w)
 {
     Val *n = val_int(l->p, 1);
-    for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, slot_extent(l, &w->slot[d]));
+    for (int d = 0; d < w->ndim; d++) n = val_op(l->p, O_MUL, n, lower_slot_extent(l, &w->slot[d]));
     return n;
 }
 
-int shared_slot(Low *l, const Tensor *w)
+int work_shared_slot(Low *l, const Tensor *w)
 {
     for (int k = 0; k < l->nshared; k++)
         if (l->shared[k].work == w) return k;
@@ -162,8 +162,8 @@ Buf *work_buf(Low *l, const Tensor *w)
 {
     if (w->place == W_LANE) return lane_of(l, w)->val;
     bool inside = w == l->filling;
-    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, inside ? 0 : shared_slot(l, w), 0, w->dtype, true,
-                      sc_arena_printf(&l->p->arena, "%s_copy", w->name));
+    return module_buf(l->p, inside ? B_PARTIAL : B_SHARED, inside ? 0 : work_shared_slot(l, w), 0, w->dtype,
+                      true, sc_arena_printf(&l->p->arena, "%s_copy", w->name));
 }
 
 Lane *lane_of(Low *l, const Tensor *w)
@@ -177,7 +177,7 @@ Buf *sparse_crd(Low *l, const Tensor *w, int level) { return lane_of(l, w)->crd[
 
 #define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
 
-int64_t most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
+int64_t batch_most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
 
 /* Vectors may begin at the last term. */
 sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
@@ -192,7 +192,7 @@ static void find_need(const Nest *n, void *ctx)
     Need *need = ctx;
     if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
-    if (assembled(t)) need->any = true;
+    if (tensor_assembled(t)) need->any = true;
     for (int i = 0; i < need->l->nlane; i++)
         if (need->l->lane[i].work == t && need->l->lane[i].counted) need->any = true;
 }

@@ -21,7 +21,7 @@ static Val *index_base(Low *l, const Expr *at, Index ix)
         if (c->within && ix.part == SC_MOD && ix.block == c->outer) return c->within;
         return ix.part == SC_WHOLE && l->e.vec.ix.part == SC_MOD ? c->base : val_int(l->p, 0);
     }
-    Val *v = index_val(l, ix);
+    Val *v = lower_index(l, ix);
     if (!v)
         fail(l->p, SC_EVALUE, at->pos, "index %s of %s is not bound here: put a loop over it around",
              l->p->var[ix.var].name, at->tensor->name);
@@ -63,7 +63,7 @@ static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
 static void strided_address(Low *l, const Expr *e, Address *a)
 {
     const Tensor *t = e->tensor;
-    for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, stride_val(l, t, d));
+    for (int d = 0; d < t->ndim; d++) add_term(l, a, e, d, lower_stride(l, t, d));
 }
 
 static void work_address(Low *l, const Expr *e, Address *a)
@@ -71,34 +71,34 @@ static void work_address(Low *l, const Expr *e, Address *a)
     Val *stride = val_int(l->p, 1);
     for (int d = e->tensor->ndim; d-- > 0;) {
         add_term(l, a, e, d, stride);
-        stride = times(l, stride, slot_extent(l, &e->tensor->slot[d]));
+        stride = times(l, stride, lower_slot_extent(l, &e->tensor->slot[d]));
     }
 }
 
 static Val *value_place(Low *l, const Tensor *t, Val *pos)
-{ return t->perm ? load_index(l, tensor_buf(l, B_PERM, t, 0), pos) : pos; }
+{ return t->perm ? lower_load_index(l, lower_buf(l, B_PERM, t, 0), pos) : pos; }
 
 /* The position of a stored entry; a dense last level may be the vector index, and a result's own levels follow those
  * that it shares. */
 static void stored_address(Low *l, const Expr *e, Address *a)
 {
     const Tensor *r = e->tensor, *t = r->like ? r->like : r;
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     const int n = r->like ? r->shared : t->format.nlevel;
-    Index ix = level_index(t, n - 1);
+    Index ix = tensor_level_index(t, n - 1);
     if (w->n >= n) {
         a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
     } else {
         if (w->n != n - 1 || t->format.level[n - 1].kind != SC_DENSE || !is_vec(l, ix) ||
-            !same_index(ix, l->e.vec.ix))
+            !index_same(ix, l->e.vec.ix))
             fail(l->p, SC_EVALUE, e->pos,
                  "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
-        a->base = times(l, w->pos[n - 1], slot_extent(l, &ix));
+        a->base = times(l, w->pos[n - 1], lower_slot_extent(l, &ix));
         a->stride = val_int(l->p, 1);
     }
     for (int k = n; r->like && k < r->format.nlevel; k++) {
-        ix = level_index(r, k);
-        Val *size = slot_extent(l, &ix);
+        ix = tensor_level_index(r, k);
+        Val *size = lower_slot_extent(l, &ix);
         a->base = times(l, a->base, size);
         if (a->stride) a->stride = times(l, a->stride, size);
         add_term(l, a, e, r->format.level[k].dim, val_int(l->p, 1));
@@ -116,7 +116,7 @@ static Address address(Low *l, const Expr *e)
         else
             work_address(l, e, &a);
     } else {
-        a.buf = tensor_buf(l, B_VAL, t, 0);
+        a.buf = lower_buf(l, B_VAL, t, 0);
         if (sc_format_is_dense(&t->format))
             strided_address(l, e, &a);
         else
@@ -125,8 +125,9 @@ static Address address(Low *l, const Expr *e)
     if (a.stride && val_is_int(a.stride, 1)) a.stride = NULL;
     if (depends(l, e)) {
         Val *known = memo_find(l, e);
-        a.base =
-            known ? known : memo_add(l, e, let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
+        a.base = known
+                     ? known
+                     : memo_add(l, e, lower_let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
     }
     return a;
 }
@@ -149,15 +150,15 @@ static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lan
     Prog *p = l->p;
     const Tensor *w = e->tensor;
     Val *size = work_elements(l, w);
-    int slot = shared_slot(l, w);
+    int slot = work_shared_slot(l, w);
     Op op = l->shared[slot].reduce;
     Type type = {(uint8_t)w->dtype, (uint8_t)lanes};
-    Local *sum = mut(l, w->name, val_const(p, type, op_identity(op)));
+    Local *sum = lower_mut(l, w->name, val_const(p, type, op_identity(op)));
     Val *copies = val_param(p, module_param(p, P_COPIES, slot, 0, "copies"));
     Stmt **outer;
-    Stmt *s = begin_for(l, "copy", val_int(p, 0), copies, 1, &outer);
+    Stmt *s = lower_for(l, "copy", val_int(p, 0), copies, 1, &outer);
     Val *from = plus(l, times(l, val_local(p, s->local), size), at);
-    set(l, sum, val_op(p, op, val_local(p, sum), val_load(p, a->buf, lanes, from, a->stride)));
+    lower_set(l, sum, val_op(p, op, val_local(p, sum), val_load(p, a->buf, lanes, from, a->stride)));
     l->tail = outer;
     return val_local(p, sum);
 }
@@ -166,13 +167,13 @@ static Val *sum_copies(Low *l, const Expr *e, const Address *a, Val *at, int lan
 static Val *sum_run(Low *l, const Tensor *t)
 {
     Prog *p = l->p;
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     Stmt **outer;
     Type type = {(uint8_t)p->type, 1};
-    Local *sum = mut(l, t->name, val_const(p, type, 0));
-    Stmt *s = begin_for(l, "q", w->lo, w->hi, 1, &outer);
-    Val *v = val_load(p, tensor_buf(l, B_VAL, t, 0), 1, value_place(l, t, val_local(p, s->local)), NULL);
-    set(l, sum, val_op(p, O_ADD, val_local(p, sum), val_cast(p, type, v)));
+    Local *sum = lower_mut(l, t->name, val_const(p, type, 0));
+    Stmt *s = lower_for(l, "q", w->lo, w->hi, 1, &outer);
+    Val *v = val_load(p, lower_buf(l, B_VAL, t, 0), 1, value_place(l, t, val_local(p, s->local)), NULL);
+    lower_set(l, sum, val_op(p, O_ADD, val_local(p, sum), val_cast(p, type, v)));
     l->tail = outer;
     return val_local(p, sum);
 }
@@ -180,11 +181,13 @@ static Val *sum_run(Low *l, const Tensor *t)
 static Val *access_val(Low *l, const Expr *e)
 {
     const Tensor *t = e->tensor;
-    if (t->role == T_WORK && t->place == W_REG) return val_local(l->p, reg_find(l, t, e, l->e.copy)->local);
+    if (t->role == T_WORK && t->place == W_REG)
+        return val_local(l->p, register_find(l, t, e, l->e.copy)->local);
     bool vec = depends(l, e);
     Val *lanes_of = l->e.spread ? spread_access(l, t) : NULL;
     if (lanes_of) return lanes_of;
-    if (t->role == T_IN && where(l, t)->lo && where(l, t)->n == t->format.nlevel) return sum_run(l, t);
+    if (t->role == T_IN && lower_where(l, t)->lo && lower_where(l, t)->n == t->format.nlevel)
+        return sum_run(l, t);
     Address a = address(l, e);
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
@@ -196,7 +199,7 @@ static Val *access_val(Low *l, const Expr *e)
 static Val *operation(Low *l, const Expr *e)
 {
     Prog *p = l->p;
-    Val *a = value(l, e->kid[0]), *b = e->kid[1] ? value(l, e->kid[1]) : NULL;
+    Val *a = lower_value(l, e->kid[0]), *b = e->kid[1] ? lower_value(l, e->kid[1]) : NULL;
     if (b && a->type.lanes != b->type.lanes) {
         if (a->type.lanes == 1)
             a = widen(l, a, b->type.lanes);
@@ -219,16 +222,16 @@ static const char *stem(Low *l, const Expr *e)
 static bool in_register(const Expr *e)
 { return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
 
-Val *value(Low *l, const Expr *e)
+Val *lower_value(Low *l, const Expr *e)
 {
-    if (l->e.blend) return blended(l, e);
+    if (l->e.blend) return blend_value(l, e);
     if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, e->c);
     if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, 1);
     bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
     v = e->op == O_ACCESS ? access_val(l, e) : operation(l, e);
-    return once ? memo_add(l, e, let(l, stem(l, e), v)) : v;
+    return once ? memo_add(l, e, lower_let(l, stem(l, e), v)) : v;
 }
 
 /* ---- stores ---- */
@@ -244,13 +247,13 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
         return;
     }
     if (t->role == T_WORK && t->place == W_REG) {
-        Local *r = reg_find(l, t, lhs, l->e.copy)->local;
-        set(l, r, op == O_CONST ? v : val_op(p, op, val_local(p, r), v));
-    } else if (gathers(t)) {
+        Local *r = register_find(l, t, lhs, l->e.copy)->local;
+        lower_set(l, r, op == O_CONST ? v : val_op(p, op, val_local(p, r), v));
+    } else if (tensor_gathers(t)) {
         sparse_store(l, lhs, op, v);
     } else {
         Address a = address(l, lhs);
-        store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
+        lower_store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
     }
 }
 
@@ -261,12 +264,12 @@ void lower_eval(Low *l, const Nest *n)
     Op op = n->eval.reduce;
     copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!copy.eval.rhs) return;
-    if (assembled(t))
-        append(l, &copy, t);
-    else if (l->mode == COUNT && gathers(t))
+    if (tensor_assembled(t))
+        lower_append(l, &copy, t);
+    else if (l->mode == COUNT && tensor_gathers(t))
         sparse_store(l, n->eval.lhs, op, NULL);
     else if (l->mode != COUNT)
-        assign(l, n->eval.lhs, op, value(l, copy.eval.rhs));
+        assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
 }
 
 /* ---- vector loops ---- */
@@ -284,7 +287,7 @@ static void hoist_expr(Low *l, const Expr *e)
 {
     if (e->op == O_CONST) return;
     if (!depends(l, e)) {
-        value(l, e);
+        lower_value(l, e);
         return;
     }
     if (e->op == O_ACCESS && !in_register(e)) address(l, e);
@@ -309,7 +312,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
     const Vector *x = ctx;
     Piece piece[MAXREG];
     sc_dtype type = l->p->type;
-    int k = pieces_of(l, type, x->extent, x->var, piece);
+    int k = register_pieces(l, type, x->extent, x->var, piece);
     bool over = depends(l, n->eval.lhs);
     Val *sum[65] = {NULL}, *total = NULL; /* partial sums by number of lanes */
     for (int i = 0; i < k; i++) {
@@ -319,7 +322,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
             lower_eval(l, n);
             continue;
         }
-        Val *v = widen(l, value(l, n->eval.rhs), piece[i].lanes), **s = &sum[piece[i].lanes];
+        Val *v = widen(l, lower_value(l, n->eval.rhs), piece[i].lanes), **s = &sum[piece[i].lanes];
         *s = *s ? val_op(l->p, n->eval.reduce, *s, v) : v;
     }
     for (int i = 64; i && !over; i /= 2) {
@@ -342,7 +345,7 @@ static void open_sum(Low *l, const Nest *n, void *ctx)
     if (depends(l, n->eval.lhs)) return;
     if (s->n == SC_LEN(s->sum)) fail(l->p, SC_ENOTIMPL, -1, "too many reductions in one vec loop");
     Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
-    s->sum[s->n++] = mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
+    s->sum[s->n++] = lower_mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
 }
 
 static void close_sum(Low *l, const Nest *n, void *ctx)
@@ -359,10 +362,10 @@ static void run_eval(Low *l, const Nest *n, void *ctx)
         lower_eval(l, n);
         return;
     }
-    Val *v = widen(l, value(l, n->eval.rhs), l->e.vec.lanes);
+    Val *v = widen(l, lower_value(l, n->eval.rhs), l->e.vec.lanes);
     if (s) {
         Local *x = s->sum[s->n++];
-        set(l, x, val_op(l->p, n->eval.reduce, val_local(l->p, x), v));
+        lower_set(l, x, val_op(l->p, n->eval.reduce, val_local(l->p, x), v));
     } else {
         assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, v));
     }
@@ -375,10 +378,10 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
     Vec *v = &l->e.vec;
     v->lanes = lanes;
     each_eval(l, n->body, open_sum, &sums);
-    Val *rest = let(l, "rest", val_op(p, O_MOD, extent, val_int(p, lanes)));
-    Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
+    Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, val_int(p, lanes)));
+    Val *full = lower_let(l, "full", val_op(p, O_SUB, extent, rest));
     Stmt **outer;
-    Stmt *s = begin_for(l, p->var[n->ix.var].name, val_int(p, 0), full, lanes, &outer);
+    Stmt *s = lower_for(l, p->var[n->ix.var].name, val_int(p, 0), full, lanes, &outer);
     v->at = val_local(p, s->local);
     sums.n = 0;
     each_eval(l, n->body, run_eval, &sums);
@@ -386,13 +389,13 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
     sums.n = 0;
     each_eval(l, n->body, close_sum, &sums);
     for (int b = lanes / 2; b; b /= 2) {
-        Stmt *tail = put(l, S_IF);
+        Stmt *tail = lower_put(l, S_IF);
         tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, b)), val_int(p, 0));
         outer = l->tail;
         l->tail = &tail->body;
         v->lanes = b;
-        v->at =
-            let(l, p->var[n->ix.var].name, plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
+        v->at = lower_let(l, p->var[n->ix.var].name,
+                          plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
         each_eval(l, n->body, run_eval, NULL);
         l->tail = outer;
     }
@@ -405,7 +408,7 @@ static Nest *present(Low *l, const Nest *n)
         Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
         return rhs ? nest_eval(l->p, n->eval.lhs, n->eval.reduce, rhs) : nest_seq(l->p, 0, NULL);
     }
-    Nest **kid = new_bytes(l->p, (size_t)n->n * sizeof *kid);
+    Nest **kid = prog_bytes(l->p, (size_t)n->n * sizeof *kid);
     for (int k = 0; k < n->n; k++) kid[k] = present(l, n->kid[k]);
     return nest_seq(l->p, n->n, kid);
 }
@@ -416,14 +419,14 @@ void lower_vec(Low *l, const Nest *loop)
     const Nest *n = nest_loop(l->p, L_VEC, loop->ix, NULL, present(l, loop->body));
     Vec save = l->e.vec;
     int nmemo = l->nmemo;
-    int64_t extent = const_extent(l, &n->ix);
+    int64_t extent = lower_const_extent(l, &n->ix);
     l->e.vec = (Vec){.on = true, .ix = n->ix};
     each_eval(l, n->body, hoist, NULL);
     Vector x = {extent, n->ix.var};
     if (extent >= 0)
         each_eval(l, n->body, const_eval, &x);
     else
-        run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : dim_val(l, n->ix.var),
+        run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : lower_dim(l, n->ix.var),
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;
@@ -433,22 +436,22 @@ void batch_term(Low *l, Val *v)
 {
     Batch *b = l->e.batch;
     const Tensor *t = b->loop->in; /* may have gone down dense levels since */
-    Val *entry = where(l, t)->pos[loop_level(b->loop) + 2];
+    Val *entry = lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
     b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
-    b->term[b->nterm++].value = let(l, "term", v);
+    b->term[b->nterm++].value = lower_let(l, "term", v);
 }
 
-void append(Low *l, const Nest *n, const Tensor *t)
+void lower_append(Low *l, const Nest *n, const Tensor *t)
 {
     Prog *p = l->p;
     int level = t->format.nlevel - 1;
     Local *next = result_cursor(l, t, level);
     Val *at = val_local(p, next);
     if (l->mode != COUNT) {
-        Address val = {.buf = tensor_buf(l, B_VAL, t, 0)};
-        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, value(l, n->eval.rhs));
-        result_put_index(l, B_CRD, t, level, at, index_val(l, level_index(t, level)));
-        store(l, &val, at, O_CONST, v);
+        Address val = {.buf = lower_buf(l, B_VAL, t, 0)};
+        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, lower_value(l, n->eval.rhs));
+        result_put_index(l, B_CRD, t, level, at, lower_index(l, tensor_level_index(t, level)));
+        lower_store(l, &val, at, O_CONST, v);
     }
-    set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
+    lower_set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
 }

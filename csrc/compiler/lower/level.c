@@ -15,17 +15,18 @@ static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
 static void compressed_range(Low *l, Fibre *f)
 {
     Prog *p = l->p;
-    const Where *w = where(l, f->t);
-    Buf *pos = tensor_buf(l, B_POS, f->t, w->n);
-    f->lo = let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), load_index(l, pos, w->pos[w->n]));
-    f->hi = let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
-                load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+    const Where *w = lower_where(l, f->t);
+    Buf *pos = lower_buf(l, B_POS, f->t, w->n);
+    f->lo =
+        lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, w->pos[w->n]));
+    f->hi = lower_let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
+                      lower_load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
 }
 
 /* Positions of the next level, padding among them. */
 static void fibre_range(Low *l, Fibre *f)
 {
-    const Where *w = where(l, f->t);
+    const Where *w = lower_where(l, f->t);
     const sc_levelspec *s = &f->t->format.level[w->n];
     if (w->tile_lo || w->lo) {
         f->lo = w->tile_lo ? w->tile_lo : w->lo;
@@ -38,18 +39,18 @@ static void fibre_range(Low *l, Fibre *f)
         Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
         f->one = s->kind == SC_SINGLETON;
         f->unique |= f->one; /* one position repeats nothing */
-        f->lo = let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
+        f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
         f->hi = plus(l, f->lo, width);
     }
 }
 
 static Fibre padded_fibre(Low *l, const Tensor *t)
 {
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     if (w->fibre) return *w->fibre;
     Fibre f = {.t = t, .unique = t->format.level[w->n].unique};
     fibre_range(l, &f);
-    f.crd = tensor_buf(l, B_CRD, t, w->n);
+    f.crd = lower_buf(l, B_CRD, t, w->n);
     return f;
 }
 
@@ -57,19 +58,19 @@ static Fibre padded_fibre(Low *l, const Tensor *t)
 static void drop_padding(Low *l, Fibre *f)
 {
     Prog *p = l->p;
-    Local *end = mut(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), f->hi);
+    Local *end = lower_mut(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), f->hi);
     Val *hi = val_local(p, end), *before = val_op(p, O_SUB, hi, num(l, 1));
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
-    loop->a = both(l, less(l, f->lo, hi), less(l, load_index(l, f->crd, before), num(l, 0)));
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, f->lo, hi), less(l, lower_load_index(l, f->crd, before), num(l, 0)));
     l->tail = &loop->body;
-    set(l, end, before);
+    lower_set(l, end, before);
     l->tail = outer;
     f->hi = hi;
 }
 
-Fibre fibre_of(Low *l, const Tensor *t)
+Fibre level_fibre(Low *l, const Tensor *t)
 {
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     const bool padded = t->format.level[w->n].kind == SC_ELL && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
@@ -80,21 +81,21 @@ Fibre fibre_of(Low *l, const Tensor *t)
 static void position_tiles(Low *l, const Nest *n, const Fibre *f)
 {
     Stmt **outer;
-    Stmt *s = begin_for(l, "tile", f->lo, f->hi, n->by, &outer);
-    Where *w = where(l, f->t);
+    Stmt *s = lower_for(l, "tile", f->lo, f->hi, n->by, &outer);
+    Where *w = lower_where(l, f->t);
     w->tile_lo = val_local(l->p, s->local);
-    w->tile_hi = let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi));
-    body(l, n->body);
+    w->tile_hi = lower_let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi));
+    lower_body(l, n->body);
     l->tail = outer;
 }
 
-void at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
+void level_at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
 {
-    enter_level(l, f->t, pos, NULL);
-    bind(l, n->ix, let(l, index_name(l, n->ix), load_index(l, f->crd, pos)));
+    level_enter(l, f->t, pos, NULL);
+    lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, pos)));
     if (slot) l->e.coord[n->ix.var].slot = slot;
-    if (n->ahead && l->mode != COUNT) fetch_ahead(l, n, f->crd, pos);
-    body(l, n->body);
+    if (n->ahead && l->mode != COUNT) ahead_fetch(l, n, f->crd, pos);
+    lower_body(l, n->body);
 }
 
 typedef struct {
@@ -116,19 +117,20 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
     const Env save = l->e;
-    Val *first = where(l, f->t)->tile_lo, *last = val_op(p, O_SUB, f->hi, num(l, 1));
+    Val *first = lower_where(l, f->t)->tile_lo, *last = val_op(p, O_SUB, f->hi, num(l, 1));
     Slots s = {.loop = n};
     nest_walk(n->body, find_elsewhere, &s);
     for (int u = 0; u < n->unroll; u++) {
         Val *at = plus(l, first, num(l, u));
         Stmt **outer = l->tail;
         if (u && s.elsewhere) {
-            Stmt *there = put(l, S_IF);
+            Stmt *there = lower_put(l, S_IF);
             there->a = less(l, at, f->hi);
             outer = l->tail;
             l->tail = &there->body;
         }
-        at_position(l, n, f, u && !s.elsewhere ? let(l, "p", val_op(p, O_MIN, at, last)) : at, num(l, u));
+        level_at_position(l, n, f, u && !s.elsewhere ? lower_let(l, "p", val_op(p, O_MIN, at, last)) : at,
+                          num(l, u));
         if (u && s.elsewhere) l->tail = outer;
         l->e = save;
     }
@@ -141,7 +143,7 @@ static bool small_sum(Low *l, const Nest *n)
 {
     const Nest *in = n->body;
     if (in->op == N_LOOP && in->kind == L_VEC) {
-        const int64_t extent = const_extent(l, &in->ix);
+        const int64_t extent = lower_const_extent(l, &in->ix);
         if (extent < 0 || extent * (int64_t)sc_dtype_size(l->p->type) > SMALL * l->p->vector_bytes)
             return false;
         in = in->body;
@@ -156,14 +158,14 @@ static void in_pairs(Low *l, const Nest *n, const Fibre *f)
 {
     const Env save = l->e;
     Stmt **outer;
-    Val *at = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 2, &outer)->local),
+    Val *at = val_local(l->p, lower_for(l, "p", f->lo, f->hi, 2, &outer)->local),
         *next = plus(l, at, num(l, 1));
-    at_position(l, n, f, at, NULL);
+    level_at_position(l, n, f, at, NULL);
     l->e = save;
-    Stmt *more = put(l, S_IF);
+    Stmt *more = lower_put(l, S_IF);
     more->a = less(l, next, f->hi);
     l->tail = &more->body;
-    at_position(l, n, f, next, NULL);
+    level_at_position(l, n, f, next, NULL);
     l->e = save;
     l->tail = outer;
 }
@@ -171,11 +173,11 @@ static void in_pairs(Low *l, const Nest *n, const Fibre *f)
 static void positions(Low *l, const Nest *n, const Fibre *f)
 {
     Env save = l->e;
-    if (n->unroll > 1 && where(l, f->t)->tile_lo) {
+    if (n->unroll > 1 && lower_where(l, f->t)->tile_lo) {
         whole_tile(l, n, f);
         return;
     }
-    if (n->unroll <= 1 && !where(l, f->t)->tile_lo && small_sum(l, n)) {
+    if (n->unroll <= 1 && !lower_where(l, f->t)->tile_lo && small_sum(l, n)) {
         in_pairs(l, n, f);
         return;
     }
@@ -184,52 +186,52 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
     if (n->unroll > 1) {
         Val *count = val_op(l->p, O_SUB, f->hi, f->lo);
         Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
-        from = let(l, "whole", plus(l, f->lo, whole));
-        copies_open(l, n);
-        Stmt *s = begin_for(l, "p", f->lo, from, n->unroll, &outer);
+        from = lower_let(l, "whole", plus(l, f->lo, whole));
+        register_open_copies(l, n);
+        Stmt *s = lower_for(l, "p", f->lo, from, n->unroll, &outer);
         for (int u = 0; u < n->unroll; u++) {
             l->e = save;
             l->e.copy = u;
-            at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
+            level_at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
         }
         l->tail = outer;
         l->e = save;
-        copies_close(l, n);
+        register_close_copies(l, n);
     }
-    Val *first = where(l, f->t)->tile_lo;
-    Val *at = val_local(l->p, begin_for(l, "p", from, f->hi, 1, &outer)->local);
-    at_position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
+    Val *first = lower_where(l, f->t)->tile_lo;
+    Val *at = val_local(l->p, lower_for(l, "p", from, f->hi, 1, &outer)->local);
+    level_at_position(l, n, f, at, first ? val_op(l->p, O_SUB, at, first) : NULL);
     l->tail = outer;
 }
 
 /* The value now of a local that moves on. */
 static Val *snapshot(Low *l, const char *stem, Local *x)
-{ return val_local(l->p, declare(l, stem, val_local(l->p, x), false)); }
+{ return val_local(l->p, lower_declare(l, stem, val_local(l->p, x), false)); }
 
 /* Each run of equal coordinates is one visit of the body. */
 static void runs(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
-    Local *q = mut(l, "p", f->lo);
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    Local *q = lower_mut(l, "p", f->lo);
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
     loop->a = less(l, val_local(p, q), f->hi);
     l->tail = &loop->body;
     Val *first = snapshot(l, "first", q);
-    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, first));
-    set(l, q, plus(l, first, num(l, 1)));
-    Stmt *run = put(l, S_WHILE), **after = l->tail;
-    Val *same = val_op(p, O_EQ, load_index(l, f->crd, val_local(p, q)), c);
+    Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, first));
+    lower_set(l, q, plus(l, first, num(l, 1)));
+    Stmt *run = lower_put(l, S_WHILE), **after = l->tail;
+    Val *same = val_op(p, O_EQ, lower_load_index(l, f->crd, val_local(p, q)), c);
     run->a = both(l, less(l, val_local(p, q), f->hi), same);
     l->tail = &run->body;
-    set(l, q, plus(l, val_local(p, q), num(l, 1)));
+    lower_set(l, q, plus(l, val_local(p, q), num(l, 1)));
     l->tail = after;
-    enter_level(l, f->t, first, snapshot(l, "last", q));
-    bind(l, n->ix, c);
-    body(l, n->body);
+    level_enter(l, f->t, first, snapshot(l, "last", q));
+    lower_bind(l, n->ix, c);
+    lower_body(l, n->body);
     l->tail = outer;
 }
 
-void walk_fibre(Low *l, const Nest *n, const Fibre *f)
+void level_walk(Low *l, const Nest *n, const Fibre *f)
 {
     if (f->unique)
         positions(l, n, f);
@@ -237,9 +239,9 @@ void walk_fibre(Low *l, const Nest *n, const Fibre *f)
         runs(l, n, f);
 }
 
-Stmt **unless_padding(Low *l, Val *coord)
+Stmt **level_unless_padding(Low *l, Val *coord)
 {
-    Stmt *s = put(l, S_IF), **outer = l->tail;
+    Stmt *s = lower_put(l, S_IF), **outer = l->tail;
     s->a = val_op(l->p, O_GE, coord, num(l, 0));
     l->tail = &s->body;
     return outer;
@@ -248,13 +250,14 @@ Stmt **unless_padding(Low *l, Val *coord)
 static void ell_loop(Low *l, const Nest *n, const Fibre *f)
 {
     Stmt **outer;
-    Val *p = val_local(l->p, begin_for(l, "p", f->lo, f->hi, 1, &outer)->local);
-    Val *c = let(l, index_name(l, n->ix), load_index(l, f->crd, p)), *first = where(l, f->t)->tile_lo;
-    unless_padding(l, c);
-    enter_level(l, f->t, p, NULL);
-    bind(l, n->ix, c);
+    Val *p = val_local(l->p, lower_for(l, "p", f->lo, f->hi, 1, &outer)->local);
+    Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, p)),
+        *first = lower_where(l, f->t)->tile_lo;
+    level_unless_padding(l, c);
+    level_enter(l, f->t, p, NULL);
+    lower_bind(l, n->ix, c);
     if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, p, first);
-    body(l, n->body);
+    lower_body(l, n->body);
     l->tail = outer;
 }
 
@@ -263,47 +266,47 @@ static void ell_loop(Low *l, const Nest *n, const Fibre *f)
 static Val *seek(Low *l, const Fibre *f, Val *coord)
 {
     Prog *p = l->p;
-    const Where *w = where(l, f->t);
+    const Where *w = lower_where(l, f->t);
     if (f->one) return f->lo;
     if (!w->cursor)
-        return let(l, sc_arena_printf(&p->arena, "%s_at", f->t->name),
-                   val_search(p, f->crd, f->lo, f->hi, coord));
+        return lower_let(l, sc_arena_printf(&p->arena, "%s_at", f->t->name),
+                         val_search(p, f->crd, f->lo, f->hi, coord));
     Val *at = val_local(p, w->cursor);
     if (!w->steps) {
-        set(l, w->cursor, val_search(p, f->crd, at, f->hi, coord));
+        lower_set(l, w->cursor, val_search(p, f->crd, at, f->hi, coord));
         return at;
     }
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
-    loop->a = both(l, less(l, at, f->hi), less(l, load_index(l, f->crd, at), coord));
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
+    loop->a = both(l, less(l, at, f->hi), less(l, lower_load_index(l, f->crd, at), coord));
     l->tail = &loop->body;
-    set(l, w->cursor, plus(l, at, num(l, 1)));
+    lower_set(l, w->cursor, plus(l, at, num(l, 1)));
     l->tail = outer;
     return at;
 }
 
-Found look_up(Low *l, const Fibre *f, Val *coord)
+Found level_look_up(Low *l, const Fibre *f, Val *coord)
 {
     Prog *p = l->p;
     Found at = {.pos = seek(l, f, coord)};
-    Val *same = val_op(p, O_EQ, load_index(l, f->crd, at.pos), coord);
+    Val *same = val_op(p, O_EQ, lower_load_index(l, f->crd, at.pos), coord);
     at.here = f->one ? same : both(l, less(l, at.pos, f->hi), same);
     if (f->unique) return at;
     Val *beyond = val_search(p, f->crd, at.pos, f->hi, plus(l, coord, num(l, 1)));
-    at.end = let(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), beyond);
+    at.end = lower_let(l, sc_arena_printf(&p->arena, "%s_end", f->t->name), beyond);
     at.here = less(l, at.pos, at.end);
     return at;
 }
 
 static void lookup_in(Low *l, const Nest *n)
 {
-    Fibre f = fibre_of(l, n->in);
-    Found at = look_up(l, &f, index_val(l, n->ix));
-    Stmt *s = put(l, S_IF), **outer = l->tail;
+    Fibre f = level_fibre(l, n->in);
+    Found at = level_look_up(l, &f, lower_index(l, n->ix));
+    Stmt *s = lower_put(l, S_IF), **outer = l->tail;
     s->a = at.here;
     l->tail = &s->body;
-    enter_level(l, f.t, at.pos, at.end);
-    resolve(l);
-    body(l, n->body);
+    level_enter(l, f.t, at.pos, at.end);
+    lower_resolve(l);
+    lower_body(l, n->body);
     l->tail = outer;
 }
 
@@ -317,22 +320,22 @@ typedef struct {
 /* Whether the next level of t is over an index that the loop makes known, visited in ascending order. */
 static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
 {
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     if (t->role != T_IN || w->n == t->format.nlevel || w->cursor || w->tile_lo) return false;
     if (tensor_bit(l->p, t) & l->e.absent || t->format.level[w->n].kind == SC_DENSE) return false;
     for (int k = 0; k < loop->nmerge; k++)
         if (loop->merge[k] == t) return false;
-    const Index at = level_index(t, w->n), by = loop->ix;
-    if (loop->in == t || at.var != by.var || index_val(l, at)) return false;
-    return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || same_index(at, by);
+    const Index at = tensor_level_index(t, w->n), by = loop->ix;
+    if (loop->in == t || at.var != by.var || lower_index(l, at)) return false;
+    return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || index_same(at, by);
 }
 
 static void open_cursor(Low *l, const Open *o, const Tensor *t)
 {
     Prog *p = l->p;
-    Where *w = where(l, t);
-    const Index at = level_index(t, w->n);
-    Fibre f = fibre_of(l, t), *kept = NEW(p, Fibre);
+    Where *w = lower_where(l, t);
+    const Index at = tensor_level_index(t, w->n);
+    Fibre f = level_fibre(l, t), *kept = NEW(p, Fibre);
     if (f.one) return;
     Val *start = f.lo;
     if (o->from) {
@@ -341,7 +344,7 @@ static void open_cursor(Low *l, const Open *o, const Tensor *t)
     }
     *kept = f;
     w->fibre = kept;
-    w->cursor = mut(l, sc_arena_printf(&p->arena, "p%s", t->name), start);
+    w->cursor = lower_mut(l, sc_arena_printf(&p->arena, "p%s", t->name), start);
     w->steps = !o->loop->in && !o->loop->nmerge;
 }
 
@@ -355,7 +358,7 @@ static void find_lookup(const Nest *n, void *ctx)
     }
 }
 
-void open_cursors(Low *l, const Nest *loop, Val *from)
+void level_open_cursors(Low *l, const Nest *loop, Val *from)
 {
     Open o = {l, loop, from};
     nest_walk(loop->body, find_lookup, &o);
@@ -368,34 +371,34 @@ static void lower_direct(Low *l, const Nest *n)
     Stmt **outer;
     if (l->mode == COUNT) { /* as many as there are, at once */
         l->times = sparse_count(l, n->in);
-        body(l, n->body);
+        lower_body(l, n->body);
         l->times = NULL;
         return;
     }
     Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
-    where(l, n->in)->n = 1;
-    bind(l, n->ix, k);
-    body(l, n->body);
+    lower_where(l, n->in)->n = 1;
+    lower_bind(l, n->ix, k);
+    lower_body(l, n->body);
     sparse_clear(l, n->in, k);
     l->tail = outer;
 }
 
-void stored_loop(Low *l, const Nest *n)
+void level_loop(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;
     if (sparse_direct(l, n)) {
         lower_direct(l, n);
         return;
     }
-    if (index_val(l, n->ix)) {
+    if (lower_index(l, n->ix)) {
         lookup_in(l, n);
         return;
     }
-    const Where *w = where(l, t);
+    const Where *w = lower_where(l, t);
     Fibre f;
     if (t == l->split && w->n == 1) {
         if (l->mode == FINISH) return; /* its producer was run by the parts */
-        f = (Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 1), .unique = true};
+        f = (Fibre){.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
         f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
         f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
     } else {
@@ -405,10 +408,10 @@ void stored_loop(Low *l, const Nest *n)
         position_tiles(l, n, &f);
     else if (t->format.level[w->n].kind == SC_ELL)
         ell_loop(l, n, &f);
-    else if (in_batches(l, n))
-        lower_batches(l, n, f.lo, f.hi);
+    else if (batch_wanted(l, n))
+        batch_lower(l, n, f.lo, f.hi);
     else if (f.one && f.unique)
-        at_position(l, n, &f, f.lo, NULL);
+        level_at_position(l, n, &f, f.lo, NULL);
     else
-        walk_fibre(l, n, &f);
+        level_walk(l, n, &f);
 }

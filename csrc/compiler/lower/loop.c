@@ -7,8 +7,8 @@ static void unrolled(Low *l, const Nest *n, int64_t extent)
 {
     Env save = l->e;
     for (int64_t i = 0; i < extent; i++) {
-        bind(l, n->ix, num(l, i));
-        body(l, n->body);
+        lower_bind(l, n->ix, num(l, i));
+        lower_body(l, n->body);
         l->e = save;
     }
 }
@@ -33,8 +33,8 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
     c->inner = l->unit;
     c->div = val_op(l->p, O_DIV, base, num(l, n->ix.block));
     c->block = n->ix.block;
-    resolve(l);
-    body(l, n->body);
+    lower_resolve(l);
+    lower_body(l, n->body);
 }
 
 /* A partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed values. */
@@ -43,16 +43,16 @@ static void powers_of_two(Low *l, const Nest *n, Val *extent)
     Prog *p = l->p;
     Env save = l->e;
     int64_t b = n->ix.block;
-    Val *rest = let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
-    Val *full = let(l, "full", val_op(p, O_SUB, extent, rest));
+    Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
+    Val *full = lower_let(l, "full", val_op(p, O_SUB, extent, rest));
     int64_t largest = 1;
     while (2 * largest < b) largest *= 2;
     for (int64_t part = largest; part; part /= 2) {
-        Stmt *s = put(l, S_IF), **outer = l->tail;
+        Stmt *s = lower_put(l, S_IF), **outer = l->tail;
         s->a = val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0));
         l->tail = &s->body;
         Val *before = val_op(p, O_AND, rest, num(l, ~(2 * part - 1)));
-        tile(l, n, let(l, index_name(l, n->ix), plus(l, full, before)), num(l, part));
+        tile(l, n, lower_let(l, lower_index_name(l, n->ix), plus(l, full, before)), num(l, part));
         l->e = save;
         l->tail = outer;
     }
@@ -63,8 +63,8 @@ static void each_tile(Low *l, const Nest *n, Val *end, Val *last)
     Env save = l->e;
     Stmt **outer;
     int64_t b = n->ix.block;
-    Val *at = val_local(l->p, begin_for(l, index_name(l, n->ix), num(l, 0), end, b, &outer)->local);
-    if (last) at = let(l, "at", val_op(l->p, O_MIN, at, last));
+    Val *at = val_local(l->p, lower_for(l, lower_index_name(l, n->ix), num(l, 0), end, b, &outer)->local);
+    if (last) at = lower_let(l, "at", val_op(l->p, O_MIN, at, last));
     tile(l, n, at, num(l, b));
     l->e = save;
     l->tail = outer;
@@ -80,14 +80,14 @@ static void runtime_tiles(Low *l, const Nest *n, Val *extent)
     nest_walk(n->body, find_vec, &f);
     if (!f.found) {
         Stmt **outer;
-        Val *at = val_local(p, begin_for(l, index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
-        tile(l, n, at, let(l, "size", val_op(p, O_MIN, num(l, b), val_op(p, O_SUB, extent, at))));
+        Val *at = val_local(p, lower_for(l, lower_index_name(l, n->ix), num(l, 0), extent, b, &outer)->local);
+        tile(l, n, at, lower_let(l, "size", val_op(p, O_MIN, num(l, b), val_op(p, O_SUB, extent, at))));
         l->tail = outer;
-    } else if (adds_along(n->body, n->ix.var)) {
+    } else if (register_adds_along(n->body, n->ix.var)) {
         each_tile(l, n, val_op(p, O_SUB, extent, val_op(p, O_MOD, extent, num(l, b))), NULL);
         powers_of_two(l, n, extent);
     } else {
-        Stmt *s = put(l, S_IF), **outer = l->tail;
+        Stmt *s = lower_put(l, S_IF), **outer = l->tail;
         s->a = val_op(p, O_GE, extent, num(l, b));
         l->tail = &s->body;
         each_tile(l, n, extent, val_op(p, O_SUB, extent, num(l, b)));
@@ -103,7 +103,7 @@ static void tiles_of_block(Low *l, const Nest *n)
     Coord *c = &l->e.coord[n->ix.var];
     Val *base = c->base;
     Stmt **outer;
-    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), num(l, c->block), n->ix.block, &outer);
+    Stmt *s = lower_for(l, lower_index_name(l, n->ix), num(l, 0), num(l, c->block), n->ix.block, &outer);
     c->outer = c->block;
     c->within = val_local(l->p, s->local);
     tile(l, n, plus(l, base, c->within), num(l, n->ix.block));
@@ -117,8 +117,8 @@ static void tiles(Low *l, const Nest *n)
         return;
     }
     Index whole = {.var = n->ix.var};
-    Val *extent = slot_extent(l, &whole);
-    int64_t b = n->ix.block, known = const_extent(l, &whole);
+    Val *extent = lower_slot_extent(l, &whole);
+    int64_t b = n->ix.block, known = lower_const_extent(l, &whole);
     if (known < 0) {
         runtime_tiles(l, n, extent);
         return;
@@ -135,20 +135,20 @@ static void tiles(Low *l, const Nest *n)
 /* Blocks of a tensor's level divide the extent evenly (expr/check.c), so their last one is whole. */
 static void dense_loop(Low *l, const Nest *n)
 {
-    int64_t extent = const_extent(l, &n->ix);
+    int64_t extent = lower_const_extent(l, &n->ix);
     if (n->unroll && extent >= 0 && extent <= n->unroll) { /* less in a partial tile */
         unrolled(l, n, extent);
         return;
     }
-    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : slot_extent(l, &n->ix);
-    if (in_batches(l, n)) {
-        lower_batches(l, n, num(l, 0), hi);
+    Val *hi = n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : lower_slot_extent(l, &n->ix);
+    if (batch_wanted(l, n)) {
+        batch_lower(l, n, num(l, 0), hi);
         return;
     }
     Stmt **outer;
-    Stmt *s = begin_for(l, index_name(l, n->ix), num(l, 0), hi, 1, &outer);
-    bind(l, n->ix, val_local(l->p, s->local));
-    body(l, n->body);
+    Stmt *s = lower_for(l, lower_index_name(l, n->ix), num(l, 0), hi, 1, &outer);
+    lower_bind(l, n->ix, val_local(l->p, s->local));
+    lower_body(l, n->body);
     l->tail = outer;
 }
 
@@ -159,12 +159,12 @@ static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
     Prog *p = l->p;
     const Tensor *t = n->in;
     Stmt **outer = NULL, **inner = NULL;
-    Val *unit = hi ? val_local(p, begin_for(l, "p", lo, hi, 1, &outer)->local) : lo;
-    Val *c = let(l, index_name(l, n->ix), load_index(l, tensor_buf(l, B_CRD, t, 0), unit));
-    if (t->format.level[0].kind == SC_ELL) inner = unless_padding(l, c);
-    enter_level(l, t, unit, NULL);
-    bind(l, n->ix, c);
-    body(l, n->body);
+    Val *unit = hi ? val_local(p, lower_for(l, "p", lo, hi, 1, &outer)->local) : lo;
+    Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, 0), unit));
+    if (t->format.level[0].kind == SC_ELL) inner = level_unless_padding(l, c);
+    level_enter(l, t, unit, NULL);
+    lower_bind(l, n->ix, c);
+    lower_body(l, n->body);
     if (inner) l->tail = inner;
     if (outer) l->tail = outer;
 }
@@ -181,19 +181,19 @@ static void par_block(Low *l, const Nest *n)
 {
     Prog *p = l->p;
     Coord *c = &l->e.coord[n->ix.var];
-    Val *extent = dim_val(l, n->ix.var), *left = val_op(p, O_SUB, extent, c->base);
+    Val *extent = lower_dim(l, n->ix.var), *left = val_op(p, O_SUB, extent, c->base);
     FindVec f = {.ix = n->ix};
     nest_walk(n->body, find_registers, &f);
     if (!f.found) {
-        c->modext = let(l, "size", val_op(p, O_MIN, c->modext, left));
-        body(l, n->body);
+        c->modext = lower_let(l, "size", val_op(p, O_MIN, c->modext, left));
+        lower_body(l, n->body);
         return;
     }
     Env save = l->e;
     bool even = extent->op == O_CONST && extent->i % n->ix.block == 0;
-    Stmt *s = even ? NULL : put(l, S_IF), **outer = l->tail;
+    Stmt *s = even ? NULL : lower_put(l, S_IF), **outer = l->tail;
     if (s) s->a = val_op(p, O_GE, left, num(l, n->ix.block)), l->tail = &s->body;
-    body(l, n->body);
+    lower_body(l, n->body);
     l->e = save;
     if (!s) return;
     l->tail = &s->other;
@@ -205,17 +205,17 @@ static void par_dense(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
     Stmt **outer = NULL;
-    if (hi && n->ix.part == SC_WHOLE) open_cursors(l, n, lo);
-    if (hi && in_batches(l, n)) {
-        lower_batches(l, n, lo, hi);
+    if (hi && n->ix.part == SC_WHOLE) level_open_cursors(l, n, lo);
+    if (hi && batch_wanted(l, n)) {
+        batch_lower(l, n, lo, hi);
         return;
     }
-    Val *unit = hi ? val_local(p, begin_for(l, index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
-    bind(l, n->ix, unit);
+    Val *unit = hi ? val_local(p, lower_for(l, lower_index_name(l, n->ix), lo, hi, 1, &outer)->local) : lo;
+    lower_bind(l, n->ix, unit);
     if (!n->in && n->ix.part == SC_DIV)
         par_block(l, n);
     else
-        body(l, n->body);
+        lower_body(l, n->body);
     if (outer) l->tail = outer;
 }
 
@@ -232,28 +232,28 @@ static void par_loop(Low *l, const Nest *n)
         hi = NULL;
     if (n->nmerge)
         lower_merge(l, n);
-    else if (!t || t->format.level[where(l, t)->n].kind == SC_DENSE)
+    else if (!t || t->format.level[lower_where(l, t)->n].kind == SC_DENSE)
         par_dense(l, n, lo, hi);
-    else if (hi && in_batches(l, n))
-        lower_batches(l, n, lo, hi);
+    else if (hi && batch_wanted(l, n))
+        batch_lower(l, n, lo, hi);
     else if (hi && !t->format.level[0].unique)
-        walk_fibre(l, n, &(Fibre){.t = t, .crd = tensor_buf(l, B_CRD, t, 0), .lo = lo, .hi = hi});
+        level_walk(l, n, &(Fibre){.t = t, .crd = lower_buf(l, B_CRD, t, 0), .lo = lo, .hi = hi});
     else
         par_positions(l, n, lo, hi);
     l->unit = false;
 }
 
-static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && index_val(l, n->ix); }
+static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && lower_index(l, n->ix); }
 
 static void for_loop(Low *l, const Nest *n)
 {
-    const bool stored = n->in && n->in->format.level[where(l, n->in)->n].kind != SC_DENSE;
+    const bool stored = n->in && n->in->format.level[lower_where(l, n->in)->n].kind != SC_DENSE;
     const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
-    if (!cut && !is_lookup(l, n)) open_cursors(l, n, NULL);
+    if (!cut && !is_lookup(l, n)) level_open_cursors(l, n, NULL);
     if (n->nmerge)
         lower_merge(l, n);
     else if (stored)
-        stored_loop(l, n);
+        level_loop(l, n);
     else if (cut)
         tiles(l, n);
     else
@@ -264,7 +264,7 @@ static void for_loop(Low *l, const Nest *n)
 static bool scattered(const Expr *e, Index ix)
 {
     const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
-    if (t && t->perm && t->format.nlevel) return same_index(level_index(t, t->format.nlevel - 1), ix);
+    if (t && t->perm && t->format.nlevel) return index_same(tensor_level_index(t, t->format.nlevel - 1), ix);
     return (e->kid[0] && scattered(e->kid[0], ix)) || (e->kid[1] && scattered(e->kid[1], ix));
 }
 
@@ -302,13 +302,13 @@ void lower_loop(Low *l, const Nest *n)
     l->e = save;
 }
 
-void body(Low *l, const Nest *n)
+void lower_body(Low *l, const Nest *n)
 {
     if (l->mode == COUNT && !results_need(l, n)) return;
     fibres_open(l, n);
     switch (n->op) {
     case N_SEQ:
-        for (int i = 0; i < n->n; i++) body(l, n->kid[i]);
+        for (int i = 0; i < n->n; i++) lower_body(l, n->kid[i]);
         break;
     case N_LOOP: lower_loop(l, n); break;
     case N_WORK: lower_work(l, n); break;

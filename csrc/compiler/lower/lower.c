@@ -34,14 +34,14 @@ static int entry(Low *l, const char *name, Mode mode)
     if (m->nentry == SC_MAXENTRY)
         fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
     Entry *e = &m->entry[m->nentry];
-    e->name = fresh(l->p, name);
+    e->name = name_fresh(l->p, name);
     int mark = l->p->nname;
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
     lanes_place(l);
     results_open(l);
-    body(l, l->kernel);
+    lower_body(l, l->kernel);
     results_close(l);
     lanes_close(l);
     names_reset(l->p, mark);
@@ -90,7 +90,7 @@ static void facts(const Nest *n, void *ctx)
     if (n->op != N_EVAL) return;
     const Tensor *t = n->eval.lhs->tensor;
     if (t == f->work) f->work_misses |= n->eval.reduce != O_CONST || expr_vars(n->eval.lhs) & f->bound;
-    if (t->role != T_OUT || assembled(t)) return;
+    if (t->role != T_OUT || tensor_assembled(t)) return;
     f->assigned |= 1u << t->arg;
     bool reduces = n->eval.reduce != O_CONST;
     bool misses = t->like ? f->sources & ~tensor_bit(f->p, t->like) : expr_vars(n->eval.lhs) & f->bound;
@@ -149,7 +149,7 @@ static void leaf_work(Low *l, sc_step *s, const Tensor *t)
         stored = 1u << s->var;
     s->work.bytes = batch ? TERM_WORK : merges ? MERGE_WORK : 1;
     for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
-        if (!(stored >> v & 1)) size_times(&s->work, (Index){.var = (uint8_t)v});
+        if (!(stored >> v & 1)) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
 }
 
 typedef struct {
@@ -233,7 +233,7 @@ static sc_size carry_size(const Tensor *w, const Nest *par)
     for (int i = 0; i < w->ndim; i++) { /* a tile of registers inside the unit: slots for its whole extent */
         if (w->slot[i].part != SC_MOD || w->slot[i].var == par->ix.var) continue;
         size.bytes /= w->slot[i].block;
-        size_times(&size, (Index){.var = w->slot[i].var});
+        lower_size_times(&size, (Index){.var = w->slot[i].var});
     }
     return size;
 }
@@ -308,7 +308,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     l->step = s;
     if (private) {
         s->strategy = SC_PRIVATE;
-        s->slot = (uint8_t)shared_slot(l, private);
+        s->slot = (uint8_t)work_shared_slot(l, private);
         s->partial = work_size(private);
         s->dtype = (uint8_t)private->dtype;
         s->fill = op_identity(work_reduce(n, private));
@@ -348,7 +348,7 @@ static void top(Low *l, const Nest *n)
         s->fill = op_identity(op == O_CONST ? w->empty : op);
         Facts f = {.p = l->p, .work = w};
         nest_walk(n->body, facts, &f);
-        s->bare = !f.work_misses && !gathers(w);
+        s->bare = !f.work_misses && !tensor_gathers(w);
     }
     kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
     top(l, n->then);
@@ -373,7 +373,7 @@ void lower(Prog *p)
     l->p = p;
     l->m = p->module = NEW(p, Module);
     p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
-    p->plan.step = new_bytes(p, SC_MAXSTEP * sizeof(sc_step));
+    p->plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
     top(l, p->nest);
 }
 

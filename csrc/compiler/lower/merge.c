@@ -72,12 +72,12 @@ static void merge_case(Low *l, const Merge *m, unsigned set_)
     Env save = l->e;
     l->e.absent = absent_in(l, m, set_);
     for (int i = 0; i < m->n; i++)
-        if (has(set_, i)) enter_level(l, m->f[i].t, m->pos[i], m->end[i]);
+        if (has(set_, i)) level_enter(l, m->f[i].t, m->pos[i], m->end[i]);
     if (m->lookup)
-        resolve(l);
+        lower_resolve(l);
     else
-        bind(l, m->nest->ix, m->coord);
-    body(l, m->nest->body);
+        lower_bind(l, m->nest->ix, m->coord);
+    lower_body(l, m->nest->body);
     l->e = save;
 }
 
@@ -91,7 +91,7 @@ static bool is_blend(Low *l, const Merge *m, Blend *b)
     for (int i = 0; i < 2; i++)
         if (!m->f[i].unique || b->t[i]->role == T_WORK) return false;
     const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
-    return rhs && (l->mode == COUNT || blends(l, b, rhs));
+    return rhs && (l->mode == COUNT || blend_applies(l, b, rhs));
 }
 
 /* if all of a larger part are here ... else if ... A part that computes nothing has a case in front of a smaller
@@ -118,7 +118,7 @@ static void merge_cases(Low *l, const Merge *m, unsigned set_)
             merge_case(l, m, s);
             break;
         }
-        Stmt *test = put(l, S_IF);
+        Stmt *test = lower_put(l, S_IF);
         if (!outer) outer = l->tail;
         test->a = conjunction(l, m, s, m->here);
         l->tail = &test->body;
@@ -142,8 +142,8 @@ static void meet(Low *l, Merge *m, unsigned set_)
         m->here[i] = val_op(p, O_EQ, m->crd[i], m->coord);
         if (f->unique) continue;
         Val *beyond = val_search(p, f->crd, at, f->hi, val_op(p, O_ADD, m->coord, val_int(p, 1)));
-        m->pos[i] = val_local(p, declare(l, named(l, "%s_first", f), at, false));
-        m->end[i] = let(l, named(l, "%s_last", f), beyond);
+        m->pos[i] = val_local(p, lower_declare(l, named(l, "%s_first", f), at, false));
+        m->end[i] = lower_let(l, named(l, "%s_last", f), beyond);
     }
 }
 
@@ -152,9 +152,10 @@ static void step(Low *l, Merge *m, unsigned set_)
     Prog *p = l->p;
     for (int i = 0; i < m->n; i++)
         if (has(set_, i) && m->end[i])
-            set(l, m->next[i], m->end[i]);
+            lower_set(l, m->next[i], m->end[i]);
         else if (has(set_, i))
-            set(l, m->next[i], val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i])));
+            lower_set(l, m->next[i],
+                      val_op(p, O_ADD, val_local(p, m->next[i]), val_cast(p, I64, m->here[i])));
 }
 
 static Val *inside(Low *l, const Merge *m, unsigned set_)
@@ -166,14 +167,14 @@ static Val *inside(Low *l, const Merge *m, unsigned set_)
 
 static Stmt **begin_while(Low *l, Val *test)
 {
-    Stmt *s = put(l, S_WHILE), **outer = l->tail;
+    Stmt *s = lower_put(l, S_WHILE), **outer = l->tail;
     s->a = test;
     l->tail = &s->body;
     return outer;
 }
 
 static const char *coordinate_name(Low *l, const Merge *m, int i)
-{ return sc_arena_printf(&l->p->arena, "%s_%s", index_name(l, m->nest->ix), m->f[i].t->name); }
+{ return sc_arena_printf(&l->p->arena, "%s_%s", lower_index_name(l, m->nest->ix), m->f[i].t->name); }
 
 /* The coordinates where the tensors of a set stand, and their least or greatest. */
 static void read_coordinates(Low *l, Merge *m, unsigned set_, Op op)
@@ -181,11 +182,11 @@ static void read_coordinates(Low *l, Merge *m, unsigned set_, Op op)
     Val *c = NULL;
     for (int i = 0; i < m->n; i++) {
         if (!has(set_, i)) continue;
-        Val *at = load_index(l, m->f[i].crd, val_local(l->p, m->next[i]));
-        m->crd[i] = let(l, coordinate_name(l, m, i), at);
+        Val *at = lower_load_index(l, m->f[i].crd, val_local(l->p, m->next[i]));
+        m->crd[i] = lower_let(l, coordinate_name(l, m, i), at);
         c = c ? val_op(l->p, op, c, m->crd[i]) : m->crd[i];
     }
-    m->coord = let(l, index_name(l, m->nest->ix), c);
+    m->coord = lower_let(l, lower_index_name(l, m->nest->ix), c);
 }
 
 /* What one tensor alone has left. */
@@ -195,7 +196,7 @@ static void merge_rest(Low *l, const Merge *m, int i)
     Fibre rest = m->f[i];
     rest.lo = val_local(l->p, m->next[i]);
     l->e.absent = absent_in(l, m, 1u << i);
-    walk_fibre(l, m->nest, &rest);
+    level_walk(l, m->nest, &rest);
     l->e = save;
 }
 
@@ -219,23 +220,25 @@ static void merge_ahead(Low *l, Merge *m)
     Prog *p = l->p;
     Local *c[2];
     Val *then[2];
-    Stmt *some = put(l, S_IF), **after = l->tail;
+    Stmt *some = lower_put(l, S_IF), **after = l->tail;
     some->a = inside(l, m, 3);
     l->tail = &some->body;
     for (int i = 0; i < 2; i++)
-        c[i] = mut(l, coordinate_name(l, m, i), load_index(l, m->f[i].crd, val_local(p, m->next[i])));
+        c[i] = lower_mut(l, coordinate_name(l, m, i),
+                         lower_load_index(l, m->f[i].crd, val_local(p, m->next[i])));
     begin_while(l, one_more(l, m));
-    m->coord = let(l, index_name(l, m->nest->ix), val_op(p, O_MIN, val_local(p, c[0]), val_local(p, c[1])));
+    m->coord = lower_let(l, lower_index_name(l, m->nest->ix),
+                         val_op(p, O_MIN, val_local(p, c[0]), val_local(p, c[1])));
     for (int i = 0; i < 2; i++) {
         Val *beyond = val_op(p, O_ADD, val_local(p, m->next[i]), val_int(p, 1));
         m->pos[i] = val_local(p, m->next[i]);
         m->end[i] = NULL;
-        m->here[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_EQ, val_local(p, c[i]), m->coord));
-        then[i] = let(l, "then", load_index(l, m->f[i].crd, beyond));
+        m->here[i] = lower_let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_EQ, val_local(p, c[i]), m->coord));
+        then[i] = lower_let(l, "then", lower_load_index(l, m->f[i].crd, beyond));
     }
     merge_cases(l, m, 3);
     step(l, m, 3);
-    for (int i = 0; i < 2; i++) set(l, c[i], val_select(p, m->here[i], then[i], val_local(p, c[i])));
+    for (int i = 0; i < 2; i++) lower_set(l, c[i], val_select(p, m->here[i], then[i], val_local(p, c[i])));
     l->tail = after;
 }
 
@@ -268,7 +271,7 @@ static bool meets(Low *l, const Merge *m, Spread *s)
         if (t->role != T_IN || !m->f[i].unique || t->itype != m->f[0].t->itype) return false;
     }
     if (!m->useful[1] && !m->useful[2]) return true;
-    return m->alive[1] && m->alive[2] && m->nest->body->op == N_EVAL && spreads(l, s, m->nest->body);
+    return m->alive[1] && m->alive[2] && m->nest->body->op == N_EVAL && spread_applies(l, s, m->nest->body);
 }
 
 /* The body for every coordinate that both have. */
@@ -276,23 +279,24 @@ static void merge_hits(Low *l, Merge *m, Val *const in[2])
 {
     Prog *p = l->p;
     Local *left[2];
-    Val *both = let(l, "both", val_op(p, O_AND, in[0], in[1]));
-    Stmt *some = put(l, S_IF), **after = l->tail;
+    Val *both = lower_let(l, "both", val_op(p, O_AND, in[0], in[1]));
+    Stmt *some = lower_put(l, S_IF), **after = l->tail;
     some->a = val_op(p, O_NE, both, val_int(p, 0));
     l->tail = &some->body;
     for (int i = 0; i < 2; i++)
-        left[i] = mut(l, named(l, "hits_%s", &m->f[i]), val_op(p, O_EXTRACT, both, in[i]));
+        left[i] = lower_mut(l, named(l, "hits_%s", &m->f[i]), val_op(p, O_EXTRACT, both, in[i]));
     begin_while(l, val_op(p, O_NE, val_local(p, left[0]), val_int(p, 0)));
     for (int i = 0; i < 2; i++) {
         Val *hit = val_op(p, O_CTZ, val_local(p, left[i]), NULL);
-        m->pos[i] = let(l, named(l, "%s_at", &m->f[i]), val_op(p, O_ADD, val_local(p, m->next[i]), hit));
+        m->pos[i] =
+            lower_let(l, named(l, "%s_at", &m->f[i]), val_op(p, O_ADD, val_local(p, m->next[i]), hit));
         m->end[i] = NULL;
     }
-    m->coord = let(l, index_name(l, m->nest->ix), load_index(l, m->f[0].crd, m->pos[0]));
+    m->coord = lower_let(l, lower_index_name(l, m->nest->ix), lower_load_index(l, m->f[0].crd, m->pos[0]));
     merge_case(l, m, 3);
     for (int i = 0; i < 2; i++) {
         Val *x = val_local(p, left[i]);
-        set(l, left[i], val_op(p, O_AND, x, val_op(p, O_SUB, x, val_int(p, 1))));
+        lower_set(l, left[i], val_op(p, O_AND, x, val_op(p, O_SUB, x, val_int(p, 1))));
     }
     l->tail = after;
 }
@@ -309,17 +313,17 @@ static void merge_meet(Low *l, Merge *m, Spread *s)
         part[i] = val_part(p, m->f[i].crd, s->at[i], m->f[i].hi);
     }
     Stmt **outer = begin_while(l, val_op(p, all ? O_OR : O_AND, some[0], some[1]));
-    Val *met = let(l, "met", val_meet(p, part[0], part[1]));
+    Val *met = lower_let(l, "met", val_meet(p, part[0], part[1]));
     for (int i = 0; i < 2; i++) {
         Val *bits = i ? val_op(p, O_SHR, met, val_int(p, HALF)) : met;
-        in[i] = let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_AND, bits, val_int(p, UINT32_MAX)));
+        in[i] = lower_let(l, named(l, "in_%s", &m->f[i]), val_op(p, O_AND, bits, val_int(p, UINT32_MAX)));
     }
     if (all)
         spread_eval(l, s, m->nest->body, in);
     else
         merge_hits(l, m, in);
     for (int i = 0; i < 2; i++)
-        set(l, m->next[i], val_op(p, O_ADD, s->at[i], val_op(p, O_COUNT, in[i], NULL)));
+        lower_set(l, m->next[i], val_op(p, O_ADD, s->at[i], val_op(p, O_COUNT, in[i], NULL)));
     l->tail = outer;
 }
 
@@ -356,12 +360,12 @@ static void merge_all(Low *l, Merge *m)
     Val *c = NULL;
     Stmt **outer = begin_while(l, something_left(l, m));
     for (int i = 0; i < m->n; i++) {
-        Val *at = load_index(l, m->f[i].crd, val_local(p, m->next[i]));
+        Val *at = lower_load_index(l, m->f[i].crd, val_local(p, m->next[i]));
         Val *held = val_select(p, inside(l, m, 1u << i), at, val_int(p, INT64_MAX));
-        m->crd[i] = let(l, coordinate_name(l, m, i), held);
+        m->crd[i] = lower_let(l, coordinate_name(l, m, i), held);
         c = c ? val_op(p, O_MIN, c, m->crd[i]) : m->crd[i];
     }
-    m->coord = let(l, index_name(l, m->nest->ix), c);
+    m->coord = lower_let(l, lower_index_name(l, m->nest->ix), c);
     meet(l, m, all_of(m));
     merge_cases(l, m, all_of(m));
     step(l, m, all_of(m));
@@ -399,9 +403,9 @@ static void gallop(Low *l, Merge *m)
     meet(l, m, 3);
     merge_cases(l, m, 3);
     Val *same = val_op(p, O_EQ, m->crd[0], m->crd[1]);
-    Val *beyond = let(l, "beyond", val_op(p, O_ADD, m->coord, val_cast(p, I64, same)));
+    Val *beyond = lower_let(l, "beyond", val_op(p, O_ADD, m->coord, val_cast(p, I64, same)));
     for (int i = 0; i < 2; i++)
-        set(l, m->next[i], val_search(p, m->f[i].crd, val_local(p, m->next[i]), m->f[i].hi, beyond));
+        lower_set(l, m->next[i], val_search(p, m->f[i].crd, val_local(p, m->next[i]), m->f[i].hi, beyond));
     l->tail = outer;
 }
 
@@ -411,8 +415,8 @@ static void intersect(Low *l, Merge *m)
     Spread s;
     Val *size[2], *ratio = val_int(p, meets(l, m, &s) ? GALLOP_MEET : GALLOP);
     for (int i = 0; i < 2; i++)
-        size[i] = let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
-    Stmt *far = put(l, S_IF), **outer = l->tail;
+        size[i] = lower_let(l, named(l, "%s_size", &m->f[i]), val_op(p, O_SUB, m->f[i].hi, m->f[i].lo));
+    Stmt *far = lower_put(l, S_IF), **outer = l->tail;
     far->a = val_op(p, O_OR, val_op(p, O_GT, size[0], val_op(p, O_MUL, size[1], ratio)),
                     val_op(p, O_GT, size[1], val_op(p, O_MUL, size[0], ratio)));
     l->tail = &far->body;
@@ -434,13 +438,13 @@ static void judge(Low *l, Merge *m)
 
 static void look_up_all(Low *l, Merge *m)
 {
-    Val *coord = index_val(l, m->nest->ix);
+    Val *coord = lower_index(l, m->nest->ix);
     for (int i = 0; i < m->n; i++) {
-        m->f[i] = fibre_of(l, m->f[i].t);
-        Found at = look_up(l, &m->f[i], coord);
+        m->f[i] = level_fibre(l, m->f[i].t);
+        Found at = level_look_up(l, &m->f[i], coord);
         m->pos[i] = at.pos;
         m->end[i] = at.end;
-        m->here[i] = let(l, named(l, "in_%s", &m->f[i]), at.here);
+        m->here[i] = lower_let(l, named(l, "in_%s", &m->f[i]), at.here);
     }
     merge_cases(l, m, all_of(m));
 }
@@ -451,19 +455,19 @@ static void cut(Low *l, Fibre *f)
     Prog *p = l->p;
     Val *begin = val_param(p, module_param(p, P_BEGIN, 0, 0, "begin"));
     Val *end = val_param(p, module_param(p, P_END, 0, 0, "end"));
-    f->lo = let(l, named(l, "%s_lo", f), val_search(p, f->crd, f->lo, f->hi, begin));
-    f->hi = let(l, named(l, "%s_hi", f), val_search(p, f->crd, f->lo, f->hi, end));
+    f->lo = lower_let(l, named(l, "%s_lo", f), val_search(p, f->crd, f->lo, f->hi, begin));
+    f->hi = lower_let(l, named(l, "%s_hi", f), val_search(p, f->crd, f->lo, f->hi, end));
 }
 
 static void iterate_all(Low *l, Merge *m)
 {
     for (int i = 0; i < m->n; i++) {
-        m->f[i] = fibre_of(l, m->f[i].t);
+        m->f[i] = level_fibre(l, m->f[i].t);
         if (m->nest->kind == L_PAR) cut(l, &m->f[i]);
-        if (m->n > 1) m->next[i] = mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
+        if (m->n > 1) m->next[i] = lower_mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
     }
     if (m->n == 1)
-        walk_fibre(l, m->nest, &m->f[0]);
+        level_walk(l, m->nest, &m->f[0]);
     else if (intersects(m))
         intersect(l, m);
     else if (count_cases(m) > MAXCASE)
@@ -475,7 +479,7 @@ static void iterate_all(Low *l, Merge *m)
 void lower_merge(Low *l, const Nest *n)
 {
     Merge *m = NEW(l->p, Merge);
-    *m = (Merge){.nest = n, .lookup = index_val(l, n->ix) != NULL};
+    *m = (Merge){.nest = n, .lookup = lower_index(l, n->ix) != NULL};
     for (int i = 0; i < n->nmerge; i++)
         if (!(tensor_bit(l->p, n->merge[i]) & l->e.absent)) m->f[m->n++].t = n->merge[i];
     judge(l, m);

@@ -155,18 +155,18 @@ static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, 
 static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 
 /* lower.c */
-Stmt *put(Low *, StmtOp);
-Local *declare(Low *, const char *stem, Val *, bool mutable);
-Val *let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
-Local *mut(Low *, const char *stem, Val *);
-void set(Low *, Local *, Val *);
-Stmt *begin_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
-void body(Low *, const Nest *);
-Val *dim_val(Low *, int var);               /* extent: a constant where it is folded */
-Val *slot_extent(Low *, const Index *);     /* of a workspace's dimension */
-int64_t const_extent(Low *, const Index *); /* -1 when it is not a constant here */
-Where *where(Low *, const Tensor *);        /* follows `like` */
-Buf *tensor_buf(Low *, BufOrigin, const Tensor *, int level);
+Stmt *lower_put(Low *, StmtOp);
+Local *lower_declare(Low *, const char *stem, Val *, bool mutable);
+Val *lower_let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
+Local *lower_mut(Low *, const char *stem, Val *);
+void lower_set(Low *, Local *, Val *);
+Stmt *lower_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
+void lower_body(Low *, const Nest *);
+Val *lower_dim(Low *, int var);                   /* extent: a constant where it is folded */
+Val *lower_slot_extent(Low *, const Index *);     /* of a workspace's dimension */
+int64_t lower_const_extent(Low *, const Index *); /* -1 when it is not a constant here */
+Where *lower_where(Low *, const Tensor *);        /* follows `like` */
+Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
 
 /* result.c: sparse results that the nest assembles */
 /* Those of l->kernel; how many cursors they have. Sets the bound of a step over its units, where there is one. */
@@ -176,19 +176,19 @@ void results_close(Low *);                    /* at its end */
 bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
-void append(Low *, const Nest *eval, const Tensor *);
+void lower_append(Low *, const Nest *eval, const Tensor *);
 /* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
  * entries it were. */
 Local *result_cursor(const Low *, const Tensor *, int level);
 void result_put_index(Low *, BufOrigin, const Tensor *, int level, Val *at, Val *);
-void append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
-void append_count(Low *, const Tensor *, Val *n);
+void result_append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
+void result_append_count(Low *, const Tensor *, Val *n);
 
 /* loop.c */
 void lower_loop(Low *, const Nest *);
-void bind(Low *, Index, Val *coord);
-void resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
-const char *index_name(Low *, Index);
+void lower_bind(Low *, Index, Val *coord);
+void lower_resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
+const char *lower_index_name(Low *, Index);
 
 /* level.c: the next level of a tensor, where it stores coordinates */
 struct Fibre {
@@ -201,35 +201,36 @@ typedef struct {
     Val *pos, *end; /* end: of the run of equal coordinates, null where they are unique */
     Val *here;      /* whether there is an entry */
 } Found;
-Val *load_index(Low *, Buf *, Val *at); /* an entry of pos or crd, as an address */
-Fibre fibre_of(Low *, const Tensor *);
+Val *lower_load_index(Low *, Buf *, Val *at); /* an entry of pos or crd, as an address */
+Fibre level_fibre(Low *, const Tensor *);
 /* The tensor stands at position `first` of its next level, or at the run [first, last). */
-void enter_level(Low *, const Tensor *, Val *first, Val *last);
-Found look_up(Low *, const Fibre *, Val *coord);
+void level_enter(Low *, const Tensor *, Val *first, Val *last);
+Found level_look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
-void at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
-void walk_fibre(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
-void stored_loop(Low *, const Nest *);
-Stmt **unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
+void level_at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
+void level_walk(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+void level_loop(Low *, const Nest *);
+Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
  * coordinate where it is not the first of all, or null. */
-void open_cursors(Low *, const Nest *loop, Val *from);
+void level_open_cursors(Low *, const Nest *loop, Val *from);
 
 /* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
-bool in_batches(Low *, const Nest *loop);
-void lower_batches(Low *, const Nest *loop, Val *lo, Val *hi);
-void batch_term(Low *, Val *);      /* what the entry here adds to its row */
-sc_size batch_size(const Low *);    /* of the memory for terms */
-int64_t most_terms(const Tensor *); /* that this memory takes */
+bool batch_wanted(Low *, const Nest *loop);
+void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
+void batch_term(Low *, Val *);            /* what the entry here adds to its row */
+sc_size batch_size(const Low *);          /* of the memory for terms */
+int64_t batch_most_terms(const Tensor *); /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);
 
 /* blend.c */
-bool blends(Low *, const Blend *, const Expr *); /* absence of either may be a zero in place of its terms */
-Val *blended(Low *, const Expr *);               /* ... by l->e.blend */
+bool blend_applies(Low *, const Blend *,
+                   const Expr *);      /* absence of either may be a zero in place of its terms */
+Val *blend_value(Low *, const Expr *); /* ... by l->e.blend */
 /* The evaluation can append vectors of entries, and does for the coordinates that in[k] has bits for. */
-bool spreads(Low *, const Spread *, const Nest *eval);
+bool spread_applies(Low *, const Spread *, const Nest *eval);
 void spread_eval(Low *, Spread *, const Nest *eval, Val *const in[2]);
 Val *spread_access(Low *, const Tensor *); /* null: it is none of l->e.spread */
 
@@ -238,18 +239,18 @@ void lower_work(Low *, const Nest *);
 typedef struct {
     int off, lanes;
 } Piece;
-sc_size work_size(const Tensor *);      /* bytes of a workspace */
-void size_times(sc_size *, Index);      /* by the extent of the index */
-bool adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
-int pieces_of(Low *, sc_dtype, int64_t n, int var, Piece *out);
+sc_size work_size(const Tensor *);               /* bytes of a workspace */
+void lower_size_times(sc_size *, Index);         /* by the extent of the index */
+bool register_adds_along(const Nest *, int var); /* something inside adds to memory, or reduces, along var */
+int register_pieces(Low *, sc_dtype, int64_t n, int var, Piece *out);
 Buf *work_buf(Low *, const Tensor *);
-int shared_slot(Low *, const Tensor *);          /* of a private or shared workspace */
-Val *work_elements(Low *, const Tensor *);       /* of one copy */
-void reg_open(Low *, const Tensor *, Val *init); /* a workspace of one number */
-Reg *reg_find(Low *, const Tensor *, const Expr *access, int copy);
-void open_registers(Low *, const Nest *work); /* a workspace of a few numbers */
-void copies_open(Low *, const Nest *loop);
-void copies_close(Low *, const Nest *loop);
+int work_shared_slot(Low *, const Tensor *);          /* of a private or shared workspace */
+Val *work_elements(Low *, const Tensor *);            /* of one copy */
+void register_open(Low *, const Tensor *, Val *init); /* a workspace of one number */
+Reg *register_find(Low *, const Tensor *, const Expr *access, int copy);
+void register_open_all(Low *, const Nest *work); /* a workspace of a few numbers */
+void register_open_copies(Low *, const Nest *loop);
+void register_close_copies(Low *, const Nest *loop);
 
 /* sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
 void lanes_place(Low *); /* all of the kernel, at the head of an entry */
@@ -271,17 +272,17 @@ void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 Buf *sparse_crd(Low *, const Tensor *, int level);
 
 /* ahead.c: asks for the rows that position pos + n->ahead of the loop needs; the level is entered */
-void fetch_ahead(Low *, const Nest *n, Buf *crd, Val *pos);
+void ahead_fetch(Low *, const Nest *n, Buf *crd, Val *pos);
 
 /* eval.c */
 typedef struct {
     Buf *buf;
     Val *base, *stride; /* stride of the vector index; null: 1 */
 } Address;
-Val *value(Low *, const Expr *);
-void store(Low *, const Address *, Val *at, Op, Val *);
+Val *lower_value(Low *, const Expr *);
+void lower_store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
 void lower_vec(Low *, const Nest *);
-Val *index_val(Low *, Index);
-Val *stride_val(Low *, const Tensor *, int d); /* of a dense operand or result */
+Val *lower_index(Low *, Index);
+Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif

@@ -1,7 +1,7 @@
 /* put.c: statements as they are put down. */
 #include "private.h"
 
-Stmt *put(Low *l, StmtOp op)
+Stmt *lower_put(Low *l, StmtOp op)
 {
     Stmt *s = NEW(l->p, Stmt);
     s->op = op;
@@ -10,32 +10,32 @@ Stmt *put(Low *l, StmtOp op)
     return s;
 }
 
-Local *declare(Low *l, const char *stem, Val *v, bool mutable)
+Local *lower_declare(Low *l, const char *stem, Val *v, bool mutable)
 {
-    Stmt *s = put(l, S_LET);
+    Stmt *s = lower_put(l, S_LET);
     s->local = local_new(l->p, stem, v->type, mutable);
     s->a = v;
     return s->local;
 }
 
-Val *let(Low *l, const char *stem, Val *v)
+Val *lower_let(Low *l, const char *stem, Val *v)
 {
     if (v->op == O_CONST || v->op == O_VAR || v->op == O_PARAM) return v;
-    return val_local(l->p, declare(l, stem, v, false));
+    return val_local(l->p, lower_declare(l, stem, v, false));
 }
 
-Local *mut(Low *l, const char *stem, Val *v) { return declare(l, stem, v, true); }
+Local *lower_mut(Low *l, const char *stem, Val *v) { return lower_declare(l, stem, v, true); }
 
-void set(Low *l, Local *x, Val *v)
+void lower_set(Low *l, Local *x, Val *v)
 {
-    Stmt *s = put(l, S_SET);
+    Stmt *s = lower_put(l, S_SET);
     s->local = x;
     s->a = v;
 }
 
-Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
+Stmt *lower_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
 {
-    Stmt *s = put(l, S_FOR);
+    Stmt *s = lower_put(l, S_FOR);
     s->local = local_new(l->p, stem, I64, false);
     s->a = lo;
     s->b = hi;
@@ -45,9 +45,9 @@ Stmt *begin_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt *
     return s;
 }
 
-void store(Low *l, const Address *a, Val *at, Op op, Val *v)
+void lower_store(Low *l, const Address *a, Val *at, Op op, Val *v)
 {
-    Stmt *s = put(l, S_STORE);
+    Stmt *s = lower_put(l, S_STORE);
     s->buf = a->buf;
     s->a = at;
     s->c = v->type.lanes > 1 ? a->stride : NULL;

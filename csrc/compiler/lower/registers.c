@@ -26,7 +26,7 @@ static void find_adds(const Nest *n, void *ctx)
     if ((over && !(t->role == T_WORK && t->place == W_REG)) || (used && !over)) o->adds = true;
 }
 
-bool adds_along(const Nest *n, int var)
+bool register_adds_along(const Nest *n, int var)
 {
     Overlap o = {.var = var};
     nest_walk(n, find_adds, &o);
@@ -35,10 +35,10 @@ bool adds_along(const Nest *n, int var)
 
 /* Full vectors, then the rest: one piece when it is a power of two; two that overlap where writing a lane
  * twice is harmless (7 = 4 + 4, the second from 3); else exact powers of two. */
-int pieces_of(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
+int register_pieces(Low *l, sc_dtype type, int64_t n, int var, Piece *out)
 {
     int lanes = l->p->vector_bytes / (int)sc_dtype_size(type), k = 0, off = 0;
-    bool adds = adds_along(l->kernel, var);
+    bool adds = register_adds_along(l->kernel, var);
     for (; off + lanes <= n && k < MAXREG; off += lanes) out[k++] = (Piece){off, lanes};
     int rest = (int)n - off;
     if (!rest || k == MAXREG) return k;
@@ -69,7 +69,7 @@ typedef struct {
 static void find_slot_vec(const Nest *n, void *ctx)
 {
     SlotVec *s = ctx;
-    if (n->op == N_LOOP && n->kind == L_VEC && same_index(n->ix, s->ix)) s->vec = true;
+    if (n->op == N_LOOP && n->kind == L_VEC && index_same(n->ix, s->ix)) s->vec = true;
 }
 
 typedef struct {
@@ -86,10 +86,10 @@ static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int
     Reg *r = &l->reg[l->nreg++];
     *r = (Reg){.work = (Tensor *)w, .lanes = lanes, .copy = copy};
     memcpy(r->key, key, sizeof r->key);
-    r->local = mut(l, w->name, init);
+    r->local = lower_mut(l, w->name, init);
 }
 
-void reg_open(Low *l, const Tensor *w, Val *init)
+void register_open(Low *l, const Tensor *w, Val *init)
 {
     const int key[SC_MAXDIM] = {0};
     add_register(l, w, key, 1, 0, init);
@@ -102,14 +102,14 @@ static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, 
         return;
     }
     Piece piece[MAXREG];
-    int n = s->vec[d] ? pieces_of(l, w->dtype, s->extent[d], w->slot[d].var, piece) : (int)s->extent[d];
+    int n = s->vec[d] ? register_pieces(l, w->dtype, s->extent[d], w->slot[d].var, piece) : (int)s->extent[d];
     for (int i = 0; i < n; i++) {
         key[d] = s->vec[d] ? piece[i].off : i;
         add_slots(l, w, s, d + 1, key, s->vec[d] ? piece[i].lanes : lanes, init);
     }
 }
 
-void open_registers(Low *l, const Nest *n)
+void register_open_all(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     Shape s = {.n = w->ndim};
@@ -117,7 +117,7 @@ void open_registers(Low *l, const Nest *n)
         SlotVec v = {.ix = w->slot[d]};
         nest_walk(n, find_slot_vec, &v);
         s.vec[d] = v.vec;
-        s.extent[d] = const_extent(l, &w->slot[d]);
+        s.extent[d] = lower_const_extent(l, &w->slot[d]);
         if (s.extent[d] < 0 || s.extent[d] > 4096)
             fail(l->p, SC_EVALUE, -1,
                  "register workspace %s needs a small constant extent for each index: tile %s", w->name,
@@ -132,18 +132,18 @@ static bool key_of(Low *l, const Expr *access, int *key)
 {
     memset(key, 0, SC_MAXDIM * sizeof *key);
     for (int d = 0; d < access->tensor->ndim; d++) {
-        if (l->e.vec.on && same_index(access->ix[d], l->e.vec.ix)) {
+        if (l->e.vec.on && index_same(access->ix[d], l->e.vec.ix)) {
             key[d] = l->e.vec.off;
             continue;
         }
-        Val *v = index_val(l, access->ix[d]);
+        Val *v = lower_index(l, access->ix[d]);
         if (!v || v->op != O_CONST) return false;
         key[d] = (int)v->i;
     }
     return true;
 }
 
-Reg *reg_find(Low *l, const Tensor *w, const Expr *access, int copy)
+Reg *register_find(Low *l, const Tensor *w, const Expr *access, int copy)
 {
     int key[SC_MAXDIM];
     if (key_of(l, access, key))
@@ -176,7 +176,7 @@ static bool accumulates(const Nest *loop, const Tensor *w)
     return work_reduce(loop, w) != O_CONST;
 }
 
-void copies_open(Low *l, const Nest *loop)
+void register_open_copies(Low *l, const Nest *loop)
 {
     int n = l->nreg;
     for (int i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ void copies_open(Low *l, const Nest *loop)
 }
 
 /* Copies are added up in order: c = (c0 + c1) + c2 ... */
-void copies_close(Low *l, const Nest *loop)
+void register_close_copies(Low *l, const Nest *loop)
 {
     int n = 0;
     for (int i = 0; i < l->nreg; i++) {
@@ -203,7 +203,7 @@ void copies_close(Low *l, const Nest *loop)
                 !memcmp(l->reg[k].key, r->key, sizeof r->key)) {
                 Val *sum = val_op(l->p, work_reduce(loop, r->work), val_local(l->p, l->reg[k].local),
                                   val_local(l->p, r->local));
-                set(l, l->reg[k].local, sum);
+                lower_set(l, l->reg[k].local, sum);
             }
     }
     l->nreg = n;

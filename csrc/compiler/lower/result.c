@@ -26,7 +26,7 @@ typedef struct {
 static const Nest *loop_over(const Path *path, Index ix)
 {
     for (int k = 0; k < path->n; k++)
-        if (same_index(path->loop[k]->ix, ix) && !path->loop[k]->by) return path->loop[k];
+        if (index_same(path->loop[k]->ix, ix) && !path->loop[k]->by) return path->loop[k];
     return NULL;
 }
 
@@ -34,7 +34,7 @@ static void add_result(Path *path, const Tensor *t)
 {
     Low *l = path->l;
     for (int k = 0; k < t->format.nlevel; k++) {
-        l->fibre[l->nfibre].body = loop_over(path, level_index(t, k))->body;
+        l->fibre[l->nfibre].body = loop_over(path, tensor_level_index(t, k))->body;
         l->fibre[l->nfibre].result = t;
         l->fibre[l->nfibre++].level = k;
         if (t->format.level[k].kind == SC_DENSE) continue;
@@ -57,7 +57,7 @@ static bool entered(const Path *path, const Tensor *t)
         bool in = t->format.level[k].kind == SC_DENSE;
         for (int i = 0; i < path->n && !in; i++) {
             const Nest *n = path->loop[i];
-            if (n->by || !same_index(n->ix, level_index(t, k))) continue;
+            if (n->by || !index_same(n->ix, tensor_level_index(t, k))) continue;
             in = n->in == t;
             for (int m = 0; m < n->nmerge; m++) in |= n->merge[m] == t;
         }
@@ -77,7 +77,7 @@ static bool same_indices(const Tensor *t, const Expr *lhs)
 static bool along_dense(const Nest *n)
 {
     for (int k = 0; n->in && k < n->in->format.nlevel; k++)
-        if (same_index(level_index(n->in, k), n->ix)) return n->in->format.level[k].kind == SC_DENSE;
+        if (index_same(tensor_level_index(n->in, k), n->ix)) return n->in->format.level[k].kind == SC_DENSE;
     return !n->nmerge;
 }
 
@@ -106,7 +106,7 @@ static void find_bounding(Path *path, const Expr *lhs)
 
 static void find(Path *path, const Nest *n)
 {
-    if (n->op == N_EVAL && assembled(n->eval.lhs->tensor)) {
+    if (n->op == N_EVAL && tensor_assembled(n->eval.lhs->tensor)) {
         add_result(path, n->eval.lhs->tensor);
         find_bounding(path, n->eval.lhs);
     }
@@ -165,7 +165,7 @@ static void bound(Low *l, Path *path, sc_step *s)
     for (int i = 0; i < path->nt; i++)
         if (has_units(l->p, path->t[i], s)) path->t[n++] = path->t[i];
     path->nt = n;
-    if (s->strategy == SC_SERIAL || level_index(r, 0).var == s->var) add_terms(l, path, s);
+    if (s->strategy == SC_SERIAL || tensor_level_index(r, 0).var == s->var) add_terms(l, path, s);
 }
 
 int results_find(Low *l, sc_step *s)
@@ -192,7 +192,7 @@ void results_open(Low *l)
     for (int c = 0; c < l->ncursor; c++) {
         char *name =
             sc_arena_printf(&l->p->arena, "%s_next%d", l->cursor[c].result->name, l->cursor[c].level);
-        l->cursor[c].next = mut(l, name, val_load(l->p, cursors(l), 1, val_int(l->p, c), NULL));
+        l->cursor[c].next = lower_mut(l, name, val_load(l->p, cursors(l), 1, val_int(l->p, c), NULL));
     }
 }
 
@@ -200,16 +200,16 @@ void results_close(Low *l)
 {
     for (int c = 0; c < l->ncursor && (l->mode == COUNT || l->slack); c++) {
         Address to = {.buf = cursors(l)};
-        store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
+        lower_store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
     }
 }
 
 /* ---- levels ---- */
 void result_put_index(Low *l, BufOrigin origin, const Tensor *t, int level, Val *at, Val *v)
 {
-    Address to = {.buf = tensor_buf(l, origin, t, level)};
+    Address to = {.buf = lower_buf(l, origin, t, level)};
     to.buf->mut = true;
-    store(l, &to, at, O_CONST, val_cast(l->p, (Type){(uint8_t)t->itype, 1}, v));
+    lower_store(l, &to, at, O_CONST, val_cast(l->p, (Type){(uint8_t)t->itype, 1}, v));
 }
 
 /* Position of the result in its dense levels down to this one. */
@@ -217,8 +217,8 @@ static Val *dense_position(Low *l, const Tensor *t, int level)
 {
     Val *at = val_int(l->p, 0);
     for (int k = 0; k <= level; k++) {
-        Index ix = level_index(t, k);
-        at = val_op(l->p, O_ADD, val_op(l->p, O_MUL, at, slot_extent(l, &ix)), index_val(l, ix));
+        Index ix = tensor_level_index(t, k);
+        at = val_op(l->p, O_ADD, val_op(l->p, O_MUL, at, lower_slot_extent(l, &ix)), lower_index(l, ix));
     }
     return at;
 }
@@ -231,7 +231,7 @@ void fibres_open(Low *l, const Nest *n)
         if (l->fibre[i].body != n || t->format.level[k].kind == SC_DENSE || k + 1 == t->format.nlevel)
             continue;
         Val *next = val_local(l->p, result_cursor(l, t, k + 1));
-        l->fibre[i].first = val_local(l->p, declare(l, "first", next, false));
+        l->fibre[i].first = val_local(l->p, lower_declare(l, "first", next, false));
     }
 }
 
@@ -247,13 +247,14 @@ static void close_stored(Low *l, const Tensor *t, int level, Val *first)
 {
     Prog *p = l->p;
     Local *next = result_cursor(l, t, level);
-    Stmt *grown = put(l, S_IF), **outer = l->tail;
+    Stmt *grown = lower_put(l, S_IF), **outer = l->tail;
     grown->a = val_op(p, O_NE, val_local(p, result_cursor(l, t, level + 1)), first);
     l->tail = &grown->body;
     if (l->mode != COUNT)
-        result_put_index(l, B_CRD, t, level, val_local(p, next), index_val(l, level_index(t, level)));
+        result_put_index(l, B_CRD, t, level, val_local(p, next),
+                         lower_index(l, tensor_level_index(t, level)));
     end_fibre(l, t, level + 1, val_local(p, next));
-    set(l, next, val_op(p, O_ADD, val_local(p, next), val_int(p, 1)));
+    lower_set(l, next, val_op(p, O_ADD, val_local(p, next), val_int(p, 1)));
     l->tail = outer;
 }
 
@@ -270,18 +271,18 @@ void fibres_close(Low *l, const Nest *n)
     }
 }
 
-void append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
+void result_append_lanes(Low *l, const Tensor *t, int off, Val *coords, Val *values)
 {
     int level = t->format.nlevel - 1;
     Val *at = val_op(l->p, O_ADD, val_local(l->p, result_cursor(l, t, level)), val_int(l->p, off));
-    Address crd = {.buf = tensor_buf(l, B_CRD, t, level)}, val = {.buf = tensor_buf(l, B_VAL, t, 0)};
+    Address crd = {.buf = lower_buf(l, B_CRD, t, level)}, val = {.buf = lower_buf(l, B_VAL, t, 0)};
     crd.buf->mut = true;
-    if (coords) store(l, &crd, at, O_CONST, coords);
-    if (values) store(l, &val, at, O_CONST, values);
+    if (coords) lower_store(l, &crd, at, O_CONST, coords);
+    if (values) lower_store(l, &val, at, O_CONST, values);
 }
 
-void append_count(Low *l, const Tensor *t, Val *n)
+void result_append_count(Low *l, const Tensor *t, Val *n)
 {
     Local *next = result_cursor(l, t, t->format.nlevel - 1);
-    set(l, next, val_op(l->p, O_ADD, val_local(l->p, next), n));
+    lower_set(l, next, val_op(l->p, O_ADD, val_local(l->p, next), n));
 }

@@ -18,13 +18,13 @@ static Val *now(Low *l, Local *x) { return val_local(l->p, x); }
 static void keep(Low *l, Buf *b, Val *at, Val *v)
 {
     Address to = {.buf = b};
-    store(l, &to, at, O_CONST, v);
+    lower_store(l, &to, at, O_CONST, v);
 }
 
 /* Opens while (v != 0); returns where the walk goes on behind it. */
 static Stmt **while_bits(Low *l, Val *v)
 {
-    Stmt *loop = put(l, S_WHILE), **outer = l->tail;
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
     loop->a = val_op(l->p, O_NE, v, num(l, 0));
     l->tail = &loop->body;
     return outer;
@@ -36,7 +36,7 @@ static Val *size_val(Low *l, const sc_size *s)
 {
     Val *n = num(l, s->bytes);
     for (int k = 0; k < s->n; k++) {
-        Val *up = plus(l, dim_val(l, s->var[k]), num(l, s->div[k] - 1));
+        Val *up = plus(l, lower_dim(l, s->var[k]), num(l, s->div[k] - 1));
         n = times(l, n, val_op(l->p, O_DIV, up, num(l, s->div[k])));
     }
     return n;
@@ -91,7 +91,7 @@ static void place_bitmap(Low *l, Lane *a)
     if (l->mode == COUNT && a->direct) {
         a->mark = array(l, w, "mark", SC_I64, words(w, 1), true);
         a->last = array(l, w, "last", SC_I64, (sc_size){.bytes = 8}, true);
-        a->tag = mut(l, sc_arena_printf(&l->p->arena, "%s_tag", w->name), load(l, a->last, num(l, 0)));
+        a->tag = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_tag", w->name), load(l, a->last, num(l, 0)));
         return;
     }
     if (l->mode != COUNT) a->val = array(l, w, "lane", w->dtype, work_size(w), cleared);
@@ -138,8 +138,8 @@ static bool appends(const Nest *loop)
 {
     const Nest *n = loop->body;
     for (int k = 0; k < n->n; k++)
-        if (n->kid[k]->op != N_EVAL || gathers(n->kid[k]->eval.lhs->tensor)) return false;
-    return n->op == N_SEQ || (n->op == N_EVAL && !gathers(n->eval.lhs->tensor));
+        if (n->kid[k]->op != N_EVAL || tensor_gathers(n->kid[k]->eval.lhs->tensor)) return false;
+    return n->op == N_SEQ || (n->op == N_EVAL && !tensor_gathers(n->eval.lhs->tensor));
 }
 
 /* The loop behind "then" that takes the entries as they come, run exactly once, or null. */
@@ -167,7 +167,7 @@ static void place(Low *l, const Nest *n)
         if (l->lane[i].work == n->work) return;
     Lane *a = add_lane(l, n->work);
     a->reduce = work_reduce(n->body, n->work);
-    if (gathers(n->work)) a->direct = direct_loop(l, n);
+    if (tensor_gathers(n->work)) a->direct = direct_loop(l, n);
     if (n->work->hash)
         place_table(l, a);
     else if (n->work->bitmap)
@@ -209,7 +209,8 @@ static Val *linear(Low *l, const Expr *access)
 {
     Val *at = num(l, 0);
     for (int d = 0; d < access->tensor->ndim; d++)
-        at = plus(l, times(l, at, slot_extent(l, &access->tensor->slot[d])), index_val(l, access->ix[d]));
+        at = plus(l, times(l, at, lower_slot_extent(l, &access->tensor->slot[d])),
+                  lower_index(l, access->ix[d]));
     return at;
 }
 
@@ -218,7 +219,7 @@ static Val *linear_at(Low *l, const Lane *a, Val *p)
 {
     Val *at = num(l, 0);
     for (int d = 0; d < a->work->ndim; d++)
-        at = plus(l, times(l, at, slot_extent(l, &a->work->slot[d])), load(l, a->crd[d], p));
+        at = plus(l, times(l, at, lower_slot_extent(l, &a->work->slot[d])), load(l, a->crd[d], p));
     return at;
 }
 
@@ -226,8 +227,8 @@ static Val *linear_at(Low *l, const Lane *a, Val *p)
 static void keep_coordinates(Low *l, const Lane *a, Val *p, Val *key)
 {
     for (int d = a->work->ndim - 1; d >= 0; d--) {
-        Val *extent = slot_extent(l, &a->work->slot[d]);
-        Val *above = d ? let(l, "above", val_op(l->p, O_DIV, key, extent)) : NULL;
+        Val *extent = lower_slot_extent(l, &a->work->slot[d]);
+        Val *above = d ? lower_let(l, "above", val_op(l->p, O_DIV, key, extent)) : NULL;
         keep(l, a->crd[d], p, d ? val_op(l->p, O_SUB, key, times(l, above, extent)) : key);
         key = above;
     }
@@ -237,9 +238,9 @@ static void keep_coordinates(Low *l, const Lane *a, Val *p, Val *key)
 static void bitmap_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
 {
     Prog *p = l->p;
-    Val *word = let(l, "word", val_op(p, O_SHR, k, num(l, 6)));
-    Val *bit = let(l, "bit", val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, k, num(l, 63))));
-    Val *old = let(l, "old", load(l, a->bits, word));
+    Val *word = lower_let(l, "word", val_op(p, O_SHR, k, num(l, 6)));
+    Val *bit = lower_let(l, "bit", val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, k, num(l, 63))));
+    Val *old = lower_let(l, "old", load(l, a->bits, word));
     keep(l, a->bits, word, val_op(p, O_OR, old, bit));
     Val *sum = val_op(p, O_SHR, word, num(l, 6));
     Val *mark = val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, word, num(l, 63)));
@@ -259,39 +260,39 @@ static Local *first_slot(Low *l, Val *key, Val **mask)
     Prog *p = l->p;
     *mask = val_op(p, O_SUB, val_param(p, module_param(p, P_SLOTS, 0, 0, "slots")), num(l, 1));
     Val *mixed = val_op(p, O_SHR, times(l, key, num(l, -7046029254386353131)), num(l, 32));
-    return mut(l, "slot", val_op(p, O_AND, mixed, *mask));
+    return lower_mut(l, "slot", val_op(p, O_AND, mixed, *mask));
 }
 
 static void next_slot(Low *l, Local *slot, Val *mask)
-{ set(l, slot, val_op(l->p, O_AND, plus(l, now(l, slot), num(l, 1)), mask)); }
+{ lower_set(l, slot, val_op(l->p, O_AND, plus(l, now(l, slot), num(l, 1)), mask)); }
 
 /* A new key: takes the slot, unless the table is half full. */
 static void take_slot(Low *l, const Lane *a, Local *slot, Val *tag)
 {
     Prog *p = l->p;
-    Stmt *full = put(l, S_IF), **outer = l->tail;
+    Stmt *full = lower_put(l, S_IF), **outer = l->tail;
     Val *half = val_op(p, O_SHR, val_param(p, module_param(p, P_SLOTS, 0, 0, "slots")), num(l, 1));
     full->a = val_op(p, O_GE, now(l, a->n), half);
     l->tail = &full->body;
-    put(l, S_RETURN)->step = SC_EGROW;
+    lower_put(l, S_RETURN)->step = SC_EGROW;
     l->tail = outer;
     keep(l, a->table, now(l, slot), tag);
     keep(l, a->used, now(l, a->n), now(l, slot));
-    set(l, a->n, plus(l, now(l, a->n), num(l, 1)));
+    lower_set(l, a->n, plus(l, now(l, a->n), num(l, 1)));
 }
 
 static void table_store(Low *l, const Lane *a, Val *key, Op op, Val *v)
 {
     Prog *p = l->p;
-    Val *mask, *tag = let(l, "tag", plus(l, key, num(l, 1)));
+    Val *mask, *tag = lower_let(l, "tag", plus(l, key, num(l, 1)));
     Local *slot = first_slot(l, key, &mask);
     Val *here = load(l, a->table, now(l, slot));
-    Stmt *probe = put(l, S_WHILE), **outer = l->tail;
+    Stmt *probe = lower_put(l, S_WHILE), **outer = l->tail;
     probe->a = val_op(p, O_AND, val_op(p, O_NE, here, num(l, 0)), val_op(p, O_NE, here, tag));
     l->tail = &probe->body;
     next_slot(l, slot, mask);
     l->tail = outer;
-    Stmt *empty = put(l, S_IF);
+    Stmt *empty = lower_put(l, S_IF);
     outer = l->tail;
     empty->a = val_op(p, O_EQ, here, num(l, 0));
     l->tail = &empty->body;
@@ -305,15 +306,15 @@ static void table_store(Low *l, const Lane *a, Val *key, Op op, Val *v)
 static void count_mark(Low *l, const Lane *a, Val *k)
 {
     Val *fresh_ = val_op(l->p, O_NE, load(l, a->mark, k), now(l, a->tag));
-    set(l, a->n, plus(l, now(l, a->n), val_cast(l->p, I64, fresh_)));
+    lower_set(l, a->n, plus(l, now(l, a->n), val_cast(l->p, I64, fresh_)));
     keep(l, a->mark, k, now(l, a->tag));
 }
 
 void sparse_store(Low *l, const Expr *lhs, Op op, Val *v)
 {
     const Lane *a = lane_of(l, lhs->tensor);
-    Val *key = let(l, "at", linear(l, lhs));
-    if (v) v = let(l, "v", v);
+    Val *key = lower_let(l, "at", linear(l, lhs));
+    if (v) v = lower_let(l, "v", v);
     if (a->work->hash)
         table_store(l, a, key, op, v);
     else if (a->mark)
@@ -326,9 +327,10 @@ void sparse_store(Low *l, const Expr *lhs, Op op, Val *v)
 Val *sparse_slot(Low *l, const Expr *access)
 {
     const Lane *a = lane_of(l, access->tensor);
-    Val *mask, *key = let(l, "at", linear(l, access)), *tag = let(l, "tag", plus(l, key, num(l, 1)));
+    Val *mask, *key = lower_let(l, "at", linear(l, access)),
+               *tag = lower_let(l, "tag", plus(l, key, num(l, 1)));
     Local *slot = first_slot(l, key, &mask);
-    Stmt *probe = put(l, S_WHILE), **outer = l->tail;
+    Stmt *probe = lower_put(l, S_WHILE), **outer = l->tail;
     probe->a = val_op(l->p, O_NE, load(l, a->table, now(l, slot)), tag);
     l->tail = &probe->body;
     next_slot(l, slot, mask);
@@ -342,12 +344,12 @@ static Val *open_words(Low *l, const Lane *a, Stmt ***outer)
 {
     Prog *p = l->p;
     Val *n = val_op(p, O_DIV, plus(l, work_elements(l, a->work), num(l, 4095)), num(l, 4096));
-    Val *s = val_local(p, begin_for(l, "s", num(l, 0), n, 1, outer)->local);
-    Local *left = mut(l, "left", load(l, a->sums, s));
+    Val *s = val_local(p, lower_for(l, "s", num(l, 0), n, 1, outer)->local);
+    Local *left = lower_mut(l, "left", load(l, a->sums, s));
     keep(l, a->sums, s, num(l, 0));
     while_bits(l, now(l, left));
-    Val *word = let(l, "word", plus(l, times(l, s, num(l, 64)), val_op(p, O_CTZ, now(l, left), NULL)));
-    set(l, left, val_op(p, O_AND, now(l, left), val_op(p, O_SUB, now(l, left), num(l, 1))));
+    Val *word = lower_let(l, "word", plus(l, times(l, s, num(l, 64)), val_op(p, O_CTZ, now(l, left), NULL)));
+    lower_set(l, left, val_op(p, O_AND, now(l, left), val_op(p, O_SUB, now(l, left), num(l, 1))));
     return word;
 }
 
@@ -355,21 +357,21 @@ static Val *open_words(Low *l, const Lane *a, Stmt ***outer)
 static Val *open_bits(Low *l, const Lane *a, Val *word, const char *name)
 {
     Prog *p = l->p;
-    Local *rest = mut(l, "rest", load(l, a->bits, word));
+    Local *rest = lower_mut(l, "rest", load(l, a->bits, word));
     keep(l, a->bits, word, num(l, 0));
     while_bits(l, now(l, rest));
-    Val *k = let(l, name, plus(l, times(l, word, num(l, 64)), val_op(p, O_CTZ, now(l, rest), NULL)));
-    set(l, rest, val_op(p, O_AND, now(l, rest), val_op(p, O_SUB, now(l, rest), num(l, 1))));
+    Val *k = lower_let(l, name, plus(l, times(l, word, num(l, 64)), val_op(p, O_CTZ, now(l, rest), NULL)));
+    lower_set(l, rest, val_op(p, O_AND, now(l, rest), val_op(p, O_SUB, now(l, rest), num(l, 1))));
     return k;
 }
 
 static void list_bitmap(Low *l, Lane *a)
 {
     Stmt **outer;
-    a->n = mut(l, sc_arena_printf(&l->p->arena, "%s_n", a->work->name), num(l, 0));
+    a->n = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_n", a->work->name), num(l, 0));
     Val *word = open_words(l, a, &outer);
     keep_coordinates(l, a, now(l, a->n), open_bits(l, a, word, "at"));
-    set(l, a->n, plus(l, now(l, a->n), num(l, 1)));
+    lower_set(l, a->n, plus(l, now(l, a->n), num(l, 1)));
     l->tail = outer;
 }
 
@@ -377,16 +379,16 @@ static void list_table(Low *l, const Lane *a)
 {
     Prog *p = l->p;
     Stmt **outer;
-    Val *i = val_local(p, begin_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
+    Val *i = val_local(p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
     keep(l, a->key, i, val_op(p, O_SUB, load(l, a->table, load(l, a->used, i)), num(l, 1)));
     l->tail = outer;
-    Stmt *sort = put(l, S_SORT);
+    Stmt *sort = lower_put(l, S_SORT);
     sort->buf = a->key;
     sort->spare = a->spare;
     sort->a = now(l, a->n);
     if (a->work->ndim == 1) return;
-    i = val_local(p, begin_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
-    keep_coordinates(l, a, i, let(l, "at", load(l, a->key, i)));
+    i = val_local(p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
+    keep_coordinates(l, a, i, lower_let(l, "at", load(l, a->key, i)));
     l->tail = outer;
 }
 
@@ -394,8 +396,8 @@ void sparse_open(Low *l, const Tensor *w)
 {
     Lane *a = lane_of(l, w);
     a->counted = true;
-    if (a->mark) set(l, a->tag, plus(l, now(l, a->tag), num(l, 1)));
-    if (w->hash || a->mark) a->n = mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
+    if (a->mark) lower_set(l, a->tag, plus(l, now(l, a->tag), num(l, 1)));
+    if (w->hash || a->mark) a->n = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
 }
 
 void sparse_read(Low *l, const Tensor *w)
@@ -416,7 +418,7 @@ void sparse_close(Low *l, const Tensor *w)
     Stmt **outer;
     bool sums = w->bitmap && !a->direct && a->reduce == O_ADD && l->mode != COUNT;
     if (!sums && !w->hash) return;
-    Val *i = val_local(l->p, begin_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
+    Val *i = val_local(l->p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
     if (sums)
         keep(l, a->val, linear_at(l, a, i), val_const(l->p, (Type){(uint8_t)w->dtype, 1}, 0));
     else
@@ -425,7 +427,7 @@ void sparse_close(Low *l, const Tensor *w)
 }
 
 bool sparse_direct(Low *l, const Nest *loop)
-{ return loop->in && gathers(loop->in) && lane_of(l, loop->in)->direct == loop; }
+{ return loop->in && tensor_gathers(loop->in) && lane_of(l, loop->in)->direct == loop; }
 
 Val *sparse_count(Low *l, const Tensor *w) { return now(l, lane_of(l, w)->n); }
 
@@ -444,5 +446,5 @@ void sparse_clear(Low *l, const Tensor *w, Val *k)
 void sparse_range(Low *l, const Tensor *w, Val **lo, Val **hi)
 {
     *lo = num(l, 0);
-    *hi = let(l, sc_arena_printf(&l->p->arena, "%s_hi", w->name), sparse_count(l, w));
+    *hi = lower_let(l, sc_arena_printf(&l->p->arena, "%s_hi", w->name), sparse_count(l, w));
 }

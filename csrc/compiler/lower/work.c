@@ -22,10 +22,10 @@ static Val *carry_index(Low *l, const Reg *r)
     for (int d = 0; d < r->work->ndim; d++) {
         Index ix = r->work->slot[d];
         const Coord *c = &l->e.coord[ix.var];
-        Val *key = val_int(p, r->key[d]), *extent = slot_extent(l, &ix);
+        Val *key = val_int(p, r->key[d]), *extent = lower_slot_extent(l, &ix);
         if (ix.part == SC_MOD && c->inner) { /* a tile inside the unit: its place in the whole extent */
             key = val_op(p, O_ADD, key, c->base);
-            extent = dim_val(l, ix.var);
+            extent = lower_dim(l, ix.var);
         }
         at = val_op(p, O_ADD, val_op(p, O_MUL, at, extent), key);
     }
@@ -38,7 +38,7 @@ static Val *carry_extent(Low *l, const Tensor *w)
     for (int d = 0; d < w->ndim; d++) {
         Index ix = w->slot[d];
         bool tiled = ix.part == SC_MOD && l->e.coord[ix.var].inner;
-        n = val_op(l->p, O_MUL, n, tiled ? dim_val(l, ix.var) : slot_extent(l, &ix));
+        n = val_op(l->p, O_MUL, n, tiled ? lower_dim(l, ix.var) : lower_slot_extent(l, &ix));
     }
     return n;
 }
@@ -54,7 +54,7 @@ static void store_carry(Low *l, const Tensor *w)
     Buf *b = carry_buf(l, w);
     for (int i = 0; i < l->nreg; i++) {
         if (l->reg[i].work != w) continue;
-        Stmt *s = put(l, S_STORE);
+        Stmt *s = lower_put(l, S_STORE);
         s->buf = b;
         s->a = carry_index(l, &l->reg[i]);
         s->b = val_local(l->p, l->reg[i].local);
@@ -68,13 +68,13 @@ static void load_carry(Low *l, const Nest *n)
     Op op = work_reduce(n->body, n->work);
     Stmt **outer;
     Val *pieces_ = val_param(p, module_param(p, P_CURSOR, 1, 0, "carried"));
-    Stmt *s = begin_for(l, "slot", val_int(p, 0), pieces_, 1, &outer);
-    Val *base = let(l, "at", val_op(p, O_MUL, val_local(p, s->local), carry_extent(l, n->work)));
+    Stmt *s = lower_for(l, "slot", val_int(p, 0), pieces_, 1, &outer);
+    Val *base = lower_let(l, "at", val_op(p, O_MUL, val_local(p, s->local), carry_extent(l, n->work)));
     for (int i = 0; i < l->nreg; i++) {
         Reg *r = &l->reg[i];
         if (r->work != n->work) continue;
         Val *v = val_load(p, b, r->lanes, val_op(p, O_ADD, base, carry_index(l, r)), NULL);
-        set(l, r->local, val_op(p, op, val_local(p, r->local), v));
+        lower_set(l, r->local, val_op(p, op, val_local(p, r->local), v));
     }
     l->tail = outer;
 }
@@ -94,8 +94,8 @@ static void clear_lane(Low *l, const Nest *n)
     if (!drops) return;
     Prog *p = l->p;
     Stmt **outer;
-    Stmt *s = begin_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
-         *store = put(l, S_STORE);
+    Stmt *s = lower_for(l, "x", val_int(p, 0), work_elements(l, n->work), 1, &outer),
+         *store = lower_put(l, S_STORE);
     store->buf = work_buf(l, n->work);
     store->a = val_local(p, s->local);
     store->b = val_const(p, (Type){(uint8_t)n->work->dtype, 1}, op == O_CONST ? 0 : op_identity(op));
@@ -107,7 +107,7 @@ static void read_block(Low *l, const Nest *n)
 {
     const uint64_t absent = l->e.absent;
     l->e.absent = work_absent(l->p, n, absent);
-    body(l, n->then);
+    lower_body(l, n->then);
     l->e.absent = absent;
 }
 
@@ -115,7 +115,7 @@ static void lower_gathered(Low *l, const Nest *n)
 {
     if (l->mode == COUNT && !results_need(l, n->then)) return;
     sparse_open(l, n->work);
-    body(l, n->body);
+    lower_body(l, n->body);
     sparse_read(l, n->work);
     read_block(l, n);
     sparse_close(l, n->work);
@@ -130,8 +130,8 @@ static const Assign *goes_on(const Nest *n)
     if (e->op != N_EVAL || n->work->place != W_REG) return NULL;
     const Assign *a = &e->eval;
     const Tensor *t = a->lhs->tensor;
-    const bool memory =
-        t->role == T_OUT ? sc_format_is_dense(&t->format) && !t->like : t->place == W_SHARED && !gathers(t);
+    const bool memory = t->role == T_OUT ? sc_format_is_dense(&t->format) && !t->like
+                                         : t->place == W_SHARED && !tensor_gathers(t);
     const bool same = a->reduce != O_CONST && a->reduce == work_reduce(n->body, n->work);
     return memory && same && a->rhs->op == O_ACCESS && a->rhs->tensor == n->work && t->dtype == n->work->dtype
                ? a
@@ -151,29 +151,29 @@ static Nest *around(Prog *p, const Nest *n, Expr *lhs, Expr *rhs)
  * by one, in the order of the visits. */
 static void go_on(Low *l, const Nest *n, const Assign *a)
 {
-    body(l, around(l->p, n->then, a->rhs, a->lhs));
-    body(l, n->body);
-    body(l, around(l->p, n->then, a->lhs, a->rhs));
+    lower_body(l, around(l->p, n->then, a->rhs, a->lhs));
+    lower_body(l, n->body);
+    lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
 }
 
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     int nreg = l->nreg;
-    if (gathers(w)) {
+    if (tensor_gathers(w)) {
         lower_gathered(l, n);
         return;
     }
     if (l->mode == COUNT) { /* its values decide nothing */
-        body(l, n->body);
+        lower_body(l, n->body);
         read_block(l, n);
         return;
     }
     const bool summed = l->e.batch && l->e.batch->work == w;
     if (summed)
-        reg_open(l, w, l->e.batch->sum);
+        register_open(l, w, l->e.batch->sum);
     else if (w->place == W_REG)
-        open_registers(l, n);
+        register_open_all(l, n);
     else if (w->place == W_LANE)
         clear_lane(l, n);
     else
@@ -189,7 +189,7 @@ void lower_work(Low *l, const Nest *n)
     if (carried && l->mode == FINISH)
         load_carry(l, n);
     else if (!summed)
-        body(l, n->body);
+        lower_body(l, n->body);
     if (carried && l->mode == PART)
         store_carry(l, w);
     else

@@ -19,21 +19,21 @@ static bool constant(const Expr *e) { return !e || e->op == O_CONST; }
 static Expr *unary_absent(Prog *p, Expr *e, Expr *a)
 {
     if (!a && (e->op == O_STORED || e->op == O_REDUCE)) return NULL;
-    return constant(a) && e->op != O_REDUCE ? folded(p, e, a, NULL) : with_kids(p, e, a, NULL);
+    return constant(a) && e->op != O_REDUCE ? folded(p, e, a, NULL) : expr_with_kids(p, e, a, NULL);
 }
 
 static Expr *binary_absent(Prog *p, Expr *e, Expr *a, Expr *b)
 {
-    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : with_kids(p, e, a, b);
+    if (a && b) return constant(a) && constant(b) ? folded(p, e, a, b) : expr_with_kids(p, e, a, b);
     switch (e->op) {
     case O_MUL: return NULL;
-    case O_DIV: return a && !(constant(a) && a->c == 0) ? with_kids(p, e, a, expr_const(p, 0)) : NULL;
+    case O_DIV: return a && !(constant(a) && a->c == 0) ? expr_with_kids(p, e, a, expr_const(p, 0)) : NULL;
     case O_ADD: return a ? a : b;
     default: break;
     }
     if (constant(a) && constant(b)) return folded(p, e, a, b);
     if (e->op == O_SUB) return a ? a : expr_new(p, O_NEG, b, NULL);
-    return with_kids(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
+    return expr_with_kids(p, e, a ? a : expr_const(p, 0), b ? b : expr_const(p, 0));
 }
 
 uint64_t tensor_bit(const Prog *p, const Tensor *t)
@@ -132,7 +132,7 @@ static bool alive(Search *s, const Nest *n, uint64_t absent)
     case N_EVAL:
         t = n->eval.lhs->tensor;
         if (copies(s, &n->eval)) return false;
-        if (s->missing && shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
+        if (s->missing && tensor_shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
             return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
         return eval_absent(s->p, &n->eval, absent) != NULL;

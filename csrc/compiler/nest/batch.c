@@ -10,20 +10,20 @@ static bool follows(const Expr *e, int var, const Tensor *t)
     return (e->kid[0] && follows(e->kid[0], var, t)) || (e->kid[1] && follows(e->kid[1], var, t));
 }
 
-int loop_level(const Nest *n)
+int nest_loop_level(const Nest *n)
 {
     for (int k = 0; n->in && k < n->in->format.nlevel; k++)
-        if (same_index(level_index(n->in, k), n->ix)) return k;
+        if (index_same(tensor_level_index(n->in, k), n->ix)) return k;
     return -1;
 }
 
 static bool is_unique(const Tensor *t, int level, sc_level_kind kind)
 { return t->format.level[level].kind == kind && t->format.level[level].unique; }
 
-const char *batch_refused(const Nest *n)
+const char *nest_batch_refused(const Nest *n)
 {
     const Nest *w = n->body;
-    const int k = loop_level(n);
+    const int k = nest_loop_level(n);
     if (k < 0 || n->in->role != T_IN || n->kind == L_VEC || n->by || n->unroll || n->ahead)
         return "it goes with 'for' or 'par' in an operand, without by, unroll and ahead";
     if (n->ix.part != SC_WHOLE || (!is_unique(n->in, k, SC_DENSE) && !is_unique(n->in, k, SC_COMPRESSED)))
@@ -31,7 +31,7 @@ const char *batch_refused(const Nest *n)
     if (w->op != N_WORK || w->work->place != W_REG || w->work->ndim)
         return "the loop must hold nothing but a register workspace of one number";
     const Nest *in = w->body;
-    if (in->op != N_LOOP || in->kind != L_FOR || in->in != n->in || loop_level(in) != k + 1 || in->by ||
+    if (in->op != N_LOOP || in->kind != L_FOR || in->in != n->in || nest_loop_level(in) != k + 1 || in->by ||
         in->ix.part != SC_WHOLE || in->ix.var == n->ix.var || !is_unique(n->in, k + 1, SC_COMPRESSED))
         return "the workspace must be filled by one loop over the entries of the next level, compressed";
     if (in->body->op != N_EVAL || in->body->eval.lhs->tensor != w->work || in->body->eval.reduce == O_CONST)

@@ -25,7 +25,7 @@ Nest *nest_seq(Prog *p, int n, Nest *const *kid)
     if (n == 1) return kid[0];
     Nest *s = nest_new(p, N_SEQ);
     s->n = n;
-    s->kid = new_bytes(p, (size_t)n * sizeof *kid);
+    s->kid = prog_bytes(p, (size_t)n * sizeof *kid);
     if (n) memcpy(s->kid, kid, (size_t)n * sizeof *kid);
     return s;
 }
@@ -55,7 +55,7 @@ static void gathered_format(Tensor *w)
 Nest *nest_work(Prog *p, Tensor *work, Nest *producer, Nest *consumer)
 {
     Nest *n = nest_new(p, N_WORK);
-    if (gathers(work)) gathered_format(work);
+    if (tensor_gathers(work)) gathered_format(work);
     n->work = work;
     n->body = producer;
     n->then = consumer;
@@ -103,7 +103,7 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
-bool reads_row(const Expr *e, int var, int along)
+bool expr_reads_row(const Expr *e, int var, int along)
 {
     const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
     if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;

@@ -6,7 +6,7 @@
 
 /* ---- nest.c ---- */
 /* An access to a row of a dense operand that index `var` chooses, which runs along `along` at stride 1. */
-bool reads_row(const Expr *, int var, int along);
+bool expr_reads_row(const Expr *, int var, int along);
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
 int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */
@@ -23,8 +23,8 @@ Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
 Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 
 /* ---- batch.c ---- */
-const char *batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
-int loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
+const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
+int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
 /* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
 uint64_t tensor_bit(const Prog *, const Tensor *);

@@ -37,9 +37,9 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
     if (clash)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s' binds an index that '%s' around it binds already; remove one of the two",
-             nv_loop(p, n), nv_loop(p, clash));
+             verify_loop(p, n), verify_loop(p, clash));
     if (ix.part == SC_MOD && (!div || div->ix.block != ix.block))
-        fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", nv_loop(p, n),
+        fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", verify_loop(p, n),
              p->var[ix.var].name, ix.block);
     if (ix.part == SC_WHOLE) s->var[ix.var].whole = n;
     if (ix.part == SC_DIV) s->var[ix.var].div = n;
@@ -53,16 +53,16 @@ static bool below_runs(const Tensor *t, int l)
 /* Dense levels resolve by themselves once their coordinates are known; a part of a vector's index is no vector. */
 static bool walks_down(const State *s, const Tensor *t, int l)
 {
-    const Nest *by = nv_binder(s, level_index(t, l));
+    const Nest *by = verify_binder(s, tensor_level_index(t, l));
     if (!by || t->format.level[l].kind != SC_DENSE || below_runs(t, l)) return false;
-    return by->kind != L_VEC || same_index(by->ix, level_index(t, l));
+    return by->kind != L_VEC || index_same(by->ix, tensor_level_index(t, l));
 }
 
 static void advance(Verifier *v, State *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
-        while (nv_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
+        while (verify_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
                walks_down(s, t, s->at[k].n))
             s->at[k].n++;
     }
@@ -74,32 +74,33 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
 {
     Prog *p = v->p;
     const int k = prog_id(p, t), l = s->at[k].n;
-    if (!nv_operand(t) && !(gathers(t) && v->use[k].scope == READING))
+    if (!verify_operand(t) && !(tensor_gathers(t) && v->use[k].scope == READING))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': a loop runs in a sparse operand, or in a bitmap or hash workspace inside the "
              "block "
              "after 'then'",
-             nv_loop(p, n));
-    if (nv_dense(t))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", nv_loop(p, n), t->name);
+             verify_loop(p, n));
+    if (verify_dense(t))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", verify_loop(p, n), t->name);
     if (l == t->format.nlevel)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", nv_loop(p, n), t->name);
-    if (!same_index(level_index(t, l), n->ix))
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", nv_loop(p, n),
-             nv_level(p, t, l));
+        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", verify_loop(p, n),
+             t->name);
+    if (!index_same(tensor_level_index(t, l), n->ix))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", verify_loop(p, n),
+             verify_level(p, t, l));
     if (below_runs(t, l))
         fail(
             p, SC_ENOTIMPL, -1,
             "schedule: '%s': %s stands below a nonunique level, where only singleton levels can be iterated; "
             "convert %s",
-            nv_loop(p, n), nv_level(p, t, l), t->name);
+            verify_loop(p, n), verify_level(p, t, l), t->name);
     return k;
 }
 
 /* The index of the loop becomes known; where it is, the loop looks up. */
 static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
 {
-    if (!nv_binder(s, n->ix)) {
+    if (!verify_binder(s, n->ix)) {
         bind_index(v, s, n);
         return;
     }
@@ -107,7 +108,7 @@ static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
         fail(v->p, SC_EVALUE, -1,
              "schedule: '%s': %s is known here, so the loop looks one entry up; it takes neither par nor by "
              "nor unroll",
-             nv_loop(v->p, n), nv_index(v->p, n->ix));
+             verify_loop(v->p, n), verify_index(v->p, n->ix));
 }
 
 static void enter_tensor(Verifier *v, State *s, const Nest *n)
@@ -117,12 +118,12 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
     const bool dense = kind == SC_DENSE;
     if (n->kind == L_PAR && !dense && s->at[k].n)
         fail(p, SC_ENOTIMPL, -1, "schedule: '%s': par runs over a dense level or the first level of a tensor",
-             nv_loop(p, n));
+             verify_loop(p, n));
     if (n->by && (dense || s->at[k].tile || n->kind == L_PAR))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s by %d': by cuts the positions of a level that is not dense, once, and not in a "
              "par loop",
-             nv_loop(p, n), n->by);
+             verify_loop(p, n), n->by);
     if (n->by) {
         s->at[k].tile = n;
         return;
@@ -130,7 +131,7 @@ static void enter_tensor(Verifier *v, State *s, const Nest *n)
     if (s->at[k].tile && n->unroll && n->unroll != s->at[k].tile->by)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s unroll %d': in tiles of %d positions, unroll takes all of them: %d",
-             nv_loop(p, n), n->unroll, s->at[k].tile->by, s->at[k].tile->by);
+             verify_loop(p, n), n->unroll, s->at[k].tile->by, s->at[k].tile->by);
     if (s->at[k].tile) s->var[n->ix.var].slot = n;
     s->at[k].tile = NULL;
     bind_or_look_up(v, s, n);
@@ -143,13 +144,13 @@ static void check_merged(Verifier *v, const State *s, const Nest *n, int m)
     const Tensor *t = n->merge[m];
     const int k = check_source(v, s, n, t);
     if (t->format.level[s->at[k].n].kind == SC_DENSE)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", nv_loop(p, n),
-             nv_level(p, t, s->at[k].n), t->name);
+        fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", verify_loop(p, n),
+             verify_level(p, t, s->at[k].n), t->name);
     if (s->at[k].tile || n->by || n->unroll)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", nv_loop(p, n));
+        fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", verify_loop(p, n));
     for (int q = 0; q < m; q++)
         if (n->merge[q] == t)
-            fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", nv_loop(p, n), t->name);
+            fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", verify_loop(p, n), t->name);
 }
 
 static void enter_merge(Verifier *v, State *s, const Nest *n)
@@ -167,22 +168,22 @@ static void enter_merge(Verifier *v, State *s, const Nest *n)
 static void check_visits(Verifier *v, const State *outer, const Nest *n)
 {
     Prog *p = v->p;
-    const char *i = nv_index(p, n->ix);
+    const char *i = verify_index(p, n->ix);
     uint64_t all = 0;
     if (n->in && n->in->format.level[outer->at[prog_id(p, n->in)].n].kind != SC_DENSE && !n->by)
         all = tensor_bit(p, n->in);
-    for (int m = 0; m < n->nmerge && !nv_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
+    for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (!all || !loop_misses(p, n, all)) return;
     if (n->in)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
              "%s there, as in 'for %s { for %s merge %s {..} }'",
-             nv_loop(p, n), n->in->name, i, n->in->name, i, i, n->in->name);
+             verify_loop(p, n), n->in->name, i, n->in->name, i, i, n->in->name);
     fail(
         p, SC_EVALUE, -1,
         "schedule: index %s is merged, but the result has values where no operand is stored; visit every %s, "
         "as in 'for %s { %s {..} }'",
-        i, i, i, nv_loop(p, n));
+        i, i, i, verify_loop(p, n));
 }
 
 static bool only_evals(const Nest *n)
@@ -194,7 +195,7 @@ static bool only_evals(const Nest *n)
 
 static void check_head(Prog *p, const Nest *n)
 {
-    const char *loop = nv_loop(p, n);
+    const char *loop = verify_loop(p, n);
     const bool source = n->in || n->nmerge;
     if (n->kind == L_VEC && (source || n->by || n->unroll || n->ix.part == SC_DIV))
         fail(p, SC_EVALUE, -1,
@@ -209,7 +210,7 @@ static void check_head(Prog *p, const Nest *n)
              loop, n->ahead);
     if (n->unroll && (n->kind == L_PAR || n->by))
         fail(p, SC_EVALUE, -1, "schedule: '%s': unroll goes with neither par nor by", loop);
-    if (n->unroll && !source && nv_extent(p, n->ix) != n->unroll)
+    if (n->unroll && !source && verify_extent(p, n->ix) != n->unroll)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s unroll %d': a dense loop is unrolled when its extent is that constant", loop,
              n->unroll);
@@ -217,9 +218,9 @@ static void check_head(Prog *p, const Nest *n)
 
 static void check_batch(Verifier *v, const State *s, const Nest *n)
 {
-    const char *why = n->batch ? batch_refused(n) : NULL;
-    if (n->batch && !why && nv_binder(s, n->body->body->ix)) why = "its entries are looked up";
-    if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", nv_loop(v->p, n), n->batch, why);
+    const char *why = n->batch ? nest_batch_refused(n) : NULL;
+    if (n->batch && !why && verify_binder(s, n->body->body->ix)) why = "its entries are looked up";
+    if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", verify_loop(v->p, n), n->batch, why);
 }
 
 static void walk(Verifier *, const State *, const Nest *);
@@ -232,7 +233,7 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
     s.loop[s.nloop++] = n;
     if (n->kind == L_PAR && s.par)
         fail(v->p, SC_EVALUE, -1, "schedule: '%s' stands inside of '%s'; a kernel has one par loop",
-             nv_loop(v->p, n), nv_loop(v->p, s.par));
+             verify_loop(v->p, n), verify_loop(v->p, s.par));
     if (n->kind == L_PAR) s.par = n;
     if (n->nmerge)
         enter_merge(v, &s, n);
@@ -252,7 +253,7 @@ typedef void Walk(Verifier *, const State *, const Nest *);
 static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
 {
     const int k = prog_id(v->p, n->work);
-    nv_workspace(v, s, n->work);
+    verify_workspace(v, s, n->work);
     v->use[k].depth = s->nloop;
     v->use[k].scope = FILLING;
     fill(v, s, n->body);
@@ -281,7 +282,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
     switch (n->op) {
     case N_LOOP: walk_loop(v, s, n); break;
     case N_WORK: walk_work(v, s, n); break;
-    case N_EVAL: nv_eval(v, s, &n->eval); break;
+    case N_EVAL: verify_eval(v, s, &n->eval); break;
     case N_SEQ:
         for (int k = 0; k < n->n; k++) walk(v, s, n->kid[k]);
         break;
@@ -317,7 +318,7 @@ static void walk_top(Verifier *v, const State *s, const Nest *n)
 static void check_extent(Prog *p, const Tensor *t)
 {
     int64_t size = 8;
-    for (int d = 0; t->role == T_OUT && nv_dense(t) && d < t->ndim; d++)
+    for (int d = 0; t->role == T_OUT && verify_dense(t) && d < t->ndim; d++)
         if (!sc_mul(size, sc_max(t->extent[d], 1), &size))
             fail(p, SC_EVALUE, -1, "%s is computed dense, and has more than 2^60 elements", t->name);
 }

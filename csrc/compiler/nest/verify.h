@@ -37,16 +37,16 @@ typedef struct {
 } Verifier;
 
 /* verify.c */
-const char *nv_index(Prog *, Index); /* as text, for messages */
-const char *nv_loop(Prog *, const Nest *);
-const char *nv_expr(Prog *, const Expr *);
-const char *nv_level(Prog *, const Tensor *, int level);
-bool nv_operand(const Tensor *);
-bool nv_dense(const Tensor *);
-const Nest *nv_binder(const State *, Index); /* the loop that makes an index known, or null */
-int64_t nv_extent(const Prog *, Index);      /* -1: not constant */
+const char *verify_index(Prog *, Index); /* as text, for messages */
+const char *verify_loop(Prog *, const Nest *);
+const char *verify_expr(Prog *, const Expr *);
+const char *verify_level(Prog *, const Tensor *, int level);
+bool verify_operand(const Tensor *);
+bool verify_dense(const Tensor *);
+const Nest *verify_binder(const State *, Index); /* the loop that makes an index known, or null */
+int64_t verify_extent(const Prog *, Index);      /* -1: not constant */
 
 /* verify_eval.c */
-void nv_eval(Verifier *, const State *, const Assign *);
-void nv_workspace(Verifier *, const State *, const Tensor *);
+void verify_eval(Verifier *, const State *, const Assign *);
+void verify_workspace(Verifier *, const State *, const Tensor *);
 #endif

@@ -5,9 +5,9 @@
 /* ---- evaluations ---- */
 static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
 {
-    if (nv_binder(s, ix)) return;
+    if (verify_binder(s, ix)) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s needs index %s, which no loop around it binds",
-         nv_expr(v->p, e), nv_index(v->p, ix));
+         verify_expr(v->p, e), verify_index(v->p, ix));
 }
 
 /* Dense tensors are read at any indices; what is written, and what is walked, has those of the expression. */
@@ -18,15 +18,15 @@ static void check_plain(Verifier *v, const State *s, const Expr *e, bool written
         const Index ix = e->ix[d];
         if (ix.part != SC_WHOLE || ix.slot)
             fail(v->p, SC_EVALUE, e->pos, "schedule: %s: only workspaces take parts of an index; write %s",
-                 nv_expr(v->p, e), v->p->var[ix.var].name);
+                 verify_expr(v->p, e), v->p->var[ix.var].name);
         if (v->p->var[ix.var].extent != t->extent[d])
             fail(v->p, SC_EVALUE, e->pos,
-                 "schedule: %s: dimension %d of %s has extent %lld and index %s %lld", nv_expr(v->p, e), d,
-                 t->name, (long long)t->extent[d], v->p->var[ix.var].name,
+                 "schedule: %s: dimension %d of %s has extent %lld and index %s %lld", verify_expr(v->p, e),
+                 d, t->name, (long long)t->extent[d], v->p->var[ix.var].name,
                  (long long)v->p->var[ix.var].extent);
-        if ((written || !nv_dense(t)) && ix.var != t->dimvar[d])
+        if ((written || !verify_dense(t)) && ix.var != t->dimvar[d])
             fail(v->p, SC_EVALUE, e->pos, "schedule: %s: the expression has index %s in dimension %d of %s",
-                 nv_expr(v->p, e), v->p->var[t->dimvar[d]].name, d, t->name);
+                 verify_expr(v->p, e), v->p->var[t->dimvar[d]].name, d, t->name);
         check_known(v, s, e, ix);
     }
 }
@@ -36,7 +36,8 @@ static void check_resolved(Verifier *v, const State *s, const Expr *e, const Ten
     const int n = s->at[prog_id(v->p, t)].n;
     if (n >= levels) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
-         nv_expr(v->p, e), nv_level(v->p, t, n), nv_index(v->p, level_index(t, n)), t->name);
+         verify_expr(v->p, e), verify_level(v->p, t, n), verify_index(v->p, tensor_level_index(t, n)),
+         t->name);
 }
 
 /* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
@@ -44,7 +45,7 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
 {
     const int depth = v->use[prog_id(v->p, e->tensor)].depth;
     for (int d = 0; d < e->tensor->ndim; d++) {
-        const Nest *by = nv_binder(s, e->ix[d]);
+        const Nest *by = verify_binder(s, e->ix[d]);
         bool inside = false;
         for (int k = depth; k < s->nloop; k++) inside |= s->loop[k] == by;
         const bool constant = by->kind == L_VEC || (by->unroll && (!by->in || e->ix[d].slot));
@@ -52,7 +53,7 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
             fail(v->p, SC_EVALUE, e->pos,
                  "schedule: %s: %s is in registers, so a vec or unrolled loop over %s must stand "
                  "inside of its block",
-                 nv_expr(v->p, e), e->tensor->name, nv_index(v->p, e->ix[d]));
+                 verify_expr(v->p, e), e->tensor->name, verify_index(v->p, e->ix[d]));
     }
 }
 
@@ -60,15 +61,15 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
 static void check_scalar(Verifier *v, const State *s, const Expr *e)
 {
     for (int d = 0; d < e->tensor->ndim; d++)
-        if (nv_binder(s, e->ix[d])->kind == L_VEC)
+        if (verify_binder(s, e->ix[d])->kind == L_VEC)
             fail(v->p, SC_EVALUE, e->pos, "schedule: %s: a vec loop cannot fill workspace %s, a %s",
-                 nv_expr(v->p, e), e->tensor->name, e->tensor->hash ? "hash table" : "bitmap");
+                 verify_expr(v->p, e), e->tensor->name, e->tensor->hash ? "hash table" : "bitmap");
 }
 
 /* What has addresses may be read at another whole index than it was filled at. */
 static bool reads_elsewhere(const Prog *p, const Tensor *t, Scope scope, int d, Index ix)
 {
-    return scope == READING && t->place != W_REG && !gathers(t) && !ix.slot && ix.part == SC_WHOLE &&
+    return scope == READING && t->place != W_REG && !tensor_gathers(t) && !ix.slot && ix.part == SC_WHOLE &&
            t->slot[d].part == SC_WHOLE && !t->slot[d].slot &&
            p->var[ix.var].extent == p->var[t->slot[d].var].extent;
 }
@@ -84,21 +85,21 @@ static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
              : scope == READING        ? "read where it is being filled; read it after 'then'"
                                        : "written after 'then'; write it in its first block");
     for (int d = 0; d < t->ndim; d++) {
-        if (!same_index(e->ix[d], t->slot[d]) && !reads_elsewhere(p, t, scope, d, e->ix[d]))
-            fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", nv_expr(p, e), d,
-                 t->name, nv_index(p, t->slot[d]));
+        if (!index_same(e->ix[d], t->slot[d]) && !reads_elsewhere(p, t, scope, d, e->ix[d]))
+            fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", verify_expr(p, e),
+                 d, t->name, verify_index(p, t->slot[d]));
         check_known(v, s, e, e->ix[d]);
     }
     if (t->place == W_REG) check_register(v, s, e);
-    if (gathers(t) && scope == READING) check_resolved(v, s, e, t, t->format.nlevel);
-    if (gathers(t) && scope == FILLING) check_scalar(v, s, e);
+    if (tensor_gathers(t) && scope == READING) check_resolved(v, s, e, t, t->format.nlevel);
+    if (tensor_gathers(t) && scope == FILLING) check_scalar(v, s, e);
 }
 
 /* A dense result that an earlier kernel assigned. */
 static void check_result(Verifier *v, const Tensor *t, const Expr *e)
 {
     const int k = prog_id(v->p, t);
-    if (!nv_dense(t) || t->like)
+    if (!verify_dense(t) || t->like)
         fail(v->p, SC_EVALUE, e->pos, "schedule: %s is a sparse result and cannot be read; use a workspace",
              t->name);
     if (!v->use[k].writes || v->use[k].kernel == v->nkernel)
@@ -120,7 +121,7 @@ static void check_reads(Verifier *v, const State *s, const Expr *e)
         return;
     }
     check_plain(v, s, e, false);
-    if (!nv_dense(e->tensor)) check_resolved(v, s, e, e->tensor, e->tensor->format.nlevel);
+    if (!verify_dense(e->tensor)) check_resolved(v, s, e, e->tensor, e->tensor->format.nlevel);
 }
 
 /* requires of an assembled result: dense levels, then compressed unique ones */
@@ -135,7 +136,7 @@ static void check_levels(Prog *p, const Tensor *t)
             fail(p, SC_ENOTIMPL, -1,
                  "%s: %s cannot be assembled; a sparse result has dense levels, then compressed ones, or the "
                  "structure of an operand",
-                 t->name, nv_level(p, t, k));
+                 t->name, verify_level(p, t, k));
         stored |= l->kind == SC_COMPRESSED;
     }
 }
@@ -153,14 +154,15 @@ static bool counts(const Nest *loop)
 {
     if (!loop->in) return !loop->nmerge;
     for (int k = 0; k < loop->in->format.nlevel; k++)
-        if (same_index(level_index(loop->in, k), loop->ix)) return loop->in->format.level[k].kind == SC_DENSE;
+        if (index_same(tensor_level_index(loop->in, k), loop->ix))
+            return loop->in->format.level[k].kind == SC_DENSE;
     return false;
 }
 
 static _Noreturn void fail_order(Verifier *v, const Nest *loop, const Assign *a, const char *want)
 {
     fail(v->p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled in order, but '%s' stands where %s",
-         nv_expr(v->p, a->lhs), nv_loop(v->p, loop), want);
+         verify_expr(v->p, a->lhs), verify_loop(v->p, loop), want);
 }
 
 /* The loops around are over the levels of the result, in order; lookups may stand between them, but not around a
@@ -176,8 +178,9 @@ static void check_order(Verifier *v, const State *s, const Assign *a)
         if (repeats(s, k) && !dense) continue;
         if (level == t->format.nlevel)
             fail_order(v, loop, a, "every entry has been reached; sum in a workspace and assign behind it");
-        const char *want = sc_arena_printf(&p->arena, "the loop over %s is expected", nv_level(p, t, level));
-        if (!same_index(loop->ix, level_index(t, level))) fail_order(v, loop, a, want);
+        const char *want =
+            sc_arena_printf(&p->arena, "the loop over %s is expected", verify_level(p, t, level));
+        if (!index_same(loop->ix, tensor_level_index(t, level))) fail_order(v, loop, a, want);
         if (dense && !counts(loop))
             fail_order(v, loop, a, "a dense level needs a loop over all its coordinates");
         if (loop->kind == L_PAR && level)
@@ -185,8 +188,8 @@ static void check_order(Verifier *v, const State *s, const Assign *a)
         level++;
     }
     if (level < t->format.nlevel)
-        fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled, and %s has no loop", nv_expr(p, a->lhs),
-             nv_level(p, t, level));
+        fail(p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled, and %s has no loop",
+             verify_expr(p, a->lhs), verify_level(p, t, level));
 }
 
 /* A result that is appended to. */
@@ -197,7 +200,7 @@ static void check_append(Verifier *v, const State *s, const Assign *a)
     check_order(v, s, a);
     if (a->reduce != O_CONST)
         fail(v->p, SC_EVALUE, a->lhs->pos,
-             "schedule: %s is assembled, each entry once; use = and a workspace", nv_expr(v->p, a->lhs));
+             "schedule: %s is assembled, each entry once; use = and a workspace", verify_expr(v->p, a->lhs));
     if (v->use[prog_id(v->p, t)].writes)
         fail(v->p, SC_EVALUE, a->lhs->pos,
              "schedule: %s is assembled in one place, but the nest assigns it in two", t->name);
@@ -212,16 +215,16 @@ static void check_race(Verifier *v, const State *s, const Expr *lhs)
     if (v->serial) return;
     if (!s->par)
         fail(p, SC_EVALUE, lhs->pos, "schedule: %s is assigned outside of the par loop, by every thread",
-             nv_expr(p, lhs));
+             verify_expr(p, lhs));
     if (t->role == T_WORK && t->place == W_PRIVATE) return;
     for (int d = 0; d < t->ndim; d++) {
         const Index ix = lhs->ix[d];
-        if (ix.var == s->par->ix.var && (ix.part == SC_WHOLE || same_index(ix, s->par->ix))) return;
+        if (ix.var == s->par->ix.var && (ix.part == SC_WHOLE || index_same(ix, s->par->ix))) return;
     }
     fail(p, SC_EVALUE, lhs->pos,
          "schedule: threads of '%s' would write the same elements of %s; make an index of %s "
          "parallel, or gather in a private workspace",
-         nv_loop(p, s->par), nv_expr(p, lhs), t->name);
+         verify_loop(p, s->par), verify_expr(p, lhs), t->name);
 }
 
 static bool has_hash(const Nest *n)
@@ -241,7 +244,7 @@ static void check_again(Verifier *v, const Assign *a)
              "schedule: %s is added to in a kernel with a hash workspace, which may run twice; use a bitmap, "
              "or sum "
              "in a workspace inside",
-             nv_expr(v->p, a->lhs));
+             verify_expr(v->p, a->lhs));
 }
 
 /* A result that shares the levels of an operand: every entry of it is assigned, and nothing else. */
@@ -262,10 +265,10 @@ static void check_like(Verifier *v, const State *s, const Assign *a)
             fail(p, SC_EVALUE, a->lhs->pos,
                  "schedule: %s has an entry where %s has none, and is assigned by = inside of it; sum in a "
                  "workspace, or by +=",
-                 nv_expr(p, a->lhs), nv_level(p, x, l));
+                 verify_expr(p, a->lhs), verify_level(p, x, l));
 }
 
-void nv_eval(Verifier *v, const State *s, const Assign *a)
+void verify_eval(Verifier *v, const State *s, const Assign *a)
 {
     Prog *p = v->p;
     Tensor *t = a->lhs->tensor;
@@ -281,7 +284,7 @@ void nv_eval(Verifier *v, const State *s, const Assign *a)
     check_race(v, s, a->lhs);
     check_again(v, a);
     if (t->like) check_like(v, s, a);
-    if (assembled(t)) check_append(v, s, a);
+    if (tensor_assembled(t)) check_append(v, s, a);
     if (v->use[k].writes++ && v->use[k].reduce != a->reduce)
         fail(p, SC_EVALUE, a->lhs->pos,
              "schedule: %s is assigned by = and by a reduction, or by two; use one", t->name);
@@ -307,13 +310,13 @@ static void check_slots(Verifier *v, const State *s, const Tensor *t)
             fail(p, SC_EVALUE, -1,
                  "schedule: dimension #%s of workspace %s needs a loop over %s with 'by' around it",
                  p->var[ix.var].name, t->name, p->var[ix.var].name);
-        if (t->place == W_REG && !ix.slot && nv_extent(p, ix) < 0)
+        if (t->place == W_REG && !ix.slot && verify_extent(p, ix) < 0)
             fail(p, SC_EVALUE, -1,
                  "schedule: workspace %s is in registers, but the extent of %s is no constant; cut it, as in "
                  "%s%%16",
-                 t->name, nv_index(p, ix), p->var[ix.var].name);
+                 t->name, verify_index(p, ix), p->var[ix.var].name);
         for (int k = 0; k < d; k++)
-            if (t->slot[k].var == ix.var && (same_index(t->slot[k], ix) || ix.part == SC_WHOLE))
+            if (t->slot[k].var == ix.var && (index_same(t->slot[k], ix) || ix.part == SC_WHOLE))
                 fail(p, SC_EVALUE, -1, "schedule: workspace %s has index %s twice", t->name,
                      p->var[ix.var].name);
     }
@@ -333,7 +336,7 @@ static void check_gathered(Prog *p, const Tensor *t)
             fail(p, SC_EVALUE, -1, "schedule: workspace %s has more than 2^61 coordinates", t->name);
 }
 
-void nv_workspace(Verifier *v, const State *s, const Tensor *t)
+void verify_workspace(Verifier *v, const State *s, const Tensor *t)
 {
     Prog *p = v->p;
     if (t->role != T_WORK || v->use[prog_id(p, t)].scope != CLOSED)
@@ -341,7 +344,7 @@ void nv_workspace(Verifier *v, const State *s, const Tensor *t)
     if (t->dtype != v->p->type)
         fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected %s, what is computed in here", t->name,
              sc_dtype_name(t->dtype), sc_dtype_name(p->type));
-    if (gathers(t)) check_gathered(p, t);
+    if (tensor_gathers(t)) check_gathered(p, t);
     if (t->place == W_LANE && ++v->nlane > SC_MAXWORK)
         fail(p, SC_ENOTIMPL, -1, "schedule: a kernel has at most %d lane workspaces", SC_MAXWORK);
     check_slots(v, s, t);

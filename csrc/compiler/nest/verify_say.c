@@ -1,24 +1,24 @@
 /* verify_say.c: what a refused nest is called, and where it stands. */
 #include "verify.h"
 
-const char *nv_index(Prog *p, Index ix)
+const char *verify_index(Prog *p, Index ix)
 {
     const char *name = p->var[ix.var].name;
     if (ix.part == SC_WHOLE) return sc_arena_printf(&p->arena, "%s%s", ix.slot ? "#" : "", name);
     return sc_arena_printf(&p->arena, "%s%c%d", name, ix.part == SC_DIV ? '/' : '%', ix.block);
 }
 
-const char *nv_loop(Prog *p, const Nest *n)
+const char *verify_loop(Prog *p, const Nest *n)
 {
     static const char *const kind[] = {"for", "par", "vec"};
-    const char *s = sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], nv_index(p, n->ix),
+    const char *s = sc_arena_printf(&p->arena, "%s %s%s%s", kind[n->kind], verify_index(p, n->ix),
                                     n->in ? " in " : "", n->in ? n->in->name : "");
     for (int k = 0; k < n->nmerge; k++)
         s = sc_arena_printf(&p->arena, "%s%s %s", s, k ? "," : " merge", n->merge[k]->name);
     return s;
 }
 
-const char *nv_expr(Prog *p, const Expr *e)
+const char *verify_expr(Prog *p, const Expr *e)
 {
     sc_text t = {0};
     expr_print(p, e, &t);
@@ -28,20 +28,20 @@ const char *nv_expr(Prog *p, const Expr *e)
     return s;
 }
 
-const char *nv_level(Prog *p, const Tensor *t, int l)
+const char *verify_level(Prog *p, const Tensor *t, int l)
 {
     static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
     const sc_levelspec *s = &t->format.level[l];
     return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
-                           nv_index(p, level_index(t, l)));
+                           verify_index(p, tensor_level_index(t, l)));
 }
 
-bool nv_operand(const Tensor *t) { return t->role == T_IN; }
+bool verify_operand(const Tensor *t) { return t->role == T_IN; }
 
-bool nv_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
+bool verify_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
 
 /* The loop that makes ix known, or null. i is known by i, or by i/N and i%N; i/N and i%N also by i. */
-const Nest *nv_binder(const State *s, Index ix)
+const Nest *verify_binder(const State *s, Index ix)
 {
     const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
     if (ix.slot) return s->var[ix.var].slot;
@@ -51,7 +51,7 @@ const Nest *nv_binder(const State *s, Index ix)
     return whole;
 }
 
-int64_t nv_extent(const Prog *p, Index ix)
+int64_t verify_extent(const Prog *p, Index ix)
 {
     const Var *v = &p->var[ix.var];
     if (ix.part == SC_MOD) return ix.block;

@@ -21,20 +21,20 @@ static int64_t bytes_of(const Tensor *t)
 {
     int64_t bytes = (int64_t)sc_dtype_size(t->dtype);
     for (int d = 0; d < t->ndim; d++) {
-        if (!sc_mul(bytes, bucket(t->extent[d]), &bytes)) return INT64_MAX;
+        if (!sc_mul(bytes, schedule_bucket(t->extent[d]), &bytes)) return INT64_MAX;
     }
     return bytes;
 }
 
 /* With many tiles of a row between, what comes ahead is needed too late. */
 static bool few_tiles(const Prog *p, Index along)
-{ return along.part != SC_MOD || bucket(p->var[along.var].extent) <= 2 * (int64_t)along.block; }
+{ return along.part != SC_MOD || schedule_bucket(p->var[along.var].extent) <= 2 * (int64_t)along.block; }
 
 static void look_expr(const Expr *e, Rows *r)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) look_expr(e->kid[k], r);
-    if (!reads_row(e, r->var, r->along.var)) return;
+    if (!expr_reads_row(e, r->var, r->along.var)) return;
     if (r->asked || (bytes_of(e->tensor) > CACHED_BYTES && few_tiles(r->p, r->along))) r->far = true;
 }
 

@@ -19,8 +19,8 @@ static bool many(const Tensor *t, int level)
 static void look(Nest *n, uint32_t bound)
 {
     if (n->op == N_LOOP) {
-        if (!in(bound, n->ix.var) && !batch_refused(n) && !in(bound, n->body->body->ix.var) &&
-            many(n->in, loop_level(n)))
+        if (!in(bound, n->ix.var) && !nest_batch_refused(n) && !in(bound, n->body->body->ix.var) &&
+            many(n->in, nest_loop_level(n)))
             n->batch = ROWS;
         bound |= 1u << n->ix.var;
     }

@@ -43,7 +43,7 @@ static Nest *out_of_order(Build *b, const Assign *a, Index ix)
 /* ... and the operand whose structure the result has. */
 static Sources sources_for(const Assign *a)
 {
-    Sources s = sb_sources(a->rhs);
+    Sources s = build_sources(a->rhs);
     Tensor *like = a->lhs->tensor->like;
     bool seen = !like;
     for (int k = 0; k < s.n; k++) seen |= s.at[k].t == like;
@@ -76,7 +76,7 @@ static bool next_index(const Build *b, const State *s, const Assign *a, Index *i
     const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
     for (int k = 0; k < b->order->n; k++) {
         *ix = b->order->loop[k];
-        if (!in(used, ix->var) || sb_known(b, s, *ix)) continue;
+        if (!in(used, ix->var) || build_known(b, s, *ix)) continue;
         if (s->by && s->cut == ix->var) *ix = (Index){.var = ix->var, .part = SC_MOD, .block = s->by};
         return true;
     }
@@ -90,7 +90,7 @@ static void advance(const Build *b, State *s, const Sources *src)
         const Tensor *t = src->at[k].t;
         uint8_t *l = &s->level[prog_id(b->p, t)];
         while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE &&
-               sb_known(b, s, source_index(t, *l)))
+               build_known(b, s, source_index(t, *l)))
             ++*l;
     }
 }
@@ -104,7 +104,7 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
         Tensor *t = src->at[k].t;
         if (s->level[prog_id(b->p, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
-        if (!may_repeat(t)) continue;
+        if (!source_may_repeat(t)) continue;
         const bool truth = a->lhs->tensor->dtype == SC_BOOL;
         if ((op != O_CONST && op != O_ADD) || !is_linear(a->rhs, t, truth) || a->lhs->tensor == b->layout)
             return repeats(b, t);
@@ -137,21 +137,21 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int id = prog_id(b->p, t), l = s.level[id];
-        if (l >= src->at[k].levels || !sb_known(b, &s, source_index(t, l))) continue;
+        if (l >= src->at[k].levels || !build_known(b, &s, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
         if (ix.part != SC_WHOLE)
             return none(b, "level %d of %s would be searched, and it is in blocks", l, t->name);
-        if (a->lhs->tensor->like == t || sb_dead_without(b, a, 1, &t)) {
+        if (a->lhs->tensor->like == t || build_dead_without(b, a, 1, &t)) {
             s.level[id]++;
             return looped(b, L_FOR, ix, t, nest_of(b, s, *a));
         }
-        if (!src->at[k].outside || (n && !same_index(ix, at))) continue;
+        if (!src->at[k].outside || (n && !index_same(ix, at))) continue;
         at = ix;
         late[n++] = t;
     }
     *done = n > 0;
     for (int k = 0; k < n; k++) {
-        if (may_repeat(late[k])) return repeats(b, late[k]);
+        if (source_may_repeat(late[k])) return repeats(b, late[k]);
         s.level[prog_id(b->p, late[k])]++;
     }
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
@@ -166,14 +166,14 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int l = s->level[prog_id(b->p, t)];
-        if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !same_index(source_index(t, l), ix))
+        if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !index_same(source_index(t, l), ix))
             continue;
         next[n++] = t;
         if (a->lhs->tensor->like == t) {
             *out = t;
             return 1;
         }
-        if (sb_dead_without(b, a, 1, &t))
+        if (build_dead_without(b, a, 1, &t))
             out[needed++] = t;
         else if (src->at[k].outside)
             optional[left++] = t;
@@ -183,7 +183,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
         memcpy(out + needed, optional, (size_t)left * sizeof *out);
         return needed + left;
     }
-    if (!n || !sb_dead_without(b, a, n, next)) return 0;
+    if (!n || !build_dead_without(b, a, n, next)) return 0;
     memcpy(out, next, (size_t)n * sizeof *out);
     return n;
 }
@@ -224,7 +224,7 @@ static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t,
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
     if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
     if (source_kind(t, level) != SC_COMPRESSED && source_kind(t, level) != SC_SINGLETON) return 0;
-    if (short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
+    if (source_short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
     if (!vec || !a->lhs->tensor->ndim) return 4;
     const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
     const Var *v = &b->p->var[body->ix.var];
@@ -237,7 +237,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         if (t->role == T_IN && !s->level[prog_id(b->p, t)] && source_kind(t, 0) == SC_DENSE &&
-            same_index(source_index(t, 0), ix))
+            index_same(source_index(t, 0), ix))
             return t;
     }
     return NULL;
@@ -247,24 +247,24 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
     Tensor *t[2 * MAXSOURCE];
     const int n = choose_sources(b, &s, &a, src, ix, t);
-    const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && sb_shares(a.lhs->tensor);
+    const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && build_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
-    const bool every = !n && gathers(a.lhs->tensor) && in(b->covered, ix.var);
+    const bool every = !n && tensor_gathers(a.lhs->tensor) && in(b->covered, ix.var);
     if (own && (every || (a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))))
         return none(b, "%s is sparse, and every coordinate of %s would be stored", b->layout->name,
                     b->p->var[ix.var].name);
     const int level = n == 1 ? s.level[prog_id(b->p, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
     for (int k = 0; k < n; k++) {
-        if (n > 1 && may_repeat(t[k])) return repeats(b, t[k]);
+        if (n > 1 && source_may_repeat(t[k])) return repeats(b, t[k]);
         if (s.level[prog_id(b->p, t[k])]++) par = false;
     }
     if (fresh && own && !par && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     bind(&s, ix);
     s.par |= par;
     if (!par && !n && is_vector(b, &s, &a) &&
-        (sb_runs_along(a.rhs, ix.var) || sb_runs_along(a.lhs, ix.var))) {
-        a.rhs = scalars_first(b->p, a.reduce, a.rhs, ix.var);
+        (build_runs_along(a.rhs, ix.var) || build_runs_along(a.lhs, ix.var))) {
+        a.rhs = schedule_scalars_first(b->p, a.reduce, a.rhs, ix.var);
         return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
     }
     Nest *body = nest_of(b, s, a);
@@ -287,14 +287,14 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     const bool whole = !r || r == a.rhs, top = !s.nloop && !s.par && !copies;
     const Op op = r ? r->reduce : a.reduce;
     Expr *body = r ? r->kid[0] : a.rhs;
-    const Left left = sb_left(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
-    if (whole && (a.reduce == op || a.reduce == O_CONST) && sb_goes_straight(b, &s, &a, body, &left)) {
+    const Left left = build_left(b, &s, r ? expr_free(r) : expr_vars(a.lhs) & expr_free(body));
+    if (whole && (a.reduce == op || a.reduce == O_CONST) && build_goes_straight(b, &s, &a, body, &left)) {
         const Assign straight = {a.lhs, op, body};
         s.par |= top;
         return r ? nest_of(b, s, straight) : loop(b, s, straight, src, ix);
     }
-    const bool reg = !top && sb_fits_registers(b, &s, &a, body, &left);
-    const int tile = reg && left.n ? register_tile(p, left.left[0].var, 1) : 0;
+    const bool reg = !top && build_fits_registers(b, &s, &a, body, &left);
+    const int tile = reg && left.n ? schedule_register_tile(p, left.left[0].var, 1) : 0;
     Index slot = left.left[0], outer = slot;
     if (tile) {
         slot.part = SC_MOD, outer.part = SC_DIV, slot.block = outer.block = tile;
@@ -303,14 +303,14 @@ static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index
     }
     Tensor *w = work_new(p, reg ? "c" : "w", top ? W_PRIVATE : reg ? W_REG : W_LANE);
     for (int k = 0; k < left.n; k++) work_slot(w, k ? left.left[k] : slot);
-    Expr *by = r ? sb_known_factors(b, &s, r, &left, &body) : NULL;
+    Expr *by = r ? build_known_factors(b, &s, r, &left, &body) : NULL;
     const Assign fill = {work_access(p, w), op, body};
     Expr *value = by ? expr_new(p, O_MUL, by, fill.lhs) : fill.lhs;
     Expr *after = whole ? value : expr_replace(p, a.rhs, r, value);
-    const Assign use = {a.lhs, a.reduce, sb_at_entries(b, &a, &left, after)};
+    const Assign use = {a.lhs, a.reduce, build_at_entries(b, &a, &left, after)};
     if (!use.rhs) return none(b, "entries of %s are not known where its sum is", a.lhs->tensor->name);
-    if (w->place == W_LANE) sb_choose_kind(b, &use, w, body, &left);
-    if (r && !whole && !sb_has_terms(b, &s, r, w, &left))
+    if (w->place == W_LANE) build_choose_kind(b, &use, w, body, &left);
+    if (r && !whole && !build_has_terms(b, &s, r, w, &left))
         return none(b, "a sum that is taken first might have no term");
     if (top && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     s.par |= !top;
@@ -334,7 +334,7 @@ static bool sums_apart(const Build *b, const State *s, const Assign *a, Index ix
     if (a->lhs->tensor != b->layout || r->op != O_REDUCE || r->reduce != O_ADD || ix.part != SC_WHOLE ||
         !s->nloop)
         return false;
-    return sb_left(b, s, expr_vars(a->lhs)).n == 1 && sb_may_lack_terms(b, s, a, r->kid[0], r->vars);
+    return build_left(b, s, expr_vars(a->lhs)).n == 1 && build_may_lack_terms(b, s, a, r->kid[0], r->vars);
 }
 
 static Nest *nest_of(Build *b, State s, Assign a)
@@ -352,7 +352,7 @@ static Nest *nest_of(Build *b, State s, Assign a)
     return sum(b, s, a, &src, r, ix);
 }
 
-Nest *build(Prog *p, const Assign *a, const Order *order, char why[WHY])
+Nest *schedule_build(Prog *p, const Assign *a, const Order *order, char why[WHY])
 {
     Tensor *t = a->lhs->tensor;
     Build b = {.p = p, .order = order, .dense_so_far = true, .why = why};

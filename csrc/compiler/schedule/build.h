@@ -40,25 +40,25 @@ typedef struct {
 } Left;
 
 /* ---- sums.c: what is known of tensors at a place ---- */
-Sources sb_sources(const Expr *); /* sparse operands and workspaces that are read */
-int sb_block(const Build *, const State *,
-             int var); /* the size of the blocks that loops over it have, 0: none */
-bool sb_known(const Build *, const State *, Index);
-bool sb_dead_without(const Build *, const Assign *, int n, Tensor *const *);
-bool sb_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
-bool sb_shares(const Tensor *);            /* among threads */
+Sources build_sources(const Expr *); /* sparse operands and workspaces that are read */
+int build_block(const Build *, const State *,
+                int var); /* the size of the blocks that loops over it have, 0: none */
+bool build_known(const Build *, const State *, Index);
+bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
+bool build_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
+bool build_shares(const Tensor *);            /* among threads */
 /* ... and of sums; body: what is summed, left: what the sum depends on */
-Left sb_left(const Build *, const State *, uint32_t vars);
-bool sb_may_lack_terms(const Build *, const State *, const Assign *, const Expr *body, uint32_t vars);
-bool sb_fits_registers(const Build *, const State *, const Assign *, const Expr *body, const Left *);
-bool sb_goes_straight(const Build *, const State *, const Assign *, const Expr *body, const Left *);
+Left build_left(const Build *, const State *, uint32_t vars);
+bool build_may_lack_terms(const Build *, const State *, const Assign *, const Expr *body, uint32_t vars);
+bool build_fits_registers(const Build *, const State *, const Assign *, const Expr *body, const Left *);
+bool build_goes_straight(const Build *, const State *, const Assign *, const Expr *body, const Left *);
 /* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
-void sb_choose_kind(const Build *, const Assign *use, Tensor *w, const Expr *body, const Left *);
-bool sb_has_terms(const Build *, const State *, const Expr *reduce, const Tensor *w, const Left *);
+void build_choose_kind(const Build *, const Assign *use, Tensor *w, const Expr *body, const Left *);
+bool build_has_terms(const Build *, const State *, const Expr *reduce, const Tensor *w, const Left *);
 /* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
  * where no access says them. */
-Expr *sb_at_entries(const Build *, const Assign *, const Left *, Expr *rhs);
+Expr *build_at_entries(const Build *, const Assign *, const Left *, Expr *rhs);
 /* Factors of a dense sum that are known where it opens: they multiply it once, behind, where that saves something. Else
  * null. */
-Expr *sb_known_factors(const Build *, const State *, const Expr *reduce, const Left *, Expr **rest);
+Expr *build_known_factors(const Build *, const State *, const Expr *reduce, const Left *, Expr **rest);
 #endif

@@ -108,7 +108,7 @@ static Machine machine_of(const Prog *p)
 
 static double extent(const Cost *c, Index ix)
 {
-    const double n = (double)bucket(c->p->var[ix.var].extent);
+    const double n = (double)schedule_bucket(c->p->var[ix.var].extent);
     if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
     return ix.part == SC_DIV ? fmax(1, n / ix.block) : n;
 }
@@ -117,7 +117,7 @@ static double extent(const Cost *c, Index ix)
 static double elements(const Cost *c, const Tensor *t)
 {
     double n = 1;
-    for (int d = 0; d < t->ndim; d++) n *= extent(c, whole_index(t->dimvar[d]));
+    for (int d = 0; d < t->ndim; d++) n *= extent(c, index_whole(t->dimvar[d]));
     return n;
 }
 
@@ -129,12 +129,12 @@ static double positions(const Cost *c, const Tensor *t, int level)
     if (level < 0) return 1;
     if (t->role != T_IN) return c->entries[prog_id(c->p, t)];
     if (t->positions[level]) return ldexp(1, t->positions[level]);
-    const double above = positions(c, t, level - 1), n = extent(c, level_index(t, level));
+    const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
     if (t->format.level[level].kind == SC_DENSE) return above * n;
     if (t->format.level[level].kind == SC_ELL) return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
-        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, level_index(t, l));
+        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, tensor_level_index(t, l));
     const int leaves = t->positions[t->format.nlevel - 1];
     if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
     return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
@@ -158,7 +158,8 @@ static void advance(const Cost *c, Spot *at)
     for (int k = 0; k < c->p->ntensor; k++) {
         const Tensor *t = c->p->tensor[k];
         while (t->role == T_IN && at->level[k] < t->format.nlevel &&
-               t->format.level[at->level[k]].kind == SC_DENSE && known(at, level_index(t, at->level[k])))
+               t->format.level[at->level[k]].kind == SC_DENSE &&
+               known(at, tensor_level_index(t, at->level[k])))
             at->level[k]++;
     }
 }
@@ -308,7 +309,7 @@ static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
 static int runs_along(const Expr *e)
 {
     const Tensor *t = e->tensor;
-    return t->role != T_WORK ? unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
+    return t->role != T_WORK ? expr_unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
 }
 
 /* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
@@ -344,7 +345,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
     const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
-    if (sparse_source(e->tensor)) return trips * kind;
+    if (source_is_sparse(e->tensor)) return trips * kind;
     const bool along = k >= 0 && runs_along(e) == at->loop[k].ix.var;
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
@@ -454,7 +455,7 @@ static double delivery(const Cost *c, const Tensor *t)
     return made * c->m.convert;
 }
 
-double nest_cost(Prog *p, const Nest *n)
+double cost_nest(Prog *p, const Nest *n)
 {
     Cost c = {.p = p, .m = machine_of(p)};
     double sum = top_cost(&c, n);
@@ -462,13 +463,13 @@ double nest_cost(Prog *p, const Nest *n)
     return sum;
 }
 
-double tensor_positions(Prog *p, const Tensor *t)
+double cost_positions(Prog *p, const Tensor *t)
 {
     const Cost c = {.p = p};
     return positions(&c, t, t->format.nlevel - 1);
 }
 
-void convert_tensor(Prog *p, Tensor *t, const sc_format *to)
+void cost_convert(Prog *p, Tensor *t, const sc_format *to)
 {
     const Cost c = {.p = p};
     const Tensor from = *t;
@@ -486,4 +487,4 @@ void convert_tensor(Prog *p, Tensor *t, const sc_format *to)
     }
 }
 
-double conversion_time(const Prog *p) { return machine_of(p).convert; }
+double cost_conversion(const Prog *p) { return machine_of(p).convert; }

@@ -58,7 +58,7 @@ static bool is_dense(const Nest *loop)
 static bool same_rows(const Nest *a, const Nest *b)
 {
     if (a->op != N_LOOP || b->op != N_LOOP || a->kind != L_PAR || b->kind != L_PAR) return false;
-    if (!same_index(a->ix, b->ix) || a->ix.part != SC_WHOLE || a->nmerge || b->nmerge) return false;
+    if (!index_same(a->ix, b->ix) || a->ix.part != SC_WHOLE || a->nmerge || b->nmerge) return false;
     return a->in == b->in || (is_dense(a) && is_dense(b));
 }
 
@@ -71,7 +71,7 @@ static Tensor *summed_in(const Nest *row, const Tensor *t)
     return plain && !row->work->ndim ? row->work : NULL;
 }
 
-Nest *fuse(Prog *p, Nest *first, Tensor *t, Nest *rest)
+Nest *schedule_fuse(Prog *p, Nest *first, Tensor *t, Nest *rest)
 {
     if (t->ndim != 1 || !same_rows(first, rest) || !all_read_at(rest->body, t, first->ix.var)) return NULL;
     Index row = first->ix;

@@ -34,7 +34,7 @@ static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_d
 /* The shared factor runs along the vector at stride 1, or along an index that is summed, and is turned around. */
 static bool is_readable(const Gather *g)
 {
-    const int v = unit_var(g->shared);
+    const int v = expr_unit_var(g->shared);
     return v == g->vec || (v >= 0 && in(g->summed, v));
 }
 
@@ -88,13 +88,13 @@ static bool takes(Prog *p, const Assign *a, Gather *g)
 {
     Expr *sum = a->rhs;
     if (!product_fits(p, a)) return false;
-    *g = (Gather){.p = p, .assign = a, .vec = unit_var(a->lhs)};
+    *g = (Gather){.p = p, .assign = a, .vec = expr_unit_var(a->lhs)};
     if (a->reduce != O_CONST || sum->op != O_REDUCE || sum->reduce != O_ADD || p->skip) return false;
     if (a->lhs->tensor->role == T_WORK && a->lhs->tensor->place == W_REG) return false;
     g->nfactor = expr_factors(p, sum->kid[0], g->factor);
     for (int k = 0; k < g->nfactor; k++) {
         const Expr *e = g->factor[k].e;
-        if (e->op == O_ACCESS && sparse_source(e->tensor) && !g->factor[k].under) g->a = e->tensor;
+        if (e->op == O_ACCESS && source_is_sparse(e->tensor) && !g->factor[k].under) g->a = e->tensor;
     }
     if (!g->a || g->a->ndim < 2) return false;
     for (int d = 0; d < g->a->ndim; d++) g->stored |= 1u << g->a->dimvar[d];
@@ -110,7 +110,7 @@ static bool ends_in(const Tensor *a, uint32_t inner)
     const sc_format *f = &a->format;
     bool behind = false;
     for (int l = 0; l < f->nlevel; l++) {
-        const bool now = in(inner, level_index(a, l).var);
+        const bool now = in(inner, tensor_level_index(a, l).var);
         if (f->level[l].part != SC_WHOLE || !f->level[l].unique || (behind && !now)) return false;
         behind |= now;
     }
@@ -123,7 +123,7 @@ static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
     *f = (sc_format){.ndim = a->ndim};
     for (int pass = 0; pass < 2; pass++)
         for (int d = 0; d < a->ndim; d++)
-            if (in(inner, a->dimvar[d]) == (pass == 1)) plain_level(f, a, d);
+            if (in(inner, a->dimvar[d]) == (pass == 1)) schedule_plain_level(f, a, d);
 }
 
 /* ---- building ---- */
@@ -145,13 +145,13 @@ static Nest *along(const Gather *g, Expr *lhs, Op op, Expr *rhs)
 static Nest *loops(Prog *p, uint32_t vars, Nest *body)
 {
     for (int v = p->nvar - 1; v >= 0; v--)
-        if (in(vars, v)) body = nest_loop(p, L_FOR, whole_index(v), NULL, body);
+        if (in(vars, v)) body = nest_loop(p, L_FOR, index_whole(v), NULL, body);
     return body;
 }
 
 static Nest *levels(Prog *p, Tensor *a, int from, int to, Nest *body)
 {
-    while (to-- > from) body = nest_loop(p, L_FOR, level_index(a, to), a, body);
+    while (to-- > from) body = nest_loop(p, L_FOR, tensor_level_index(a, to), a, body);
     return body;
 }
 
@@ -167,7 +167,7 @@ static Expr *factors(const Gather *g, bool inside)
 
 static Nest *each_row(const Gather *g, Nest *body)
 {
-    Nest *n = nest_loop(g->p, L_FOR, whole_index(g->rows), g->a, body);
+    Nest *n = nest_loop(g->p, L_FOR, index_whole(g->rows), g->a, body);
     n->unroll = TILE;
     return n;
 }
@@ -180,11 +180,11 @@ static Nest *tile(const Gather *g, Expr *inside)
     work_slot(c, (Index){.var = (uint8_t)g->rows, .slot = 1});
     work_slot(c, columns(g, SC_MOD));
     Expr *sum = work_access(p, c);
-    Nest *fill =
-        loops(p, g->summed, each_row(g, along(g, sum, O_ADD, scalars_first(p, O_ADD, inside, g->vec))));
-    Expr *out = scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
+    Nest *fill = loops(p, g->summed,
+                       each_row(g, along(g, sum, O_ADD, schedule_scalars_first(p, O_ADD, inside, g->vec))));
+    Expr *out = schedule_scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
     Nest *n = nest_work(p, c, fill, each_row(g, along(g, g->assign->lhs, O_ADD, out)));
-    n = nest_loop(p, L_FOR, whole_index(g->rows), g->a, n);
+    n = nest_loop(p, L_FOR, index_whole(g->rows), g->a, n);
     n->by = TILE;
     return n;
 }
@@ -196,10 +196,10 @@ static Nest *turned(const Gather *g, Expr *inside)
     Tensor *w = work_new(p, "w", W_LANE);
     const uint32_t across = expr_vars(g->shared) & g->summed;
     for (int v = 0; v < p->nvar; v++)
-        if (in(across, v)) work_slot(w, whole_index(v));
+        if (in(across, v)) work_slot(w, index_whole(v));
     work_slot(w, columns(g, SC_MOD));
     Expr *panel = work_access(p, w);
-    Index strip = {.var = (uint8_t)unit_var(g->shared), .part = SC_MOD, .block = STRIP};
+    Index strip = {.var = (uint8_t)expr_unit_var(g->shared), .part = SC_MOD, .block = STRIP};
     Nest *pack = nest_loop(p, L_VEC, strip, NULL, nest_eval(p, panel, O_CONST, g->shared));
     pack = nest_loop(p, L_FOR, columns(g, SC_MOD), NULL, pack);
     strip.part = SC_DIV;
@@ -207,7 +207,7 @@ static Nest *turned(const Gather *g, Expr *inside)
     return nest_work(p, w, pack, tile(g, expr_replace(p, inside, g->shared, panel)));
 }
 
-Nest *gather_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
     Gather g;
     if (!takes(p, a, &g) || !choose_indices(&g)) return NULL;
@@ -218,7 +218,7 @@ Nest *gather_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     choose_width(&g);
     Expr *inside = factors(&g, true);
     const int last = g.a->format.nlevel - 1;
-    Nest *n = unit_var(g.shared) == g.vec ? tile(&g, inside) : turned(&g, inside);
+    Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : turned(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
     n = levels(p, g.a, 0, last, n);
     if (why)
@@ -244,14 +244,15 @@ static Nest *accumulated(const Gather *g, int first)
     Tensor *c = work_new(p, "c", W_REG);
     work_slot(c, (Index){.var = (uint8_t)g->rows, .part = SC_MOD, .block = TILE});
     work_slot(c, columns(g, SC_MOD));
-    Expr *sum = work_access(p, c), *product = scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
+    Expr *sum = work_access(p, c),
+         *product = schedule_scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
     Nest *fill = loops(p, g->summed, rows_loop(g, along(g, sum, O_ADD, product)));
     fill = levels(p, g->a, first, g->a->format.nlevel, fill);
     Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, g->assign->lhs, O_CONST, sum)));
     return nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n);
 }
 
-Nest *outer_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
     Gather g;
     if (!takes(p, a, &g) || !choose_outer(&g)) return NULL;
@@ -261,7 +262,7 @@ Nest *outer_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     }
     choose_width(&g);
     int first = 0;
-    while (in(g.kept, level_index(g.a, first).var)) first++;
+    while (in(g.kept, tensor_level_index(g.a, first).var)) first++;
     const uint32_t others = g.kept & ~g.stored & ~(1u << g.vec) & ~(1u << g.rows);
     Nest *n = levels(p, g.a, 0, first, loops(p, others, accumulated(&g, first)));
     if (why)

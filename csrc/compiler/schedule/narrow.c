@@ -20,7 +20,7 @@ static void redirect(Nest *n, const Tensor *from, Expr *to)
     for (int k = 0; k < n->n; k++) redirect(n->kid[k], from, to);
 }
 
-Nest *rounded_once(Prog *p, const Assign *a, Nest *n)
+Nest *schedule_narrow(Prog *p, const Assign *a, Nest *n)
 {
     Tensor *t = a->lhs->tensor;
     char why[WHY];
@@ -29,11 +29,11 @@ Nest *rounded_once(Prog *p, const Assign *a, Nest *n)
     Tensor *w = work_new(p, "sum", W_SHARED);
     for (int d = 0; d < t->ndim; d++) work_slot(w, a->lhs->ix[d]);
     w->unit = t->unit;
-    result_format(p, w, "dense");
+    expr_result_format(p, w, "dense");
     redirect(n, t, work_access(p, w));
     Order o = {0};
     for (int d = 0; d < t->ndim; d++) o.loop[o.n++] = a->lhs->ix[d];
     const Assign store = {a->lhs, O_CONST, work_access(p, w)};
-    Nest *last = build(p, &store, &o, why);
-    return last ? before_rest(p, n, w, last) : NULL;
+    Nest *last = schedule_build(p, &store, &o, why);
+    return last ? schedule_before_rest(p, n, w, last) : NULL;
 }

@@ -17,7 +17,7 @@ bool order_follows(const Tensor *t, const Order *o)
 {
     int deepest = -1;
     for (int l = 0; l < t->format.nlevel; l++) {
-        const int k = place_of(o, level_index(t, l));
+        const int k = place_of(o, tensor_level_index(t, l));
         if (t->format.level[l].kind != SC_DENSE && k < deepest) return false;
         if (k > deepest) deepest = k;
     }
@@ -30,7 +30,7 @@ sc_format order_format(const Tensor *t, const Order *o)
     sc_format f = {.ndim = t->ndim};
     for (int k = 0; k < o->n; k++)
         for (int d = 0; d < t->ndim; d++)
-            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) plain_level(&f, t, d);
+            if (t->dimvar[d] == o->loop[k].var && o->loop[k].part != SC_MOD) schedule_plain_level(&f, t, d);
     return f;
 }
 
@@ -53,8 +53,9 @@ Order order_natural(const Prog *p, const Order *all)
             for (int t = 0; t < p->nin; t++) {
                 const Tensor *x = p->tensor[t];
                 for (int l = 1; l < x->format.nlevel; l++)
-                    if (!sc_format_is_dense(&x->format) && same_index(level_index(x, l), all->loop[k]) &&
-                        place_of(&o, level_index(x, l - 1)) < 0)
+                    if (!sc_format_is_dense(&x->format) &&
+                        index_same(tensor_level_index(x, l), all->loop[k]) &&
+                        place_of(&o, tensor_level_index(x, l - 1)) < 0)
                         pick = -1;
             }
         }

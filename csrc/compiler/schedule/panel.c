@@ -40,7 +40,7 @@ static int row_var(const Expr *e) { return e->ix[1 - e->tensor->unit].var; }
 static bool blocked(const Sched *s, Index root)
 {
     for (int k = s->nmain; k < s->a->format.nlevel; k++)
-        if (level_index(s->a, k).var == root.var) return true;
+        if (tensor_level_index(s->a, k).var == root.var) return true;
     return false;
 }
 
@@ -48,20 +48,20 @@ static bool blocked(const Sched *s, Index root)
 static bool choose_transposed(Sched *s)
 {
     if (s->cut || s->last_kept != 0) return false;
-    Index root = level_index(s->a, 0);
+    Index root = tensor_level_index(s->a, 0);
     uint32_t free = s->kept & ~s->stored;
-    if (s->a->format.level[0].kind != SC_DENSE || unit_var(s->lhs) != root.var) return false;
+    if (s->a->format.level[0].kind != SC_DENSE || expr_unit_var(s->lhs) != root.var) return false;
     if (root.part != SC_WHOLE && !blocked(s, root)) return false;
     if (__builtin_popcount(free) != 1) return false;
     int v = __builtin_ctz(free);
     Expr *x = NULL;
-    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || unit_var(x) < 0 || unit_var(x) == v)
+    if (uses(s->product, v, &x) != 1 || x->tensor->ndim != 2 || expr_unit_var(x) < 0 || expr_unit_var(x) == v)
         return false;
-    int64_t n = s->p->var[v].extent, rows = bucket(s->p->var[unit_var(x)].extent);
+    int64_t n = s->p->var[v].extent, rows = schedule_bucket(s->p->var[expr_unit_var(x)].extent);
     if (n < 2) return false;
     s->vec = v;
     s->packed = x;
-    s->tile = register_tile(s->p, v, product_slots(s));
+    s->tile = schedule_register_tile(s->p, v, product_slots(s));
     for (s->tile = s->tile && s->tile < 128 ? s->tile : 128;
          s->tile > n || (s->tile > STRIP && s->tile * rows > PANEL_ELEMENTS);)
         s->tile /= 2;
@@ -72,7 +72,7 @@ static bool choose_transposed(Sched *s)
 static int gathered(const Sched *s, const Expr *e, Expr **found)
 {
     int n = 0;
-    if (e->op == O_ACCESS && e->tensor->ndim == 2 && unit_var(e) == s->vec) {
+    if (e->op == O_ACCESS && e->tensor->ndim == 2 && expr_unit_var(e) == s->vec) {
         n = in(s->stored & ~s->kept, row_var(e));
         if (n) *found = (Expr *)e;
     }
@@ -89,7 +89,7 @@ static bool choose_straight(Sched *s)
     if (!in(s->kept, s->vec) || s->lhs->tensor->like || s->nmain < s->a->format.nlevel ||
         gathered(s, s->product, &x) != 1)
         return false;
-    const int64_t rows = s->cut ? s->cut : bucket(s->p->var[row_var(x)].extent);
+    const int64_t rows = s->cut ? s->cut : schedule_bucket(s->p->var[row_var(x)].extent);
     int tile = PANEL_VECTORS * lanes;
     if (!s->p->var[s->vec].fold && tile > 64) tile = 64;
     while (tile > PANEL_VECTORS / 2 * lanes && tile * rows > PANEL_ELEMENTS / 2) tile /= 2;
@@ -110,7 +110,7 @@ int panel_cut(const Sched *s)
     if (s->lhs->tensor->dtype != s->p->type) return 0; /* each cut would round */
     const sc_format *f = &s->a->format;
     const int last = f->nlevel - 1;
-    const Index top = level_index(s->a, 0), end = level_index(s->a, last);
+    const Index top = tensor_level_index(s->a, 0), end = tensor_level_index(s->a, last);
     if (last < 2 || s->lhs->tensor->like || top.part != SC_DIV || end.part != SC_MOD || top.var != end.var ||
         in(s->kept, top.var))
         return 0;
@@ -118,7 +118,7 @@ int panel_cut(const Sched *s)
         return 0;
     for (int k = 1; k < last; k++)
         if (f->level[k].kind != SC_DENSE || f->level[k].part != SC_WHOLE ||
-            !in(s->kept, level_index(s->a, k).var))
+            !in(s->kept, tensor_level_index(s->a, k).var))
             return 0;
     return top.block;
 }
@@ -131,7 +131,7 @@ static Nest *tiles(Sched *s, Nest *body)
 { return nest_loop(s->p, L_FOR, block(s->vec, SC_DIV, s->tile), NULL, body); }
 
 Nest *panel_cuts(Sched *s, Nest *body)
-{ return s->cut ? nest_loop(s->p, L_FOR, level_index(s->a, 0), NULL, body) : body; }
+{ return s->cut ? nest_loop(s->p, L_FOR, tensor_level_index(s->a, 0), NULL, body) : body; }
 
 /* The product, reading the panel. */
 static Tensor *panel_new(Sched *s, Index row)
@@ -148,11 +148,11 @@ static Tensor *panel_new(Sched *s, Index row)
 static Nest *transposed(Sched *s)
 {
     Prog *p = s->p;
-    int i = unit_var(s->packed), o = level_index(s->a, 0).var;
-    Index tile = product_vec(s), root = level_index(s->a, 0), strip = block(o, SC_MOD, STRIP);
+    int i = expr_unit_var(s->packed), o = tensor_level_index(s->a, 0).var;
+    Index tile = product_vec(s), root = tensor_level_index(s->a, 0), strip = block(o, SC_MOD, STRIP);
     const bool blocks = root.part != SC_WHOLE;
     if (blocks) strip.block = root.block;
-    Tensor *t = panel_new(s, whole_index(i)), *y = s->through = work_new(s->p, "y", W_LANE);
+    Tensor *t = panel_new(s, index_whole(i)), *y = s->through = work_new(s->p, "y", W_LANE);
     work_slot(y, strip);
     work_slot(y, tile);
     Nest *pack = nest_loop(p, L_VEC, block(i, SC_MOD, STRIP), NULL,
@@ -173,20 +173,20 @@ static Nest *straight(Sched *s)
 {
     Prog *p = s->p;
     const int j = row_var(s->packed);
-    const Index row = s->cut ? block(j, SC_MOD, s->cut) : whole_index(j);
+    const Index row = s->cut ? block(j, SC_MOD, s->cut) : index_whole(j);
     Tensor *t = panel_new(s, row);
     Nest *pack =
         nest_loop(p, L_VEC, product_vec(s), NULL, nest_eval(p, work_access(p, t), O_CONST, s->packed));
     return tiles(s, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), product_rows(s))));
 }
 
-bool panel_straight(const Sched *s) { return unit_var(s->packed) == s->vec; }
+bool panel_straight(const Sched *s) { return expr_unit_var(s->packed) == s->vec; }
 
 Nest *panel_nest(Sched *s) { return panel_straight(s) ? straight(s) : transposed(s); }
 
 /* ---- formats ---- */
-bool cut_format(const Prog *p, const Assign *a, const Tensor *t, const sc_format *from, int about,
-                sc_format *to)
+bool panel_format(const Prog *p, const Assign *a, const Tensor *t, const sc_format *from, int about,
+                  sc_format *to)
 {
     const int last = from->nlevel - 1;
     if (last < 1 || last + 1 == SC_MAXLEVEL || a->lhs->tensor->dtype != p->type) return false;

@@ -4,7 +4,7 @@
 
 #include "private.h"
 
-int64_t bucket(int64_t n)
+int64_t schedule_bucket(int64_t n)
 {
     int64_t b = 1;
     while (b < n && b <= INT64_MAX / 2) b *= 2;
@@ -12,19 +12,20 @@ int64_t bucket(int64_t n)
 }
 
 /* ---- what loops run in ---- */
-bool sparse_source(const Tensor *t) { return t->role == T_IN ? !sc_format_is_dense(&t->format) : gathers(t); }
+bool source_is_sparse(const Tensor *t)
+{ return t->role == T_IN ? !sc_format_is_dense(&t->format) : tensor_gathers(t); }
 
 int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
 
 sc_level_kind source_kind(const Tensor *t, int level)
 { return t->role == T_IN ? (sc_level_kind)t->format.level[level].kind : SC_COMPRESSED; }
 
-Index whole_index(int var) { return (Index){.var = (uint8_t)var}; }
+Index index_whole(int var) { return (Index){.var = (uint8_t)var}; }
 
 Index source_index(const Tensor *t, int level)
-{ return t->role == T_IN ? level_index(t, level) : whole_index(t->dimvar[level]); }
+{ return t->role == T_IN ? tensor_level_index(t, level) : index_whole(t->dimvar[level]); }
 
-int unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
+int expr_unit_var(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->tensor->unit].var; }
 
 /* Most coordinates of dimension d have no entry: a level that has them all would outweigh the entries. */
 static bool is_hypersparse(const Tensor *t, int d)
@@ -33,13 +34,13 @@ static bool is_hypersparse(const Tensor *t, int d)
     return bits ? t->extent[d] >> bits > 64 : t->extent[d] > INT32_MAX;
 }
 
-void plain_level(sc_format *f, const Tensor *t, int d)
+void schedule_plain_level(sc_format *f, const Tensor *t, int d)
 {
     const uint8_t kind = !f->nlevel && f->ndim == 2 && !is_hypersparse(t, d) ? SC_DENSE : SC_COMPRESSED;
     f->level[f->nlevel++] = (sc_levelspec){.kind = kind, .unique = 1, .dim = (uint8_t)d};
 }
 
-bool may_repeat(const Tensor *t)
+bool source_may_repeat(const Tensor *t)
 {
     for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)
         if (!t->format.level[l].unique &&
@@ -84,14 +85,14 @@ void work_slot(Tensor *w, Index ix)
 
 Expr *work_access(Prog *p, Tensor *w) { return expr_access(p, w, w->slot); }
 
-Expr *stored_access(Prog *p, Tensor *t)
+Expr *expr_stored_access(Prog *p, Tensor *t)
 {
     Index ix[SC_MAXDIM];
-    for (int d = 0; d < t->ndim; d++) ix[d] = whole_index(t->dimvar[d]);
+    for (int d = 0; d < t->ndim; d++) ix[d] = index_whole(t->dimvar[d]);
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
-bool short_fibres(const Tensor *a, int level, int bits)
+bool source_short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
 
 bool sums_nothing(const Prog *p, const Expr *sum)
@@ -111,7 +112,7 @@ bool sums_a_vector(const Prog *p, const Expr *sum)
 
 /* ---- vectors ---- */
 /* Registers hold 8 vectors of the result, 16 where the target has 32 registers. */
-int register_tile(const Prog *p, int v, int slots)
+int schedule_register_tile(const Prog *p, int v, int slots)
 {
     const Var *x = &p->var[v];
     if (p->wish && p->wish->tile[v]) return p->wish->tile[v];
@@ -137,7 +138,7 @@ static void split_factors(Prog *p, Expr *e, int vec, Expr **scalar, Expr **vecto
     }
 }
 
-Expr *scalars_first(Prog *p, Op reduce, Expr *e, int vec)
+Expr *schedule_scalars_first(Prog *p, Op reduce, Expr *e, int vec)
 {
     if (reduce == O_MAX || reduce == O_MIN) return e;
     Expr *scalar = NULL, *vector = NULL;
@@ -146,11 +147,11 @@ Expr *scalars_first(Prog *p, Op reduce, Expr *e, int vec)
 }
 
 /* ---- nests in a row ---- */
-Nest *before_rest(Prog *p, Nest *first, Tensor *w, Nest *rest)
+Nest *schedule_before_rest(Prog *p, Nest *first, Tensor *w, Nest *rest)
 {
     const bool outer =
         first->op == N_WORK && (first->work->place == W_PRIVATE || first->work->place == W_SHARED);
     if (!outer) return nest_work(p, w, first, rest);
-    first->then = before_rest(p, first->then, w, rest);
+    first->then = schedule_before_rest(p, first->then, w, rest);
     return first;
 }

@@ -23,27 +23,27 @@
 
 /* ---- parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
-int64_t bucket(int64_t n); /* the power of two from n on */
+int64_t schedule_bucket(int64_t n); /* the power of two from n on */
 int source_levels(const Tensor *);
 sc_level_kind source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
-Index whole_index(int var);
-int unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
+Index index_whole(int var);
+int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
 /* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
  * more to miss. */
-bool short_fibres(const Tensor *, int level, int bits);
+bool source_short_fibres(const Tensor *, int level, int bits);
 bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 */
 bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
 /* Elements of a register tile over variable v; 0 where all of it fits. */
-int register_tile(const Prog *, int v, int slots);
+int schedule_register_tile(const Prog *, int v, int slots);
 /* Factors that do not vary under the vector loop come first, if this is summed: the terms of a maximum or minimum are
  * computed as written, to the last bit as elsewhere (derive.c compares them). */
-Expr *scalars_first(Prog *, Op reduce, Expr *, int vec);
+Expr *schedule_scalars_first(Prog *, Op reduce, Expr *, int vec);
 
 /* ---- text.c ---- */
 bool wish_allows(const Prog *, const Wish *, const Nest *, char why[WHY]);
-void vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
+void wish_vars_print(const Prog *, const char *word, uint32_t vars, sc_text *);
 
 /* ---- build.c ---- */
 typedef struct {
@@ -65,32 +65,32 @@ Order order_moved(const Order *, int from, int to);
 
 /* A result that has no format yet gets the one that this nest assembles. Null: no nest in this order; *why then says
  * the reason. */
-Nest *build(Prog *, const Assign *, const Order *, char why[WHY]);
+Nest *schedule_build(Prog *, const Assign *, const Order *, char why[WHY]);
 
 /* ---- product.c ---- */
 bool product_fits(Prog *, const Assign *);
 /* Null: *to is the format that the sparse operand should be converted to first. Adds to *why, if not null. */
 Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
 /* The same, with a panel of rows that entries choose; null where there is none. */
-Nest *packed_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+Nest *schedule_packed(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- panel.c ---- */
 /* dense levels that the result keeps, then one that is compressed and summed: the same in cuts of about so many
  * coordinates, in *to. Cuts divide the extent. */
-bool cut_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
-                sc_format *to);
+bool panel_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
+                  sc_format *to);
 
 /* ---- turn.c ---- */
 /* As product_nest, of dense operands that are transposed first; null where none lies across. */
-Nest *turned_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
+Nest *schedule_turned(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- narrow.c ---- */
 /* The nest of an assignment, or one whose sums do not pass through 16 bit floats in memory; null where there is none. */
-Nest *rounded_once(Prog *, const Assign *, Nest *);
+Nest *schedule_narrow(Prog *, const Assign *, Nest *);
 
 /* ---- gather.c ---- */
-Nest *outer_nest(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
-Nest *gather_nest(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
+Nest *schedule_outer(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
+Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 
 /* ---- search.c ---- */
 
@@ -101,9 +101,9 @@ Nest *gather_nest(Prog *, const Assign *, sc_format *to, sc_text *why); /* as pr
 /* ---- batch.c ---- */
 
 /* ---- cost.c ---- */
-double conversion_time(const Prog *);            /* of an entry of an operand or result into another format */
-double tensor_positions(Prog *, const Tensor *); /* entries stored, as far as known */
+double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
+double cost_positions(Prog *, const Tensor *); /* entries stored, as far as known */
 /* Its format, and how many positions the levels may have then: less than entries at random would take by as much as
  * the level of the same depth had less. */
-void convert_tensor(Prog *, Tensor *, const sc_format *to);
+void cost_convert(Prog *, Tensor *, const sc_format *to);
 #endif

@@ -66,11 +66,11 @@ static void classify(Sched *s)
             s->nmain--;
     }
     for (int k = 0; k < s->nmain; k++)
-        if (in(s->kept, level_index(a, k).var)) s->last_kept = k;
+        if (in(s->kept, tensor_level_index(a, k).var)) s->last_kept = k;
     choose_vector(s);
     s->cut = a && s->vec >= 0 && in(s->kept, s->vec) ? panel_cut(s) : 0;
     for (int k = s->cut ? 1 : 0; k < s->last_kept; k++)
-        if (!in(s->kept, level_index(a, k).var)) s->owned = false;
+        if (!in(s->kept, tensor_level_index(a, k).var)) s->owned = false;
     if (a ? s->last_kept < 0 : !s->lhs->tensor->ndim) s->owned = false;
 }
 
@@ -92,16 +92,17 @@ static Nest *added(Sched *s, const Step *step, int n)
     product_tile(s, 1);
     const Op reduce = s->sum->reduce;
     Expr *by = reduce == O_ADD && s->vec >= 0 && n == s->nmain && n > 1 && !s->tile
-                   ? expr_take_out(p, s->product, 1u << level_index(s->a, n - 1).var, &s->product)
+                   ? expr_take_out(p, s->product, 1u << tensor_level_index(s->a, n - 1).var, &s->product)
                    : NULL;
     Tensor *c = by && in(expr_vars(by), s->vec) ? product_accumulator(s) : NULL;
     if (by) s->product = expr_new(p, O_MUL, s->product, c ? work_access(p, c) : by);
     Nest *body = product_tiled(
-        s, product_vec_loop(s, product_write(s, scalars_first(p, reduce, s->product, s->vec), reduce)));
+        s,
+        product_vec_loop(s, product_write(s, schedule_scalars_first(p, reduce, s->product, s->vec), reduce)));
     if (!c) return product_wrap(s, step, n, body);
     body = product_wrap(s, step + n - 1, 1, body);
-    Nest *fill =
-        product_vec_loop(s, nest_eval(p, work_access(p, c), O_ADD, scalars_first(p, O_ADD, by, s->vec)));
+    Nest *fill = product_vec_loop(
+        s, nest_eval(p, work_access(p, c), O_ADD, schedule_scalars_first(p, O_ADD, by, s->vec)));
     return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
@@ -122,7 +123,7 @@ static Nest *scattered(Sched *s)
     n = product_dense_loops(s, true, step, n);
     n = product_dense_loops(s, false, step, n);
     Expr *to = work_access(s->p, s->through);
-    Expr *term = scalars_first(s->p, s->sum->reduce, s->product, s->vec);
+    Expr *term = schedule_scalars_first(s->p, s->sum->reduce, s->product, s->vec);
     return product_wrap(s, step, n, product_vec_loop(s, nest_eval(s->p, to, s->sum->reduce, term)));
 }
 
@@ -137,7 +138,7 @@ static Nest *elementwise(Sched *s)
     int n = s->a ? product_levels(s, 0, s->nmain, step, 0) : product_first_loop(s, step);
     n = product_block_loops(s, step, n);
     n = product_dense_loops(s, true, step, n);
-    Expr *value = scalars_first(s->p, store, s->rhs, s->vec);
+    Expr *value = schedule_scalars_first(s->p, store, s->rhs, s->vec);
     return product_wrap(s, step, n, product_vec_loop(s, nest_eval(s->p, s->lhs, store, value)));
 }
 
@@ -153,7 +154,7 @@ static Nest *through(Sched *s, Place place, Nest *f(Sched *))
     s->through = w;
     Nest *body = f(s);
     for (int d = 0; d < ndim; d++)
-        n = product_step(step, n, whole_index(s->lhs->ix[d].var), NULL,
+        n = product_step(step, n, index_whole(s->lhs->ix[d].var), NULL,
                          !d              ? L_PAR
                          : d == ndim - 1 ? L_VEC
                                          : L_FOR);
@@ -174,7 +175,7 @@ static int64_t result_bytes(const Sched *s)
 {
     int64_t n = (int64_t)sc_dtype_size(s->lhs->tensor->dtype);
     for (int d = 0; d < s->lhs->tensor->ndim; d++)
-        if (!sc_mul(n, bucket(s->p->var[s->lhs->ix[d].var].extent), &n)) return INT64_MAX;
+        if (!sc_mul(n, schedule_bucket(s->p->var[s->lhs->ix[d].var].extent), &n)) return INT64_MAX;
     return n;
 }
 
@@ -187,7 +188,7 @@ static void convert(Sched *s, sc_format *f)
         for (int k = 0, d = 0; d < a->ndim; d++) {
             if (in(s->kept, a->dimvar[d]) == (pass == 1)) continue;
             for (k = 0; a->format.level[k].dim != d || a->format.level[k].part == SC_MOD;) k++;
-            plain_level(f, a, d);
+            schedule_plain_level(f, a, d);
             if (s->nmain == a->format.nlevel) continue;
             sc_levelspec *to = &f->level[f->nlevel - 1];
             to->part = a->format.level[k].part;
@@ -224,7 +225,7 @@ typedef struct {
 
 static void look(const Expr *e, Shape *s, bool inside)
 {
-    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
+    if (e->op == O_ACCESS && source_is_sparse(e->tensor)) {
         s->sparse++;
         s->first = e;
     }
@@ -255,7 +256,8 @@ bool product_fits(Prog *p, const Assign *a)
     look(a->rhs, &s, false);
     if (!t->format.nlevel && t->ndim) return false;
     if (s.sparse > 1 || s.reduces > 1 || s.nested) return false;
-    if (!sc_format_is_dense(&t->format) && !(shares_upper(t) && s.sparse && s.first->tensor == t->like))
+    if (!sc_format_is_dense(&t->format) &&
+        !(tensor_shares_upper(t) && s.sparse && s.first->tensor == t->like))
         return false;
     if (!s.sparse) return true;
     for (int d = 0; d < s.first->tensor->ndim; d++)
@@ -296,5 +298,5 @@ static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_te
 Nest *product_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 { return product(p, a, false, to, why); }
 
-Nest *packed_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+Nest *schedule_packed(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 { return product(p, a, true, to, why); }

@@ -7,7 +7,8 @@ static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_
 
 void product_tile(Sched *s, int slots)
 {
-    if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel) s->tile = register_tile(s->p, s->vec, slots);
+    if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel)
+        s->tile = schedule_register_tile(s->p, s->vec, slots);
 }
 
 Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
@@ -22,7 +23,7 @@ Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
 
 Index product_vec(const Sched *s)
 {
-    Index ix = whole_index(s->vec);
+    Index ix = index_whole(s->vec);
     if (s->tile) ix.part = SC_MOD, ix.block = s->tile;
     return ix;
 }
@@ -38,7 +39,8 @@ int product_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
 
 int product_levels(Sched *s, int from, int to, Step *step, int n)
 {
-    for (int k = from; k < to; k++) n = product_step(step, n, level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
+    for (int k = from; k < to; k++)
+        n = product_step(step, n, tensor_level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
     return n;
 }
 
@@ -47,7 +49,7 @@ static int kept_levels(Sched *s, Step *step, int n)
 {
     if (!s->cut) return product_levels(s, 0, s->last_kept + 1, step, n);
     for (int k = 1; k <= s->last_kept; k++)
-        n = product_step(step, n, level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
+        n = product_step(step, n, tensor_level_index(s->a, k), NULL, k > 1 ? L_FOR : L_PAR);
     return n;
 }
 
@@ -56,7 +58,7 @@ int product_dense_loops(Sched *s, bool kept, Step *step, int n)
 {
     for (int v = 0; v < s->p->nvar; v++)
         if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
-            n = product_step(step, n, whole_index(v), NULL, L_FOR);
+            n = product_step(step, n, index_whole(v), NULL, L_FOR);
     return n;
 }
 
@@ -73,7 +75,7 @@ int product_slots(Sched *s)
 {
     int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
     for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
-        Index ix = level_index(s->a, k);
+        Index ix = tensor_level_index(s->a, k);
         if (!in(s->kept, ix.var)) continue;
         s->rows[k] = rows_of(ix.block, room / slots > 1 ? room / slots : 1);
         slots *= s->rows[k];
@@ -83,7 +85,7 @@ int product_slots(Sched *s)
 
 static Index rows_index(const Sched *s, int k)
 {
-    Index ix = level_index(s->a, k);
+    Index ix = tensor_level_index(s->a, k);
     if (s->rows[k]) ix.block = s->rows[k];
     return ix;
 }
@@ -91,7 +93,7 @@ static Index rows_index(const Sched *s, int k)
 int product_block_loops(Sched *s, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
-        n = product_step(step, n, level_index(s->a, k), NULL, L_FOR);
+        n = product_step(step, n, tensor_level_index(s->a, k), NULL, L_FOR);
     return n;
 }
 
@@ -111,7 +113,7 @@ static int group_loops(Sched *s, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = rows_index(s, k);
-        if (!s->rows[k] || s->rows[k] == level_index(s->a, k).block) continue;
+        if (!s->rows[k] || s->rows[k] == tensor_level_index(s->a, k).block) continue;
         ix.part = SC_DIV;
         n = product_step(step, n, ix, NULL, L_FOR);
     }
@@ -122,7 +124,7 @@ static int group_loops(Sched *s, Step *step, int n)
 static int column_loops(Sched *s, int slots, Step *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
-        Index ix = level_index(s->a, k);
+        Index ix = tensor_level_index(s->a, k);
         if (in(s->kept, ix.var)) continue;
         n = product_step(step, n, ix, NULL, L_FOR);
         if (slots * ix.block <= UNROLLED) slots *= step[n - 1].unroll = ix.block;
@@ -138,10 +140,10 @@ static void unroll_positions(Sched *s, Step *last)
     const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
     if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
     if (s->vec < 0 || !in(s->kept, s->vec)) {
-        if (!short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
+        if (!source_short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
         return;
     }
-    if (short_fibres(s->a, s->nmain - 1, 5)) return;
+    if (source_short_fibres(s->a, s->nmain - 1, 5)) return;
     int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
     if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
 }
@@ -169,7 +171,7 @@ static Expr *multiplier(Sched *s, int first)
     uint32_t vars = s->all & ~s->stored & ~s->kept;
     if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
     if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
-    for (int k = first; k < s->nmain; k++) vars |= 1u << level_index(s->a, k).var;
+    for (int k = first; k < s->nmain; k++) vars |= 1u << tensor_level_index(s->a, k).var;
     return expr_take_out(s->p, s->product, vars, &s->product);
 }
 
@@ -196,7 +198,7 @@ Nest *product_sum(Sched *s, int first, Op store)
     n = row_loops(s, step, n);
     n = product_dense_loops(s, false, step, n);
     const Op reduce = s->sum->reduce;
-    Expr *term = scalars_first(p, reduce, s->product, s->vec);
+    Expr *term = schedule_scalars_first(p, reduce, s->product, s->vec);
     Nest *body = product_wrap(s, step, n, product_vec_loop(s, nest_eval(p, work_access(p, c), reduce, term)));
     Nest *out = product_write(s, sum, store);
     if (s->vec >= 0 && in(s->kept, s->vec)) out = product_vec_loop(s, out);
@@ -214,7 +216,7 @@ int product_first_loop(Sched *s, Step *step)
         if (in(s->all, k) && k != s->vec) v = k;
     if (v < 0) return 0;
     s->stored |= 1u << v;
-    return product_step(step, 0, whole_index(v), NULL, L_PAR);
+    return product_step(step, 0, index_whole(v), NULL, L_PAR);
 }
 
 Nest *product_rows(Sched *s)

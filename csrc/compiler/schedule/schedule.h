@@ -6,20 +6,20 @@
 
 /* ---- parts.c, fuse.c: nests of several assignments as one ---- */
 /* work w { first } then { rest }; private copies that `first` gathers in stand around. */
-Nest *before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
+Nest *schedule_before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
 /* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */
-Nest *fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
+Nest *schedule_fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
 Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place of old */
 
 /* ---- parts.c ---- */
-bool sparse_source(const Tensor *); /* a sparse operand or a sparse workspace: what loops run in */
-bool may_repeat(const Tensor *);    /* coordinates may be stored more than once */
+bool source_is_sparse(const Tensor *);  /* a sparse operand or a sparse workspace: what loops run in */
+bool source_may_repeat(const Tensor *); /* coordinates may be stored more than once */
 Tensor *work_new(Prog *, const char *name, Place);
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
-Expr *stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
+Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
 /* Appended, of t in another format: csr or csc of a matrix, else compressed levels. */
-void plain_level(sc_format *, const Tensor *t, int d);
+void schedule_plain_level(sc_format *, const Tensor *t, int d);
 
 /* ---- text.c: what a user asks of the scheduler ---- */
 #define MAXORDER 20
@@ -59,8 +59,8 @@ void search_explain(const Search *, int k); /* into p->orders: k was chosen */
 void schedule_ahead(const Prog *,
                     Nest *); /* loops that read rows of large dense operands ask for them ahead */
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
-double nest_cost(Prog *, const Nest *);
+double cost_nest(Prog *, const Nest *);
 
 /* The nest, and behind it those that say where results have entries, which cannot be told from values. */
-Nest *where_nests(Prog *, Nest *);
+Nest *schedule_where(Prog *, Nest *);
 #endif

@@ -37,7 +37,7 @@ typedef struct {
     Order order;
     uint32_t converted; /* operands */
     int form;
-    int special;  /* whose nest it is: 0, of build(), or special[special - 1] */
+    int special;  /* whose nest it is: 0, of schedule_build(), or special[special - 1] */
     int split;    /* form whose inner sum is computed first, as a whole; 0: none */
     sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
     double cost;
@@ -77,10 +77,10 @@ static const struct {
     Nest *(*nest)(Prog *, const Assign *, sc_format *to, sc_text *why);
     const char *name;
 } special[] = {{product_nest, "in storage order, tiled"},
-               {packed_nest, "in storage order, tiled, packed"},
-               {turned_nest, "in storage order, tiled, dense operands transposed"},
-               {gather_nest, "rows gathered into tiles"},
-               {outer_nest, "outer products in tiles"}};
+               {schedule_packed, "in storage order, tiled, packed"},
+               {schedule_turned, "in storage order, tiled, dense operands transposed"},
+               {schedule_gather, "rows gathered into tiles"},
+               {schedule_outer, "outer products in tiles"}};
 
 /* ---- one candidate ---- */
 typedef struct {
@@ -105,7 +105,7 @@ static void convert_all(Search *s, const Candidate *c, Layout *old)
         memcpy(old[k].positions, t->positions, sizeof t->positions);
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
-        convert_tensor(s->p, t, &to);
+        cost_convert(s->p, t, &to);
         t->perm = !c->to.nlevel; /* cuts have values of their own */
     }
 }
@@ -127,7 +127,7 @@ static double conversion_cost(const Search *s, const Candidate *c)
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
         const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
-        sum += tensor_positions(s->p, s->p->tensor[k]) * conversion_time(s->p) /
+        sum += cost_positions(s->p, s->p->tensor[k]) * cost_conversion(s->p) /
                    (c->to.nlevel ? OFTEN : CALLS) / (blocks && !c->to.nlevel ? BLOCKS : 1) +
                1000;
     }
@@ -160,11 +160,11 @@ static Nest *construct(Search *s, const Candidate *c, sc_text *why)
     const int k = c->special - 1;
     char reason[WHY] = "";
     s->p->wish = s->wish;
-    if (c->special) return rounded_once(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
+    if (c->special) return schedule_narrow(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
-    Nest *n = build(s->p, &a, &c->order, reason);
+    Nest *n = schedule_build(s->p, &a, &c->order, reason);
     if (!n && !*s->why_not) memcpy(s->why_not, reason, WHY);
-    return rounded_once(s->p, &s->a, n);
+    return schedule_narrow(s->p, &s->a, n);
 }
 
 static void look(const Nest *n, void *ctx)
@@ -183,7 +183,7 @@ static double cost_built(Search *s, Candidate *c)
         n = NULL;
         if (!*s->not_asked && !c->special) memcpy(s->not_asked, reason, WHY);
     }
-    const double cost = n ? nest_cost(s->p, n) : -1;
+    const double cost = n ? cost_nest(s->p, n) : -1;
     c->tiles = false, c->par = 0;
     if (n) nest_walk(n, look, c);
     return cost;
@@ -259,7 +259,7 @@ static Order all_loops(const Search *s)
     return o;
 }
 
-static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !may_repeat(t); }
+static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !source_may_repeat(t); }
 
 /* Operands that are converted must gain by it. */
 static bool all_gain(const Search *s, const Order *o)
@@ -375,7 +375,7 @@ static uint32_t convertible(const Search *s)
         if (p->nassign > 1) uses--;
         if (!expr_reads(s->a.rhs, p->tensor[k])) continue;
         const Tensor *x = p->tensor[k];
-        bool twice = gives_upper(p, k);
+        bool twice = tensor_gives_upper(p, k);
         for (int d = 0; d < x->ndim; d++)
             for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
         if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !p->keeps)
@@ -386,7 +386,7 @@ static uint32_t convertible(const Search *s)
 
 static int sparse_operand(const Expr *e)
 {
-    if (e->op == O_ACCESS) return sparse_source(e->tensor) ? e->tensor->arg : -1;
+    if (e->op == O_ACCESS) return source_is_sparse(e->tensor) ? e->tensor->arg : -1;
     const int k = e->kid[0] ? sparse_operand(e->kid[0]) : -1;
     return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
 }
@@ -400,7 +400,7 @@ static void consider_cuts(Search *s, int operand, Candidate c)
     const sc_format wanted = s->wants[c.special - 1];
     c.converted = 1u << operand;
     for (int about = first; about <= last; about *= 2) {
-        if (!cut_format(s->p, &s->a, t, &from, about, &c.to)) continue;
+        if (!panel_format(s->p, &s->a, t, &from, about, &c.to)) continue;
         c.cost = cost_of(s, &c);
         if (c.cost >= 0) keep(s, &c);
     }
@@ -418,7 +418,7 @@ static void consider_special(Search *s, int k)
     if (c.cost < 0) return;
     keep(s, &c);
     const int operand = sparse_operand(s->a.rhs);
-    if ((special[k].nest != product_nest && special[k].nest != turned_nest) || operand < 0 ||
+    if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || operand < 0 ||
         !in(convertible(s), operand))
         return;
     if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
@@ -467,7 +467,7 @@ static void consider_split(Search *s, int form)
     x->t = work_new(p, "t", W_SHARED);
     for (int v = 0; v < p->nvar; v++)
         if (in(expr_free(sum), v) && x->t->ndim < SC_MAXDIM) {
-            work_slot(x->t, whole_index(v));
+            work_slot(x->t, index_whole(v));
             bytes *= (double)p->var[v].extent;
         }
     if (bytes <= MAXINTERMEDIATE) {
@@ -499,7 +499,7 @@ Nest *search_nest(Search *s, int k)
         const Split *x = &s->split[c->split];
         work_add(p, x->t, "t");
         Nest *first = search_nest(x->first, 0), *rest = first ? search_nest(x->rest, 0) : NULL;
-        return rest ? before_rest(p, first, x->t, rest) : NULL;
+        return rest ? schedule_before_rest(p, first, x->t, rest) : NULL;
     }
     convert_all(s, c, old);
     Nest *n = construct(s, c, &p->why);
@@ -570,7 +570,7 @@ void search_print(const Search *s, int k, const Nest *n, sc_text *out)
     const Candidate *c = &s->best[k];
     const Version *f = &s->form[c->form];
     if (c->split) {
-        vars_print(s->p, "first", s->form[c->split].taken[0], out);
+        wish_vars_print(s->p, "first", s->form[c->split].taken[0], out);
         sc_text_add(out, " ");
         while (n->op == N_WORK && n->work != s->split[c->split].t) n = n->then;
         search_print(s->split[c->split].rest, 0, n->op == N_WORK ? n->then : n, out);
@@ -578,7 +578,7 @@ void search_print(const Search *s, int k, const Nest *n, sc_text *out)
     }
     wish_print(s->p, c->special ? NULL : &c->order, n, out);
     if (s->nform > 1)
-        for (int q = 0; q < 2 && (!q || f->taken[q]); q++) vars_print(s->p, "inner", f->taken[q], out);
+        for (int q = 0; q < 2 && (!q || f->taken[q]); q++) wish_vars_print(s->p, "inner", f->taken[q], out);
 }
 
 int search_count(const Search *s) { return s->nbest; }

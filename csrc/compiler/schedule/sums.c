@@ -12,7 +12,7 @@
 /* ---- tensors ---- */
 static void collect(const Expr *e, bool inside, Sources *s)
 {
-    if (e->op == O_ACCESS && sparse_source(e->tensor)) {
+    if (e->op == O_ACCESS && source_is_sparse(e->tensor)) {
         int k = 0;
         while (k < s->n && s->at[k].t != e->tensor) k++;
         if (k == MAXSOURCE) return;
@@ -24,55 +24,56 @@ static void collect(const Expr *e, bool inside, Sources *s)
         if (e->kid[k]) collect(e->kid[k], inside || e->op == O_REDUCE, s);
 }
 
-Sources sb_sources(const Expr *e)
+Sources build_sources(const Expr *e)
 {
     Sources s = {0};
     collect(e, false, &s);
     return s;
 }
 /* ---- indices ---- */
-int sb_block(const Build *b, const State *s, int v)
+int build_block(const Build *b, const State *s, int v)
 {
     for (int k = 0; k < b->order->n; k++)
         if (b->order->loop[k].var == v && b->order->loop[k].part) return b->order->loop[k].block;
     return s->cut == v ? s->by : 0;
 }
 
-bool sb_known(const Build *b, const State *s, Index ix)
+bool build_known(const Build *b, const State *s, Index ix)
 {
     const int v = ix.var;
     if (in(s->whole, v)) return true;
     if (ix.part == SC_WHOLE) return in(s->div & s->mod, v);
-    return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == sb_block(b, s, v);
+    return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == build_block(b, s, v);
 }
-bool sb_dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
+bool build_dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
 {
     uint64_t gone = 0;
     for (int k = 0; k < n; k++) gone |= tensor_bit(b->p, t[k]);
     return assign_dead(b->p, a, gone);
 }
-bool sb_runs_along(const Expr *e, int v)
+bool build_runs_along(const Expr *e, int v)
 {
     if (e->op == O_ACCESS) {
         const Tensor *t = e->tensor;
         if (t->role == T_WORK && t->unit < 0) return t->ndim && t->dimvar[t->ndim - 1] == v;
         return sc_format_is_dense(&t->format) && t->unit >= 0 && e->ix[t->unit].var == v;
     }
-    return (e->kid[0] && sb_runs_along(e->kid[0], v)) || (e->kid[1] && sb_runs_along(e->kid[1], v));
+    return (e->kid[0] && build_runs_along(e->kid[0], v)) || (e->kid[1] && build_runs_along(e->kid[1], v));
 }
-bool sb_shares(const Tensor *t) { return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
+bool build_shares(const Tensor *t)
+{ return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
 
 /* Nothing but one evaluation is inside, along at least one operand's unit stride. */
 /* ---- sums ---- */
-Left sb_left(const Build *b, const State *s, uint32_t vars)
+Left build_left(const Build *b, const State *s, uint32_t vars)
 {
     Left left = {.n = 0};
     for (int k = 0; k < b->order->n; k++) {
         const Index ix = b->order->loop[k];
-        if (!in(vars, ix.var) || sb_known(b, s, whole_index(ix.var))) continue;
+        if (!in(vars, ix.var) || build_known(b, s, index_whole(ix.var))) continue;
         bool seen = false;
         for (int q = 0; q < left.n; q++) seen |= left.left[q].var == ix.var;
-        if (!seen && left.n < SC_MAXDIM) left.left[left.n++] = whole_index(ix.var);
+        if (!seen && left.n < SC_MAXDIM) left.left[left.n++] = index_whole(ix.var);
     }
     return left;
 }
@@ -80,7 +81,7 @@ Left sb_left(const Build *b, const State *s, uint32_t vars)
 /* A loop over v will run in stored entries. */
 static bool walks(const Build *b, const State *s, const Expr *e, int v)
 {
-    const Sources src = sb_sources(e);
+    const Sources src = build_sources(e);
     for (int k = 0; k < src.n; k++)
         for (int l = s->level[prog_id(b->p, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == v) return true;
@@ -88,18 +89,18 @@ static bool walks(const Build *b, const State *s, const Expr *e, int v)
 }
 
 /* Registers take a sum that is a number, or a vector over the innermost index. */
-bool sb_fits_registers(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
+bool build_fits_registers(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
 {
     if (!left->n) return true;
     const int v = left->left[0].var;
-    if (left->n > 1 || s->by || sb_block(b, s, v) || a->lhs->tensor == b->layout) return false;
-    if (shares_index(a->lhs->tensor, v)) return false;
-    if (!sb_runs_along(body, v) && !sb_runs_along(a->lhs, v)) return false;
+    if (left->n > 1 || s->by || build_block(b, s, v) || a->lhs->tensor == b->layout) return false;
+    if (tensor_shares_index(a->lhs->tensor, v)) return false;
+    if (!build_runs_along(body, v) && !build_runs_along(a->lhs, v)) return false;
     const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
     bool after = false;
     for (int k = 0; k < b->order->n; k++) {
         const Index ix = b->order->loop[k];
-        if (after && in(used, ix.var) && !sb_known(b, s, ix)) return false;
+        if (after && in(used, ix.var) && !build_known(b, s, ix)) return false;
         after |= ix.var == v;
     }
     return !walks(b, s, a->rhs, v);
@@ -122,38 +123,39 @@ static bool lie_apart(const Build *b, const State *s, const Assign *a, const Lef
     for (int k = 0; k < left->n; k++) {
         const int v = left->left[k].var;
         if (walks(b, s, a->rhs, v)) return false;
-        bytes *= (double)bucket(b->p->var[v].extent);
+        bytes *= (double)schedule_bucket(b->p->var[v].extent);
         vars |= 1u << v;
     }
     bool apart = false;
     for (int d = t->ndim - left->n; d < t->ndim; d++) apart |= d < 0 || !in(vars, a->lhs->ix[d].var);
-    return apart && bytes <= APART_BYTES && sb_shares(t) && a->reduce == O_CONST;
+    return apart && bytes <= APART_BYTES && build_shares(t) && a->reduce == O_CONST;
 }
 
 /* Sums of e over vars meet the entries of several operands, and may have none. */
-bool sb_may_lack_terms(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars)
+bool build_may_lack_terms(const Build *b, const State *s, const Assign *a, const Expr *e, uint32_t vars)
 {
-    const Sources src = sb_sources(e);
+    const Sources src = build_sources(e);
     int met = 0;
     for (int k = 0; k < src.n; k++) {
         Tensor *t = src.at[k].t;
         bool sums = false;
         for (int l = s->level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
             sums |= source_kind(t, l) != SC_DENSE && in(vars, source_index(t, l).var);
-        met += sums && sb_dead_without(b, a, 1, &t);
+        met += sums && build_dead_without(b, a, 1, &t);
     }
     return met > 1;
 }
 
 /* The sum can be added to where it is stored. */
-bool sb_goes_straight(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
+bool build_goes_straight(const Build *b, const State *s, const Assign *a, const Expr *body, const Left *left)
 {
     const Tensor *t = a->lhs->tensor;
     if (t->role == T_WORK && t->place == W_REG) return true;
     if (t == b->layout || t->like) return false;
-    if (gathers(t) && sb_may_lack_terms(b, s, a, body, expr_vars(body) & ~expr_vars(a->lhs))) return true;
+    if (tensor_gathers(t) && build_may_lack_terms(b, s, a, body, expr_vars(body) & ~expr_vars(a->lhs)))
+        return true;
     if (!s->nloop && !s->par) return (t->role == T_WORK && t->place == W_PRIVATE) || is_large(b, t);
-    return !sb_fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
+    return !build_fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
 }
 
 /* The result is sparse along what is left, or what follows needs no more than what was summed. */
@@ -161,7 +163,7 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
 {
     Tensor *over[MAXSOURCE];
     int n = 0;
-    const Sources src = sb_sources(body);
+    const Sources src = build_sources(body);
     if (use->lhs->tensor->like) return false;
     for (int k = 0; k < src.n; k++)
         for (int l = 0; l < source_levels(src.at[k].t); l++)
@@ -172,13 +174,13 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
             }
     w->bitmap = true;
     const Assign fill = {use->lhs, O_ADD, (Expr *)body};
-    const bool sparse = n && sb_dead_without(b, &fill, n, over) && sb_dead_without(b, use, 1, &w);
+    const bool sparse = n && build_dead_without(b, &fill, n, over) && build_dead_without(b, use, 1, &w);
     w->bitmap = false;
     return sparse;
 }
 
 /* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
-void sb_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
+void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
     double extent = 1;
     if (!left->n || (use->lhs->tensor != b->layout && !is_sparse_sum(b, use, w, body, left))) return;
@@ -190,10 +192,10 @@ void sb_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *bo
 /* A sum that was split off is a factor, and a factor without a term makes the product absent: no zero may stand
  * for it. It has terms where it is read if it is dense and not over an empty extent, if its workspace says what was
  * written, or if an entry of its only operand was just found. */
-bool sb_has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
+bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w, const Left *left)
 {
     if (r != b->order->inner[0] && r != b->order->inner[1]) return true;
-    const Sources src = sb_sources(r);
+    const Sources src = build_sources(r);
     if (w->bitmap || w->hash) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
@@ -206,27 +208,27 @@ bool sb_has_terms(const Build *b, const State *s, const Expr *r, const Tensor *w
 
 /* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
  * where no access says them. */
-Expr *sb_at_entries(const Build *b, const Assign *a, const Left *left, Expr *rhs)
+Expr *build_at_entries(const Build *b, const Assign *a, const Left *left, Expr *rhs)
 {
     Tensor *like = a->lhs->tensor->like;
     const Assign use = {a->lhs, a->reduce, rhs};
     bool any = false;
-    for (int k = 0; k < left->n; k++) any |= shares_index(a->lhs->tensor, left->left[k].var);
-    if (!any || sb_dead_without(b, &use, 1, &like)) return rhs;
+    for (int k = 0; k < left->n; k++) any |= tensor_shares_index(a->lhs->tensor, left->left[k].var);
+    if (!any || build_dead_without(b, &use, 1, &like)) return rhs;
     if (a->lhs->tensor->shared < like->format.nlevel) return NULL;
-    return expr_new(b->p, O_MUL, stored_access(b->p, like), rhs);
+    return expr_new(b->p, O_MUL, expr_stored_access(b->p, like), rhs);
 }
 
 /* Factors of the dense sum r that are known where it opens: they multiply it once, behind, where that saves
  * something. Else null. */
-Expr *sb_known_factors(const Build *b, const State *s, const Expr *r, const Left *left, Expr **rest)
+Expr *build_known_factors(const Build *b, const State *s, const Expr *r, const Left *left, Expr **rest)
 {
     uint32_t vars = r->vars;
     if (sums_a_vector(b->p, r)) return NULL;
     for (int k = 0; k < left->n; k++) vars |= 1u << left->left[k].var;
     Expr *body, *by = r->reduce == O_ADD ? expr_take_out(b->p, r->kid[0], vars, &body) : NULL;
-    if (!by || sb_sources(body).n || sums_nothing(b->p, r)) return NULL;
-    const Sources src = sb_sources(by);
+    if (!by || build_sources(body).n || sums_nothing(b->p, r)) return NULL;
+    const Sources src = build_sources(by);
     for (int k = 0; k < src.n; k++)
         if (s->level[prog_id(b->p, src.at[k].t)] < src.at[k].levels) return NULL;
     *rest = body;

@@ -43,7 +43,7 @@ static void parse_order(Lexer *lx, Wish *w)
         const int pos = lx->pos;
         const Index ix = parse_slot(lx);
         for (int k = 0; k < w->norder; k++)
-            if (same_index(w->order[k], ix) || ix.slot)
+            if (index_same(w->order[k], ix) || ix.slot)
                 fail(lx->prog, SC_EVALUE, pos, "every loop stands once in an order");
         if (w->norder == MAXORDER) fail(lx->prog, SC_EVALUE, pos, "an order has at most %d loops", MAXORDER);
         w->order[w->norder++] = ix;
@@ -123,7 +123,7 @@ bool wishes_text(Prog *p, const char *text)
 
 const Wish *wishes_parse(Prog *p)
 {
-    Wish *w = new_bytes(p, (size_t)p->nassign * sizeof *w);
+    Wish *w = prog_bytes(p, (size_t)p->nassign * sizeof *w);
     if (!p->wishes) return w;
     Lexer lx;
     int n = 0;
@@ -187,7 +187,7 @@ static bool has_sums(const Nest *n)
 static int place_in(const Path *path, Index ix)
 {
     int k = path->n - 1;
-    while (k >= 0 && !(ix.part ? same_index(path->loop[k]->ix, ix) : path->loop[k]->ix.var == ix.var)) k--;
+    while (k >= 0 && !(ix.part ? index_same(path->loop[k]->ix, ix) : path->loop[k]->ix.var == ix.var)) k--;
     return k;
 }
 
@@ -212,7 +212,8 @@ static bool in_blocks(const Prog *p, int v)
 {
     for (int k = 0; k < p->nin; k++)
         for (int l = 0; l < p->tensor[k]->format.nlevel; l++)
-            if (level_index(p->tensor[k], l).var == v && p->tensor[k]->format.level[l].part) return true;
+            if (tensor_level_index(p->tensor[k], l).var == v && p->tensor[k]->format.level[l].part)
+                return true;
     return false;
 }
 
@@ -223,9 +224,9 @@ static void join_order(const Prog *p, Wish *w, const Path *path)
     for (int k = 0; k < path->n; k++) {
         Index ix = path->loop[k]->ix;
         int q = 0;
-        if (!in_blocks(p, ix.var)) ix = whole_index(ix.var);
+        if (!in_blocks(p, ix.var)) ix = index_whole(ix.var);
         if (place_in(path, ix) != k) continue;
-        while (q < w->norder && !same_index(w->order[q], ix)) q++;
+        while (q < w->norder && !index_same(w->order[q], ix)) q++;
         if (q == w->norder) {
             if (q == MAXORDER) return;
             memmove(w->order + at + 1, w->order + at, (size_t)(w->norder++ - at) * sizeof ix);
@@ -280,7 +281,7 @@ static Look look_at(const Prog *p, const Wish *w, const Nest *n)
 
 static bool has_loop(const Nest *n, Index ix)
 {
-    if (n->op == N_LOOP && same_index(n->ix, ix)) return true;
+    if (n->op == N_LOOP && index_same(n->ix, ix)) return true;
     bool found = n->body && has_loop(n->body, ix);
     found |= n->then && has_loop(n->then, ix);
     for (int k = 0; k < n->n; k++) found |= has_loop(n->kid[k], ix);
@@ -308,7 +309,7 @@ void wish_print(const Prog *p, const Order *o, const Nest *n, sc_text *out)
                 l.made.parallel == SERIAL ? "" : p->var[l.made.parallel - 1].name);
 }
 
-void vars_print(const Prog *p, const char *word, uint32_t vars, sc_text *out)
+void wish_vars_print(const Prog *p, const char *word, uint32_t vars, sc_text *out)
 {
     sc_text_add(out, " %s(", word);
     for (int v = 0, n = 0; v < p->nvar; v++)

@@ -29,7 +29,7 @@ static int unit_of(const Expr *e) { return e->tensor->unit < 0 ? -1 : e->ix[e->t
 static void find(Turn *t, const Expr *e)
 {
     if (e->op == O_REDUCE) t->sum = e;
-    if (e->op == O_ACCESS && sparse_source(e->tensor)) t->stored |= expr_vars(e);
+    if (e->op == O_ACCESS && source_is_sparse(e->tensor)) t->stored |= expr_vars(e);
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) find(t, e->kid[k]);
 }
@@ -46,17 +46,18 @@ static bool lies_across(const Turn *t, const Expr *e)
 static Tensor *turned(Turn *t, const char *name, const Expr *e)
 {
     Tensor *w = work_new(t->p, name, W_SHARED);
-    work_slot(w, whole_index(unit_of(e)));
-    work_slot(w, whole_index(t->vec));
+    work_slot(w, index_whole(unit_of(e)));
+    work_slot(w, index_whole(t->vec));
     w->unit = 1;
-    result_format(t->p, w, "dense");
+    expr_result_format(t->p, w, "dense");
     return w;
 }
 
 /* Everything in the product that lies across; false: there is something that cannot be turned. */
 static bool collect(Turn *t, Expr *e)
 {
-    if (e->op == O_ACCESS && !sparse_source(e->tensor) && in(expr_vars(e), t->vec) && unit_of(e) != t->vec) {
+    if (e->op == O_ACCESS && !source_is_sparse(e->tensor) && in(expr_vars(e), t->vec) &&
+        unit_of(e) != t->vec) {
         if (!lies_across(t, e) || t->n == MAXTURNED) return false;
         t->from[t->n++] = e;
     }
@@ -94,12 +95,12 @@ static Nest *sampled(const Turn *t, const Assign *sum)
     char why[WHY];
     Order o = {0};
     for (int v = 0; v < t->p->nvar; v++)
-        if (in(t->stored, v) || v == t->vec) o.loop[o.n++] = whole_index(v);
+        if (in(t->stored, v) || v == t->vec) o.loop[o.n++] = index_whole(v);
     o = order_natural(t->p, &o);
-    return build(t->p, sum, &o, why);
+    return schedule_build(t->p, sum, &o, why);
 }
 
-Nest *turned_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
+Nest *schedule_turned(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
     Turn *t = NEW(p, Turn);
     *t = (Turn){.p = p, .a = a};
@@ -120,7 +121,7 @@ Nest *turned_nest(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (back) {
         const int o = unit_of(a->lhs);
         Expr *value = expr_replace(p, a->rhs, t->sum, result);
-        n = before_rest(p, n, back, transposition(p, a->lhs, value, t->vec, o));
+        n = schedule_before_rest(p, n, back, transposition(p, a->lhs, value, t->vec, o));
     }
     for (int k = t->n - 1; k >= 0; k--)
         n = nest_work(p, t->to[k],

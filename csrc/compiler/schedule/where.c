@@ -36,7 +36,7 @@ static Tensor *new_where(Prog *p, const Tensor *of)
     memcpy(t->extent, of->extent, sizeof t->extent);
     t->dtype = SC_BOOL;
     t->empty = O_CONST;
-    result_format(p, t, "dense");
+    expr_result_format(p, t, "dense");
     return t;
 }
 
@@ -74,7 +74,7 @@ static Nest *add_where(Prog *p, const Assign *a, Nest *n)
     return n;
 }
 
-Nest *where_nests(Prog *p, Nest *n)
+Nest *schedule_where(Prog *p, Nest *n)
 {
     const bool keeps = p->keeps;
     p->keeps = true;

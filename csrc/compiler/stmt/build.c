@@ -305,9 +305,9 @@ Val *val_param(Prog *p, Param *q)
     return v;
 }
 
-/* fresh() avoids words of C; the vector types of the generated text are ours to avoid. */
+/* name_fresh() avoids words of C; the vector types of the generated text are ours to avoid. */
 static const char *name_new(Prog *p, const char *stem)
-{ return fresh(p, type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : stem); }
+{ return name_fresh(p, type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : stem); }
 
 /* ---- what a module declares ---- */
 static Module *module_of(Prog *p)

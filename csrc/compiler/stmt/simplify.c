@@ -120,7 +120,7 @@ static void number(Pass *pass, Stmt *s)
     pass->top = top;
 }
 
-void simplify(Prog *p, Module *m)
+void stmt_simplify(Prog *p, Module *m)
 {
     (void)p;
     for (int k = 0; k < m->nentry; k++) {

@@ -57,5 +57,5 @@ Module *stmt_parse(Prog *, const char *text);
 void stmt_verify(Prog *, Module *);
 
 /* ---- simplify.c: drops dead lets and empty loops, in place; numbers the locals ---- */
-void simplify(Prog *, Module *);
+void stmt_simplify(Prog *, Module *);
 #endif
