@@ -36,8 +36,31 @@ static void check_between(sc_dtype t, unsigned h)
     expect(sc_half_put(t, nextafterf((float)middle, -INFINITY)) == (hi > lo ? h : h + 1), "below halfway", h);
 }
 
+/* What an integer type does not hold becomes its nearest number. */
+static void check_saturation(void)
+{
+    static const struct {
+        sc_dtype type;
+        double lowest, highest;
+    } integers[] = {{SC_I16, -32768, 32767},
+                    {SC_I32, -2147483648, 2147483647},
+                    {SC_I64, -9223372036854775808.0, 9223372036854775807.0},
+                    {SC_BOOL, 1, 1}};
+    for (int k = 0; k < SC_LEN(integers); k++) {
+        int64_t array = 0;
+        const sc_dtype t = integers[k].type;
+        sc_number_put(t, &array, 0, 1e30);
+        expect(sc_number_get(t, &array, 0) == integers[k].highest, "above the highest", (unsigned)t);
+        sc_number_put(t, &array, 0, -1e30);
+        expect(sc_number_get(t, &array, 0) == integers[k].lowest, "below the lowest", (unsigned)t);
+        sc_number_put(t, &array, 0, (double)NAN);
+        expect(t == SC_BOOL || sc_number_get(t, &array, 0) == 0, "not a number", (unsigned)t);
+    }
+}
+
 int main(void)
 {
+    check_saturation();
     for (unsigned h = 0; h < 0x10000; h++) {
         double x = (double)sc_half_get(SC_F16, (uint16_t)h), y = exact(h);
         expect(isnan(y) ? isnan(x) : x == y && signbit(x) == signbit(y), "value of f16", h);
