@@ -26,7 +26,7 @@ GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
 C_TESTS = native.ROOT / "tests" / "c"
 WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "dtype": ("test_dtype", "test_convert_sums"),
-    "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_kernels"),
+    "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
     "kernels/drive": ("test_drive",),
     "run/": ("test_table",),
 }

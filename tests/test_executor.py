@@ -99,6 +99,9 @@ def narrow() -> Iterator[str]:
         if dtype != "bool" or "-" not in expression:
             for shape in ("(4, 6000)", "(6000, 4)"):
                 yield f"in A: {dtype} {form} {shape}\n{expression}\n"
+    for dtype in ("f16", "bf16"):  # sums that memory takes
+        operands = f"in A: {dtype} csc (4, 6000)\nin x: {dtype} dense (6000, 2)\nschedule order(k, j, i)\n"
+        yield f"{operands}C[i,k] = A[i,j] * A[i,j] * x[j,k] * x[j,k]\n"
 
 
 def check(made: list, *options: object, refused=sweep.refused, **how) -> int:

@@ -58,8 +58,23 @@ static void check_saturation(void)
     }
 }
 
+/* Sums of 16 bit floats are made in f32, those of truth values and short integers in i64. */
+static void check_types(void)
+{
+    static const sc_dtype computed[SC_NDTYPE] = {SC_I64, SC_I64, SC_I32, SC_I64,
+                                                 SC_F32, SC_F32, SC_F32, SC_F64};
+    for (sc_dtype t = SC_BOOL; t < SC_NDTYPE; t++) {
+        expect(sc_dtype_computed(t) == computed[t], "type that is computed in", (unsigned)t);
+        for (sc_dtype u = SC_BOOL; u < SC_NDTYPE; u++) {
+            const bool halves = (t == SC_F16 && u == SC_BF16) || (t == SC_BF16 && u == SC_F16);
+            expect(sc_dtype_promote(t, u) == (halves ? SC_F32 : t > u ? t : u), "promotion", (unsigned)t);
+        }
+    }
+}
+
 int main(void)
 {
+    check_types();
     check_saturation();
     for (unsigned h = 0; h < 0x10000; h++) {
         double x = (double)sc_half_get(SC_F16, (uint16_t)h), y = exact(h);
