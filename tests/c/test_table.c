@@ -185,15 +185,16 @@ static void test_references(void)
     limit(0);
 }
 
-/* A handle of what went is no handle of what came to its place. */
+/* A handle of what went is no handle of what came to its place; all places are taken. */
 static void test_handles(void)
 {
     uint64_t old[MANY];
     sc_request r;
     forget_all();
     for (int k = 0; k < MANY; k++) r = product(20 + k), old[k] = handle_of(&r);
+    CHECK(stats().kept_keys == 2 * MANY);
     forget_all();
-    for (int k = 0; k < MANY; k++) r = product(120 + k), handle_of(&r);
+    for (int k = 0; k < 3 * MANY; k++) r = product(120 + k), handle_of(&r);
     for (int k = 0; k < MANY; k++) CHECK(!is_kept(old[k]));
 }
 
