@@ -227,8 +227,8 @@ MUTATIONS = {  # name: file, text, replacement
         "run/program.c", "if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);\n",
         ";\n",
     ),
-    "the text forgets folded extents": (
-        "run/program.c", "if (g->var[v].fold) sc_text_add(&t,", "if (0) sc_text_add(&t,",
+    "the text forgets what is asked": (
+        "run/program.c", "        add_format(&t, &p->result[r].spec.format);\n", "",
     ),
     "bytes of a program stay counted": (
         "run/program.c", "    atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);\n", "",
