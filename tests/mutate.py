@@ -3,23 +3,35 @@
     python tests/mutate.py [NAME...]
 
 Golden texts must not be what notices, since they are rewritten with a change: what counts is the comparison
-with the oracle, through the executor and through compiled code, and for the driver tests/c/test_drive.c.
+with the oracle, through the executor and through compiled code, and before it the C tests of the part that
+the bug is in (WATCH); conversions are also tried on random tensors (tests/fuzz/tensors.c).
 Prints a line for every bug; the exit status is the number that nothing noticed.
 """
 
 import random
+import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import fuzzing
 import native
 import nests
 import sweep
 import test_executor
 
 GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
-DRIVE = native.ROOT / "tests" / "c" / "test_drive.c"
+C_TESTS = native.ROOT / "tests" / "c"
+WATCH = {  # the C tests of files whose path begins so, the quick ones first
+    "dtype": ("test_dtype", "test_convert_sums"),
+    "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
+    "kernels/drive": ("test_drive",),
+    "run/": ("test_table",),
+}
+RANDOM_TENSORS = 20_000
+MEMORY = 2 << 30  # bytes for a C test: extents without end must not be what the machine ends by
 MUTATIONS = {  # name: file, text, replacement
     # ---- lowering ----
     "tail tile starts one late": (
@@ -29,33 +41,33 @@ MUTATIONS = {  # name: file, text, replacement
     "last tile is never cut": ("compiler/lower/loop.c", "if (known % b) tile(", "if (0) tile("),
     "powers of two skip one": ("compiler/lower/loop.c", "part = largest; part;", "part = largest; part > 1;"),
     "unrolled loop drops its rest": (
-        "compiler/lower/level.c", "from = let(l, \"whole\", plus(l, f->lo, whole));",
+        "compiler/lower/level.c", "from = lower_let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",
     ),
     "a batch adds what the next row has": (
         "compiler/lower/batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
     ),
     "a batch forgets its rest": (
-        "compiler/lower/batch.c", "begin_for(l, \"p\", whole, last, 1, &outer)",
-        "begin_for(l, \"p\", last, last, 1, &outer)",
+        "compiler/lower/batch.c", "lower_for(l, \"p\", whole, last, 1, &outer)",
+        "lower_for(l, \"p\", last, last, 1, &outer)",
     ),
     "a batch ends after one vector": (
-        "compiler/lower/batch.c", "begin_for(l, \"q\", num(l, k), n, k, &outer)",
-        "begin_for(l, \"q\", n, n, k, &outer)",
+        "compiler/lower/batch.c", "lower_for(l, \"q\", num(l, k), n, k, &outer)",
+        "lower_for(l, \"q\", n, n, k, &outer)",
     ),
     "position tile reads past its end": (
         "compiler/lower/level.c", "val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi)",
         "plus(l, w->tile_lo, num(l, n->by))",
     ),
-    "block base forgotten": ("compiler/lower/loop.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
+    "block base forgotten": ("compiler/lower/env.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
     "dense position without its parent": (
-        "compiler/lower/loop.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
+        "compiler/lower/env.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
     ),
     "maximum starts from zero": (
-        "compiler/lower/work.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
+        "compiler/lower/registers.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
     ),
     "a shared workspace starts from one": (
-        "compiler/lower/lower.c", "s->fill = op == O_CONST ? 0 : op_identity(op);", "s->fill = 1;",
+        "compiler/lower/lower.c", "s->fill = op_identity(op == O_CONST ? w->empty : op);", "s->fill = 1;",
     ),
     "stride of another dimension": (
         "compiler/lower/eval.c", "times(l, index_base(l, e, e->ix[d]), stride)", "index_base(l, e, e->ix[d])",
@@ -88,9 +100,11 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",
     ),
     "dense levels of a result lie in one another": (
-        "compiler/lower/result.c", "val_op(l->p, O_MUL, at, slot_extent(l, &ix))", "at",
+        "compiler/lower/result.c", "val_op(l->p, O_MUL, at, lower_slot_extent(l, &ix))", "at",
     ),
-    "every chunk begins at the start": ("kernels/drive_result.c", "*at = total;", "*at = 0;"),
+    "every chunk begins at the start": (
+        "kernels/drive_result.c", "*at = total;\n        total += n;", "*at = 0;\n        total += n;",
+    ),
     "the last chunk is forgotten": ("kernels/drive_result.c", "k <= n; k++", "k < n; k++"),
     # ---- plans and the driver ----
     "rows are cut inside": (
@@ -100,7 +114,148 @@ MUTATIONS = {  # name: file, text, replacement
     "a hub leaves the rest undone": (
         "kernels/drive_lanes.c", "put_range(r, from, r->units.n);", "put_range(r, from, from);",
     ),
+    # ---- conversions ----
+    "entries of one place are not summed": (
+        "kernels/convert_pack.c", "if (e > 0 && at[e] == at[e - 1])\n            sc_value_add",
+        "if (0)\n            sc_value_add",
+    ),
+    "a row keeps what is there twice": (
+        "kernels/convert_coo.c", "kept += key[i] >> 32 != key[i - 1] >> 32;", "kept++;",
+    ),
+    "a sum begins with the one before it": (
+        "kernels/convert_coo.c", "sc_value_first(x->val, at, from, e, t, &sum);",
+        "sc_value_add(x->val, at, from, e, t, &sum);",
+    ),
+    "holes are filled with ones": (
+        "kernels/convert_pack.c", "if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);",
+        "if (holes) sc_fill(v.val, c->from->dtype, p->npos, 1);",
+    ),
+    "a dense copy of coordinates is not cleared": (
+        "kernels/convert_dense.c", "    sc_fill(val, c->from->dtype, n, 0);\n    if (x.perm)",
+        "    if (x.perm)",
+    ),
+    "padding is a coordinate": (
+        "kernels/convert_pack.c", "sc_fill(p->crd, p->c->to->itype, p->npos, -1);",
+        "sc_fill(p->crd, p->c->to->itype, p->npos, 0);",
+    ),
+    "padding is read as an entry": (
+        "kernels/convert_list.c", "drops |= c->from->format.level[l].kind == SC_ELL;", "drops |= false;",
+    ),
+    "the last empty row has no end": (
+        "kernels/convert_pack.c",
+        "f < p->above; f++)\n        sc_index_put(p->pos, p->c->to->itype, f + 1, p->npos);",
+        "f < p->above - 1; f++)\n        sc_index_put(p->pos, p->c->to->itype, f + 1, p->npos);",
+    ),
+    "a block takes the remainder of another": (
+        "kernels/convert_list.c", "if (v->part == SC_MOD) c %= v->block;",
+        "if (v->part == SC_MOD) c = v->block - 1 - c % v->block;",
+    ),
+    "a transposed value says another place": (
+        "kernels/convert_csr.c", "perm[at] = sc_deal_source(&x->deal, i);", "perm[at] = i;",
+    ),
+    "sorted rows that begin late are trusted": (
+        "kernels/convert_coo.c", "for (int64_t r = 0; r <= first; r++)",
+        "for (int64_t r = 0; r < first; r++)",
+    ),
+    # ---- narrow types ----
+    "a sum of entries is rounded at each": (
+        "kernels/convert_pack.c", "*sum += sc_half_get(t, ((const uint16_t *)from)[j]);",
+        "*sum = sc_half_get(t, ((uint16_t *)to)[i]) + sc_half_get(t, ((const uint16_t *)from)[j]);",
+    ),
+    "a sum of integers stops at the largest": (
+        "kernels/convert_pack.c",
+        "((int16_t *)to)[i] = (int16_t)(((int16_t *)to)[i] + ((const int16_t *)from)[j]);",
+        "sc_number_put(t, to, i, (double)((int16_t *)to)[i] + ((const int16_t *)from)[j]);",
+    ),
+    "halfway goes up": ("dtype.c", "return (x + half - 1 + odd) >> n;", "return (x + half) >> n;"),
+    "integers wrap when numbers are stored": (
+        "dtype.c", "(int16_t)saturated(v, INT16_MIN, INT16_MAX)", "(int16_t)(int64_t)v",
+    ),
+    "sums in memory are rounded at each turn": (
+        "compiler/schedule/narrow.c", "(t->dtype != SC_F16 && t->dtype != SC_BF16)", "t->dtype != SC_F16",
+    ),
+    "16 bit floats are computed in themselves": (
+        "dtype.c", "if (t == SC_F16 || t == SC_BF16) return SC_F32;", "(void)0;",
+    ),
+    "truth values are counted in themselves": (
+        "dtype.c", "return t == SC_BOOL || t == SC_I16 ? SC_I64 : t;", "return t;",
+    ),
+    "the executor forgets the sign of 16 bits": (
+        "run/exec.c", "((uint16_t *)p)[at] = sc_half_put(t, (float)x);",
+        "((uint16_t *)p)[at] = sc_half_put(t, x < 0 ? -(float)x : (float)x);",
+    ),
+    # ---- the table of programs ----
+    "the newest go first": (
+        "run/table.c", "(x->used > y->used) - (x->used < y->used)",
+        "(x->used < y->used) - (x->used > y->used)",
+    ),
+    "what is found is not used": ("run/table.c", "    e->used = ++table.clock;\n", ""),
+    "all go at once": ("run/table.c", "k < n && bytes_now() > table.limit / 4 * 3; k++", "k < n; k++"),
+    "nothing goes": ("run/table.c", "if (bytes_now() <= table.limit) return;", "return;"),
+    "what goes is not released": ("run/table.c", "        sc_program_release(e->program);\n", ""),
+    "a program is not held by its key": (
+        "run/table.c", "(*link)->program = sc_program_retain(p);", "(*link)->program = p;",
+    ),
+    "a program that is found is not held": (
+        "run/table.c", "return sc_program_retain(e->program);", "return e->program;",
+    ),
+    "a handle finds what came to its place": (
+        "run/table.c", "table.places[k].taken == handle >> 32 && ", "",
+    ),
+    "a failure stays in the table": (
+        "run/table.c", "} else {\n        free(unlinked(link));", "} else {",
+    ),
+    "equal requests do not wait": ("run/table.c", "if (wait_for_others(err)) return err->code;", "break;"),
+    "keys are compared by their length": (
+        "run/table.c", "(*e)->hash == hash && (*e)->size == n && !memcmp((*e)->key, key, n)",
+        "(*e)->size == n",
+    ),
+    "the key forgets extents": (
+        "run/program.c", "(size_t)s->format.ndim * sizeof(int64_t)", "sizeof(int64_t)",
+    ),
+    "the key forgets how many entries": (
+        "run/program.c", "(const char *)s->positions, (size_t)s->format.nlevel",
+        "(const char *)s->positions, 0",
+    ),
+    "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->often}", "s->perm, s->often}"),
+    "the key forgets blocks": (
+        "run/program.c", "(const char *)f->level, (size_t)f->nlevel * sizeof *f->level",
+        "(const char *)f->level, sizeof *f->level",
+    ),
+    "the key forgets skip": ("run/program.c", "(char)rq->skip, (char)rq->nofold", "(char)rq->nofold"),
+    "the key forgets the schedule": (
+        "run/program.c", "if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);\n",
+        ";\n",
+    ),
+    "the text forgets what is asked": (
+        "run/program.c", "        add_format(&t, &p->result[r].spec.format);\n", "",
+    ),
+    "bytes of a program stay counted": (
+        "run/record.c", "    atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);\n", "",
+    ),
+    "a program goes with the first that lets go": (
+        "run/record.c", "memory_order_acq_rel) > 1) return;", "memory_order_acq_rel) > 2) return;",
+    ),
 }  # fmt: skip
+
+
+def source_of(file: str, csrc: Path = native.CSRC) -> Path:
+    """The file of a mutation, which must be where MUTATIONS says."""
+    path = csrc / file
+    if not path.is_file():
+        raise LookupError(f"there is no csrc/{file}: say in MUTATIONS where it is now")
+    return path
+
+
+def mutated(edit: tuple[str, str, str], csrc: Path = native.CSRC) -> str:
+    """The file with the bug in it."""
+    file, text, replacement = edit
+    before = source_of(file, csrc).read_text()
+    if before.count(text) != 1:
+        raise LookupError(
+            f"csrc/{file} has {text!r} {before.count(text)} times, expected once: mend MUTATIONS"
+        )
+    return before.replace(text, replacement)
 
 
 def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
@@ -108,11 +263,7 @@ def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
     source, objects, kept = folder / "csrc", folder / "objects", native.chunked()
     shutil.copytree(native.CSRC, source)
     if edit:
-        file, text, replacement = source / edit[0], edit[1], edit[2]
-        before = file.read_text()
-        if text not in before:
-            raise LookupError(f"{edit[0]} has no {text!r}: bring this list up to date")
-        file.write_text(before.replace(text, replacement, 1))
+        (source / edit[0]).write_text(mutated(edit, source))
     for made in kept.objects():
         target = objects / made.relative_to(kept.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -125,10 +276,15 @@ def right(program: Path, folder: Path) -> bool:
     """Whether every problem gives the right result or is refused."""
     golden = [f.read_text() for f in GOLDEN]
     executed = [*golden, *test_executor.anything(300, 1), *test_executor.templates(200, 1)]
-    narrow = list(test_executor.templates(150, 4))
+    narrow = [*test_executor.templates(150, 4), *test_executor.narrow()]
     chunked = [*test_executor.anything(200, 2), *test_executor.with_nests(200, 2)]
     jit = ("--jit", "--width", native.widths()[-1])
-    compiled = [*golden, *test_executor.anything(30, 3), *random.Random(0).sample(executed, 20)]
+    compiled = [
+        *golden,
+        *test_executor.narrow(),
+        *test_executor.anything(30, 3),
+        *random.Random(0).sample(executed, 20),
+    ]
     env = {"XDG_CACHE_HOME": str(folder / "cache")}
     ways = ((), executed), (("--width", 16), narrow), (("--lanes", 3), chunked), (jit, compiled)
     for options, made in ways:
@@ -138,9 +294,30 @@ def right(program: Path, folder: Path) -> bool:
     return True
 
 
+def succeeds(program: Path, *argv: object) -> bool:
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+    try:
+        return not native.run(program, *argv, cwd=native.ROOT, preexec_fn=limited).returncode
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def converts(core: native.Core, folder: Path) -> bool:
+    """Whether random tensors stay what they are in any format; the same ones for every bug."""
+    given = fuzzing.write_inputs("tensors", folder / "given")
+    options = (f"-runs={RANDOM_TENSORS}", "-seed=1", "-max_len=512", f"-artifact_prefix={folder}/")
+    return succeeds(fuzzing.build("tensors", core), *options, given)
+
+
 def passes(core: native.Core, folder: Path, edit: tuple[str, str, str] | None) -> bool:
-    driver = edit is not None and edit[0].startswith("kernels/")
-    if driver and native.run(core.program(DRIVE), cwd=native.ROOT).returncode:
+    """Whether the checks of the part the bug is in pass (all where there is none), and programs are right."""
+    parts = [part for part in WATCH if edit is None or edit[0].startswith(part)]
+    tests = {name: None for part in parts for name in WATCH[part]}
+    if not all(succeeds(core.program(C_TESTS / f"{name}.c")) for name in tests):
+        return False
+    if "kernels/convert" in parts and not converts(core, folder):
         return False
     return right(core.scorchc(), folder)
 

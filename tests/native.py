@@ -1,7 +1,7 @@
 """The C core as the tests use it: objects kept in build/tests, scorchc, and programs linked with the core.
 
-Variants are folders of their own: ``plain``, and ``sanitize`` with the address and undefined-behaviour
-sanitizers (SCORCH_SANITIZE=1 makes it the default).
+Variants are folders of their own: ``plain``, ``sanitize`` with the address and undefined-behaviour sanitizers
+(SCORCH_SANITIZE=1 makes it the default), and ``thread`` with the one that sees data races.
 """
 
 import os
@@ -140,6 +140,13 @@ def core(sanitized: bool = SANITIZED) -> Core:
     """The core of this tree."""
     name = "sanitize" if sanitized else "plain"
     return Core(SANITIZE if sanitized else [], ROOT / "build" / "tests" / name)
+
+
+@cache
+def threaded() -> Core:
+    """The core of this tree with the thread sanitizer; small problems have several lanes."""
+    flags = ["-fsanitize=thread", "-DSC_LANE_WORK=4"]
+    return Core(flags, ROOT / "build" / "tests" / "thread")
 
 
 @cache

@@ -1,7 +1,7 @@
 """The test programs of the C core, tests/c/test_*.c: each is linked with the core and run.
 
 With SCORCH_SANITIZE=1 core and programs have the address and undefined-behaviour sanitizers; the slow tests
-run them so in any case.
+run them so in any case, and those with threads under the thread sanitizer.
 """
 
 import native
@@ -9,7 +9,12 @@ import pytest
 
 PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
 SKIPPED = 77
-SANITIZER = {"ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+WITH_THREADS = ("attention", "convert_sums", "drive", "jit", "table", "threads")
+SANITIZER = {
+    "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "exitcode=99:report_thread_leaks=0",  # those of forked children
+}
 
 
 def check(source, core, kernel_cache):
@@ -30,3 +35,9 @@ def test_program(source, kernel_cache):
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda f: f.stem)
 def test_sanitized_program(source, kernel_cache):
     check(source, native.core(sanitized=True), kernel_cache)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_THREADS)
+def test_races(name, kernel_cache):
+    check(native.ROOT / "tests" / "c" / f"test_{name}.c", native.threaded(), kernel_cache)

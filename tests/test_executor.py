@@ -5,6 +5,7 @@ compiled code, on generated data whose sums are exact. The quick tests take a sa
 ones a larger one. A problem may be refused, but only with one of the messages that say so.
 """
 
+import itertools
 import random
 import re
 import sys
@@ -85,6 +86,24 @@ def templates(count: int, seed: int) -> Iterator[str]:
         yield problem(draw, *pairs[n % len(pairs)])
 
 
+def narrow() -> Iterator[str]:
+    """Sums that their types cannot take step by step: 16 bits would stop growing, truth values do not add."""
+    forms = ("csr", "csc", "coo", "dense")
+    expressions = (
+        "C[i] = A[i,j] * A[i,j]",
+        "C[j] = A[i,j] * A[i,j]",
+        "C = A[i,j] * A[i,j]",
+        "C[j,i] = A[i,j] * -2",
+    )
+    for dtype, form, expression in itertools.product(("f16", "bf16", "bool"), forms, expressions):
+        if dtype != "bool" or "-" not in expression:
+            for shape in ("(4, 6000)", "(6000, 4)"):
+                yield f"in A: {dtype} {form} {shape}\n{expression}\n"
+    for dtype in ("f16", "bf16"):  # sums that memory takes
+        operands = f"in A: {dtype} csc (4, 6000)\nin x: {dtype} dense (6000, 2)\nschedule order(k, j, i)\n"
+        yield f"{operands}C[i,k] = A[i,j] * A[i,j] * x[j,k] * x[j,k]\n"
+
+
 def check(made: list, *options: object, refused=sweep.refused, **how) -> int:
     """Runs problems; the first that is wrong, or refused with another message, fails small. Returns how many
     were computed."""
@@ -111,6 +130,11 @@ def test_templates():
 
 def test_anything():
     assert check(anything(600, seed=1)) > 50
+
+
+def test_narrow():
+    made = list(narrow())
+    assert check(made) == len(made)
 
 
 def tiled(tile: int, extent: int, word: str) -> str:

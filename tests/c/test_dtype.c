@@ -36,8 +36,46 @@ static void check_between(sc_dtype t, unsigned h)
     expect(sc_half_put(t, nextafterf((float)middle, -INFINITY)) == (hi > lo ? h : h + 1), "below halfway", h);
 }
 
+/* What an integer type does not hold becomes its nearest number. */
+static void check_saturation(void)
+{
+    static const struct {
+        sc_dtype type;
+        double lowest, highest;
+    } integers[] = {{SC_I16, -32768, 32767},
+                    {SC_I32, -2147483648, 2147483647},
+                    {SC_I64, -9223372036854775808.0, 9223372036854775807.0},
+                    {SC_BOOL, 1, 1}};
+    for (int k = 0; k < SC_LEN(integers); k++) {
+        int64_t array = 0;
+        const sc_dtype t = integers[k].type;
+        sc_number_put(t, &array, 0, 1e30);
+        expect(sc_number_get(t, &array, 0) == integers[k].highest, "above the highest", (unsigned)t);
+        sc_number_put(t, &array, 0, -1e30);
+        expect(sc_number_get(t, &array, 0) == integers[k].lowest, "below the lowest", (unsigned)t);
+        sc_number_put(t, &array, 0, (double)NAN);
+        expect(t == SC_BOOL || sc_number_get(t, &array, 0) == 0, "not a number", (unsigned)t);
+    }
+}
+
+/* Sums of 16 bit floats are made in f32, those of truth values and short integers in i64. */
+static void check_types(void)
+{
+    static const sc_dtype computed[SC_NDTYPE] = {SC_I64, SC_I64, SC_I32, SC_I64,
+                                                 SC_F32, SC_F32, SC_F32, SC_F64};
+    for (sc_dtype t = SC_BOOL; t < SC_NDTYPE; t++) {
+        expect(sc_dtype_computed(t) == computed[t], "type that is computed in", (unsigned)t);
+        for (sc_dtype u = SC_BOOL; u < SC_NDTYPE; u++) {
+            const bool halves = (t == SC_F16 && u == SC_BF16) || (t == SC_BF16 && u == SC_F16);
+            expect(sc_dtype_promote(t, u) == (halves ? SC_F32 : t > u ? t : u), "promotion", (unsigned)t);
+        }
+    }
+}
+
 int main(void)
 {
+    check_types();
+    check_saturation();
     for (unsigned h = 0; h < 0x10000; h++) {
         double x = (double)sc_half_get(SC_F16, (uint16_t)h), y = exact(h);
         expect(isnan(y) ? isnan(x) : x == y && signbit(x) == signbit(y), "value of f16", h);

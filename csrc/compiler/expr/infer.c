@@ -391,9 +391,8 @@ static bool is_whole(double x) { return x >= -0x1p63 && x < 0x1p63 && x == (doub
 /* Whether e makes reals of integers. */
 static bool is_real(const Expr *e)
 {
-    if (e->op == O_DIV || e->op == O_SQRT || e->op == O_EXP || e->op == O_LOG || e->op == O_TANH ||
-        e->op == O_SIGMOID || (e->op == O_CONST && !is_whole(e->c)))
-        return true;
+    const OpInfo *op = op_info(e->op);
+    if (e->op == O_DIV || (op->reals && !op->integers) || (e->op == O_CONST && !is_whole(e->c))) return true;
     return (e->kid[0] && is_real(e->kid[0])) || (e->kid[1] && is_real(e->kid[1]));
 }
 
