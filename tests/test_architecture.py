@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+import circles
 import native
 import pytest
 
@@ -50,6 +51,13 @@ def test_includes_point_down(folder):
 
 def test_every_folder_is_in_the_list():
     assert {str(f.parent.relative_to(CSRC)) for f in CSRC.rglob("*.c")} == set(native.FOLDERS)
+
+
+@pytest.mark.slow
+def test_files_that_call_one_another():
+    """Only two recursions cross files: loops of a nest, and evaluation with its cases (tests/circles.py)."""
+    found = circles.circles(circles.calls())
+    assert len(found) <= 2 and sum(map(len, found)) <= 8, found
 
 
 def test_only_bindings_see_python_and_torch():
