@@ -5,7 +5,9 @@
  *   scorchc --emit=index|sums|nest|stmt|c|plan|orders|why|gradient [--width 16|32|64] FILE
  *   scorchc --run [--width W] [--jit] [--lanes N] FILE...    executor (or compiled code) against the oracle,
  *                                                            in the chunks of N lanes, one after another
- *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list */
+ *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list
+ *
+ * SCORCH_CC, SCORCH_CFLAGS and SCORCH_CACHE_DIR are as in the package. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,11 +141,23 @@ static int bundle(const Options *o)
     return rc;
 }
 
+/* As the package reads them. */
+static int configure(void)
+{
+    sc_err err = {0};
+    const sc_config c = {.jit = SC_JIT_ON,
+                         .cc = getenv("SCORCH_CC"),
+                         .cflags = getenv("SCORCH_CFLAGS"),
+                         .cache_dir = getenv("SCORCH_CACHE_DIR")};
+    return sc_configure(&c, &err) ? report("scorchc", &err) : 0;
+}
+
 int main(int argc, char **argv)
 {
     Options o;
     int rc = 0;
     if (!parse_options(argc, argv, &o)) return usage();
+    if (o.jit && configure()) return 1;
     if (lanes > 1) sc_team_install(&(sc_team){take_turns, team_width});
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was said stands if a later file kills us */
     if (o.bundle) return bundle(&o);

@@ -85,7 +85,8 @@ def checked_compiler(folder: Path) -> dict[str, str]:
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(f'#!/bin/sh\nexec {compiler()} "$@" {flags}\n')
     script.chmod(0o755)
-    return {"PATH": f"{script.parent}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(folder)}
+    kernels = {"XDG_CACHE_HOME": str(folder), "SCORCH_CACHE_DIR": f"{folder}/scorch"}
+    return {"PATH": f"{script.parent}:{os.environ['PATH']}", **kernels}
 
 
 class Core:

@@ -94,6 +94,14 @@ def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
     native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=kernel_cache)
 
 
+def test_scorchc_takes_the_compiler_that_it_is_told(scorchc, tmp_path, kernel_cache):
+    env = {**kernel_cache, "SCORCH_CACHE_DIR": str(tmp_path), "SCORCH_CC": "/bin/false"}
+    done = native.run(scorchc, "--run", "--jit", FILES[0], env=env)
+    assert done.returncode == 1 and "/bin/false" in done.stderr
+    native.must(scorchc, "--run", "--jit", FILES[0], env={**env, "SCORCH_CC": native.compiler()})
+    assert list(tmp_path.glob("*.so"))
+
+
 def test_compiled_code_under_sanitizers(scorchc, tmp_path):
     env = native.checked_compiler(tmp_path)
     native.must(scorchc, "--run", "--jit", "--width", native.widths()[-1], *FILES, env=env)
