@@ -43,8 +43,8 @@ typedef struct {
     sc_heads q, k, v;
     sc_strips mask;
     void *out; /* [batch, heads, rows, depth] */
-    void *
-        lse; /* [batch, heads, rows] f32 or f64: log sum exp of the scores, minus infinity for rows of zeros */
+    /* [batch, heads, rows] f32 or f64: log sum exp of the scores, minus infinity for rows of zeros */
+    void *lse;
     /* backward only */
     sc_heads grad;            /* of out */
     void *dq, *dk, *dv;       /* as q, k, v, contiguous */

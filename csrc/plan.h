@@ -60,11 +60,11 @@ typedef struct {
     uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t nbound;  /* KERNEL: the one step that assembles a result: terms of the bound */
-    uint32_t
-        bound[SC_MAXBOUND]; /* at most so many entries are appended for a range of units, at each level: the
-                                    sum over the terms of the least of what these operands (bits) store there. Level
-                                    0 of such an operand has the coordinates that units are, or is the units */
-    uint8_t cursor;         /* ALLOC */
+    /* At most so many entries are appended for a range of units, at each level: the sum over the terms of the least of
+     * what these operands (bits) store there. Level 0 of such an operand has the coordinates that units are, or is the
+     * units. */
+    uint32_t bound[SC_MAXBOUND];
+    uint8_t cursor; /* ALLOC */
     uint8_t coords; /* KERNEL: what the entry gets are coordinates from 0 to the extent of level 0 of operand
                            arg, cut where its units would be cut */
     uint16_t clean; /* KERNEL: bit k: scratch[k] is zero when the step starts */

@@ -194,15 +194,15 @@ typedef enum { SC_FROM_OPERAND, SC_FROM_RESULT, SC_FROM_GRADIENT, SC_FROM_IDENTI
 typedef struct {
     sc_request request; /* the program that computes the gradients; its text is owned */
     struct {
-        uint8_t from, index,
-            dim;        /* operand or result index, the gradient of result index, or the csr identity */
+        /* Operand or result index, the gradient of result index, or the csr identity. */
+        uint8_t from, index, dim;
     } source[SC_MAXOP]; /* matrix of the extent of dimension dim of operand index */
     int nresult;
     struct {
         char name[32];  /* in the text */
         uint8_t number; /* among the results of the program; the others are temporaries */
-        uint8_t
-            operand; /* whose gradient result r is: sparse with the structure of a sparse operand, else dense */
+        /* Whose gradient result r is: sparse with the structure of a sparse operand, else dense. */
+        uint8_t operand;
         uint8_t lacks; /* bit d: without dimension d, along which the gradient is constant */
     } result[SC_MAXOP];
 } sc_gradient;

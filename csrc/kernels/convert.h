@@ -139,9 +139,9 @@ int sc_convert_perm_identity(const sc_conversion *, int64_t n);
 typedef struct {
     const sc_conversion *c;
     int64_t n, nkey;
-    const void *by,
-        *other;       /* keys and other coordinates, of the source's index type; none: rows of the source */
-    int lanes, shift; /* a bucket has 2^shift keys */
+    /* Keys and other coordinates, of the source's index type; none: rows of the source. */
+    const void *by, *other;
+    int lanes, shift;        /* a bucket has 2^shift keys */
     int64_t nbucket, *begin; /* where the entries of buckets begin */
     bool dealt;              /* entries were dealt into buckets, else there is one, the source itself */
     uint16_t *low;           /* if dealt: keys less the first of the bucket, */

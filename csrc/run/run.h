@@ -8,13 +8,13 @@
 #include "../jit/jit.h"
 #include "exec.h"
 
-#define SC_PROGRAM_BYTES                                                                                     \
-    ((int64_t)256 << 20) /* of programs that a process keeps, unless it is told otherwise */
+/* Of programs that a process keeps, unless it is told otherwise. */
+#define SC_PROGRAM_BYTES ((int64_t)256 << 20)
 
 typedef struct { /* an operand */
     char name[32];
-    sc_format format,
-        convert; /* as kernels read it; what it is to be converted to first, nlevel 0: nothing */
+    /* As kernels read it; what it is to be converted to first, nlevel 0: nothing. */
+    sc_format format, convert;
     int unit;
     uint32_t index[SC_MAXDIM]; /* the variables, as bits, that run over each dimension */
 } sc_operand;
@@ -23,8 +23,8 @@ typedef struct { /* a result as kernels make it */
     char name[32];
     sc_format format;
     sc_dtype dtype;
-    int unit, like, shared,
-        where; /* as in Tensor; like: an operand, where: among operands and results; or -1 */
+    /* As in Tensor; like: an operand, where: among operands and results; or -1. */
+    int unit, like, shared, where;
     int dimvar[SC_MAXDIM];
 } sc_made;
 

@@ -11,8 +11,8 @@
 
 /* ---- the constant that an expression comes down to ---- */
 typedef struct {
-    uint32_t
-        vars; /* off the coordinates that are stored along these: 0, nothing of the kind; EVERY: everywhere */
+    /* Off the coordinates that are stored along these: 0, nothing of the kind; EVERY: everywhere. */
+    uint32_t vars;
     double value;
 } Default;
 

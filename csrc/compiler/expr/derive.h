@@ -18,8 +18,8 @@ typedef struct {
     Tensor *t;
     Op reduce; /* as in Assign */
     int of;    /* the operand whose gradient this is, or -1 */
-    uint32_t
-        has; /* dimensions that t has among those of the access; all but in gradients of dense operands */
+    /* Dimensions that t has among those of the access; all but in gradients of dense operands. */
+    uint32_t has;
     int n;
     Share *share[MAXSHARE]; /* their sum is the right side */
 } Line;

@@ -18,8 +18,8 @@ typedef struct {
     int kin[SC_MAXVAR]; /* forward variables of one extent have one number */
     int of[SC_MAXVAR];  /* the kin of an index name */
     uint32_t used;      /* names of the current assignment */
-    uint32_t line, operand, result,
-        grad; /* what is needed: lines of d, operands, results and their gradients */
+    /* What is needed: lines of d, operands, results and their gradients. */
+    uint32_t line, operand, result, grad;
     struct {
         Tensor *t;
         int operand, dim, kin;

@@ -33,8 +33,8 @@ bool expr_sure(const Expr *);                                  /* present at eve
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
-Expr *expr_with_kids(Prog *, Expr *, Expr *,
-                     Expr *); /* the same node over others; e where they are its own */
+/* The same node over others; e where they are its own. */
+Expr *expr_with_kids(Prog *, Expr *, Expr *, Expr *);
 Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *); /* the expression itself without vars */
 /* The maximal product (* / and unary -, which becomes a factor -1) or sum (+ -) at e, left to right: how many parts;
  * one part, e, where it is neither or has more than MAXFACTOR. */
@@ -67,10 +67,10 @@ void expr_check(Prog *);
 void expr_derive(Prog *, uint32_t wanted, uint32_t given, sc_gradient *);
 
 /* ---- covered.c ---- */
-uint32_t
-expr_covered(const Expr *); /* the indices whose combinations are stored: e is missing at all others */
-Expr *expr_entries(Prog *,
-                   Expr *); /* above zero where e has an entry, zero where it is missing; the same indices */
+/* The indices whose combinations are stored: e is missing at all others. */
+uint32_t expr_covered(const Expr *);
+/* Above zero where e has an entry, zero where it is missing; the same indices. */
+Expr *expr_entries(Prog *, Expr *);
 bool expr_kills(const Expr *, const Tensor *t); /* e is absent wherever this very Tensor has no entry */
 void expr_check_division(Prog *, const Expr *); /* refuses divisors that are zero where an entry is missing */
 

@@ -95,8 +95,8 @@ struct Tensor {
     int often;                      /* operands: as in sc_spec */
     Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
     int shared;   /* ... so many of its levels; dense ones of its other indices follow */
-    bool
-        covered; /* results: missing wherever nothing is stored; sparse unless they are asked for or read as dense */
+    /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */
+    bool covered;
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
     Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
@@ -386,11 +386,11 @@ bool tensor_is_sparse(const Tensor *); /* an operand with absent entries */
 bool index_same(Index, Index);
 Index tensor_level_index(const Tensor *, int level); /* what the level is indexed by */
 bool tensor_assembled(const Tensor *);               /* a sparse result whose structure this program makes */
-bool tensor_shares_all(
-    const Tensor *); /* a result that differs from the operand it is like by values alone */
+/* A result that differs from the operand it is like by values alone. */
+bool tensor_shares_all(const Tensor *);
 bool tensor_shares_upper(const Tensor *); /* ... by the levels too */
-bool tensor_gives_upper(const Prog *,
-                        int operand); /* to a result, which would have others if the operand were converted */
+/* To a result, which would have others if the operand were converted. */
+bool tensor_gives_upper(const Prog *, int operand);
 bool tensor_shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
 bool tensor_gathers(const Tensor *); /* a workspace that stores what was written: bitmap or hash */
 bool work_has_slot(const Tensor *work, int var); /* #var is one of its dimensions */

@@ -95,8 +95,8 @@ typedef struct { /* a workspace in the lane's scratch */
     Buf *mark, *last; /* bitmap that is only counted: when an entry was written; the last time */
     Local *tag;
     Buf *bits, *sums; /* bitmap: a bit a coordinate; a bit a word of those */
-    Buf *table, *used, *key,
-        *spare;          /* hash: keys + 1 in slots; slots in use; keys in order, and to sort them */
+    /* Hash: keys + 1 in slots; slots in use; keys in order, and to sort them. */
+    Buf *table, *used, *key, *spare;
     Buf *crd[SC_MAXDIM]; /* coordinates in order, where they are listed */
     Local *n;            /* entries; hash: so far */
     const Nest *direct;  /* the loop that takes the entries without a list, or null */
@@ -226,8 +226,8 @@ int64_t batch_most_terms(const Tensor *); /* that this memory takes */
 void lower_merge(Low *, const Nest *);
 
 /* blend.c */
-bool blend_applies(Low *, const Blend *,
-                   const Expr *);      /* absence of either may be a zero in place of its terms */
+/* Absence of either may be a zero in place of its terms. */
+bool blend_applies(Low *, const Blend *, const Expr *);
 Val *blend_value(Low *, const Expr *); /* ... by l->e.blend */
 /* The evaluation can append vectors of entries, and does for the coordinates that in[k] has bits for. */
 bool spread_applies(Low *, const Spread *, const Nest *eval);

@@ -16,8 +16,8 @@ typedef struct {
     const Nest *loop[80];
     int n, found; /* assembled evaluations */
     bool keeps;   /* there are workspaces in memory */
-    const Tensor
-        *t[MAXBOUNDING]; /* of the last evaluation: operands that are stored wherever it is reached */
+    /* Of the last evaluation: operands that are stored wherever it is reached. */
+    const Tensor *t[MAXBOUNDING];
     int nt;
     const Nest *stored; /* ... the part of the nest in which they may be absent */
 } Path;

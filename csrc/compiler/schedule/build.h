@@ -41,8 +41,8 @@ typedef struct {
 
 /* ---- sums.c: what is known of tensors at a place ---- */
 Sources build_sources(const Expr *); /* sparse operands and workspaces that are read */
-int build_block(const Build *, const State *,
-                int var); /* the size of the blocks that loops over it have, 0: none */
+/* The size of the blocks that loops over it have, 0: none. */
+int build_block(const Build *, const State *, int var);
 bool build_known(const Build *, const State *, Index);
 bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
 bool build_runs_along(const Expr *, int var); /* something is read at stride 1 along it */

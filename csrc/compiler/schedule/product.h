@@ -34,8 +34,8 @@ typedef struct {
 
 /* ---- product_sum.c ---- */
 int product_first_loop(Sched *, Step *); /* over the result, where nothing is sparse; the number of steps */
-int product_levels(Sched *, int from, int to, Step *,
-                   int n);                                  /* those of the sparse operand, behind n steps */
+/* Those of the sparse operand, behind n steps. */
+int product_levels(Sched *, int from, int to, Step *, int n);
 int product_dense_loops(Sched *, bool kept, Step *, int n); /* over what it has no level of */
 int product_block_loops(Sched *, Step *, int n);            /* over its dense blocks */
 void product_tile(Sched *, int slots);                      /* chooses it, for so many sums at a time */

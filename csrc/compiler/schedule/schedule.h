@@ -37,8 +37,8 @@ typedef struct Wish { /* zero: anything will do */
     int ahead; /* 1 + entries */
 } Wish;
 const Wish *wishes_parse(Prog *); /* one an assignment, from p->wishes */
-bool wishes_convert(Prog *,
-                    const Wish *); /* takes what holds for the program; operands are to be converted */
+/* Takes what holds for the program; operands are to be converted. */
+bool wishes_convert(Prog *, const Wish *);
 void wishes_finish(const Prog *, const Wish *, sc_text *);
 bool wishes_text(Prog *, const char *text); /* whether it is not a nest but what is asked of the scheduler */
 
@@ -48,16 +48,16 @@ Search *search_new(Prog *, const Assign *, const Wish *); /* the candidates for 
 int search_count(const Search *);
 double search_cost(const Search *, int k);
 const char *search_why(const Search *); /* of the first order that gave no nest; may be null */
-void search_print(const Search *, int k, const Nest *,
-                  sc_text *); /* candidate k as a wish, its nest is given */
+/* Candidate k as a wish, its nest is given. */
+void search_print(const Search *, int k, const Nest *, sc_text *);
 /* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
  * that are converted have their new formats from here on, and p->convert. */
 Nest *search_nest(Search *, int k);
 void search_explain(const Search *, int k); /* into p->orders: k was chosen */
 
 /* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
-void schedule_ahead(const Prog *,
-                    Nest *); /* loops that read rows of large dense operands ask for them ahead */
+/* Loops that read rows of large dense operands ask for them ahead. */
+void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 double cost_nest(Prog *, const Nest *);
 

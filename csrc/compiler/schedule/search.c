@@ -69,8 +69,8 @@ struct Search {
     Candidate best[MAXBEST];
     int nbest, ntrial;
     int par; /* of the best one of special[], where it has no tiles; else 0 */
-    char why_not[WHY],
-        not_asked[WHY]; /* of the first that was not built, or that is not as it was asked for */
+    /* Of the first that was not built, or that is not as it was asked for. */
+    char why_not[WHY], not_asked[WHY];
 };
 
 static const struct {
