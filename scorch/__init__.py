@@ -25,6 +25,7 @@ from .functions.expressions import compile, einsum, evaluate, explain
 from .functions.pointwise import map
 from .functions.products import sddmm
 from .functions.softmax import log_softmax, softmax
+from .tensor import rooms
 from .tensor.format import Format
 from .tensor.join import collate
 from .tensor.making import from_components, from_edge_index, sparse
@@ -35,6 +36,8 @@ from .tools.sparsify import sparsify
 
 if TYPE_CHECKING:
     from . import nn
+
+rooms.find_all()
 
 __version__ = _C.version
 __all__ = [

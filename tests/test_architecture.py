@@ -92,6 +92,8 @@ def test_rooms_import_down(room):
     assert files
     for file in files:
         for path in imported(file, ast.parse(file.read_text()).body):
+            there = ROOT.joinpath(*path)
+            assert there.is_dir() or there.with_suffix(".py").exists() or path[-1] == "_C", f"{file}: {path}"
             assert path[0] == "scorch" and len(path) > 1, f"{relative(file)}: {path}"
             assert path[1] in MAY_IMPORT[room] | {room}, f"{relative(file)} imports {'.'.join(path)}"
 

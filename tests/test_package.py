@@ -9,6 +9,7 @@ import sys
 import zlib
 from pathlib import Path
 from types import FunctionType
+from typing import get_overloads
 
 import pytest
 import torch
@@ -86,12 +87,27 @@ def test_methods_are_defined_in_the_class():
 
 def test_rooms_are_what_type_checkers_read():
     source = Path(rooms.__file__).read_text()
-    assert sorted(rooms.__all__) == sorted(rooms._PATHS)
+    assert sorted(rooms.__all__) == sorted([*rooms._PATHS, "find_all"])
     for name, path in rooms._PATHS.items():
         assert getattr(rooms, name) is sys.modules[path]
         assert path.rpartition(".")[2] in source.partition("_PATHS")[0], name
-    with pytest.raises(AttributeError, match="no attribute 'absent'"):
-        rooms.absent  # noqa: B018
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(2)"])
+def test_operators_return_what_they_declare(format):
+    A = scorch.sparse(torch.tensor([[0, 2], [3, 0]]), format=format)
+    of_all, of_sparse = [], []
+    for name, f in vars(SparseTensor).items():
+        hints = getattr(f, "__annotations__", {})
+        if name.startswith("__") and "other" in hints:
+            of_all += [name] * (hints["return"] == "SparseTensor")
+            of_sparse += [name] * bool(get_overloads(f))
+    assert {"__mul__", "__rmul__", "__truediv__"} <= {*of_all} and {"__add__", "__lt__"} <= {*of_sparse}
+    for name in of_all:
+        for other in (2, torch.tensor(2), torch.full((2, 2), 2), torch.full((3, 1, 2), 2)):
+            assert scorch.is_sparse(getattr(A, name)(other)), name
+    for name in of_sparse:
+        assert scorch.is_sparse(getattr(A, name)(scorch.sparse(torch.eye(2, dtype=torch.int64)))), name
 
 
 @pytest.mark.slow

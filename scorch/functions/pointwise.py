@@ -197,9 +197,10 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
         a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
         if not isinstance(a, SparseTensor):  # of the format dense
             return f(b, a) if swapped else f(a, b)
-    values, other = a.values(), gather(a, b)
+    values, other, stored = a.values(), gather(a, b), coordinates(a)[1]
+    if stored is not None:
+        other = other.masked_fill(~stored, 1)  # integers are not divided by zero in padding
     result = f(other, values) if swapped else f(values, other)
-    stored = coordinates(a)[1]
     return a._with_values(result if stored is None else result.masked_fill(~stored, 0))
 
 

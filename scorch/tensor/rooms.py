@@ -1,4 +1,4 @@
-"""What methods of the class call: modules that import the class themselves, found when first asked for.
+"""What methods of the class call: modules that import the class themselves, found when all are imported.
 
 Imports of this package point down: the class knows the extension and formats, everything else knows the
 class. Its methods are defined in it nevertheless, each with a body of a line that names one of these.
@@ -7,7 +7,6 @@ class. Its methods are defined in it nevertheless, each with a body of a line th
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,14 +28,12 @@ _PATHS = {
     "values": "scorch.tensor.values",
 }
 __all__ = [
-    "conversion", "expressions", "layouts", "multiply", "plan", "pointwise", "products", "reorder", "saved",
-    "values",
+    "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
+    "reorder", "saved", "values",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> ModuleType:
-    """The module of a name; the next time it is an attribute."""
-    if name not in _PATHS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = import_module(_PATHS[name])
-    return globals()[name]
+def find_all() -> None:
+    """Finds them, when all are imported."""
+    for name, path in _PATHS.items():
+        globals()[name] = import_module(path)

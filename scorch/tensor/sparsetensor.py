@@ -433,18 +433,18 @@ class SparseTensor(_Tensor):
         """Two dimensions exchanged; zero copy."""
         order = list(range(max(self._ndim, 1)))  # a number has dimensions 0 and -1
         order[dim0], order[dim1] = order[dim1], order[dim0]
-        return self.permute(*order[: self._ndim])
+        return rooms.conversion.permute(self, tuple(order[: self._ndim]))
 
     def t(self) -> SparseTensor:
         """The transpose of a matrix; zero copy."""
         if self._ndim > 2:
             raise ValueError(f"t() expects at most 2 dimensions, got {self._ndim}: use permute")
-        return self.permute(*reversed(range(self._ndim)))
+        return self.T
 
     @property
     def T(self) -> SparseTensor:
         """Dimensions in reverse order; zero copy."""
-        return self.permute(*reversed(range(self._ndim)))
+        return rooms.conversion.permute(self, tuple(range(self._ndim))[::-1])
 
     @property
     def mT(self) -> SparseTensor:
@@ -452,6 +452,7 @@ class SparseTensor(_Tensor):
         return self.transpose(-2, -1)
 
     # ---- operators: what they mean is in functions/pointwise.py and functions/products.py ----
+    # They return what they declare in every sparse format; of format dense they may return plain tensors.
     def __matmul__(self, other: Any) -> torch.Tensor:
         """The product with a tensor, an array or a list; batch dimensions broadcast, types promote."""
         if not torch.compiler.is_dynamo_compiling():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
-from functools import lru_cache
 
 import torch
 
@@ -71,9 +69,3 @@ def calibrate(*, forget: bool = False) -> dict[str, float]:
         branch l2 l3 memory insert clear team``.
     """
     return {name: 2 ** (step / 4) for name, step in _C.calibrate(forget).items()}
-
-
-@lru_cache(maxsize=1)
-def vector_bytes() -> int:
-    """Bytes of the vectors that kernels are written with on this CPU: 16, 32 or 64."""
-    return int(re.search(r"vectors of (\d+) bytes", _C.info())[1])
