@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
 import torch  # first, always: the extension joins the OpenMP pool that torch brings
 
 if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
@@ -15,25 +18,42 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _functions, _layouts, _plan, _rules, _sizes  # noqa: F401
-from ._attention import attention
+from . import _C, _saved, boundary  # noqa: F401
 from ._C import CompileError
-from ._format import Format
-from ._info import calibrate, clear_cache, info, release, stats
-from ._join import collate
-from ._make import from_components, from_edge_index, sparse
-from ._ops import compile, einsum, evaluate, explain
-from ._pointwise import map
-from ._products import sddmm
-from ._reduce import log_softmax, softmax
-from ._reorder import Reordering, reorder
-from ._sparsify import sparsify
-from ._tensor import SparseTensor, is_sparse
+from .functions.attention import attention
+from .functions.expressions import compile, einsum, evaluate, explain
+from .functions.pointwise import map
+from .functions.products import sddmm
+from .functions.softmax import log_softmax, softmax
+from .tensor import rooms
+from .tensor.format import Format
+from .tensor.join import collate
+from .tensor.making import from_components, from_edge_index, sparse
+from .tensor.sparsetensor import SparseTensor, is_sparse
+from .tools.info import calibrate, clear_cache, info, release, stats
+from .tools.reorder import Reordering, reorder
+from .tools.sparsify import sparsify
+
+if TYPE_CHECKING:
+    from . import nn
+
+rooms.find_all()
 
 __version__ = _C.version
 __all__ = [
     "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache",
     "collate", "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
-    "is_sparse", "log_softmax", "map", "release", "reorder", "sddmm", "softmax", "sparse", "sparsify",
+    "is_sparse", "log_softmax", "map", "nn", "release", "reorder", "sddmm", "softmax", "sparse", "sparsify",
     "stats",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """``scorch.nn``, imported where it is used first."""
+    if name == "nn":
+        return _import_module(".nn", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from typing import Any, TypeVar
 
 import torch
 from torch._C import DisableTorchFunctionSubclass, _AutoDispatchBelowAutograd
@@ -22,6 +23,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from . import _C
 
+F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["DisableTorchFunctionSubclass", "outside_graphs"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
@@ -139,7 +141,7 @@ DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 
 
 # ---- subclass machinery ----
-def untraced(f: Callable) -> Callable:
+def untraced(f: F) -> F:
     """f itself, whose own code is never traced."""
     action = eval_frame._FrameAction
     eval_frame.set_code_exec_strategy(f.__code__, eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT))
@@ -162,7 +164,7 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     return self
 
 
-def constant(f):
+def constant(f: F) -> F:
     """Lets torch.compile call f, a function of constants, while it traces."""
     f._dynamo_marked_constant = True  # what torch.compiler.assume_constant_result does, without its imports
     return f
@@ -171,7 +173,7 @@ def constant(f):
 _nodes: list[Callable] = []
 
 
-def node(f: Callable) -> Callable:
+def node(f: F) -> F:
     """A function of tensors that is a node of its own where torch.compile traces."""
     _nodes.append(f)
     return f
@@ -184,7 +186,7 @@ def admit_nodes() -> None:
         torch.compiler.allow_in_graph(_nodes.pop())
 
 
-def apart(f: Callable) -> Callable:
+def apart(f: F) -> F:
     """f, never traced, nor what it calls. torch.compile is not imported for that, which takes seconds, unless
     it is there."""
     disabled = torch._disable_dynamo(f)

@@ -21,7 +21,7 @@ import sweep
 import torch
 
 import scorch
-from scorch._format import repeats
+from scorch.tensor.format import repeats
 
 EXACT = (0, 1, -1, 2, -2)
 MIXED = (

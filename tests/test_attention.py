@@ -98,7 +98,7 @@ def test_every_height_of_blocks(height, dtype):
     q, k, v = tensors(1, 2, n=100, m=90, d=9, e=20, dtype=dtype)
     csr = scorch.sparse(mask.to(dtype) * 1.5)
     wide = dtype == torch.float64
-    strips = (*scorch._attention._made(csr, height, wide)[0][:4], NO_SEED)
+    strips = (*scorch.functions.attention._made(csr, height, wide)[0][:4], NO_SEED)
     out, lse = torch.ops.scorch.attention(q, k, v, *strips, height, 0.5, False, 0.0)
     exact = [x.double().clone().requires_grad_() for x in (q, k, v)]
     theirs = dense_attention(*exact, mask * 1.5, 0.5)
@@ -240,7 +240,7 @@ def test_dropout_does_not_depend_on_the_height_of_blocks(dtype):
     B, wide = scorch.sparse(random_mask(100, 90).float()), dtype == torch.float64
     q, k, v = tensors(1, 2, n=100, m=90, dtype=dtype)
     seed = torch.tensor([77])
-    made = (scorch._attention._made(B, height, wide)[0] for height in (1, 16, 32, 64))
+    made = (scorch.functions.attention._made(B, height, wide)[0] for height in (1, 16, 32, 64))
     results = [torch.ops.scorch.attention(q, k, v, *s[:4], seed, s.height, 1.0, False, 0.4)[0] for s in made]
     for y in results[1:]:
         torch.testing.assert_close(y, results[0], rtol=0, atol=BOUND[dtype])
@@ -342,7 +342,7 @@ def test_export_with_the_mask_as_a_buffer(strict):
 
 def test_operators_pass_torchs_checks():
     A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
-    strips = scorch._attention.strips(A, True)
+    strips = scorch.functions.attention.strips(A, True)
     arguments = q.requires_grad_(), k, v, *strips[:4], NO_SEED, strips.height, 0.3, False, 0.0
     torch.library.opcheck(torch.ops.scorch.attention.default, arguments)
     csr = *A._arrays(), 1, 20, 20, 32, False, False, True
@@ -407,8 +407,8 @@ def test_what_is_kept_with_the_mask_follows_it():
     mask = random_mask(40, 40).float()
     A, (q, k, v) = scorch.sparse(mask), tensors(n=40, m=40, dtype=torch.float32)
     scorch.attention(q, k, v, A)
-    before = scorch._attention.strips(A, False)
-    assert scorch._attention.strips(A, False) is before
+    before = scorch.functions.attention.strips(A, False)
+    assert scorch.functions.attention.strips(A, False) is before
     assert "strips, float32" in A.memory()["derived"]
     with torch.no_grad():
         A.values()[::2] = 0
@@ -492,7 +492,7 @@ def test_refusals():
 def test_strips_of_others_are_checked(change):
     match, spoil = change
     A, (q, k, v) = scorch.sparse(torch.ones(20, 10)), tensors(1, 1, n=20, m=10, dtype=torch.float32)
-    strips = [x.clone() for x in scorch._attention._made(A, 32, False)[0][:4]] + [NO_SEED]
+    strips = [x.clone() for x in scorch.functions.attention._made(A, 32, False)[0][:4]] + [NO_SEED]
     spoil(strips)
     with pytest.raises(RuntimeError, match=match):
         torch.ops.scorch.attention(q, k, v, *strips, 32, 1.0, False, 0.0)

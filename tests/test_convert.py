@@ -7,8 +7,8 @@ import torch
 
 import scorch
 from scorch import _C
-from scorch._entries import flat_format
-from scorch._tensor import core_of
+from scorch.tensor.entries import flat_format
+from scorch.tensor.sparsetensor import core_of
 
 SHAPES = [
     (3, 4, 9),

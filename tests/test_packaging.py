@@ -5,6 +5,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from setuptools import find_packages
+
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -41,3 +43,10 @@ def test_makefile_compiles_like_setup():
         f'"{f}"' for f in flags.split()
     )
     assert "csrc/folders.list" in make and '"folders.list"' in setup
+
+
+def test_every_package_is_built():
+    """What setup.py finds is every folder of sources: a folder without __init__.py would be left out."""
+    folders = {".".join(f.relative_to(ROOT).parent.parts) for f in (ROOT / "scorch").rglob("*.py")}
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    assert set(find_packages(str(ROOT), **settings)) == folders

@@ -154,6 +154,14 @@ def test_with_dense_tensors_and_numbers(fmt):
         a + "x"
 
 
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_integers_are_divided_where_entries_are_stored(fmt):
+    d = matrix(dtype=torch.int64)
+    by = torch.arange(1, 7).expand(8, 6)
+    for f in (torch.floor_divide, torch.remainder, torch.fmod):
+        same(f(scorch.sparse(d, format=fmt), by), f(d, by))
+
+
 def test_in_the_format_dense():
     d, e = matrix(), matrix(seed=1)
     a = scorch.sparse(d, "dense")

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 
 import scorch
-from scorch._tensor import HANDLERS
 from scorch._torch import under_one_name
+from scorch.tensor.sparsetensor import HANDLERS
 
 STUBS = Path(torch.__file__).parent / "_C"
 FACTORS = {"beta", "alpha"}  # first or second in deprecated overloads

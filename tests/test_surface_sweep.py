@@ -41,6 +41,10 @@ def _differ(got, wanted):
         got = got.to_dense() if scorch.is_sparse(got) else got
         if got.dtype != wanted.dtype or got.shape != wanted.shape:
             return f"{got.dtype} {tuple(got.shape)} for {wanted.dtype} {tuple(wanted.shape)}"
+        if got.layout != wanted.layout:
+            return f"{got.layout} for {wanted.layout}"
+        if wanted.layout is not torch.strided:  # of torch
+            got, wanted = got.to_dense(), wanted.to_dense()
         return "" if torch.allclose(got, wanted, equal_nan=True) else "other values"
     if isinstance(wanted, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(wanted):
@@ -119,7 +123,8 @@ def _sweep():
             if wanted is not ERRORS and (text := _differ(got, wanted)):
                 print(json.dumps(["bad", name, f"{call}: {text}"]))
             counts["right"] += 1
-            if isinstance(wanted, torch.Tensor) and (text := _differ_out(f, call, wanted)):
+            dense = isinstance(wanted, torch.Tensor) and wanted.layout is torch.strided
+            if dense and (text := _differ_out(f, call, wanted)):
                 print(json.dumps(["bad", name, f"{call} out: {text}"]))
     print(json.dumps(["done", counts]))
 

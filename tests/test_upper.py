@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import scorch
-from scorch._autograd import layout, make
+from scorch.tensor.format import layout
+from scorch.tensor.values import assemble
 
 TTV, TTM = "ikl,l->ik", "ikl,lr->ikr"
 ROWS = "compressed(0), compressed(1), dense(2)"
@@ -113,7 +114,7 @@ def test_gradients(text):
     operands = [values.clone(), x]
 
     def f(values, x):
-        t = make(layout(a._fmt, 3), tuple(a.shape), (*structure, values))
+        t = assemble(layout(a._fmt, 3), tuple(a.shape), (*structure, values))
         return scorch.einsum(text, t, x).values()
 
     def loss(*xs):

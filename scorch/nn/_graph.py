@@ -15,12 +15,13 @@ import torch
 from torch import nn
 
 from .. import _C
-from .._autograd import needs_grad
-from .._format import layout
-from .._make import from_edge_index, sparse
-from .._ops import einsum
-from .._tensor import SparseTensor, wrap
 from .._torch import apart, unknown_size
+from ..functions.expressions import einsum
+from ..tensor.format import layout
+from ..tensor.making import from_edge_index, sparse
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import needs_grad
+from ..tensor.wrapping import wrap
 
 
 class _Derived:

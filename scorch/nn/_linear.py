@@ -9,11 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._format import Format, Layout
-from .._make import sparse
-from .._ops import linear_of_values
-from .._tensor import SparseTensor, assemble, wrap
 from .._torch import is_tracing
+from ..functions.products import linear_of_values
+from ..tensor.format import Format, Layout
+from ..tensor.making import sparse
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import assemble
+from ..tensor.wrapping import wrap
 
 
 def _random_pattern(

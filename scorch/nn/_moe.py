@@ -15,9 +15,9 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from .._make import from_components
-from .._ops import einsum
-from .._tensor import SparseTensor
+from ..functions.expressions import einsum
+from ..tensor.making import from_components
+from ..tensor.sparsetensor import SparseTensor
 
 
 def members(experts: torch.Tensor, count: int, dtype: torch.dtype) -> SparseTensor:

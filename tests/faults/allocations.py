@@ -335,7 +335,7 @@ def bindings() -> Calls:
     """The functions of the extension while Python has no memory; what torch asks of Python fails too."""
     d, A = matrix()
     x, out = numbers(30, 4), torch.empty(40, 4)
-    core, arrays = scorch._tensor.core_of(A), tuple(A._arrays())
+    core, arrays = scorch.tensor.sparsetensor.core_of(A), tuple(A._arrays())
     dense, sparse = "C[i,k] = A[i,j] * B[j,k]\nA:2:csr\nB::", "C[i,j] = A[i,j] * B[i,j]\nA:2:csr\nB:2:csr"
 
     def call() -> list:

@@ -1,0 +1,8 @@
+"""What torch sees: the table of its functions, the dispatcher, and operators with shapes and derivatives.
+
+Importing this package fills the tables that the class consults and registers the operators.
+"""
+
+from . import attention, fake, rules, sizes, table
+
+__all__ = ["attention", "fake", "rules", "sizes", "table"]

@@ -1,0 +1,204 @@
+"""What the dispatcher accepts for a SparseTensor: structure-preserving operators, and those of optimizers.
+
+A user's call is answered by the table of torch functions. What arrives here was called by torch itself:
+copies, casts, the bookkeeping of modules, and the steps of optimizers, which mean the stored values whatever
+their arithmetic does to zero. The list is closed; everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ..tensor.entries import same_structure
+from ..tensor.format import layout
+from ..tensor.sparsetensor import STRUCTURAL, SparseTensor, rank
+from ..tensor.values import assemble, refuse_read_only
+
+aten = torch.ops.aten
+
+
+# ---- copies and casts ----
+def _each(f: Callable) -> Callable:
+    return lambda a, *args, **kwargs: a._like([f(x) for x in a._arrays()])
+
+
+def _detach(a: SparseTensor) -> SparseTensor:
+    """The arrays themselves: they belong to no graph, unless calls are traced."""
+    arrays = a._arrays()
+    return a._like([x.detach() for x in arrays] if arrays[-1].requires_grad else arrays)
+
+
+def _to_copy(a: SparseTensor, *, dtype=None, layout=None, device=None, **_: object) -> SparseTensor:
+    if dtype is not None and dtype.is_complex:
+        raise TypeError(f"expected a real type, got {dtype}")
+    *structure, values = a._arrays()
+    move = [x.to(device=device, copy=True) for x in structure]
+    return a._like([*move, values.to(device=device, dtype=dtype, copy=True)])
+
+
+def clone(input: SparseTensor, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
+    """``torch.clone``, differentiable: what functorch would wrap as a whole is taken apart first."""
+    *structure, _ = input._arrays()
+    arrays = [*(x.clone() for x in structure), input.values().clone()]
+    return assemble(layout(input._fmt, rank(input)), input._shape, arrays)
+
+
+def detach(input: SparseTensor) -> SparseTensor:
+    """``Tensor.detach``, likewise."""
+    return _detach(input)
+
+
+def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
+    """``input.copy_(other)``: values, between tensors of one structure.
+
+    Raises: NotImplementedError: one is dense. ValueError: they differ in format or structure.
+    """
+    if not (isinstance(input, SparseTensor) and isinstance(other, SparseTensor)):
+        raise NotImplementedError(
+            "copy_ between sparse and dense tensors: convert with scorch.sparse or to_dense first"
+        )
+    if not same_structure(input, other):
+        raise ValueError(
+            "copy_: expected a SparseTensor of the same format and structure; to replace the structure, "
+            "assign the tensor (load_state_dict(..., assign=True))"
+        )
+    refuse_read_only("copy_", input)
+    input._val.copy_(other._val)
+    return input
+
+
+def filled(a: SparseTensor, value: float, dtype: torch.dtype | None = None) -> SparseTensor:
+    """A's structure with one value everywhere."""
+    return a._with_values(torch.full_like(a._val, value, dtype=dtype))
+
+
+def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTensor:
+    if tuple(size) != tuple(a.shape):
+        raise NotImplementedError("new_empty_strided of another shape: a SparseTensor keeps its structure")
+    return filled(a, 0, options.get("dtype"))
+
+
+def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
+    """What autograd adds up: gradients of one structure.
+
+    In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
+    """
+    sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
+    alike = sparse and torch.compiler.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
+    if not sparse or not (alike or same_structure(a, b)):
+        raise NotImplementedError(
+            "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
+        )
+    return a._like((*a._arrays()[:-1], torch.add(a._val, b._val, alpha=alpha)))
+
+
+STRUCTURAL.update(
+    {
+        aten.add.Tensor: _sum,
+        aten._local_scalar_dense.default: lambda a: a.to_dense().item(),  # of one entry
+        aten.detach.default: _detach,
+        aten.alias.default: _each(torch.Tensor.detach),
+        aten.clone.default: _each(torch.clone),
+        aten._to_copy.default: _to_copy,
+        aten.copy_.default: copy_,
+        aten.is_pinned.default: lambda a, *_: all(x.is_pinned() for x in a._arrays()),
+        aten._pin_memory.default: _each(torch.Tensor.pin_memory),
+        aten.zeros_like.default: lambda a, dtype=None, **_: filled(a, 0, dtype),
+        aten.empty_like.default: lambda a, dtype=None, **_: filled(a, 0, dtype),
+        aten.new_empty_strided.default: _empty_strided,
+    }
+)
+
+
+# ---- arithmetic of optimizers ----
+def _values_of(x: object, like: SparseTensor) -> object:
+    if isinstance(x, list | tuple):
+        return type(x)(_values_of(y, like) for y in x)
+    if not isinstance(x, SparseTensor):
+        return x
+    if not same_structure(x, like):
+        raise ValueError("expected SparseTensors of one structure, as parameter and gradient have")
+    return x._val
+
+
+def _on_stored(func: Callable) -> Callable:
+    """An in-place operator between tensors of one structure, on their values."""
+
+    def step(a: SparseTensor, *args: object, **kwargs: object) -> SparseTensor:
+        if not isinstance(a, SparseTensor):
+            raise NotImplementedError(
+                f"{func} changes a dense tensor by a SparseTensor: hold the values as the parameter"
+            )
+        refuse_read_only(str(func), a)
+        func(a._val, *(_values_of(x, a) for x in args), **{k: _values_of(x, a) for k, x in kwargs.items()})
+        torch.autograd.graph.increment_version(a._val)  # the dispatcher, below autograd, does not
+        return a
+
+    return step
+
+
+def _pair(x: object, a: torch.Tensor, func: Callable) -> object:
+    if isinstance(a, SparseTensor):
+        return _values_of(x, a)
+    if isinstance(x, SparseTensor):
+        raise NotImplementedError(
+            f"{func} of a dense tensor and a SparseTensor: hold the values as the parameter"
+        )
+    return x
+
+
+def _foreach_on_stored(func: Callable) -> Callable:
+    """The same for lists: tensors side by side share a structure, dense ones stay as they are."""
+
+    def step(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor] | None:
+        def plain(x: object) -> object:
+            if isinstance(x, list | tuple) and len(x) == len(tensors):
+                return [_pair(y, a, func) for y, a in zip(x, tensors, strict=True)]
+            return x
+
+        made = func(plain(tensors), *map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+        if made is None:
+            return None
+        pairs = zip(made, tensors, strict=True)
+        return [a._with_values(y) if isinstance(a, SparseTensor) else y for y, a in pairs]
+
+    return step
+
+
+def _foreach_norm(tensors: list[torch.Tensor], *args: object, **kwargs: object) -> list[torch.Tensor]:
+    values = [a._val if isinstance(a, SparseTensor) else a for a in tensors]
+    return aten._foreach_norm.Scalar(values, *args, **kwargs)
+
+
+STRUCTURAL[aten._foreach_norm.Scalar] = _foreach_norm
+
+
+def _overloads(name: str) -> list[Callable]:
+    packet = getattr(aten, name)
+    return [getattr(packet, overload) for overload in packet.overloads() if not overload.endswith("out")]
+
+
+for _name in (
+    "add_",
+    "addcdiv_",
+    "addcmul_",
+    "div_",
+    "fill_",
+    "lerp_",
+    "mul_",
+    "neg_",
+    "sqrt_",
+    "sub_",
+    "zero_",
+):
+    STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
+_LISTS = "add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
+for _name in (
+    *(f"_foreach_{name}" for name in _LISTS.split()),
+    *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),
+    "_amp_foreach_non_finite_check_and_unscale_",
+    *(f"_fused_{name}_" for name in ("adagrad", "adam", "adamw", "sgd")),
+):
+    STRUCTURAL.update({f: _foreach_on_stored(f) for f in _overloads(_name)})

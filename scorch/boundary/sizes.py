@@ -1,0 +1,100 @@
+"""Operators whose results have sizes that nobody knows before the call.
+
+What works on the coordinates of a tensor (tensor/entries.py) decides by them how long arrays are. Where
+torch.compile or torch.export traces, these few steps are nodes of the graph, with fake kernels that give
+sizes of their own; everything between is torch's. They return integers: nothing is differentiated here.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _C
+from .._torch import unknown_size
+from ..tensor.format import layout
+from ..tensor.sparsetensor import core_of
+from ..tensor.wrapping import wrap
+from .fake import components
+
+_lib = torch.library.Library("scorch", "FRAGMENT")
+
+
+def _operator(schema: str, kernel, fake) -> None:
+    name = schema.partition("(")[0]
+    _lib.define(schema)
+    _lib.impl(name, kernel, "CompositeExplicitAutograd")  # also of no tensors at all
+    torch.library.register_fake(f"scorch::{name}", fake, lib=_lib)
+
+
+# ---- structures ----
+def _structure(
+    source: str, target: str, arrays: list[torch.Tensor], sizes: list[int], count: int, wide: bool
+) -> list[torch.Tensor]:
+    """pos and crd of the same entries in another format; which of ``count`` values each holds, or -1."""
+    numbers = torch.arange(1, count + 1)
+    a = wrap(layout(source, len(sizes)), tuple(sizes), (*arrays, numbers))
+    (_, _, (*structure, place)), _ = _C.convert(core_of(a), target, wide, True)
+    return [*(x.clone() for x in structure), place - 1]  # arrays of their own
+
+
+def _structure_fake(source, target, arrays, sizes, count, wide):
+    index = torch.int64 if wide else torch.int32
+    stored = None if "ell" in source else count
+    like = torch.empty(0, dtype=torch.int64, device="cpu") if not arrays else arrays[0]
+    return components(target, sizes, index, like, torch.int64, stored)
+
+
+_operator(
+    "structure(str source, str target, Tensor[] arrays, SymInt[] sizes, SymInt count, bool wide) -> Tensor[]",
+    _structure,
+    _structure_fake,
+)
+
+
+# ---- lists of coordinates ----
+def _distinct_fake(key):
+    return key.new_empty(unknown_size()), torch.empty_like(key)
+
+
+def _merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    both, place = torch.unique(torch.cat([key, other]), return_inverse=True)
+    left, right = place.split([key.numel(), other.numel()])
+    return left.clone(), right.clone(), both
+
+
+def _runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    start = lengths.cumsum(0) - lengths
+    return run, torch.arange(run.numel()) - start[run]
+
+
+def _runs_fake(lengths):
+    n = unknown_size()
+    return lengths.new_empty(n, dtype=torch.int64), lengths.new_empty(n, dtype=torch.int64)
+
+
+def _inside(index: torch.Tensor, extent: int) -> torch.Tensor:
+    if index.numel() and not (-extent <= int(index.min()) and int(index.max()) < extent):
+        raise IndexError(f"an index is out of range for a dimension of extent {extent}")
+    return torch.where(index < 0, index + extent, index)
+
+
+_operator(
+    "distinct(Tensor key) -> (Tensor, Tensor)",
+    lambda key: torch.unique(key, return_inverse=True),
+    _distinct_fake,
+)
+_operator(
+    "merge(Tensor key, Tensor other) -> (Tensor, Tensor, Tensor)",
+    _merge,
+    lambda key, other: (torch.empty_like(key), torch.empty_like(other), key.new_empty(unknown_size())),
+)
+_operator("runs(Tensor lengths) -> (Tensor, Tensor)", _runs, _runs_fake)
+_operator(
+    "places(Tensor mask) -> Tensor",
+    lambda mask: mask.nonzero().view(-1),
+    lambda mask: mask.new_empty(unknown_size(), dtype=torch.int64),
+)
+_operator(
+    "inside(Tensor index, SymInt extent) -> Tensor", _inside, lambda index, extent: torch.empty_like(index)
+)

@@ -1,0 +1,359 @@
+"""What torch functions mean for a SparseTensor: the table that the class consults.
+
+The meanings are in the modules named after what they do; here is only who answers for which name, under
+``torch``, as a method of ``torch.Tensor``, and in ``torch.nn.functional`` and its like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+
+import torch
+import torch.nn.functional as F
+
+from .. import _torch
+from ..functions import attention, pointwise, products, reduce, softmax
+from ..tensor import index, join
+from ..tensor.sparsetensor import HANDLERS, SparseTensor
+from . import dispatch
+
+_HOMES = (torch, torch.Tensor)
+
+
+def _of_one(handler: Callable, name: str) -> Callable:
+    """A handler of a SparseTensor, the first argument; out=, and a SparseTensor elsewhere, are refused."""
+
+    def called(*args: object, out: object = None, **kwargs: object) -> object:
+        if out is not None:
+            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
+        first = args[0] if args else next((kwargs[n] for n in ("input", "tensor", "A") if n in kwargs), None)
+        if not isinstance(first, SparseTensor):
+            raise TypeError(
+                f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its "
+                f"to_dense(), or its values()"
+            )
+        return handler(*args, **kwargs)
+
+    called.__wrapped__ = handler
+    return called
+
+
+def _put_any(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
+    """Of functions that take SparseTensors anywhere among their arguments."""
+    for name in names:
+        for home in homes:
+            if (f := getattr(home, name, None)) is not None:
+                HANDLERS[f] = handler
+
+
+def _put(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
+    """Of functions of one SparseTensor."""
+    for name in names:
+        _put_any(_of_one(handler, name), name, homes=homes)
+
+
+# ---- products ----
+for _name in (
+    "mm", "mv", "bmm", "dot", "inner", "outer", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
+    "baddbmm",
+):  # fmt: skip
+    _put_any(getattr(products, _name), _name)
+_put_any(products.mm, "smm")
+_put_any(products.outer, "ger")
+_put_any(products.matmul, "__matmul__")
+_put_any(products.rmatmul, "__rmatmul__")
+_put_any(products.mm, "mm", homes=(torch.sparse,))
+_put_any(products.addmm, "addmm", homes=(torch.sparse,))
+_put_any(products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
+_put_any(products.multi_dot, "multi_dot", homes=(torch.linalg,))
+_put_any(products.matmul, "matmul", homes=(torch.linalg,))
+_put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "chain_matmul")
+HANDLERS[torch.sparse.mm] = products.sparse_mm
+HANDLERS[F.linear] = products.linear
+HANDLERS[F.scaled_dot_product_attention] = attention.scaled_dot_product_attention
+
+# ---- layout and type ----
+_put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute")
+_put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapaxes", "swapdims")
+_put(lambda input: input.t(), "t")
+_put(lambda input: input.mT, "adjoint")
+_put(join.movedim, "movedim", "moveaxis")
+HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
+HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
+HANDLERS[torch.Tensor.to_dense] = SparseTensor.to_dense
+HANDLERS[torch.Tensor.type_as] = lambda input, other: input.to(other.dtype)
+
+
+def _to(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+    """``Tensor.to``; a SparseTensor as the pattern of a dense tensor stands for its type."""
+    if not isinstance(input, SparseTensor):
+        args = (args[0].dtype, *args[1:])
+    return input.to(*args, **kwargs)
+
+
+HANDLERS[torch.Tensor.to] = _to
+_put(dispatch.clone, "clone")
+_put(dispatch.detach, "detach")
+
+# ---- indexing and joining ----
+HANDLERS[torch.Tensor.__getitem__] = index.getitem
+HANDLERS[torch.Tensor.__setitem__] = index.setitem
+HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
+for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
+    _put(getattr(index, _name), _name)
+_put_any(index.masked_select, "masked_select")
+_put(index.along, "select")
+
+
+def _split(
+    tensor: SparseTensor, split_size: int | Sequence[int] | None = None, dim: int = 0, **named: object
+) -> tuple[torch.Tensor, ...]:
+    """``torch.split``; ``named`` are the other names that torch has for the sizes."""
+    return index.split(tensor, *(named.values() if split_size is None else (split_size,)), dim)
+
+
+_put(_split, "split")
+_put(lambda input, split_sizes, dim=0: index.split(input, split_sizes, dim), "split_with_sizes")
+for _name in (
+    "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "flip", "roll", "repeat", "tile", "tril",
+    "triu", "diagonal", "diag", "trace",
+):  # fmt: skip
+    _put(getattr(join, _name), _name)
+
+
+def _without_out(f: Callable) -> Callable:
+    """f, which joins tensors, with ``out=`` refused."""
+
+    def joined(*args: object, out: object = None, **kwargs: object) -> torch.Tensor:
+        if out is not None:
+            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
+        return f(*args, **kwargs)
+
+    joined.__wrapped__ = f
+    return joined
+
+
+for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
+    _put_any(_without_out(getattr(join, _name)), _name)
+_put_any(_without_out(join.cat), "concat", "concatenate")
+_put_any(_without_out(join.vstack), "row_stack")
+_put_any(join.reshape_as, "reshape_as")
+_put(lambda input: join.flip(input, 0), "flipud")
+_put(lambda input: join.flip(input, 1), "fliplr")
+_put(lambda input: join.flatten(input), "ravel")
+_put(
+    lambda A, *, offset=0, dim1=-2, dim2=-1: join.diagonal(A, offset, dim1, dim2),
+    "diagonal", homes=(torch.linalg,),
+)  # fmt: skip
+
+# ---- reductions ----
+for _name in ("mean", "var", "std", "count_nonzero", "amax", "amin", "aminmax", "prod", "norm"):
+    _put(getattr(reduce, _name), _name)
+for _name in ("sum", "any", "all"):
+    _put(getattr(reduce, f"{_name}_"), _name)
+_put_any(_without_out(reduce.max_), "max")
+_put_any(_without_out(reduce.min_), "min")
+_put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
+_put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
+_put(reduce.normalize, "normalize", homes=(F,))
+for _name in ("softmax", "log_softmax"):
+    _f = getattr(softmax, _name)
+    _put(_f, _name, homes=(F,))
+    _put(
+        lambda input, dim, dtype=None, f=_f: f(input, dim, dtype=dtype), _name,
+        homes=(*_HOMES, torch.special, torch.sparse),
+    )  # fmt: skip
+
+# ---- functions of one tensor ----
+_KEEP_ZERO = (
+    "abs absolute arcsin arcsinh arctan arctanh asin asinh atan atanh ceil conj_physical deg2rad erf erfinv "
+    "expm1 fix floor isinf isnan isneginf isposinf log1p neg negative positive rad2deg real relu round sgn "
+    "sign signbit sin sinh sqrt square tan tanh trunc"
+)
+_PROBED = (
+    "acos acosh angle arccos arccosh bitwise_not clamp clamp_max clamp_min clip cos cosh digamma erfc exp "
+    "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
+    "reciprocal rsqrt selu celu sigmoid sinc threshold xlogy"
+)
+_ACTIVATIONS = (
+    "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 rrelu selu "
+    "sigmoid silu softplus softshrink softsign tanhshrink threshold"
+)
+
+
+for _names, _keeps, _homes in (
+    (_PROBED, False, (*_HOMES, torch.special)),
+    (_KEEP_ZERO, True, (*_HOMES, torch.special)),
+    (_ACTIVATIONS, False, (F,)),
+    ("relu tanh", True, (F,)),
+):
+    for _name in _names.split():
+        for _home in _homes:
+            if (_f := getattr(_home, _name, None)) is not None:
+                _put(pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
+for _name, _function in (
+    ("neg", torch.neg),
+    ("abs", torch.abs),
+    ("pos", torch.positive),
+    ("invert", torch.bitwise_not),
+):
+    _put(pointwise.unary(_function, _name, _name != "invert"), f"__{_name}__")
+_put(pointwise.dropout, "dropout", homes=(F,))
+_put(lambda input, p, train: pointwise.dropout(input, p, train), "dropout", homes=(torch,))
+
+# ---- functions of two ----
+_OPERATORS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "div": "div",
+    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "eq": "eq",
+    "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
+for _name, _f in pointwise.BINARY.items():
+    _put_any(_f, _name)
+for _operator, _name in _OPERATORS.items():
+    _f = pointwise.BINARY[_name]
+    _put_any(_f, f"__{_operator}__")
+    _put_any(pointwise.reversed_(_f), f"__r{_operator}__")
+_put_any(pointwise.reversed_(pointwise.BINARY["sub"]), "rsub")
+_put_any(
+    lambda input, other, rtol=1e-5, atol=1e-8, equal_nan=False: pointwise.BINARY["isclose"](
+        input, other, rtol=rtol, atol=atol, equal_nan=equal_nan
+    ),
+    "isclose",
+)
+_put_any(pointwise.power, "pow", "__pow__")
+_put_any(pointwise.float_power, "float_power")
+_put_any(pointwise.reversed_(pointwise.power), "__rpow__")
+_put_any(pointwise.masked_fill, "masked_fill")
+_put_any(pointwise.equal, "equal")
+_put_any(pointwise.allclose, "allclose")
+
+# ---- in place ----
+_IN_PLACE = (
+    "abs add addcdiv addcmul bernoulli ceil clamp clamp_max clamp_min clip copysign cos div divide exp expm1 "
+    "fill floor lerp log log1p mul multiply nan_to_num neg negative normal pow random reciprocal relu "
+    "round rsqrt sigmoid sign sin sqrt square sub subtract tanh true_divide trunc uniform zero"
+)
+for _name in _IN_PLACE.split():
+    _put_any(pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
+for _name, _function in (
+    ("add", "add_"),
+    ("sub", "sub_"),
+    ("mul", "mul_"),
+    ("truediv", "div_"),
+    ("pow", "pow_"),
+):
+    _put_any(pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
+HANDLERS[torch.Tensor.copy_] = dispatch.copy_
+
+
+# ---- making others ----
+def _dense_new(name: str) -> Callable:
+    return lambda input, *args, **kwargs: getattr(input._val, name)(*args, **kwargs)
+
+
+def _zeros_like(
+    input: SparseTensor,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+    requires_grad: bool = False,
+    **_: object,
+) -> SparseTensor:
+    if torch.device(device or "cpu").type != "cpu":
+        raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+    return dispatch.filled(input, 0, dtype).requires_grad_(requires_grad)
+
+
+for _name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor"):
+    _put(_dense_new(_name), _name)
+_put(_zeros_like, "zeros_like", "empty_like")
+
+
+def _dense_like(f: Callable) -> Callable:
+    def made(
+        input: SparseTensor, *args: object, dtype: torch.dtype | None = None, **options: object
+    ) -> torch.Tensor:
+        return f(input._val.new_empty(input.shape, dtype=dtype), *args, **options)
+
+    return made
+
+
+def _full_like(input: SparseTensor, fill_value: float, **options: object) -> torch.Tensor:
+    """Zeros keep the structure."""
+    if fill_value == 0:
+        return _zeros_like(input, **options)
+    return _dense_like(torch.full_like)(input, fill_value, **options)
+
+
+_put(_full_like, "full_like")
+for _name in ("ones_like", "rand_like", "randn_like"):
+    _put(_dense_like(getattr(torch, _name)), _name)
+
+
+# ---- methods of the class, called under the name of torch's ----
+for _name, _f in vars(SparseTensor).items():
+    _torchs = getattr(torch.Tensor, _name, None)
+    if isinstance(_f, FunctionType) and _torchs not in (None, _f) and not _name.startswith("__torch"):
+        HANDLERS.setdefault(_torchs, _of_one(_f, _name))
+
+
+# ---- refused ----
+def _refused(name: str, hint: str) -> Callable:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise NotImplementedError(f"{name} of a SparseTensor is not available: {hint}")
+
+    return refuse
+
+
+_HINTS = {
+    "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
+    "A.values(), A.pos(level) and A.crd(level)",
+    "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
+    "crow_indices ccol_indices": "use A.pos(level), or A.to_sparse_csr()",
+    "col_indices row_indices": "use A.crd(level), or A.indices()",
+    "_nnz": "use A.nnz",
+    "view expand broadcast_to as_strided": "its entries are not strided: use A.reshape, "
+    "A.repeat or A.to_dense()",
+    "matrix_power matrix_exp": "use products, or A.to_dense()",
+    "where": "use A.masked_fill or a product with a mask, or A.to_dense()",
+    "argmax argmin argsort sort topk kthvalue median mode cummax cummin cumsum cumprod": "orders and "
+    "positions count missing entries: use A.to_dense(), or A.values() for the stored ones",
+}
+for _names, _hint in _HINTS.items():
+    for _name in _names.split():
+        _put_any(_refused(_name, _hint), _name)
+
+
+def _as_other(name: str) -> Callable:
+    """``view_as`` and ``expand_as``: a SparseTensor may say the shape of a dense tensor."""
+    return lambda input, other: getattr(input, name)(tuple(other.shape))
+
+
+for _name in ("view", "expand"):
+    _put_any(_as_other(_name), f"{_name}_as")
+
+
+def _set_requires_grad(a: SparseTensor, value: bool) -> None:
+    a.requires_grad_(value)
+
+
+HANDLERS[torch.Tensor.requires_grad.__set__] = _set_requires_grad
+
+
+def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
+    """``A.data = B``: A holds what B holds, format and structure included; the shape stays."""
+    if not isinstance(a, SparseTensor) or not isinstance(other, SparseTensor) or a.shape != other.shape:
+        kinds = " and ".join(f"a {type(x).__name__} {list(x.shape)}" for x in (a, other))
+        raise NotImplementedError(
+            f"A.data = B: expected two SparseTensors of one shape, got {kinds}: see scorch.sparse"
+        )
+    with _torch.DisableTorchFunctionSubclass():
+        torch.Tensor.data.__set__(a, other)
+    kept = {name: x for name, x in a.__dict__.items() if name == "_is_param"}
+    facts = {name: other.__dict__[name] for name in ("_fmt", "_names", "_ndim", "_shape", *other._names)}
+    a.__dict__.clear()
+    a.__dict__.update(facts | kept)
+
+
+HANDLERS[torch.Tensor.data.__set__] = _set_data

@@ -1,0 +1,1 @@
+"""What is computed: expressions, products, functions of entries, reductions, attention."""

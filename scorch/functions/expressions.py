@@ -1,0 +1,289 @@
+"""Expressions: einsum and index notation, at once or ahead of the call.
+
+An einsum that is a product takes the extension's fast entry (multiply.py). Most other eager calls are
+found by the extension itself; what is left goes one of the ways of run.py.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _C, _torch
+from ..tensor.format import Format
+from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
+from ..tensor.values import needs_grad, once
+from ..tensor.wrapping import from_run
+from . import notation
+from .multiply import fast_product
+from .program import Asked, known_program, of_operand, program_of
+from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
+
+_PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
+_NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
+
+
+def _check(expression: object, format: object, schedule: object, out: object) -> None:
+    """Of the right types, and nothing that autograd watches."""
+    if isinstance(expression, str) and format is None and schedule is None and out is None:
+        return
+    if not isinstance(expression, str):
+        raise TypeError(f"expected the expression as a string, got {type(expression).__name__}")
+    if schedule is not None and not isinstance(schedule, str):
+        raise TypeError(f"schedule: expected a string, got {type(schedule).__name__}")
+    if format is not None and not isinstance(format, (str, Format, list, tuple)):
+        got = type(format).__name__
+        raise TypeError(f"format: expected a string, a Format or a sequence of them, got {got}")
+    for x in () if out is None else out if isinstance(out, tuple) else (out,):
+        if x is not None and (not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor)):
+            raise TypeError(f"out: expected a dense torch.Tensor, got {type(x).__name__}")
+        if x is not None and x.requires_grad and torch.is_grad_enabled():
+            raise ValueError("out: expected a tensor that requires no gradient; use torch.no_grad()")
+
+
+def _evaluate(
+    expression: str, names: tuple[str, ...], kinds: tuple, direct: list, how: tuple, out: Out
+) -> list | object:
+    if names and (again := (apart := notation.apart(expression, names, kinds))[2]):
+        try:
+            more = (*kinds, *(kinds[k] for k in again))
+            program = known_program(apart[0], apart[1], more, *how)
+            return _C.evaluate(program, (*direct, *(direct[k] for k in again)), out)
+        except (ValueError, NotImplementedError):
+            pass  # it is said of what was written
+    return _C.evaluate(known_program(expression, names, kinds, *how), tuple(direct), out)
+
+
+def _quick(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> list | object:
+    """Results by a look of the extension itself; NotImplemented where more than plain eager goes on."""
+    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
+        return NotImplemented
+    kinds, direct = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            if needs_grad(x) or once(x) is not x:
+                return NotImplemented
+            facts = x.__dict__
+            kinds.append((facts["_ndim"], facts["_fmt"]))
+            if "_core" not in facts and not _C.plain():
+                return NotImplemented
+            direct.append(facts.get("_core") or core_of(x))
+        elif isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_neg():
+            kinds.append(None)
+            direct.append(x)
+        else:
+            return NotImplemented
+    if format.__class__ is list:
+        format = tuple(format)
+    found = _evaluate(expression, names, tuple(kinds), direct, (format, schedule, implicit), out)
+    if found is NotImplemented:
+        return NotImplemented
+    if out is not None:
+        note_written(out)
+    return from_run(found, operands)
+
+
+def einsum(
+    text: str,
+    *operands: object,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Sum of products over any number of operands, any mix of dense and sparse.
+
+    Args:
+        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``.
+        operands: SparseTensors, dense tensors or torch sparse tensors, on the CPU; types promote as in torch.
+        format: of the result; inferred where not given (sparse where the product is).
+        schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
+        implicit: what a missing entry is for ``min=`` and ``max=``: "zero", or "skip" to leave it out.
+        out: a contiguous dense tensor that takes the result, apart from the operands.
+
+    Returns:
+        A dense tensor or a SparseTensor.
+
+    Raises:
+        ValueError: letters, ranks or extents do not fit. TypeError: types differ.
+        NotImplementedError: nothing here computes this yet; the message says what does.
+        CompileError: the C compiler failed.
+    """
+    _check(text, format, schedule, out)
+    if schedule is None and format is None and implicit == "zero":
+        y = _einsum_product(text, operands, out)
+        if y is not NotImplemented:
+            return y
+    return compute(text, (), operands, format, schedule, implicit, out)
+
+
+def compute(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    if format is None and isinstance(out, torch.Tensor) and ";" not in expression:
+        format = "dense"
+    found = _quick(expression, names, operands, format, schedule, implicit, out)
+    if found is not NotImplemented:
+        return unpacked(found)
+    xs = operands_of(operands)
+    program = program_of(expression, names, tuple(map(of_operand, xs)), format, schedule, implicit)
+    if is_plain(xs):
+        return unpacked(run(program, xs, out))
+    if out is not None:
+        raise ValueError(_NO_OUT)
+    return unpacked(recorded(program, xs))
+
+
+def evaluate(
+    expression: str,
+    *,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    out: Out = None,
+    **operands: object,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
+
+    Operands are given by name; several assignments, separated by ``;`` or on lines of their own, give a tuple
+    of their results, in order. Reductions are ``=`` and ``+=``, ``max=``, ``min=``; an index
+    that the left side lacks is reduced. ``format`` is one format for all results or a sequence with one
+    (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
+    :func:`einsum`.
+    """
+    _check(expression, format, schedule, out)
+    return compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)
+
+
+class Kernel:
+    """A program for operands of the formats and types it was made with; see :func:`compile`."""
+
+    def __init__(
+        self, expression: str, program: str, names: tuple[str, ...], example: list[torch.Tensor]
+    ) -> None:
+        self.expression = expression
+        self._program, self._names = program, names
+        self._example = tuple(map(as_passed, example))
+        self._kinds = [getattr(x, "_fmt", "dense") for x in example]
+        self._recorded, self._again = program, ()
+        _C.results(program, self._example)
+
+    def _go_apart(self, program: str, again: tuple[int, ...], example: list[torch.Tensor]) -> None:
+        """Operands at these places go in again, where nothing records the call."""
+        try:
+            _C.results(program, tuple(map(as_passed, example)))
+        except (ValueError, NotImplementedError):
+            return
+        self._program, self._again, self._example = program, again, tuple(map(as_passed, example))
+
+    def __call__(
+        self, *operands: object, out: Out = None, **named: object
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Runs on operands like the ones it was made with; extents may differ."""
+        if named:
+            if operands or set(named) != set(self._names):
+                given = (*("one without a name" for _ in operands), *named)
+                raise TypeError(f"expected the operands {', '.join(self._names)}, got {', '.join(given)}")
+            operands = tuple(named[name] for name in self._names)
+        xs = operands_of(operands)
+        kinds = [getattr(x, "_fmt", "dense") for x in xs]
+        if kinds != self._kinds:
+            raise ValueError(f"expected operands in the formats {self._kinds}, got {kinds}")
+        if is_plain(xs):
+            return unpacked(run(self._program, xs + [xs[k] for k in self._again], out))
+        if out is not None:
+            raise ValueError(_NO_OUT)
+        return unpacked(recorded(self._recorded, xs))
+
+    @property
+    def source(self) -> str:
+        """The C text."""
+        return _C.text(self._program, self._example, "c")
+
+    @property
+    def schedule(self) -> str:
+        """The loop nest, in the text that ``schedule=`` takes."""
+        return _C.text(self._program, self._example, "nest")
+
+    @property
+    def directives(self) -> str:
+        """The schedule in short, which ``schedule=`` takes too: ``order(i, j, k) parallel(i)``.
+
+        Empty where a loop nest was passed.
+        """
+        return _C.text(self._program, self._example, "schedule").strip()
+
+    @property
+    def orders(self) -> str:
+        """The loop nests that were considered: a line ``-- cost N``, then the nest; the chosen one first."""
+        return _C.text(self._program, self._example, "orders")
+
+    def explain(self) -> str:
+        """Formats, loop order with reasons, and the way it runs."""
+        return _C.text(self._program, self._example, "explain")
+
+    def __repr__(self) -> str:
+        return f"<scorch kernel {self.expression!r}, {_C.way(self._program, self._example)}>"
+
+
+def compile(
+    expression: str,
+    *operands: object,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    **named: object,
+) -> Kernel:
+    """The kernel of an expression, ahead of the call: einsum with operands, or index notation with names.
+
+    Raises: as :func:`einsum` and :func:`evaluate`.
+    """
+    _check(expression, format, schedule, None)
+    xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
+    kinds = tuple(map(of_operand, xs))
+    program = program_of(expression, names, kinds, format, schedule, implicit)
+    kernel = Kernel(expression, program, names, xs)
+    text, more, again = notation.apart(expression, names, kinds)
+    if again and is_plain(xs):
+        xs += [xs[k] for k in again]
+        kernel._go_apart(
+            program_of(text, more, tuple(map(of_operand, xs)), format, schedule, implicit), again, xs
+        )
+    return kernel
+
+
+def explain(
+    expression: str,
+    *operands: object,
+    format: Asked = None,
+    schedule: str | None = None,
+    implicit: str = "zero",
+    **named: object,
+) -> str:
+    """How an einsum or an evaluate with these arguments would run, as text."""
+    made = compile(expression, *operands, format=format, schedule=schedule, implicit=implicit, **named)
+    return made.explain()
+
+
+def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:
+    """An einsum that is a product of a sparse and a dense matrix; else NotImplemented."""
+    if isinstance(out, tuple):
+        return NotImplemented
+    if text in _PRODUCTS and len(operands) == 2 and not torch.compiler.is_dynamo_compiling():
+        left, right = operands
+        if isinstance(left, SparseTensor) and not isinstance(right, SparseTensor):
+            return fast_product(left, right, _PRODUCTS[text], out)
+    return NotImplemented

@@ -1,0 +1,76 @@
+"""Products of a SparseTensor and a plain matrix or vector: the fast entry, and what stands behind it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+
+from .. import _C, _torch
+from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
+from ..tensor.values import once
+from .gradients import product_node
+from .program import program_of
+from .run import operands_of, run, through_operator
+
+_EINSUM = (
+    ("ij,j->i", "ij,jk->ik"),
+    ("i,ij->j", "ij,jk->ik"),
+    ("i,oi->o", "ni,oi->no"),
+    ("ij,i->j", "ij,ik->jk"),
+)
+
+
+def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
+    """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
+    if _torch.any_requires_grad(a) and torch.is_grad_enabled():
+        if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
+            return NotImplemented
+        if len(a._names) == 1:  # dense levels
+            return NotImplemented
+        return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
+    core = a.__dict__.get("_core")
+    if core is None or _torch.DEBUG_STAGES:
+        if _torch.DEBUG_STAGES or not _C.plain():
+            return NotImplemented
+        core = core_of(a)
+    if out is None:
+        return _C.matmul(core, x, kind)
+    y = _C.matmul(core, x, kind, out)
+    if y is out:
+        torch.autograd.graph.increment_version(out)
+    return y
+
+
+def recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product of plain tensors, one of which requires a gradient."""
+    a, last = once(a), kind in (RMATMUL, LINEAR)
+    program = text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last)
+    return product_node(a, x, program, kind, run_product, run)
+
+
+def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product through the operator: traced, transformed, differentiable."""
+    program, operands = _product_program(a, x, kind)
+    return through_operator(program, operands)[0]
+
+
+def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """A product of plain tensors; no gradient is recorded."""
+    y = NotImplemented if _torch.DEBUG_STAGES else _C.matmul(core_of(a), x, kind)
+    if y is not NotImplemented:
+        return y
+    program, operands = _product_program(a, x.detach(), kind)
+    return run(program, operands_of(tuple(operands)))[0]
+
+
+def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
+    last = kind in (RMATMUL, LINEAR)
+    return text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
+
+
+@lru_cache(maxsize=1024)
+def text_of_product(text: str, format: str, last: bool) -> str:
+    """The program string of a product with a matrix of a format, which is the last operand or the first."""
+    kinds = (None, (2, format)) if last else ((2, format), None)
+    return program_of(text, (), kinds, None, None, "zero")

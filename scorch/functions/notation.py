@@ -1,0 +1,68 @@
+"""The text of einsum strings and of index notation."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from .. import _torch
+
+_LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
+_NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
+_ACCESS = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+MOST = 8  # operands; calls with more are not remembered by the extension
+
+
+def einsum_text(text: str) -> str:
+    text = "".join(text.split())
+    letters = text.replace(",", "")
+    if "->" in text or (letters and not letters.isalpha()):
+        return text
+    return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+
+
+@_torch.constant
+def assignments(expression: str) -> tuple[str, tuple[int, ...]]:
+    """An expression on one line, and the rank of each result."""
+    return _taken_apart(expression)
+
+
+@lru_cache(maxsize=4096)
+def _taken_apart(expression: str) -> tuple[str, tuple[int, ...]]:
+    text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
+    lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]
+    ranks = tuple(left[2].count(",") + 1 if left[2] else 0 for left in lefts)
+    return text, ranks
+
+
+@lru_cache(maxsize=4096)
+def apart(
+    expression: str, names: tuple[str, ...], kinds: tuple[object, ...]
+) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """Index notation in which every sparse operand is read at one tuple of indices.
+
+    So each may have a layout of its own. Operand A is called A at the first one and A_1, A_2 .. at the
+    others, as in schedules. ``kinds`` are None of dense operands. Also returns all names, and the places
+    of the operands that go in again. Where there is nothing to do, or no room, nothing changes.
+    """
+    place = {name: k for k, name in enumerate(names) if kinds[k]}
+    seen: dict[str, dict[str, str]] = {name: {} for name in place}
+    taken = set(_NAME.findall(expression)).union(names)
+    again: dict[str, int] = {}
+
+    def renamed(access: re.Match) -> str:
+        name, indices = access[1], "".join(access[2].split())
+        if name not in seen:
+            return access[0]
+        called = seen[name]
+        if indices not in called:
+            called[indices] = f"{name}_{len(called)}" if called else name
+            if called[indices] != name:
+                again[called[indices]] = place[name]
+        return f"{called[indices]}[{access[2]}]"
+
+    text = _ACCESS.sub(renamed, expression)
+    if taken.intersection(again) or len(names) + len(again) > MOST or any(len(n) > 31 for n in again):
+        return expression, names, ()
+    return text, (*names, *again), tuple(again.values())

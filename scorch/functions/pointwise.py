@@ -1,0 +1,400 @@
+"""Functions of entries: of one tensor, of two with broadcasting, and in place.
+
+What an operation does where nothing is stored decides the form of its result. Where it gives zero there, the
+result is sparse: the structure of the operand, the union of two structures, or what both store. Arithmetic
+with dense tensors and numbers that gives something else gives a dense tensor, since that is the right answer.
+A function of one tensor that is not zero at zero is refused instead, since the stored entries alone are
+usually meant: :func:`map` says so.
+
+A missing entry annihilates products, even with NaN and infinity. In place, only stored values change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from numbers import Number
+
+import torch
+
+from .. import _torch
+from ..tensor.entries import (
+    Entries,
+    build,
+    canonical,
+    coordinates,
+    entries,
+    find,
+    kept_format,
+    merge,
+    places,
+    ravel,
+    runs,
+    same_structure,
+)
+from ..tensor.making import sparse
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import needs_grad, refuse_read_only
+from . import kernels
+
+UNION, PRODUCT, QUOTIENT, DENSE = range(4)  # what a function of two does with missing entries
+_LINEAR = {  # in place, of what is added up afterwards
+    *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
+    *("true_divide_", "zero_"),
+}
+
+
+# ---- one tensor ----
+def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTensor:
+    """``fn`` of the stored values [nnz], in a tensor of the same structure; missing entries stay missing.
+
+    >>> scorch.map(A, torch.exp)
+
+    Raises:
+        TypeError: A is no SparseTensor. ValueError: fn returns another number of values.
+    """
+    if not isinstance(A, SparseTensor):
+        raise TypeError(f"map: expected a SparseTensor, got {type(A).__name__}")
+    A = A.coalesce()
+    values = fn(A.values())
+    if not isinstance(values, torch.Tensor) or values.shape != (A.nnz,):
+        raise ValueError(f"map: expected fn to return {A.nnz} values, got {getattr(values, 'shape', values)}")
+    return A._with_values(values)
+
+
+def _is_zero(x: torch.Tensor) -> bool:
+    return not bool(x.any()) and not bool(x.isnan().any())
+
+
+def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object) -> bool:
+    """Whether f(0, ...) is 0, of numbers also where a graph is traced."""
+    with _torch.outside_graphs() if torch.compiler.is_compiling() else nullcontext():
+        return _is_zero(f(torch.zeros(1, dtype=dtype), *args, **kwargs))
+
+
+def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
+    """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
+
+    def mapped(input: SparseTensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if any(isinstance(x, torch.Tensor) and x.dim() for x in (*args, *kwargs.values())):
+            raise NotImplementedError(
+                f"{name}: expected a SparseTensor and numbers: use scorch.map, or A.to_dense()"
+            )
+        in_place = kwargs.pop("inplace", False)
+        if not keeps_zero and not _zero_stays(f, input.dtype, *args, **kwargs):
+            raise NotImplementedError(
+                f"{name} of a missing entry is not zero, so the result would be dense: use "
+                f"scorch.map(A, f) for the stored entries, or A.to_dense()"
+            )
+        if in_place:
+            return _replace(input, lambda values: f(values, *args, **kwargs), name)
+        a = input.coalesce()
+        return a._with_values(f(a.values(), *args, **kwargs))
+
+    return mapped
+
+
+def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
+    """f on the stored values, in place."""
+    refuse_read_only(name, a)
+    _refuse_recorded(name, a)
+    _refuse_repeated(name, a)
+    a._val.copy_(f(a.values()))
+    return a
+
+
+def _refuse_recorded(name: str, *tensors: torch.Tensor) -> None:
+    if needs_grad(*tensors):
+        raise NotImplementedError(
+            f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
+            f"returns a result, or torch.no_grad()"
+        )
+
+
+def _refuse_repeated(name: str, a: SparseTensor) -> None:
+    if not a.is_coalesced():
+        raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
+
+
+def dropout(
+    input: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> SparseTensor:
+    """``F.dropout`` on the stored values; the structure stays."""
+    if not training or p == 0:
+        return input
+    if inplace:
+        return _replace(input, lambda values: torch.nn.functional.dropout(values, p), "dropout")
+    return input._with_values(torch.nn.functional.dropout(input.values(), p))
+
+
+# ---- two tensors ----
+def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
+    """The entries of ``a`` repeated to a larger shape."""
+    e = entries(a)
+    if e.shape == tuple(shape):
+        return e
+    indices = torch.cat([e.indices.new_zeros(len(shape) - a._ndim, e.values.numel()), e.indices])
+    own, values = (1,) * (len(shape) - a._ndim) + e.shape, e.values
+    for d, (n, m) in enumerate(zip(own, shape, strict=True)):
+        if n != m:
+            source, at = runs(torch.full((values.numel(),), m))
+            indices, values = indices[:, source], values[source]
+            indices[d] = at
+    return canonical(tuple(shape), indices, values)
+
+
+def _format_of(a: SparseTensor, ndim: int) -> str:
+    return kept_format(a, [None] * (ndim - a._ndim) + list(range(a._ndim)))
+
+
+def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int) -> torch.Tensor:
+    """f of two sparse tensors over the union, or the intersection, of what they store."""
+    if same_structure(a, b) and a.is_coalesced():
+        return a._with_values(f(a.values(), b.values()))
+    shape = _torch.broadcast(a.shape, b.shape)
+    format = _format_of(a if a._ndim == len(shape) else b, len(shape))
+    made = kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
+    if made is not None:
+        return made
+    x, y = broadcast(a, shape), broadcast(b, shape)
+    key, other = ravel(x.indices, x.shape), ravel(y.indices, y.shape)
+    index = torch.int64 if torch.int64 in (a.index_dtype, b.index_dtype) else torch.int32
+    if kind == PRODUCT:
+        found, at = find(other, key)
+        mine = places(found)
+        values = f(x.values[mine], y.values[at[mine]])
+        return build(Entries(x.shape, x.indices[:, mine], values), format, index)
+    first, second, n = merge(key, other)
+    left = x.values.new_zeros(n).index_copy(0, first, x.values)
+    right = y.values.new_zeros(n).index_copy(0, second, y.values)
+    indices = x.indices.new_empty(len(shape), n)
+    indices[:, first] = x.indices
+    indices[:, second] = y.indices
+    return build(Entries(x.shape, indices, f(left, right)), format, index)
+
+
+def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
+    """The values of a dense tensor, broadcast, at A's stored places, in storage order; 0 in padding."""
+    values = None if torch.is_grad_enabled() and b.requires_grad else kernels.stored(a, b)
+    if values is not None:
+        return values
+    indices, stored = coordinates(a)
+    if 0 in a.shape:  # all that is stored is padding
+        return b.new_zeros(a.nnz)
+    values = b.expand(a.shape)[tuple(indices)]
+    return values if stored is None else values.masked_fill(~stored, 0)
+
+
+def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
+    """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
+    a, shape = a.coalesce(), _torch.broadcast(a.shape, b.shape)
+    made = None
+    if shape == a.shape:
+        made = kernels.evaluated(name, *((b, a) if swapped else (a, b)), a._fmt)
+    if made is not None:
+        return made
+    if shape != a.shape:
+        a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
+        if not isinstance(a, SparseTensor):  # of the format dense
+            return f(b, a) if swapped else f(a, b)
+    values, other, stored = a.values(), gather(a, b), coordinates(a)[1]
+    if stored is not None:
+        other = other.masked_fill(~stored, 1)  # integers are not divided by zero in padding
+    result = f(other, values) if swapped else f(values, other)
+    return a._with_values(result if stored is None else result.masked_fill(~stored, 0))
+
+
+def _scalar(f: Callable, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
+    a = a.coalesce()
+    return a._with_values(f(b, a.values()) if swapped else f(a.values(), b))
+
+
+def _is_scalar(x: object) -> bool:
+    return isinstance(x, Number) or (
+        isinstance(x, torch.Tensor) and not isinstance(x, SparseTensor) and x.dim() == 0
+    )
+
+
+def _spelled(x: object) -> str:
+    return (
+        "a SparseTensor" if isinstance(x, SparseTensor) else "a number" if _is_scalar(x) else "a dense tensor"
+    )
+
+
+def _operand(x: object) -> object:
+    """A number or a tensor of what is given, None where it is neither."""
+    if isinstance(x, SparseTensor):
+        return x
+    if _is_scalar(x) or (isinstance(x, torch.Tensor) and x.layout is torch.strided):
+        return x
+    if isinstance(x, torch.Tensor) or hasattr(x, "tocoo"):
+        return sparse(x)
+    return torch.as_tensor(x) if hasattr(x, "__array__") else None
+
+
+def binary(f: Callable, name: str, kind: int) -> Callable:
+    """f(a, b) with at least one SparseTensor; ``kind`` says what missing entries do."""
+
+    def apply(
+        input: object, other: object, alpha: Number | None = None, *, out: object = None, **options: object
+    ) -> torch.Tensor:
+        if alpha is not None:
+            options["alpha"] = alpha
+        if out is not None:
+            return _into(f, name, out, input, other, options)
+        undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
+        if not options and kind != DENSE and not undefined:
+            made = kernels.quickly(name, input, other)
+            if made is not NotImplemented:
+                return made
+
+        def g(x, y):
+            return f(x, y, **options)
+
+        spelled = "" if options else name
+        a, b = _operand(input), _operand(other)
+        if a is None or b is None:
+            return NotImplemented
+        if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
+            if kind in (UNION, PRODUCT):
+                return _merged(g, spelled, a, b, kind)
+            if kind == DENSE:
+                return g(a.to_dense(), b.to_dense())
+        elif kind == PRODUCT or (kind == QUOTIENT and isinstance(a, SparseTensor)):
+            swapped = isinstance(b, SparseTensor)
+            sparse, dense = (b, a) if swapped else (a, b)
+            if _is_scalar(dense):
+                return _scalar(g, sparse, dense, swapped)
+            return _with_dense(g, spelled, sparse, dense, swapped)
+        elif kind != QUOTIENT:
+            return _mixed(g, a, b)
+        raise NotImplementedError(
+            f"{name} of {_spelled(a)} by a SparseTensor divides by zero where nothing is stored: for what "
+            f"both store use scorch.evaluate('C[i,j] = A[i,j] / B[i,j]', A=A, B=B, implicit='skip'), for one "
+            f"tensor scorch.map, for all of it to_dense(); an optimizer that ends here may take foreach=True"
+        )
+
+    return apply
+
+
+_KINDS = {
+    UNION: "add sub subtract maximum minimum fmax fmin ne not_equal lt less gt greater logical_or "
+    "logical_xor bitwise_or bitwise_xor hypot",
+    PRODUCT: "mul multiply logical_and bitwise_and",
+    QUOTIENT: "div divide true_divide floor_divide remainder fmod",
+    DENSE: "eq le less_equal ge greater_equal isclose",
+}
+
+
+def _into(f: Callable, name: str, out: object, input: object, other: object, options: dict) -> SparseTensor:
+    """``out=``: stored values only, as in place, between tensors of one structure."""
+    if not all(isinstance(x, SparseTensor) for x in (out, input, other)):
+        raise NotImplementedError(
+            f"{name}: out= takes SparseTensors of one structure: use the result instead"
+        )
+    refuse_read_only(name, out)
+    f(stored(out, input, name), stored(out, other, name), out=out._val, **options)
+    return out
+
+
+def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
+    """With a number that leaves zeros zero: sparse. Else the dense result."""
+    sparse, other, swapped = (a, b, False) if isinstance(a, SparseTensor) else (b, a, True)
+    at_zero = lambda zero: g(other, zero) if swapped else g(zero, other)  # noqa: E731
+    if _is_scalar(other) and _zero_stays(at_zero, sparse.dtype):
+        return _scalar(g, sparse, other, swapped)
+    dense = sparse.to_dense()
+    return g(other, dense) if swapped else g(dense, other)
+
+
+def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
+    """``torch.pow`` with a positive number as the exponent."""
+    number = _is_scalar(exponent) and not isinstance(exponent, complex)
+    if isinstance(input, SparseTensor) and number and exponent > 0 and out is None:
+        a = input.coalesce()
+        return a._with_values(torch.pow(a.values(), exponent))
+    raise NotImplementedError(
+        "pow: a missing entry stays zero for positive numbers as exponents only: use scorch.map(A, f) for "
+        "the stored entries, or A.to_dense()"
+    )
+
+
+def float_power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
+    """``torch.float_power``: as :func:`power`, in float64."""
+    return power(*(x.double() if isinstance(x, torch.Tensor) else x for x in (input, exponent)), out=out)
+
+
+BINARY = {
+    name: binary(getattr(torch, name), name, kind) for kind, names in _KINDS.items() for name in names.split()
+}  # the functions of two tensors of torch, by name
+
+
+def reversed_(f: Callable) -> Callable:
+    """f with the operands exchanged, as ``__rsub__`` and its kin want it."""
+    return lambda input, other, *rest, **options: f(other, input, *rest, **options)
+
+
+def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
+    """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
+    value = value.to_dense() if isinstance(value, SparseTensor) else value
+    if not isinstance(input, SparseTensor):
+        mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
+        return torch.masked_fill(input, mask, value)
+    if isinstance(mask, SparseTensor):
+        value = torch.as_tensor(value, dtype=input.dtype)
+        return _merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
+    if _is_zero(torch.as_tensor(value).reshape(1)):
+        return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)
+    return input.to_dense().masked_fill(mask, value)
+
+
+# ---- comparing whole tensors ----
+def equal(input: torch.Tensor, other: torch.Tensor) -> bool:
+    """``torch.equal``: the same shape, type and entries; stored zeros are zeros."""
+    if tuple(input.shape) != tuple(other.shape) or input.dtype != other.dtype:
+        return False
+    return not bool(torch.ne(input, other).any())
+
+
+def allclose(
+    input: torch.Tensor, other: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """``torch.allclose``."""
+    if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
+        far = _merged(lambda x, y: ~torch.isclose(x, y, rtol, atol, equal_nan), "", input, other, UNION)
+        return not bool(far.any())
+    x, y = (t.to_dense() if isinstance(t, SparseTensor) else t for t in (input, other))
+    return torch.allclose(x, y, rtol, atol, equal_nan)
+
+
+# ---- in place ----
+def stored(a: SparseTensor, x: object, name: str) -> object:
+    """What an in-place operation on A's values takes for an operand."""
+    if isinstance(x, SparseTensor):
+        if not same_structure(a, x):
+            raise ValueError(
+                f"{name}: expected a SparseTensor of the same format and structure, since only stored values "
+                f"change in place: use the operation that returns a result"
+            )
+        return x.values()
+    return gather(a, x) if isinstance(x, torch.Tensor) and x.dim() else x
+
+
+def in_place(f: Callable, name: str) -> Callable:
+    """f(A.values(), ...) in place; missing entries stay missing, whatever f does to zero."""
+
+    def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if not isinstance(input, SparseTensor):
+            raise NotImplementedError(
+                f"{name} on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
+                f"returns a result"
+            )
+        refuse_read_only(name, input)
+        _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
+        if name not in _LINEAR or kwargs:
+            _refuse_repeated(name, input)
+        operands = [stored(input, x, name) for x in args]
+        f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
+        return input
+
+    return changed

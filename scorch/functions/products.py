@@ -1,0 +1,382 @@
+"""Products: the ``@`` operator, torch's matrix and vector products, and products at sparse places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from numbers import Number
+
+import torch
+
+from .. import _torch
+from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
+from ..tensor.values import needs_grad
+from . import expressions
+from .gradients import affine_node
+from .multiply import (
+    fast_product,
+    product_op,
+    recorded_product,
+    run_product,
+    text_of_product,
+)
+from .program import Asked
+from .run import is_plain, operand_of, run
+
+
+# ---- the @ operator ----
+def operator(self: SparseTensor, x: object, kind: int) -> torch.Tensor:
+    """``A @ x`` or ``x @ A`` where the fast entry does not apply; NotImplemented if x is no tensor."""
+    return product(self, x, kind) if _is_operand(x) else NotImplemented
+
+
+def _is_operand(x: object) -> bool:
+    """Whether x can become a tensor."""
+    if isinstance(x, torch.Tensor | Number | Sequence):
+        return not isinstance(x, str)
+    return hasattr(x, "__array__") or hasattr(x, "tocoo")
+
+
+# ---- products in general ----
+def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
+    x = x if isinstance(x, SparseTensor) else operand_of(x, None)
+    a = a if isinstance(x, SparseTensor) else operand_of(a, None)
+    if isinstance(x, SparseTensor) or not isinstance(a, SparseTensor):
+        return _sparse_product(a, x, kind)
+    if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
+        return _general_product(a, x, kind)
+    if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
+        x = x.to(a.dtype)
+    if _torch.is_tracing(x):
+        return product_op(a, x, kind)
+    return recorded_product(a, x, kind) if needs_grad(a, x) else run_product(a, x, kind)
+
+
+def _sparse_product(a: SparseTensor, x: SparseTensor, kind: int) -> torch.Tensor:
+    """Sparse times sparse, or dense times dense where the sparse one has dense levels."""
+    left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+    return _broadcast_product(left, right.T if kind == LINEAR else right, None)
+
+
+@lru_cache
+def _matmul_text(left: int, right: int) -> tuple[str, str, str]:
+    """The indices of the operands and the result of a product of these numbers of dimensions."""
+    if not left or not right:
+        raise ValueError("matmul: expected operands of at least one dimension")
+    first = "pqrstu"[8 - left :] + "ij" if left > 1 else "j"
+    second = "pqrstu"[8 - right :] + "jk" if right > 1 else "j"
+    batch = max(first[:-2], second[:-2], key=len)
+    return first, second, f"{batch}{'i' if left > 1 else ''}{'k' if right > 1 else ''}"
+
+
+def _broadcast_product(left: torch.Tensor, right: torch.Tensor, format: Asked) -> torch.Tensor:
+    """``left @ right``; batch dimensions broadcast: where one extent is 1, that operand lacks the index."""
+    first, second, result = _matmul_text(rank(left), rank(right))
+    shapes = dict(zip(first, left.shape, strict=True)), dict(zip(second, right.shape, strict=True))
+    for letter in reversed(first[:-2]):
+        n, m = (shape.get(letter) for shape in shapes)
+        if n == 1 and m not in (None, 1):
+            left, first = left.squeeze(first.index(letter)), first.replace(letter, "")
+        elif m == 1 and n != 1:
+            right, second = right.squeeze(second.index(letter)), second.replace(letter, "")
+    return expressions.einsum(f"{first},{second}->{result}", left, right, format=format)
+
+
+def _general_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
+    """Batches and higher ranks."""
+    if kind in (RMATMUL, LINEAR) and a._ndim == 2 and x.dim() > 2:
+        y = product(a, x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), kind)
+        return y.reshape(*x.shape[:-1], y.shape[-1])
+    left, right = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+    if kind == LINEAR:
+        right = right.T
+    return _broadcast_product(left, right, "dense")
+
+
+def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """``F.linear`` with a sparse weight [out, in], or sparse input: input [..., in] -> [..., out]."""
+    x = input
+    if isinstance(x, SparseTensor) or not isinstance(weight, SparseTensor):
+        y = x @ weight.mT
+        return y if bias is None else y + bias
+    if bias is None:
+        y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
+        return product(weight, x, LINEAR) if y is NotImplemented else y
+    if (
+        not torch.compiler.is_dynamo_compiling()
+        and x.dim() == 2
+        and bias.dim() == 1
+        and is_plain([x, bias, weight])
+    ):
+        return _affine(x, weight, bias)
+    return product(weight, x, LINEAR) + bias
+
+
+def _affine(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor) -> torch.Tensor:
+    text = "Y[n,o] = X[n,i] * W[o,i] + b[o]"
+    return expressions.compute(text, ("X", "W", "b"), (x, weight, bias), "dense", None, "zero", None)
+
+
+def linear_of_values(
+    a: SparseTensor, values: torch.Tensor, x: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
+    if not needs_grad(values, x, *([] if bias is None else [bias])):
+        return linear(x, a, None) if bias is None else _affine(x, a, bias)
+    if "ell" in a._fmt or "nonunique" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
+        return linear(x, a._with_values(values), bias)
+    program = text_of_product("ni,oi->no", a._fmt, True)
+    return affine_node(values, x, bias, a, program, LINEAR, run_product, run)
+
+
+# ---- matmul and its kin ----
+def matmul(
+    input: torch.Tensor,
+    other: torch.Tensor,
+    *,
+    out: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``torch.matmul``."""
+    if out_dtype is not None:
+        raise NotImplementedError("matmul: out_dtype= is not available: use .to(dtype) on an operand")
+    if isinstance(input, SparseTensor):
+        sparse, x, kind = input, other, MATMUL
+    else:
+        sparse, x, kind = other, input, RMATMUL
+    if not torch.compiler.is_dynamo_compiling():
+        y = fast_product(sparse, x, kind, out)
+        if y is not NotImplemented:
+            return y
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"matmul: expected tensors, got {type(x).__name__}")
+    if out is None:
+        return product(sparse, x, kind)
+    left, right = (sparse, x) if kind == MATMUL else (x, sparse)
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((rank(left), rank(right)))
+    if text is None:
+        raise NotImplementedError("matmul: out= takes products of matrices and vectors")
+    return expressions.einsum(text, left, right, out=out)
+
+
+def _of_ranks(
+    name: str, left: int, right: int, a: torch.Tensor, b: torch.Tensor, **options: object
+) -> torch.Tensor:
+    """matmul of operands of these numbers of dimensions, both perhaps dense."""
+    found = rank(a), rank(b)
+    if found != (left, right):
+        raise ValueError(
+            f"{name}: expected operands of {left} and {right} dimensions, got {found[0]} and {found[1]}"
+        )
+    if isinstance(a, SparseTensor) or isinstance(b, SparseTensor):
+        return matmul(a, b, **options)
+    return torch.matmul(a, b)
+
+
+def mm(
+    input: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``torch.mm``."""
+    return _of_ranks("mm", 2, 2, input, mat2, out=out, out_dtype=out_dtype)
+
+
+def bmm(
+    input: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    *,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``torch.bmm``."""
+    return _of_ranks("bmm", 3, 3, input, mat2, out=out, out_dtype=out_dtype)
+
+
+def mv(input: torch.Tensor, vec: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.mv``."""
+    return _of_ranks("mv", 2, 1, input, vec, out=out)
+
+
+def dot(input: torch.Tensor, tensor: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.dot``."""
+    return _of_ranks("dot", 1, 1, input, tensor, out=out)
+
+
+def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """``b @ a``."""
+    return matmul(b, a)
+
+
+def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
+    """``torch.sparse.mm``."""
+    if reduce != "sum":
+        raise NotImplementedError(
+            f'torch.sparse.mm with reduce="{reduce}": use scorch.evaluate with max= or min='
+        )
+    return mm(sparse, dense)
+
+
+def _added(
+    name: str,
+    input: torch.Tensor,
+    product: Callable[[], torch.Tensor],
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: None = None,
+    out_dtype: None = None,
+) -> torch.Tensor:
+    """``beta * input + alpha * product``; with beta 0 the input is not looked at, as in torch."""
+    if out is not None or out_dtype is not None:
+        raise NotImplementedError(
+            f"{name}: out= and out_dtype= with a SparseTensor are not available: use the result"
+        )
+    made = product()
+    if not (made.is_floating_point() or input.is_floating_point()):
+        beta, alpha = int(beta), int(alpha)  # as torch does
+    if beta == 0:
+        return made if alpha == 1 else alpha * made
+    return torch.add(input if beta == 1 else beta * input, made, alpha=alpha)
+
+
+def addmm(
+    input: torch.Tensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    **how: object,
+) -> torch.Tensor:
+    """``torch.addmm``, of which any operand is sparse."""
+    return _added("addmm", input, lambda: _of_ranks("addmm", 2, 2, mat1, mat2), **how, out_dtype=out_dtype)
+
+
+def addmv(input: torch.Tensor, mat: torch.Tensor, vec: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addmv``, of which any operand is sparse."""
+    return _added("addmv", input, lambda: _of_ranks("addmv", 2, 1, mat, vec), **how)
+
+
+def addr(input: torch.Tensor, vec1: torch.Tensor, vec2: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addr``, of which any operand is sparse."""
+    return _added("addr", input, lambda: outer(vec1, vec2), **how)
+
+
+def baddbmm(
+    input: torch.Tensor,
+    batch1: torch.Tensor,
+    batch2: torch.Tensor,
+    out_dtype: torch.dtype | None = None,
+    **how: object,
+) -> torch.Tensor:
+    """``torch.baddbmm``, of which any operand is sparse."""
+    return _added(
+        "baddbmm", input, lambda: _of_ranks("baddbmm", 3, 3, batch1, batch2), **how, out_dtype=out_dtype
+    )
+
+
+def addbmm(input: torch.Tensor, batch1: torch.Tensor, batch2: torch.Tensor, **how: object) -> torch.Tensor:
+    """``torch.addbmm``, of which any operand is sparse."""
+    return _added("addbmm", input, lambda: expressions.einsum("bij,bjk->ik", batch1, batch2), **how)
+
+
+def outer(input: torch.Tensor, vec2: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.outer``."""
+    if (rank(input), rank(vec2)) != (1, 1):
+        raise ValueError(f"outer: expected two vectors, got {rank(input)} and {rank(vec2)} dimensions")
+    if input.dtype == vec2.dtype == torch.bool:  # no sums of integers
+        return torch.mul(input.unsqueeze(1), vec2.unsqueeze(0), out=out)
+    return expressions.einsum("i,j->ij", input, vec2, out=out)
+
+
+def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.linalg.multi_dot``, from the left."""
+    *first, last = tensors
+    return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
+
+
+def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``torch.inner``."""
+    if not rank(input) or not rank(other):
+        return torch.mul(input, other, out=out)
+    return torch.matmul(input, other.mT if rank(other) > 1 else other, out=out)
+
+
+def einsum(equation: str, *operands: torch.Tensor) -> torch.Tensor:
+    """``torch.einsum``."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    return expressions.einsum(equation, *operands)
+
+
+# ---- products at sparse places ----
+def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
+    """``mask * (Q @ K.mT)``, computed where the mask stores values only.
+
+    Args:
+        mask: [..., n, m], any format.
+        Q: [..., n, k]; K: [..., m, k]; dense, with the batch dimensions of the mask.
+
+    Returns:
+        A SparseTensor with the structure of the mask.
+
+    Raises:
+        TypeError: mask is no SparseTensor. ValueError: the shapes do not fit.
+    """
+    if not isinstance(mask, SparseTensor):
+        raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")
+    rows = "abcdefgh"[: mask._ndim - 1]
+    text = f"{rows}j,{rows}k,{rows[:-1]}jk->{rows}j"
+    try:
+        return expressions.einsum(text, mask, Q, K, format=mask._fmt)
+    except ValueError:  # of index letters, which the caller did not write
+        _check(mask, Q, K)
+        raise
+
+
+def _check(mask: SparseTensor, q: torch.Tensor, k: torch.Tensor) -> None:
+    *batch, n, m = mask.shape
+    for name, x, rows in (("Q", q, n), ("K", k, m)):
+        if x.dim() != mask._ndim or list(x.shape[:-1]) != [*batch, rows] or q.shape[-1] != k.shape[-1]:
+            raise ValueError(
+                f"{name}: expected shape {[*batch, rows, 'k']} for a mask {list(mask.shape)}, got "
+                f"{list(x.shape)}"
+            )
+
+
+def sampled_addmm(
+    input: SparseTensor,
+    mat1: torch.Tensor,
+    mat2: torch.Tensor,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    out: None = None,
+) -> SparseTensor:
+    """``torch.sparse.sampled_addmm``: ``alpha * (mat1 @ mat2) + beta * input`` where input stores values."""
+    if (
+        not isinstance(input, SparseTensor)
+        or isinstance(mat1, SparseTensor)
+        or isinstance(mat2, SparseTensor)
+    ):
+        raise NotImplementedError("sampled_addmm: expected a SparseTensor and two dense matrices")
+    if out is not None:
+        raise NotImplementedError("sampled_addmm: out= is not available: use the result")
+    input = input.coalesce()
+    _check(input, mat1, mat2.mT)
+    factors = {name: x for name, x in (("alpha", alpha), ("beta", beta)) if x not in (0, 1)}
+    if alpha == 0:
+        return input * beta
+    text = _sampled(input._ndim, "alpha" in factors, "beta" in factors, beta != 0)
+    return expressions.evaluate(text, A=input, Q=mat1, K=mat2, format=input._fmt, **factors)
+
+
+@lru_cache
+def _sampled(ndim: int, alpha: bool, beta: bool, added: bool) -> str:
+    """The index notation of ``sampled_addmm``, with the factors and the summand that it has."""
+    *rows, i = "abcdefgh"[: ndim - 1]
+    at, q, k = (",".join((*rows, *letters)) for letters in ((i, "j"), (i, "k"), ("k", "j")))
+    product = f"{'alpha * ' if alpha else ''}stored(A[{at}]) * Q[{q}] * K[{k}]"
+    return f"C[{at}] = {product}" + (f" + {'beta * ' if beta else ''}A[{at}]" if added else "")

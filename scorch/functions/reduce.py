@@ -1,0 +1,339 @@
+"""Reductions and norms.
+
+A reduction counts missing entries as zeros, as torch does for the dense tensor. What remains with two or
+more dimensions is sparse; vectors and numbers are dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+
+from .. import _torch
+from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, ravel, unravel
+from ..tensor.index import axis
+from ..tensor.sparsetensor import SparseTensor
+from .expressions import einsum, evaluate
+
+Dims = int | Sequence[int] | None
+
+
+class _Groups(NamedTuple):
+    """Entries by what they are reduced into."""
+
+    values: torch.Tensor
+    slot: torch.Tensor  # [n] the group of each entry
+    n: int  # groups
+    size: int  # entries of the dense tensor in a group
+    key: torch.Tensor | None  # keys of the groups in the kept shape; None: all of them, in order
+    kept: tuple[int, ...]
+
+
+def _dims(dim: Dims, ndim: int) -> list[int]:
+    if dim is None or (not isinstance(dim, int) and len(dim) == 0):
+        return list(range(ndim))
+    dims = [axis(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+    if not ndim:
+        return []
+    if len(set(dims)) < len(dims):
+        raise ValueError(f"expected different dimensions, got {dim}")
+    return dims
+
+
+def _group(a: SparseTensor, dims: list[int]) -> _Groups:
+    e = entries(a)
+    rest = [d for d in range(a._ndim) if d not in dims]
+    kept = tuple(e.shape[d] for d in rest)
+    slot, size = ravel(e.indices[rest], kept), math.prod(e.shape[d] for d in dims)
+    if len(rest) < 2:
+        return _Groups(e.values, slot, math.prod(kept), size, None, kept)
+    key, slot = distinct(slot)
+    return _Groups(e.values, slot, key.numel(), size, key, kept)
+
+
+def _widened(a: SparseTensor) -> SparseTensor:
+    """In float32 where a has a half type."""
+    return a.to(torch.float32) if a.dtype in (torch.float16, torch.bfloat16) else a
+
+
+def _finish(
+    a: SparseTensor, g: _Groups, result: torch.Tensor, dims: list[int], keepdim: bool
+) -> torch.Tensor:
+    if g.key is None:
+        y = result.view(g.kept)
+    else:
+        format = "coo" if a._fmt == "coo" else "csr" if len(g.kept) == 2 else "csf"
+        y = build(Entries(g.kept, unravel(g.key, g.kept), result), format, a.index_dtype)
+    return _kept(y, dims, keepdim)
+
+
+def _count(g: _Groups) -> torch.Tensor:
+    return counts(g.slot, g.n)
+
+
+# ---- kernels ----
+def kernel(a: SparseTensor, dims: list[int], reduction: str) -> torch.Tensor:
+    """``+=``, ``max=`` or ``min=`` over the stored entries; dense, in a type that kernels have."""
+    letters = "abcdefghijklmnop"[: a._ndim]
+    kept = [c for d, c in enumerate(letters) if d not in dims]
+    if a.dtype in (torch.int8, torch.uint8, torch.int16):
+        a = a.to(torch.int32)
+    if reduction == "+=":
+        return einsum(f"{letters}->{''.join(kept)}", a, format="dense")
+    left = f"r[{','.join(kept)}]" if kept else "r"
+    text = f"{left} {reduction} A[{','.join(letters)}]"
+    return evaluate(text, A=a, implicit="skip", format="dense")
+
+
+def _sized(a: SparseTensor, dims: list[int]) -> int:
+    """Entries of the dense tensor that are reduced into one."""
+    return math.prod(a.shape[d] for d in dims)
+
+
+def _kept(y: torch.Tensor, dims: list[int], keepdim: bool) -> torch.Tensor:
+    for d in sorted(dims) if keepdim else ():
+        y = y.unsqueeze(d)
+    return y
+
+
+# ---- sums ----
+def sum_(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.sum``; integers and bool add up in int64, half types in float32."""
+    dims = _dims(dim, input._ndim)
+    if dtype is None and not input.dtype.is_floating_point:
+        dtype = torch.int64
+    a = input if dtype is None else input.to(dtype)
+    if a._ndim - len(dims) < 2:
+        return _kept(kernel(a, dims, "+=").to(a.dtype), dims, keepdim)
+    g = _group(a, dims)
+    return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
+
+
+def mean(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.mean`` over all entries, missing ones included."""
+    dtype = dtype or input.dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
+    dims = _dims(dim, input._ndim)
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    total = sum_(input.to(wide), dims, keepdim)
+    return (total / _sized(input, dims)).to(dtype)
+
+
+def var(
+    input: SparseTensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction=None
+) -> torch.Tensor:
+    """``torch.var`` over all entries, missing ones included."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not input.dtype.is_floating_point:
+        raise TypeError(f"var: expected a floating point type, got {input.dtype}: call .float() first")
+    dims = _dims(dim, input._ndim)
+    g = _group(_widened(input), dims)
+    free = g.size - (int(unbiased) if correction is None else correction)
+    if g.key is not None and free <= 0:
+        raise ValueError(f"var: expected more than {g.size - free} entries to reduce, got {g.size}")
+    middle = add_up(g.values, g.slot, g.n) / g.size
+    off = (g.values - middle[g.slot]).square()
+    total = add_up(off, g.slot, g.n) + middle.square() * (g.size - _count(g))
+    return _finish(input, g, (total / max(free, 0)).to(input.dtype), dims, keepdim)
+
+
+def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
+    """``torch.std``; as :func:`var`."""
+    return var(input, *args, **kwargs).sqrt()
+
+
+def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Tensor:
+    """``torch.count_nonzero``: stored zeros do not count."""
+    return _nonzeros(input, None if dims == (None,) else _torch.one_by_one(dims, dim), False)
+
+
+def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
+    a = input.coalesce()
+    return sum_(a._with_values(a.values() != 0), dim, keepdim)
+
+
+# ---- extremes and products ----
+def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
+    dims = _dims(dim, input._ndim)
+    g = _group(_widened(input), dims)
+    if not g.size and g.key is not None:  # nothing is multiplied
+        return _kept(torch.full(g.kept, 1, dtype=input.dtype), dims, keepdim)
+    values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+    result = torch.ones(g.n, dtype=values.dtype).scatter_reduce(0, g.slot, values, "prod")
+    result = torch.where(_count(g) < g.size, torch.zeros_like(result), result)
+    return _finish(input, g, result.to(input.dtype), dims, keepdim)
+
+
+def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch.Tensor:
+    dims = _dims(dim, input._ndim)
+    size = _sized(input, dims)
+    if size == 0:
+        raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
+    if input._ndim - len(dims) > 1:
+        g = _group(input, dims)
+        values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
+        # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
+        start = torch.full((g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype)
+        stored = start.scatter_reduce(0, g.slot, values, kind, include_self=False)
+        zeros = lambda: add_up((values == 0).long(), g.slot, g.n)  # noqa: E731
+        result = _with_missing(stored, _count(g), size, kind, zeros)
+        return _finish(input, g, result.to(input.dtype), dims, keepdim)
+    a = input.coalesce()
+    count = lambda flags: kernel(a._with_values(flags), dims, "+=")  # noqa: E731
+    stored = kernel(a, dims, "max=" if kind == "amax" else "min=")
+    every = count(torch.ones_like(a._val, dtype=torch.int64))
+    y = _with_missing(stored, every, size, kind, lambda: count((a._val == 0).long()))
+    return _kept(y.to(input.dtype), dims, keepdim)
+
+
+def _with_missing(
+    stored: torch.Tensor, count: torch.Tensor, size: int, kind: str, zeros: Callable[[], torch.Tensor]
+) -> torch.Tensor:
+    """The extremum of what is stored, ``count`` of ``size`` entries, and of zeros where some are missing.
+
+    As in torch, all that attain an extremum have an equal share of its gradient; what missing entries have is
+    lost. ``zeros()`` are the numbers of zeros that are stored.
+    """
+    if not stored.requires_grad and not _torch.in_transform() and not torch.compiler.is_compiling():
+        bounded = stored.clamp(min=0) if kind == "amax" else stored.clamp(max=0)
+        return torch.where(count < size, bounded, stored)
+    missing, found = size - count, zeros().to(stored.dtype)
+    over = (missing > 0) & (stored <= 0 if kind == "amax" else stored >= 0)
+    share = found / torch.where(over, found + missing, 1)
+    return torch.where(over, (share * torch.where(stored == 0, stored, 0)).to(stored.dtype), stored)
+
+
+def amax(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.amax``: a missing entry counts as 0."""
+    return _extremum(input, dim, keepdim, "amax")
+
+
+def amin(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.amin``: a missing entry counts as 0."""
+    return _extremum(input, dim, keepdim, "amin")
+
+
+def aminmax(input: SparseTensor, *, dim: int | None = None, keepdim: bool = False):
+    """``torch.aminmax``."""
+    pair = amin(input, dim, keepdim), amax(input, dim, keepdim)
+    return torch.return_types.aminmax(pair)
+
+
+def prod(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.prod``: 0 where an entry is missing."""
+    if dtype is None and not input.dtype.is_floating_point:
+        dtype = torch.int64
+    return _product(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+def _extreme(name: str, reduce):
+    def extreme(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
+        if (args and isinstance(args[0], torch.Tensor)) or "other" in kwargs:
+            return getattr(torch, f"{name}imum")(input, *args, **kwargs)
+        if args or kwargs:
+            raise NotImplementedError(
+                f"torch.{name} along a dimension also gives positions, which missing entries make arbitrary: "
+                f"use torch.a{name}, or A.to_dense()"
+            )
+        return reduce(input)
+
+    return extreme
+
+
+max_, min_ = _extreme("max", amax), _extreme("min", amin)
+
+
+def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.any``; dim=() reduces nothing, as in torch."""
+    if dim == ():
+        return input != 0
+    result = _nonzeros(input, dim, keepdim) > 0
+    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
+
+
+def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
+    """``torch.all``: False where an entry is missing; dim=() reduces nothing, as in torch."""
+    if dim == ():
+        return input != 0
+    result = _nonzeros(input, dim, keepdim) == _sized(input, _dims(dim, input._ndim))
+    return result.to(torch.uint8) if input.dtype == torch.uint8 else result
+
+
+# ---- norms ----
+def vector_norm(
+    input: SparseTensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``torch.linalg.vector_norm`` for orders of 0 and more."""
+    a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
+    if not a.dtype.is_floating_point:
+        raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
+    size = a.abs()
+    if ord == math.inf:
+        return amax(size, dim, keepdim)
+    if ord == 0:
+        return sum_(size._with_values((size.values() != 0).to(a.dtype)), dim, keepdim)
+    if ord < 0:
+        raise NotImplementedError(f"norm of order {ord}: missing entries make it 0 or arbitrary")
+    return _root(sum_(size**ord, dim, keepdim), ord) if ord != 1 else sum_(size, dim, keepdim)
+
+
+def _root(total: torch.Tensor, ord: float) -> torch.Tensor:
+    """total ** (1 / ord), whose gradient is 0 where total is, as that of torch's norms."""
+    if isinstance(total, SparseTensor):
+        return total._with_values(_root(total.values(), ord))
+    zero = total == 0
+    return torch.where(zero, 0, torch.where(zero, 1, total) ** (1 / ord))
+
+
+def norm(
+    input: SparseTensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``torch.norm`` and ``torch.linalg.norm``: of the entries; "fro" alone of the norms of matrices."""
+    if isinstance(p, str) and p != "fro":
+        raise NotImplementedError(f"norm {p!r} of a matrix: use A.to_dense()")
+    return vector_norm(input, 2 if p in (None, "fro") else p, dim, keepdim, dtype=dtype)
+
+
+def linalg_norm(
+    input: SparseTensor,
+    ord: float | str | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype=None,
+) -> torch.Tensor:
+    """``torch.linalg.norm``: vectors of any order, matrices with "fro"."""
+    of_matrix = input._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    if of_matrix and ord not in (None, "fro"):
+        raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
+    return norm(input, ord, dim, keepdim, dtype=dtype)
+
+
+def normalize(
+    input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
+) -> SparseTensor:
+    """``F.normalize``."""
+    if input._ndim > 2 or out is not None:
+        raise NotImplementedError("normalize: expected a matrix or a vector, and no out=")
+    return input / vector_norm(input, p, dim, True).clamp_min(eps)

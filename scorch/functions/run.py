@@ -1,0 +1,135 @@
+"""Running programs: on the objects themselves, recorded by a node, or through the operators.
+
+What is eager hands the operands to the extension directly. What torch records or transforms (torch.compile,
+functorch, forward-mode) goes through ``torch.ops.scorch.evaluate`` and ``torch.ops.scorch.program`` on plain
+component tensors.
+"""
+
+from __future__ import annotations
+
+import sys
+from numbers import Number
+
+import torch
+
+from .. import _C, _torch
+from ..tensor.format import layout
+from ..tensor.making import sparse
+from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.values import as_dense, assemble, needs_grad, once, values_of
+from ..tensor.wrapping import from_run
+from .gradients import run_eagerly
+from .program import TYPES, results
+
+_printed: set[str] = set()
+
+Out = torch.Tensor | tuple[torch.Tensor | None, ...] | None
+
+
+# ---- operands ----
+def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
+    """A SparseTensor or a plain dense tensor."""
+    if isinstance(x, SparseTensor):
+        return as_dense(once(x))
+    if isinstance(x, Number):
+        return torch.tensor(x, dtype=dtype)
+    if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
+        return sparse(x)
+    if not isinstance(x, torch.Tensor):
+        try:
+            x = torch.as_tensor(x)
+        except (RuntimeError, TypeError, ValueError) as why:
+            what = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+            message = f"expected tensors, SparseTensors, arrays or numbers, got {what}: {why}"
+            raise TypeError(message) from None
+    if torch.compiler.is_dynamo_compiling() or not x.is_neg():
+        return x
+    return x.resolve_neg()
+
+
+def operands_of(given: tuple) -> list[torch.Tensor]:
+    """Operands as they were given, as tensors; numbers have the type of the first floating point tensor."""
+    dtype = None
+    if any(isinstance(x, Number) for x in given):
+        dtype = next((x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()), None)
+    return [operand_of(x, dtype) for x in given]
+
+
+def is_plain(operands: list[torch.Tensor]) -> bool:
+    """Whether the extension may be called on the objects themselves."""
+    return not _tracing(operands) and not needs_grad(*operands)
+
+
+def _tracing(operands: list[torch.Tensor]) -> bool:
+    return _torch.is_tracing(*(x for x in operands if not isinstance(x, SparseTensor)))
+
+
+def as_passed(x: torch.Tensor) -> object:
+    """What the extension is given for an operand."""
+    return core_of(x) if isinstance(x, SparseTensor) else x
+
+
+def note_written(out: Out) -> None:
+    """Tells autograd that what took a result has changed."""
+    for x in out if isinstance(out, tuple) else (out,):
+        if x is not None:
+            torch.autograd.graph.increment_version(x)
+
+
+# ---- three ways ----
+def run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[torch.Tensor]:
+    """Results by the extension, on the objects themselves."""
+    direct = tuple(map(as_passed, operands))
+    if _torch.DEBUG_STAGES and program not in _printed:
+        _printed.add(program)
+        for stage in _torch.DEBUG_STAGES:
+            print(f"-- {stage}\n{_C.text(program, direct, stage)}", file=sys.stderr)
+    results = from_run(_C.run(program, direct, out), operands)
+    if out is not None:
+        note_written(out)
+    return results
+
+
+@_torch.constant
+def _described(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> list:
+    """(layout, is it dense, operand it is like or -1, sources of extents) of each result."""
+    found = results(program, ranks, types)
+    return [(layout(r.format, len(r.extents)), r.is_dense, r.like, r.extents) for r in found]
+
+
+def through_operator(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Results by the operators, on plain tensors: traced, transformed, differentiable."""
+    tensors, sizes = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            tensors.extend((*x._arrays()[:-1], values_of(x)))
+            sizes.extend(x.shape)
+        else:
+            tensors.append(x)
+    ranks, types = tuple(x.dim() for x in operands), tuple(TYPES[x.dtype] for x in operands)
+    described = _described(program, ranks, types)
+    if len(described) == 1 and described[0][1]:
+        return [torch.ops.scorch.evaluate(program, tensors, sizes)]
+    arrays, at, results = torch.ops.scorch.program(program, tensors, sizes), 0, []
+    for form, dense, like, extents in described:
+        n = 1 if dense or like >= 0 else len(form.names)
+        own, at = arrays[at : at + n], at + n
+        if dense:
+            results.append(own[0])
+        elif like >= 0:
+            results.append(operands[like]._with_values(own[0]))
+        else:
+            results.append(assemble(form, [operands[k].shape[d] for k, d in extents], own))
+    return results
+
+
+def recorded(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """A call that is traced, transformed or differentiated."""
+    if _tracing(operands):
+        return through_operator(program, operands)
+    return run_eagerly(program, operands, run)
+
+
+def unpacked(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """The result, or the tuple of several."""
+    return results[0] if len(results) == 1 else tuple(results)

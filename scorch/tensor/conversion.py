@@ -1,0 +1,164 @@
+"""Other formats, other types, and the dense tensor: what the methods of these names do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from .. import _C, _torch
+from . import rooms
+from .entries import build, entries, rearranged
+from .format import Format, Layout, bound, layout, relabelled
+from .sparsetensor import SparseTensor, core_of
+from .values import assemble, tracked
+from .wrapping import fresh, wrap
+
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
+CARRIER = {
+    **dict.fromkeys((torch.float16, torch.bfloat16, *_FLOAT8), torch.float32),
+    **dict.fromkeys((torch.int8, torch.uint8, torch.uint16), torch.int32),
+    **dict.fromkeys((torch.uint32, torch.uint64), torch.int64),
+}  # types whose duplicates are summed in a wider one, or that the extension only moves
+
+
+def _carried(a: SparseTensor, body: Callable[[SparseTensor], torch.Tensor]) -> torch.Tensor:
+    """body(a), by way of a type that the extension can add."""
+    dtype = a._val.dtype
+    carrier = CARRIER.get(dtype)
+    if carrier is None:
+        return body(a)
+    return body(a._like((*a._arrays()[:-1], a._val.to(carrier)))).to(dtype)
+
+
+# ---- formats ----
+def convert(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    """The same tensor in another format; this one if it has it already."""
+    form = bound(format, a._ndim)
+    index_dtype = index_dtype or a.index_dtype
+    if form.text == a._fmt:
+        return a.to(index_dtype=index_dtype)
+    if _torch.in_graph():
+        return build(entries(a), form.text, index_dtype)
+    if tracked(a):
+        return _convert_tracked(a, form, index_dtype)
+    wide = index_dtype is torch.int64
+    return _carried(a, lambda b: fresh(form, *_C.convert(core_of(b), form.text, wide)[1:]))
+
+
+def _convert_tracked(a: SparseTensor, form: Layout, index_dtype: torch.dtype) -> SparseTensor:
+    """convert, differentiably: the structure by the extension, the values gathered; by torch's operations
+    where entries are summed or dropped."""
+    wide = index_dtype == torch.int64
+    (_, shape, arrays), perm = _C.convert(core_of(a), form.text, wide, True)
+    values = a.values()
+    if perm is None:
+        return build(entries(a), "coo", index_dtype).convert(form.text, index_dtype=index_dtype)
+    if values.shape[0]:
+        values = torch.where(perm >= 0, values[perm.clamp(min=0)], 0)
+    else:
+        values = values.new_zeros(perm.shape[0])
+    return assemble(form, shape, (*arrays[:-1], values))
+
+
+def indices(a: SparseTensor) -> torch.Tensor:
+    """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
+    if not a._ndim:
+        return torch.empty((0, a.nnz), dtype=a.index_dtype)
+    kinds = ["compressed(0, nonunique)"]
+    kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
+    form = layout(", ".join(kinds), a._ndim)
+    wide, source = a.index_dtype == torch.int64, a
+    if _torch.in_graph():
+        _, *crd, place = rearranged(a, form.text, wide)
+        found = torch.stack(crd)
+        return found.new_full((a._ndim, a.nnz), -1).index_copy(1, place, found)
+    if len(a._names) == 1:  # dense sources lose their zeros: number the places instead
+        source = a._like([torch.arange(1, a.nnz + 1)])
+    (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
+    found = torch.stack(arrays[1:-1])
+    if source is not a:
+        perm = arrays[-1] - 1
+    if perm is None:
+        return found
+    result = found.new_full((a._ndim, a.nnz), -1)
+    result[:, perm] = found
+    return result
+
+
+# ---- the dense tensor ----
+def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
+    """The dense tensor, contiguous."""
+
+    def spread(b: SparseTensor) -> torch.Tensor:
+        return _C.convert(core_of(b), "dense", False)[2][0].view(b.shape)
+
+    if torch.compiler.is_dynamo_compiling() or type(a._val) not in (torch.Tensor, torch.nn.Parameter):
+        letters = "abcdefghijklmnop"[: a._ndim]  # as a program it can be traced
+        dense = rooms.expressions.einsum(f"{letters}->{letters}", a, format="dense")
+    else:
+        dense = _scattered(a) if tracked(a) else _carried(a, spread)
+    return dense if dtype is None else dense.to(dtype)
+
+
+def _scattered(a: SparseTensor) -> torch.Tensor:
+    """to_dense, differentiably."""
+    indices, values = a.indices().long(), a.values()
+    stored = indices[0] >= 0 if a._ndim else slice(None)
+    dense = values.new_zeros(tuple(a.shape))
+    return dense.index_put(tuple(indices[:, stored]), values[stored], accumulate=True)
+
+
+# ---- types ----
+def to(
+    a: SparseTensor, dtype: torch.dtype | None, index_dtype: torch.dtype | None, copied: bool
+) -> SparseTensor:
+    """With another dtype or index type; itself if nothing changes."""
+    *structure, values = a._arrays()
+    if dtype is not None and dtype.is_complex:
+        raise TypeError(f"expected a real type, got {dtype}")
+    if index_dtype not in (None, torch.int32, torch.int64):
+        raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+    if (
+        index_dtype == torch.int32
+        and a.index_dtype != torch.int32
+        and max((*a.shape, a.nnz), default=0) >= 2**31
+    ):
+        raise ValueError("index_dtype: extents or positions do not fit in int32")
+    changed = (
+        copied
+        or dtype not in (None, values.dtype)
+        or (index_dtype not in (None, a.index_dtype) and len(structure) > 0)
+    )
+    if not changed:
+        return a
+    added = values.dtype if dtype is None else dtype
+    rounded = added.is_floating_point and values.is_floating_point()
+    if added != values.dtype and not rounded and not a.is_coalesced():
+        return a.coalesce().to(dtype, index_dtype=index_dtype)  # a sum of casts is no cast of a sum
+    arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
+    arrays.append(a.values().to(dtype or values.dtype, copy=copied))
+    return assemble(layout(a._fmt, a._ndim), a.shape, arrays)
+
+
+# ---- the order of dimensions ----
+def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
+    """Dimensions in another order: the arrays stay, their dimensions are relabelled."""
+    n = a._ndim
+    order = tuple(d + n if d < 0 else d for d in dims)
+    if sorted(order) != list(range(n)):
+        raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
+    if n < 2:
+        return a
+    kept = a.__dict__.setdefault("_relabelled", {})
+    if order not in kept:
+        form = layout(relabelled(a._fmt, n, order), n)
+        kept[order] = wrap(form, [a.shape[d] for d in order], a._arrays())
+    made = kept[order]
+    if not tracked(a):
+        return made
+    arrays = (*made._arrays()[:-1], a.values())
+    computed = assemble(layout(made._fmt, n), made.shape, arrays)
+    if _C.plain():
+        computed.__dict__["_core"] = core_of(made)
+    return computed

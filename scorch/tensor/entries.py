@@ -1,0 +1,283 @@
+"""Entries: the stored values of a sparse tensor by coordinates, sorted and unique.
+
+What has no kernel is done here in a few vectorised passes over the entries, never over the dense shape:
+coordinates become one int64 key in row-major order, so that slicing, joining, reshaping and matching the
+entries of two tensors are arithmetic, sorting and searching on keys. A tensor is built from entries in the
+format that the operation wants to keep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from .. import _C, _torch
+from .format import has_slots, layout, repeats, spelled
+from .sparsetensor import SparseTensor, core_of
+from .values import assemble
+
+
+class Entries(NamedTuple):
+    """Coordinates [ndim, n] (int64, in row-major order, each once) and values [n] of a tensor of a shape."""
+
+    shape: tuple[int, ...]
+    indices: torch.Tensor
+    values: torch.Tensor
+
+
+# ---- keys ----
+def ravel(indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Row-major keys [n] of coordinates [ndim, n]; zeros where there are no dimensions."""
+    key = indices.new_zeros(indices.shape[1])
+    for coordinates, extent in zip(indices, shape, strict=True):
+        key = key * extent + coordinates
+    return key
+
+
+def unravel(key: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """Coordinates [ndim, n] of row-major keys."""
+    rows = []
+    for extent in reversed(shape):
+        rows.append(key % torch.sym_max(extent, 1))
+        key = key.div(torch.sym_max(extent, 1), rounding_mode="floor")
+    return torch.stack(rows[::-1]) if rows else key.new_empty((0, key.numel()))
+
+
+def _ascending(key: torch.Tensor) -> bool:
+    return key.numel() < 2 or bool((key[1:] > key[:-1]).all())
+
+
+def canonical(shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor) -> Entries:
+    """Entries of coordinates in any order; the values of one coordinate are summed in the order given."""
+    key = ravel(indices, shape)
+    if _torch.in_graph():
+        key, slot = distinct(key)
+        return Entries(tuple(shape), unravel(key, shape), add_up(values, slot, key.numel()))
+    if _ascending(key):
+        return Entries(tuple(shape), indices, values)
+    order = torch.argsort(key, stable=True)
+    key, indices, values = key[order], indices[:, order], values[order]
+    if not _ascending(key):
+        first = torch.ones_like(key, dtype=torch.bool)
+        first[1:] = key[1:] != key[:-1]
+        slot = first.cumsum(0) - 1
+        indices, values = indices[:, first], add_up(values, slot, int(slot[-1]) + 1)
+    return Entries(tuple(shape), indices, values)
+
+
+def add_up(values: torch.Tensor, slot: torch.Tensor, n: int) -> torch.Tensor:
+    """Sums [n] of the values of each slot; half types add in float32, bool is "any"."""
+    if values.dtype == torch.bool:
+        return values.new_zeros(n, dtype=torch.int64).index_add(0, slot, values.long()) > 0
+    wide = torch.float32 if values.dtype in (torch.float16, torch.bfloat16) else values.dtype
+    return values.new_zeros(n, dtype=wide).index_add(0, slot, values.to(wide)).to(values.dtype)
+
+
+# ---- steps that decide how long arrays are; traced, they are operators (boundary/sizes.py) ----
+def distinct(key: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The different keys in ascending order, and the place of each key [n] among them."""
+    if _torch.in_graph():
+        return torch.ops.scorch.distinct(key)
+    return torch.unique(key, return_inverse=True)
+
+
+def places(mask: torch.Tensor) -> torch.Tensor:
+    """Where a mask [n] is true."""
+    return torch.ops.scorch.places(mask) if _torch.in_graph() else mask.nonzero().view(-1)
+
+
+def counts(slot: torch.Tensor, n: int) -> torch.Tensor:
+    """How often each of 0..n-1 is in a list."""
+    if _torch.in_graph():
+        return slot.new_zeros(n).index_add(0, slot, torch.ones_like(slot))
+    return torch.bincount(slot, minlength=n)
+
+
+def fitting_index(index: torch.dtype, shape: Sequence[int], n: int) -> torch.dtype:
+    """The index type, or int64 where extents or the number of entries do not fit into it.
+
+    Traced, nobody knows the number; int32 is then tried, and refused by the call if it does not hold it.
+    """
+    known = [m for m in shape if isinstance(m, int)] if torch.compiler.is_compiling() else (*shape, n)
+    return torch.int64 if max(known, default=0) >= 2**31 else index
+
+
+# ---- reading ----
+def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Coordinates [ndim, nnz] in storage order, and which are stored (None: all); padding is at 0."""
+    if a._fmt == "csr":
+        return _csr_indices(a), None
+    indices = a.indices().long()
+    if "ell" not in a._fmt or indices.numel() == 0:
+        return indices, None
+    return indices.clamp(min=0), indices[0] >= 0
+
+
+def fibres(a: SparseTensor) -> torch.Tensor:
+    """The row [nnz] of each value of csr, batches of rows counted on."""
+    pos = a._arrays()[0]
+    return torch.repeat_interleave(torch.arange(pos.numel() - 1), pos.diff(), output_size=a.nnz)
+
+
+def _csr_indices(a: SparseTensor) -> torch.Tensor:
+    rows = fibres(a)
+    lead = [rows] if a._ndim == 2 else unravel(rows, a.shape[:-1])
+    return torch.stack([*lead, a._arrays()[1].long()])
+
+
+def entries(a: SparseTensor) -> Entries:
+    """The stored entries; duplicates are summed, padding is left out, stored zeros stay."""
+    form, shape = layout(a._fmt, a._ndim), tuple(a.shape)
+    if form.is_dense:
+        levels = [level[2] for level in form.levels]
+        grid = a.values().view([shape[d] for d in levels])
+        values = grid.permute([levels.index(d) for d in range(a._ndim)]).reshape(-1)
+        return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
+    if a._fmt == "csr":
+        return Entries(shape, _csr_indices(a), a.values())
+    if _torch.in_graph():
+        _, *crd, perm = rearranged(a, flat_format(a._ndim), True)
+        indices, values = torch.stack(crd), a.values()
+    else:
+        (_, _, arrays), perm = _C.convert(core_of(a), flat_format(a._ndim), True, True)
+        indices, values = torch.stack(arrays[1:-1]), a.values()
+    if perm is not None:
+        values = values[perm]
+    elif values.numel() != indices.shape[1]:
+        values = values[:0]
+    if not repeats(form):  # the conversion has sorted them
+        return Entries(shape, indices, values)
+    return canonical(shape, indices, values)
+
+
+def flat_format(ndim: int) -> str:
+    """Coordinates in any order, duplicates allowed."""
+    kinds = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, ndim))]
+    return layout(", ".join(kinds), ndim).text
+
+
+def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
+    """Whether two tensors store values at the same coordinates in the same order, in the same format.
+
+    Traced, only tensors that share their arrays are known to.
+    """
+    if a is b:
+        return True
+    if a._fmt != b._fmt or a.index_dtype != b.index_dtype or a.shape != b.shape:
+        return False
+    unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
+    if not unread and a.nnz != b.nnz:
+        return False
+    pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
+    return all(x is y or (not unread and torch.equal(x, y)) for x, y in pairs)
+
+
+def rearranged(a: SparseTensor, format: str, wide: bool) -> list[torch.Tensor]:
+    """Traced: pos and crd in another format, and the place in A's values of each entry, -1 for padding."""
+    form, structure = layout(format, a._ndim), list(a._arrays()[:-1])
+    return torch.ops.scorch.structure(a._fmt, form.text, structure, list(a.shape), a.nnz, wide)
+
+
+# ---- building ----
+def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
+    """The nearest format for a tensor whose dimension k was ``dims[k]`` of ``a``, or is new (None).
+
+    Levels stay with their dimensions and new dimensions are dense; padded formats become csr, or csc where
+    the columns come first. What is not a list of dense and compressed levels is coo.
+    """
+    form, n = layout(a._fmt, a._ndim), len(dims)
+    if n == 0:
+        return "dense"
+    levels, same = form.levels, list(dims) == list(range(a._ndim))
+    if has_slots(form) or any(part and not same for _, _, _, part, _, _ in levels):
+        return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"
+    if same:
+        return a._fmt
+    if any(kind == "singleton" or not unique for kind, unique, *_ in levels):
+        return "coo"
+    kept = [spelled("dense", 1, k, 0, 0, 0) for k, old in enumerate(dims) if old is None]
+    kept += [spelled(kind, 1, dims.index(d), 0, 0, 0) for kind, _, d, *_ in levels if d in dims]
+    if all(level.startswith("dense") for level in kept):
+        return "coo" if n == 1 else "csr" if n == 2 else "csf"
+    return layout(", ".join(kept), n).text
+
+
+def _fitting(format: str, shape: Sequence[int]) -> str:
+    """The format, or csr, csc or coo where its blocks are not known to divide the shape."""
+    for _, _, dim, part, block, _ in layout(format, len(shape)).levels:
+        if part and not _torch.divides(block, shape[dim]):
+            return "coo" if len(shape) == 1 else "csc" if format.startswith("bsc") else "csr"
+    return format
+
+
+def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
+    """The tensor of these entries: a SparseTensor, or a dense tensor where the format is dense.
+
+    int32 indices become int64 where they would not fit.
+    """
+    shape, indices, values = e
+    if format == "dense":
+        return scatter(e)
+    format, n = _fitting(format, shape), values.shape[0]
+    index_dtype = fitting_index(index_dtype, shape, n)
+    if format == "csr" and len(shape) > 1:
+        rows = math.prod(shape[:-1])
+        pos = torch.zeros(rows + 1, dtype=index_dtype)
+        pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
+        return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
+    crd = [row.to(index_dtype).contiguous() for row in indices]
+    if _torch.in_graph():
+        return _built(Entries(shape, indices, values), format, crd)
+    pos = torch.tensor([0, n], dtype=index_dtype)
+    return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
+
+
+def _built(e: Entries, format: str, crd: list[torch.Tensor]) -> SparseTensor:
+    """build, traced."""
+    form, coo, n = layout(format, len(e.shape)), layout("coo", len(e.shape)), e.values.shape[0]
+    arrays, values = [torch.arange(2, dtype=crd[0].dtype) * n, *crd], e.values
+    if form != coo:
+        wide = crd[0].dtype == torch.int64
+        *arrays, place = torch.ops.scorch.structure(coo.text, form.text, arrays, list(e.shape), n, wide)
+        values = torch.cat([values, values.new_zeros(1)])[place]  # -1, the last: nothing is stored
+    return assemble(form, e.shape, [*arrays, values])
+
+
+def scatter(e: Entries) -> torch.Tensor:
+    """The dense tensor of entries."""
+    dense = e.values.new_zeros(math.prod(e.shape))
+    dense[ravel(e.indices, e.shape)] = e.values
+    return dense.view(e.shape)
+
+
+def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
+    if _torch.in_graph():
+        return torch.ops.scorch.runs(lengths)
+    run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    start = lengths.cumsum(0) - lengths
+    return run, torch.arange(run.numel()) - start[run]
+
+
+def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Where the keys of two ascending lists are in their union, and its size."""
+    if _torch.in_graph():
+        left, right, both = torch.ops.scorch.merge(key, other)
+        return left, right, both.numel()
+    at = torch.searchsorted(key, other)
+    known = at < key.numel()
+    known &= key[at * known] == other if key.numel() else known
+    fresh = (~known).long()
+    before = torch.cat([fresh.new_zeros(1), fresh.cumsum(0)])  # new keys before each of other
+    left = torch.arange(key.numel()) + before[torch.searchsorted(other, key)]
+    return left, at + before[:-1], key.numel() + int(before[-1])
+
+
+def find(key: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where wanted keys are among ascending keys: (found [n] bool, position [n], 0 where not found)."""
+    at = torch.searchsorted(key, wanted)
+    found = torch.cat([key, key.new_full((1,), -1)])[at] == wanted  # -1: behind the last
+    return found, at * found

@@ -1,0 +1,199 @@
+"""Formats: how a sparse tensor is laid out, level by level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from .. import _C
+
+_RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
+_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|ell\(\s*\d+\s*\)$")
+_DIM = re.compile(r"(?:dense|compressed|singleton|ell)\s*\(\s*(\d+)")
+
+
+class Layout(NamedTuple):
+    """A format bound to a number of dimensions."""
+
+    text: str  # canonical spelling
+    names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., val
+    levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether no level has coordinates and no dimension is blocked."""
+        return len(self.names) == 1 and all(part == 0 for _, _, _, part, _, _ in self.levels)
+
+
+@lru_cache(maxsize=1024)
+def layout(text: str, ndim: int) -> Layout:
+    """The layout of format ``text`` for ``ndim`` dimensions; ValueError if there is none."""
+    name, _, levels = _C.format(text, ndim)
+    names = []
+    for at, (kind, *_rest) in enumerate(levels):
+        if kind == "compressed":
+            names.append(f"_pos{at}")
+        if kind != "dense":
+            names.append(f"_crd{at}")
+    return Layout(name, (*names, "_val"), levels)
+
+
+def repeats(form: Layout) -> bool:
+    """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
+    below = [kind for kind, *_ in form.levels[1:]] + [""]
+    return any(
+        not unique and other != "singleton" for (_, unique, *_), other in zip(form.levels, below, strict=True)
+    )
+
+
+def has_slots(form: Layout) -> bool:
+    """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
+    above = ("", 1)
+    for kind, unique, *_ in form.levels:
+        if kind == "ell" or (kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))):
+            return True
+        above = (kind, unique)
+    return False
+
+
+@lru_cache(maxsize=1024)
+def relabelled(text: str, ndim: int, dims: tuple[int, ...]) -> str:
+    """The format of the tensor whose dimension ``k`` is dimension ``dims[k]`` of one in format ``text``."""
+    new = {old: k for k, old in enumerate(dims)}
+    parts = [
+        spelled(kind, unique, new[dim], part, block, width)
+        for kind, unique, dim, part, block, width in layout(text, ndim).levels
+    ]
+    return layout(", ".join(parts), ndim).text
+
+
+def spelled(kind: str, unique: int, dim: int, part: int, block: int, width: int) -> str:
+    where = f"{dim}{' /%'[part]}{block}" if part else f"{dim}"
+    options = (f", {width}" if kind == "ell" else "") + ("" if unique else ", nonunique")
+    return f"{kind}({where}{options})"
+
+
+def _spell(levels: Sequence[str], order: Sequence[int] | None, block: Sequence[int] | None) -> str:
+    ndim = len(block) if block else len(levels)
+    if len(levels) != (2 * ndim if block else ndim):
+        raise ValueError(
+            f"expected {2 * ndim} levels for blocks of {ndim} dimensions (block indices, then "
+            f"inside the block), got {len(levels)}"
+        )
+    order = list(order) if order is not None else list(range(ndim))
+    if sorted(order) != list(range(ndim)):
+        raise ValueError(f"expected order to be a permutation of 0..{ndim - 1}, got {order}")
+    spelled = []
+    for at, level in enumerate(levels):
+        kind, _, options = level.strip().rstrip(")").partition("(")
+        inside = at >= ndim
+        dim = at - ndim if inside else order[at]
+        where = f"{dim}{'%' if inside else '/'}{block[dim]}" if block else f"{dim}"
+        spelled.append(f"{kind}({where}{', ' + options if options else ''})")
+    return ", ".join(spelled)
+
+
+class Format:
+    """The layout of a tensor: an ordered list of levels over its dimensions.
+
+    Args:
+        levels: an alias (``"csr"``, ``"coo"``, ``"csf"``, ``"bsr(4,4)"``, ``"ell(8)"``, ``"auto"`` ...), a
+            list of levels over dimension numbers (``"dense(0), compressed(1)"``), or a sequence of level
+            kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``.
+        order: with a sequence: the dimension that each level stores; the natural order by default.
+        block: with a sequence: tile sizes, one a dimension; the levels over block numbers come first, then
+            those inside the block.
+
+    Formats are hashable; ``str()`` gives the canonical spelling, an alias where there is one.
+
+    Raises:
+        ValueError: no such format; the message shows where the text stops making sense. TypeError: levels
+            is no text and no sequence.
+
+    >>> str(Format(["dense", "compressed"]))
+    'csr'
+    >>> Format("csr") == Format("dense(0), compressed(1)")
+    True
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(
+        self,
+        levels: str | Sequence[str] | Format,
+        order: Sequence[int] | None = None,
+        block: Sequence[int] | None = None,
+    ) -> None:
+        if isinstance(levels, Format):
+            text = str(levels)
+        elif isinstance(levels, str):
+            if order is not None or block is not None:
+                raise ValueError("order and block go with a sequence of level kinds, not with a text")
+            text = " ".join(levels.split()).lower()
+        elif isinstance(levels, Sequence):
+            text = _spell(levels, order, block)
+        else:
+            raise TypeError(
+                f'expected a format such as "csr", a list of level kinds or a scorch.Format, got {levels!r}'
+            )
+        if text.startswith("hyb"):
+            raise NotImplementedError(
+                "composed formats such as hyb(c,k) are not available yet: use csr or ell(w)"
+            )
+        object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else layout(text, _rank(text)).text)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Format does not change")
+
+    def bind(self, ndim: int) -> Layout:
+        """The layout for tensors of ``ndim`` dimensions; ``auto`` is csr for matrices and csf beyond.
+
+        Statistics of the tensor do not take part in ``auto`` yet.
+        """
+        if self._text == "auto":
+            return layout("csr" if ndim == 2 else "csf", ndim)
+        return layout(self._text, ndim)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels as text; for a name that any number of dimensions can have, an example."""
+        bound = self.bind(_RANK_OF_ALIAS.get(self._text, _rank(self._text)))
+        return tuple(spelled(*level) for level in bound.levels)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"scorch.Format({self._text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            try:
+                other = Format(other)
+            except (ValueError, NotImplementedError):
+                return False
+        return self._text == other._text if isinstance(other, Format) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> tuple:
+        return Format, (self._text,)
+
+
+def bound(format: str | Format, ndim: int) -> Layout:
+    """The layout of a format for ``ndim`` dimensions, by its text: at once the second time."""
+    return _bound(format if type(format) is str else Format(format)._text, ndim)
+
+
+@lru_cache(maxsize=1024)
+def _bound(text: str, ndim: int) -> Layout:
+    return Format(text).bind(ndim)
+
+
+def _rank(text: str) -> int:
+    """The dimensions a text speaks of: two for an alias, else one more than the largest named."""
+    dims = [] if _ALIAS.match(text) else _DIM.findall(text)
+    return 1 + max(map(int, dims), default=1)

@@ -1,0 +1,340 @@
+"""Indexing: rows, slices, integer and boolean tensors, None and Ellipsis, along any dimension.
+
+A dimension is selected by keeping the entries whose coordinate is wanted and renumbering them. Rows of csr,
+with any number of leading batch dimensions, are cut out of pos directly, so that they cost what they contain;
+csc answers the same for columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral
+
+import torch
+
+from .. import _torch
+from .entries import (
+    Entries,
+    build,
+    canonical,
+    counts,
+    entries,
+    find,
+    kept_format,
+    places,
+    ravel,
+    runs,
+    unravel,
+)
+from .format import layout
+from .sparsetensor import SparseTensor
+from .values import assemble
+
+Selection = int | slice | torch.Tensor
+
+
+# ---- what an index says ----
+def _as_selection(item: object, extent: int, dim: int) -> Selection:
+    """An int in range, a slice with a positive step, or int64 coordinates in range."""
+    if isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype != torch.bool:
+        item = item.item()
+    if isinstance(item, Integral) and not isinstance(item, bool):
+        at = int(item) + extent if item < 0 else int(item)
+        if not 0 <= at < extent:
+            raise IndexError(f"index {item} is out of range for dimension {dim} of extent {extent}")
+        return at
+    if isinstance(item, slice):
+        start, stop, step = item.indices(extent)
+        if step < 0:
+            raise ValueError(f"slices of dimension {dim}: expected a positive step, got {step}: torch.flip")
+        return slice(start, max(stop, start), step)
+    return _as_coordinates(item, extent, dim)
+
+
+def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
+    if isinstance(item, SparseTensor):
+        item = item.to_dense()
+    item = torch.as_tensor(item)
+    if item.numel() == 0 and item.dtype.is_floating_point:
+        item = item.long()
+    if item.dtype in (torch.bool, torch.uint8) and item.dim() == 1:
+        if item.numel() != extent:
+            raise IndexError(f"mask of {item.numel()} for dimension {dim} of extent {extent}")
+        return places(item != 0)
+    if item.dtype.is_floating_point or item.dtype in (torch.bool, torch.uint8):
+        raise IndexError(f"expected integers or a mask as index of dimension {dim}, got {item.dtype}")
+    item = item.long()
+    if torch.compiler.is_compiling():
+        return torch.ops.scorch.inside(item, extent)
+    if item.numel() and not (-extent <= int(item.min()) and int(item.max()) < extent):
+        raise IndexError(f"an index is out of range for dimension {dim} of extent {extent}")
+    return torch.where(item < 0, item + extent, item)
+
+
+def _is_advanced(item: object) -> bool:
+    return not (item is None or item is Ellipsis or isinstance(item, int | slice | Integral))
+
+
+def _mask_rank(item: object) -> int:
+    """Dimensions that an item of an index consumes."""
+    if item is None or item is Ellipsis:
+        return item is Ellipsis and 0
+    return item.dim() if isinstance(item, torch.Tensor) and item.dtype == torch.bool and item.dim() else 1
+
+
+def _spread(index: object, ndim: int) -> list:
+    """The index as a list with an item for every dimension, and None for every new one."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    used = sum(_mask_rank(item) for item in items)
+    if used > ndim:
+        raise IndexError(f"{used} indices for a tensor of {ndim} dimensions")
+    at = next((k for k, item in enumerate(items) if item is Ellipsis), len(items))
+    rest = items[at + 1 :]
+    if any(item is Ellipsis for item in rest):
+        raise IndexError("an index has at most one Ellipsis")
+    return items[:at] + [slice(None)] * (ndim - used) + rest
+
+
+def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
+    """``A[index]``: a SparseTensor, or a dense tensor where entries are named one by one.
+
+    Integers, slices, one integer or boolean tensor, None and Ellipsis give a SparseTensor, which may share
+    memory with ``A``. Integers or integer tensors for every dimension, and a mask of A's shape, give the
+    values there, zeros where nothing is stored, as a dense tensor.
+    """
+    if not isinstance(a, SparseTensor):  # a SparseTensor as the index of a dense tensor
+        raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+    items = _spread(index, a._ndim)
+    masks = [item for item in items if _mask_rank(item) > 1]
+    if masks:
+        if len(items) > 1 or masks[0].shape != a.shape:
+            raise IndexError(f"a mask must have one dimension or the shape {tuple(a.shape)}")
+        mask = masks[0].to_dense() if isinstance(masks[0], SparseTensor) else masks[0]
+        return lookup(a, tuple(unravel(places(mask.reshape(-1)), a.shape)))
+    given = [item for item in items if item is not None]
+    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
+    tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
+    if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
+        return lookup(a, tuple(torch.as_tensor(c) for c in chosen))
+    if len(tensors) > 1 or any(t.dim() > 1 for t in tensors):
+        raise NotImplementedError(
+            "indexing with several tensors, or with one of several dimensions: index one dimension at a "
+            "time, or give an index tensor for every dimension"
+        )
+    return _insert(select_all(a, chosen), items)
+
+
+def _insert(a: torch.Tensor, items: list) -> torch.Tensor:
+    at = 0
+    for item in items:
+        if item is None:
+            a = a.unsqueeze(at)
+        at += item is None or _is_advanced(item) or isinstance(item, slice)
+    return a
+
+
+# ---- selecting ----
+def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
+    """One selection a dimension; integers drop theirs."""
+    chosen = list(chosen)
+    for dim in (0, a._ndim - 1):
+        rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
+        if (rows_first or (a._fmt == "csc" and dim == 1)) and not _whole(chosen[dim], a.shape[dim]):
+            cut = _rows(a if rows_first else a.T, chosen[dim])
+            a = cut if rows_first or cut._ndim == 1 else cut.T
+            if isinstance(chosen[dim], int):
+                del chosen[dim]
+            else:
+                chosen[dim] = slice(0, a.shape[dim], 1)
+            break
+    if all(_whole(c, n) for c, n in zip(chosen, a.shape, strict=True)):
+        return a
+    e, format = entries(a), kept_format(a, [d for d, c in enumerate(chosen) if not isinstance(c, int)])
+    shape, rows, ordered = [], [], True
+    for dim, c in enumerate(chosen):
+        if isinstance(c, torch.Tensor):
+            e, rows = _pick(e, rows, dim, c)
+            rows.append(e.indices[dim])
+            shape.append(c.numel())
+            ordered = False
+        elif isinstance(c, int):
+            e, rows = _keep(e, rows, e.indices[dim] == c)
+        else:
+            e, rows = _keep(e, rows, _inside(e.indices[dim], c))
+            rows.append((e.indices[dim] - c.start).div(c.step, rounding_mode="floor"))
+            shape.append(len(range(c.start, c.stop, c.step)))
+    indices = torch.stack(rows) if rows else e.indices[:0]
+    made = Entries(tuple(shape), indices, e.values)
+    return build(made if ordered else canonical(*made), format, a.index_dtype)
+
+
+def _whole(c: Selection, extent: int) -> bool:
+    return isinstance(c, slice) and (c.start, c.stop, c.step) == (0, extent, 1)
+
+
+def _inside(coordinate: torch.Tensor, c: slice) -> torch.Tensor:
+    inside = (coordinate >= c.start) & (coordinate < c.stop)
+    return inside & ((coordinate - c.start) % c.step == 0) if c.step > 1 else inside
+
+
+def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
+    at = places(mask)
+    return Entries(e.shape, e.indices[:, at], e.values[at]), [row[at] for row in rows]
+
+
+def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
+    """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
+    place, times = torch.argsort(wanted, stable=True), counts(wanted, e.shape[dim])
+    low = times.cumsum(0) - times
+    source, offset = runs(times[e.indices[dim]])
+    indices = e.indices[:, source]
+    indices[dim] = place[low[indices[dim]] + offset]
+    return Entries(e.shape, indices, e.values[source]), [row[source] for row in rows]
+
+
+def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
+    """Selection along dimension 0 of csr: what is selected is read, nothing else."""
+    pos, crd, _ = a._arrays()
+    shape, block = tuple(a.shape), math.prod(a.shape[1:-1])
+    values = a.values()
+    span = slice(c, c + 1, 1) if isinstance(c, int) else c
+    if isinstance(span, slice) and span.step == 1 and not torch.compiler.is_compiling():
+        cut = pos[span.start * block : span.stop * block + 1]
+        low, high = int(cut[0]), int(cut[-1])
+        pos, crd, values = cut - cut[0], crd[low:high], values[low:high]
+        shape = (span.stop - span.start, *shape[1:])
+    else:
+        rows = torch.arange(span.start, span.stop, span.step) if isinstance(span, slice) else span
+        fibres = (rows[:, None] * block + torch.arange(block)).view(-1)
+        lengths = pos[fibres + 1].long() - pos[fibres].long()
+        run, offset = runs(lengths)
+        source = pos[fibres].long()[run] + offset
+        pos = torch.cat([pos.new_zeros(1), lengths.cumsum(0).to(pos.dtype)])
+        crd, values, shape = crd[source], values[source], (rows.numel(), *shape[1:])
+    if isinstance(c, int):
+        shape = shape[1:]
+    return assemble(layout("csr" if len(shape) > 1 else "coo", len(shape)), shape, [pos, crd, values])
+
+
+def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The values at these coordinates, one tensor a dimension, broadcast together; dense."""
+    if all(w.dim() == 0 for w in where) and a._fmt == "csr" and a._ndim == 2:
+        return lookup(_rows(a, int(where[0])), where[1:])
+    where = torch.broadcast_tensors(*where)
+    e = entries(a)
+    wanted = ravel(torch.stack([w.reshape(-1) for w in where]), e.shape)
+    found, at = find(ravel(e.indices, e.shape), wanted)
+    values = torch.cat([e.values, e.values.new_zeros(1)])[at]
+    return torch.where(found, values, values.new_zeros(())).view(where[0].shape)
+
+
+def setitem(a: SparseTensor, index: object, value: object) -> None:
+    """Refused: what is stored is fixed."""
+    raise NotImplementedError(
+        "assigning to entries of a SparseTensor would change what is stored: change A.values() in place, or "
+        "build the tensor again with scorch.sparse or scorch.from_components"
+    )
+
+
+# ---- functions of torch ----
+def axis(dim: int, ndim: int) -> int:
+    """A dimension counted from 0 on; a number counts as having one."""
+    n = max(ndim, 1)
+    if not -n <= dim < n:
+        raise IndexError(f"dimension {dim} is out of range for {ndim} dimensions")
+    return dim % n
+
+
+def along(input: SparseTensor, dim: int, index: object) -> torch.Tensor:
+    """``A[..., index, ...]`` with the index at a dimension."""
+    dim = axis(dim, input._ndim)
+    return getitem(input, (slice(None),) * dim + (index,))
+
+
+def narrow(input: SparseTensor, dim: int, start: int | torch.Tensor, length: int) -> torch.Tensor:
+    """``torch.narrow``."""
+    dim, start = axis(dim, input._ndim), int(start)
+    extent = input.shape[dim]
+    start += extent if start < 0 else 0
+    if length < 0 or not 0 <= start <= extent - length:
+        raise ValueError(f"narrow: {start}..{start + length} is out of range for an extent of {extent}")
+    return along(input, dim, slice(start, start + length))
+
+
+def index_select(input: SparseTensor, dim: int, index: torch.Tensor) -> torch.Tensor:
+    """``torch.index_select``."""
+    if index.dim() > 1 or index.dtype not in (torch.int32, torch.int64):
+        raise IndexError(
+            f"index_select: expected a vector of int32 or int64, got {list(index.shape)} of {index.dtype}"
+        )
+    if not input._ndim:
+        return index_select(input.reshape(1), dim, index).reshape(())
+    return along(input, dim, index.reshape(-1))
+
+
+def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """``torch.masked_select``: the values under a mask, which broadcasts with the tensor; a dense vector."""
+    mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
+    if not isinstance(input, SparseTensor) or not input._ndim:
+        return torch.masked_select(input.to_dense(), mask)
+    if mask.dtype != torch.bool:
+        raise TypeError(f"masked_select: expected a mask of bool, got {mask.dtype}")
+    shape = _torch.broadcast(input.shape, mask.shape)
+    where = unravel(places(mask.expand(shape).reshape(-1)), shape)[len(shape) - input._ndim :]
+    return lookup(input, [w if n != 1 else 0 * w for w, n in zip(where, input.shape, strict=True)])
+
+
+def unbind(input: SparseTensor, dim: int = 0) -> tuple[torch.Tensor, ...]:
+    """``torch.unbind``."""
+    return tuple(along(input, dim, k) for k in range(input.shape[axis(dim, input._ndim)]))
+
+
+def split(tensor: SparseTensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[torch.Tensor, ...]:
+    """``torch.split``."""
+    extent = tensor.shape[axis(dim, tensor._ndim)]
+    if isinstance(split_size, int):
+        if split_size <= 0:
+            raise ValueError(f"split: expected a positive size, got {split_size}")
+        sizes = [min(split_size, extent - at) for at in range(0, max(extent, 1), split_size)]
+    else:
+        sizes = list(split_size)
+        if sum(sizes) != extent:
+            raise ValueError(f"split: expected sizes that sum to {extent}, got {sizes}")
+    return _pieces(tensor, sizes, dim)
+
+
+def _pieces(a: SparseTensor, sizes: Sequence[int], dim: int) -> tuple[torch.Tensor, ...]:
+    at, parts = 0, []
+    for size in sizes:
+        parts.append(narrow(a, dim, at, size))
+        at += size
+    return tuple(parts)
+
+
+def chunk(input: SparseTensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
+    """``torch.chunk``."""
+    if chunks <= 0:
+        raise ValueError(f"chunk: expected a positive number of chunks, got {chunks}")
+    return split(input, max(-(-input.shape[axis(dim, input._ndim)] // chunks), 1), dim)
+
+
+def tensor_split(
+    input: SparseTensor,
+    indices_or_sections: int | Sequence[int] | torch.Tensor | None = None,
+    dim: int = 0,
+    **named: int | Sequence[int] | torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    """``torch.tensor_split``; ``named`` are the three names that torch has for what it may be."""
+    (how,) = (*named.values(),) if indices_or_sections is None else (indices_or_sections,)
+    extent = input.shape[axis(dim, input._ndim)]
+    if isinstance(how, torch.Tensor):
+        how = how.tolist()
+    if isinstance(how, int):
+        if how <= 0:
+            raise ValueError(f"tensor_split: expected a positive number, got {how}")
+        each, more = divmod(extent, how)
+        return _pieces(input, [each + (k < more) for k in range(how)], dim)
+    cuts = [0, *how, extent]
+    return tuple(along(input, dim, slice(lo, hi)) for lo, hi in pairwise(cuts))

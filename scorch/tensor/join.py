@@ -1,0 +1,386 @@
+"""Joining and rearranging: cat, stack, reshape, flip, repeat, triangles, diagonals.
+
+All of it renumbers coordinates; values move along. Tensors joined with a dense one become dense.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import torch
+import torch.utils.data
+
+from .. import _torch
+from .entries import (
+    Entries,
+    build,
+    canonical,
+    entries,
+    fibres,
+    fitting_index,
+    kept_format,
+    places,
+    ravel,
+    runs,
+    unravel,
+)
+from .format import layout
+from .index import axis
+from .making import sparse
+from .sparsetensor import SparseTensor, rank
+from .values import assemble
+
+
+# ---- joining ----
+def _common(tensors: Sequence[torch.Tensor]) -> tuple[torch.dtype, torch.dtype]:
+    """The promoted types of values and of indices."""
+    sparse = [t for t in tensors if isinstance(t, SparseTensor)]
+    index = torch.int64 if any(t.index_dtype == torch.int64 for t in sparse) else torch.int32
+    return reduce(torch.promote_types, [t.dtype for t in tensors]), index
+
+
+def cat(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    """``torch.cat`` along any dimension, in the format of the first; dense where an operand is dense."""
+    dtype, index = _common(tensors)
+    if any(rank(t) > 1 for t in tensors):
+        tensors = [
+            t for t in tensors if rank(t) != 1 or t.shape[0]
+        ]  # empty vectors fit anything, as in torch
+    first = tensors[0]
+    if not all(isinstance(t, SparseTensor) for t in tensors):
+        return torch.cat([t.to_dense() if isinstance(t, SparseTensor) else t for t in tensors], dim)
+    dim = axis(dim, first._ndim)
+    for t in tensors:
+        wrong = t._ndim != first._ndim or any(
+            n != m for d, (n, m) in enumerate(zip(t.shape, first.shape, strict=False)) if d != dim
+        )
+        if wrong:
+            raise ValueError(
+                f"cat: expected shapes that agree but in dimension {dim}, got {tuple(first.shape)} and "
+                f"{tuple(t.shape)}"
+            )
+    shape = (*first.shape[:dim], sum(t.shape[dim] for t in tensors), *first.shape[dim + 1 :])
+    if dim == 0 and first._ndim > 1 and all(t._fmt == "csr" for t in tensors):
+        return _cat_csr(tensors, shape, dtype, index)
+    if dim == first._ndim - 1 > 0 and all(t._fmt == "csr" for t in tensors):
+        return _cat_rows(tensors, shape, dtype, index)
+    parts, at = [], 0
+    for t in tensors:
+        e = entries(t)
+        parts.append(
+            (torch.cat([e.indices[:dim], e.indices[dim : dim + 1] + at, e.indices[dim + 1 :]]), e.values)
+        )
+        at += t.shape[dim]
+    indices = torch.cat([i for i, _ in parts], 1)
+    values = torch.cat([v.to(dtype) for _, v in parts])
+    return build(canonical(shape, indices, values), kept_format(first, range(first._ndim)), index)
+
+
+def _cat_csr(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
+) -> SparseTensor:
+    """Rows after rows: the arrays one after the other."""
+    index = fitting_index(index, shape, sum(t.nnz for t in tensors))
+    pos, at = [torch.zeros(1, dtype=index)], 0
+    for t in tensors:
+        pos.append(t._arrays()[0][1:].to(index) + at)
+        at += t.nnz
+    crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
+    values = torch.cat([t.values().to(dtype) for t in tensors])
+    return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
+
+
+def _cat_rows(
+    tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
+) -> SparseTensor:
+    """Along the last dimension: each row is the rows of all tensors, one after the other."""
+    every = [t._arrays()[0].long() for t in tensors]
+    pos, n, columns = sum(every), sum(t.nnz for t in tensors), 0
+    index = fitting_index(index, shape, n)
+    crd, values = torch.empty(n, dtype=index), []
+    place = []
+    for k, t in enumerate(tensors):
+        row = fibres(t)
+        shift = pos.new_zeros(pos.numel() - 1)
+        for q, other in enumerate(every):
+            shift += other[1:] if q < k else other[:-1] if q > k else 0
+        place.append(torch.arange(t.nnz) + shift[row])
+        crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
+        values.append(t.values().to(dtype))
+        columns += t.shape[-1]
+    joined = torch.cat(values).new_empty(n).index_copy(0, torch.cat(place), torch.cat(values))
+    return assemble(layout("csr", len(shape)), shape, [pos.to(index), crd, joined])
+
+
+def stack(tensors: Sequence[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    """``torch.stack``: a new dimension, stored densely; csr matrices become a batch with unequal nnz."""
+    tensors = list(tensors)
+    if any(tuple(t.shape) != tuple(tensors[0].shape) for t in tensors):
+        raise ValueError(f"stack: expected equal shapes, got {[tuple(t.shape) for t in tensors]}")
+    return cat([t.unsqueeze(dim) for t in tensors], dim)
+
+
+def _at_least(tensors: Sequence[torch.Tensor], n: int) -> list[torch.Tensor]:
+    """Tensors of at least n dimensions, up to three: numbers, vectors and matrices as torch places them."""
+    made = [t.reshape(1) if not rank(t) else t for t in tensors]
+    made = [t.unsqueeze(0) if rank(t) == 1 < n else t for t in made]
+    return [t.unsqueeze(2) if rank(t) == 2 < n else t for t in made]
+
+
+def hstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.hstack``."""
+    tensors = _at_least(tensors, 1)
+    return cat(tensors, 0 if rank(tensors[0]) == 1 else 1)
+
+
+def vstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.vstack``."""
+    return cat(_at_least(tensors, 2), 0)
+
+
+def dstack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.dstack``."""
+    return cat(_at_least(tensors, 3), 2)
+
+
+def column_stack(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """``torch.column_stack``: vectors are columns."""
+    return cat([t.reshape(-1, 1) if rank(t) < 2 else t for t in tensors], 1)
+
+
+def block_diag(*tensors: torch.Tensor) -> SparseTensor:
+    """``torch.block_diag``: a csr matrix of all of them, as graphs are batched; vectors are rows."""
+    parts, rows, columns = [], 0, 0
+    if any(rank(t) > 2 for t in tensors):
+        raise ValueError(
+            f"block_diag: expected matrices and vectors, got {[rank(t) for t in tensors]} dimensions"
+        )
+    tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
+    for t in tensors:
+        e = entries(_as_sparse(t))
+        parts.append((e.indices + torch.tensor([[rows], [columns]]), e.values))
+        rows, columns = rows + t.shape[0], columns + t.shape[1]
+    dtype, index = _common(tensors)
+    indices = torch.cat([i for i, _ in parts], 1)
+    return build(Entries((rows, columns), indices, torch.cat([v.to(dtype) for _, v in parts])), "csr", index)
+
+
+def _as_sparse(t: torch.Tensor) -> SparseTensor:
+    return t if isinstance(t, SparseTensor) else sparse(t)
+
+
+def collate(batch: Sequence[object]) -> object:
+    """Joins samples into a batch, for ``DataLoader(collate_fn=scorch.collate)``.
+
+    SparseTensors of one shape are stacked (csr matrices become a batch with unequal nnz), everything else
+    goes the way of torch's default_collate, which knows SparseTensors too once scorch is imported.
+    """
+    return torch.utils.data.default_collate(batch)
+
+
+torch.utils.data._utils.collate.default_collate_fn_map[SparseTensor] = lambda batch, *, collate_fn_map=None: (
+    stack(batch)
+)
+
+
+# ---- the same entries under other coordinates ----
+def _reshaped(a: SparseTensor, shape: Sequence[int], format: str) -> torch.Tensor:
+    e = entries(a)
+    return build(
+        Entries(tuple(shape), unravel(ravel(e.indices, e.shape), shape), e.values), format, a.index_dtype
+    )
+
+
+def _general_format(a: SparseTensor, ndim: int) -> str:
+    if ndim == 0:
+        return "dense"
+    return "coo" if ndim == 1 or a._fmt == "coo" else "csr" if ndim == 2 else "csf"
+
+
+def reshape(
+    input: SparseTensor, *extents: int | Sequence[int], shape: Sequence[int] | None = None
+) -> torch.Tensor:
+    """``torch.reshape``: a copy in coo, csr (two dimensions) or csf (more)."""
+    shape = list(_torch.one_by_one(extents, shape))
+    if shape.count(-1) > 1 or any(n < -1 for n in shape):
+        raise ValueError(f"reshape: expected extents, one of them perhaps -1, got {shape}")
+    if -1 in shape:
+        known = math.prod(n for n in shape if n != -1)
+        shape[shape.index(-1)] = input.numel() // known if known else 0
+    if math.prod(shape) != input.numel():
+        raise ValueError(f"reshape: {tuple(input.shape)} has {input.numel()} entries, {tuple(shape)} has not")
+    if tuple(shape) == tuple(input.shape):
+        return input
+    return _reshaped(input, shape, _general_format(input, len(shape)))
+
+
+def reshape_as(input: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """``Tensor.reshape_as``, of which either is sparse."""
+    return input.reshape(tuple(other.shape))
+
+
+def flatten(input: SparseTensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor:
+    """``torch.flatten``."""
+    lo, hi = axis(start_dim, input._ndim), axis(end_dim, input._ndim)
+    merged = math.prod(input.shape[lo : hi + 1])
+    return reshape(input, (*input.shape[:lo], merged, *input.shape[hi + 1 :]))
+
+
+def unflatten(input: SparseTensor, dim: int, sizes: Sequence[int]) -> torch.Tensor:
+    """``torch.unflatten``."""
+    dim, sizes = axis(dim, input._ndim), list(sizes)
+    if -1 in sizes:
+        known = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = input.shape[dim] // max(known, 1)
+    return reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
+
+
+def squeeze(input: SparseTensor, *dims: int, dim: int | Sequence[int] | None = None) -> torch.Tensor:
+    """``torch.squeeze``."""
+    n = input._ndim
+    asked = range(n) if dim is None and dims in ((), (None,)) else _torch.one_by_one(dims, dim)
+    gone = {d for d in (axis(d, n) for d in asked) if n and input.shape[d] == 1}
+    if not gone:
+        return input
+    kept = [d for d in range(n) if d not in gone]
+    return _reshaped(input, [input.shape[d] for d in kept], kept_format(input, kept))
+
+
+def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
+    """``torch.unsqueeze``: the new dimension is stored densely."""
+    dim = axis(dim, input._ndim + 1)
+    dims = [*range(dim), None, *range(dim, input._ndim)]
+    if input._fmt == "csr" and dim == 0:
+        return assemble(layout("csr", len(dims)), (1, *input.shape), (*input._arrays()[:-1], input.values()))
+    return _reshaped(input, [1 if d is None else input.shape[d] for d in dims], kept_format(input, dims))
+
+
+def movedim(
+    input: SparseTensor, source: int | Sequence[int], destination: int | Sequence[int]
+) -> SparseTensor:
+    """``torch.movedim``; zero copy."""
+    n = input._ndim
+    source = [axis(d, n) for d in ([source] if isinstance(source, int) else source)]
+    target = [axis(d, n) for d in ([destination] if isinstance(destination, int) else destination)]
+    order = [d for d in range(n) if d not in source]
+    for to, d in sorted(zip(target, source, strict=True)):
+        order.insert(to, d)
+    return input.permute(*order)
+
+
+def flip(input: SparseTensor, *axes: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
+    """``torch.flip``."""
+    rows = {axis(d, input._ndim) for d in _torch.one_by_one(axes, dims)}
+    if not input._ndim:
+        return input
+    e = entries(input)
+    indices = torch.stack([e.shape[d] - 1 - row if d in rows else row for d, row in enumerate(e.indices)])
+    return _renumbered(input, e.shape, indices, e.values)
+
+
+def _renumbered(
+    a: SparseTensor, shape: Sequence[int], indices: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    return build(canonical(shape, indices, values), kept_format(a, range(a._ndim)), a.index_dtype)
+
+
+def roll(
+    input: SparseTensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> torch.Tensor:
+    """``torch.roll``."""
+    if dims is None or dims == ():
+        return reshape(roll(flatten(input), shifts, 0), tuple(input.shape))
+    shifts, dims = ([x] if isinstance(x, int) else list(x) for x in (shifts, dims))
+    e = entries(input)
+    indices = e.indices.clone()
+    for shift, d in zip(shifts, dims, strict=True):
+        indices[d] = (indices[d] + shift) % max(e.shape[d], 1)
+    return _renumbered(input, e.shape, indices, e.values)
+
+
+def repeat(
+    input: SparseTensor, *times: int | Sequence[int], repeats: Sequence[int] | None = None
+) -> torch.Tensor:
+    """``Tensor.repeat`` and ``torch.tile``: copies side by side."""
+    repeats = _torch.one_by_one(times, repeats)
+    if len(repeats) < input._ndim:
+        raise ValueError(f"repeat: expected a number for each of {input._ndim} dimensions, got {repeats}")
+    while input._ndim < len(repeats):
+        input = unsqueeze(input, 0)
+    for dim, times in enumerate(repeats):
+        if times != 1:
+            input = cat([input] * times, dim) if times else input.narrow(dim, 0, 0)
+    return input
+
+
+def tile(input: SparseTensor, *times: int | Sequence[int], dims: Sequence[int] | None = None) -> torch.Tensor:
+    """``torch.tile``."""
+    times = _torch.one_by_one(times, dims)
+    return repeat(input, [1] * (input._ndim - len(times)) + [*times])
+
+
+def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
+    """``torch.kron`` of tensors with equally many dimensions."""
+    a, b = entries(_as_sparse(input)), entries(_as_sparse(other))
+    if len(a.shape) != len(b.shape):
+        raise ValueError(f"kron: expected equally many dimensions, got {len(a.shape)} and {len(b.shape)}")
+    left, right = runs(torch.full((a.values.numel(),), b.values.numel()))
+    extents = torch.tensor(b.shape)[:, None]
+    indices = a.indices[:, left] * extents + b.indices[:, right]
+    shape = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
+    like = input if isinstance(input, SparseTensor) else other
+    return _renumbered(like, shape, indices, a.values[left] * b.values[right])
+
+
+# ---- parts of matrices ----
+def _triangle(a: SparseTensor, keep) -> torch.Tensor:
+    if a._ndim < 2:
+        raise ValueError(f"expected at least 2 dimensions, got {a._ndim}")
+    e = entries(a)
+    at = places(keep(e.indices[-1] - e.indices[-2]))
+    kept = Entries(e.shape, e.indices[:, at], e.values[at])
+    return build(kept, kept_format(a, range(a._ndim)), a.index_dtype)
+
+
+def tril(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.tril``: the entries above the diagonal are dropped."""
+    return _triangle(input, lambda offset: offset <= diagonal)
+
+
+def triu(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.triu``: the entries below the diagonal are dropped."""
+    return _triangle(input, lambda offset: offset >= diagonal)
+
+
+def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
+    """``torch.diagonal``: of a matrix a dense vector, of more dimensions a SparseTensor."""
+    n = input._ndim
+    dim1, dim2 = axis(dim1, n), axis(dim2, n)
+    if dim1 == dim2:
+        raise ValueError("diagonal: expected two dimensions, got one twice")
+    e, rest = entries(input), [d for d in range(n) if d not in (dim1, dim2)]
+    at = places(e.indices[dim2] - e.indices[dim1] == offset)
+    place = e.indices[dim1 if offset >= 0 else dim2][at]
+    rows, columns = e.shape[dim1], e.shape[dim2]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    shape = [*(e.shape[d] for d in rest), length]
+    indices = torch.cat([e.indices[rest][:, at], place[None]]) if rest else place[None]
+    made = canonical(shape, indices, e.values[at])
+    return build(made, _general_format(input, n - 1) if rest else "dense", input.index_dtype)
+
+
+def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
+    """``torch.diag`` of a matrix: its diagonal, dense."""
+    if input._ndim != 2:
+        raise NotImplementedError("diag of a sparse vector: use torch.diag(A.to_dense())")
+    return _diagonal(input, diagonal)
+
+
+_diagonal = diagonal
+
+
+def trace(input: SparseTensor) -> torch.Tensor:
+    """``torch.trace``."""
+    return _diagonal(input).sum()

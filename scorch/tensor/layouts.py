@@ -1,0 +1,119 @@
+"""The layouts of torch and SciPy that a SparseTensor turns into; equal arrays are shared."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .. import _torch
+from .entries import distinct, entries, ravel, unravel
+from .sparsetensor import SparseTensor
+
+
+def to_coo(a: SparseTensor) -> torch.Tensor:
+    """The COO tensor of torch, coalesced."""
+    coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
+    *_, values = coo._arrays()
+    indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
+    return torch.sparse_coo_tensor(indices, values, a.shape, is_coalesced=True, check_invariants=False)
+
+
+def to_torch(
+    a: SparseTensor, layout: torch.layout, blocksize: tuple[int, int] | None, dense_dim: int | None
+) -> torch.Tensor:
+    """The tensor in a layout of torch; memory is shared where the format is that layout."""
+    if dense_dim:
+        raise NotImplementedError(
+            f"{layout} with {dense_dim} dense dimensions: use A.to_sparse({a._ndim - dense_dim}), which is "
+            f"COO, or A.to_dense()"
+        )
+    if layout is torch.strided:
+        return a.to_dense()
+    if layout is torch.sparse_coo:
+        return to_coo(a)
+    names = {
+        torch.sparse_csr: "csr",
+        torch.sparse_csc: "csc",
+        torch.sparse_bsr: "bsr",
+        torch.sparse_bsc: "bsc",
+    }
+    if layout not in names:
+        raise ValueError(f"expected a layout of torch, got {layout}")
+    if a._ndim != 2:
+        raise NotImplementedError(f"{layout} of {a._ndim} dimensions: use torch.sparse_coo")
+    name = names[layout]
+    if blocksize is not None and not name.startswith("b"):
+        raise ValueError(f"{layout} has no blocks, got blocksize={blocksize}")
+    if name.startswith("b"):
+        if blocksize is None and not a._fmt.startswith(name):
+            raise ValueError(f"{layout} needs blocksize=(rows, columns)")
+        name = f"{name}({blocksize[0]},{blocksize[1]})" if blocksize else a._fmt
+        blocksize = tuple(int(n) for n in name[4:-1].split(","))
+        if any(n % b for n, b in zip(a.shape, blocksize, strict=True)):
+            raise ValueError(
+                f"{layout}: expected a shape that blocks of {blocksize} divide, got {tuple(a.shape)}"
+            )
+    b = a.convert(name)
+    values = b.values().view(-1, *blocksize) if blocksize else b.values()
+    return torch.sparse_compressed_tensor(
+        b.pos(1), b.crd(1), values, a.shape, layout=layout, check_invariants=False
+    )
+
+
+def _to_hybrid(a: SparseTensor, sparse_dim: int) -> torch.Tensor:
+    """The COO tensor of torch that is sparse in its first dimensions; of the others all is stored."""
+    if not 1 <= sparse_dim <= a._ndim:
+        raise ValueError(f"to_sparse: expected sparse_dim from 1 to {a._ndim}, got {sparse_dim}")
+    if sparse_dim == a._ndim:
+        return to_coo(a)
+    e = entries(a)
+    lead, rest = e.shape[:sparse_dim], e.shape[sparse_dim:]
+    key, slot = distinct(ravel(e.indices[:sparse_dim], lead))
+    values = e.values.new_zeros(key.numel() * math.prod(rest))
+    values[slot * math.prod(rest) + ravel(e.indices[sparse_dim:], rest)] = e.values.detach()
+    return torch.sparse_coo_tensor(
+        unravel(key, lead), values.view(-1, *rest), a.shape, is_coalesced=True, check_invariants=False
+    )
+
+
+def to_sparse(
+    a: SparseTensor,
+    sparse_dim: int | None,
+    layout: torch.layout | None,
+    blocksize: tuple[int, int] | None,
+    dense_dim: int | None,
+) -> torch.Tensor:
+    """The tensor in a sparse layout of torch, COO by default, perhaps with dense dimensions at the end."""
+    if sparse_dim is not None and (layout, blocksize, dense_dim) != (None, None, None):
+        raise TypeError("to_sparse: expected sparse_dim alone, or layout, blocksize and dense_dim by name")
+    if layout not in (None, torch.sparse_coo):
+        return to_torch(a, layout, blocksize, dense_dim)
+    if blocksize is not None:
+        raise ValueError("to_sparse: blocksize goes with torch.sparse_bsr and torch.sparse_bsc, got COO")
+    return _to_hybrid(a, a._ndim - (dense_dim or 0) if sparse_dim is None else sparse_dim)
+
+
+def _numpy(x: torch.Tensor):
+    """An array on the memory of x, or a copy where that is read-only."""
+    return (x.clone() if _torch.is_read_only(x) else x).numpy()
+
+
+def to_scipy(a: SparseTensor):
+    """The SciPy sparse array of the nearest format (csr, csc, bsr, else coo), sharing memory if it can."""
+    import scipy.sparse
+
+    name = a._fmt.partition("(")[0]
+    if name in ("csr", "csc") and a._ndim == 2:
+        make = getattr(scipy.sparse, f"{name}_array")
+        return make((_numpy(a.values()), _numpy(a.crd(1)), _numpy(a.pos(1))), shape=tuple(a.shape))
+    if name == "bsr":
+        block = tuple(int(n) for n in a._fmt[4:-1].split(","))
+        data = _numpy(a.values().view(-1, *block))
+        return scipy.sparse.bsr_array((data, _numpy(a.crd(1)), _numpy(a.pos(1))), shape=tuple(a.shape))
+    if a._ndim > 2:
+        raise ValueError(f"SciPy has matrices and vectors only, got {a._ndim} dimensions")
+    coo = a.convert("coo")
+    return scipy.sparse.coo_array(
+        (_numpy(coo.values()), tuple(_numpy(coo.crd(d)) for d in range(a._ndim))), shape=tuple(a.shape)
+    )

@@ -1,0 +1,528 @@
+"""Making sparse tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+
+import numpy
+import torch
+
+from .. import _C, _torch
+from .conversion import CARRIER
+from .entries import Entries, add_up, build, distinct, ravel, unravel
+from .format import Format, Layout, bound, layout, spelled
+from .sparsetensor import SparseTensor, core_of
+from .values import assemble, carries, needs_grad, tracked
+from .wrapping import from_result
+
+_COMPRESSED = {
+    torch.sparse_csr: "csr",
+    torch.sparse_csc: "csc",
+    torch.sparse_bsr: "bsr",
+    torch.sparse_bsc: "bsc",
+}
+_MADE = "making a SparseTensor"
+_NO_VALUES_GRAD = (
+    "gradients to a sparse tensor of torch are not available: pass its values to scorch.from_components, or "
+    "detach it"
+)
+
+
+# ---- pieces ----
+@_torch.constant
+def _bound(format: str, ndim: int) -> Layout:
+    """The layout of a format, also while torch.compile traces."""
+    return Format(format).bind(ndim)
+
+
+def _own(array: torch.Tensor) -> torch.Tensor:
+    """A component array: the same memory and version counter, detached, marked as of dynamic length."""
+    array = array.detach()
+    if not torch.compiler.is_dynamo_compiling():
+        _torch.mark_dynamic(array)
+    return array
+
+
+def _refuse_grad(values: torch.Tensor) -> None:
+    if _torch.is_wrapped(values) or (values.requires_grad and torch.is_grad_enabled()):
+        raise NotImplementedError(_NO_VALUES_GRAD)
+
+
+def _assemble(
+    form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool = True
+) -> SparseTensor:
+    *structure, values = arrays
+    if not torch.compiler.is_dynamo_compiling() and _torch.in_transform():
+        return _assemble_transformed(form, shape, arrays, validate)
+    owned = values if needs_grad(values) else _own(values)
+    self = assemble(form, tuple(shape), [*map(_own, structure), owned])
+    if torch.compiler.is_dynamo_compiling() or not _C.plain():
+        return self
+    if validate:
+        core_of(self)
+    else:
+        self.__dict__["_core"] = _C.Core(form.text, tuple(shape), self._arrays(), False)
+    return self
+
+
+def _assemble_transformed(
+    form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor], validate: bool
+) -> SparseTensor:
+    """_assemble inside of a transform: the structure is of numbers, the values may be its own."""
+    carried = carries(arrays[-1])
+    with _torch.plainly():
+        *structure, values = (
+            torch.empty(a.shape, dtype=a.dtype)
+            if carried and a is arrays[-1]
+            else _torch.numbers_of(a, _MADE)
+            for a in arrays
+        )
+        made = _assemble(form, shape, [*structure, values], validate)
+    return made._with_values(arrays[-1]) if carried else made
+
+
+def _index_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
+    return torch.int32 if max((*shape, nnz), default=0) < 2**31 else torch.int64
+
+
+def _pos_of_list(nnz: int, like: torch.Tensor) -> torch.Tensor:
+    return torch.tensor([0, nnz], dtype=like.dtype)
+
+
+def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    form = bound(format, a._ndim)
+    if form.text != a._fmt:
+        a = a.convert(form.text, index_dtype=index_dtype)
+    elif index_dtype not in (None, a.index_dtype):
+        a = a.to(index_dtype=index_dtype)
+    for array in a._arrays():
+        _torch.mark_dynamic(array)
+    return a
+
+
+def _gathered(a: SparseTensor, x: torch.Tensor) -> SparseTensor:
+    """The structure of a with the values of the dense x there, differentiably."""
+    with _torch.plainly():
+        indices = tuple(a.indices().long().clamp(min=0))
+    return a._with_values(x[indices])
+
+
+# ---- from what others have ----
+def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+    form = bound(format, x.dim())
+    if tracked(x):
+        with _torch.plainly():
+            made = _from_dense(_torch.numbers_of(x, _MADE), format, index_dtype)
+        return _gathered(made, x) if carries(x) else made
+    wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
+    return _finish(_converted(_carried(x.detach().resolve_neg()), x.dtype, form, wide), form.text, None)
+
+
+def _converted(source: torch.Tensor | _C.Core, dtype: torch.dtype, form: Layout, wide: bool) -> SparseTensor:
+    """A dense tensor or a core in a format, with values of a type."""
+    made = from_result(*_C.convert(source, form.text, wide))
+    return made if made._val.dtype == dtype else made.to(dtype)
+
+
+def _carried(values: torch.Tensor) -> torch.Tensor:
+    """Values in a type that the extension can add."""
+    return values.to(CARRIER[values.dtype]) if values.dtype in CARRIER else values
+
+
+def _hybrid(format: str, ndim: int, dims: int) -> Layout:
+    """The layout of a format over the first ``ndim`` of ``dims`` dimensions; the others are dense."""
+    if ndim == dims:
+        return layout(format, dims)
+    levels = [spelled(*level) for level in layout(format, ndim).levels]
+    return layout(", ".join((*levels, *(f"dense({d})" for d in range(ndim, dims)))), dims)
+
+
+def _from_coo(
+    x: torch.Tensor, format: str | Format = "coo", index_dtype: torch.dtype | None = None
+) -> SparseTensor:
+    """In COO, or, where entries are to be sorted and summed anyway, in the format asked for."""
+    sparse_dim = x.sparse_dim()
+    if not sparse_dim:
+        raise NotImplementedError("a COO tensor without sparse dimensions: call .to_dense() first")
+    if not x.dense_dim() and not x.is_coalesced() and _C.plain():
+        return _from_entries(x, bound(format, x.dim()), index_dtype)
+    x = x.coalesce()
+    indices = x.indices()
+    crd = [indices[d] if indices[d].is_contiguous() else indices[d].contiguous() for d in range(sparse_dim)]
+    arrays = [_pos_of_list(x._nnz(), indices), *crd, x.values().reshape(-1)]
+    return _assemble(_hybrid("coo", sparse_dim, x.dim()), x.shape, arrays)
+
+
+def _from_entries(x: torch.Tensor, form: Layout, index_dtype: torch.dtype | None) -> SparseTensor:
+    """A COO tensor in any order, with duplicates."""
+    indices, values = x._indices().contiguous(), x._values().resolve_neg()
+    levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, x.dim()))]
+    arrays = _pos_of_list(x._nnz(), indices), *indices, _carried(values).contiguous()
+    core = _C.Core(layout(", ".join(levels), x.dim()).text, tuple(x.shape), arrays, False)
+    return _converted(core, x.dtype, form, (index_dtype or indices.dtype) == torch.int64)
+
+
+def _canonical(
+    name: str, pos: torch.Tensor, crd: torch.Tensor, values: torch.Tensor, shape: Sequence[int]
+) -> SparseTensor:
+    """A matrix by compressed rows, columns or blocks with coordinates sorted and duplicates summed."""
+    outer = torch.repeat_interleave(torch.arange(pos.numel() - 1, dtype=crd.dtype), pos.diff())
+    by_row = name.startswith(("csr", "bsr"))
+    pairs = torch.stack([outer, crd] if by_row else [crd, outer])
+    if values.dim() > 1:
+        block = torch.tensor(values.shape[1:])
+        inside = torch.cartesian_prod(*map(torch.arange, block.tolist())).view(-1, 2).T
+        pairs = ((pairs * block[:, None])[:, :, None] + inside[:, None]).view(2, -1)
+    made = torch.sparse_coo_tensor(pairs, values.reshape(-1), tuple(shape), check_invariants=True)
+    return _from_coo(made).convert(name, index_dtype=crd.dtype)
+
+
+def _from_compressed(x: torch.Tensor, copy: bool | None) -> SparseTensor:
+    """A matrix, perhaps of dense blocks or with dense dimensions behind, or a batch of them."""
+    if x.dim() - x.dense_dim() > 2:
+        return torch.stack([_from_compressed(part, copy) for part in x.unbind()])
+    name = _COMPRESSED[x.layout]
+    by_row = name in ("csr", "bsr")
+    pos, crd = (x.crow_indices(), x.col_indices()) if by_row else (x.ccol_indices(), x.row_indices())
+    if name.startswith("b"):
+        if x.dense_dim():
+            raise NotImplementedError(f"{x.layout} with dense dimensions: use .to_dense()")
+        name = f"{name}({x.values().shape[1]},{x.values().shape[2]})"
+    return _compressed(name, pos, crd, x.values(), x.shape, copy)
+
+
+def _compressed(
+    name: str,
+    pos: torch.Tensor,
+    crd: torch.Tensor,
+    values: torch.Tensor,
+    shape: Sequence[int],
+    copy: bool | None,
+) -> SparseTensor:
+    """A matrix by compressed rows, columns or blocks; they may come unsorted, as from torch's own product."""
+    try:
+        return _assemble(_hybrid(name, 2, len(shape)), shape, [pos, crd, values.reshape(-1)])
+    except ValueError as error:
+        if copy is False or len(shape) > 2:
+            raise
+        try:
+            return _canonical(name, pos, crd, values, shape)
+        except RuntimeError:  # not only the order is wrong
+            raise error from None
+
+
+def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
+    """An array as a tensor; what must not be written there must not be written here."""
+    if any(n < 0 for n in array.strides):
+        array = array.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of read-only arrays: see protected
+        tensor = torch.from_numpy(array)
+    if copy:
+        return tensor.clone()
+    return tensor if array.flags.writeable else _torch.protected(tensor)
+
+
+def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
+    share = copy is False
+    if x.format in ("csr", "csc", "bsr") and len(x.shape) == 2:
+        pos, crd, values = (_numpy(a, not share) for a in (x.indptr, x.indices, x.data))
+        name = f"bsr({x.blocksize[0]},{x.blocksize[1]})" if x.format == "bsr" else x.format
+        return _compressed(name, pos, crd, values, x.shape, copy)
+    coo = x.tocoo()
+    indices = torch.stack([_numpy(c, False) for c in coo.coords])
+    values = _numpy(coo.data, not share)
+    made = torch.sparse_coo_tensor(indices.long(), values, tuple(coo.shape), check_invariants=False)
+    return _from_coo(made).to(index_dtype=indices.dtype)
+
+
+def _from_networkx(graph: object) -> object:
+    import networkx
+
+    name = str(torch.get_default_dtype())[6:]
+    if not graph.number_of_nodes():
+        return torch.zeros(0, 0)
+    return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
+
+
+@_torch.apart
+def sparse(
+    x: object,
+    format: str | Format = "auto",
+    *,
+    index_dtype: torch.dtype | None = None,
+    copy: bool | None = None,
+) -> SparseTensor:
+    """A SparseTensor of a dense or sparse tensor of torch, NumPy or SciPy, a graph, or another SparseTensor.
+
+    Args:
+        x: of any real type on the CPU. Products take all but int8, uint8 and int16. A NetworkX graph gives
+            its adjacency matrix: an entry (u, v) is the weight of the edge from u to v. Batches and dense
+            dimensions of torch's layouts are taken too, and the SparseTensor of torch_sparse.
+        format: "auto" is csr for matrices and csf for more dimensions; batches of rows and dense dimensions
+            at the end stay what they are. Statistics take no part in it yet.
+        index_dtype: torch.int32 or torch.int64; by default what x has, and int32 where scorch builds
+            the arrays and they fit.
+        copy: None shares what torch owns and copies what others own; False never copies arrays that are in
+            the format already (the owner must not change their structure); True always copies. Arrays that
+            are not writable, such as those of a file that is mapped, can be shared too: then values and
+            structure are read-only, and ``A.clone()`` has its own.
+
+    Raises:
+        ValueError: the structure of x is malformed, or the format does not fit its dimensions.
+        TypeError: x is no tensor, or complex.
+        NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
+    """
+    if index_dtype not in (None, torch.int32, torch.int64):
+        raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+    if not isinstance(x, SparseTensor) and _torch.in_transform():
+        return _sparse_transformed(x, format, index_dtype, copy)
+    if isinstance(x, numpy.ndarray):
+        x = _numpy(x, False)
+    elif hasattr(x, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
+        x = x.to_torch_sparse_csr_tensor()
+    elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
+        x, copy = _from_networkx(x), False
+    if isinstance(x, SparseTensor):
+        made = x
+    elif not isinstance(x, torch.Tensor):
+        if not (hasattr(x, "tocoo") and hasattr(x, "format")):
+            raise TypeError(
+                f"expected a torch tensor, a NumPy array, a SciPy sparse array or a NetworkX graph, got "
+                f"{type(x).__name__}: for lists call torch.tensor first, for edges scorch.from_edge_index"
+            )
+        made = _from_scipy(x, copy)
+        copy = None if copy else copy
+    elif x.device.type != "cpu":
+        raise NotImplementedError(
+            f"scorch computes on the CPU, got a tensor on {x.device}: call .cpu() first"
+        )
+    elif x.is_quantized or x.is_nested:
+        raise TypeError("got a quantized or nested tensor: call .dequantize() or .to_padded_tensor(0) first")
+    elif x.layout is torch.strided:
+        return _from_dense(x, format, index_dtype)
+    elif x.layout is torch.sparse_coo:
+        _refuse_grad(x)
+        made = _from_coo(x.detach(), format, index_dtype)
+    elif x.layout in _COMPRESSED:
+        _refuse_grad(x)
+        made = _from_compressed(x.detach(), copy)
+    else:
+        raise NotImplementedError(
+            f"cannot read the layout {x.layout}: convert it with .to_sparse_coo() or .to_dense()"
+        )
+    batch_or_hybrid = made._fmt == "csr" or layout(made._fmt, made._ndim).levels[-1][0] == "dense"
+    if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
+        format = made._fmt
+    result = _finish(made, format, index_dtype)
+    if copy and not {*map(_torch.address, result._arrays())}.isdisjoint(map(_torch.address, made._arrays())):
+        return result.clone()
+    return result
+
+
+def _sparse_transformed(
+    x: object, format: str | Format, index_dtype: torch.dtype | None, copy: bool | None
+) -> SparseTensor:
+    """sparse inside of a transform: the structure is that of the numbers of x."""
+    tensor, carried = isinstance(x, torch.Tensor), False
+    if tensor and x.layout is torch.strided:
+        carried = carries(x)
+    elif tensor:
+        _refuse_grad(x)
+    with _torch.plainly():
+        numbers = _torch.numbers_of(x, _MADE) if tensor else x
+        made = sparse(numbers, format, index_dtype=index_dtype, copy=copy)
+    return _gathered(made, x) if carried else made
+
+
+def _extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape as integers. Raises: TypeError: it is no sequence of them. ValueError: one is negative."""
+    if torch.compiler.is_dynamo_compiling():
+        return tuple(shape)
+    try:
+        extents = tuple(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(f"shape: expected a sequence of integers, got {shape!r}") from None
+    if any(n < 0 for n in extents) or math.prod(extents) >= 2**63:
+        raise ValueError(f"shape: expected extents from 0 on, whose product is below 2^63, got {extents}")
+    return extents
+
+
+def from_components(
+    format: str | Format,
+    shape: Sequence[int],
+    pos: Sequence[torch.Tensor | None],
+    crd: Sequence[torch.Tensor | None],
+    values: torch.Tensor,
+    *,
+    validate: bool = True,
+) -> SparseTensor:
+    """Wraps arrays without copying them.
+
+    The owner may write to values at any time, and to pos and crd by operations of torch, which are noticed:
+    the structure is then looked through again. What is written to them past torch (``.data``, NumPy,
+    ``untyped_storage()``) is not, and kernels trust the structure: ``SCORCH_DEBUG=validate`` looks before
+    every use.
+
+    Args:
+        format: any format; it fixes which levels have pos and crd.
+        shape: the dense shape.
+        pos, crd: one entry a level, None where the level has none; int32 or int64, all the same.
+        values: one a position of the last level, contiguous (blocks may keep their own dimensions).
+        validate: False skips all checks of the structure; malformed arrays are then undefined behaviour.
+
+    Raises:
+        ValueError: an array is missing, has another length, is unsorted or out of range; the message names
+            the level and the position; the shape is none. TypeError: an array or the shape has a wrong type.
+
+    >>> pos, crd = torch.tensor([0, 1, 2]), torch.tensor([0, 2])
+    >>> scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(2))
+    SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
+    """
+    shape = _extents(shape)
+    form = _bound(format._text if isinstance(format, Format) else format, len(shape))
+    given = {"_pos": list(pos), "_crd": list(crd)}
+    for kind, entries in given.items():
+        if len(entries) != len(form.levels):
+            raise ValueError(
+                f"{kind[1:]}: expected {len(form.levels)} entries, one a level, got {len(entries)}"
+            )
+    arrays = []
+    for level in range(len(form.levels)):
+        for kind, entries in given.items():
+            wanted, array = f"{kind}{level}" in form.names, entries[level]
+            if wanted != (array is not None):
+                raise ValueError(f"level {level} of {form.text}: {kind[1:]} must {'not ' * wanted}be None")
+            if wanted:
+                arrays.append(array)
+    for array in (*arrays, values):
+        if not isinstance(array, torch.Tensor) or isinstance(array, SparseTensor):
+            raise TypeError(f"pos, crd, values: expected torch tensors, got {type(array).__name__}")
+    if values.layout is not torch.strided or not values.is_contiguous():
+        raise ValueError("values: expected a contiguous tensor: call .contiguous()")
+    return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)
+
+
+def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """edge_index and edge_weight as tensors."""
+    index = torch.as_tensor(index)
+    weight = None if weight is None else torch.as_tensor(weight)
+    for name, x in (("edge_index", index), ("edge_weight", weight)):
+        if x is not None and x.device.type != "cpu":
+            raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
+    if index.dim() != 2 or index.shape[0] != 2:
+        raise ValueError(f"edge_index: expected shape [2, E], got {list(index.shape)}")
+    if (index.is_floating_point() or index.is_complex() or index.dtype == torch.bool) and index.numel():
+        raise TypeError(f"edge_index: expected integers, got {index.dtype}")
+    return index, weight
+
+
+def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
+    """The number of nodes, that all edges agree with."""
+    low, high = map(int, edge_index.aminmax()) if edge_index.numel() else (0, -1)
+    try:
+        n = high + 1 if given is None else operator.index(given)
+    except TypeError:
+        raise TypeError(f"num_nodes: expected an integer, got {given!r}") from None
+    if n < 0 or n * n >= 2**63:
+        raise ValueError(f"num_nodes: expected 0 <= N < 2^31.5, got {n}")
+    if low < 0 or high >= n:
+        raise ValueError(f"edge_index: expected indices in 0..{n - 1}, got {low if low < 0 else high}")
+    return n
+
+
+def _with_loops(index: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The edges with one loop at each node, those that were added at the end, and which others are kept."""
+    source, target = index
+    (at,) = (source == target).nonzero(as_tuple=True)
+    last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")
+    kept = torch.ones(source.numel(), dtype=torch.bool)
+    kept[at] = False
+    kept[last[last >= 0]] = True
+    loops = (last < 0).nonzero().view(-1).to(source.dtype)
+    return torch.cat([index[:, kept], loops.expand(2, -1)], 1), kept.nonzero().view(-1)
+
+
+def _normalised(
+    source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int, how: str
+) -> torch.Tensor:
+    """The weights divided by sums of rows; half types are summed in float32."""
+    kind = weight.dtype if weight.is_floating_point() else torch.get_default_dtype()
+    wide = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
+    weight, source, target = weight.to(wide), source.long(), target.long()
+    degree = weight.new_zeros(n).index_add(0, target, weight)
+    if how == "sym":
+        scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
+        return (scale[target] * weight * scale[source]).to(kind)
+    return (weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]).to(kind)
+
+
+@_torch.apart
+def from_edge_index(
+    edge_index: torch.Tensor,
+    edge_weight: torch.Tensor | None = None,
+    *,
+    num_nodes: int | None = None,
+    add_self_loops: bool = False,
+    normalize: str | None = None,
+    format: str | Format = "csr",
+) -> SparseTensor:
+    """The adjacency matrix [N, N] of a graph, an entry (target, source) an edge: A @ x gathers from sources.
+
+    Args:
+        edge_index: [2, E] of an integer type: sources, targets.
+        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers are
+            normalised in the default float type.
+        num_nodes: N; one more than the largest index if None.
+        add_self_loops: adds an edge of weight 1 at each node that has none; of several at one node the last
+            counts, as in PyG.
+        normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
+            Nodes without edges get 0.
+        format: of the result.
+
+    Raises:
+        ValueError: shapes do not fit, an index is out of range, or normalize is something else.
+        TypeError: indices or num_nodes are no integers. NotImplementedError: not on the CPU.
+    """
+    index, weight = _edges(edge_index, edge_weight)
+    if normalize not in (None, "sym", "row"):
+        raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
+    with _torch.plainly():
+        index = _torch.numbers_of(index, _MADE)
+        n = _nodes(index, num_nodes)
+        weight = torch.ones(index.shape[1]) if weight is None else weight
+    weight = weight.reshape(-1)
+    if weight.numel() != index.shape[1]:
+        raise ValueError(f"edge_weight: expected {index.shape[1]} weights, one an edge, got {weight.numel()}")
+    if carries(weight):
+        return _graph(index, weight, n, add_self_loops, normalize, format)
+    with _torch.plainly():
+        return _graph(index, weight.detach(), n, add_self_loops, normalize, format)
+
+
+def _graph(
+    index: torch.Tensor,
+    weight: torch.Tensor,
+    n: int,
+    loops: bool,
+    normalize: str | None,
+    format: str | Format,
+) -> SparseTensor:
+    """The adjacency matrix of edges, differentiable in their weights."""
+    if loops:
+        with _torch.plainly():
+            index, kept = _with_loops(index, n)
+        weight = torch.cat([weight[kept], weight.new_ones(index.shape[1] - kept.numel())])
+    if normalize is not None:
+        weight = _normalised(index[0], index[1], weight, n, normalize)
+    if not carries(weight):
+        coo = torch.sparse_coo_tensor(index.flip(0).long(), weight, (n, n), check_invariants=False)
+        return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))
+    with _torch.plainly():
+        key, slot = distinct(ravel(index.flip(0).long(), (n, n)))
+        once = Entries((n, n), unravel(key, (n, n)), torch.empty(key.numel(), dtype=weight.dtype))
+        made = build(once, "csr", _index_dtype((n, n), index.shape[1]))
+    return made._with_values(add_up(weight, slot, key.numel())).convert(format)

@@ -1,0 +1,39 @@
+"""What methods of the class call: modules that import the class themselves, found when all are imported.
+
+Imports of this package point down: the class knows the extension and formats, everything else knows the
+class. Its methods are defined in it nevertheless, each with a body of a line that names one of these.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .. import _saved as saved
+    from ..functions import expressions, multiply, pointwise, products
+    from ..tools import plan, reorder
+    from . import conversion, layouts, values
+
+_PATHS = {
+    "conversion": "scorch.tensor.conversion",
+    "expressions": "scorch.functions.expressions",
+    "layouts": "scorch.tensor.layouts",
+    "multiply": "scorch.functions.multiply",
+    "plan": "scorch.tools.plan",
+    "pointwise": "scorch.functions.pointwise",
+    "products": "scorch.functions.products",
+    "reorder": "scorch.tools.reorder",
+    "saved": "scorch._saved",
+    "values": "scorch.tensor.values",
+}
+__all__ = [
+    "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
+    "reorder", "saved", "values",
+]  # fmt: skip
+
+
+def find_all() -> None:
+    """Finds them, when all are imported."""
+    for name, path in _PATHS.items():
+        globals()[name] = import_module(path)

@@ -1,0 +1,595 @@
+"""The SparseTensor class.
+
+A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class
+that need no detour (``@`` first of all), the table of torch functions, and the dispatcher, which accepts a
+short list of structural operators and refuses the rest by name. Nothing falls through to a dense computation.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+
+from .. import _C, _torch
+from . import rooms
+from .format import Format, layout
+
+if TYPE_CHECKING:
+    from ..tools.reorder import Reordering
+    from .declared import Declared as _Tensor
+else:
+    _Tensor = torch.Tensor
+
+MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)  # products: A @ x, x @ A, x @ A.T, A.T @ x
+Block = tuple[int, int]  # rows and columns of blocks
+HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
+STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; by boundary/dispatch.py
+
+
+@_torch.untraced
+def made(
+    kind: type, text: str, names: tuple[str, ...], shape: tuple[int, ...], arrays: Sequence[torch.Tensor]
+) -> SparseTensor:
+    """A tensor of the class or a subclass over component arrays named so."""
+    self = _torch.new_wrapper(kind, shape, arrays[-1])
+    facts = self.__dict__
+    facts["_fmt"], facts["_names"], facts["_ndim"], facts["_shape"] = text, names, len(shape), shape
+    facts.update(zip(names, arrays, strict=True))
+    return self
+
+
+def core_of(self: SparseTensor) -> _C.Core:
+    """What the extension knows of this tensor; made at the first use, validating the structure."""
+    core = self.__dict__.get("_core")
+    if core is None:
+        made, origin = self.__dict__.pop("_made", False), self.__dict__.pop("_origin", None)
+        if origin is not None:
+            core = origin.with_values(self._val)
+        else:
+            core = _C.Core(self._fmt, self._shape, self._arrays(), True, made)
+        self.__dict__["_core"] = core
+    return core
+
+
+def is_sparse(x: object) -> bool:
+    """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False)."""
+    return isinstance(x, SparseTensor)
+
+
+def rank(x: torch.Tensor) -> int:
+    """The number of dimensions, which is a constant where torch.compile traces too."""
+    plainly = isinstance(x, SparseTensor) and not torch.compiler.is_dynamo_compiling()
+    return x._ndim if plainly else x.dim()  # dim() of a SparseTensor asks the table
+
+
+class SparseTensor(_Tensor):
+    """A sparse tensor: a format, a shape, and plain tensors for positions, coordinates and values.
+
+    Made by :func:`scorch.sparse`, :func:`scorch.from_components` and :func:`scorch.from_edge_index`. To
+    torch it is a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells)
+    without memory: ``data_ptr()`` and ``numpy()`` raise, and what has no sparse form raises
+    NotImplementedError.
+    """
+
+    __array_ufunc__ = None
+    __array_priority__ = 1000
+
+    def __new__(cls, *args: object, **kwargs: object) -> SparseTensor:
+        raise TypeError("use scorch.sparse(x) or scorch.from_components(...) to make a SparseTensor")
+
+    # ---- layers of torch ----
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        handler = HANDLERS.get(func)
+        if handler is not None:
+            return handler(*args, **_torch.under_one_name(kwargs)) if kwargs else handler(*args)
+        with _torch.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    @classmethod
+    @_torch.apart
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        handler = STRUCTURAL.get(func)
+        if handler is None:
+            raise NotImplementedError(
+                f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
+                f"A.to_dense(), or A.values() for the stored entries; for DistributedDataParallel and "
+                f"torch.func hold the values as the parameter, as scorch.nn.Linear does, or transform "
+                f"a function of values, lambda v: f(scorch.map(A, lambda _: v))"
+            )
+        return handler(*args, **(kwargs or {}))
+
+    def __tensor_flatten__(self) -> tuple[list[str], tuple]:
+        return list(self._names), (self._fmt, self._names)
+
+    @staticmethod
+    def __tensor_unflatten__(
+        inner: dict, meta: tuple, outer_size: Sequence[builtins.int], outer_stride: Sequence[builtins.int]
+    ) -> SparseTensor:
+        text, names = meta
+        return made(SparseTensor, text, names, tuple(outer_size), [inner[name] for name in names])
+
+    def _stable_hash_for_caching(self) -> str:
+        """What cached graphs are found by; "meta 2" counts changes of what ``__tensor_flatten__`` returns."""
+        inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
+        facts = self._fmt, self._names, tuple(map(str, self.shape)), inner, self.requires_grad
+        return f"scorch {_C.version} meta 2 {facts}"
+
+    def __reduce_ex__(self, protocol: builtins.int) -> tuple:
+        is_param = bool(self.__dict__.get("_is_param"))
+        arrays = tuple([a.clone() if _torch.is_read_only(a) else a.detach() for a in self._arrays()])
+        return rooms.saved._rebuild_v1, (self._fmt, tuple(self.shape), arrays, is_param, self.requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> SparseTensor:
+        if self.requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                "deepcopy of a SparseTensor that was computed with a gradient: detach() it first"
+            )
+        new = self._like([copy.deepcopy(a, memo) for a in self._arrays()])
+        if "_is_param" in self.__dict__:
+            new._is_param = self._is_param
+        memo[id(self)] = new
+        return new.requires_grad_(self.requires_grad)
+
+    def __copy__(self) -> SparseTensor:
+        return self._like(self._arrays())
+
+    def _arrays(self) -> tuple[torch.Tensor, ...]:
+        return tuple([getattr(self, name) for name in self._names])
+
+    def _like(self, arrays: Sequence[torch.Tensor]) -> SparseTensor:
+        return made(SparseTensor, self._fmt, self._names, self._shape, arrays)
+
+    def _with_values(self, values: torch.Tensor) -> SparseTensor:
+        """This structure with other values [nnz], in storage order; padding is set to zero."""
+        if "ell" in self._fmt and self.nnz:
+            values = values.masked_fill(self.indices()[0] < 0, 0)
+        made = rooms.values.assemble(
+            layout(self._fmt, rank(self)), self._shape, (*self._arrays()[:-1], values)
+        )
+        if not torch.compiler.is_dynamo_compiling() and _C.plain() and values.is_contiguous():
+            made.__dict__["_core"] = core_of(self).with_values(made._val)
+        return made
+
+    # ---- what it is ----
+    @property
+    def format(self) -> Format:
+        """The layout."""
+        return Format(self._fmt)
+
+    @property
+    def nnz(self) -> builtins.int:
+        """Number of stored values, explicit zeros, block fill and padding included."""
+        return self._val.shape[0]
+
+    @property
+    def density(self) -> builtins.float:
+        """Stored values over all entries; 0 for an empty shape."""
+        n = self.numel()
+        return self.nnz / n if n else 0.0
+
+    @property
+    def index_dtype(self) -> torch.dtype:
+        """Type of pos and crd: torch.int32 or torch.int64."""
+        return getattr(self, self._names[0]).dtype if len(self._names) > 1 else torch.int64
+
+    @property
+    def nbytes(self) -> builtins.int:
+        """Bytes of the component arrays."""
+        return sum(a.numel() * a.element_size() for a in self._arrays())
+
+    def values(self) -> torch.Tensor:
+        """The stored values [nnz], in storage order, on shared memory: writing there changes this tensor.
+
+        They are differentiable where this tensor requires a gradient. Where they are those of a read-only
+        array (``scorch.sparse(..., copy=False)``), torch raises RuntimeError when they are written, and for
+        their address (``numpy()``, ``data_ptr()``): ``clone()`` them for that.
+        """
+        return rooms.values.values_of(self)
+
+    def pos(self, level: builtins.int) -> torch.Tensor:
+        """Positions [parents + 1] of a compressed level, shared memory, to be read; see :meth:`crd`.
+
+        Raises: ValueError: the level has none.
+        """
+        return self._component("_pos", level)
+
+    def crd(self, level: builtins.int) -> torch.Tensor:
+        """Coordinates of a level, one a position, shared memory, to be read.
+
+        Kernels trust the structure. What torch writes to it is noticed, and looked through before the next
+        use; what is written past torch is not (``.data``, ``.numpy()``, ``untyped_storage()``, the array it
+        is made of) and may make kernels read and write beyond their arrays: ``SCORCH_DEBUG=validate`` looks
+        before every use.
+
+        Raises: ValueError: the level has none.
+        """
+        return self._component("_crd", level)
+
+    def _component(self, kind: str, level: builtins.int) -> torch.Tensor:
+        name = f"{kind}{level}"
+        if name not in self._names:
+            raise ValueError(
+                f"level {level} of format {self._fmt} has no {kind[1:]}; there are "
+                f"{', '.join(n[1:] for n in self._names)}"
+            )
+        return getattr(self, name).detach()
+
+    def indices(self) -> torch.Tensor:
+        """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
+        return rooms.conversion.indices(self)
+
+    def __repr__(self) -> str:
+        shape, nnz = "x".join(str(n) for n in self.shape), self._val.shape[0]
+        plain = isinstance(nnz, int) and isinstance(self.numel(), int)  # sizes may be symbols
+        density = f"density={100 * self.density:.3g}%, " if plain else ""
+        text = f"SparseTensor({self._fmt}, {shape}, nnz={nnz}, {density}"
+        text += f"{str(self.dtype)[6:]}, {str(self.index_dtype)[6:]})"
+        return ("Parameter containing:\n" if getattr(self, "_is_param", False) else "") + text
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    # ---- derived layouts ----
+    def memory(self) -> dict[str, object]:
+        """Bytes: ``tensor``, ``derived`` (a dictionary by format, permutations included) and ``total``.
+
+        Layouts that calls asked for are kept up to four times the size of the tensor, the newest always.
+        """
+        return rooms.plan.memory(self)
+
+    def release(self) -> None:
+        """Drops derived layouts; the next call that needs one makes it again."""
+        if (core := self.__dict__.get("_core")) is not None:
+            core.release()
+        self.__dict__.pop("_relabelled", None)
+        self.__dict__.pop("_strips", None)
+
+    def plan(self, columns: builtins.int = 1) -> str:
+        """How ``A @ x`` for x with this many columns would run: formats, loops with reasons, and the way.
+
+        Raises: ValueError: A has less than two dimensions.
+        """
+        return rooms.plan.plan(self, columns)
+
+    def optimize(self, calls: builtins.int | Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
+        """Makes products with A fast that will be many; returns A.
+
+        Scorch counts products, and after a while uses layouts of A that take time to build but pay off. This
+        says at once that they will. Each call runs once, on A: its kernels are found or compiled, and the
+        layouts derived from A are built and kept. A number says how many products will come; from 16 on the
+        next ones build what they need.
+        ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
+
+        >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ g])
+        >>> A.optimize(calls=1000)
+        """
+        return rooms.plan.optimize(self, calls)
+
+    def reorder(
+        self,
+        method: str | tuple[torch.Tensor, torch.Tensor] = "degree",
+        *,
+        symmetric: builtins.bool | None = None,
+    ) -> Reordering:
+        """The matrix with its rows and columns in another order: :func:`scorch.reorder`."""
+        return rooms.reorder.reorder(self, method, symmetric=symmetric)
+
+    # ---- other layouts and types ----
+    def convert(self, format: str | Format, *, index_dtype: torch.dtype | None = None) -> SparseTensor:
+        """The same tensor in another format; this one if it has it already.
+
+        Duplicates are summed where the target's levels are unique; explicit zeros stay. The result may share
+        memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
+        Raises: ValueError: no such format for this number of dimensions.
+        """
+        return rooms.conversion.convert(self, format, index_dtype)
+
+    def to_dense(
+        self, dtype: torch.dtype | None = None, *, masked_grad: builtins.bool | None = None
+    ) -> torch.Tensor:
+        """The dense tensor, contiguous."""
+        return rooms.conversion.to_dense(self, dtype)
+
+    def to_torch(
+        self,
+        layout: torch.layout = torch.sparse_csr,
+        blocksize: Block | None = None,
+        dense_dim: builtins.int | None = None,
+    ) -> torch.Tensor:
+        """The tensor in a layout of torch; memory is shared where the format is that layout."""
+        return rooms.layouts.to_torch(self, layout, blocksize, dense_dim)
+
+    def to_sparse(
+        self,
+        sparse_dim: builtins.int | None = None,
+        *,
+        layout: torch.layout | None = None,
+        blocksize: Block | None = None,
+        dense_dim: builtins.int | None = None,
+    ) -> torch.Tensor:
+        """The tensor in a sparse layout of torch, COO by default; dense dimensions come last."""
+        return rooms.layouts.to_sparse(self, sparse_dim, layout, blocksize, dense_dim)
+
+    def to_sparse_coo(self) -> torch.Tensor:
+        """The COO tensor of torch, coalesced."""
+        return rooms.layouts.to_coo(self)
+
+    def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> torch.Tensor:
+        """The tensor in torch.sparse_csr; as :meth:`to_torch`."""
+        return self.to_torch(torch.sparse_csr, None, dense_dim)
+
+    def to_sparse_csc(self, dense_dim: builtins.int | None = None) -> torch.Tensor:
+        """The tensor in torch.sparse_csc; as :meth:`to_torch`."""
+        return self.to_torch(torch.sparse_csc, None, dense_dim)
+
+    def to_sparse_bsr(
+        self,
+        blocksize: Block | None = None,
+        dense_dim: builtins.int | None = None,
+    ) -> torch.Tensor:
+        """The tensor in torch.sparse_bsr; as :meth:`to_torch`."""
+        return self.to_torch(torch.sparse_bsr, blocksize, dense_dim)
+
+    def to_sparse_bsc(
+        self,
+        blocksize: Block | None = None,
+        dense_dim: builtins.int | None = None,
+    ) -> torch.Tensor:
+        """The tensor in torch.sparse_bsc; as :meth:`to_torch`."""
+        return self.to_torch(torch.sparse_bsc, blocksize, dense_dim)
+
+    def to_scipy(self) -> Any:
+        """The nearest sparse array of SciPy (csr, csc, bsr, else coo), sharing memory if it can."""
+        return rooms.layouts.to_scipy(self)
+
+    def coalesce(self) -> SparseTensor:
+        """Sums duplicates, of bool by "or"; this tensor itself where its format has none."""
+        return self if self.is_coalesced() else self.convert("coo")
+
+    def is_coalesced(self) -> builtins.bool:
+        """Whether no entry is stored twice."""
+        return self._fmt == "coo" or all(level[1] for level in layout(self._fmt, self._ndim).levels)
+
+    def to(self, *args: Any, index_dtype: torch.dtype | None = None, **kwargs: Any) -> SparseTensor:
+        """With another dtype or index type; itself if nothing changes. Only the CPU is a device here."""
+        device, dtype, copied = _torch.parse_to(*args, **kwargs)
+        if device is not None and device.type != "cpu":
+            raise NotImplementedError(f"scorch computes on the CPU, got device {device}")
+        return rooms.conversion.to(self, dtype, index_dtype, copied)
+
+    def type(
+        self, dtype: torch.dtype | str | None = None, non_blocking: builtins.bool = False
+    ) -> SparseTensor | str:
+        """With values of a type; without one, the name of this tensor's."""
+        if dtype is None:
+            return self._val.type()
+        return self.to(dtype if isinstance(dtype, torch.dtype) else torch.empty(0).type(dtype).dtype)
+
+    def cpu(self, memory_format: torch.memory_format = torch.preserve_format) -> SparseTensor:
+        """Itself."""
+        return self
+
+    def cuda(self, *args: object, **kwargs: object) -> SparseTensor:
+        """Refused: scorch computes on the CPU."""
+        return self.to("cuda")
+
+    def contiguous(self, memory_format: torch.memory_format = torch.contiguous_format) -> SparseTensor:
+        """Itself."""
+        return self
+
+    def float(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With float32 values."""
+        return self.to(torch.float32)
+
+    def double(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With float64 values."""
+        return self.to(torch.float64)
+
+    def half(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With float16 values."""
+        return self.to(torch.float16)
+
+    def bfloat16(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With bfloat16 values."""
+        return self.to(torch.bfloat16)
+
+    def int(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With int32 values."""
+        return self.to(torch.int32)
+
+    def long(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With int64 values."""
+        return self.to(torch.int64)
+
+    def short(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With int16 values."""
+        return self.to(torch.int16)
+
+    def char(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With int8 values."""
+        return self.to(torch.int8)
+
+    def byte(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With uint8 values."""
+        return self.to(torch.uint8)
+
+    def bool(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """With bool values."""
+        return self.to(torch.bool)
+
+    # ---- the order of dimensions ----
+    def permute(self, *order: builtins.int, dims: Sequence[builtins.int] | None = None) -> SparseTensor:
+        """Dimensions in another order: the arrays stay, their dimensions are relabelled (CSR becomes CSC)."""
+        return rooms.conversion.permute(self, _torch.one_by_one(order, dims))
+
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> SparseTensor:
+        """Two dimensions exchanged; zero copy."""
+        order = list(range(max(self._ndim, 1)))  # a number has dimensions 0 and -1
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+        return rooms.conversion.permute(self, tuple(order[: self._ndim]))
+
+    def t(self) -> SparseTensor:
+        """The transpose of a matrix; zero copy."""
+        if self._ndim > 2:
+            raise ValueError(f"t() expects at most 2 dimensions, got {self._ndim}: use permute")
+        return self.T
+
+    @property
+    def T(self) -> SparseTensor:
+        """Dimensions in reverse order; zero copy."""
+        return rooms.conversion.permute(self, tuple(range(self._ndim))[::-1])
+
+    @property
+    def mT(self) -> SparseTensor:
+        """The last two dimensions exchanged; zero copy."""
+        return self.transpose(-2, -1)
+
+    # ---- operators: what they mean is in functions/pointwise.py and functions/products.py ----
+    # They return what they declare in every sparse format; of format dense they may return plain tensors.
+    def __matmul__(self, other: Any) -> torch.Tensor:
+        """The product with a tensor, an array or a list; batch dimensions broadcast, types promote."""
+        if not torch.compiler.is_dynamo_compiling():
+            y = rooms.multiply.fast_product(self, other, MATMUL)
+            if y is not NotImplemented:
+                return y
+        return rooms.products.operator(self, other, MATMUL)
+
+    def __rmatmul__(self, other: Any) -> torch.Tensor:
+        """As ``@``, from the right."""
+        if not torch.compiler.is_dynamo_compiling():
+            y = rooms.multiply.fast_product(self, other, RMATMUL)
+            if y is not NotImplemented:
+                return y
+        return rooms.products.operator(self, other, RMATMUL)
+
+    def __mul__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["mul"](self, other)
+
+    def __rmul__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["mul"](other, self)
+
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["div"](self, other)
+
+    def __rtruediv__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["div"](other, self)
+
+    def __floordiv__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["floor_divide"](self, other)
+
+    def __rfloordiv__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["floor_divide"](other, self)
+
+    def __mod__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["remainder"](self, other)
+
+    def __rmod__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["remainder"](other, self)
+
+    def __and__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["bitwise_and"](self, other)
+
+    def __rand__(self, other: Any) -> SparseTensor:
+        return rooms.pointwise.BINARY["bitwise_and"](other, self)
+
+    @overload
+    def __add__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __add__(self, other: Any) -> torch.Tensor: ...
+    def __add__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["add"](self, other)
+
+    def __radd__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["add"](other, self)
+
+    @overload
+    def __sub__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __sub__(self, other: Any) -> torch.Tensor: ...
+    def __sub__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["sub"](self, other)
+
+    def __rsub__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["sub"](other, self)
+
+    @overload
+    def __or__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __or__(self, other: Any) -> torch.Tensor: ...
+    def __or__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["bitwise_or"](self, other)
+
+    def __ror__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["bitwise_or"](other, self)
+
+    @overload
+    def __xor__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __xor__(self, other: Any) -> torch.Tensor: ...
+    def __xor__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["bitwise_xor"](self, other)
+
+    def __rxor__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["bitwise_xor"](other, self)
+
+    @overload
+    def __ne__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __ne__(self, other: Any) -> torch.Tensor: ...
+    def __ne__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["ne"](self, other)
+
+    @overload
+    def __lt__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __lt__(self, other: Any) -> torch.Tensor: ...
+    def __lt__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["lt"](self, other)
+
+    @overload
+    def __gt__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __gt__(self, other: Any) -> torch.Tensor: ...
+    def __gt__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["gt"](self, other)
+
+    def __eq__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["eq"](self, other)
+
+    def __le__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["le"](self, other)
+
+    def __ge__(self, other: Any) -> torch.Tensor:
+        return rooms.pointwise.BINARY["ge"](self, other)
+
+    __hash__ = torch.Tensor.__hash__
+
+    # ---- refused or redefined ----
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> SparseTensor:
+        """Asks for a gradient: ``A.grad`` is then a SparseTensor with the structure of A."""
+        with _torch.DisableTorchFunctionSubclass():
+            return super().requires_grad_(requires_grad)
+
+    def apply_(self, *args: object, **kwargs: object) -> SparseTensor:
+        """Refused: there is no dense memory to visit."""
+        raise NotImplementedError("apply_ on a SparseTensor: change A.values() in place instead")
+
+    map_ = map2_ = apply_
+
+    def share_memory_(self) -> SparseTensor:
+        """Moves the component arrays to shared memory."""
+        for array in self._arrays():
+            array.share_memory_()
+        self.__dict__.pop("_core", None)
+        return self
+
+    def is_shared(self) -> builtins.bool:
+        """Whether all component arrays are in shared memory."""
+        return all(a.is_shared() for a in self._arrays())

@@ -1,0 +1,136 @@
+"""A SparseTensor and its values, differentiably: the way from one to the other and back.
+
+``values_of`` and ``assemble`` are what a computation on values begins and ends with. Eager calls are recorded
+by two nodes; where calls are traced or transformed, the values are themselves what is differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .. import _torch
+from .format import Layout, layout
+from .sparsetensor import SparseTensor, rank
+from .wrapping import wrap
+
+
+# ---- what is recorded ----
+def needs_grad(*tensors: torch.Tensor) -> bool:
+    """Whether a call on these tensors is recorded."""
+    if torch.compiler.is_dynamo_compiling():
+        return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return torch.is_grad_enabled() and _torch.any_requires_grad(*tensors)
+
+
+def tracked(a: torch.Tensor) -> bool:
+    """Whether what is computed from the values of a must be computed differentiably."""
+    return _torch.in_transform() or needs_grad(a)
+
+
+def carries(values: torch.Tensor) -> bool:
+    """Whether derivatives or a batch hang on a plain tensor, so that it must be computed with as it is."""
+    if _torch.in_functorch():
+        return _torch.is_wrapped(values) or needs_grad(values)
+    return _torch.in_forward_mode() or needs_grad(values)
+
+
+# ---- from one to the other ----
+class _Values(torch.autograd.Function):
+    """The values of a SparseTensor; the gradient has its structure."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.set_materialize_grads(False)
+        ctx.form, ctx.shape = layout(a._fmt, a._ndim), a._shape
+        ctx.structure = a._arrays()[:-1]
+        return a._val.detach()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None if grad is None else assemble(ctx.form, ctx.shape, (*ctx.structure, grad.contiguous()))
+
+
+class _Make(torch.autograd.Function):
+    """The SparseTensor of values; the gradient to the values is that of the stored entries."""
+
+    @staticmethod
+    def forward(ctx, values, form, shape, *structure):
+        ctx.set_materialize_grads(False)
+        ctx.count = len(structure)
+        return wrap(form, shape, (*structure, values.detach()))
+
+    @staticmethod
+    def backward(ctx, grad):
+        if grad is not None and not isinstance(grad, SparseTensor):
+            raise mismatch(grad, True)
+        values = None if grad is None else values_of(grad)
+        return (values, *[None] * (ctx.count + 2))
+
+
+_raw_values, _raw_make = _torch.raw_apply(_Values), _torch.raw_apply(_Make)
+
+
+def values_of(a: torch.Tensor) -> torch.Tensor:
+    """The values of a SparseTensor on shared memory, differentiable where it is."""
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+    return _values_in_graph(a)
+
+
+@_torch.node
+def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
+    if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
+        return a._val
+    if needs_grad(a):
+        return _raw_values(a)
+    return a._val if _torch.in_forward_mode() else a._val.detach()  # which drops tangents
+
+
+def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> SparseTensor:
+    """The SparseTensor of arrays that an operation computed, the values perhaps differentiably."""
+    *structure, values = arrays
+    if _torch.in_transform() or torch.compiler.is_dynamo_compiling() or not values.requires_grad:
+        return wrap(form, shape, arrays)
+    if not torch.is_grad_enabled():
+        return wrap(form, shape, (*structure, values.detach()))
+    return _raw_make(values, form, tuple(shape), *structure)
+
+
+# ---- operands ----
+def as_dense(a: torch.Tensor) -> torch.Tensor:
+    """A SparseTensor of dense levels as the dense tensor that its values are; any other as it is."""
+    dims = _dense_levels(a._fmt, rank(a))
+    if dims is None:
+        return a
+    return values_of(a).view([a.shape[d] for d in dims]).permute([dims.index(d) for d in range(len(dims))])
+
+
+@_torch.constant
+def _dense_levels(text: str, ndim: int) -> tuple[int, ...] | None:
+    """The dimension of each level of a format that has dense levels only, else None."""
+    form = layout(text, ndim)
+    return tuple([level[2] for level in form.levels]) if form.is_dense else None
+
+
+def mismatch(grad: torch.Tensor, sparse: bool) -> TypeError:
+    return TypeError(
+        f"the gradient of a {'SparseTensor' if sparse else 'dense tensor'} must be one too, got "
+        f"{type(grad).__name__} of shape {list(grad.shape)}"
+    )
+
+
+def once(a: SparseTensor) -> SparseTensor:
+    """a itself, but with each coordinate once where needed: kernels add, where values of bool are or'ed,
+    and gradients have the structure of what a kernel read."""
+    return a.coalesce() if a._val.dtype is torch.bool or needs_grad(a) else a
+
+
+def refuse_read_only(name: str, a: SparseTensor) -> None:
+    """Raises ValueError where the values of a lie in memory that must not be written."""
+    if _torch.is_read_only(a._val):
+        raise ValueError(
+            f"{name}: expected values that can be written, got those of a read-only array, which "
+            f"scorch.sparse(..., copy=False) shares: A.clone() has its own"
+        )

@@ -1,0 +1,1 @@
+"""What surrounds computing: plans, orders, models made sparse, facts of the process, the command line."""
