@@ -355,7 +355,7 @@ class SparseTensor(_Tensor):
 
     def is_coalesced(self) -> builtins.bool:
         """Whether no entry is stored twice."""
-        return self._fmt == "coo" or all(level[1] for level in layout(self._fmt, self._ndim).levels)
+        return "nonunique" not in self._fmt
 
     def to(self, *args: Any, index_dtype: torch.dtype | None = None, **kwargs: Any) -> SparseTensor:
         """With another dtype or index type; itself if nothing changes. Only the CPU is a device here."""

@@ -124,7 +124,9 @@ def mismatch(grad: torch.Tensor, sparse: bool) -> TypeError:
 def once(a: SparseTensor) -> SparseTensor:
     """a itself, but with each coordinate once where needed: kernels add, where values of bool are or'ed,
     and gradients have the structure of what a kernel read."""
-    return a.coalesce() if a._val.dtype is torch.bool or needs_grad(a) else a
+    if "nonunique" not in a._fmt or not (a._val.dtype is torch.bool or needs_grad(a)):
+        return a
+    return a.coalesce()
 
 
 def refuse_read_only(name: str, a: SparseTensor) -> None:
