@@ -73,7 +73,9 @@ static void store(Emit *e, const Stmt *s)
 static bool steady(const Val *v)
 {
     if (!v) return true;
-    if (v->op == O_LOAD || v->op >= O_HRED || (v->op == O_VAR && v->local->mut)) return false;
+    if (v->op == O_VAR) return !v->local->mut;
+    const bool plain = v->op == O_CONST || v->op == O_PARAM || v->op == O_CAST;
+    if (op_info(v->op)->leaf && !plain) return false;
     return steady(v->kid[0]) && steady(v->kid[1]) && steady(v->kid[2]);
 }
 

@@ -36,12 +36,15 @@ typedef enum {
 #undef LEAF
 } Op;
 typedef enum { F_INFIX, F_PREFIX, F_CALL } Form;
+typedef enum { W_SIMPLE, W_SLOW, W_SERIES } Work; /* what an evaluation takes: ops.h */
 typedef struct {
     const char *text;
     int arity;
     Form form;
     double zero;
+    Work work;
     bool reals, integers; /* numbers that it applies to, as far as this table says */
+    bool leaf;            /* no function of numbers */
 } OpInfo;
 const OpInfo *op_info(Op); /* ops.c */
 bool op_compares(Op);

@@ -7,10 +7,11 @@ static const OpInfo info[] = {
 #define REAL(e) true
 #define INT(e) true
 #define NONE false
-#define OP(id, text, arity, form, zero, real, integer)                                                       \
-    [O_##id] = {text, arity, F_##form, zero, real, integer},
-#define OPS(id, text, arity, form, real, integer) [O_##id] = {text, arity, F_##form, NAN, real, integer},
-#define LEAF(id, text, arity, zero) [O_##id] = {text, arity, F_CALL, zero, false, false},
+#define OP(id, text, arity, form, zero, work, real, integer)                                                 \
+    [O_##id] = {text, arity, F_##form, zero, W_##work, real, integer, false},
+#define OPS(id, text, arity, form, real, integer)                                                            \
+    [O_##id] = {text, arity, F_##form, NAN, W_SIMPLE, real, integer, false},
+#define LEAF(id, text, arity, zero) [O_##id] = {text, arity, F_CALL, zero, W_SIMPLE, false, false, true},
 #include "ops.h"
 #undef REAL
 #undef INT
@@ -18,7 +19,7 @@ static const OpInfo info[] = {
 #undef OP
 #undef OPS
 #undef LEAF
-    [O_LAST_E] = {"?", 0, F_CALL, NAN, false, false}};
+    [O_LAST_E] = {"?", 0, F_CALL, NAN, W_SIMPLE, false, false, true}};
 
 const OpInfo *op_info(Op op) { return &info[op]; }
 
@@ -32,7 +33,7 @@ double op_eval(Op op, double a, double b)
     switch (op) {
 #define REAL(e) return e;
 #define NONE break;
-#define OP(id, text, arity, form, zero, real, integer)                                                       \
+#define OP(id, text, arity, form, zero, work, real, integer)                                                 \
     case O_##id: real
 #define OPS(id, text, arity, form, real, integer)                                                            \
     case O_##id: real
@@ -62,7 +63,7 @@ int64_t op_eval_int(Op op, int64_t a, int64_t b)
     switch (op) {
 #define INT(e) return (int64_t)(e);
 #define NONE break;
-#define OP(id, text, arity, form, zero, real, integer)                                                       \
+#define OP(id, text, arity, form, zero, work, real, integer)                                                 \
     case O_##id: integer
 #define OPS(id, text, arity, form, real, integer)                                                            \
     case O_##id: integer

@@ -1,8 +1,10 @@
 /* ops.h: every operator, once.
  *
- * OP(id, spelling, arity, form, at_zero, reals, integers)
+ * OP(id, spelling, arity, form, at_zero, work, reals, integers)
  *   form      INFIX PREFIX CALL: how E and S text spell it
  *   at_zero   value of f(0) for unary functions, of f(0, 0) for binary ones
+ *   work      SIMPLE: about an addition, merges compute it where nobody may need it; SLOW: one instruction that takes
+ *             long; SERIES: some 20 operations
  *   reals     REAL(what it is of the doubles a and b), or NONE: it does not apply to them
  *   integers  INT(what it is of the int64_t a and b, or of x and y, the same as uint64_t), or NONE. Sums wrap, division
  *             by zero is 0, shifts take their count modulo 64.
@@ -10,27 +12,27 @@
  * and bitmaps), LEAF(id, name, arity, at_zero) has what is no function of numbers. Constant folding, the oracle and the
  * executor compute what is written here. min and max propagate NaN. */
 #ifdef OP
-OP(ADD, "+", 2, INFIX, 0, REAL(a + b), INT(x + y))
-OP(SUB, "-", 2, INFIX, 0, REAL(a - b), INT(x - y))
-OP(MUL, "*", 2, INFIX, 0, REAL(a *b), INT(x *y))
-OP(DIV, "/", 2, INFIX, NAN, REAL(a / b), INT(b == 0 ? 0 : b == -1 ? 0 - x : (uint64_t)(a / b)))
-OP(MIN, "min", 2, CALL, 0, REAL(a < b || a != a ? a : b), INT(a < b ? a : b))
-OP(MAX, "max", 2, CALL, 0, REAL(a > b || a != a ? a : b), INT(a > b ? a : b))
-OP(LT, "<", 2, INFIX, 0, REAL(a < b), INT(a < b))
-OP(LE, "<=", 2, INFIX, 1, REAL(a <= b), INT(a <= b))
-OP(GT, ">", 2, INFIX, 0, REAL(a > b), INT(a > b))
-OP(GE, ">=", 2, INFIX, 1, REAL(a >= b), INT(a >= b))
-OP(EQ, "==", 2, INFIX, 1, REAL(a == b), INT(a == b))
-OP(NE, "!=", 2, INFIX, 0, REAL(a != b), INT(a != b))
-OP(NEG, "-", 1, PREFIX, 0, REAL(-a), INT(0 - x))
-OP(RELU, "relu", 1, CALL, 0, REAL(a > 0 || a != a ? a : 0), INT(a > 0 ? a : 0))
-OP(ABS, "abs", 1, CALL, 0, REAL(fabs(a)), INT(a < 0 ? 0 - x : x))
-OP(SQRT, "sqrt", 1, CALL, 0, REAL(sqrt(a)), NONE)
-OP(EXP, "exp", 1, CALL, 1, REAL(exp(a)), NONE)
-OP(LOG, "log", 1, CALL, -INFINITY, REAL(log(a)), NONE)
-OP(TANH, "tanh", 1, CALL, 0, REAL(tanh(a)), NONE)
-OP(SIGMOID, "sigmoid", 1, CALL, 0.5, REAL(a < 0 ? exp(a) / (1 + exp(a)) : 1 / (1 + exp(-a))), NONE)
-OP(STORED, "stored", 1, CALL, 0, REAL(1),
+OP(ADD, "+", 2, INFIX, 0, SIMPLE, REAL(a + b), INT(x + y))
+OP(SUB, "-", 2, INFIX, 0, SIMPLE, REAL(a - b), INT(x - y))
+OP(MUL, "*", 2, INFIX, 0, SIMPLE, REAL(a *b), INT(x *y))
+OP(DIV, "/", 2, INFIX, NAN, SIMPLE, REAL(a / b), INT(b == 0 ? 0 : b == -1 ? 0 - x : (uint64_t)(a / b)))
+OP(MIN, "min", 2, CALL, 0, SIMPLE, REAL(a < b || a != a ? a : b), INT(a < b ? a : b))
+OP(MAX, "max", 2, CALL, 0, SIMPLE, REAL(a > b || a != a ? a : b), INT(a > b ? a : b))
+OP(LT, "<", 2, INFIX, 0, SIMPLE, REAL(a < b), INT(a < b))
+OP(LE, "<=", 2, INFIX, 1, SIMPLE, REAL(a <= b), INT(a <= b))
+OP(GT, ">", 2, INFIX, 0, SIMPLE, REAL(a > b), INT(a > b))
+OP(GE, ">=", 2, INFIX, 1, SIMPLE, REAL(a >= b), INT(a >= b))
+OP(EQ, "==", 2, INFIX, 1, SIMPLE, REAL(a == b), INT(a == b))
+OP(NE, "!=", 2, INFIX, 0, SIMPLE, REAL(a != b), INT(a != b))
+OP(NEG, "-", 1, PREFIX, 0, SIMPLE, REAL(-a), INT(0 - x))
+OP(RELU, "relu", 1, CALL, 0, SIMPLE, REAL(a > 0 || a != a ? a : 0), INT(a > 0 ? a : 0))
+OP(ABS, "abs", 1, CALL, 0, SIMPLE, REAL(fabs(a)), INT(a < 0 ? 0 - x : x))
+OP(SQRT, "sqrt", 1, CALL, 0, SLOW, REAL(sqrt(a)), NONE)
+OP(EXP, "exp", 1, CALL, 1, SERIES, REAL(exp(a)), NONE)
+OP(LOG, "log", 1, CALL, -INFINITY, SERIES, REAL(log(a)), NONE)
+OP(TANH, "tanh", 1, CALL, 0, SERIES, REAL(tanh(a)), NONE)
+OP(SIGMOID, "sigmoid", 1, CALL, 0.5, SERIES, REAL(a < 0 ? exp(a) / (1 + exp(a)) : 1 / (1 + exp(-a))), NONE)
+OP(STORED, "stored", 1, CALL, 0, SIMPLE, REAL(1),
    INT(1)) /* of an access: 1 where it has an entry, missing where not */
 #endif
 #ifdef OPS

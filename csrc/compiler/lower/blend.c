@@ -23,7 +23,7 @@ static bool is_factor(const Expr *e) { return e->op == O_CONST && isfinite(e->c)
 /* What is cheap, and harmless where the result is not used. */
 static bool is_short(const Low *l, const Expr *e)
 {
-    if (e->op >= O_SQRT && e->op <= O_SIGMOID) return false;
+    if (op_info(e->op)->work != W_SIMPLE) return false;
     if (e->op == O_DIV && l->p->type < SC_F16) return false;
     return (!e->kid[0] || is_short(l, e->kid[0])) && (!e->kid[1] || is_short(l, e->kid[1]));
 }

@@ -359,7 +359,7 @@ static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused
 {
     if (e->op == O_CONST) return 0;
     if (e->op == O_ACCESS) return access_time(c, at, e, true, c->m.load);
-    const double flops = e->op >= O_EXP && e->op <= O_SIGMOID ? 20 : fused && e->op == O_MUL ? 0 : 1;
+    const double flops = op_info(e->op)->work == W_SERIES ? 20 : fused && e->op == O_MUL ? 0 : 1;
     double t = at->trips * c->m.flop * flops;
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) t += read_time(c, at, e->kid[k], false);

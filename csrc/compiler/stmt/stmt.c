@@ -72,7 +72,7 @@ int op_precedence(Op op)
     }
 }
 
-bool op_infix(Op op) { return op < O_CONST && op_info(op)->form == F_INFIX; }
+bool op_infix(Op op) { return op_info(op)->form == F_INFIX; }
 
 bool val_parens(Op parent, const Val *kid, bool right)
 {

@@ -197,8 +197,7 @@ static void check_value(Verifier *v, const Val *x, int depth)
         return;
     default: break;
     }
-    if (x->op >= O_CONST || x->op == O_LAST_E)
-        WRONG(v, "'%s' is no operator of statements", op_info(x->op)->text);
+    if (op_info(x->op)->leaf) WRONG(v, "'%s' is no operator of statements", op_info(x->op)->text);
     check_kids(v, x, op_info(x->op)->arity, depth);
     if (x->op == O_SELECT)
         check_select(v, x);
