@@ -225,7 +225,9 @@ def test_ctrl_c_while_a_compiler_runs(tmp_path):
     """
     compiler = slow_compiler(tmp_path, 20)
     env = {**os.environ, "SCORCH_CC": compiler, "XDG_CACHE_HOME": str(tmp_path)}
-    head = "import torch, scorch\nprint('ready', flush=True)\n"
+    # A job in the background of a shell ignores the signal from birth.
+    head = "import signal, torch, scorch\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    head += "print('ready', flush=True)\n"
     p = subprocess.Popen(
         [sys.executable, "-c", head + textwrap.dedent(code)], env=env, stdout=subprocess.PIPE, text=True
     )
