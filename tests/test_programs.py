@@ -247,3 +247,19 @@ def test_shares_of_a_gradient_count_where_their_own_operands_do(text, sparse):
     made = scorch.evaluate(text, x=x, B=scorch.sparse(T([5.0, 0]), "coo"), implicit="skip")
     sum((y.to_dense() if scorch.is_sparse(y) else y).sum() for y in made).backward()
     assert (x.grad.to_dense() if sparse else x.grad).flatten().tolist() == want
+
+
+IN_PLACE = {
+    "div_": lambda a: a.div_(T([[1.0, 0, 1], [1, 1, 1]])),
+    "fill_": lambda a: a.fill_(3),
+    "exp_": lambda a: a.exp_(),
+    "pow_": lambda a: a.pow_(0),
+    "by a number": lambda a: a / 0,
+}
+
+
+@pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE)
+def test_padding_stays_zero(change):
+    full = T([[1.0, 0, 2], [0, 3, 0]])
+    rows, plain = change(scorch.sparse(full, "ell(2)")), change(scorch.sparse(full, "csr"))
+    assert rows.values().tolist() == [*plain.values().tolist(), 0]

@@ -100,6 +100,19 @@ def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
     _refuse_recorded(name, a)
     _refuse_repeated(name, a)
     a._val.copy_(f(a.values()))
+    return _cleared(a)
+
+
+def _padding(a: SparseTensor) -> torch.Tensor | None:
+    """Where the values of a are padding; None: nowhere."""
+    there = coordinates(a)[1] if "ell" in a._fmt else None
+    return None if there is None else ~there
+
+
+def _cleared(a: SparseTensor) -> SparseTensor:
+    """a, changed in place: what fills its rows up is zero."""
+    if (padding := _padding(a)) is not None:
+        a._val.masked_fill_(padding, 0)
     return a
 
 
@@ -206,7 +219,8 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
 
 def _scalar(f: Callable, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
     a = a.coalesce()
-    return a._with_values(f(b, a.values()) if swapped else f(a.values(), b))
+    values, padding = f(b, a.values()) if swapped else f(a.values(), b), _padding(a)
+    return a._with_values(values if padding is None else values.masked_fill(padding, 0))
 
 
 def _is_scalar(x: object) -> bool:
@@ -294,7 +308,7 @@ def _into(f: Callable, name: str, out: object, input: object, other: object, opt
         )
     refuse_read_only(name, out)
     f(stored(out, input, name), stored(out, other, name), out=out._val, **options)
-    return out
+    return _cleared(out)
 
 
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
@@ -377,7 +391,10 @@ def stored(a: SparseTensor, x: object, name: str) -> object:
                 f"change in place: use the operation that returns a result"
             )
         return x.values()
-    return gather(a, x) if isinstance(x, torch.Tensor) and x.dim() else x
+    if not (isinstance(x, torch.Tensor) and x.dim()):
+        return x
+    values, padding = gather(a, x), _padding(a)
+    return values if padding is None else values.masked_fill(padding, 1)  # nothing is divided by zero there
 
 
 def in_place(f: Callable, name: str) -> Callable:
@@ -395,6 +412,6 @@ def in_place(f: Callable, name: str) -> Callable:
             _refuse_repeated(name, input)
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
-        return input
+        return _cleared(input)
 
     return changed
