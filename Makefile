@@ -2,7 +2,8 @@
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
-# make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target
+# make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target,
+#                SEED=1 for the same each time
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
 # make soak      a process that lives MINUTES=20, with changing expressions, structures and threads
 # make bench     every benchmark suite, as text and as build/bench.json
@@ -50,9 +51,10 @@ sanitize: .venv/.editable
 	! cat build/sanitize/undefined.* 2>/dev/null
 
 SECONDS ?= 60
+SEED ?= 0
 fuzz: .venv/.editable
-	$(BIN)/python tests/fuzzing.py --seconds $(SECONDS)
-	SCORCH_JIT=off $(BIN)/python tests/campaign.py --seconds $(SECONDS)
+	$(BIN)/python tests/fuzzing.py --seconds $(SECONDS) --seed $(SEED)
+	SCORCH_JIT=off $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $(SEED)
 
 faults: .venv/.editable
 	$(PYTEST) --durations=10 tests/faults
