@@ -109,6 +109,10 @@ def _padding(a: SparseTensor) -> torch.Tensor | None:
     return None if there is None else ~there
 
 
+def _filled(values: torch.Tensor, padding: torch.Tensor | None, number: int) -> torch.Tensor:
+    return values if padding is None else values.masked_fill(padding, number)
+
+
 def _cleared(a: SparseTensor) -> SparseTensor:
     """a, changed in place: what fills its rows up is zero."""
     if (padding := _padding(a)) is not None:
@@ -210,17 +214,16 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
         a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
         if not isinstance(a, SparseTensor):  # of the format dense
             return f(b, a) if swapped else f(a, b)
-    values, other, stored = a.values(), gather(a, b), coordinates(a)[1]
-    if stored is not None:
-        other = other.masked_fill(~stored, 1)  # integers are not divided by zero in padding
+    padding = _padding(a)
+    values, other = a.values(), _filled(gather(a, b), padding, 1)  # nothing is divided by zero in padding
     result = f(other, values) if swapped else f(values, other)
-    return a._with_values(result if stored is None else result.masked_fill(~stored, 0))
+    return a._with_values(_filled(result, padding, 0))
 
 
 def _scalar(f: Callable, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
     a = a.coalesce()
-    values, padding = f(b, a.values()) if swapped else f(a.values(), b), _padding(a)
-    return a._with_values(values if padding is None else values.masked_fill(padding, 0))
+    values = f(b, a.values()) if swapped else f(a.values(), b)
+    return a._with_values(_filled(values, _padding(a), 0))
 
 
 def _is_scalar(x: object) -> bool:
@@ -393,8 +396,7 @@ def stored(a: SparseTensor, x: object, name: str) -> object:
         return x.values()
     if not (isinstance(x, torch.Tensor) and x.dim()):
         return x
-    values, padding = gather(a, x), _padding(a)
-    return values if padding is None else values.masked_fill(padding, 1)  # nothing is divided by zero there
+    return _filled(gather(a, x), _padding(a), 1)  # nothing is divided by zero in padding
 
 
 def in_place(f: Callable, name: str) -> Callable:
