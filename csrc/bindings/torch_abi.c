@@ -20,8 +20,6 @@
 
 bool sc_torch_grad_enabled(void) { return torch.aoti_torch_grad_mode_is_enabled(); }
 
-/* ---- types ---- */
-
 /* ---- memory: handles, one an array ---- */
 typedef struct {
     int n;

@@ -101,38 +101,33 @@ int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_
     return prog_try(p, compile_gradient, &j, err);
 }
 
-static void chosen_print(Prog *p, sc_text *out)
-{ sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : ""); }
-
-static void why_print(Prog *p, sc_text *out)
-{ sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : ""); }
-
-static void index_print_all(Prog *p, sc_text *out) { prog_print(p, out); }
-static void sums_print_all(Prog *p, sc_text *out) { sums_print(p, out); }
-static void nest_print_all(Prog *p, sc_text *out) { nest_print(p, p->nest, out); }
-static void stmt_print_all(Prog *p, sc_text *out) { stmt_print(p, p->module, out); }
-static void c_print_all(Prog *p, sc_text *out) { emit_module(p, p->module, out); }
-static void plan_print_all(Prog *p, sc_text *out) { plan_print(p, out); }
-
-static const struct {
-    const char *name;
-    void (*print)(Prog *, sc_text *);
-} stages[] = {
-    {"index", index_print_all}, {"sums", sums_print_all}, {"nest", nest_print_all},
-    {"schedule", chosen_print}, {"stmt", stmt_print_all}, {"c", c_print_all},
-    {"plan", plan_print_all},   {"orders", orders_print}, {"why", why_print},
-};
-
 static void print_stage(void *ctx)
 {
     const Job *j = ctx;
-    for (int k = 0; k < SC_LEN(stages); k++)
-        if (!strcmp(j->stage, stages[k].name)) {
-            stages[k].print(j->p, j->out);
-            return;
-        }
-    fail(j->p, SC_EVALUE, -1,
-         "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why", j->stage);
+    Prog *p = j->p;
+    sc_text *out = j->out;
+    if (!strcmp(j->stage, "index"))
+        prog_print(p, out);
+    else if (!strcmp(j->stage, "sums"))
+        sums_print(p, out);
+    else if (!strcmp(j->stage, "nest"))
+        nest_print(p, p->nest, out);
+    else if (!strcmp(j->stage, "schedule"))
+        sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : "");
+    else if (!strcmp(j->stage, "stmt"))
+        stmt_print(p, p->module, out);
+    else if (!strcmp(j->stage, "c"))
+        emit_module(p, p->module, out);
+    else if (!strcmp(j->stage, "plan"))
+        plan_print(p, out);
+    else if (!strcmp(j->stage, "orders"))
+        orders_print(p, out);
+    else if (!strcmp(j->stage, "why"))
+        sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
+    else
+        fail(p, SC_EVALUE, -1,
+             "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why",
+             j->stage);
 }
 
 int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)

@@ -103,7 +103,6 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
 }
 
 /* ---- composing ---- */
-
 /* The candidates of these ranks as one nest; null where one of them cannot be built. */
 static Nest *compose(const Program *g, const int *rank)
 {

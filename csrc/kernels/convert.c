@@ -9,8 +9,6 @@
 
 #include "convert.h"
 
-/* ---- memory ---- */
-
 /* ---- checks ---- */
 static int check_level(const sc_tensor *t, int l, const char *which, sc_err *e)
 {

@@ -48,7 +48,6 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 }
 
 /* ---- compiling ---- */
-
 static Prog *compiled(const sc_request *rq, sc_err *err)
 {
     const int width = sc_this_process.target.vector_bytes;
@@ -227,7 +226,6 @@ int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_
 }
 
 /* ---- stages ---- */
-
 static bool is_stage(const char *stage)
 {
     static const char *const names[] = {"index", "schedule", "nest",   "stmt",   "c",

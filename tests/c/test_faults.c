@@ -7,21 +7,13 @@
 #include <string.h>
 
 #include "base.h"
+#include "check.h"
 
 #ifdef __SANITIZE_ADDRESS__ /* where all is fifty times slower */
 enum { EVERY = 200, STAGES = 2 };
 #else
 enum { EVERY = 5, STAGES = 9 };
 #endif
-
-static int failures;
-#define CHECK(c)                                                                                             \
-    do {                                                                                                     \
-        if (!(c)) {                                                                                          \
-            printf("line %d: %s\n", __LINE__, #c);                                                           \
-            failures++;                                                                                      \
-        }                                                                                                    \
-    } while (0)
 
 /* Of extents that no request before had, and so of a program that is not known. */
 static sc_request request(const char *text, const char *schedule, const char *const *format)

@@ -7,15 +7,7 @@
 #include <unistd.h>
 
 #include "../../csrc/run/run.h"
-
-static int failures;
-#define CHECK(c)                                                                                             \
-    do {                                                                                                     \
-        if (!(c)) {                                                                                          \
-            printf("line %d: %s\n", __LINE__, #c);                                                           \
-            failures++;                                                                                      \
-        }                                                                                                    \
-    } while (0)
+#include "check.h"
 
 enum { THREADS = 8, MANY = 60 };
 

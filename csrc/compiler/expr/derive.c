@@ -27,7 +27,6 @@
 #include <string.h>
 
 /* ---- looking at expressions ---- */
-
 static bool is_reduce(const Expr *e, const void *unused)
 {
     (void)unused;

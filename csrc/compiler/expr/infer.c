@@ -482,7 +482,8 @@ static void infer_result(Prog *p, const Assign *a)
     bool sparse = may && t->covered && (asked || t->ndim > 1 || o.vectors);
     if (sparse && !p->skip) pattern = whole_pattern(p, a);
     if (!pattern.of && may && !p->skip && (sparse || t->ndim > 1)) pattern = upper_pattern(p, a, ask, sparse);
-    t->covered |= sparse |= pattern.of != NULL;
+    sparse |= pattern.of != NULL;
+    t->covered |= sparse;
     if (!asked)
         *ask = pattern.of ? pattern.format : sparse ? delivered(p, a) : format_of(p, "dense", t->ndim);
     if (!sparse) {

@@ -30,7 +30,6 @@ void name_results(Prog *p)
 }
 
 /* ---- aliases ---- */
-
 static bool walks(const Tensor *t, const Expr *e)
 {
     for (int d = 0; d < t->ndim; d++)

@@ -20,10 +20,7 @@ typedef struct {
     bool declare; /* an unknown index is a new variable, and indices have no parts */
 } Parser;
 
-/* ---- nodes ---- */
-
 /* ---- names ---- */
-
 static void check_letters(Prog *p, const char *name)
 {
     for (const char *s = name; *s; s++)

@@ -47,7 +47,6 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 }
 
 /* ---- terms ---- */
-
 /* What the entries from p on add, `count` of them. They are stored together, so that compilers, which cannot know
  * that nothing read here is written, make vectors of them. */
 static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)

@@ -36,7 +36,7 @@ Val *lower_slot_extent(Low *l, const Index *ix)
 Buf *lower_buf(Low *l, BufOrigin origin, const Tensor *t, int level)
 {
     static const char *const what[] = {"pos", "crd", "val", "perm"};
-    if (t->role == T_WORK) return sparse_crd(l, t, level);
+    if (t->role == T_WORK) return lane_of(l, t)->crd[level];
     const Tensor *owner = origin == B_VAL || !t->like ? t : t->like;
     bool leveled = origin == B_POS || origin == B_CRD;
     char *name = leveled ? sc_arena_printf(&l->p->arena, "%s_%s%d", owner->name, what[origin], level)
@@ -172,8 +172,6 @@ Lane *lane_of(Low *l, const Tensor *w)
         if (l->lane[i].work == w) return &l->lane[i];
     fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
 }
-
-Buf *sparse_crd(Low *l, const Tensor *w, int level) { return lane_of(l, w)->crd[level]; }
 
 #define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 /* ---- indices ---- */
-
 static bool is_vec(const Low *l, Index ix)
 { return l->e.vec.on && ix.var == l->e.vec.ix.var && ix.part != SC_DIV && !ix.slot; }
 
@@ -53,7 +52,6 @@ static Val *memo_add(Low *l, const Expr *e, Val *v)
 }
 
 /* ---- addresses ---- */
-
 static void add_term(Low *l, Address *a, const Expr *e, int d, Val *stride)
 {
     a->base = plus(l, a->base, times(l, index_base(l, e, e->ix[d]), stride));
@@ -235,6 +233,29 @@ Val *lower_value(Low *l, const Expr *e)
 }
 
 /* ---- stores ---- */
+static void batch_term(Low *l, Val *v)
+{
+    Batch *b = l->e.batch;
+    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
+    Val *entry = lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
+    b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
+    b->term[b->nterm++].value = lower_let(l, "term", v);
+}
+
+static void lower_append(Low *l, const Nest *n, const Tensor *t)
+{
+    Prog *p = l->p;
+    int level = t->format.nlevel - 1;
+    Local *next = result_cursor(l, t, level);
+    Val *at = val_local(p, next);
+    if (l->mode != COUNT) {
+        Address val = {.buf = lower_buf(l, B_VAL, t, 0)};
+        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, lower_value(l, n->eval.rhs));
+        result_put_index(l, B_CRD, t, level, at, lower_index(l, tensor_level_index(t, level)));
+        lower_store(l, &val, at, O_CONST, v);
+    }
+    lower_set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
+}
 
 static void assign(Low *l, const Expr *lhs, Op op, Val *v)
 {
@@ -430,28 +451,4 @@ void lower_vec(Low *l, const Nest *loop)
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;
-}
-
-void batch_term(Low *l, Val *v)
-{
-    Batch *b = l->e.batch;
-    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
-    Val *entry = lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
-    b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
-    b->term[b->nterm++].value = lower_let(l, "term", v);
-}
-
-void lower_append(Low *l, const Nest *n, const Tensor *t)
-{
-    Prog *p = l->p;
-    int level = t->format.nlevel - 1;
-    Local *next = result_cursor(l, t, level);
-    Val *at = val_local(p, next);
-    if (l->mode != COUNT) {
-        Address val = {.buf = lower_buf(l, B_VAL, t, 0)};
-        Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, lower_value(l, n->eval.rhs));
-        result_put_index(l, B_CRD, t, level, at, lower_index(l, tensor_level_index(t, level)));
-        lower_store(l, &val, at, O_CONST, v);
-    }
-    lower_set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
 }

@@ -289,7 +289,7 @@ static void vec_loop(Low *l, const Nest *n)
         dense_loop(l, n);
 }
 
-void lower_loop(Low *l, const Nest *n)
+static void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
     if (n->in && tensor_bit(l->p, n->in) & l->e.absent) return;

@@ -14,10 +14,6 @@
 
 #define TERM_WORK 2
 
-/* ---- statements ---- */
-
-/* ---- what the passes below ask ---- */
-
 /* ---- entries ---- */
 static void env_reset(Low *l)
 {
@@ -376,5 +372,3 @@ void lower(Prog *p)
     p->plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
     top(l, p->nest);
 }
-
-/* ---- the plan as text ---- */

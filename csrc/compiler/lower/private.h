@@ -176,16 +176,14 @@ void results_close(Low *);                    /* at its end */
 bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
 void fibres_open(Low *, const Nest *body);
 void fibres_close(Low *, const Nest *body);
-void lower_append(Low *, const Nest *eval, const Tensor *);
-/* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
- * entries it were. */
 Local *result_cursor(const Low *, const Tensor *, int level);
 void result_put_index(Low *, BufOrigin, const Tensor *, int level, Val *at, Val *);
+/* Only with l->slack: whole vectors of coordinates or values (null: none), `off` entries further on; then how many
+ * entries it were. */
 void result_append_lanes(Low *, const Tensor *, int off, Val *coords, Val *values);
 void result_append_count(Low *, const Tensor *, Val *n);
 
 /* loop.c */
-void lower_loop(Low *, const Nest *);
 void lower_bind(Low *, Index, Val *coord);
 void lower_resolve(Low *); /* every tensor walks down its dense levels as far as coordinates are known */
 const char *lower_index_name(Low *, Index);
@@ -218,7 +216,6 @@ void level_open_cursors(Low *, const Nest *loop, Val *from);
 /* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
 bool batch_wanted(Low *, const Nest *loop);
 void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
-void batch_term(Low *, Val *);            /* what the entry here adds to its row */
 sc_size batch_size(const Low *);          /* of the memory for terms */
 int64_t batch_most_terms(const Tensor *); /* that this memory takes */
 
@@ -269,7 +266,6 @@ Val *sparse_count(Low *, const Tensor *); /* of the entries */
 Val *sparse_bits(Low *, const Tensor *, const char *name, Stmt ***outer);
 void sparse_clear(Low *, const Tensor *, Val *coord); /* behind the last use of an entry of a bitmap */
 void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
-Buf *sparse_crd(Low *, const Tensor *, int level);
 
 /* ahead.c: asks for the rows that position pos + n->ahead of the loop needs; the level is entered */
 void ahead_fetch(Low *, const Nest *n, Buf *crd, Val *pos);

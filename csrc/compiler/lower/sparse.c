@@ -31,7 +31,6 @@ static Stmt **while_bits(Low *l, Val *v)
 }
 
 /* ---- places ---- */
-
 static Val *size_val(Low *l, const sc_size *s)
 {
     Val *n = num(l, s->bytes);

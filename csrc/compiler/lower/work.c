@@ -8,12 +8,6 @@
 
 #include <string.h>
 
-/* ---- pieces of a vector extent ---- */
-
-/* ---- registers ---- */
-
-/* ---- copies of registers in an unrolled loop over positions ---- */
-
 /* ---- carry slots of a split unit ---- */
 static Val *carry_index(Low *l, const Reg *r)
 {
@@ -80,7 +74,6 @@ static void load_carry(Low *l, const Nest *n)
 }
 
 /* ---- workspaces in memory ---- */
-
 static void find_merge(const Nest *n, void *ctx)
 {
     if (n->op == N_LOOP && n->nmerge) *(bool *)ctx = true;

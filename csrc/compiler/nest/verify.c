@@ -22,10 +22,7 @@
  * That a nest computes what the expression says is not proved here. */
 #include "verify.h"
 
-/* ---- describing ---- */
-
 /* ---- indices ---- */
-
 static void bind_index(Verifier *v, State *s, const Nest *n)
 {
     Prog *p = v->p;
