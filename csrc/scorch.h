@@ -148,6 +148,7 @@ typedef struct {
     bool skip;            /* implicit="skip" */
     uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */
+    bool whole;           /* one step: no temporaries are made (compiler/path) */
     int nin;
     sc_spec in[SC_MAXOP];
     int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
@@ -181,7 +182,7 @@ int sc_program_way(const sc_program *);
 /* The format that operand k is read in. */
 const sc_format *sc_program_operand(const sc_program *, int k);
 /* A stage of the program of a request, to be freed: "index" "schedule" "nest" "orders" "stmt" "c" "plan" "why"
- * "explain". */
+ * "path" "explain". */
 int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no

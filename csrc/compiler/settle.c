@@ -315,6 +315,15 @@ void schedule(Prog *p)
     fail_unasked(g);
 }
 
+double schedule_cost(Prog *p)
+{
+    const Program *g = take_apart(p, wishes_parse(p));
+    int rank[SC_LEN(g->part)] = {0};
+    for (int k = 0; k < g->n; k++)
+        if (!search_count(g->part[k].search)) return -1;
+    return cost_of(g, rank);
+}
+
 /* ---- the stage "orders" ---- */
 typedef struct {
     double cost;

@@ -6,6 +6,7 @@
 
 /* ---- settle.c ---- */
 void schedule(Prog *);                /* expression -> nest -> statements */
+double schedule_cost(Prog *);         /* of the best nests, not lowered; negative where there are none */
 void lower_nest(Prog *);              /* p->nest -> p->module, p->plan, all of it verified */
 void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
 

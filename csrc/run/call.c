@@ -150,6 +150,7 @@ int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_
     int64_t dim[SC_MAXVAR];
     sc_tensor tensor[SC_MAXOP];
     if (p->asks) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
+    if (p->steps) return sc_steps_run(p, in, out, alloc, ctx, err);
     if (extents(p, in, dim, err)) return err->code;
     for (int k = 0; k < p->nin; k++) {
         if (check_operand(p, k, &in[k], err)) return err->code;

@@ -38,7 +38,7 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
     sc_text_addn(t, (const char *)&rq->settled, sizeof rq->settled);
-    char flags[4] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin, (char)rq->nask};
+    char flags[5] = {(char)rq->skip, (char)rq->nofold, (char)rq->whole, (char)rq->nin, (char)rq->nask};
     sc_text_addn(t, flags, sizeof flags);
     sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
     sc_text_addn(t, (const char *)&rq->wide, sizeof rq->wide);
@@ -199,6 +199,7 @@ static int share(const sc_request *rq, Prog **g, const char *text, sc_program **
 static int make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     sc_text text = {0};
+    if (!rq->whole && (sc_steps_make(rq, out, err) || *out)) return err->code;
     Prog *g = compiled(rq, err);
     sc_program *p = g ? sc_program_describe(g, err) : NULL;
     if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
@@ -228,8 +229,8 @@ int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_
 /* ---- stages ---- */
 static bool is_stage(const char *stage)
 {
-    static const char *const names[] = {"index", "schedule", "nest",   "stmt",   "c",
-                                        "plan",  "why",      "orders", "explain"};
+    static const char *const names[] = {"index", "schedule", "nest",   "stmt", "c",
+                                        "plan",  "why",      "orders", "path", "explain"};
     for (int i = 0; i < SC_LEN(names); i++)
         if (!strcmp(stage, names[i])) return true;
     return false;
@@ -259,10 +260,11 @@ int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err 
     if (!is_stage(stage))
         return sc_error(
             err, SC_EVALUE,
-            "no stage \"%s\": expected index, schedule, nest, stmt, c, plan, orders, why or explain", stage);
+            "no stage \"%s\": expected index, schedule, nest, stmt, c, plan, orders, why, path or explain",
+            stage);
     int rc = sc_program_get(rq, &p, NULL, err);
     if (rc) return rc;
-    rc = print_stage_of(rq, p, stage, &t, err);
+    rc = p->steps ? sc_steps_text(p, stage, &t, err) : print_stage_of(rq, p, stage, &t, err);
     sc_program_release(p);
     if (!rc && !t.n) sc_text_add(&t, "%s", "");
     if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");

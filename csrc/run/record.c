@@ -115,6 +115,7 @@ void sc_program_release(sc_program *p)
     atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);
     sc_jit_release(p->object);
     sc_prog_free(p->walked);
+    sc_steps_free(p->steps);
     free(p);
 }
 

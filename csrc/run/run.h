@@ -57,7 +57,9 @@ struct sc_program {
     sc_made *made;
     sc_delivered *result;
     sc_step *step;
+    struct sc_steps *steps; /* several programs, one behind the other, instead of code; or null */
 };
+typedef struct sc_steps sc_steps;
 
 typedef struct {
     sc_jit_mode mode;
@@ -68,6 +70,14 @@ typedef struct {
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
+
+/* ---- steps.c: programs of several steps ---- */
+/* *out is null where the request is best taken as it is. */
+int sc_steps_make(const sc_request *, sc_program **out, sc_err *);
+int sc_steps_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
+                 sc_err *);
+int sc_steps_text(const sc_program *, const char *stage, sc_text *, sc_err *);
+void sc_steps_free(sc_steps *);
 
 /* ---- table.c: the programs that are kept ---- */
 /* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */

@@ -1,0 +1,67 @@
+/* private.h: shared by the files of this folder.
+ *
+ * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
+ * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
+ * wish.c   "path(..)" as a user says it, and the plan as text
+ * step.c   an assignment as a request of its own */
+#ifndef SC_PATH_PRIVATE_H
+#define SC_PATH_PRIVATE_H
+
+#include "path.h"
+
+/* ---- tree.c ---- */
+#define MAXFACTORS 8 /* of a product that is taken apart; longer ones stay whole */
+#define MAXTREES 4   /* that are looked at closely */
+
+typedef struct { /* a factor, or what some of them come to */
+    uint32_t vars;
+    double entries; /* that are stored; of dense ones, elements */
+    bool sparse;
+} Size;
+
+typedef struct Tree Tree;
+struct Tree {
+    int leaf; /* a factor, or -1 */
+    Size size;
+    int n;
+    Tree *kid[MAXFACTORS];
+};
+
+typedef struct {
+    Prog *p;
+    int n;
+    Size factor[MAXFACTORS];
+    uint32_t kept; /* indices of the result */
+    bool sparse;   /* the result is */
+    int like;      /* the factor whose structure the result has: it stands in the last step; or -1 */
+} Product;
+
+/* Up to MAXTREES, the cheapest first by a rough look; one of a single node where that is cheapest. */
+int tree_search(const Product *, Tree **out);
+/* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
+double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
+uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
+
+/* ---- wish.c ---- */
+/* The tree that a user asks for this product: null where none of it is said. */
+Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
+void tree_print(const Tree *, Expr *const *factor, sc_text *);
+
+/* ---- step.c ---- */
+typedef struct {
+    Prog *p;
+    const Costs *costs;
+    Path *path;
+    int ntemp;
+    /* Values that are no operands: temporaries, and results that are read later. */
+    Tensor *value[MAXTENSOR];
+    bool holes[MAXTENSOR]; /* ... that have zeros where no term was */
+    double entries;        /* of the temporary that was made last, estimated */
+    const char *tree;      /* what was taken so far, as a user would say it */
+} Planner;
+/* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
+ * another result of it than the program has: then nothing has changed. */
+bool step_add(Planner *, int n, const Assign *, const int *result);
+/* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
+Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
+#endif

@@ -1,0 +1,412 @@
+/* steps.c: a program in several steps (compiler/path), each a program of its own.
+ *
+ * Values are the operands and then what the steps make. Temporaries live in memory that goes back after the run. A step
+ * that reads a sparse temporary is compiled when it is first met, for as many entries as there are; all others when the
+ * program is made. Where a dense temporary has zeros for what has no term, an infinity beside it makes a NaN that the
+ * expression does not have: steps that read one look at their results, and where one is not finite the program runs
+ * once more, as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+#define MAXBLOCK 256 /* of memory, in one run */
+
+typedef struct {
+    sc_request request;
+    uint8_t from[SC_MAXOP];
+    int first, n;
+    int8_t result[SC_MAXOP];
+    sc_spec made[SC_MAXOP];
+    uint32_t holes;
+    bool plain;
+    sc_program *program; /* null: it depends on entries of temporaries */
+} step;
+
+struct sc_steps {
+    int n, nvalue;
+    sc_request whole;  /* the program as one step */
+    char *text, *tree; /* the plan, for people, and the order of contraction */
+    char *said;        /* all texts of requests */
+    step step[];
+};
+
+/* ---- making ---- */
+void sc_steps_free(sc_steps *s)
+{
+    for (int k = 0; s && k < s->n; k++) sc_program_release(s->step[k].program);
+    if (!s) return;
+    free(s->text);
+    free(s->tree);
+    free(s->said);
+    free(s);
+}
+
+static void take_step(step *to, const Step *from, const char *text)
+{
+    to->request = from->request;
+    to->request.text = text;
+    memcpy(to->from, from->from, sizeof to->from);
+    memcpy(to->result, from->result, sizeof to->result);
+    memcpy(to->made, from->made, sizeof to->made);
+    to->first = from->first, to->n = from->n;
+    to->holes = from->holes, to->plain = from->plain;
+}
+
+static sc_steps *copied(const Path *path, const sc_request *rq)
+{
+    sc_steps *s = sc_zalloc(sizeof *s + (size_t)path->n * sizeof *s->step);
+    sc_text said = {0}, plan = {0}, tree = {0};
+    size_t at = 0;
+    if (!s) return NULL;
+    for (int k = 0; k < path->n; k++) {
+        const char *text = path->step[k]->request.text;
+        sc_text_addn(&said, text, strlen(text) + 1);
+    }
+    sc_text_addn(&said, rq->text, strlen(rq->text) + 1);
+    path_print(path, &plan);
+    sc_text_add(&tree, "%s", path->tree);
+    s->said = said.s, s->text = plan.s, s->tree = tree.s;
+    s->n = path->n, s->nvalue = path->nvalue;
+    if (said.failed || plan.failed || tree.failed) return s->n = 0, sc_steps_free(s), NULL;
+    for (int k = 0; k < s->n; k++) {
+        take_step(&s->step[k], path->step[k], s->said + at);
+        at += strlen(s->said + at) + 1;
+    }
+    s->whole = *rq;
+    s->whole.text = s->said + at;
+    s->whole.schedule = NULL;
+    s->whole.whole = true;
+    s->whole.settled = UINT32_MAX;
+    return s;
+}
+
+static bool has_sparse_temporary(const step *x, int nin)
+{
+    for (int k = 0; k < x->request.nin; k++)
+        if (x->from[k] >= nin && !sc_format_is_dense(&x->request.in[k].format)) return true;
+    return false;
+}
+
+static int uses(const sc_steps *s, int value)
+{
+    int n = 0;
+    for (int k = 0; k < s->n; k++)
+        for (int q = 0; q < s->step[k].request.nin; q++) n += s->step[k].from[q] == value;
+    return n;
+}
+
+/* Operand q of a step should be converted: the whole program asks for it, where no other step reads it. */
+static void ask_conversion(sc_program *p, step *x, int q, const sc_format *to)
+{
+    const int value = x->from[q];
+    if (value >= p->nin) return;
+    if (uses(p->steps, value) == 1)
+        p->in[value].convert = *to, p->asks = true;
+    else
+        x->request.settled |= 1u << q;
+}
+
+/* Whether a step still asks for what only it could be given. */
+static bool asks(const step *x, const sc_program *q, int nin)
+{
+    for (int k = 0; k < x->request.nin; k++)
+        if (x->from[k] < nin && sc_program_convert(q, k)) return true;
+    return false;
+}
+
+static int prepare_step(sc_program *p, step *x, sc_err *err)
+{
+    for (int round = 0; round < 2; round++) {
+        sc_program_release(x->program);
+        x->program = NULL;
+        if (sc_program_get(&x->request, &x->program, NULL, err)) return err->code;
+        if (!asks(x, x->program, p->nin)) break;
+        for (int q = 0; q < x->request.nin; q++) {
+            const sc_format *to = sc_program_convert(x->program, q);
+            if (to) ask_conversion(p, x, q, to);
+        }
+        if (p->asks) break;
+    }
+    if (has_sparse_temporary(x, p->nin)) {
+        for (int q = 0; q < x->request.nin; q++)
+            if (x->from[q] < p->nin) x->request.settled |= 1u << q;
+        sc_program_release(x->program);
+        x->program = NULL;
+    }
+    return SC_OK;
+}
+
+/* What the program gives is what its last steps give. */
+static void describe(sc_program *p)
+{
+    for (int k = 0; k < p->steps->n; k++)
+        for (int r = 0; r < p->steps->step[k].n; r++) {
+            const step *x = &p->steps->step[k];
+            if (x->result[r] < 0) continue;
+            sc_delivered *d = &p->result[x->result[r]];
+            d->spec = x->made[r];
+            d->converts = false;
+        }
+}
+
+int sc_steps_make(const sc_request *rq, sc_program **out, sc_err *err)
+{
+    const Path *path = NULL;
+    Prog *g = sc_zalloc(sizeof *g);
+    if (!g) return sc_error(err, SC_ENOMEM, "out of memory");
+    sc_process_machine(g);
+    int rc = sc_compile_path(g, rq, sc_this_process.target.vector_bytes, &path, err);
+    sc_program *p = path ? sc_program_describe(g, err) : NULL;
+    if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");
+    sc_prog_free(g);
+    if (p && !rc) describe(p);
+    for (int k = 0; p && !rc && k < p->steps->n; k++) rc = prepare_step(p, &p->steps->step[k], err);
+    if (p && !rc && !p->asks)
+        for (int k = 0; k < p->steps->n; k++)
+            if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
+    if (!rc) return *out = p, SC_OK;
+    sc_program_release(p);
+    return err->code ? err->code : rc;
+}
+
+/* ---- memory ---- */
+typedef struct {
+    int n;
+    void *block[MAXBLOCK];
+} memory;
+
+static void *take(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
+{
+    memory *m = ctx;
+    (void)what, (void)level;
+    if (m->n == MAXBLOCK) return NULL;
+    void *block = sc_work_take((size_t)sc_max(n, 1) * sc_dtype_size(dtype));
+    if (block) m->block[m->n++] = block;
+    return block;
+}
+
+static void give_all(memory *m)
+{
+    while (m->n) sc_work_give(m->block[--m->n]);
+}
+
+/* ---- running ---- */
+typedef struct {
+    const sc_program *p;
+    const sc_tensor *in;
+    sc_tensor *out;
+    sc_alloc *alloc;
+    void *const *ctx;
+    memory kept;
+    sc_tensor value[];
+} run;
+
+static uint8_t bucket(int64_t n)
+{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
+
+/* The program of a step for what its operands are now; those that it wants in another format are converted. */
+static int program_of(run *r, const step *x, sc_tensor *in, sc_program **out, sc_err *err)
+{
+    if (x->program) return *out = sc_program_retain(x->program), SC_OK;
+    sc_request *rq = sc_malloc(sizeof *rq);
+    if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
+    *rq = x->request;
+    for (int k = 0; k < rq->nin; k++)
+        for (int l = 0;
+             x->from[k] >= r->p->nin && !sc_format_is_dense(&in[k].format) && l < in[k].format.nlevel; l++)
+            rq->in[k].positions[l] = bucket(in[k].view.level[l].npos);
+    for (int round = 0; round < SC_MAXOP; round++) {
+        bool any = false;
+        if (sc_program_get(rq, out, NULL, err)) break;
+        for (int k = 0; k < rq->nin; k++) {
+            const sc_format *to = sc_program_convert(*out, k);
+            if (!to) continue;
+            sc_tensor t = {.format = *to, .itype = in[k].itype};
+            if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) break;
+            in[k] = t, any = true;
+            rq->in[k].format = t.format;
+            rq->settled |= 1u << k;
+        }
+        if (!any || err->code) break;
+        sc_program_release(*out);
+        *out = NULL;
+    }
+    free(rq);
+    return err->code;
+}
+
+static int place_dense(run *r, sc_tensor *t, sc_err *err)
+{
+    int64_t n = 1;
+    for (int d = t->format.ndim; d-- > 0;) {
+        t->view.stride[d] = n;
+        if (!sc_mul(n, t->view.dim[d], &n))
+            return sc_error(err, SC_EVALUE, "a temporary has more than 2^63 elements");
+    }
+    for (int l = 0; l < t->format.nlevel; l++) t->view.level[l].size = t->view.dim[t->format.level[l].dim];
+    t->view.nval = n;
+    t->view.val = take(&r->kept, SC_VAL, -1, t->dtype, n);
+    return t->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
+}
+
+/* Result k of a step, before it runs. */
+static int place(run *r, const step *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
+{
+    sc_tensor *t = &r->value[x->first + k];
+    if (x->result[k] >= 0) return *t = r->out[x->result[k]], SC_OK;
+    const sc_spec *spec = sc_program_result(q, k);
+    *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
+    sc_program_shape(q, k, in, t->view.dim);
+    return sc_format_is_dense(&t->format) ? place_dense(r, t, err) : SC_OK;
+}
+
+/* ---- infinities ---- */
+enum { LANES = 16, PART = 1 << 15 };
+
+#define ANY_INFINITE(type, exponent)                                                                         \
+    for (; i + LANES <= n; i += LANES)                                                                       \
+        for (int l = 0; l < LANES; l++) {                                                                    \
+            type x;                                                                                          \
+            memcpy(&x, (const type *)val + i + l, sizeof x);                                                 \
+            any |= (x & (exponent)) == (exponent);                                                           \
+        }                                                                                                    \
+    for (; i < n; i++) any |= (((const type *)val)[i] & (exponent)) == (exponent);
+
+/* Numbers whose exponent is the largest one: infinities, and what is no number. */
+static bool has_infinite(const void *val, sc_dtype dtype, int64_t n)
+{
+    uint32_t any = 0;
+    int64_t i = 0;
+    switch (dtype) {
+    case SC_F16: ANY_INFINITE(uint16_t, 0x7c00) break;
+    case SC_BF16: ANY_INFINITE(uint16_t, 0x7f80) break;
+    case SC_F32: ANY_INFINITE(uint32_t, 0x7f800000) break;
+    case SC_F64: ANY_INFINITE(uint64_t, 0x7ff0000000000000) break;
+    default: break;
+    }
+    return any != 0;
+}
+
+static bool strided(const sc_tensor *t)
+{
+    int64_t n = 1;
+    if (!sc_format_is_dense(&t->format)) return false;
+    for (int d = t->format.ndim; d-- > 0; n *= t->view.dim[d])
+        if (t->view.dim[d] > 1 && t->view.stride[d] != n) return true;
+    return false;
+}
+
+typedef struct {
+    const sc_tensor *t;
+    atomic_bool infinite;
+} look;
+
+static void look_at(void *arg, int id, int n)
+{
+    look *x = arg;
+    const sc_tensor *t = x->t;
+    const int64_t from = t->view.nval * id / n, to = t->view.nval * (id + 1) / n;
+    const char *val = (const char *)t->view.val + (size_t)from * sc_dtype_size(t->dtype);
+    if (has_infinite(val, t->dtype, to - from)) x->infinite = true;
+}
+
+static bool is_finite(const sc_tensor *t)
+{
+    look x = {.t = t};
+    sc_parallel((int)sc_min(64, 1 + t->view.nval / PART), look_at, &x);
+    return !x.infinite;
+}
+
+/* Whether what stands beside a temporary with holes is finite, so that nothing but zeros comes of them: the operands, or
+ * all that was computed, whichever is less to look at. */
+static bool stays_finite(const step *x, const sc_tensor *in, const sc_tensor *out)
+{
+    const bool one = __builtin_popcount(x->holes) == 1;
+    int64_t before = 0, behind = 0;
+    bool finite = true, flat = true;
+    if (!x->holes) return true;
+    for (int k = 0; k < x->request.nin; k++) {
+        if (one && x->holes >> k & 1) continue;
+        before += in[k].view.nval;
+        flat &= in[k].view.perm == NULL && !strided(&in[k]);
+    }
+    for (int k = 0; k < x->n; k++) behind += out[k].view.nval;
+    if (x->plain && flat && before <= behind) {
+        for (int k = 0; k < x->request.nin; k++)
+            if (!(one && x->holes >> k & 1)) finite &= is_finite(&in[k]);
+        if (finite) return true;
+        finite = true;
+    }
+    for (int k = 0; k < x->n; k++) finite &= is_finite(&out[k]);
+    return finite;
+}
+
+/* *finite: what came of it where it had to be. */
+static int run_step(run *r, const step *x, bool *finite, sc_err *err)
+{
+    sc_tensor in[SC_MAXOP];
+    void *ctx[SC_MAXOP];
+    sc_program *q = NULL;
+    const bool inside = x->result[0] < 0;
+    for (int k = 0; k < x->request.nin; k++) in[k] = r->value[x->from[k]];
+    int rc = program_of(r, x, in, &q, err);
+    for (int k = 0; k < x->n && !rc; k++) {
+        rc = place(r, x, q, k, in, err);
+        ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->result[k]] : NULL;
+    }
+    sc_tensor *out = &r->value[x->first];
+    if (!rc) rc = sc_program_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
+    sc_program_release(q);
+    for (int k = 0; k < x->n && !rc; k++)
+        if (x->result[k] >= 0) r->out[x->result[k]] = out[k];
+    *finite = rc || stays_finite(x, in, out);
+    return rc;
+}
+
+static int run_whole(const run *r, sc_err *err)
+{
+    sc_program *q = NULL;
+    int rc = sc_program_get(&r->p->steps->whole, &q, NULL, err);
+    if (!rc) rc = sc_program_run(q, r->in, r->out, r->alloc, r->ctx, err);
+    sc_program_release(q);
+    return rc;
+}
+
+int sc_steps_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *const *ctx,
+                 sc_err *err)
+{
+    sc_tensor before[SC_MAXOP];
+    run *r = sc_malloc(sizeof *r + (size_t)p->steps->nvalue * sizeof *r->value);
+    if (!r) return sc_error(err, SC_ENOMEM, "out of memory");
+    *r = (run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
+    for (int k = 0; k < p->nin; k++) r->value[k] = in[k];
+    for (int k = 0; k < p->nout; k++) before[k] = out[k];
+    bool finite = true;
+    int rc = SC_OK;
+    for (int k = 0; k < p->steps->n && !rc && finite; k++) rc = run_step(r, &p->steps->step[k], &finite, err);
+    if (!rc && !finite) {
+        for (int k = 0; k < p->nout; k++) out[k] = before[k];
+        rc = run_whole(r, err);
+    }
+    give_all(&r->kept);
+    free(r);
+    return rc;
+}
+
+/* ---- text ---- */
+int sc_steps_text(const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+{
+    const sc_steps *s = p->steps;
+    if (!strcmp(stage, "schedule")) return sc_text_add(out, "%s\n", s->tree), SC_OK;
+    if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
+    if (!strcmp(stage, "path")) return SC_OK;
+    for (int k = 0; k < s->n; k++) {
+        char *text = NULL;
+        int rc = sc_program_text(&s->step[k].request, stage, &text, err);
+        if (rc) return rc;
+        sc_text_add(out, "\n-- step %d: %s\n%s", k + 1, s->step[k].request.text, text);
+        free(text);
+    }
+    return SC_OK;
+}
