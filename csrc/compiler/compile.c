@@ -169,18 +169,10 @@ typedef struct {
 static void find_path(void *ctx)
 {
     Pathing *x = ctx;
-    const char *asked = asked_path(x->rq);
     read_program(&(Job){.p = x->p, .rq = x->rq});
     expr_check(x->p);
     expr_infer(x->p);
-    if (x->p->nest || x->p->wishes) return;
-    x->path = path_find(x->p, asked, &(Costs){cost_of, x->p});
-    if (asked && !x->path && strcmp(asked, "path()"))
-        fail(x->p, SC_EVALUE, -1,
-             "schedule: %s is no order of contraction of a sum here: expected every factor of a product of "
-             "three or "
-             "more once, as in path((A B) C), or path() for one step",
-             asked);
+    if (!x->p->nest && !x->p->wishes) x->path = path_find(x->p, asked_path(x->rq), &(Costs){cost_of, x->p});
 }
 
 int sc_compile_path(Prog *p, const sc_request *rq, int vector_bytes, const Path **out, sc_err *err)
@@ -215,11 +207,13 @@ static void print_stage(void *ctx)
         plan_print(p, out);
     else if (!strcmp(j->stage, "orders"))
         orders_print(p, out);
+    else if (!strcmp(j->stage, "path"))
+        prog_print(p, out); /* one step */
     else if (!strcmp(j->stage, "why"))
         sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
     else
         fail(p, SC_EVALUE, -1,
-             "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why",
+             "unknown stage '%s': expected index, sums, path, schedule, nest, stmt, c, plan, orders or why",
              j->stage);
 }
 

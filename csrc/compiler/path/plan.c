@@ -16,7 +16,10 @@
 #include "private.h"
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest */
-#define MAXWHOLE 7    /* indices of a product whose one nest is worth a search */
+#define MAXWHOLE 6    /* indices of a product whose one nest is worth a search */
+#define MAXNESTED 4   /* ... of sums inside of others */
+#define FAR 20        /* ... and how much longer it may take by a rough look */
+#define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
 
 static bool in(uint32_t set, int k) { return set >> k & 1; }
 
@@ -180,16 +183,11 @@ static bool is_flat(const Tree *t)
     return true;
 }
 
-static Tree *flat_tree(const Product *x)
-{
-    Tree *t = NEW(x->p, Tree);
-    *t = (Tree){.leaf = -1, .n = x->n, .size = {.vars = x->kept, .sparse = x->sparse}};
-    for (int k = 0; k < x->n; k++) {
-        t->kid[k] = NEW(x->p, Tree);
-        *t->kid[k] = (Tree){.leaf = k, .size = x->factor[k]};
-    }
-    return t;
-}
+typedef struct {
+    double cost;
+    const Tree *tree;
+    bool turned;
+} Cheapest;
 
 static void note_tree(Taken *t, const Tree *tree)
 {
@@ -204,34 +202,31 @@ static void note_tree(Taken *t, const Tree *tree)
     sc_text_free(&text);
 }
 
-/* The cheapest tree by what the scheduler says; the sum as it is wins near ties. *steps: of the cheapest. */
-static Expr *take_cheapest(Taken *t, int n, Tree *const *tree, const Assign *a, int result)
+/* Costs by this tree, the temporaries of dense rows turned or not. */
+static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
+                         Cheapest *c)
 {
-    Planner *pl = t->pl;
-    const Mark m = mark(pl);
-    const bool try_whole = __builtin_popcount(expr_vars(t->sum)) <= MAXWHOLE;
-    const Tree *best = NULL;
-    bool turned = false;
+    const Mark m = mark(t->pl);
     Expr *sum;
-    double least = INFINITY;
-    for (int k = -1; k < n; k++) {
-        if (k < 0 ? !try_whole : is_flat(tree[k])) continue;
-        for (int turn = 0; turn < 2; turn++) {
-            t->turned = turn;
-            const Mark here = mark(pl);
-            const double cost = cost_tree(t, k < 0 ? flat_tree(&t->x) : tree[k], a, result, &sum);
-            rewind_to(pl, here);
-            if (cost >= 0 && cost * (k < 0 ? 1 : WHOLE_TIE) < least) {
-                least = k < 0 ? cost : cost * WHOLE_TIE;
-                best = k < 0 ? NULL : tree[k], turned = turn;
-            }
-            if (k < 0) break;
-        }
-    }
-    rewind_to(pl, m);
     t->turned = turned;
-    if (best) note_tree(t, best);
-    return best ? take_kids(t, best, t->x.kept) : NULL;
+    const double cost = cost_tree(t, tree, a, result, &sum) * tie;
+    rewind_to(t->pl, m);
+    if (cost >= 0 && cost < c->cost) *c = (Cheapest){cost, tree, turned};
+}
+
+/* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
+static Expr *take_cheapest(Taken *t, int n, const Found *found, const Tree *flat, const Assign *a, int result)
+{
+    Cheapest c = {.cost = INFINITY};
+    if (flat) look_closely(t, flat, false, 1, a, result, &c);
+    for (int k = 0; k < n; k++)
+        for (int turned = 0; turned < 2; turned++)
+            if (!is_flat(found[k].tree) && found[k].cost <= NEAR * found[0].cost)
+                look_closely(t, found[k].tree, turned, WHOLE_TIE, a, result, &c);
+    if (!c.tree || c.tree == flat) return NULL;
+    t->turned = c.turned;
+    note_tree(t, c.tree);
+    return take_kids(t, c.tree, t->x.kept);
 }
 
 static int like_factor(const Taken *t, const Assign *a)
@@ -245,7 +240,7 @@ static int like_factor(const Taken *t, const Assign *a)
 /* A sum of a product, in the cheapest order; a: the assignment that it is all of, or null. */
 static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
-    Tree *tree[MAXTREES];
+    Found tree[MAXTREES], flat;
     Expr *factor[MAXFACTORS];
     Taken *t = NEW(pl->p, Taken);
     *t = (Taken){.pl = pl, .sum = e};
@@ -262,14 +257,17 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     if (t->x.sparse && a->lhs->tensor->like && t->x.like < 0) return e;
     if (asked) {
         const Tree *own = wish_tree(&t->x, factor, asked);
+        pl->heard |= own != NULL;
         if (!own || is_flat(own)) return e;
         note_tree(t, own);
         Expr *sum = take_kids(t, own, t->x.kept);
         return sum ? sum : e;
     }
-    const int n = tree_search(&t->x, tree);
-    if (!n || is_flat(tree[0])) return e;
-    Expr *sum = take_cheapest(t, n, tree, a, result);
+    const int n = tree_search(&t->x, tree, &flat);
+    if (!n || is_flat(tree[0].tree)) return e;
+    const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
+    if (!whole) flat.tree = NULL;
+    Expr *sum = take_cheapest(t, n, tree, flat.tree, a, result);
     return sum ? sum : e;
 }
 
@@ -350,7 +348,9 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Mark end = mark(pl);
         double whole = -1;
-        if (!asked && __builtin_popcount(expr_vars(a->rhs)) <= MAXWHOLE && step_add(pl, 1, a, &result)) {
+        const bool compared = is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
+        if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
+            step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
             rewind_to(pl, end);
         }
@@ -368,13 +368,24 @@ static bool take_rest(Planner *pl, int from, int to)
     return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
 }
 
+static _Noreturn void refuse(Prog *p, const char *asked)
+{
+    fail(p, SC_EVALUE, -1,
+         "schedule: %s is no order of contraction of a sum here: expected every factor of a product of three "
+         "or more "
+         "once, as in path((A B) C), or path() for one step",
+         asked);
+}
+
 const Path *path_find(Prog *p, const char *asked, const Costs *costs)
 {
     Planner *pl = NEW(p, Planner);
     int from = 0, sums = 0;
     bool rich = false;
     for (int a = 0; a < p->nassign; a++) sums = 0, rich |= is_rich(p, p->assign[a].rhs, &sums);
-    if (p->skip || !rich || (asked && !strcmp(asked, "path()"))) return NULL;
+    if (asked && !strcmp(asked, "path()")) return NULL;
+    if (!rich && asked) refuse(p, asked);
+    if (p->skip || !rich) return NULL;
     *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
     pl->path->nvalue = p->nin;
     for (int a = 0; a < p->nassign; a++) {
@@ -387,6 +398,7 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
             rewind_to(pl, m);
         sums = 0;
     }
+    if (asked && !pl->heard) refuse(p, asked);
     if (!from || !take_rest(pl, from, p->nassign)) return NULL;
     pl->path->tree = pl->tree;
     return pl->path;

@@ -36,8 +36,12 @@ typedef struct {
     int like;      /* the factor whose structure the result has: it stands in the last step; or -1 */
 } Product;
 
-/* Up to MAXTREES, the cheapest first by a rough look; one of a single node where that is cheapest. */
-int tree_search(const Product *, Tree **out);
+typedef struct {
+    double cost;
+    Tree *tree;
+} Found;
+/* Up to MAXTREES, the cheapest first by a rough look, and *flat, of a single node. */
+int tree_search(const Product *, Found *out, Found *flat);
 /* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
 double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
 uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
@@ -48,6 +52,12 @@ Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
 
 /* ---- step.c ---- */
+#define MAXSAID 128 /* answers of the scheduler that are kept */
+typedef struct {    /* ... to a request */
+    sc_request request;
+    double cost;
+    sc_outcome made[SC_MAXOP];
+} Said;
 typedef struct {
     Prog *p;
     const Costs *costs;
@@ -58,6 +68,9 @@ typedef struct {
     bool holes[MAXTENSOR]; /* ... that have zeros where no term was */
     double entries;        /* of the temporary that was made last, estimated */
     const char *tree;      /* what was taken so far, as a user would say it */
+    Said *said[MAXSAID];
+    int nsaid;
+    bool heard; /* what a user said of the order was said of a product that is here */
 } Planner;
 /* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
  * another result of it than the program has: then nothing has changed. */

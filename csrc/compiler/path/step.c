@@ -156,10 +156,30 @@ static void settle(Planner *pl, Tensor *t, const sc_outcome *o)
     if (t->unit < 0 && t->format.nlevel) t->positions[t->format.nlevel - 1] = bucket(pl->entries);
 }
 
+static bool same_request(const sc_request *a, const sc_request *b)
+{
+    return !strcmp(a->text, b->text) && a->nin == b->nin && a->nask == b->nask && a->wide == b->wide &&
+           a->settled == b->settled && !memcmp(a->in, b->in, (size_t)a->nin * sizeof *a->in) &&
+           !memcmp(a->dim, b->dim, (size_t)a->nin * sizeof *a->dim) &&
+           !memcmp(a->ask, b->ask, (size_t)a->nask * sizeof *a->ask) &&
+           !memcmp(a->ask_like, b->ask_like, sizeof a->ask_like);
+}
+
+/* What the scheduler says, which is asked once for each request. */
+static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
+{
+    for (int k = 0; k < pl->nsaid; k++)
+        if (same_request(&pl->said[k]->request, rq)) return pl->said[k];
+    Said *s = NEW(pl->p, Said);
+    s->request = *rq;
+    s->cost = pl->costs->of(pl->costs->ctx, rq, s->made);
+    if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
+    return s;
+}
+
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
-    sc_outcome made[SC_MAXOP];
     if (path->n == MAXPATHSTEP || path->nvalue + n > MAXTENSOR) return false;
     Step *s = path->step[path->n] = NEW(pl->p, Step);
     *s = (Step){.first = path->nvalue, .n = n, .entries = pl->entries};
@@ -174,13 +194,14 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
     s->plain = n == 1 && is_plain(a->rhs);
     s->request.text = text_of(pl, n, a);
-    s->cost = pl->costs->of(pl->costs->ctx, &s->request, made);
+    const Said *said = ask_scheduler(pl, &s->request);
+    s->cost = said->cost;
     if (s->cost < 0) return false;
     for (int k = 0; k < n; k++) {
-        if (result[k] >= 0 && !is_promised(pl, s, &made[k], result[k])) return false;
-        settle(pl, a[k].lhs->tensor, &made[k]);
+        if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
+        settle(pl, a[k].lhs->tensor, &said->made[k]);
         pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
-        s->made[k] = made[k].spec;
+        s->made[k] = said->made[k].spec;
     }
     path->n++;
     path->nvalue += n;

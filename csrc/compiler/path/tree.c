@@ -66,14 +66,9 @@ uint32_t tree_kept(const Product *x, uint32_t inside)
 
 /* ---- subsets ---- */
 typedef struct {
-    double cost; /* infinite: there is none */
-    Tree *tree;
-} Best;
-
-typedef struct {
     const Product *x;
-    Best best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse */
-    Best root[MAXTREES];
+    Found best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse; infinite where there is none */
+    Found root[MAXTREES], flat;
     int nroot;
     /* the node that is being looked at */
     uint32_t subset;
@@ -87,10 +82,11 @@ static void keep_root(Search *s, double cost, Tree *tree)
         if (k < MAXTREES) s->root[k] = s->root[k - 1];
         k--;
     }
-    if (k < MAXTREES) s->root[k] = (Best){cost, tree};
+    if (k < MAXTREES) s->root[k] = (Found){cost, tree};
+    if (tree->n == s->x->n) s->flat = (Found){cost, tree};
 }
 
-static Tree *tree_of(Search *s, int n, Best *const *part, Size size)
+static Tree *tree_of(Search *s, int n, Found *const *part, Size size)
 {
     Tree *t = NEW(s->x->p, Tree);
     *t = (Tree){.leaf = -1, .size = size, .n = n};
@@ -99,7 +95,7 @@ static Tree *tree_of(Search *s, int n, Best *const *part, Size size)
 }
 
 /* The parts, each in one of its forms, as a node of this form. */
-static void consider_forms(Search *s, int n, Best *const *part, bool sparse)
+static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
 {
     Size *in_size[MAXFACTORS], out;
     uint32_t held = 0;
@@ -113,7 +109,7 @@ static void consider_forms(Search *s, int n, Best *const *part, bool sparse)
     if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
     if (!s->is_root && !sparse && cells(s->x->p, kept) > MAXCELLS) return;
     cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
-    Best *b = &s->best[s->subset][sparse];
+    Found *b = &s->best[s->subset][sparse];
     const bool better =
         s->is_root ? s->nroot < MAXTREES || cost < s->root[MAXTREES - 1].cost : cost < b->cost;
     if (!better) return;
@@ -121,7 +117,7 @@ static void consider_forms(Search *s, int n, Best *const *part, bool sparse)
     if (s->is_root)
         keep_root(s, cost, t);
     else
-        *b = (Best){cost, t};
+        *b = (Found){cost, t};
 }
 
 static void consider(Search *s, int n, const uint32_t *set)
@@ -130,7 +126,7 @@ static void consider(Search *s, int n, const uint32_t *set)
     for (int k = 0; k < n; k++) has_like |= set[k] == 1u << s->x->like;
     if (s->is_root && !has_like) return;
     for (uint32_t forms = 0; forms < 1u << n; forms++) {
-        Best *part[MAXFACTORS];
+        Found *part[MAXFACTORS];
         bool all = true;
         for (int k = 0; k < n; k++) {
             part[k] = &s->best[set[k]][in(forms, k)];
@@ -178,11 +174,11 @@ static void leaves(Search *s)
     for (int k = 0; k < s->x->n; k++) {
         Tree *t = NEW(s->x->p, Tree);
         *t = (Tree){.leaf = k, .size = s->x->factor[k]};
-        s->best[1 << k][s->x->factor[k].sparse] = (Best){0, t};
+        s->best[1 << k][s->x->factor[k].sparse] = (Found){0, t};
     }
 }
 
-int tree_search(const Product *x, Tree **out)
+int tree_search(const Product *x, Found *out, Found *flat)
 {
     Search *s = NEW(x->p, Search);
     const uint32_t all = (1u << x->n) - 1;
@@ -194,6 +190,7 @@ int tree_search(const Product *x, Tree **out)
         consider_flat(s);
         consider_splits(s);
     }
-    for (int k = 0; k < s->nroot; k++) out[k] = s->root[k].tree;
+    for (int k = 0; k < s->nroot; k++) out[k] = s->root[k];
+    *flat = s->flat;
     return s->nroot;
 }
