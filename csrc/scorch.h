@@ -178,6 +178,9 @@ int sc_program_like(const sc_program *, int r);
  * CONVERT step, carried out (and cached) by the caller, who then asks for the
  * program of the converted operand. */
 const sc_format *sc_program_convert(const sc_program *, int k);
+/* Operands in layouts that some of the steps of a program want beside the one that was given: number j is operand *k in
+ * the format returned, and stands in `in` behind the operands; null from the last one on. */
+const sc_format *sc_program_extra(const sc_program *, int j, int *k);
 int sc_program_way(const sc_program *);
 /* The format that operand k is read in. */
 const sc_format *sc_program_operand(const sc_program *, int k);
@@ -265,6 +268,17 @@ int sc_team_width(void);
 /* Runs body on at most n threads; on one if the team is busy, after fork, or
  * inside a region. */
 void sc_parallel(int n, sc_body *, void *arg);
+
+/* ---- dense products: those of the library that the bindings install (run/steps.c) ----
+ * out[m,n] = a[m,k] * b[k,n] for f32 or f64, strides in elements; the output is apart from the operands. */
+typedef struct {
+    const void *a, *b;
+    void *out;
+    sc_dtype dtype;
+    int64_t m, n, k, a_stride[2], b_stride[2], out_stride[2];
+} sc_dense_product;
+typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
+void sc_dense_install(sc_dense_multiply *);
 
 /* ---- stopping (kernels/team.c) ----
  * The bindings install what says whether the user wants the running call to end, by Ctrl-C; long work asks now and

@@ -78,6 +78,7 @@ int sc_steps_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_all
                  sc_err *);
 int sc_steps_text(const sc_program *, const char *stage, sc_text *, sc_err *);
 void sc_steps_free(sc_steps *);
+bool sc_dense_installed(void);
 
 /* ---- table.c: the programs that are kept ---- */
 /* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */

@@ -10,6 +10,7 @@
 
 #include "run.h"
 
+#define MAXEXTRA 8   /* layouts of operands */
 #define MAXBLOCK 256 /* of memory, in one run */
 
 typedef struct {
@@ -18,18 +19,29 @@ typedef struct {
     int first, n;
     int8_t result[SC_MAXOP];
     sc_spec made[SC_MAXOP];
+    int8_t like[SC_MAXOP]; /* the operand of the step whose structure a result has, or -1 */
     uint32_t holes;
     bool plain;
+    Dense dense;
     sc_program *program; /* null: it depends on entries of temporaries */
 } step;
 
 struct sc_steps {
     int n, nvalue;
-    sc_request whole;  /* the program as one step */
+    sc_request whole; /* the program as one step */
+    int nextra;
+    struct {
+        int operand;
+        sc_format format;
+    } extra[MAXEXTRA];
     char *text, *tree; /* the plan, for people, and the order of contraction */
     char *said;        /* all texts of requests */
     step step[];
 };
+
+static sc_dense_multiply *multiply; /* null: none is installed */
+void sc_dense_install(sc_dense_multiply *f) { multiply = f; }
+bool sc_dense_installed(void) { return multiply != NULL; }
 
 /* ---- making ---- */
 void sc_steps_free(sc_steps *s)
@@ -49,8 +61,10 @@ static void take_step(step *to, const Step *from, const char *text)
     memcpy(to->from, from->from, sizeof to->from);
     memcpy(to->result, from->result, sizeof to->result);
     memcpy(to->made, from->made, sizeof to->made);
+    memcpy(to->like, from->like, sizeof to->like);
     to->first = from->first, to->n = from->n;
     to->holes = from->holes, to->plain = from->plain;
+    to->dense = from->dense;
 }
 
 static sc_steps *copied(const Path *path, const sc_request *rq)
@@ -88,52 +102,52 @@ static bool has_sparse_temporary(const step *x, int nin)
     return false;
 }
 
-static int uses(const sc_steps *s, int value)
+/* The result of the step has the structure of operand q, which stays as it is for that. */
+static bool is_shared(const step *x, int q)
 {
-    int n = 0;
-    for (int k = 0; k < s->n; k++)
-        for (int q = 0; q < s->step[k].request.nin; q++) n += s->step[k].from[q] == value;
-    return n;
-}
-
-/* Operand q of a step should be converted: the whole program asks for it, where no other step reads it. */
-static void ask_conversion(sc_program *p, step *x, int q, const sc_format *to)
-{
-    const int value = x->from[q];
-    if (value >= p->nin) return;
-    if (uses(p->steps, value) == 1)
-        p->in[value].convert = *to, p->asks = true;
-    else
-        x->request.settled |= 1u << q;
-}
-
-/* Whether a step still asks for what only it could be given. */
-static bool asks(const step *x, const sc_program *q, int nin)
-{
-    for (int k = 0; k < x->request.nin; k++)
-        if (x->from[k] < nin && sc_program_convert(q, k)) return true;
+    for (int r = 0; r < x->n; r++)
+        if (x->like[r] == q) return true;
     return false;
 }
 
+/* Operand q of a step in another layout: it is told to the caller, who keeps it. False where there is no room. */
+static bool add_extra(sc_steps *s, step *x, int q, const sc_format *as)
+{
+    int j = 0;
+    while (j < s->nextra && !(s->extra[j].operand == x->from[q] && sc_format_equal(&s->extra[j].format, as)))
+        j++;
+    if (j == MAXEXTRA) return false;
+    s->extra[j].operand = x->from[q];
+    s->extra[j].format = *as;
+    if (j == s->nextra) s->nextra++;
+    x->from[q] = (uint8_t)(s->nvalue + j);
+    x->request.in[q].format = *as;
+    return true;
+}
+
+/* What a step asks of the operands of the program becomes extra ones; returns whether it asked for any. */
+static bool take_asked(sc_program *p, step *x)
+{
+    bool any = false;
+    for (int q = 0; q < x->request.nin; q++) {
+        const sc_format *as = sc_program_convert(x->program, q);
+        if (!as || x->from[q] >= p->nin || sc_format_is_dense(&x->request.in[q].format)) continue;
+        if (is_shared(x, q) || !add_extra(p->steps, x, q, as)) x->request.settled |= 1u << q;
+        any = true;
+    }
+    return any;
+}
+
+/* The program of a step, where it is known before there are data. */
 static int prepare_step(sc_program *p, step *x, sc_err *err)
 {
-    for (int round = 0; round < 2; round++) {
-        sc_program_release(x->program);
-        x->program = NULL;
-        if (sc_program_get(&x->request, &x->program, NULL, err)) return err->code;
-        if (!asks(x, x->program, p->nin)) break;
-        for (int q = 0; q < x->request.nin; q++) {
-            const sc_format *to = sc_program_convert(x->program, q);
-            if (to) ask_conversion(p, x, q, to);
-        }
-        if (p->asks) break;
-    }
-    if (has_sparse_temporary(x, p->nin)) {
-        for (int q = 0; q < x->request.nin; q++)
-            if (x->from[q] < p->nin) x->request.settled |= 1u << q;
-        sc_program_release(x->program);
-        x->program = NULL;
-    }
+    const bool later = has_sparse_temporary(x, p->nin);
+    if (x->dense.is) return SC_OK;
+    if (sc_program_get(&x->request, &x->program, NULL, err)) return err->code;
+    const bool asks = take_asked(p, x);
+    if (!asks && !later && !x->program->asks) return SC_OK;
+    sc_program_release(x->program);
+    x->program = NULL;
     return SC_OK;
 }
 
@@ -150,6 +164,13 @@ static void describe(sc_program *p)
         }
 }
 
+const sc_format *sc_program_extra(const sc_program *p, int j, int *k)
+{
+    if (!p->steps || j >= p->steps->nextra) return NULL;
+    *k = p->steps->extra[j].operand;
+    return &p->steps->extra[j].format;
+}
+
 int sc_steps_make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     const Path *path = NULL;
@@ -162,7 +183,7 @@ int sc_steps_make(const sc_request *rq, sc_program **out, sc_err *err)
     sc_prog_free(g);
     if (p && !rc) describe(p);
     for (int k = 0; p && !rc && k < p->steps->n; k++) rc = prepare_step(p, &p->steps->step[k], err);
-    if (p && !rc && !p->asks)
+    if (p && !rc)
         for (int k = 0; k < p->steps->n; k++)
             if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
     if (!rc) return *out = p, SC_OK;
@@ -205,32 +226,56 @@ typedef struct {
 static uint8_t bucket(int64_t n)
 { return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
 
+/* What a request says of a sparse operand that was not there when the step was made. */
+static void note_facts(const run *r, const step *x, const sc_tensor *in, sc_request *rq)
+{
+    for (int k = 0; k < rq->nin; k++) {
+        if (x->from[k] < r->p->nin) rq->settled |= sc_format_is_dense(&in[k].format) ? 0 : 1u << k;
+        if (x->from[k] < r->p->nin || sc_format_is_dense(&in[k].format)) continue;
+        if (x->from[k] >= r->p->steps->nvalue) rq->settled |= 1u << k;
+        rq->in[k].itype = in[k].itype;
+        rq->in[k].perm = in[k].view.perm != NULL;
+        for (int l = 0; l < in[k].format.nlevel; l++)
+            rq->in[k].positions[l] = bucket(in[k].view.level[l].npos);
+    }
+}
+
+/* Operand k as the program of a step asks for it, in memory of this run. */
+static int convert(run *r, sc_request *rq, int k, const sc_format *to, sc_tensor *in, sc_err *err)
+{
+    sc_tensor t = {.format = *to, .itype = in[k].itype == SC_I64 ? SC_I64 : SC_I32};
+    if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) return err->code;
+    in[k] = t;
+    rq->in[k].format = t.format;
+    if (sc_format_is_dense(&t.format)) rq->in[k].unit = t.format.level[t.format.nlevel - 1].dim;
+    rq->settled |= 1u << k;
+    return SC_OK;
+}
+
+static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *in, bool *any, sc_err *err)
+{
+    *any = false;
+    for (int k = 0; k < rq->nin && !err->code; k++) {
+        const sc_format *to = sc_program_convert(q, k);
+        if (to && !convert(r, rq, k, to, in, err)) *any = true;
+    }
+    return err->code;
+}
+
 /* The program of a step for what its operands are now; those that it wants in another format are converted. */
 static int program_of(run *r, const step *x, sc_tensor *in, sc_program **out, sc_err *err)
 {
+    if (x->dense.is) return SC_OK;
     if (x->program) return *out = sc_program_retain(x->program), SC_OK;
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
     *rq = x->request;
-    for (int k = 0; k < rq->nin; k++)
-        for (int l = 0;
-             x->from[k] >= r->p->nin && !sc_format_is_dense(&in[k].format) && l < in[k].format.nlevel; l++)
-            rq->in[k].positions[l] = bucket(in[k].view.level[l].npos);
-    for (int round = 0; round < SC_MAXOP; round++) {
-        bool any = false;
-        if (sc_program_get(rq, out, NULL, err)) break;
-        for (int k = 0; k < rq->nin; k++) {
-            const sc_format *to = sc_program_convert(*out, k);
-            if (!to) continue;
-            sc_tensor t = {.format = *to, .itype = in[k].itype};
-            if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) break;
-            in[k] = t, any = true;
-            rq->in[k].format = t.format;
-            rq->settled |= 1u << k;
-        }
-        if (!any || err->code) break;
+    note_facts(r, x, in, rq);
+    bool again = true;
+    for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
         sc_program_release(*out);
         *out = NULL;
+        if (!sc_program_get(rq, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
     }
     free(rq);
     return err->code;
@@ -250,19 +295,28 @@ static int place_dense(run *r, sc_tensor *t, sc_err *err)
     return t->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
 }
 
+static void dense_shape(const Dense *d, const sc_tensor *in, int64_t *dim)
+{
+    dim[d->om] = in[d->a].view.dim[d->am];
+    dim[d->on] = in[d->b].view.dim[d->bn];
+}
+
 /* Result k of a step, before it runs. */
 static int place(run *r, const step *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
 {
     sc_tensor *t = &r->value[x->first + k];
     if (x->result[k] >= 0) return *t = r->out[x->result[k]], SC_OK;
-    const sc_spec *spec = sc_program_result(q, k);
+    const sc_spec *spec = q ? sc_program_result(q, k) : &x->made[k];
     *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
-    sc_program_shape(q, k, in, t->view.dim);
+    if (q)
+        sc_program_shape(q, k, in, t->view.dim);
+    else
+        dense_shape(&x->dense, in, t->view.dim);
     return sc_format_is_dense(&t->format) ? place_dense(r, t, err) : SC_OK;
 }
 
 /* ---- infinities ---- */
-enum { LANES = 16, PART = 1 << 15 };
+enum { LANES = 16, PART = 1 << 18 };
 
 #define ANY_INFINITE(type, exponent)                                                                         \
     for (; i + LANES <= n; i += LANES)                                                                       \
@@ -342,6 +396,23 @@ static bool stays_finite(const step *x, const sc_tensor *in, const sc_tensor *ou
     return finite;
 }
 
+static int run_dense(const step *x, const sc_tensor *in, const sc_tensor *out, sc_err *err)
+{
+    const Dense *d = &x->dense;
+    const sc_view *a = &in[d->a].view, *b = &in[d->b].view, *o = &out->view;
+    const sc_dense_product p = {.a = a->val,
+                                .b = b->val,
+                                .out = o->val,
+                                .dtype = out->dtype,
+                                .m = a->dim[d->am],
+                                .n = b->dim[d->bn],
+                                .k = a->dim[d->ak],
+                                .a_stride = {a->stride[d->am], a->stride[d->ak]},
+                                .b_stride = {b->stride[d->bk], b->stride[d->bn]},
+                                .out_stride = {o->stride[d->om], o->stride[d->on]}};
+    return multiply(&p, err);
+}
+
 /* *finite: what came of it where it had to be. */
 static int run_step(run *r, const step *x, bool *finite, sc_err *err)
 {
@@ -356,7 +427,10 @@ static int run_step(run *r, const step *x, bool *finite, sc_err *err)
         ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->result[k]] : NULL;
     }
     sc_tensor *out = &r->value[x->first];
-    if (!rc) rc = sc_program_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
+    if (!rc && x->dense.is)
+        rc = run_dense(x, in, out, err);
+    else if (!rc)
+        rc = sc_program_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
     sc_program_release(q);
     for (int k = 0; k < x->n && !rc; k++)
         if (x->result[k] >= 0) r->out[x->result[k]] = out[k];
@@ -377,10 +451,11 @@ int sc_steps_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_al
                  sc_err *err)
 {
     sc_tensor before[SC_MAXOP];
-    run *r = sc_malloc(sizeof *r + (size_t)p->steps->nvalue * sizeof *r->value);
+    run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + MAXEXTRA) * sizeof *r->value);
     if (!r) return sc_error(err, SC_ENOMEM, "out of memory");
     *r = (run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
     for (int k = 0; k < p->nin; k++) r->value[k] = in[k];
+    for (int k = 0; k < p->steps->nextra; k++) r->value[p->steps->nvalue + k] = in[p->nin + k];
     for (int k = 0; k < p->nout; k++) before[k] = out[k];
     bool finite = true;
     int rc = SC_OK;
@@ -403,6 +478,7 @@ int sc_steps_text(const sc_program *p, const char *stage, sc_text *out, sc_err *
     if (!strcmp(stage, "path")) return SC_OK;
     for (int k = 0; k < s->n; k++) {
         char *text = NULL;
+        if (s->step[k].dense.is) continue;
         int rc = sc_program_text(&s->step[k].request, stage, &text, err);
         if (rc) return rc;
         sc_text_add(out, "\n-- step %d: %s\n%s", k + 1, s->step[k].request.text, text);

@@ -142,6 +142,7 @@ struct Prog {
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
     sc_speeds speeds;
+    bool multiplies; /* dense products have a library */
     Nest *nest;
     struct Module *module;
     sc_plan plan;

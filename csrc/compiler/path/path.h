@@ -6,6 +6,12 @@
 
 #define MAXPATHSTEP 48
 
+typedef struct
+{ /* out[m,n] = a[m,k] * b[k,n] of dense matrices: operands of a step, and which dimension is which */
+    bool is;
+    uint8_t a, b, am, ak, bk, bn, om, on;
+} Dense;
+
 /* What a step takes and gives counts as values: operands of the program first, then the results of the steps. */
 typedef struct {
     sc_request request;      /* operands that are temporaries have the sizes that were estimated */
@@ -13,9 +19,11 @@ typedef struct {
     int first, n;            /* its results are the values from `first` on */
     int8_t result[SC_MAXOP]; /* which of the program they are, or -1: temporaries */
     sc_spec made[SC_MAXOP];
+    int8_t like[SC_MAXOP]; /* the operand whose structure a result has, or -1 */
     /* Bit k: operand k is dense and has zeros where the program has no term, so that infinities beside it show. */
     uint32_t holes;
     bool plain;           /* the step is a sum of products of its operands */
+    Dense dense;          /* the step is for a library */
     double cost, entries; /* nanoseconds; of a temporary, estimated */
 } Step;
 typedef struct {

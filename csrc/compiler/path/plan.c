@@ -85,6 +85,77 @@ static Size size_of(const Prog *p, const Expr *e)
     return s;
 }
 
+/* ---- parts that sums have in common ---- */
+/* The factors of `sum` that are those of `part`, which is a sum of them over all that nothing else needs; 0: not so. */
+static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
+{
+    Part a[MAXFACTOR], b[MAXFACTOR];
+    if (!is_sum(part) || !is_sum(sum)) return 0;
+    const int n = expr_factors(p, part->kid[0], a), m = expr_factors(p, sum->kid[0], b);
+    uint32_t mask = 0, mine = 0, others = expr_free(sum);
+    if (n >= m || m > MAXFACTORS) return 0;
+    for (int k = 0; k < n; k++) {
+        int q = 0;
+        while (q < m && (in(mask, q) || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
+        if (q == m) return 0;
+        mask |= 1u << q;
+    }
+    for (int q = 0; q < m; q++) *(in(mask, q) ? &mine : &others) |= expr_free(b[q].e);
+    return (mine & others) == expr_free(part) ? mask : 0;
+}
+
+static bool same_sum(Prog *p, const Expr *x, const Expr *y)
+{
+    Part a[MAXFACTOR], b[MAXFACTOR];
+    uint64_t seen = 0;
+    if (expr_equal(x, y)) return true;
+    if (!is_sum(x) || !is_sum(y) || x->vars != y->vars) return false;
+    const int n = expr_factors(p, x->kid[0], a);
+    if (n != expr_factors(p, y->kid[0], b)) return false;
+    for (int k = 0; k < n; k++) {
+        int q = 0;
+        while (q < n && (seen >> q & 1 || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
+        if (q == n) return false;
+        seen |= 1ull << q;
+    }
+    return true;
+}
+
+static void collect_sums(Planner *pl, const Expr *e)
+{
+    if (is_sum(e) && pl->nsum < MAXSUM) pl->sum[pl->nsum++] = e;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) collect_sums(pl, e->kid[k]);
+}
+
+static int takers_of(Planner *pl, const Expr *part)
+{
+    int n = 0;
+    for (int k = 0; k < pl->nsum; k++) n += part_of(pl->p, part, pl->sum[k]) != 0;
+    return n > 1 ? n : 1;
+}
+
+/* The sum of a part of the factors, by itself. */
+static Expr *part_sum(Prog *p, const Product *x, const Part *factor, uint32_t mask)
+{
+    Part part[MAXFACTORS];
+    uint32_t vars = 0;
+    int n = 0;
+    for (int k = 0; k < x->n; k++)
+        if (in(mask, k)) part[n++] = factor[k], vars |= expr_free(factor[k].e);
+    return expr_reduce(p, O_ADD, vars & ~tree_kept(x, mask), expr_product(p, n, part));
+}
+
+static void find_common(Planner *pl, Product *x, const Part *factor, const Expr *sum)
+{
+    const uint32_t all = (1u << x->n) - 1;
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++)
+        if (pl->how[v]) x->made[part_of(pl->p, pl->how[v], sum)] = 1;
+    for (uint32_t mask = 1; mask < all && pl->nsum > 1; mask++)
+        if (__builtin_popcount(mask) > 1)
+            x->takers[mask] = (uint8_t)takers_of(pl, part_sum(pl->p, x, factor, mask));
+}
+
 /* ---- temporaries ---- */
 static bool is_row(const Expr *e, int v)
 {
@@ -115,12 +186,19 @@ static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
 static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
 {
     Index ix[SC_MAXDIM];
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
+        Tensor *same = pl->value[v];
+        for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
+        if (pl->how[v] && same_sum(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
+    }
     if (__builtin_popcount(kept) > SC_MAXDIM) return NULL;
     const int n = order_of(pl, kept, turned && !sparse, ix);
     Tensor *t = step_temporary(pl, ix, n, sparse, entries);
     Expr *access = expr_access(pl->p, t, ix);
     const Assign a = {access, O_CONST, e};
-    return step_add(pl, 1, &a, (int[]){-1}) ? access : NULL;
+    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
+    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers_of(pl, e));
+    return access;
 }
 
 /* ---- one product ---- */
@@ -263,6 +341,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
         Expr *sum = take_kids(t, own, t->x.kept);
         return sum ? sum : e;
     }
+    find_common(pl, &t->x, t->part, e);
     const int n = tree_search(&t->x, tree, &flat);
     if (!n || is_flat(tree[0].tree)) return e;
     const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
@@ -324,9 +403,10 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 }
 
 /* ---- the program ---- */
-/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them. */
+/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
 static bool is_rich(Prog *p, const Expr *e, int *sums)
 {
+    if (p->multiplies && is_sum(e) && !has_sparse(e)) return true;
     Part part[MAXFACTOR];
     if (e->op == O_STORED) return false;
     if (is_sum(e)) {
@@ -343,7 +423,9 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
     int sums = 0;
     if (!is_rich(pl->p, a->rhs, &sums)) return false;
     Expr *e = take_apart(pl, a->rhs, a, result, asked);
-    const bool any = pl->path->n > m.n;
+    const bool any = e != a->rhs, dense = !has_sparse(a->rhs);
+    if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
+    if (!any) rewind_to(pl, m);
     if (any && step_add(pl, 1, &(Assign){a->lhs, a->reduce, e}, &result)) {
         const double steps = pl->path->cost - m.cost;
         const Mark end = mark(pl);
@@ -388,6 +470,7 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     if (p->skip || !rich) return NULL;
     *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
     pl->path->nvalue = p->nin;
+    for (int a = 0; a < p->nassign; a++) collect_sums(pl, p->assign[a].rhs);
     for (int a = 0; a < p->nassign; a++) {
         const Mark m = mark(pl);
         if (!is_rich(p, p->assign[a].rhs, &sums)) continue;

@@ -34,6 +34,8 @@ typedef struct {
     uint32_t kept; /* indices of the result */
     bool sparse;   /* the result is */
     int like;      /* the factor whose structure the result has: it stands in the last step; or -1 */
+    /* Of each subset: how many sums of the program take it, 0 like 1; and whether it is there already. */
+    uint8_t takers[1 << MAXFACTORS], made[1 << MAXFACTORS];
 } Product;
 
 typedef struct {
@@ -52,6 +54,7 @@ Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
 
 /* ---- step.c ---- */
+#define MAXSUM 64   /* sums of a program whose common parts are known */
 #define MAXSAID 128 /* answers of the scheduler that are kept */
 typedef struct {    /* ... to a request */
     sc_request request;
@@ -65,9 +68,12 @@ typedef struct {
     int ntemp;
     /* Values that are no operands: temporaries, and results that are read later. */
     Tensor *value[MAXTENSOR];
-    bool holes[MAXTENSOR]; /* ... that have zeros where no term was */
-    double entries;        /* of the temporary that was made last, estimated */
-    const char *tree;      /* what was taken so far, as a user would say it */
+    bool holes[MAXTENSOR];   /* ... that have zeros where no term was */
+    Expr *how[MAXTENSOR];    /* ... and what they are computed by */
+    const Expr *sum[MAXSUM]; /* all sums of products of the program */
+    int nsum;
+    double entries;   /* of the temporary that was made last, estimated */
+    const char *tree; /* what was taken so far, as a user would say it */
     Said *said[MAXSAID];
     int nsaid;
     bool heard; /* what a user said of the order was said of a product that is here */

@@ -156,6 +156,58 @@ static void settle(Planner *pl, Tensor *t, const sc_outcome *o)
     if (t->unit < 0 && t->format.nlevel) t->positions[t->format.nlevel - 1] = bucket(pl->entries);
 }
 
+/* ---- dense products ---- */
+/* Nanoseconds: a call of the library, and a multiply-add of four bytes. */
+static const double called = 3000, multiplied = .02;
+
+static int dim_of(const Expr *access, int v)
+{
+    int d = access->tensor->ndim;
+    while (d-- > 0 && access->ix[d].var != v) continue;
+    return d;
+}
+
+static bool is_matrix(const Expr *e, const Prog *p)
+{
+    return e->op == O_ACCESS && e->tensor->ndim == 2 && sc_format_is_dense(&e->tensor->format) &&
+           e->tensor->dtype == p->type && e->ix[0].var != e->ix[1].var;
+}
+
+/* The assignment as a dense product of two matrices. */
+static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
+{
+    const Prog *p = pl->p;
+    const Dense none = {.is = false};
+    const Expr *sum = a->rhs, *l = a->lhs, *x, *y;
+    if (!p->multiplies || (p->type != SC_F32 && p->type != SC_F64) || sum->op != O_REDUCE ||
+        sum->reduce != O_ADD || sum->kid[0]->op != O_MUL || l->tensor->ndim != 2 ||
+        __builtin_popcount(sum->vars) != 1)
+        return none;
+    x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
+    if (!is_matrix(x, p) || !is_matrix(y, p)) return none;
+    const int k = __builtin_ctz(sum->vars), xk = dim_of(x, k), yk = dim_of(y, k);
+    if (xk < 0 || yk < 0) return none;
+    const int xm = dim_of(l, x->ix[!xk].var), yn = dim_of(l, y->ix[!yk].var);
+    if (xm < 0 || yn < 0 || xm == yn) return none;
+    Dense d = {.is = true, .am = !xk, .ak = (uint8_t)xk, .bk = (uint8_t)yk, .bn = !yk};
+    d.om = (uint8_t)xm, d.on = (uint8_t)yn;
+    for (int q = 0; q < s->request.nin; q++) {
+        if (!strcmp(s->request.in[q].name, x->tensor->name)) d.a = (uint8_t)q;
+        if (!strcmp(s->request.in[q].name, y->tensor->name)) d.b = (uint8_t)q;
+    }
+    return d;
+}
+
+static double dense_cost(const Prog *p, const Assign *a)
+{
+    const uint32_t vars = expr_vars(a->rhs);
+    double n = 1;
+    for (int v = 0; v < p->nvar; v++)
+        if (vars >> v & 1) n *= fmax(1, (double)p->var[v].extent);
+    return called + n * multiplied * (p->type == SC_F64 ? 2 : 1);
+}
+
+/* ---- costs ---- */
 static bool same_request(const sc_request *a, const sc_request *b)
 {
     return !strcmp(a->text, b->text) && a->nin == b->nin && a->nask == b->nask && a->wide == b->wide &&
@@ -175,6 +227,15 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
     s->cost = pl->costs->of(pl->costs->ctx, rq, s->made);
     if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
     return s;
+}
+
+/* Whether the library is the faster one. */
+static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
+{
+    if (n == 1) s->dense = dense_of(pl, s, a);
+    const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
+    s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
+    if (s->dense.is) s->cost = cost;
 }
 
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
@@ -197,11 +258,14 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
     if (s->cost < 0) return false;
+    choose_library(pl, s, n, a);
     for (int k = 0; k < n; k++) {
         if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
         settle(pl, a[k].lhs->tensor, &said->made[k]);
+        pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
         pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
+        s->like[k] = (int8_t)said->made[k].like;
     }
     path->n++;
     path->nvalue += n;

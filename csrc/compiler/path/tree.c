@@ -109,6 +109,8 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
     if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
     if (!s->is_root && !sparse && cells(s->x->p, kept) > MAXCELLS) return;
     cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
+    if (!s->is_root) cost /= fmax(1, s->x->takers[s->subset]);
+    if (!s->is_root && s->x->made[s->subset]) cost = 0;
     Found *b = &s->best[s->subset][sparse];
     const bool better =
         s->is_root ? s->nroot < MAXTREES || cost < s->root[MAXTREES - 1].cost : cost < b->cost;

@@ -123,6 +123,7 @@ void path_print(const Path *path, sc_text *out)
         const Step *s = path->step[k];
         sc_text_add(out, "%s\n  ->", s->request.text);
         print_size(s, out);
-        sc_text_add(out, ", %.1f us%s\n", s->cost / 1000, s->holes ? ", where it is finite" : "");
+        sc_text_add(out, ", %.1f us%s%s\n", s->cost / 1000, s->dense.is ? ", by the dense library" : "",
+                    s->holes ? ", where it is finite" : "");
     }
 }
