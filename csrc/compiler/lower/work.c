@@ -149,10 +149,20 @@ static void go_on(Low *l, const Nest *n, const Assign *a)
     lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
 }
 
+/* The entries were summed elsewhere: in the parts of a unit, or with those of other rows. */
+static void entries_rest(Low *l, const Nest *loop)
+{
+    if (loop->rest) rest_of(l, loop, level_stored(l, loop->in));
+}
+
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     int nreg = l->nreg;
+    if (rest_skips(l, n)) {
+        read_block(l, n);
+        return;
+    }
     if (tensor_gathers(w)) {
         lower_gathered(l, n);
         return;
@@ -173,7 +183,7 @@ void lower_work(Low *l, const Nest *n)
         fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
              w->place == W_PRIVATE ? "private" : "shared");
     const bool carried = n == l->carried;
-    const Assign *on = carried ? NULL : goes_on(n);
+    const Assign *on = carried || l->e.rest ? NULL : goes_on(n); /* a rest multiplies the sum alone */
     if (on) {
         go_on(l, n, on);
         l->nreg = nreg;
@@ -183,6 +193,7 @@ void lower_work(Low *l, const Nest *n)
         load_carry(l, n);
     else if (!summed)
         lower_body(l, n->body);
+    if (summed || (carried && l->mode == FINISH)) entries_rest(l, n->body);
     if (carried && l->mode == PART)
         store_carry(l, w);
     else
