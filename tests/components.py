@@ -179,7 +179,7 @@ class _Builder:
         return sum(self.r.random() < self.fill for _ in range(room)) if len(self.at) < 3000 else 0
 
     def _fibre(self, k: int, n: int) -> list[Coordinate]:
-        """Coordinates of the levels from k on, in order; what may not follow is left out. Some fibres are full."""
+        """Coordinates of the levels from k on, in order; what may not follow is left out. Some are full."""
         extent, made = _extent(self.levels[k], self.shape), []
         if n == 1 and self.fill > 0.8 and extent * len(self.at) < 600 and self.r.random() < 0.5:
             return [(c,) for c in range(extent)]

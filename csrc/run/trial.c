@@ -153,7 +153,7 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
     if (sc_convert(&x, out, heap_alloc, h, NULL, err)) return err->code;
     repeat_entries(out, seed);
-    for (int64_t i = 0; i < out->view.nval; i++) 
+    for (int64_t i = 0; i < out->view.nval; i++)
         sc_number_put(t->dtype, out->view.val, i, signed_value(seed, kind));
     return SC_OK;
 }

@@ -29,7 +29,7 @@ typedef struct {
     Val *pos[MAXMERGE], *end[MAXMERGE];  /* at this coordinate: its entry; the end of its run, or null */
     Val *crd[MAXMERGE], *here[MAXMERGE]; /* its own coordinate; whether that is this one */
     Val *coord;
-    Local *seen; /* coordinates whose case was run, where there is a rest */
+    Local *seen;                 /* coordinates whose case was run, where there is a rest */
     bool alive[1u << MAXMERGE];  /* whether the case of a set computes something */
     bool useful[1u << MAXMERGE]; /* ... or that of a part of it */
 } Merge;
@@ -447,8 +447,8 @@ static bool is_rest(Low *l, const Merge *m, unsigned set_)
 static void judge(Low *l, Merge *m)
 {
     for (unsigned s = 0; s <= all_of(m); s++) {
-        m->alive[s] = (s || m->lookup) && nest_alive(l->p, m->nest->body, absent_in(l, m, s)) &&
-                      !is_rest(l, m, s);
+        m->alive[s] =
+            (s || m->lookup) && nest_alive(l->p, m->nest->body, absent_in(l, m, s)) && !is_rest(l, m, s);
         m->useful[s] = m->alive[s];
         for (int i = 0; i < m->n; i++) m->useful[s] |= has(s, i) && m->useful[s & ~(1u << i)];
     }

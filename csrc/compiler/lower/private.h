@@ -57,6 +57,7 @@ typedef struct { /* rows summed together */
     Buf *terms;
     Val *first; /* position of the first term */
     Val *sum;   /* of the row the walk is at; null while terms are computed */
+    Val *count; /* ... and its terms */
     struct {    /* computed, not yet stored */
         Val *at, *value;
     } term[MAXTERM];
@@ -215,7 +216,8 @@ void level_enter(Low *, const Tensor *, Val *first, Val *last);
 Found level_look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
 void level_at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
-Val *level_walk(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate; how many they were */
+Val *level_walk(Low *, const Nest *loop,
+                const Fibre *);           /* the body at every coordinate; how many they were */
 Val *level_stored(Low *, const Tensor *); /* coordinates of the next level, which is compressed and unique */
 void level_loop(Low *, const Nest *);
 Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
@@ -236,8 +238,9 @@ void lower_merge(Low *, const Nest *);
 /* Behind a loop that visited so many coordinates: what is left to do at the others, if it is to do that. */
 void rest_of(Low *, const Nest *loop, Val *visited);
 bool rest_loop(Low *, const Nest *loop); /* done as the rest of no visit: all its turns are the same here */
-Val *rest_times(Low *, const Tensor *, Op, Val *); /* what the reduction into the tensor takes in their place */
-bool rest_skips(Low *, const Nest *work);          /* nobody needs what fills the workspace */
+Val *rest_times(Low *, const Tensor *, Op,
+                Val *);                   /* what the reduction into the tensor takes in their place */
+bool rest_skips(Low *, const Nest *work); /* nobody needs what fills the workspace */
 
 /* blend.c */
 /* Absence of either may be a zero in place of its terms. */

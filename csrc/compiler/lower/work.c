@@ -149,10 +149,10 @@ static void go_on(Low *l, const Nest *n, const Assign *a)
     lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
 }
 
-/* The entries were summed elsewhere: in the parts of a unit, or with those of other rows. */
-static void entries_rest(Low *l, const Nest *loop)
+/* The entries were summed elsewhere, with those of other rows or in the parts of a unit. */
+static void entries_rest(Low *l, const Nest *loop, bool summed)
 {
-    if (loop->rest) rest_of(l, loop, level_stored(l, loop->in));
+    if (loop->rest) rest_of(l, loop, summed ? l->e.batch->count : level_stored(l, loop->in));
 }
 
 void lower_work(Low *l, const Nest *n)
@@ -193,7 +193,7 @@ void lower_work(Low *l, const Nest *n)
         load_carry(l, n);
     else if (!summed)
         lower_body(l, n->body);
-    if (summed || (carried && l->mode == FINISH)) entries_rest(l, n->body);
+    if (summed || (carried && l->mode == FINISH)) entries_rest(l, n->body, summed);
     if (carried && l->mode == PART)
         store_carry(l, w);
     else

@@ -227,8 +227,7 @@ bool nest_alike(Prog *p, const Nest *n, uint64_t absent, uint64_t other)
         for (int k = 0; k < n->n; k++)
             if (!nest_alike(p, n->kid[k], absent, other)) return false;
         return true;
-    case N_LOOP:
-        return enters(p, n, absent) == enters(p, n, other) && nest_alike(p, n->body, absent, other);
+    case N_LOOP: return enters(p, n, absent) == enters(p, n, other) && nest_alike(p, n->body, absent, other);
     case N_WORK:
         return nest_alike(p, n->body, absent, other) &&
                nest_alike(p, n->then, work_absent(p, n, absent), work_absent(p, n, other));

@@ -174,9 +174,10 @@ static void check_visits(Verifier *v, const State *outer, const Nest *n)
     if (n->rest && nest_repeats(p, n->body, n->ix.var, all)) return;
     if (n->rest)
         fail(p, SC_EVALUE, -1,
-             "schedule: '%s rest': what stands inside is not the same at every %s that is not visited, or is no "
-             "reduction; visit every %s, as in 'for %s { %s {..} }'",
-             verify_loop(p, n), i, i, i, verify_loop(p, n));
+             "schedule: '%s rest': what stands inside is not the same at every %s that is not visited, or "
+             "goes into "
+             "no reduction around; leave out rest, and visit every %s",
+             verify_loop(p, n), i, i);
     if (n->in)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
@@ -225,10 +226,11 @@ static void check_rest(Verifier *v, const State *outer, const Nest *n)
     if (!n->rest) return;
     const bool dense = n->in && n->in->format.level[outer->at[prog_id(p, n->in)].n].kind == SC_DENSE;
     if (dense || n->by || verify_binder(outer, n->ix) || (n->in && n->kind == L_PAR))
-        fail(p, SC_EVALUE, -1,
-             "schedule: '%s rest': rest goes with a loop that visits stored entries, without by, and with par "
-             "where it merges",
-             verify_loop(p, n));
+        fail(
+            p, SC_EVALUE, -1,
+            "schedule: '%s rest': rest goes with a loop that visits stored entries, without by, and with par "
+            "where it merges",
+            verify_loop(p, n));
 }
 
 static void check_batch(Verifier *v, const State *s, const Nest *n)
