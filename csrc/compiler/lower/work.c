@@ -95,14 +95,21 @@ static void clear_lane(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* The second block; where nothing fills the workspace, it is absent there. */
-static void read_block(Low *l, const Nest *n)
+/* The second block without these. */
+static void read_without(Low *l, const Nest *n, uint64_t absent)
 {
-    const uint64_t absent = l->e.absent;
-    l->e.absent = work_absent(l->p, n, absent);
-    lower_body(l, n->then);
+    const uint64_t before = l->e.absent;
     l->e.absent = absent;
+    lower_body(l, n->then);
+    l->e.absent = before;
 }
+
+/* Where nothing fills the workspace, it is absent there. */
+static void read_block(Low *l, const Nest *n) { read_without(l, n, work_absent(l->p, n, l->e.absent)); }
+
+/* Nothing that is left reads the workspace. */
+static void unfilled(Low *l, const Nest *n)
+{ read_without(l, n, work_absent(l->p, n, l->e.absent) | tensor_bit(l->p, n->work)); }
 
 static void lower_gathered(Low *l, const Nest *n)
 {
@@ -160,7 +167,7 @@ void lower_work(Low *l, const Nest *n)
     const Tensor *w = n->work;
     int nreg = l->nreg;
     if (rest_skips(l, n)) {
-        read_block(l, n);
+        unfilled(l, n);
         return;
     }
     if (tensor_gathers(w)) {

@@ -190,6 +190,7 @@ typedef struct {
 static bool eval_repeats(const Repeat *r, const Assign *a, uint64_t absent)
 {
     const Expr *e = eval_absent(r->p, a, absent);
+    if (tensor_assembled(a->lhs->tensor)) return false;
     if (!e) return true;
     if ((expr_vars(a->lhs) | expr_vars(e)) >> r->var & 1) return false;
     return a->reduce != O_CONST || tensor_bit(r->p, a->lhs->tensor) & r->inner;
