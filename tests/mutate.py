@@ -44,6 +44,12 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/level.c", "from = lower_let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",
     ),
+    "a rest where every coordinate was visited": (
+        "compiler/lower/rest.c", "val_op(p, O_GT, left, num(l, 0))", "val_op(p, O_GE, left, num(l, 0))",
+    ),
+    "a sum takes its rest once": (
+        "compiler/lower/rest.c", "v = val_op(p, O_MUL, v, val_cast(p, v->type, times));", "(void)times;",
+    ),
     "a batch adds what the next row has": (
         "compiler/lower/batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
     ),

@@ -125,12 +125,19 @@ static void repeat_entries(sc_tensor *x, uint64_t *seed)
     }
 }
 
-/* A sparse operand is empty or stores an eighth, half or nearly all of its elements. */
+/* Of both signs, or of one. */
+static double signed_value(uint64_t *seed, uint64_t kind)
+{
+    const double v = small_value(seed);
+    return kind == 0 ? fabs(v) : kind == 1 ? -fabs(v) : v;
+}
+
+/* A sparse operand is empty or stores an eighth, half, nearly all or all of its elements. */
 static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out, sc_err *err)
 {
-    static const uint64_t eighths[] = {0, 1, 1, 4, 4, 4, 7, 7};
+    static const uint64_t eighths[] = {0, 1, 1, 4, 4, 4, 7, 8};
     const bool sparse = !sc_format_is_dense(&t->format);
-    const uint64_t fill = eighths[next(seed) % SC_LEN(eighths)];
+    const uint64_t r = next(seed), fill = eighths[r % SC_LEN(eighths)], kind = r >> 8 & 7;
     sc_tensor x = describe(t);
     const int64_t n = size_of(t);
     x.view.val = heap_get(h, (size_t)n * sc_dtype_size(t->dtype));
@@ -146,7 +153,8 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
     if (sc_convert(&x, out, heap_alloc, h, NULL, err)) return err->code;
     repeat_entries(out, seed);
-    for (int64_t i = 0; i < out->view.nval; i++) sc_number_put(t->dtype, out->view.val, i, small_value(seed));
+    for (int64_t i = 0; i < out->view.nval; i++)
+        sc_number_put(t->dtype, out->view.val, i, signed_value(seed, kind));
     return SC_OK;
 }
 

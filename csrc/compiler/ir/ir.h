@@ -171,7 +171,7 @@ struct Prog {
 /* ---- N: the nest ----
  *   nest  := { item }
  *   item  := loop | work | eval
- *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
+ *   loop  := ("for" | "par" | "vec") index [source ["rest"]] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  *   index := var | var "/" N | var "%" N
  *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
  *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
@@ -195,6 +195,9 @@ struct Prog {
  *       `for i { for i merge A, B {..} }` visits every coordinate, `for j in A { for j in B {..} }` searches B
  *       for the entries of A, and a diagonal is `for i in A { for i in A {..} }`.
  *       par .. merge: units are ranges of coordinates, cut by the entries of the first tensor.
+ * rest  on a fresh in or merge: also what is left to do at the coordinates that it does not visit. That must be the same
+ *       at each of them and go into reductions outside, so it is done once, if there are any: a maximum takes it, a sum
+ *       takes it as many times as there are.
  * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
  *       visits them, and #i is the position inside the tile. With `unroll N` they stand side by side in the code,
  *       so that registers may have a slot #i.
@@ -222,6 +225,7 @@ struct Nest {
     Tensor *in;
     Tensor *merge[6];
     int nmerge;
+    bool rest;
     int by, unroll, ahead, batch; /* 0: none */
     Nest *body;
     /* N_WORK */

@@ -120,7 +120,7 @@ static Val *across(Low *l, Op op, Val **v, int n)
 }
 
 /* The unit u, entered: its terms in a vector. */
-static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
+static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
 {
     const Tensor *t = b->loop->in;
     enter_unit(l, b->loop, u);
@@ -131,7 +131,8 @@ static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
     Val *at = lower_let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
     Val *count = lower_let(l, "count",
                            val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
-    return summed(l, b, op, at, val_cast(l->p, I64, count));
+    b->count = val_cast(l->p, I64, count);
+    return summed(l, b, op, at, b->count);
 }
 
 /* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */
@@ -140,9 +141,10 @@ static void units(Low *l, Batch *b, Val *u, int n)
     const Env save = l->e;
     const Op op = work_reduce(b->loop->body->body, b->work);
     Env env[TOGETHER];
-    Val *v[TOGETHER] = {0};
+    Val *v[TOGETHER] = {0}, *count[TOGETHER];
     for (int k = 0; k < n; k++) {
         v[k] = unit_terms(l, b, op, plus(l, u, num(l, k)));
+        count[k] = b->count;
         env[k] = l->e;
         l->e = save;
     }
@@ -151,6 +153,7 @@ static void units(Low *l, Batch *b, Val *u, int n)
         l->e = env[k];
         l->e.batch = b;
         b->sum = val_lane(l->p, sums, k);
+        b->count = count[k];
         lower_body(l, b->loop->body);
         b->sum = NULL;
     }

@@ -262,6 +262,7 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     Prog *p = l->p;
     const Tensor *t = lhs->tensor;
     bool vec = depends(l, lhs);
+    v = rest_times(l, t, op, v);
     if (vec) v = widen(l, v, l->e.vec.lanes);
     if (l->e.batch && l->e.batch->work == t && !l->e.batch->sum) {
         batch_term(l, v);

@@ -208,10 +208,11 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
 static Val *snapshot(Low *l, const char *stem, Local *x)
 { return val_local(l->p, lower_declare(l, stem, val_local(l->p, x), false)); }
 
-/* Each run of equal coordinates is one visit of the body. */
-static void runs(Low *l, const Nest *n, const Fibre *f)
+/* Each run of equal coordinates is one visit of the body. Returns how many they were, where there is a rest. */
+static Val *runs(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
+    Local *seen = n->rest ? lower_mut(l, "seen", num(l, 0)) : NULL;
     Local *q = lower_mut(l, "p", f->lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
     loop->a = less(l, val_local(p, q), f->hi);
@@ -227,16 +228,25 @@ static void runs(Low *l, const Nest *n, const Fibre *f)
     l->tail = after;
     level_enter(l, f->t, first, snapshot(l, "last", q));
     lower_bind(l, n->ix, c);
+    if (seen) lower_set(l, seen, plus(l, val_local(p, seen), num(l, 1)));
     lower_body(l, n->body);
     l->tail = outer;
+    return seen ? val_local(p, seen) : NULL;
 }
 
-void level_walk(Low *l, const Nest *n, const Fibre *f)
+static Val *length(Low *l, const Fibre *f) { return val_op(l->p, O_SUB, f->hi, f->lo); }
+
+Val *level_walk(Low *l, const Nest *n, const Fibre *f)
 {
-    if (f->unique)
-        positions(l, n, f);
-    else
-        runs(l, n, f);
+    if (!f->unique) return runs(l, n, f);
+    positions(l, n, f);
+    return length(l, f);
+}
+
+Val *level_stored(Low *l, const Tensor *t)
+{
+    const Fibre f = padded_fibre(l, t);
+    return length(l, &f);
 }
 
 Stmt **level_unless_padding(Low *l, Val *coord)
@@ -247,18 +257,21 @@ Stmt **level_unless_padding(Low *l, Val *coord)
     return outer;
 }
 
-static void ell_loop(Low *l, const Nest *n, const Fibre *f)
+static Val *ell_loop(Low *l, const Nest *n, const Fibre *f)
 {
     Stmt **outer;
+    Local *seen = n->rest ? lower_mut(l, "seen", num(l, 0)) : NULL;
     Val *p = val_local(l->p, lower_for(l, "p", f->lo, f->hi, 1, &outer)->local);
     Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, p)),
         *first = lower_where(l, f->t)->tile_lo;
     level_unless_padding(l, c);
+    if (seen) lower_set(l, seen, plus(l, val_local(l->p, seen), num(l, 1)));
     level_enter(l, f->t, p, NULL);
     lower_bind(l, n->ix, c);
     if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, p, first);
     lower_body(l, n->body);
     l->tail = outer;
+    return seen ? val_local(l->p, seen) : NULL;
 }
 
 /* ---- lookups ---- */
@@ -383,6 +396,24 @@ static void lower_direct(Low *l, const Nest *n)
     l->tail = outer;
 }
 
+/* The loop over entries: how many coordinates it visited. */
+static Val *entries(Low *l, const Nest *n, const Fibre *f)
+{
+    if (f->t->format.level[lower_where(l, f->t)->n].kind == SC_ELL) return ell_loop(l, n, f);
+    if (!f->one || !f->unique) return level_walk(l, n, f);
+    level_at_position(l, n, f, f->lo, NULL);
+    return num(l, 1);
+}
+
+/* The part of a heavy unit that this entry is run for; the rest is what finishes it. */
+static Fibre piece(Low *l, const Tensor *t)
+{
+    Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
+    f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
+    f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
+    return f;
+}
+
 void level_loop(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;
@@ -394,24 +425,19 @@ void level_loop(Low *l, const Nest *n)
         lookup_in(l, n);
         return;
     }
-    const Where *w = lower_where(l, t);
-    Fibre f;
-    if (t == l->split && w->n == 1) {
-        if (l->mode == FINISH) return; /* its producer was run by the parts */
-        f = (Fibre){.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
-        f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
-        f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
-    } else {
-        f = padded_fibre(l, t);
-    }
-    if (n->by)
+    const Env save = l->e;
+    const bool cut = t == l->split && lower_where(l, t)->n == 1;
+    if (cut && l->mode == FINISH) return; /* its producer was run by the parts */
+    const Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
+    if (n->by) {
         position_tiles(l, n, &f);
-    else if (t->format.level[w->n].kind == SC_ELL)
-        ell_loop(l, n, &f);
-    else if (batch_wanted(l, n))
+        return;
+    }
+    if (batch_wanted(l, n)) {
         batch_lower(l, n, f.lo, f.hi);
-    else if (f.one && f.unique)
-        level_at_position(l, n, &f, f.lo, NULL);
-    else
-        level_walk(l, n, &f);
+        return;
+    }
+    Val *visited = entries(l, n, &f);
+    l->e = save;
+    if (!cut) rest_of(l, n, visited);
 }

@@ -292,7 +292,11 @@ static void vec_loop(Low *l, const Nest *n)
 static void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
-    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) return;
+    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) {
+        rest_of(l, n, num(l, 0));
+        return;
+    }
+    if (rest_loop(l, n)) return;
     if (n->kind == L_PAR)
         par_loop(l, n);
     else if (n->kind == L_VEC)

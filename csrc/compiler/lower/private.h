@@ -57,6 +57,7 @@ typedef struct { /* rows summed together */
     Buf *terms;
     Val *first; /* position of the first term */
     Val *sum;   /* of the row the walk is at; null while terms are computed */
+    Val *count; /* ... and its terms */
     struct {    /* computed, not yet stored */
         Val *at, *value;
     } term[MAXTERM];
@@ -71,6 +72,13 @@ typedef struct { /* the values of two tensors at several coordinates of a merge,
     double fill; /* where it has none */
 } Spread;
 
+typedef struct Rest Rest;
+struct Rest { /* coordinates at which a reduction takes the same */
+    Rest *around;
+    Val *times;     /* how many */
+    uint64_t inner; /* workspaces opened inside: they do not see them */
+};
+
 typedef struct {
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
@@ -79,6 +87,8 @@ typedef struct {
     const Blend *blend; /* not null: values are chosen by what is here */
     Batch *batch;       /* the rows that are summed together, or null */
     Spread *spread;     /* not null: values are lanes */
+    Rest *rest;         /* what is lowered stands for many coordinates, or null */
+    uint32_t rests;     /* ... of these variables, which have no coordinate */
     int copy;           /* of the registers, inside an unrolled loop over positions */
 } Env;
 
@@ -206,7 +216,9 @@ void level_enter(Low *, const Tensor *, Val *first, Val *last);
 Found level_look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
 void level_at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
-void level_walk(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+Val *level_walk(Low *, const Nest *loop,
+                const Fibre *);           /* the body at every coordinate; how many they were */
+Val *level_stored(Low *, const Tensor *); /* coordinates of the next level, which is compressed and unique */
 void level_loop(Low *, const Nest *);
 Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
@@ -221,6 +233,14 @@ int64_t batch_most_terms(const Tensor *); /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);
+
+/* rest.c */
+/* Behind a loop that visited so many coordinates: what is left to do at the others, if it is to do that. */
+void rest_of(Low *, const Nest *loop, Val *visited);
+bool rest_loop(Low *, const Nest *loop); /* done as the rest of no visit: all its turns are the same here */
+Val *rest_times(Low *, const Tensor *, Op,
+                Val *);                   /* what the reduction into the tensor takes in their place */
+bool rest_skips(Low *, const Nest *work); /* nobody needs what fills the workspace */
 
 /* blend.c */
 /* Absence of either may be a zero in place of its terms. */

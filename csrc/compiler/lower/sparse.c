@@ -146,7 +146,7 @@ static const Nest *direct_loop(Low *l, const Nest *n)
 {
     Reader r = {.w = n->work};
     find_loops(n->then, &r, false);
-    if (!r.loop || r.uses != 1 || n->work->ndim != 1) return NULL;
+    if (!r.loop || r.loop->rest || r.uses != 1 || n->work->ndim != 1) return NULL;
     if (l->mode == COUNT) return appends(r.loop) && results_need(l, r.loop) ? r.loop : NULL;
     return n->work->bitmap ? r.loop : NULL;
 }

@@ -158,7 +158,7 @@ static Tensor *parse_source(Lexer *lx)
     return t;
 }
 
-/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
+/* loop := ("for" | "par" | "vec") index [source ["rest"]] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  * source := "in" TENSOR | "merge" TENSOR { "," TENSOR } */
 static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
 {
@@ -174,6 +174,7 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
             n->merge[n->nmerge++] = parse_source(lx);
         } while (lex_accept(lx, ","));
     }
+    n->rest = (n->in || n->nmerge) && lex_accept(lx, "rest");
     if (lex_accept(lx, "by")) n->by = parse_count(lx, "the length of a tile");
     if (lex_accept(lx, "unroll")) n->unroll = parse_count(lx, "the number of copies");
     if (lex_accept(lx, "ahead")) n->ahead = parse_count(lx, "a number of positions");
@@ -324,6 +325,7 @@ static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
     index_print(p, n->ix, out);
     if (n->in) sc_text_add(out, " in %s", n->in->name);
     for (int k = 0; k < n->nmerge; k++) sc_text_add(out, "%s %s", k ? "," : " merge", n->merge[k]->name);
+    if (n->rest) sc_text_add(out, " rest");
     if (n->by) sc_text_add(out, " by %d", n->by);
     if (n->unroll) sc_text_add(out, " unroll %d", n->unroll);
     if (n->ahead) sc_text_add(out, " ahead %d", n->ahead);

@@ -171,6 +171,13 @@ static void check_visits(Verifier *v, const State *outer, const Nest *n)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (!all || !loop_misses(p, n, all)) return;
+    if (n->rest && nest_repeats(p, n->body, n->ix.var, all)) return;
+    if (n->rest)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s rest': what stands inside is not the same at every %s that is not visited, or "
+             "goes into "
+             "no reduction around; leave out rest, and visit every %s",
+             verify_loop(p, n), i, i);
     if (n->in)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
@@ -213,6 +220,19 @@ static void check_head(Prog *p, const Nest *n)
              n->unroll);
 }
 
+static void check_rest(Verifier *v, const State *outer, const Nest *n)
+{
+    Prog *p = v->p;
+    if (!n->rest) return;
+    const bool dense = n->in && n->in->format.level[outer->at[prog_id(p, n->in)].n].kind == SC_DENSE;
+    if (dense || n->by || verify_binder(outer, n->ix) || (n->in && n->kind == L_PAR))
+        fail(
+            p, SC_EVALUE, -1,
+            "schedule: '%s rest': rest goes with a loop that visits stored entries, without by, and with par "
+            "where it merges",
+            verify_loop(p, n));
+}
+
 static void check_batch(Verifier *v, const State *s, const Nest *n)
 {
     const char *why = n->batch ? nest_batch_refused(n) : NULL;
@@ -239,6 +259,7 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
     else
         bind_index(v, &s, n);
     check_batch(v, &s, n);
+    check_rest(v, outer, n);
     advance(v, &s);
     walk(v, &s, n->body);
     check_visits(v, outer, n);

@@ -157,12 +157,14 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
 }
 
-/* What a fresh loop over ix runs in: the number of tensors, 0 for a dense loop. */
+/* What a fresh loop over ix runs in: the number of tensors, 0 for a dense loop. *rest: what is left without all of
+ * them is the same everywhere. */
 static int choose_sources(Build *b, const State *s, const Assign *a, const Sources *src, Index ix,
-                          Tensor **out)
+                          Tensor **out, bool *rest)
 {
     Tensor *next[MAXSOURCE], *optional[MAXSOURCE];
     int n = 0, needed = 0, left = 0;
+    *rest = false;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int l = s->level[prog_id(b->p, t)];
@@ -183,7 +185,10 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
         memcpy(out + needed, optional, (size_t)left * sizeof *out);
         return needed + left;
     }
-    if (!n || !build_dead_without(b, a, n, next)) return 0;
+    if (!n) return 0;
+    const bool dead = build_dead_without(b, a, n, next);
+    *rest = !dead && build_repeats_without(b, a, ix.var, n, next);
+    if (!dead && !*rest) return 0;
     memcpy(out, next, (size_t)n * sizeof *out);
     return n;
 }
@@ -246,7 +251,8 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
     Tensor *t[2 * MAXSOURCE];
-    const int n = choose_sources(b, &s, &a, src, ix, t);
+    bool rest;
+    const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && build_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
     const bool every = !n && tensor_gathers(a.lhs->tensor) && in(b->covered, ix.var);
@@ -268,13 +274,17 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
         return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
     }
     Nest *body = nest_of(b, s, a);
-    if (n > 1 && body) {
+    if (!body) return NULL;
+    if (n > 1 || (rest && par)) {
         body = merge_loop(b, ix, n, t, body);
-        if (body && par) body->kind = L_PAR;
+        if (!body) return NULL;
+        if (par) body->kind = L_PAR;
+        body->rest = rest;
         return body;
     }
     body = looped(b, par ? L_PAR : L_FOR, ix, n ? t[0] : first, body);
-    if (body && n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
+    body->rest = rest;
+    if (n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
     return body;
 }
 /* ---- sums ---- */

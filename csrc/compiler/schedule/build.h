@@ -45,6 +45,7 @@ Sources build_sources(const Expr *); /* sparse operands and workspaces that are 
 int build_block(const Build *, const State *, int var);
 bool build_known(const Build *, const State *, Index);
 bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
+bool build_repeats_without(const Build *, const Assign *, int var, int n, Tensor *const *t);
 bool build_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
 bool build_shares(const Tensor *);            /* among threads */
 /* ... and of sums; body: what is summed, left: what the sum depends on */

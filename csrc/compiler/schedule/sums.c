@@ -45,12 +45,19 @@ bool build_known(const Build *b, const State *s, Index ix)
     if (ix.part == SC_WHOLE) return in(s->div & s->mod, v);
     return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == build_block(b, s, v);
 }
-bool build_dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
+static uint64_t all_of(const Prog *p, int n, Tensor *const *t)
 {
-    uint64_t gone = 0;
-    for (int k = 0; k < n; k++) gone |= tensor_bit(b->p, t[k]);
-    return assign_dead(b->p, a, gone);
+    uint64_t set = 0;
+    for (int k = 0; k < n; k++) set |= tensor_bit(p, t[k]);
+    return set;
 }
+
+bool build_dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
+{ return assign_dead(b->p, a, all_of(b->p, n, t)); }
+
+bool build_repeats_without(const Build *b, const Assign *a, int var, int n, Tensor *const *t)
+{ return assign_repeats(b->p, a, var, all_of(b->p, n, t)); }
+
 bool build_runs_along(const Expr *e, int v)
 {
     if (e->op == O_ACCESS) {
