@@ -60,7 +60,7 @@ def _same_curves(curves: dict[str, torch.Tensor]) -> None:
 
 
 def gat(root: str | None) -> Iterator[Case]:
-    """A layer of graph attention, eight heads of eight features: forward, and with gradients of its weights."""
+    """A layer of graph attention, eight heads of eight features: forward, and with gradients of weights."""
     for name, edge_index, x in _attended(root):
         ours = GATConv(x.shape[1], 8, heads=8)
         layers = {"Scorch": ours, "Scorch, SparseTensor": ours}

@@ -184,11 +184,9 @@ class GATConv(nn.Module):
         graph = edge_index if _is_plain(edge_index) else sparse(edge_index)
         targets = self._targets(len(source), target, graph, size)
         edges = self._edges(graph, len(source), targets, edge_attr is not None, source.dtype)
-        scores = (source * self.att_src).sum(-1)
+        scores = self._scores(source, target)
         given = None if edge_attr is None else self._of_features(edge_attr, graph, edges)
-        weights = self._weights(
-            edges, scores, None if target is None else (target * self.att_dst).sum(-1), given
-        )
+        weights = self._weights(edges, *scores, given)
         y = einsum("ijh,jhf->ihf", weights, source, format="dense")
         y = y.flatten(1) if self.concat else y.mean(1)
         if self.res is not None and root is not None:
@@ -259,6 +257,19 @@ class GATConv(nn.Module):
         weight = self.lin_edge.weight.view(self.heads, self.out_channels, -1)
         scores = features @ (weight * self.att_edge[0, :, :, None]).sum(1).T
         return scores if edges.place is None else torch.zeros_like(scores).index_copy(0, edges.place, scores)
+
+    def _scores(
+        self, source: torch.Tensor, target: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """[n, heads]: what sources and targets add to scores, products with matrices of a block a head."""
+        heads = torch.eye(self.heads, dtype=source.dtype)[:, None, :]
+        of_source, of_target = (
+            (a[0, :, :, None] * heads).flatten(0, 1) for a in (self.att_src, self.att_dst)
+        )
+        if target is source:
+            both = source.flatten(1) @ torch.cat([of_source, of_target], 1)
+            return both[:, : self.heads], both[:, self.heads :]
+        return source.flatten(1) @ of_source, None if target is None else target.flatten(1) @ of_target
 
     def _weights(
         self, edges: _Edges, source: torch.Tensor, target: torch.Tensor | None, given: torch.Tensor | None
