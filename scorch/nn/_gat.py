@@ -187,7 +187,8 @@ class GATConv(nn.Module):
         scores = self._scores(source, target)
         given = None if edge_attr is None else self._of_features(edge_attr, graph, edges)
         weights = self._weights(edges, *scores, given)
-        y = einsum("ijh,jhf->ihf", weights, source, format="dense")
+        # a row and a head at a time, for the sums to stay in registers and the entries in the cache
+        y = einsum("ijh,jhf->ihf", weights, source, format="dense", schedule="order(i, h, j, f)")
         y = y.flatten(1) if self.concat else y.mean(1)
         if self.res is not None and root is not None:
             y = y + root @ self.res.weight.T
