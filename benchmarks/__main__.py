@@ -64,7 +64,7 @@ def largest(x: torch.Tensor) -> float:
 
 
 def check(case: Case) -> None:
-    """A wrong answer is not timed: results agree with the first call's, as dense ones if one is dense."""
+    """A wrong answer is not timed: results must agree with the first call's, all dense if one is."""
     results = {name: comparable(call()) for name, call in case.calls.items()} if case.same else {}
     results = {name: result for name, result in results.items() if result is not None}
     if any(result.layout is torch.strided for result in results.values()):

@@ -19,7 +19,7 @@ from benchmarks.data import Case
 from benchmarks.operands import Operands, plain, scientific, sets
 from benchmarks.peers import scipy_sparse
 
-ONE, HAND, OTHER = "one expression", "split by hand", "torch or SciPy"
+ONE, HAND, OTHER = "expression", "by hand", "others"
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ def backward(program: Program, operands: Operands) -> dict[str, Callable[[], obj
         found = torch.autograd.grad(call(), list(leaves.values()), grad)
         return torch.cat([g.flatten() for g in found])
 
-    return {f"{name}, with gradients": (lambda call=call: step(call)) for name, call in calls.items()}
+    return {f"{name}, back": (lambda call=call: step(call)) for name, call in calls.items()}
 
 
 def cases(root: str | None, quick: bool = False) -> Iterator[Case]:

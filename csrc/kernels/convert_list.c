@@ -310,7 +310,9 @@ static void reading_init(reading *r, const sc_conversion *c, sc_list *s)
         if (extent == 1) continue;
         r->extent[r->n] = extent;
         r->field[r->n] = s->field[l];
-        r->stride[r->n++] = c->from->view.stride[v->dim] * (v->part == SC_DIV ? v->block : 1);
+        const uint64_t stride =
+            (uint64_t)c->from->view.stride[v->dim]; /* without elements it may be anything */
+        r->stride[r->n++] = (int64_t)(stride * (v->part == SC_DIV ? (uint64_t)v->block : 1));
     }
     r->inner = r->n ? r->extent[r->n - 1] : 1;
 }

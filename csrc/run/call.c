@@ -144,13 +144,12 @@ static int check_operand(const sc_program *p, int k, const sc_tensor *t, sc_err 
     return strides(t, o->unit, o->name, err);
 }
 
-int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
-                   void *const *ctx, sc_err *err)
+int sc_whole_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *const *ctx,
+                 sc_err *err)
 {
     int64_t dim[SC_MAXVAR];
     sc_tensor tensor[SC_MAXOP];
     if (p->asks) return sc_error(err, SC_EINTERNAL, "this program asks for a conversion first");
-    if (p->steps) return sc_steps_run(p, in, out, alloc, ctx, err);
     if (extents(p, in, dim, err)) return err->code;
     for (int k = 0; k < p->nin; k++) {
         if (check_operand(p, k, &in[k], err)) return err->code;

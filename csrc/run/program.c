@@ -196,10 +196,9 @@ static int share(const sc_request *rq, Prog **g, const char *text, sc_program **
     return rc;
 }
 
-static int make(const sc_request *rq, sc_program **out, sc_err *err)
+int sc_whole_make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     sc_text text = {0};
-    if (!rq->whole && (sc_steps_make(rq, out, err) || *out)) return err->code;
     Prog *g = compiled(rq, err);
     sc_program *p = g ? sc_program_describe(g, err) : NULL;
     if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
@@ -210,7 +209,7 @@ static int make(const sc_request *rq, sc_program **out, sc_err *err)
     return err->code;
 }
 
-int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
+int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint64_t *handle, sc_err *err)
 {
     sc_text key = {0};
     uint64_t unused;
@@ -227,21 +226,23 @@ int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_
 }
 
 /* ---- stages ---- */
-static bool is_stage(const char *stage)
+int sc_check_stage(const char *stage, sc_err *err)
 {
-    static const char *const names[] = {"index", "schedule", "nest",   "stmt", "c",
-                                        "plan",  "why",      "orders", "path", "explain"};
+    static const char *const names[] = {"index", "path", "schedule", "nest",   "stmt",
+                                        "c",     "plan", "why",      "orders", "explain"};
     for (int i = 0; i < SC_LEN(names); i++)
-        if (!strcmp(stage, names[i])) return true;
-    return false;
+        if (!strcmp(stage, names[i])) return SC_OK;
+    return sc_error(
+        err, SC_EVALUE,
+        "no stage \"%s\": expected index, path, schedule, nest, stmt, c, plan, orders, why or explain",
+        stage);
 }
 
 /* Nothing was lowered where operands are to be converted first. */
 static bool is_early(const char *stage)
 { return !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders"); }
 
-static int print_stage_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out,
-                          sc_err *err)
+int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_request wide = general(rq);
     Prog *g = compiled(p->general ? &wide : rq, err);
@@ -251,24 +252,4 @@ static int print_stage_of(const sc_request *rq, const sc_program *p, const char 
         sc_print_stage(g, stage, out, err);
     sc_prog_free(g);
     return err->code;
-}
-
-int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err *err)
-{
-    sc_program *p;
-    sc_text t = {0};
-    if (!is_stage(stage))
-        return sc_error(
-            err, SC_EVALUE,
-            "no stage \"%s\": expected index, schedule, nest, stmt, c, plan, orders, why, path or explain",
-            stage);
-    int rc = sc_program_get(rq, &p, NULL, err);
-    if (rc) return rc;
-    rc = p->steps ? sc_steps_text(p, stage, &t, err) : print_stage_of(rq, p, stage, &t, err);
-    sc_program_release(p);
-    if (!rc && !t.n) sc_text_add(&t, "%s", "");
-    if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");
-    *out = t.s;
-    if (rc) sc_text_free(&t), *out = NULL;
-    return rc;
 }

@@ -109,6 +109,16 @@ sc_program *sc_program_retain(sc_program *p)
     return p;
 }
 
+void sc_steps_free(sc_steps *s)
+{
+    for (int k = 0; s && k < s->n; k++) sc_program_release(s->step[k].program);
+    if (!s) return;
+    free(s->text);
+    free(s->tree);
+    free(s->said);
+    free(s);
+}
+
 void sc_program_release(sc_program *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1) return;

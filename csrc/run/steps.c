@@ -10,63 +10,9 @@
 
 #include "run.h"
 
-#define MAXEXTRA 8   /* layouts of operands */
 #define MAXBLOCK 256 /* of memory, in one run */
 
-typedef struct {
-    sc_request request;
-    uint8_t from[SC_MAXOP];
-    int first, n;
-    int8_t result[SC_MAXOP];
-    sc_spec made[SC_MAXOP];
-    int8_t like[SC_MAXOP]; /* the operand of the step whose structure a result has, or -1 */
-    uint32_t holes;
-    bool plain;
-    Dense dense;
-    sc_program *program; /* null: it depends on entries of temporaries */
-} step;
-
-struct sc_steps {
-    int n, nvalue;
-    sc_request whole; /* the program as one step */
-    int nextra;
-    struct {
-        int operand;
-        sc_format format;
-    } extra[MAXEXTRA];
-    char *text, *tree; /* the plan, for people, and the order of contraction */
-    char *said;        /* all texts of requests */
-    step step[];
-};
-
-static sc_dense_multiply *multiply; /* null: none is installed */
-void sc_dense_install(sc_dense_multiply *f) { multiply = f; }
-bool sc_dense_installed(void) { return multiply != NULL; }
-
 /* ---- making ---- */
-void sc_steps_free(sc_steps *s)
-{
-    for (int k = 0; s && k < s->n; k++) sc_program_release(s->step[k].program);
-    if (!s) return;
-    free(s->text);
-    free(s->tree);
-    free(s->said);
-    free(s);
-}
-
-static void take_step(step *to, const Step *from, const char *text)
-{
-    to->request = from->request;
-    to->request.text = text;
-    memcpy(to->from, from->from, sizeof to->from);
-    memcpy(to->result, from->result, sizeof to->result);
-    memcpy(to->made, from->made, sizeof to->made);
-    memcpy(to->like, from->like, sizeof to->like);
-    to->first = from->first, to->n = from->n;
-    to->holes = from->holes, to->plain = from->plain;
-    to->dense = from->dense;
-}
-
 static sc_steps *copied(const Path *path, const sc_request *rq)
 {
     sc_steps *s = sc_zalloc(sizeof *s + (size_t)path->n * sizeof *s->step);
@@ -84,7 +30,8 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     s->n = path->n, s->nvalue = path->nvalue;
     if (said.failed || plan.failed || tree.failed) return s->n = 0, sc_steps_free(s), NULL;
     for (int k = 0; k < s->n; k++) {
-        take_step(&s->step[k], path->step[k], s->said + at);
+        s->step[k].plan = *path->step[k];
+        s->step[k].plan.request.text = s->said + at;
         at += strlen(s->said + at) + 1;
     }
     s->whole = *rq;
@@ -95,55 +42,56 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     return s;
 }
 
-static bool has_sparse_temporary(const step *x, int nin)
+static bool has_sparse_temporary(const sc_stage *x, int nin)
 {
-    for (int k = 0; k < x->request.nin; k++)
-        if (x->from[k] >= nin && !sc_format_is_dense(&x->request.in[k].format)) return true;
+    for (int k = 0; k < x->plan.request.nin; k++)
+        if (x->plan.from[k] >= nin && !sc_format_is_dense(&x->plan.request.in[k].format)) return true;
     return false;
 }
 
 /* The result of the step has the structure of operand q, which stays as it is for that. */
-static bool is_shared(const step *x, int q)
+static bool is_shared(const sc_stage *x, int q)
 {
-    for (int r = 0; r < x->n; r++)
-        if (x->like[r] == q) return true;
+    for (int r = 0; r < x->plan.n; r++)
+        if (x->plan.like[r] == q) return true;
     return false;
 }
 
 /* Operand q of a step in another layout: it is told to the caller, who keeps it. False where there is no room. */
-static bool add_extra(sc_steps *s, step *x, int q, const sc_format *as)
+static bool add_extra(sc_steps *s, sc_stage *x, int q, const sc_format *as)
 {
     int j = 0;
-    while (j < s->nextra && !(s->extra[j].operand == x->from[q] && sc_format_equal(&s->extra[j].format, as)))
+    while (j < s->nextra &&
+           !(s->extra[j].operand == x->plan.from[q] && sc_format_equal(&s->extra[j].format, as)))
         j++;
-    if (j == MAXEXTRA) return false;
-    s->extra[j].operand = x->from[q];
+    if (j == SC_MAXEXTRA) return false;
+    s->extra[j].operand = x->plan.from[q];
     s->extra[j].format = *as;
     if (j == s->nextra) s->nextra++;
-    x->from[q] = (uint8_t)(s->nvalue + j);
-    x->request.in[q].format = *as;
+    x->plan.from[q] = (uint8_t)(s->nvalue + j);
+    x->plan.request.in[q].format = *as;
     return true;
 }
 
 /* What a step asks of the operands of the program becomes extra ones; returns whether it asked for any. */
-static bool take_asked(sc_program *p, step *x)
+static bool take_asked(sc_program *p, sc_stage *x)
 {
     bool any = false;
-    for (int q = 0; q < x->request.nin; q++) {
+    for (int q = 0; q < x->plan.request.nin; q++) {
         const sc_format *as = sc_program_convert(x->program, q);
-        if (!as || x->from[q] >= p->nin || sc_format_is_dense(&x->request.in[q].format)) continue;
-        if (is_shared(x, q) || !add_extra(p->steps, x, q, as)) x->request.settled |= 1u << q;
+        if (!as || x->plan.from[q] >= p->nin || sc_format_is_dense(&x->plan.request.in[q].format)) continue;
+        if (is_shared(x, q) || !add_extra(p->steps, x, q, as)) x->plan.request.settled |= 1u << q;
         any = true;
     }
     return any;
 }
 
 /* The program of a step, where it is known before there are data. */
-static int prepare_step(sc_program *p, step *x, sc_err *err)
+static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
 {
     const bool later = has_sparse_temporary(x, p->nin);
-    if (x->dense.is) return SC_OK;
-    if (sc_program_get(&x->request, &x->program, NULL, err)) return err->code;
+    if (x->plan.dense.is) return SC_OK;
+    if (sc_program_find(&x->plan.request, sc_whole_make, &x->program, NULL, err)) return err->code;
     const bool asks = take_asked(p, x);
     if (!asks && !later && !x->program->asks) return SC_OK;
     sc_program_release(x->program);
@@ -155,8 +103,8 @@ static int prepare_step(sc_program *p, step *x, sc_err *err)
 static void describe(sc_program *p)
 {
     for (int k = 0; k < p->steps->n; k++)
-        for (int r = 0; r < p->steps->step[k].n; r++) {
-            const step *x = &p->steps->step[k];
+        for (int r = 0; r < p->steps->step[k].plan.n; r++) {
+            const Step *x = &p->steps->step[k].plan;
             if (x->result[r] < 0) continue;
             sc_delivered *d = &p->result[x->result[r]];
             d->spec = x->made[r];
@@ -171,7 +119,14 @@ const sc_format *sc_program_extra(const sc_program *p, int j, int *k)
     return &p->steps->extra[j].format;
 }
 
-int sc_steps_make(const sc_request *rq, sc_program **out, sc_err *err)
+static void find_way(sc_program *p)
+{
+    for (int k = 0; k < p->steps->n; k++)
+        if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
+}
+
+/* *out is null where the request is best taken as it is. */
+static int make_steps(const sc_request *rq, sc_program **out, sc_err *err)
 {
     const Path *path = NULL;
     Prog *g = sc_zalloc(sizeof *g);
@@ -179,17 +134,25 @@ int sc_steps_make(const sc_request *rq, sc_program **out, sc_err *err)
     sc_process_machine(g);
     int rc = sc_compile_path(g, rq, sc_this_process.target.vector_bytes, &path, err);
     sc_program *p = path ? sc_program_describe(g, err) : NULL;
+    if (path && !p) rc = err->code;
     if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");
     sc_prog_free(g);
     if (p && !rc) describe(p);
     for (int k = 0; p && !rc && k < p->steps->n; k++) rc = prepare_step(p, &p->steps->step[k], err);
-    if (p && !rc)
-        for (int k = 0; k < p->steps->n; k++)
-            if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
+    if (p && !rc) find_way(p);
     if (!rc) return *out = p, SC_OK;
     sc_program_release(p);
-    return err->code ? err->code : rc;
+    return rc;
 }
+
+static int make(const sc_request *rq, sc_program **out, sc_err *err)
+{
+    const int rc = rq->whole ? SC_OK : make_steps(rq, out, err);
+    return rc || *out ? rc : sc_whole_make(rq, out, err);
+}
+
+int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
+{ return sc_program_find(rq, make, out, handle, err); }
 
 /* ---- memory ---- */
 typedef struct {
@@ -227,12 +190,12 @@ static uint8_t bucket(int64_t n)
 { return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
 
 /* What a request says of a sparse operand that was not there when the step was made. */
-static void note_facts(const run *r, const step *x, const sc_tensor *in, sc_request *rq)
+static void note_facts(const run *r, const sc_stage *x, const sc_tensor *in, sc_request *rq)
 {
     for (int k = 0; k < rq->nin; k++) {
-        if (x->from[k] < r->p->nin) rq->settled |= sc_format_is_dense(&in[k].format) ? 0 : 1u << k;
-        if (x->from[k] < r->p->nin || sc_format_is_dense(&in[k].format)) continue;
-        if (x->from[k] >= r->p->steps->nvalue) rq->settled |= 1u << k;
+        if (x->plan.from[k] < r->p->nin) rq->settled |= sc_format_is_dense(&in[k].format) ? 0 : 1u << k;
+        if (x->plan.from[k] < r->p->nin || sc_format_is_dense(&in[k].format)) continue;
+        if (x->plan.from[k] >= r->p->steps->nvalue) rq->settled |= 1u << k;
         rq->in[k].itype = in[k].itype;
         rq->in[k].perm = in[k].view.perm != NULL;
         for (int l = 0; l < in[k].format.nlevel; l++)
@@ -263,19 +226,19 @@ static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *i
 }
 
 /* The program of a step for what its operands are now; those that it wants in another format are converted. */
-static int program_of(run *r, const step *x, sc_tensor *in, sc_program **out, sc_err *err)
+static int program_of(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, sc_err *err)
 {
-    if (x->dense.is) return SC_OK;
+    if (x->plan.dense.is) return SC_OK;
     if (x->program) return *out = sc_program_retain(x->program), SC_OK;
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
-    *rq = x->request;
+    *rq = x->plan.request;
     note_facts(r, x, in, rq);
     bool again = true;
     for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
         sc_program_release(*out);
         *out = NULL;
-        if (!sc_program_get(rq, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
+        if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
     }
     free(rq);
     return err->code;
@@ -302,16 +265,16 @@ static void dense_shape(const Dense *d, const sc_tensor *in, int64_t *dim)
 }
 
 /* Result k of a step, before it runs. */
-static int place(run *r, const step *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
+static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
 {
-    sc_tensor *t = &r->value[x->first + k];
-    if (x->result[k] >= 0) return *t = r->out[x->result[k]], SC_OK;
-    const sc_spec *spec = q ? sc_program_result(q, k) : &x->made[k];
+    sc_tensor *t = &r->value[x->plan.first + k];
+    if (x->plan.result[k] >= 0) return *t = r->out[x->plan.result[k]], SC_OK;
+    const sc_spec *spec = q ? sc_program_result(q, k) : &x->plan.made[k];
     *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
     if (q)
         sc_program_shape(q, k, in, t->view.dim);
     else
-        dense_shape(&x->dense, in, t->view.dim);
+        dense_shape(&x->plan.dense, in, t->view.dim);
     return sc_format_is_dense(&t->format) ? place_dense(r, t, err) : SC_OK;
 }
 
@@ -374,31 +337,31 @@ static bool is_finite(const sc_tensor *t)
 
 /* Whether what stands beside a temporary with holes is finite, so that nothing but zeros comes of them: the operands, or
  * all that was computed, whichever is less to look at. */
-static bool stays_finite(const step *x, const sc_tensor *in, const sc_tensor *out)
+static bool stays_finite(const sc_stage *x, const sc_tensor *in, const sc_tensor *out)
 {
-    const bool one = __builtin_popcount(x->holes) == 1;
+    const bool one = __builtin_popcount(x->plan.holes) == 1;
     int64_t before = 0, behind = 0;
     bool finite = true, flat = true;
-    if (!x->holes) return true;
-    for (int k = 0; k < x->request.nin; k++) {
-        if (one && x->holes >> k & 1) continue;
+    if (!x->plan.holes) return true;
+    for (int k = 0; k < x->plan.request.nin; k++) {
+        if (one && x->plan.holes >> k & 1) continue;
         before += in[k].view.nval;
         flat &= in[k].view.perm == NULL && !strided(&in[k]);
     }
-    for (int k = 0; k < x->n; k++) behind += out[k].view.nval;
-    if (x->plain && flat && before <= behind) {
-        for (int k = 0; k < x->request.nin; k++)
-            if (!(one && x->holes >> k & 1)) finite &= is_finite(&in[k]);
+    for (int k = 0; k < x->plan.n; k++) behind += out[k].view.nval;
+    if (x->plan.plain && flat && before <= behind) {
+        for (int k = 0; k < x->plan.request.nin; k++)
+            if (!(one && x->plan.holes >> k & 1)) finite &= is_finite(&in[k]);
         if (finite) return true;
         finite = true;
     }
-    for (int k = 0; k < x->n; k++) finite &= is_finite(&out[k]);
+    for (int k = 0; k < x->plan.n; k++) finite &= is_finite(&out[k]);
     return finite;
 }
 
-static int run_dense(const step *x, const sc_tensor *in, const sc_tensor *out, sc_err *err)
+static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *out, sc_err *err)
 {
-    const Dense *d = &x->dense;
+    const Dense *d = &x->plan.dense;
     const sc_view *a = &in[d->a].view, *b = &in[d->b].view, *o = &out->view;
     const sc_dense_product p = {.a = a->val,
                                 .b = b->val,
@@ -410,30 +373,30 @@ static int run_dense(const step *x, const sc_tensor *in, const sc_tensor *out, s
                                 .a_stride = {a->stride[d->am], a->stride[d->ak]},
                                 .b_stride = {b->stride[d->bk], b->stride[d->bn]},
                                 .out_stride = {o->stride[d->om], o->stride[d->on]}};
-    return multiply(&p, err);
+    return sc_this_process.multiply(&p, err);
 }
 
 /* *finite: what came of it where it had to be. */
-static int run_step(run *r, const step *x, bool *finite, sc_err *err)
+static int run_step(run *r, const sc_stage *x, bool *finite, sc_err *err)
 {
     sc_tensor in[SC_MAXOP];
     void *ctx[SC_MAXOP];
     sc_program *q = NULL;
-    const bool inside = x->result[0] < 0;
-    for (int k = 0; k < x->request.nin; k++) in[k] = r->value[x->from[k]];
+    const bool inside = x->plan.result[0] < 0;
+    for (int k = 0; k < x->plan.request.nin; k++) in[k] = r->value[x->plan.from[k]];
     int rc = program_of(r, x, in, &q, err);
-    for (int k = 0; k < x->n && !rc; k++) {
+    for (int k = 0; k < x->plan.n && !rc; k++) {
         rc = place(r, x, q, k, in, err);
-        ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->result[k]] : NULL;
+        ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->plan.result[k]] : NULL;
     }
-    sc_tensor *out = &r->value[x->first];
-    if (!rc && x->dense.is)
+    sc_tensor *out = &r->value[x->plan.first];
+    if (!rc && x->plan.dense.is)
         rc = run_dense(x, in, out, err);
     else if (!rc)
-        rc = sc_program_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
+        rc = sc_whole_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
     sc_program_release(q);
-    for (int k = 0; k < x->n && !rc; k++)
-        if (x->result[k] >= 0) r->out[x->result[k]] = out[k];
+    for (int k = 0; k < x->plan.n && !rc; k++)
+        if (x->plan.result[k] >= 0) r->out[x->plan.result[k]] = out[k];
     *finite = rc || stays_finite(x, in, out);
     return rc;
 }
@@ -441,17 +404,17 @@ static int run_step(run *r, const step *x, bool *finite, sc_err *err)
 static int run_whole(const run *r, sc_err *err)
 {
     sc_program *q = NULL;
-    int rc = sc_program_get(&r->p->steps->whole, &q, NULL, err);
-    if (!rc) rc = sc_program_run(q, r->in, r->out, r->alloc, r->ctx, err);
+    int rc = sc_program_find(&r->p->steps->whole, sc_whole_make, &q, NULL, err);
+    if (!rc) rc = sc_whole_run(q, r->in, r->out, r->alloc, r->ctx, err);
     sc_program_release(q);
     return rc;
 }
 
-int sc_steps_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *const *ctx,
-                 sc_err *err)
+static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                     void *const *ctx, sc_err *err)
 {
     sc_tensor before[SC_MAXOP];
-    run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + MAXEXTRA) * sizeof *r->value);
+    run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + SC_MAXEXTRA) * sizeof *r->value);
     if (!r) return sc_error(err, SC_ENOMEM, "out of memory");
     *r = (run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
     for (int k = 0; k < p->nin; k++) r->value[k] = in[k];
@@ -470,19 +433,44 @@ int sc_steps_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_al
 }
 
 /* ---- text ---- */
-int sc_steps_text(const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+static int text_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_steps *s = p->steps;
+    if (!s) return sc_whole_text(rq, p, stage, out, err);
     if (!strcmp(stage, "schedule")) return sc_text_add(out, "%s\n", s->tree), SC_OK;
     if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
-    if (!strcmp(stage, "path")) return SC_OK;
-    for (int k = 0; k < s->n; k++) {
-        char *text = NULL;
-        if (s->step[k].dense.is) continue;
-        int rc = sc_program_text(&s->step[k].request, stage, &text, err);
+    for (int k = 0; k < s->n && strcmp(stage, "path"); k++) {
+        const sc_request *one = &s->step[k].plan.request;
+        sc_program *q = NULL;
+        if (s->step[k].plan.dense.is) continue;
+        sc_text_add(out, "\n-- step %d: %s\n", k + 1, one->text);
+        int rc = sc_program_find(one, sc_whole_make, &q, NULL, err);
+        if (!rc) rc = sc_whole_text(one, q, stage, out, err);
+        sc_program_release(q);
         if (rc) return rc;
-        sc_text_add(out, "\n-- step %d: %s\n%s", k + 1, s->step[k].request.text, text);
-        free(text);
     }
     return SC_OK;
+}
+
+int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err *err)
+{
+    sc_program *p;
+    sc_text t = {0};
+    int rc = sc_check_stage(stage, err);
+    if (!rc) rc = sc_program_get(rq, &p, NULL, err);
+    if (rc) return rc;
+    rc = text_of(rq, p, stage, &t, err);
+    sc_program_release(p);
+    if (!rc && !t.n) sc_text_add(&t, "%s", "");
+    if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");
+    *out = t.s;
+    if (rc) sc_text_free(&t), *out = NULL;
+    return rc;
+}
+
+int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                   void *const *ctx, sc_err *err)
+{
+    if (p->steps) return run_steps(p, in, out, alloc, ctx, err);
+    return sc_whole_run(p, in, out, alloc, ctx, err);
 }

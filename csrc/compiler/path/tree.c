@@ -3,7 +3,7 @@
  * A product of factors, summed over the indices that nothing else has, may be taken factor by factor: every subset of
  * the factors has a sum of its own, over the indices that are not needed outside of it. Dynamic programming over the
  * subsets keeps the cheapest way to each, once as a dense tensor and once as a sparse one. A node joins two parts; a
- * sparse factor and two others (a sampled product, an MTTKRP); or all of its factors at once. What a node takes is a
+ * sparse factor and two others (a sampled product); or all of its factors at once. What a node takes is a
  * rough estimate from sizes, which assumes that entries fall anywhere: it decides what is looked at, the scheduler
  * decides what is taken. */
 #include <math.h>
