@@ -224,6 +224,6 @@ void file_parse(Prog *p, const char *text)
     for (int k = 0; k < f.nfold; k++) parse_fold(&f, f.fold[k]);
     if (f.nest < 0) return;
     int end;
-    p->nest = nest_parse(p, f.text, f.nest, &end);
+    p->draft.nest = nest_parse(p, f.text, f.nest, &end);
     if (f.text[end] != '}') fail(p, SC_EVALUE, end, "expected '}' at the end of the nest");
 }

@@ -5,8 +5,8 @@
 #include "compile.h"
 
 /* ---- settle.c ---- */
-void schedule(Prog *);                /* expression -> nest -> statements */
-void lower_nest(Prog *);              /* p->nest -> p->module, p->plan, all of it verified */
+void schedule(Prog *);   /* expression -> nest -> statements */
+void lower_nest(Prog *); /* p->draft.nest -> p->draft.module, p->draft.plan, all of it verified */
 void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
 
 /* ---- file.c: .sc files, the test format ---- */

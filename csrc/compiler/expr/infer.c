@@ -369,7 +369,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
     const sc_format *ask = &p->ask[t->arg - p->nin];
     Search s = {.t = t};
     sc_format f;
-    search(&s, p->nest);
+    search(&s, p->draft.nest);
     const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);
     const bool like = pattern->of && follows(&s, pattern);
     if (can && known && makes(&f, ask) && !(like && sc_format_equal(ask, &pattern->format))) {
@@ -489,7 +489,7 @@ static void infer_result(Prog *p, const Assign *a)
     if (!sparse) {
         check_size(p, a);
         expr_result_format(p, t, "dense");
-    } else if (p->nest) {
+    } else if (p->draft.nest) {
         settle_by_nest(p, a, asked, &pattern);
     } else if (pattern.of) {
         settle_like(t, &pattern);

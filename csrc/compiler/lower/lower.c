@@ -1,7 +1,7 @@
 /* lower.c: nest -> statements and a plan.
  *
  * requires  a verified nest
- * sets      p->module, p->plan
+ * sets      p->draft.module, p->draft.plan
  *
  * The nest is cut into kernels: the items of a top-level sequence, and the
  * producer and consumer of a top-level private or shared workspace. Each kernel
@@ -31,7 +31,7 @@ static int entry(Low *l, const char *name, Mode mode)
         fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
     Entry *e = &m->entry[m->nentry];
     e->name = name_fresh(l->p, name);
-    int mark = l->p->nname;
+    int mark = m->nname;
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
@@ -47,7 +47,7 @@ static int entry(Low *l, const char *name, Mode mode)
 /* ---- plan ---- */
 static sc_step *step(Low *l, sc_step_op op)
 {
-    sc_plan *plan = &l->p->plan;
+    sc_plan *plan = &l->p->draft.plan;
     if (plan->nstep == SC_MAXSTEP)
         fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
     sc_step *s = &plan->step[plan->nstep++];
@@ -273,7 +273,7 @@ static void count_steps(Low *l, const sc_step *fill)
 
 static void fill_steps(Low *l, const Facts *f)
 {
-    for (int i = 0; i < l->p->nmade; i++) {
+    for (int i = 0; i < l->p->draft.nmade; i++) {
         if (!((f->fill & ~l->assigned) >> (l->p->nin + i) & 1)) continue;
         sc_step *s = step(l, SC_STEP_FILL);
         s->out = (int16_t)i;
@@ -365,10 +365,10 @@ void lower(Prog *p)
 {
     Low *l = NEW(p, Low);
     int by[SC_MAXVAR] = {0};
-    nest_walk(p->nest, size_slots, by);
+    nest_walk(p->draft.nest, size_slots, by);
     l->p = p;
-    l->m = p->module = NEW(p, Module);
-    p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
-    p->plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
-    top(l, p->nest);
+    l->m = p->draft.module = NEW(p, Module);
+    p->draft.plan = (sc_plan){.nin = p->nin, .nout = p->draft.nmade, .nvar = p->nvar};
+    p->draft.plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
+    top(l, p->draft.nest);
 }

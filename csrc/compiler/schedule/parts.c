@@ -115,7 +115,7 @@ bool sums_a_vector(const Prog *p, const Expr *sum)
 int schedule_register_tile(const Prog *p, int v, int slots)
 {
     const Var *x = &p->var[v];
-    if (p->wish && p->wish->tile[v]) return p->wish->tile[v];
+    if (p->draft.wish && p->draft.wish->tile[v]) return p->draft.wish->tile[v];
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     int room = lanes * (p->vector_regs == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;

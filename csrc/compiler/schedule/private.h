@@ -95,7 +95,4 @@ Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* a
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
 double cost_positions(Prog *, const Tensor *); /* entries stored, as far as known */
-/* Its format, and how many positions the levels may have then: less than entries at random would take by as much as
- * the level of the same depth had less. */
-void cost_convert(Prog *, Tensor *, const sc_format *to);
 #endif

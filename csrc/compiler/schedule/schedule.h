@@ -51,15 +51,18 @@ const char *search_why(const Search *); /* of the first order that gave no nest;
 /* Candidate k as a wish, its nest is given. */
 void search_print(const Search *, int k, const Nest *, sc_text *);
 /* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
- * that are converted have their new formats from here on, and p->convert. */
+ * that are converted have their new formats from here on, and p->draft.convert. */
 Nest *search_nest(Search *, int k);
-void search_explain(const Search *, int k); /* into p->orders: k was chosen */
+void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
 /* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands ask for them ahead. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 double cost_nest(Prog *, const Nest *);
+/* Gives an operand a format, and as many positions as its levels may have then: less than entries at random would take
+ * by as much as the level of the same depth had less. */
+void cost_convert(Prog *, Tensor *, const sc_format *to);
 
 /* The nest, and behind it those that say where results have entries, which cannot be told from values. */
 Nest *schedule_where(Prog *, Nest *);

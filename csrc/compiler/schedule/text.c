@@ -153,11 +153,11 @@ bool wishes_convert(Prog *p, const Wish *w)
         for (int k = 0; k < p->nin; k++) {
             const sc_format *f = &w[a].format[k];
             if (!f->nlevel || in(p->settled, k) || sc_format_equal(f, &p->tensor[k]->format)) continue;
-            p->convert[k] = *f;
-            p->converts = true;
+            p->draft.convert[k] = *f;
+            p->draft.converts = true;
         }
     }
-    return p->converts;
+    return p->draft.converts;
 }
 
 /* ---- the loops around what is computed ---- */
