@@ -48,3 +48,20 @@ def test_every_nest(tmp_path):
 @pytest.mark.slow
 def test_every_nest_at_length(tmp_path):
     assert check(1000, 2, tmp_path) > 3000
+
+
+ASKED = {  # a schedule, and what all heads, or some nest, then say
+    "convert(A: csc)": lambda heads, text: all(converts == "0 to csc" for _, converts in heads),
+    "convert()": lambda heads, text: not any(converts for _, converts in heads),
+    "ahead(32)": lambda heads, text: " ahead 32 " in text,
+}
+
+
+@pytest.mark.parametrize("schedule", ASKED)
+def test_a_schedule_is_heeded(schedule, tmp_path):
+    file = tmp_path / "asked.sc"
+    head = "in A: f32 csr i32 (100, 80)\nin B: f32 dense (80, 32)\nC[i,k] = A[i,j] * B[j,k]\n"
+    file.write_text(f"{head}schedule {schedule}\n")
+    listed = native.must(native.core().scorchc(), "--emit=orders", file)
+    heads = HEAD.findall(listed)
+    assert len(heads) > 2 and ASKED[schedule](heads, listed), listed
