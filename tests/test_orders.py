@@ -65,3 +65,15 @@ def test_a_schedule_is_heeded(schedule, tmp_path):
     listed = native.must(native.core().scorchc(), "--emit=orders", file)
     heads = HEAD.findall(listed)
     assert len(heads) > 2 and ASKED[schedule](heads, listed), listed
+
+
+def test_blocks_of_two_sizes_meet(tmp_path):
+    """A coordinate that is known is known in blocks of any size, so nothing has to be converted."""
+    file = tmp_path / "blocks.sc"
+    file.write_text(
+        'in A: f64 "dense(0/2), compressed(1), dense(0%2)" i64 (6, 5)\n'
+        'in D: f64 "dense(0/6), compressed(1), dense(0%6)" i32 (6, 5)\n'
+        "C += A[i,j] + D[i,j] * D[i,j]\n"
+    )
+    found = HEAD.findall(native.must(native.core().scorchc(), "--emit=orders", file))
+    assert not found[0][1] and native.must(native.core().scorchc(), "--run", file).strip().endswith("ok")

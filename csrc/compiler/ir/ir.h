@@ -75,7 +75,7 @@ typedef struct { /* i, i/block or i%block; slot: the position of i inside its ti
 } Index;
 
 typedef enum { T_IN, T_OUT, T_WORK } Role;
-typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
+typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Storage;
 
 /* A sparse operand that is accessed with several tuples of indices, or a diagonal A[i,i] beside A[i,j], is one
  * Tensor for every tuple: the operand itself for the first, and aliases A_1, A_2 .. for the others, which have the
@@ -103,7 +103,7 @@ struct Tensor {
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
     Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
-    Place place;
+    Storage place;
     bool bitmap, hash;
     Index slot[SC_MAXDIM];
 };

@@ -182,11 +182,11 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
     return n;
 }
 
-static Place parse_place(Lexer *lx)
+static Storage parse_place(Lexer *lx)
 {
     static const char *const place[] = {"reg", "lane", "private", "shared"};
     for (int k = 0; k < SC_LEN(place); k++)
-        if (lex_accept(lx, place[k])) return (Place)k;
+        if (lex_accept(lx, place[k])) return (Storage)k;
     lex_fail(lx, "the place of the workspace: reg, lane, private or shared");
 }
 

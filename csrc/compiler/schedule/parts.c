@@ -65,7 +65,7 @@ void work_add(Prog *p, Tensor *w, const char *name)
     prog_keep(p, w);
 }
 
-Tensor *work_new(Prog *p, const char *name, Place place)
+Tensor *work_new(Prog *p, const char *name, Storage place)
 {
     Tensor *w = NEW(p, Tensor);
     w->role = T_WORK;

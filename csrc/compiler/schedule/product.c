@@ -144,7 +144,7 @@ static Nest *elementwise(Sched *s)
 
 /* ---- a result through a workspace of its shape ---- */
 /* work w { f } then { par over the result, its last index as a vector: C = ... w ... } */
-static Nest *through(Sched *s, Place place, Nest *f(Sched *))
+static Nest *through(Sched *s, Storage place, Nest *f(Sched *))
 {
     Prog *p = s->p;
     Tensor *w = work_new(s->p, "w", place);

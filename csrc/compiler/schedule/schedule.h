@@ -14,7 +14,7 @@ Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place 
 /* ---- parts.c ---- */
 bool source_is_sparse(const Tensor *);  /* a sparse operand or a sparse workspace: what loops run in */
 bool source_may_repeat(const Tensor *); /* coordinates may be stored more than once */
-Tensor *work_new(Prog *, const char *name, Place);
+Tensor *work_new(Prog *, const char *name, Storage);
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
