@@ -114,7 +114,7 @@ static void repeat_entries(sc_tensor *x, uint64_t *seed)
     const sc_format *f = &x->format;
     int first = f->nlevel;
     while (first > 0 && !f->level[first - 1].unique) first--;
-    if (first || f->level[0].kind != SC_COMPRESSED) return;
+    if (first || !sc_kind_of(&f->level[0])->pos) return;
     const size_t size = sc_dtype_size(x->itype);
     for (int64_t p = 1; p < x->view.nval; p++) {
         if (next(seed) % 4) continue;
@@ -180,7 +180,7 @@ static bool close_to(sc_dtype type, double a, double b)
 static bool has_slots(const sc_format *f)
 {
     for (int l = 0; l < f->nlevel; l++)
-        if (f->level[l].kind == SC_ELL) return true;
+        if (sc_kind_of(&f->level[l])->padded) return true;
     return false;
 }
 

@@ -25,7 +25,7 @@ static void enter_unit(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
     const int level = lower_level(l, t);
-    if (t->format.level[level].kind != SC_DENSE) {
+    if (sc_kind_of(&t->format.level[level])->crd) {
         level_enter(l, t, u, NULL);
         u = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, level), u));
     }
@@ -38,7 +38,7 @@ static Val *begins(Low *l, const Nest *n, Val *u)
     const Tensor *t = n->in;
     const Env save = l->e;
     const int level = lower_level(l, t);
-    if (t->format.level[level].kind == SC_DENSE) {
+    if (!sc_kind_of(&t->format.level[level])->crd) {
         lower_bind(l, n->ix, u);
         u = lower_where(l, t)->pos[level + 1];
         l->e = save;
@@ -162,7 +162,7 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
     Prog *p = l->p;
     const Nest *n = b->loop;
     const char *name =
-        lower_level(l, n->in) || n->in->format.level[0].kind != SC_DENSE ? "p" : lower_index_name(l, n->ix);
+        lower_level(l, n->in) || sc_kind_of(&n->in->format.level[0])->crd ? "p" : lower_index_name(l, n->ix);
     const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, end, rest));

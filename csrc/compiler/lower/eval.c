@@ -87,7 +87,7 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     if (level >= n) {
         a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
     } else {
-        if (level != n - 1 || t->format.level[n - 1].kind != SC_DENSE || !is_vec(l, ix) ||
+        if (level != n - 1 || sc_kind_of(&t->format.level[n - 1])->crd || !is_vec(l, ix) ||
             !index_same(ix, l->e.vec.ix))
             fail(l->p, SC_EVALUE, e->pos,
                  "the stored entry of %s is not known here: its level %d has no loop around", t->name, level);

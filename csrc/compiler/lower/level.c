@@ -32,11 +32,11 @@ static void fibre_range(Low *l, Fibre *f)
         f->hi = w->tile_lo ? w->tile_hi : w->hi;
     } else if (f->t->role == T_WORK) {
         sparse_range(l, f->t, &f->lo, &f->hi);
-    } else if (s->kind == SC_COMPRESSED) {
+    } else if (sc_kind_of(s)->pos) {
         compressed_range(l, f);
     } else {
-        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
-        f->one = s->kind == SC_SINGLETON;
+        Val *width = num(l, sc_kind_of(s)->padded ? s->width : 1);
+        f->one = sc_kind_of(s)->one;
         f->unique |= f->one; /* one position repeats nothing */
         f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, lower_position(l, f->t), width));
         f->hi = plus(l, f->lo, width);
@@ -71,7 +71,7 @@ static void drop_padding(Low *l, Fibre *f)
 Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    const bool padded = t->format.level[lower_level(l, t)].kind == SC_ELL && !w->fibre;
+    const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
     return f;
@@ -323,7 +323,7 @@ static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
     const Where *w = lower_where(l, t);
     const int level = lower_level(l, t);
     if (t->role != T_IN || level == t->format.nlevel || w->cursor || w->tile_lo) return false;
-    if (tensor_bit(l->p, t) & l->e.absent || t->format.level[level].kind == SC_DENSE) return false;
+    if (tensor_bit(l->p, t) & l->e.absent || !sc_kind_of(&t->format.level[level])->crd) return false;
     for (int k = 0; k < loop->nmerge; k++)
         if (loop->merge[k] == t) return false;
     const Index at = tensor_level_index(t, level), by = loop->ix;
@@ -406,7 +406,7 @@ void level_loop(Low *l, const Nest *n)
     }
     if (n->by)
         position_tiles(l, n, &f);
-    else if (t->format.level[lower_level(l, t)].kind == SC_ELL)
+    else if (sc_kind_of(&t->format.level[lower_level(l, t)])->padded)
         ell_loop(l, n, &f);
     else if (batch_wanted(l, n))
         batch_lower(l, n, f.lo, f.hi);

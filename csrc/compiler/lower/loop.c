@@ -161,7 +161,7 @@ static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
     Stmt **outer = NULL, **inner = NULL;
     Val *unit = hi ? val_local(p, lower_for(l, "p", lo, hi, 1, &outer)->local) : lo;
     Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, 0), unit));
-    if (t->format.level[0].kind == SC_ELL) inner = level_unless_padding(l, c);
+    if (sc_kind_of(&t->format.level[0])->padded) inner = level_unless_padding(l, c);
     level_enter(l, t, unit, NULL);
     lower_bind(l, n->ix, c);
     lower_body(l, n->body);
@@ -232,7 +232,7 @@ static void par_loop(Low *l, const Nest *n)
         hi = NULL;
     if (n->nmerge)
         lower_merge(l, n);
-    else if (!t || t->format.level[lower_level(l, t)].kind == SC_DENSE)
+    else if (!t || !sc_kind_of(&t->format.level[lower_level(l, t)])->crd)
         par_dense(l, n, lo, hi);
     else if (hi && batch_wanted(l, n))
         batch_lower(l, n, lo, hi);
@@ -247,7 +247,7 @@ static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && lo
 
 static void for_loop(Low *l, const Nest *n)
 {
-    const bool stored = n->in && n->in->format.level[lower_level(l, n->in)].kind != SC_DENSE;
+    const bool stored = n->in && sc_kind_of(&n->in->format.level[lower_level(l, n->in)])->crd;
     const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
     if (!cut && !is_lookup(l, n)) level_open_cursors(l, n, NULL);
     if (n->nmerge)

@@ -77,7 +77,7 @@ static void facts(const Nest *n, void *ctx)
         bool stored = n->nmerge > 0;
         for (int k = 0; n->in && k < n->in->format.nlevel; k++) {
             const sc_levelspec *s = &n->in->format.level[k];
-            if (n->in->dimvar[s->dim] == n->ix.var && s->kind != SC_DENSE) stored = true;
+            if (n->in->dimvar[s->dim] == n->ix.var && sc_kind_of(s)->crd) stored = true;
         }
         if (stored) f->bound |= 1u << n->ix.var;
         if (stored && n->in) f->sources |= tensor_bit(f->p, n->in);
@@ -106,13 +106,13 @@ static const Tensor *units(Low *l, sc_step *s, const Nest *par)
     for (int i = 0; !t && i < p->nin; i++) { /* balance by any operand stored by rows of this index */
         Tensor *o = p->tensor[i];
         const sc_levelspec *v = &o->format.level[0];
-        bool rows = !sc_format_is_dense(&o->format) && v->kind == SC_DENSE && v->part == SC_WHOLE;
+        bool rows = !sc_format_is_dense(&o->format) && !sc_kind_of(v)->crd && v->part == SC_WHOLE;
         if (rows && par->ix.part == SC_WHOLE && o->dimvar[v->dim] == par->ix.var) t = o;
     }
     if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return NULL;
     const sc_levelspec *v = &t->format.level[0];
     if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return NULL;
-    if (par->nmerge && v->kind == SC_ELL) return NULL; /* its padding has no coordinate to cut at */
+    if (par->nmerge && sc_kind_of(v)->padded) return NULL; /* its padding has no coordinate to cut at */
     s->arg = (int16_t)t->arg;
     s->coords = par->nmerge > 0;
     s->snap = !v->unique && !s->coords;
@@ -175,7 +175,7 @@ static bool has_pieces(const Low *l, const Nest *par, const sc_step *s)
 {
     if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return false;
     const Tensor *t = par->in;
-    return t->format.nlevel >= 2 && t->format.level[1].kind == SC_COMPRESSED && t->format.level[1].unique;
+    return t->format.nlevel >= 2 && sc_kind_of(&t->format.level[1])->pos && t->format.level[1].unique;
 }
 
 /* A loop over level 1 of the parallel operand; a coordinate of it that is known is only looked up. */

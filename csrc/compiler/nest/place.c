@@ -20,11 +20,11 @@ bool place_knows(const Place *at, Index ix)
 }
 
 bool place_below_runs(const Tensor *t, int level)
-{ return level && !t->format.level[level - 1].unique && t->format.level[level].kind != SC_SINGLETON; }
+{ return level && !t->format.level[level - 1].unique && !sc_kind_of(&t->format.level[level])->one; }
 
 bool place_descends(const Place *at, const Tensor *t, int level)
 {
-    return t->role != T_WORK && level < t->format.nlevel && t->format.level[level].kind == SC_DENSE &&
+    return t->role != T_WORK && level < t->format.nlevel && !sc_kind_of(&t->format.level[level])->crd &&
            !place_below_runs(t, level) && place_knows(at, tensor_level_index(t, level));
 }
 

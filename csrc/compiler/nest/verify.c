@@ -106,8 +106,8 @@ static void bind_or_look_up(Verifier *v, Scene *s, const Nest *n)
 static void enter_tensor(Verifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
-    const int k = check_source(v, s, n, n->in), kind = n->in->format.level[s->known.level[k]].kind;
-    const bool dense = kind == SC_DENSE;
+    const int k = check_source(v, s, n, n->in);
+    const bool dense = !sc_kind_of(&n->in->format.level[s->known.level[k]])->crd;
     if (n->kind == L_PAR && !dense && s->known.level[k])
         fail(p, SC_ENOTIMPL, -1, "schedule: '%s': par runs over a dense level or the first level of a tensor",
              verify_loop(p, n));
@@ -138,7 +138,7 @@ static void check_merged(Verifier *v, const Scene *s, const Nest *n, int m)
     Prog *p = v->p;
     const Tensor *t = n->merge[m];
     const int k = check_source(v, s, n, t);
-    if (t->format.level[s->known.level[k]].kind == SC_DENSE)
+    if (!sc_kind_of(&t->format.level[s->known.level[k]])->crd)
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", verify_loop(p, n),
              verify_level(p, t, s->known.level[k]), t->name);
     if (s->of[k].tile || n->by || n->unroll)
@@ -165,7 +165,7 @@ static void check_visits(Verifier *v, const Scene *outer, const Nest *n)
     Prog *p = v->p;
     const char *i = verify_index(p, n->ix);
     uint64_t all = 0;
-    if (n->in && n->in->format.level[outer->known.level[prog_id(p, n->in)]].kind != SC_DENSE && !n->by)
+    if (n->in && sc_kind_of(&n->in->format.level[outer->known.level[prog_id(p, n->in)]])->crd && !n->by)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (!all || !loop_misses(p, n, all)) return;

@@ -131,13 +131,13 @@ static void check_levels(Prog *p, const Tensor *t)
     for (int k = 0; k < t->format.nlevel; k++) {
         const sc_levelspec *l = &t->format.level[k];
         const bool fits =
-            l->part == SC_WHOLE && (l->kind == SC_DENSE ? !stored : l->kind == SC_COMPRESSED && l->unique);
-        if (!fits || (k + 1 == t->format.nlevel && l->kind == SC_DENSE))
+            l->part == SC_WHOLE && (!sc_kind_of(l)->crd ? !stored : sc_kind_of(l)->pos && l->unique);
+        if (!fits || (k + 1 == t->format.nlevel && !sc_kind_of(l)->crd))
             fail(p, SC_ENOTIMPL, -1,
                  "%s: %s cannot be assembled; a sparse result has dense levels, then compressed ones, or the "
                  "structure of an operand",
                  t->name, verify_level(p, t, k));
-        stored |= l->kind == SC_COMPRESSED;
+        stored |= sc_kind_of(l)->pos;
     }
 }
 
@@ -155,7 +155,7 @@ static bool counts(const Nest *loop)
     if (!loop->in) return !loop->nmerge;
     for (int k = 0; k < loop->in->format.nlevel; k++)
         if (index_same(tensor_level_index(loop->in, k), loop->ix))
-            return loop->in->format.level[k].kind == SC_DENSE;
+            return !sc_kind_of(&loop->in->format.level[k])->crd;
     return false;
 }
 
@@ -174,7 +174,7 @@ static void check_order(Verifier *v, const Scene *s, const Assign *a)
     int level = 0;
     for (int k = 0; k < s->nloop; k++) {
         const Nest *loop = s->loop[k];
-        const bool dense = level < t->format.nlevel && t->format.level[level].kind == SC_DENSE;
+        const bool dense = level < t->format.nlevel && !sc_kind_of(&t->format.level[level])->crd;
         if (repeats(s, k) && !dense) continue;
         if (level == t->format.nlevel)
             fail_order(v, loop, a, "every entry has been reached; sum in a workspace and assign behind it");
@@ -261,7 +261,7 @@ static void check_like(Verifier *v, const Scene *s, const Assign *a)
              "%s",
              t->name, x->name, x->name, x->name);
     for (int l = t->shared; a->reduce == O_CONST && l < n; l++)
-        if (x->format.level[l].kind != SC_DENSE)
+        if (sc_kind_of(&x->format.level[l])->crd)
             fail(p, SC_EVALUE, a->lhs->pos,
                  "schedule: %s has an entry where %s has none, and is assigned by = inside of it; sum in a "
                  "workspace, or by +=",

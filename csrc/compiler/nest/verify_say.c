@@ -27,9 +27,8 @@ const char *verify_expr(Prog *p, const Expr *e)
 
 const char *verify_level(Prog *p, const Tensor *t, int l)
 {
-    static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
     const sc_levelspec *s = &t->format.level[l];
-    return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
+    return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, sc_kind_of(s)->name,
                            verify_index(p, tensor_level_index(t, l)));
 }
 

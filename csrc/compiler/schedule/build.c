@@ -159,7 +159,7 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
         const int l = s->known.level[prog_id(b->p, t)];
-        if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !index_same(source_index(t, l), ix))
+        if (l >= src->at[k].levels || !source_kind(t, l)->crd || !index_same(source_index(t, l), ix))
             continue;
         next[n++] = t;
         if (a->lhs->tensor->like == t) {
@@ -216,7 +216,7 @@ static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t,
     const bool vec = body->op == N_LOOP && body->kind == L_VEC;
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
     if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
-    if (source_kind(t, level) != SC_COMPRESSED && source_kind(t, level) != SC_SINGLETON) return 0;
+    if (!source_kind(t, level)->pos && !source_kind(t, level)->one) return 0;
     if (source_short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
     if (!vec || !a->lhs->tensor->ndim) return 4;
     const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
@@ -229,7 +229,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 {
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (t->role == T_IN && !s->known.level[prog_id(b->p, t)] && source_kind(t, 0) == SC_DENSE &&
+        if (t->role == T_IN && !s->known.level[prog_id(b->p, t)] && !source_kind(t, 0)->crd &&
             index_same(source_index(t, 0), ix))
             return t;
     }

@@ -130,11 +130,11 @@ static double positions(const Cost *c, const Tensor *t, int level)
     if (t->role != T_IN) return c->entries[prog_id(c->p, t)];
     if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
-    if (t->format.level[level].kind == SC_DENSE) return above * n;
-    if (t->format.level[level].kind == SC_ELL) return above * t->format.level[level].width;
+    if (!sc_kind_of(&t->format.level[level])->crd) return above * n;
+    if (sc_kind_of(&t->format.level[level])->padded) return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
-        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, tensor_level_index(t, l));
+        if (!sc_kind_of(&t->format.level[l])->crd) blocks *= extent(c, tensor_level_index(t, l));
     const int leaves = t->positions[t->format.nlevel - 1];
     if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
     return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
@@ -166,7 +166,7 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     }
     at->tile[id] = 0;
     at->known.level[id]++;
-    if (source_kind(n->in, level) == SC_DENSE) {
+    if (!source_kind(n->in, level)->crd) {
         c->time += at->trips * e * c->m.dense;
         return e;
     }
@@ -220,7 +220,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
     const bool sparse = n->nmerge || (n->in && at.known.level[prog_id(c->p, n->in)] < source_levels(n->in) &&
-                                      source_kind(n->in, at.known.level[prog_id(c->p, n->in)]) != SC_DENSE);
+                                      source_kind(n->in, at.known.level[prog_id(c->p, n->in)])->crd);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
     c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
     const double before = c->time;
@@ -468,7 +468,7 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
     t->positions[last] = from.positions[from.format.nlevel - 1];
     for (int l = 0; l < last && l < from.format.nlevel - 1; l++) {
         Tensor guess = from;
-        if (!from.positions[l] || to->level[l].kind == SC_DENSE) continue;
+        if (!from.positions[l] || !sc_kind_of(&to->level[l])->crd) continue;
         guess.positions[l] = 0;
         const double share = positions(&c, &from, l) / positions(&c, &guess, l);
         t->positions[l] = (uint8_t)lround(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));

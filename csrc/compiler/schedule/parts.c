@@ -17,8 +17,8 @@ bool source_is_sparse(const Tensor *t)
 
 int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
 
-sc_level_kind source_kind(const Tensor *t, int level)
-{ return t->role == T_IN ? (sc_level_kind)t->format.level[level].kind : SC_COMPRESSED; }
+const sc_kind *source_kind(const Tensor *t, int level)
+{ return t->role == T_IN ? sc_kind_of(&t->format.level[level]) : &sc_kinds[SC_COMPRESSED]; }
 
 Index index_whole(int var) { return (Index){.var = (uint8_t)var}; }
 
@@ -44,7 +44,7 @@ bool source_may_repeat(const Tensor *t)
 {
     for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)
         if (!t->format.level[l].unique &&
-            (l + 1 == t->format.nlevel || t->format.level[l + 1].kind != SC_SINGLETON))
+            (l + 1 == t->format.nlevel || !sc_kind_of(&t->format.level[l + 1])->one))
             return true;
     return false;
 }

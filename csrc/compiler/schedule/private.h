@@ -25,7 +25,7 @@
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
 int64_t schedule_bucket(int64_t n); /* the power of two from n on */
 int source_levels(const Tensor *);
-sc_level_kind source_kind(const Tensor *, int level);
+const sc_kind *source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 Index index_whole(int var);

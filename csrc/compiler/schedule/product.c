@@ -62,7 +62,7 @@ static void classify(Sched *s)
         for (int d = 0; d < a->ndim; d++) s->stored |= 1u << a->dimvar[d];
         s->nmain = a->format.nlevel;
         while (s->nmain > 0 && a->format.level[s->nmain - 1].part == SC_MOD &&
-               a->format.level[s->nmain - 1].kind == SC_DENSE)
+               !sc_kind_of(&a->format.level[s->nmain - 1])->crd)
             s->nmain--;
     }
     for (int k = 0; k < s->nmain; k++)
@@ -166,7 +166,7 @@ static Nest *through(Sched *s, Storage place, Nest *f(Sched *))
 static bool covers(const Sched *s)
 {
     for (int k = 0; s->a && !s->lhs->tensor->like && k <= s->last_kept; k++)
-        if (s->a->format.level[k].kind != SC_DENSE) return false;
+        if (sc_kind_of(&s->a->format.level[k])->crd) return false;
     return true;
 }
 

@@ -138,7 +138,7 @@ static void unroll_positions(Sched *s, Step *last)
 {
     if (!last->in || last->kind == L_PAR) return;
     const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
-    if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
+    if ((!sc_kind_of(v)->pos && !sc_kind_of(v)->one) || !v->unique) return;
     if (s->vec < 0 || !in(s->kept, s->vec)) {
         if (!source_short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
         return;
@@ -170,7 +170,7 @@ static Expr *multiplier(Sched *s, int first)
 {
     uint32_t vars = s->all & ~s->stored & ~s->kept;
     if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
-    if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
+    if (!first || first >= s->nmain || !sc_kind_of(&s->a->format.level[first - 1])->crd) return NULL;
     for (int k = first; k < s->nmain; k++) vars |= 1u << tensor_level_index(s->a, k).var;
     return expr_take_out(s->p, s->product, vars, &s->product);
 }

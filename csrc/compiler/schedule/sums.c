@@ -132,7 +132,7 @@ bool build_may_lack_terms(const Build *b, const State *s, const Assign *a, const
         Tensor *t = src.at[k].t;
         bool sums = false;
         for (int l = s->known.level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
-            sums |= source_kind(t, l) != SC_DENSE && in(vars, source_index(t, l).var);
+            sums |= source_kind(t, l)->crd && in(vars, source_index(t, l).var);
         met += sums && build_dead_without(b, a, 1, &t);
     }
     return met > 1;
@@ -160,7 +160,7 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
     for (int k = 0; k < src.n; k++)
         for (int l = 0; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == left->left[left->n - 1].var &&
-                source_kind(src.at[k].t, l) != SC_DENSE) {
+                source_kind(src.at[k].t, l)->crd) {
                 over[n++] = src.at[k].t;
                 break;
             }
@@ -195,7 +195,7 @@ bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor
     for (int k = 0; k < left->n; k++)
         for (int q = l; q < source_levels(t); q++)
             if (source_index(t, q).var == left->left[k].var) return false;
-    return src.n == 1 && l > 0 && source_kind(t, l - 1) != SC_DENSE;
+    return src.n == 1 && l > 0 && source_kind(t, l - 1)->crd;
 }
 
 /* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
