@@ -139,7 +139,7 @@ MUTATIONS = {  # name: file, text, replacement
         "sc_fill(p->crd, p->c->to->itype, p->npos, 0);",
     ),
     "padding is read as an entry": (
-        "kernels/convert_list.c", "drops |= c->from->format.level[l].kind == SC_ELL;", "drops |= false;",
+        "kernels/convert_list.c", "drops |= sc_kind_of(&c->from->format.level[l])->padded;", "drops |= false;",
     ),
     "the last empty row has no end": (
         "kernels/convert_pack.c",
