@@ -210,18 +210,12 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     return true;
 }
 
-/* Few accumulators leave the adder waiting: several positions at a time. */
 static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t, int level, const Nest *body)
 {
     const bool vec = body->op == N_LOOP && body->kind == L_VEC;
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
-    if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
-    if (!source_kind(t, level)->pos && !source_kind(t, level)->one) return 0;
-    if (source_short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
-    if (!vec || !a->lhs->tensor->ndim) return 4;
-    const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
-    const Var *v = &b->p->var[body->ix.var];
-    return v->fold && v->extent <= 2 * lanes ? 2 : 0;
+    if (body->op != N_EVAL && !vec) return 0;
+    return source_unroll(b->p, t, level, vec && a->lhs->tensor->ndim ? body->ix.var : -1);
 }
 
 /* The operand that a dense parallel loop is balanced by. */

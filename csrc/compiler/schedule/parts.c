@@ -92,8 +92,20 @@ Expr *expr_stored_access(Prog *p, Tensor *t)
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
-bool source_short_fibres(const Tensor *a, int level, int bits)
+/* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
+ * more to miss. */
+static bool has_short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
+
+int source_unroll(const Prog *p, const Tensor *t, int level, int vec)
+{
+    const sc_kind *is = source_kind(t, level);
+    if ((!is->pos && !is->one) || !t->format.level[level].unique) return 0;
+    if (has_short_fibres(t, level, vec < 0 ? 4 : 5)) return 0;
+    if (vec < 0) return 4;
+    const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
+    return p->var[vec].fold && p->var[vec].extent <= 2 * lanes ? 2 : 0;
+}
 
 bool sums_nothing(const Prog *p, const Expr *sum)
 {

@@ -3,7 +3,6 @@
 
 #define UNROLLED 32 /* products of one vector each */
 
-static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
 
 void product_tile(Sched *s, int slots)
 {
@@ -132,20 +131,12 @@ static int column_loops(Sched *s, int slots, Step *step, int n)
     return n;
 }
 
-/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
- * (long rows gain up to 1.3x), four when it brings a number. */
 static void unroll_positions(Sched *s, Step *last)
 {
+    const bool vec = s->vec >= 0 && in(s->kept, s->vec);
     if (!last->in || last->kind == L_PAR) return;
-    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
-    if ((!sc_kind_of(v)->pos && !sc_kind_of(v)->one) || !v->unique) return;
-    if (s->vec < 0 || !in(s->kept, s->vec)) {
-        if (!source_short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
-        return;
-    }
-    if (source_short_fibres(s->a, s->nmain - 1, 5)) return;
-    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
-    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
+    const int n = source_unroll(s->p, s->a, s->nmain - 1, vec ? s->vec : -1);
+    if (!vec || s->nmain == s->a->format.nlevel) last->unroll = n;
 }
 
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
