@@ -18,14 +18,12 @@
 #include "schedule/schedule.h"
 #include "settle.h"
 
-#define MAXLINE 32
-
 typedef struct {
     Prog *p;
     char *text;    /* the file without comments */
     char *program; /* of the same length: lines of the program, the rest blank */
-    int out[MAXLINE], nout;
-    int fold[MAXLINE], nfold;
+    int out[MAXFILELINE], nout;
+    int fold[MAXFILELINE], nfold;
     int nest; /* offset behind the brace, or -1 */
 } File;
 
@@ -136,7 +134,7 @@ static void parse_width(File *f, int at)
 
 static void remember(File *f, int *list, int *n, int at)
 {
-    if (*n == MAXLINE) fail(f->p, SC_EVALUE, at, "expected at most %d such lines", MAXLINE);
+    if (*n == MAXFILELINE) fail(f->p, SC_EVALUE, at, "expected at most %d such lines", MAXFILELINE);
     list[(*n)++] = at;
 }
 

@@ -17,9 +17,6 @@
 #include "schedule/schedule.h"
 #include "stmt/stmt.h"
 
-#define MAXTRIES 120
-#define MAXLISTED 40
-
 typedef struct { /* one assignment */
     Assign a;
     const Wish *wish;

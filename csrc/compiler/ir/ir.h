@@ -13,6 +13,7 @@
 
 #include "../../base.h"
 #include "../../plan.h"
+#include "limits.h"
 
 typedef struct Prog Prog;
 typedef struct Tensor Tensor;
@@ -20,8 +21,6 @@ typedef struct Expr Expr;
 typedef struct Nest Nest;
 typedef struct Val Val;
 typedef struct Stmt Stmt;
-
-#define MAXTENSOR 64 /* operands, their aliases, results and workspaces of one program */
 
 /* ---- ops ---- */
 typedef enum {
@@ -222,7 +221,7 @@ struct Nest {
     LoopKind kind;
     Index ix;
     Tensor *in;
-    Tensor *merge[6];
+    Tensor *merge[MAXMERGE];
     int nmerge;
     int by, unroll, ahead, batch; /* 0: none */
     Nest *body;

@@ -6,7 +6,6 @@
 #include "private.h"
 
 #define LINE 64 /* bytes that a request brings */
-#define MAXLINES 16
 
 typedef struct {
     Low *l;

@@ -12,10 +12,6 @@
 #include "../stmt/stmt.h"
 #include "lower.h"
 
-#define MAXREG 512
-#define MAXMEMO 64
-#define MAXTERM 8
-
 typedef struct Fibre Fibre;
 
 typedef struct { /* what is known of an index variable */

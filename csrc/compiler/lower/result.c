@@ -9,7 +9,6 @@
 #include "private.h"
 
 /* ---- what is assembled ---- */
-#define MAXBOUNDING 6
 
 typedef struct {
     Low *l;

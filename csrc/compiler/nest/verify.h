@@ -5,8 +5,6 @@
 
 #include "place.h"
 
-#define MAXLOOP 80
-
 enum { SLOT = SC_MOD + 1 };
 typedef struct { /* at a place of the nest; copied at every loop */
     Place known;

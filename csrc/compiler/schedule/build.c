@@ -110,7 +110,7 @@ static Nest *merge_loop(Build *b, Index ix, int n, Tensor *const *t, Nest *body)
 {
     if (!body) return NULL;
     Nest *loop = nest_loop(b->p, L_FOR, ix, NULL, body);
-    if (n > SC_LEN(loop->merge)) return none(b, "more than %d tensors are merged", SC_LEN(loop->merge));
+    if (n > MAXMERGE) return none(b, "more than %d tensors are merged", MAXMERGE);
     loop->nmerge = n;
     memcpy(loop->merge, t, (size_t)n * sizeof *t);
     return loop;

@@ -6,8 +6,6 @@
 #include "../nest/place.h"
 #include "private.h"
 
-#define MAXSOURCE 16
-
 typedef struct { /* at a place of the nest; copied at every loop */
     Place known;
     int cut, by; /* variable cut into tiles of `by` for the registers; by 0: none */

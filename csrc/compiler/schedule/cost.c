@@ -15,8 +15,6 @@
 #include "../nest/place.h"
 #include "private.h"
 
-#define MAXLOOP 80
-
 typedef struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
     double factor[4];                 /* of an access that each of them answers, or the memory */

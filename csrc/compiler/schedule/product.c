@@ -109,7 +109,7 @@ static Nest *added(Sched *s, const Step *step, int n)
 /* The same, adding to memory: what is summed lies outside of what is kept. */
 static Nest *scattered(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
     bool blocks = s->a && s->nmain < s->a->format.nlevel;
     if (!blocks) {
@@ -130,7 +130,7 @@ static Nest *scattered(Sched *s)
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
 static Nest *elementwise(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     Op store = O_CONST;
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
@@ -148,7 +148,7 @@ static Nest *through(Sched *s, Storage place, Nest *f(Sched *))
 {
     Prog *p = s->p;
     Tensor *w = work_new(s->p, "w", place);
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int n = 0, ndim = s->lhs->tensor->ndim;
     for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
     s->through = w;

@@ -3,7 +3,6 @@
 
 #define UNROLLED 32 /* products of one vector each */
 
-
 void product_tile(Sched *s, int slots)
 {
     if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel)
@@ -177,7 +176,7 @@ Nest *product_tiled(Sched *s, Nest *body)
 Nest *product_sum(Sched *s, int first, Op store)
 {
     Prog *p = s->p;
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     const int slots = product_slots(s);
     product_tile(s, slots);
     Tensor *c = product_accumulator(s);
@@ -212,7 +211,7 @@ int product_first_loop(Sched *s, Step *step)
 
 Nest *product_rows(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int n = s->a ? kept_levels(s, step, 0) : product_first_loop(s, step);
     n = product_dense_loops(s, true, step, n);
     return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));

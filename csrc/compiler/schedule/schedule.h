@@ -22,7 +22,6 @@ Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t 
 void schedule_plain_level(sc_format *, const Tensor *t, int d);
 
 /* ---- text.c: what a user asks of the scheduler ---- */
-#define MAXORDER 20
 #define WHY 256
 enum { SERIAL = -1 };
 typedef struct Wish { /* zero: anything will do */

@@ -24,14 +24,8 @@
 #define CALLS 16        /* that share a conversion */
 #define OFTEN 256       /* ... of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting that one must gain */
-#define MINCUT 64
-#define MAXCUT 128
-#define MAXBEST 24
-#define MAXSHOWN 8
-#define MAXPERMUTED 6
-#define MAXTRIAL 4000
-#define MAXFORM 12
-#define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate */
+#define SMALLCUT 64
+#define LARGECUT 128
 
 typedef struct {
     Order order;
@@ -376,7 +370,7 @@ static void consider_cuts(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
     const sc_format from = c.converted ? target(s, &c, operand) : t->format;
-    const int first = t->often > 1 ? t->often : MINCUT, last = t->often > 1 ? t->often : MAXCUT;
+    const int first = t->often > 1 ? t->often : SMALLCUT, last = t->often > 1 ? t->often : LARGECUT;
     const sc_format wanted = s->wants[c.special - 1];
     c.converted = 1u << operand;
     for (int about = first; about <= last; about *= 2) {
