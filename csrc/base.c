@@ -152,8 +152,9 @@ static bool reserve(sc_text *t, size_t more)
     if (t->n + more + 1 <= t->cap) return true;
     size_t cap = t->cap ? t->cap * 2 : 512;
     while (cap < t->n + more + 1) cap *= 2;
-    char *s = sc_realloc(t->s, cap);
+    char *s = t->arena ? sc_arena_get(t->arena, cap) : sc_realloc(t->s, cap);
     if (!s) return !(t->failed = true);
+    if (t->arena && t->n) memcpy(s, t->s, t->n + 1);
     t->s = s;
     t->cap = cap;
     return true;

@@ -67,7 +67,7 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "block base forgotten": ("compiler/lower/env.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
     "dense position without its parent": (
-        "compiler/lower/env.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
+        "compiler/lower/env.c", "times(l, w->pos[*n], level_size(l, t, *n))", "num(l, 0)",
     ),
     "maximum starts from zero": (
         "compiler/lower/registers.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
@@ -145,7 +145,8 @@ MUTATIONS = {  # name: file, text, replacement
         "sc_fill(p->crd, p->c->to->itype, p->npos, 0);",
     ),
     "padding is read as an entry": (
-        "kernels/convert_list.c", "drops |= c->from->format.level[l].kind == SC_ELL;", "drops |= false;",
+        "kernels/convert_list.c", "drops |= sc_kind_of(&c->from->format.level[l])->padded;",
+        "drops |= false;",
     ),
     "the last empty row has no end": (
         "kernels/convert_pack.c",

@@ -43,14 +43,14 @@ static void front(Prog *p, const sc_request *rq)
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
-        p->nest = nest_parse(p, rq->schedule, 0, NULL);
+        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 
 static void middle(Prog *p)
 {
     expr_check(p);
     expr_infer(p);
-    if (p->nest)
+    if (p->draft.nest)
         lower_nest(p);
     else
         schedule(p);
@@ -69,6 +69,7 @@ static void read_program(const Job *j)
 {
     j->p->arena.nomem = out_of_memory;
     j->p->arena.ctx = j->p;
+    j->p->draft.why = j->p->draft.orders = j->p->draft.chosen = prog_text(j->p);
     if (j->file)
         file_parse(j->p, j->file);
     else
@@ -81,7 +82,6 @@ static void compile(void *ctx)
     Prog *p = j->p;
     read_program(j);
     middle(p);
-    if (p->why.failed || p->orders.failed || p->chosen.failed) out_of_memory(p);
 }
 
 int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes, sc_err *err)
@@ -172,7 +172,8 @@ static void find_path(void *ctx)
     read_program(&(Job){.p = x->p, .rq = x->rq});
     expr_check(x->p);
     expr_infer(x->p);
-    if (!x->p->nest && !x->p->wishes) x->path = path_find(x->p, asked_path(x->rq), &(Costs){cost_of, x->p});
+    if (!x->p->draft.nest && !x->p->wishes)
+        x->path = path_find(x->p, asked_path(x->rq), &(Costs){cost_of, x->p});
 }
 
 int sc_compile_path(Prog *p, const sc_request *rq, int vector_bytes, const Path **out, sc_err *err)
@@ -186,6 +187,11 @@ int sc_compile_path(Prog *p, const sc_request *rq, int vector_bytes, const Path 
 }
 
 /* ---- stages ---- */
+static void add_text(sc_text *out, const sc_text *t)
+{
+    if (t->n) sc_text_addn(out, t->s, t->n);
+}
+
 static void print_stage(void *ctx)
 {
     const Job *j = ctx;
@@ -196,13 +202,13 @@ static void print_stage(void *ctx)
     else if (!strcmp(j->stage, "sums"))
         sums_print(p, out);
     else if (!strcmp(j->stage, "nest"))
-        nest_print(p, p->nest, out);
+        nest_print(p, p->draft.nest, out);
     else if (!strcmp(j->stage, "schedule"))
-        sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : "");
+        add_text(out, &p->draft.chosen), sc_text_add(out, p->draft.chosen.n ? "\n" : "");
     else if (!strcmp(j->stage, "stmt"))
-        stmt_print(p, p->module, out);
+        stmt_print(p, p->draft.module, out);
     else if (!strcmp(j->stage, "c"))
-        emit_module(p, p->module, out);
+        emit_module(p, p->draft.module, out);
     else if (!strcmp(j->stage, "plan"))
         plan_print(p, out);
     else if (!strcmp(j->stage, "orders"))
@@ -210,7 +216,7 @@ static void print_stage(void *ctx)
     else if (!strcmp(j->stage, "path"))
         prog_print(p, out); /* one step */
     else if (!strcmp(j->stage, "why"))
-        sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
+        add_text(out, &p->draft.why), add_text(out, &p->draft.orders);
     else
         fail(p, SC_EVALUE, -1,
              "unknown stage '%s': expected index, sums, path, schedule, nest, stmt, c, plan, orders or why",
@@ -224,10 +230,4 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 
-void sc_compile_free(Prog *p)
-{
-    sc_text_free(&p->why);
-    sc_text_free(&p->orders);
-    sc_text_free(&p->chosen);
-    sc_arena_free(&p->arena);
-}
+void sc_compile_free(Prog *p) { sc_arena_free(&p->arena); }

@@ -6,8 +6,8 @@
 #include "path/path.h"
 
 /* Compiles a request, or (file not null) the text of an .sc file, for vectors of so many bytes. On
- * success p->module, p->plan and the printed stages are ready, unless p->converts: then operands should
- * be converted to p->convert[] first and nothing was lowered. *p must be zeroed; free it in any case. */
+ * success p->draft.module, p->draft.plan and the printed stages are ready, unless p->draft.converts: then operands should
+ * be converted to p->draft.convert[] first and nothing was lowered. *p must be zeroed; free it in any case. */
 int sc_compile(Prog *p, const sc_request *, const char *file, int vector_bytes, sc_err *);
 /* The program of the gradients of a request, or of an .sc text (sc_gradient_make in scorch.h); out may be null: then
  * *p is checked and inferred, for the oracle. */

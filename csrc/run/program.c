@@ -115,7 +115,7 @@ static void through_executor(sc_program *p, Prog **g)
     p->way = SC_WAY_EXECUTOR;
     grows(p, (int64_t)(sizeof **g + (*g)->arena.total));
     p->walked = *g;
-    p->self = p->walked->module;
+    p->self = p->walked->draft.module;
     *g = NULL;
     atomic_fetch_add(&sc_this_process.executor, 1);
 }
@@ -128,8 +128,8 @@ static sc_program *from_general(const sc_request *rq)
     const sc_request wide = general(rq);
     sc_program *p = NULL;
     Prog *g = rq->nofold || rq->schedule ? NULL : compiled(&wide, &why);
-    if (g && !g->converts && !sc_compile_text(g, "c", &text, &why) && (p = sc_program_describe(g, &why)) &&
-        !in_bundle(p, text.s)) {
+    if (g && !g->draft.converts && !sc_compile_text(g, "c", &text, &why) &&
+        (p = sc_program_describe(g, &why)) && !in_bundle(p, text.s)) {
         sc_program_release(p);
         p = NULL;
     }
@@ -201,7 +201,7 @@ int sc_whole_make(const sc_request *rq, sc_program **out, sc_err *err)
     sc_text text = {0};
     Prog *g = compiled(rq, err);
     sc_program *p = g ? sc_program_describe(g, err) : NULL;
-    if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
+    if (p && !g->draft.converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
     sc_text_free(&text);
     sc_prog_free(g);
     if (!err->code) return *out = p, SC_OK;
@@ -248,7 +248,7 @@ int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, 
     Prog *g = compiled(p->general ? &wide : rq, err);
     if (g && !strcmp(stage, "explain"))
         sc_explain(g, p, out, err);
-    else if (g && (!g->converts || is_early(stage)))
+    else if (g && (!g->draft.converts || is_early(stage)))
         sc_print_stage(g, stage, out, err);
     sc_prog_free(g);
     return err->code;

@@ -114,7 +114,7 @@ static void repeat_entries(sc_tensor *x, uint64_t *seed)
     const sc_format *f = &x->format;
     int first = f->nlevel;
     while (first > 0 && !f->level[first - 1].unique) first--;
-    if (first || f->level[0].kind != SC_COMPRESSED) return;
+    if (first || !sc_kind_of(&f->level[0])->pos) return;
     const size_t size = sc_dtype_size(x->itype);
     for (int64_t p = 1; p < x->view.nval; p++) {
         if (next(seed) % 4) continue;
@@ -188,7 +188,7 @@ static bool close_to(sc_dtype type, double a, double b)
 static bool has_slots(const sc_format *f)
 {
     for (int l = 0; l < f->nlevel; l++)
-        if (f->level[l].kind == SC_ELL) return true;
+        if (sc_kind_of(&f->level[l])->padded) return true;
     return false;
 }
 
@@ -275,7 +275,7 @@ static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void *
 {
     if (!jit) {
         for (int i = 0; i < SC_MAXENTRY; i++) entry[i] = sc_exec_kernels[i];
-        *self = p->module;
+        *self = p->draft.module;
         return SC_OK;
     }
     sc_target target;
@@ -298,9 +298,9 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     int64_t dim[SC_MAXVAR];
     void *ctx[SC_MAXOP];
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
-    for (int r = 0; r < p->nmade; r++) ctx[r] = h;
+    for (int r = 0; r < p->draft.nmade; r++) ctx[r] = h;
     int rc = code_of(p, jit, width, entry, &self, &object, err);
-    if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
+    if (!rc) rc = sc_plan_run(&p->draft.plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
     sc_jit_release(object);
     return rc;
 }
@@ -316,7 +316,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
         tensor[k] = given[k];
         if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
     }
-    for (int r = 0; r < p->nmade; r++) {
+    for (int r = 0; r < p->draft.nmade; r++) {
         const Tensor *t = prog_result(p, r);
         const sc_made made = sc_made_of(p, r);
         sc_tensor *x = &tensor[p->nin + r];

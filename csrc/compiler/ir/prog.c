@@ -6,6 +6,30 @@
 
 void *prog_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
 
+sc_text prog_text(Prog *p) { return (sc_text){.arena = &p->arena}; }
+
+struct Mark {
+    Draft draft;
+    int ntensor;
+    Tensor tensor[];
+};
+
+const Mark *prog_mark(Prog *p)
+{
+    Mark *k = prog_bytes(p, sizeof *k + (size_t)p->ntensor * sizeof *k->tensor);
+    k->draft = p->draft;
+    k->ntensor = p->ntensor;
+    for (int t = 0; t < k->ntensor; t++) k->tensor[t] = *p->tensor[t];
+    return k;
+}
+
+void prog_rewind(Prog *p, const Mark *k)
+{
+    p->draft = k->draft;
+    p->ntensor = k->ntensor;
+    for (int t = 0; t < k->ntensor; t++) *p->tensor[t] = k->tensor[t];
+}
+
 /* Words that generated names must avoid: C's, and those that emit itself uses. */
 static bool reserved(const char *s)
 {
@@ -22,29 +46,37 @@ static bool reserved(const char *s)
     return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
 }
 
-static int name_find(const Prog *p, const char *s)
+Module *prog_module(Prog *p)
 {
-    for (int i = 0; i < p->nname; i++)
-        if (!strcmp(p->name[i].stem, s)) return i;
+    if (!p->draft.module) p->draft.module = NEW(p, Module);
+    return p->draft.module;
+}
+
+static int name_find(const Module *m, const char *s)
+{
+    for (int i = 0; i < m->nname; i++)
+        if (!strcmp(m->name[i].stem, s)) return i;
     return -1;
 }
 
 static void name_take(Prog *p, const char *s)
 {
-    if (p->nname == SC_LEN(p->name))
-        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
-    p->name[p->nname].stem = s;
-    p->name[p->nname++].count = 0;
+    Module *m = prog_module(p);
+    if (m->nname == SC_LEN(m->name))
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", m->nname);
+    m->name[m->nname].stem = s;
+    m->name[m->nname++].count = 0;
 }
 
 const char *name_fresh(Prog *p, const char *stem)
 {
-    int at = name_find(p, stem);
+    Module *m = prog_module(p);
+    int at = name_find(m, stem);
     const char *s = stem;
     if (at >= 0 || reserved(stem)) {
-        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = p->nname - 1;
-        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++p->name[at].count);
-        while (name_find(p, s) >= 0);
+        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = m->nname - 1;
+        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++m->name[at].count);
+        while (name_find(m, s) >= 0);
     }
     s = sc_arena_printf(&p->arena, "%s", s);
     name_take(p, s);
@@ -54,11 +86,12 @@ const char *name_fresh(Prog *p, const char *stem)
 /* Locals of one entry do not clash with those of the next; arrays and parameters belong to all. */
 void names_reset(Prog *p, int mark)
 {
-    p->nname = mark;
-    for (int i = 0; i < p->module->nbuf; i++)
-        if (name_find(p, p->module->buf[i]->name) < 0) name_take(p, p->module->buf[i]->name);
-    for (int i = 0; i < p->module->nparam; i++)
-        if (name_find(p, p->module->param[i]->name) < 0) name_take(p, p->module->param[i]->name);
+    Module *m = prog_module(p);
+    m->nname = mark;
+    for (int i = 0; i < m->nbuf; i++)
+        if (name_find(m, m->buf[i]->name) < 0) name_take(p, m->buf[i]->name);
+    for (int i = 0; i < m->nparam; i++)
+        if (name_find(m, m->param[i]->name) < 0) name_take(p, m->param[i]->name);
 }
 
 #define AROUND 100 /* what is shown of a long line, before the caret and behind it */

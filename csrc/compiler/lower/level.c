@@ -15,31 +15,30 @@ static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
 static void compressed_range(Low *l, Fibre *f)
 {
     Prog *p = l->p;
-    const Where *w = lower_where(l, f->t);
-    Buf *pos = lower_buf(l, B_POS, f->t, w->n);
-    f->lo =
-        lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, w->pos[w->n]));
+    Buf *pos = lower_buf(l, B_POS, f->t, lower_level(l, f->t));
+    Val *at = lower_position(l, f->t);
+    f->lo = lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, at));
     f->hi = lower_let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
-                      lower_load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+                      lower_load_index(l, pos, plus(l, at, num(l, 1))));
 }
 
 /* Positions of the next level, padding among them. */
 static void fibre_range(Low *l, Fibre *f)
 {
     const Where *w = lower_where(l, f->t);
-    const sc_levelspec *s = &f->t->format.level[w->n];
+    const sc_levelspec *s = &f->t->format.level[lower_level(l, f->t)];
     if (w->tile_lo || w->lo) {
         f->lo = w->tile_lo ? w->tile_lo : w->lo;
         f->hi = w->tile_lo ? w->tile_hi : w->hi;
     } else if (f->t->role == T_WORK) {
         sparse_range(l, f->t, &f->lo, &f->hi);
-    } else if (s->kind == SC_COMPRESSED) {
+    } else if (sc_kind_of(s)->pos) {
         compressed_range(l, f);
     } else {
-        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
-        f->one = s->kind == SC_SINGLETON;
+        Val *width = num(l, sc_kind_of(s)->padded ? s->width : 1);
+        f->one = sc_kind_of(s)->one;
         f->unique |= f->one; /* one position repeats nothing */
-        f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
+        f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, lower_position(l, f->t), width));
         f->hi = plus(l, f->lo, width);
     }
 }
@@ -48,9 +47,10 @@ static Fibre padded_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
     if (w->fibre) return *w->fibre;
-    Fibre f = {.t = t, .unique = t->format.level[w->n].unique};
+    const int level = lower_level(l, t);
+    Fibre f = {.t = t, .unique = t->format.level[level].unique};
     fibre_range(l, &f);
-    f.crd = lower_buf(l, B_CRD, t, w->n);
+    f.crd = lower_buf(l, B_CRD, t, level);
     return f;
 }
 
@@ -71,7 +71,7 @@ static void drop_padding(Low *l, Fibre *f)
 Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    const bool padded = t->format.level[w->n].kind == SC_ELL && !w->fibre;
+    const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
     return f;
@@ -334,11 +334,12 @@ typedef struct {
 static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    if (t->role != T_IN || w->n == t->format.nlevel || w->cursor || w->tile_lo) return false;
-    if (tensor_bit(l->p, t) & l->e.absent || t->format.level[w->n].kind == SC_DENSE) return false;
+    const int level = lower_level(l, t);
+    if (t->role != T_IN || level == t->format.nlevel || w->cursor || w->tile_lo) return false;
+    if (tensor_bit(l->p, t) & l->e.absent || !sc_kind_of(&t->format.level[level])->crd) return false;
     for (int k = 0; k < loop->nmerge; k++)
         if (loop->merge[k] == t) return false;
-    const Index at = tensor_level_index(t, w->n), by = loop->ix;
+    const Index at = tensor_level_index(t, level), by = loop->ix;
     if (loop->in == t || at.var != by.var || lower_index(l, at)) return false;
     return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || index_same(at, by);
 }
@@ -347,7 +348,7 @@ static void open_cursor(Low *l, const Open *o, const Tensor *t)
 {
     Prog *p = l->p;
     Where *w = lower_where(l, t);
-    const Index at = tensor_level_index(t, w->n);
+    const Index at = tensor_level_index(t, lower_level(l, t));
     Fibre f = level_fibre(l, t), *kept = NEW(p, Fibre);
     if (f.one) return;
     Val *start = f.lo;
@@ -389,7 +390,7 @@ static void lower_direct(Low *l, const Nest *n)
         return;
     }
     Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
-    lower_where(l, n->in)->n = 1;
+    l->e.known.level[n->in->id] = 1;
     lower_bind(l, n->ix, k);
     lower_body(l, n->body);
     sparse_clear(l, n->in, k);
@@ -399,7 +400,7 @@ static void lower_direct(Low *l, const Nest *n)
 /* The loop over entries: how many coordinates it visited. */
 static Val *entries(Low *l, const Nest *n, const Fibre *f)
 {
-    if (f->t->format.level[lower_where(l, f->t)->n].kind == SC_ELL) return ell_loop(l, n, f);
+    if (sc_kind_of(&f->t->format.level[lower_level(l, f->t)])->padded) return ell_loop(l, n, f);
     if (!f->one || !f->unique) return level_walk(l, n, f);
     level_at_position(l, n, f, f->lo, NULL);
     return num(l, 1);
@@ -426,7 +427,7 @@ void level_loop(Low *l, const Nest *n)
         return;
     }
     const Env save = l->e;
-    const bool cut = t == l->split && lower_where(l, t)->n == 1;
+    const bool cut = t == l->split && lower_level(l, t) == 1;
     if (cut && l->mode == FINISH) return; /* its producer was run by the parts */
     const Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
     if (n->by) {

@@ -13,8 +13,6 @@
  * tensor has a coordinate beyond every other. */
 #include "private.h"
 
-#define MAXMERGE SC_LEN(((Nest *)0)->merge)
-#define MAXCASE 24 /* bodies that the usual form may have */
 /* Ratios of lengths from which the longer side is searched: a search costs as much as 12 single steps, or 24 entries
  * of vectors. */
 #define GALLOP 12

@@ -8,19 +8,14 @@
 #ifndef SC_LOWER_H
 #define SC_LOWER_H
 
-#include "../nest/nest.h"
+#include "../nest/place.h"
 #include "../stmt/stmt.h"
 #include "lower.h"
-
-#define MAXREG 512
-#define MAXMEMO 64
-#define MAXTERM 8
 
 typedef struct Fibre Fibre;
 
 typedef struct { /* what is known of an index variable */
     Val *whole, *div, *mod;
-    int block;   /* of div and mod */
     Val *base;   /* with div: the first coordinate of the block */
     Val *modext; /* with div: coordinates in the block */
     Val *slot;   /* position inside a tile of positions */
@@ -29,11 +24,10 @@ typedef struct { /* what is known of an index variable */
     int outer;
 } Coord;
 
-typedef struct {               /* where a tensor stands */
-    int n;                     /* levels resolved */
-    Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
+typedef struct {               /* where a tensor stands; how many of its levels are resolved says Env.known */
+    Val *pos[SC_MAXLEVEL + 1]; /* the position at level l is pos[l + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
-    Val *tile_lo, *tile_hi;    /* a tile of the positions of level n */
+    Val *tile_lo, *tile_hi;    /* a tile of the positions of the next level */
     Local *cursor;             /* moves on through the next level as an enclosing loop does */
     const Fibre *fibre;        /* ... in this part of it */
     bool steps;                /* ... by single positions */
@@ -80,6 +74,7 @@ struct Rest { /* coordinates at which a reduction takes the same */
 };
 
 typedef struct {
+    Place known;
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
     Vec vec;
@@ -175,7 +170,9 @@ void lower_body(Low *, const Nest *);
 Val *lower_dim(Low *, int var);                   /* extent: a constant where it is folded */
 Val *lower_slot_extent(Low *, const Index *);     /* of a workspace's dimension */
 int64_t lower_const_extent(Low *, const Index *); /* -1 when it is not a constant here */
-Where *lower_where(Low *, const Tensor *);        /* follows `like` */
+Where *lower_where(Low *, const Tensor *);        /* follows `like`, as do the next two */
+int lower_level(Low *, const Tensor *);           /* the next level: how many are resolved */
+Val *lower_position(Low *, const Tensor *);       /* at the last level that is resolved */
 Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
 
 /* result.c: sparse results that the nest assembles */

@@ -43,7 +43,7 @@ static Val *size_val(Low *l, const sc_size *s)
 
 static Buf *scratch_buf(Low *l, const Tensor *w, const char *what, sc_dtype type, Val *offset)
 {
-    int id = (int)(l->step - l->p->plan.step) * 1000 + l->nplace++;
+    int id = (int)(l->step - l->p->draft.plan.step) * 1000 + l->nplace++;
     Buf *b =
         module_buf(l->p, B_SCRATCH, id, 0, type, true, sc_arena_printf(&l->p->arena, "%s_%s", w->name, what));
     b->offset = offset;

@@ -9,9 +9,6 @@
 
 #include "nest.h"
 
-#define MAXDEPTH 64
-#define MAXITEM 64
-
 /* ---- constructors ---- */
 static Nest *nest_new(Prog *p, NestOp op)
 {
@@ -169,8 +166,8 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
         n->in = parse_source(lx);
     } else if (lex_accept(lx, "merge")) {
         do {
-            if (n->nmerge == SC_LEN(n->merge))
-                fail(lx->prog, SC_ENOTIMPL, lx->pos, "a loop merges at most %d tensors", SC_LEN(n->merge));
+            if (n->nmerge == MAXMERGE)
+                fail(lx->prog, SC_ENOTIMPL, lx->pos, "a loop merges at most %d tensors", MAXMERGE);
             n->merge[n->nmerge++] = parse_source(lx);
         } while (lex_accept(lx, ","));
     }
@@ -183,11 +180,11 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
     return n;
 }
 
-static Place parse_place(Lexer *lx)
+static Storage parse_place(Lexer *lx)
 {
     static const char *const place[] = {"reg", "lane", "private", "shared"};
     for (int k = 0; k < SC_LEN(place); k++)
-        if (lex_accept(lx, place[k])) return (Place)k;
+        if (lex_accept(lx, place[k])) return (Storage)k;
     lex_fail(lx, "the place of the workspace: reg, lane, private or shared");
 }
 
@@ -258,7 +255,7 @@ static Nest *parse_items(Lexer *lx, int depth)
 {
     Nest *kid[MAXITEM];
     int n = 0;
-    if (depth > MAXDEPTH) fail(lx->prog, SC_EVALUE, lx->pos, "a nest may be at most %d deep", MAXDEPTH);
+    if (depth > MAXNEST) fail(lx->prog, SC_EVALUE, lx->pos, "a nest may be at most %d deep", MAXNEST);
     while (lx->kind != K_END && !lex_is(lx, "}")) {
         if (n == MAXITEM) fail(lx->prog, SC_EVALUE, lx->pos, "expected at most %d items in a row", MAXITEM);
         kid[n++] = parse_item(lx, depth);

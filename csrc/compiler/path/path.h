@@ -4,8 +4,6 @@
 
 #include "../expr/expr.h"
 
-#define MAXPATHSTEP 48
-
 typedef struct
 { /* out[m,n] = a[m,k] * b[k,n] of dense matrices: operands of a step, and which dimension is which */
     bool is;

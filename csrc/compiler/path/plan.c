@@ -16,9 +16,7 @@
 #include "private.h"
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest */
-#define MAXWHOLE 6    /* indices of a product whose one nest is worth a search */
-#define MAXNESTED 4   /* ... of sums inside of others */
-#define FAR 20        /* ... and how much longer it may take by a rough look */
+#define FAR 20        /* times the cheapest by a rough look: one nest that takes longer is not looked at */
 #define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
 
 static bool in(uint32_t set, int k) { return set >> k & 1; }
@@ -27,12 +25,12 @@ typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;
     double cost;
     const char *tree;
-} Mark;
+} Point;
 
-static Mark mark(const Planner *pl)
-{ return (Mark){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
+static Point mark(const Planner *pl)
+{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
 
-static void rewind_to(Planner *pl, Mark m)
+static void rewind_to(Planner *pl, Point m)
 {
     pl->path->n = m.n;
     pl->path->nvalue = m.nvalue;
@@ -240,10 +238,10 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
 static double cost_tree(Taken *t, const Tree *tree, const Assign *a, int result, Expr **sum)
 {
     Planner *pl = t->pl;
-    const Mark m = mark(pl);
+    const Point m = mark(pl);
     *sum = take_kids(t, tree, t->x.kept);
     if (!*sum) return -1;
-    const Mark before = mark(pl);
+    const Point before = mark(pl);
     bool fits;
     if (a) {
         fits = step_add(pl, 1, &(Assign){a->lhs, a->reduce, *sum}, &result);
@@ -271,20 +269,18 @@ static void note_tree(Taken *t, const Tree *tree)
 {
     Planner *pl = t->pl;
     Expr *factor[MAXFACTORS];
-    sc_text text = {0};
+    sc_text text = prog_text(pl->p);
     for (int k = 0; k < t->x.n; k++) factor[k] = t->part[k].e;
+    sc_text_add(&text, "%s%spath", pl->tree, *pl->tree ? " " : "");
     tree_print(tree, factor, &text);
-    if (text.failed) sc_text_free(&text);
-    if (!text.s) fail(pl->p, SC_ENOMEM, -1, "out of memory while planning");
-    pl->tree = sc_arena_printf(&pl->p->arena, "%s%spath%s", pl->tree, *pl->tree ? " " : "", text.s);
-    sc_text_free(&text);
+    pl->tree = text.s;
 }
 
 /* Costs by this tree, the temporaries of dense rows turned or not. */
 static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
                          Cheapest *c)
 {
-    const Mark m = mark(t->pl);
+    const Point m = mark(t->pl);
     Expr *sum;
     t->turned = turned;
     const double cost = cost_tree(t, tree, a, result, &sum) * tie;
@@ -419,7 +415,7 @@ static bool is_rich(Prog *p, const Expr *e, int *sums)
 /* With the steps of its temporaries; false where the assignment is best one step. */
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
-    const Mark m = mark(pl);
+    const Point m = mark(pl);
     int sums = 0;
     if (!is_rich(pl->p, a->rhs, &sums)) return false;
     Expr *e = take_apart(pl, a->rhs, a, result, asked);
@@ -428,7 +424,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
     if (!any) rewind_to(pl, m);
     if (any && step_add(pl, 1, &(Assign){a->lhs, a->reduce, e}, &result)) {
         const double steps = pl->path->cost - m.cost;
-        const Mark end = mark(pl);
+        const Point end = mark(pl);
         double whole = -1;
         const bool compared = is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
         if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
@@ -472,7 +468,7 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     pl->path->nvalue = p->nin;
     for (int a = 0; a < p->nassign; a++) collect_sums(pl, p->assign[a].rhs);
     for (int a = 0; a < p->nassign; a++) {
-        const Mark m = mark(pl);
+        const Point m = mark(pl);
         if (!is_rich(p, p->assign[a].rhs, &sums)) continue;
         if (!take_rest(pl, from, a)) return NULL;
         if (take_assign(pl, &p->assign[a], a, asked))

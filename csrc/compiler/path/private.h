@@ -10,8 +10,6 @@
 #include "path.h"
 
 /* ---- tree.c ---- */
-#define MAXFACTORS 8 /* of a product that is taken apart; longer ones stay whole */
-#define MAXTREES 4   /* that are looked at closely */
 
 typedef struct { /* a factor, or what some of them come to */
     uint32_t vars;
@@ -54,9 +52,7 @@ Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
 
 /* ---- step.c ---- */
-#define MAXSUM 64   /* sums of a program whose common parts are known */
-#define MAXSAID 128 /* answers of the scheduler that are kept */
-typedef struct {    /* ... to a request */
+typedef struct { /* ... to a request */
     sc_request request;
     double cost;
     sc_outcome made[SC_MAXOP];

@@ -110,13 +110,9 @@ static void print(const Prog *p, const Assign *a, sc_text *out)
 
 static const char *text_of(Planner *pl, int n, const Assign *a)
 {
-    sc_text t = {0};
+    sc_text t = prog_text(pl->p);
     for (int k = 0; k < n; k++) print(pl->p, &a[k], &t);
-    if (t.failed) sc_text_free(&t);
-    if (!t.s) fail(pl->p, SC_ENOMEM, -1, "out of memory while planning");
-    const char *s = sc_arena_printf(&pl->p->arena, "%s", t.s);
-    sc_text_free(&t);
-    return s;
+    return t.s;
 }
 
 /* ---- results ---- */

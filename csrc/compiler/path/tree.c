@@ -11,8 +11,6 @@
 
 #include "private.h"
 
-#define MAXCELLS 134217728.0 /* elements of a dense temporary */
-
 static bool in(uint32_t set, int k) { return set >> k & 1; }
 
 /* ---- sizes ---- */
