@@ -2,7 +2,7 @@
  * optionally a nest; csrc/compiler/file.c has the grammar) and prints a stage,
  * or runs it on generated data and compares with the oracle.
  *
- *   scorchc --emit=index|sums|nest|stmt|c|plan|orders|why|gradient [--width 16|32|64] FILE
+ *   scorchc --emit=index|sums|path|nest|stmt|c|plan|orders|why|gradient [--width 16|32|64] FILE
  *   scorchc --run [--width W] [--jit] [--lanes N] FILE...    executor (or compiled code) against the oracle,
  *                                                            in the chunks of N lanes, one after another
  *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list
@@ -87,10 +87,11 @@ static int run_file(const char *path, int width, bool jit)
 
 static int usage(void)
 {
-    fputs("usage: scorchc --emit=index|sums|nest|stmt|c|plan|orders|why|gradient [--width 16|32|64] FILE\n"
-          "       scorchc --run [--jit] [--width W] [--lanes N] FILE...\n"
-          "       scorchc --bundle LIST -o DIR WIDTH...\n",
-          stderr);
+    fputs(
+        "usage: scorchc --emit=index|sums|path|nest|stmt|c|plan|orders|why|gradient [--width 16|32|64] FILE\n"
+        "       scorchc --run [--jit] [--width W] [--lanes N] FILE...\n"
+        "       scorchc --bundle LIST -o DIR WIDTH...\n",
+        stderr);
     return 2;
 }
 

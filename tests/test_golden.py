@@ -12,6 +12,7 @@ import pytest
 
 GOLDEN = native.ROOT / "tests" / "golden"
 FILES = sorted(GOLDEN.glob("*.sc"))
+PATHS = sorted((GOLDEN / "path").glob("*.sc"))
 ERRORS = sorted((GOLDEN / "errors").glob("*.sc"))
 STAGES = ("index", "nest", "stmt", "plan", "c")
 NEST = re.compile(r"^nest \{\n.*?^\}\n", re.M | re.S)
@@ -47,6 +48,14 @@ def test_stage(scorchc, file, stage, request):
     expect(file.with_suffix(f".{stage}"), got, request.config.getoption("--update-golden"))
 
 
+@pytest.mark.parametrize("file", PATHS, ids=lambda f: f.stem)
+def test_path(scorchc, file, request):
+    """The steps that a program is taken in."""
+    expect(
+        file.with_suffix(".path"), emit(scorchc, "path", file), request.config.getoption("--update-golden")
+    )
+
+
 @pytest.mark.parametrize("file", ERRORS, ids=lambda f: f.stem)
 def test_error(scorchc, file, request):
     done = native.run(scorchc, "--run", file.name, cwd=file.parent)
@@ -56,6 +65,7 @@ def test_error(scorchc, file, request):
 
 def test_no_golden_file_is_left_over():
     known = {f.with_suffix(s) for f in FILES for s in (".sc", *(f".{stage}" for stage in STAGES))}
+    known |= {f.with_suffix(s) for f in PATHS for s in (".sc", ".path")}
     known |= {f.with_suffix(s) for f in ERRORS for s in (".sc", ".err")}
     assert {f for f in GOLDEN.rglob("*") if f.is_file()} == known
 
@@ -123,6 +133,6 @@ def test_usage(scorchc, tmp_path):
     missing = native.run(scorchc, "--run", tmp_path / "none.sc")
     assert missing.returncode == 1 and "cannot open" in missing.stderr
     wrong = native.run(scorchc, "--emit=loops", FILES[0])
-    assert wrong.returncode == 1 and "expected index, sums, schedule, nest" in wrong.stderr
+    assert wrong.returncode == 1 and "expected index, sums, path, schedule, nest" in wrong.stderr
     piped = native.run(scorchc, "--emit=index", "-", input=FILES[0].read_text())
     assert piped.returncode == 0 and piped.stdout

@@ -161,24 +161,25 @@ static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
 }
 
 typedef struct {
-    Prog *p;
-    const sc_request *rq;
+    Job job;
     const Path *path;
 } Pathing;
 
 static void find_path(void *ctx)
 {
     Pathing *x = ctx;
-    read_program(&(Job){.p = x->p, .rq = x->rq});
-    expr_check(x->p);
-    expr_infer(x->p);
-    if (!x->p->draft.nest && !x->p->wishes)
-        x->path = path_find(x->p, asked_path(x->rq), &(Costs){cost_of, x->p});
+    Prog *p = x->job.p;
+    read_program(&x->job);
+    expr_check(p);
+    expr_infer(p);
+    const char *asked = x->job.rq ? asked_path(x->job.rq) : NULL;
+    if (!p->draft.nest && !p->wishes) x->path = path_find(p, asked, &(Costs){cost_of, p});
 }
 
-int sc_compile_path(Prog *p, const sc_request *rq, int vector_bytes, const Path **out, sc_err *err)
+int sc_compile_path(Prog *p, const sc_request *rq, const char *file, int vector_bytes, const Path **out,
+                    sc_err *err)
 {
-    Pathing x = {p, rq, NULL};
+    Pathing x = {{.p = p, .rq = rq, .file = file}, NULL};
     p->vector_bytes = vector_bytes;
     p->vector_regs = vector_bytes == 64 ? 32 : 16;
     const int rc = prog_try(p, find_path, &x, err);

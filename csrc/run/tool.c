@@ -26,9 +26,23 @@ static int refuse_conversion(const Prog *p, sc_err *err)
     return SC_OK;
 }
 
+/* The steps that the program is taken in; of one, the program itself. */
+static int emit_path(const char *text, int width, sc_text *out, sc_err *err)
+{
+    const Path *path;
+    Prog *p = sc_zalloc(sizeof *p);
+    if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
+    int rc = sc_compile_path(p, NULL, text, width, &path, err);
+    if (!rc && path) path_print(path, out);
+    if (!rc && !path) rc = sc_compile_text(p, "index", out, err);
+    sc_tool_free(p);
+    return rc;
+}
+
 int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, sc_err *err)
 {
     if (!strcmp(stage, "gradient")) return sc_tool_gradient(text, out, err);
+    if (!strcmp(stage, "path")) return emit_path(text, width, out, err);
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, NULL, text, width, err);

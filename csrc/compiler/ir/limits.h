@@ -40,14 +40,14 @@
 #define MAXSHOWN 8        /* orders that explain shows, beside the chosen one */
 
 /* ---- orders of contraction ---- */
-#define MAXFACTORS 8         /* factors of a product that is taken apart: longer ones stay one nest */
-#define MAXTREES 4           /* orders that are costed: the cheapest by a rough look */
-#define MAXPATHSTEP 48       /* steps of a program: what needs more stays one step */
-#define MAXSUM 64            /* sums of products whose common parts are known: others share nothing */
-#define MAXSAID 128          /* answers of the scheduler that are kept: others are asked for again */
-#define MAXCELLS 134217728.0 /* elements of a dense temporary: no larger one is considered */
-#define MAXWHOLE 6           /* indices of a product whose one nest is looked at where steps are cheaper */
-#define MAXNESTED 4          /* indices of sums inside of others whose one nest is looked at */
+#define MAXFACTORS 8        /* factors of a product that is taken apart: longer ones stay one nest */
+#define MAXTREES 4          /* orders that are costed: the cheapest by a rough look */
+#define MAXPATHSTEP 48      /* steps of a program: what needs more stays one step */
+#define MAXSUM 64           /* sums of products whose common parts are known: others share nothing */
+#define MAXSAID 128         /* answers of the scheduler that are kept: others are asked for again */
+#define MAXCELLS 16777216.0 /* elements of a dense temporary, or what the largest dense tensor has: no more */
+#define MAXWHOLE 6          /* indices of a product whose one nest is looked at where steps are cheaper */
+#define MAXNESTED 4         /* indices of sums inside of others whose one nest is looked at */
 
 /* ---- lowering ---- */
 #define MAXREG 512    /* vectors kept in registers: refused */

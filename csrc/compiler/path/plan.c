@@ -349,6 +349,29 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
 /* ---- one right side ---- */
 static Expr *take_apart(Planner *, Expr *, const Assign *, int result, const char *asked);
 
+/* sum((a + b) * x) as sum(a * x) + sum(b * x), where each of them is a product with entries: the loops of one run in one
+ * operand. The sum as it is, where there is no such factor. */
+static Expr *distribute(Planner *pl, Expr *e)
+{
+    Part part[MAXFACTOR], term[MAXFACTOR];
+    Prog *p = pl->p;
+    const int n = expr_factors(p, e->kid[0], part);
+    for (int k = 0; k < n; k++) {
+        if (part[k].under || (part[k].e->op != O_ADD && part[k].e->op != O_SUB)) continue;
+        const uint32_t vars = expr_free(part[k].e);
+        const int m = expr_terms(p, part[k].e, term);
+        bool all = m > 1 && n > 1;
+        for (int q = 0; q < m; q++)
+            all &= term[q].e->op == O_ACCESS && has_sparse(term[q].e) && expr_free(term[q].e) == vars;
+        for (int q = 0; q < m && all; q++) {
+            part[k].e = term[q].e;
+            term[q].e = expr_reduce(p, O_ADD, e->vars, expr_product(p, n, part));
+        }
+        if (all) return expr_sum(p, m, term);
+    }
+    return e;
+}
+
 /* A factor that has a sum inside is computed first. */
 static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
 {
@@ -389,6 +412,8 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 {
     if (!has_op(e, O_REDUCE)) return e;
     if (is_sum(e)) {
+        Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
+        if (terms != e) return take_terms(pl, terms, asked);
         e = take_factors(pl, expr_flatten(pl->p, e), asked);
         return take_product(pl, e, a, result, asked);
     }
@@ -406,7 +431,9 @@ static bool is_rich(Prog *p, const Expr *e, int *sums)
     Part part[MAXFACTOR];
     if (e->op == O_STORED) return false;
     if (is_sum(e)) {
-        if (expr_factors(p, e->kid[0], part) > 2 || has_op(e->kid[0], O_REDUCE)) return true;
+        const int n = expr_factors(p, e->kid[0], part);
+        if (n > 2 || has_op(e->kid[0], O_REDUCE)) return true;
+        if (n == 2 && has_sparse(e) && (has_op(e, O_ADD) || has_op(e, O_SUB))) return true;
         return ++*sums > 1 && has_sparse(e);
     }
     return (e->kid[0] && is_rich(p, e->kid[0], sums)) || (e->kid[1] && is_rich(p, e->kid[1], sums));

@@ -68,6 +68,7 @@ typedef struct {
     Found best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse; infinite where there is none */
     Found root[MAXTREES], flat;
     int nroot;
+    double room; /* elements of a dense temporary, at most */
     /* the node that is being looked at */
     uint32_t subset;
     bool is_root;
@@ -105,7 +106,7 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
         if (in_size[k]->sparse) held |= in_size[k]->vars;
     }
     if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
-    if (!s->is_root && !sparse && cells(s->x->p, kept) > MAXCELLS) return;
+    if (!s->is_root && !sparse && cells(s->x->p, kept) > s->room) return;
     cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
     if (!s->is_root) cost /= fmax(1, s->x->takers[s->subset]);
     if (!s->is_root && s->x->made[s->subset]) cost = 0;
@@ -178,11 +179,21 @@ static void leaves(Search *s)
     }
 }
 
+/* Temporaries do not make a program need much more memory than it has. */
+static double room_for(const Product *x)
+{
+    double most = fmax(MAXCELLS, x->sparse ? 0 : cells(x->p, x->kept));
+    for (int k = 0; k < x->n; k++)
+        if (!x->factor[k].sparse) most = fmax(most, x->factor[k].entries);
+    return most;
+}
+
 int tree_search(const Product *x, Found *out, Found *flat)
 {
     Search *s = NEW(x->p, Search);
     const uint32_t all = (1u << x->n) - 1;
     s->x = x;
+    s->room = room_for(x);
     leaves(s);
     for (s->subset = 1; s->subset <= all; s->subset++) {
         if (__builtin_popcount(s->subset) < 2) continue;
