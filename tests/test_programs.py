@@ -64,6 +64,21 @@ def test_results_do_not_take_formats_that_cannot_hold_them():
         assert torch.equal(dense(f(a)), f(d))
 
 
+def test_results_do_not_take_lists_whose_places_they_leave_empty():
+    """Rows of one column each, of which a diagonal takes some: the others have none."""
+    a = scorch.from_components(
+        "dense(0), singleton(1), compressed(2)", (3, 3, 3), [None, None, T([0, 1, 2, 2])],
+        [None, T([1, 2, 0]), T([1, 0])], T([2.0, 3])
+    )  # fmt: skip
+    d = a.to_dense()
+    got = scorch.evaluate("S[j,k] = A[j,k,k] * B[j,k]", A=a, B=torch.ones(3, 3))
+    assert torch.equal(dense(got), torch.einsum("jkk->jk", d))
+    c, s = scorch.evaluate("C[i,j,k] = A[i,j,k] * A[i,k,j]; S[j,k] += abs(A[k,j,j]) * C[i,j,k]", A=a)
+    want = d * d.transpose(1, 2)
+    assert torch.equal(dense(c), want)
+    assert torch.equal(dense(s), torch.einsum("kjj,ijk->jk", d.abs(), want))
+
+
 def test_values_of_padding_are_zero():
     for _ in range(20):
         torch.full((6,), float("nan"))  # what is freed here may be taken below

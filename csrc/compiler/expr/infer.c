@@ -173,6 +173,14 @@ static int dim_of(const Expr *lhs, int v)
     return -1;
 }
 
+/* Whether what stands below a position of the level above has a fixed number of places. */
+static bool has_slots(const sc_format *f, int l)
+{
+    if (!sc_kind_of(&f->level[l])->one) return sc_kind_of(&f->level[l])->padded;
+    const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
+    return above->unique || !sc_kind_of(above)->crd || sc_kind_of(above)->padded;
+}
+
 /* The first n levels of t, if they tell stored coordinates of the result apart, and dense ones of its other indices. */
 static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
 {
@@ -182,7 +190,7 @@ static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
     for (int l = 0; l < n; l++) {
         sc_levelspec s = t->format.level[l];
         const int d = dim_of(lhs, t->dimvar[s.dim]);
-        if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || sc_kind_of(&s)->padded) return false;
+        if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || has_slots(&t->format, l)) return false;
         seen |= 1u << d;
         stored |= sc_kind_of(&s)->crd;
         s.dim = (uint8_t)d;
@@ -227,14 +235,6 @@ static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *as
 }
 
 /* ---- the format that is delivered ---- */
-/* Whether what stands below a position of the level above has a fixed number of places. */
-static bool has_slots(const sc_format *f, int l)
-{
-    if (!sc_kind_of(&f->level[l])->one) return sc_kind_of(&f->level[l])->padded;
-    const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
-    return above->unique || !sc_kind_of(above)->crd || sc_kind_of(above)->padded;
-}
-
 /* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
 static bool takes_any(const sc_format *f, const Tensor *t)
 {
