@@ -6,7 +6,7 @@
 #ifndef SC_ABI_H
 #define SC_ABI_H
 
-#define SC_ABI 2
+#define SC_ABI 3
 
 /* Limits that the structures below spell out as numbers: 8 dimensions,
  * 12 levels a tensor, 8 cursors a lane, 8 shared workspaces. */
@@ -45,7 +45,7 @@ typedef struct {
     sc_i64 slots, cursor[8];
 } sc_lane;
 typedef int sc_kernel(const sc_call *, sc_lane *, sc_i64, sc_i64);
-typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *entry[16]; } sc_object;
+typedef struct { unsigned abi, size; const char *key; int nentry; sc_kernel *entry[64]; } sc_object;
 )
 /* clang-format on */
 

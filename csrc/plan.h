@@ -8,8 +8,8 @@
 
 #include "scorch.h"
 
-#define SC_MAXSTEP 32
-#define SC_MAXENTRY 16
+#define SC_MAXSTEP 128
+#define SC_MAXENTRY 64 /* as in abi.h */
 #define SC_MAXWORK 16
 #define SC_MAXBOUND 4
 #define SC_SLACK 32 /* entries that a kernel may write behind those it appends */

@@ -236,3 +236,15 @@ def test_explain_prints_the_steps_first():
     text = scorch.explain("ij,jk,k->i", a, a, x)
     assert text.startswith("t1[j] += B[j,k] * C[k]\n  ->  dense, ")
     assert "-- step 2: out[i] += A[i,j] * t1[j]" in text
+
+
+def test_many_assignments_keep_their_loops():
+    """Each product of a long program is shared out over threads as it is alone."""
+    given = {f"A{k}": graph(200 + 40 * k, 8, k) for k in range(8)}
+    xs = {f"x{k}": torch.rand(200 + 40 * k) for k in range(8)}
+    text = "; ".join(f"y{k}[i{k}] = A{k}[i{k},j{k}] * x{k}[j{k}]" for k in range(8))
+    for y, a, x in zip(scorch.evaluate(text, **given, **xs), given.values(), xs.values(), strict=True):
+        assert torch.allclose(y, a @ x)
+    made = scorch.compile(text, **given, **xs)
+    assert made.schedule.count("par i") == 8
+    assert "finish_7" in made.source
