@@ -49,8 +49,6 @@ static bool has_sparse(const Expr *e)
     return (e->kid[0] && has_sparse(e->kid[0])) || (e->kid[1] && has_sparse(e->kid[1]));
 }
 
-static bool is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
-
 /* ---- sizes ---- */
 static double cells(const Prog *p, uint32_t vars)
 {
@@ -81,77 +79,6 @@ static Size size_of(const Prog *p, const Expr *e)
     s.sparse = has_sparse(e) && s.vars && !(s.vars & ~expr_covered(e));
     s.entries = s.sparse ? fmin(cells(p, s.vars), sum_of_entries(p, e)) : cells(p, s.vars);
     return s;
-}
-
-/* ---- parts that sums have in common ---- */
-/* The factors of `sum` that are those of `part`, which is a sum of them over all that nothing else needs; 0: not so. */
-static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
-{
-    Part a[MAXFACTOR], b[MAXFACTOR];
-    if (!is_sum(part) || !is_sum(sum)) return 0;
-    const int n = expr_factors(p, part->kid[0], a), m = expr_factors(p, sum->kid[0], b);
-    uint32_t mask = 0, mine = 0, others = expr_free(sum);
-    if (n >= m || m > MAXFACTORS) return 0;
-    for (int k = 0; k < n; k++) {
-        int q = 0;
-        while (q < m && (in(mask, q) || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
-        if (q == m) return 0;
-        mask |= 1u << q;
-    }
-    for (int q = 0; q < m; q++) *(in(mask, q) ? &mine : &others) |= expr_free(b[q].e);
-    return (mine & others) == expr_free(part) ? mask : 0;
-}
-
-static bool same_sum(Prog *p, const Expr *x, const Expr *y)
-{
-    Part a[MAXFACTOR], b[MAXFACTOR];
-    uint64_t seen = 0;
-    if (expr_equal(x, y)) return true;
-    if (!is_sum(x) || !is_sum(y) || x->vars != y->vars) return false;
-    const int n = expr_factors(p, x->kid[0], a);
-    if (n != expr_factors(p, y->kid[0], b)) return false;
-    for (int k = 0; k < n; k++) {
-        int q = 0;
-        while (q < n && (seen >> q & 1 || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
-        if (q == n) return false;
-        seen |= 1ull << q;
-    }
-    return true;
-}
-
-static void collect_sums(Planner *pl, const Expr *e)
-{
-    if (is_sum(e) && pl->nsum < MAXSUM) pl->sum[pl->nsum++] = e;
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) collect_sums(pl, e->kid[k]);
-}
-
-static int takers_of(Planner *pl, const Expr *part)
-{
-    int n = 0;
-    for (int k = 0; k < pl->nsum; k++) n += part_of(pl->p, part, pl->sum[k]) != 0;
-    return n > 1 ? n : 1;
-}
-
-/* The sum of a part of the factors, by itself. */
-static Expr *part_sum(Prog *p, const Product *x, const Part *factor, uint32_t mask)
-{
-    Part part[MAXFACTORS];
-    uint32_t vars = 0;
-    int n = 0;
-    for (int k = 0; k < x->n; k++)
-        if (in(mask, k)) part[n++] = factor[k], vars |= expr_free(factor[k].e);
-    return expr_reduce(p, O_ADD, vars & ~tree_kept(x, mask), expr_product(p, n, part));
-}
-
-static void find_common(Planner *pl, Product *x, const Part *factor, const Expr *sum)
-{
-    const uint32_t all = (1u << x->n) - 1;
-    for (int v = pl->p->nin; v < pl->path->nvalue; v++)
-        if (pl->how[v]) x->made[part_of(pl->p, pl->how[v], sum)] = 1;
-    for (uint32_t mask = 1; mask < all && pl->nsum > 1; mask++)
-        if (__builtin_popcount(mask) > 1)
-            x->takers[mask] = (uint8_t)takers_of(pl, part_sum(pl->p, x, factor, mask));
 }
 
 /* ---- temporaries ---- */
@@ -187,7 +114,7 @@ static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool t
     for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
         Tensor *same = pl->value[v];
         for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
-        if (pl->how[v] && same_sum(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
+        if (pl->how[v] && common_same(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
     }
     if (__builtin_popcount(kept) > SC_MAXDIM) return NULL;
     const int n = order_of(pl, kept, turned && !sparse, ix);
@@ -195,7 +122,7 @@ static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool t
     Expr *access = expr_access(pl->p, t, ix);
     const Assign a = {access, O_CONST, e};
     if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
-    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers_of(pl, e));
+    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / common_takers(pl, e));
     return access;
 }
 
@@ -337,7 +264,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
         Expr *sum = take_kids(t, own, t->x.kept);
         return sum ? sum : e;
     }
-    find_common(pl, &t->x, t->part, e);
+    common_find(pl, &t->x, t->part, e);
     const int n = tree_search(&t->x, tree, &flat);
     if (!n || is_flat(tree[0].tree)) return e;
     const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
@@ -411,7 +338,7 @@ static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
 static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
     if (!has_op(e, O_REDUCE)) return e;
-    if (is_sum(e)) {
+    if (path_is_sum(e)) {
         Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
         if (terms != e) return take_terms(pl, terms, asked);
         e = take_factors(pl, expr_flatten(pl->p, e), asked);
@@ -427,10 +354,10 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 /* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
 static bool is_rich(Prog *p, const Expr *e, int *sums)
 {
-    if (p->multiplies && is_sum(e) && !has_sparse(e)) return true;
+    if (p->multiplies && path_is_sum(e) && !has_sparse(e)) return true;
     Part part[MAXFACTOR];
     if (e->op == O_STORED) return false;
-    if (is_sum(e)) {
+    if (path_is_sum(e)) {
         const int n = expr_factors(p, e->kid[0], part);
         if (n > 2 || has_op(e->kid[0], O_REDUCE)) return true;
         if (n == 2 && has_sparse(e) && (has_op(e, O_ADD) || has_op(e, O_SUB))) return true;
@@ -453,7 +380,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = mark(pl);
         double whole = -1;
-        const bool compared = is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
+        const bool compared = path_is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
         if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
@@ -493,7 +420,7 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     if (p->skip || !rich) return NULL;
     *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
     pl->path->nvalue = p->nin;
-    for (int a = 0; a < p->nassign; a++) collect_sums(pl, p->assign[a].rhs);
+    for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
     for (int a = 0; a < p->nassign; a++) {
         const Point m = mark(pl);
         if (!is_rich(p, p->assign[a].rhs, &sums)) continue;

@@ -1,6 +1,7 @@
 /* private.h: shared by the files of this folder.
  *
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
+ * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * wish.c   "path(..)" as a user says it, and the plan as text
  * step.c   an assignment as a request of its own */
@@ -79,4 +80,12 @@ typedef struct {
 bool step_add(Planner *, int n, const Assign *, const int *result);
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
+
+/* ---- common.c ---- */
+static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
+bool common_same(Prog *, const Expr *, const Expr *); /* but for the order of factors */
+void common_collect(Planner *, const Expr *);         /* adds the sums in e to pl->sum */
+int common_takers(Planner *, const Expr *part);       /* how many sums could take it, at least 1 */
+/* Fills takers and made of the product that is the sum of these factors. */
+void common_find(Planner *, Product *, const Part *factor, const Expr *sum);
 #endif
