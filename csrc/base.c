@@ -150,10 +150,11 @@ static bool reserve(sc_text *t, size_t more)
 {
     if (t->failed) return false;
     if (t->n + more + 1 <= t->cap) return true;
-    size_t cap = t->cap ? t->cap * 2 : 512;
+    size_t cap = t->cap ? t->cap * 2 : t->arena ? 64 : 512;
     while (cap < t->n + more + 1) cap *= 2;
-    char *s = sc_realloc(t->s, cap);
+    char *s = t->arena ? sc_arena_get(t->arena, cap) : sc_realloc(t->s, cap);
     if (!s) return !(t->failed = true);
+    if (t->arena && t->n) memcpy(s, t->s, t->n + 1);
     t->s = s;
     t->cap = cap;
     return true;
@@ -182,7 +183,7 @@ void sc_text_add(sc_text *t, const char *fmt, ...)
 
 void sc_text_free(sc_text *t)
 {
-    free(t->s);
+    if (!t->arena) free(t->s);
     memset(t, 0, sizeof *t);
 }
 

@@ -55,6 +55,7 @@ typedef struct {
     char *s; /* always terminated once something was written */
     size_t n, cap;
     bool failed;
+    sc_arena *arena; /* where it lies; null: it is freed by itself */
 } sc_text;
 void sc_text_add(sc_text *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_text_addn(sc_text *, const char *s, size_t n);

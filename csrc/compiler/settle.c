@@ -44,6 +44,7 @@ void lower_nest(Prog *p)
     p->nest = own;
     stmt_verify(p, p->module);
     stmt_simplify(p, p->module);
+    stmt_name(p, p->module);
     stmt_verify(p, p->module);
 }
 

@@ -31,22 +31,29 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const m_val = call->view[1].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
+        /* work c: reg f32 */
         float c = -__builtin_inff();
+        /* for j */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         sc_i64 pA = A_lo;
         for (sc_i64 j = 0; j < j_dim; j++) {
+            /* for j merge A */
             while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
                 pA = pA + 1;
             }
             const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
             if (in_A) {
+                /* c max= A[i,j] */
                 c = sc_max_f32(c, A_val[pA]);
             } else {
+                /* c max= 0 */
                 c = sc_max_f32(c, 0.0f);
             }
         }
+        /* m[i] = c */
         m_val[p] = c;
     }
     return 0;
@@ -58,4 +65,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {2, sizeof(sc_object), SC_KEY,
+    1, {body}};

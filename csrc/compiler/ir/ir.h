@@ -154,7 +154,7 @@ struct Prog {
     struct {
         const char *stem;
         int count;
-    } name[2048]; /* generated names so far */
+    } name[512]; /* generated names of arrays, parameters and entries so far */
     int nname;
     sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
     int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
@@ -346,7 +346,7 @@ int prog_try(Prog *, void (*body)(void *), void *ctx, sc_err *err);
 void *prog_bytes(Prog *, size_t);
 #define NEW(p, type) ((type *)prog_bytes((p), sizeof(type)))
 const char *name_fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
-void names_reset(Prog *, int mark); /* forgets names after p->nname was mark, but arrays and parameters */
+bool name_reserved(const char *);
 /* Refuses words of schedules, and names that with their end take more than `size` bytes. */
 void prog_check_name(Prog *, const char *name, size_t size, int pos);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */

@@ -6,8 +6,8 @@
 
 void *prog_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
 
-/* Words that generated names must avoid: C's, and those that emit itself uses. */
-static bool reserved(const char *s)
+/* C's words, and those that emit itself uses. */
+bool name_reserved(const char *s)
 {
     static const char *const words[] = {
         "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
@@ -41,7 +41,7 @@ const char *name_fresh(Prog *p, const char *stem)
 {
     int at = name_find(p, stem);
     const char *s = stem;
-    if (at >= 0 || reserved(stem)) {
+    if (at >= 0 || name_reserved(stem)) {
         if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = p->nname - 1;
         do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++p->name[at].count);
         while (name_find(p, s) >= 0);
@@ -49,16 +49,6 @@ const char *name_fresh(Prog *p, const char *stem)
     s = sc_arena_printf(&p->arena, "%s", s);
     name_take(p, s);
     return s;
-}
-
-/* Locals of one entry do not clash with those of the next; arrays and parameters belong to all. */
-void names_reset(Prog *p, int mark)
-{
-    p->nname = mark;
-    for (int i = 0; i < p->module->nbuf; i++)
-        if (name_find(p, p->module->buf[i]->name) < 0) name_take(p, p->module->buf[i]->name);
-    for (int i = 0; i < p->module->nparam; i++)
-        if (name_find(p, p->module->param[i]->name) < 0) name_take(p, p->module->param[i]->name);
 }
 
 #define AROUND 100 /* what is shown of a long line, before the caret and behind it */
