@@ -83,7 +83,7 @@ def flat(line: str) -> set[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_notes_say_where_lines_of_the_nest_begin(file):
-    """Every body has notes, and every line of the nest is one; sums that go on in memory are read and written."""
+    """Every body has notes, and every line of the nest is one; sums that go on are read and written."""
     text = file.with_suffix(".c").read_text().replace("\n", " ")
     notes = set().union(
         *(flat(" ".join(n.split())) for n in re.findall(r"/\* (.*?) \*/", text[text.index("*/") :]))
