@@ -465,7 +465,8 @@ static int statement(const Run *r, const Stmt *s)
 static int block(const Run *r, const Stmt *s)
 {
     int code = GO_ON;
-    for (; s && code == GO_ON; s = s->next) code = statement(r, s);
+    for (; s && code == GO_ON; s = s->next)
+        if (s->op != S_NOTE) code = statement(r, s);
     return code;
 }
 

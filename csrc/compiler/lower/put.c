@@ -20,7 +20,7 @@ void lower_note(Low *l, const Nest *n) { lower_remark(l, l->e.again ? "" : nest_
 static Local *fresh(Low *l, const char *stem, Type type, bool mutable)
 {
     if (l->nlocal++ == MAXLOCAL)
-        fail(l->p, SC_ENOTIMPL, -1, "a kernel needs more than %d locals: split the expression", MAXLOCAL);
+        fail(l->p, SC_ENOTIMPL, -1, "the kernel needs more than %d locals: split the expression", MAXLOCAL);
     return local_new(l->p, stem, type, mutable);
 }
 
