@@ -6,16 +6,20 @@ import math
 import os
 import platform
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
-from benchmarks import bound, cases, compiled, models, peers, plot
+import scorch
+from benchmarks import bound, cases, compiled, models, peers, plot, programs
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = cases.SUITES | models.SUITES | compiled.SUITES
+SUITES = cases.SUITES | models.SUITES | compiled.SUITES | programs.SUITES
+QUICK = programs.QUICK  # on small operands
 
 
 def machine() -> dict[str, object]:
@@ -38,15 +42,40 @@ def ratios(case: Case, times: dict[str, Time]) -> dict[str, dict[str, float]]:
     return {ours: {p: times[p].min / times[ours].min for p in fair} for ours, fair in case.against.items()}
 
 
+def comparable(result: object) -> torch.Tensor | None:
+    """Numbers as they are, matrices of any library as COO in order; None for what else there is."""
+    if peers.scipy_sparse is not None and peers.scipy_sparse.issparse(result):
+        result = scorch.sparse(result)
+    if scorch.is_sparse(result):
+        result = result.to_torch(torch.sparse_coo)
+    if isinstance(result, (np.ndarray, np.generic)):
+        return torch.as_tensor(result)
+    if not isinstance(result, torch.Tensor) or result.layout is torch.strided:
+        return result if isinstance(result, torch.Tensor) else None
+    coo = (
+        result.to_sparse_coo()
+    )  # of a product of torch's with rows out of order, and yet said to be coalesced
+    return torch.sparse_coo_tensor(coo._indices(), coo._values(), coo.shape).coalesce()
+
+
+def largest(x: torch.Tensor) -> float:
+    x = x.coalesce().values() if x.layout is torch.sparse_coo else x
+    return x.abs().max().item() if x.numel() else 0.0
+
+
 def check(case: Case) -> None:
-    """A wrong answer is not timed: dense results must agree with the first call's."""
-    results = {name: call() for name, call in case.calls.items()} if case.same else {}
-    dense = {n: r for n, r in results.items() if type(r) is torch.Tensor and r.layout is torch.strided}
-    for name, result in dense.items():
-        first = next(iter(dense.values()))
-        off = (result - first).abs().max().item() if first.numel() else 0.0
-        if result.shape != first.shape or not off <= 1e-4 * first.abs().max().item():
-            raise AssertionError(f"{case.name}, {name}: differs from {next(iter(dense))} by up to {off:.3g}")
+    """A wrong answer is not timed: results must agree with the first call's, all dense if one is."""
+    results = {name: comparable(call()) for name, call in case.calls.items()} if case.same else {}
+    results = {name: result for name, result in results.items() if result is not None}
+    if any(result.layout is torch.strided for result in results.values()):
+        results = {name: result.to_dense() for name, result in results.items()}
+    for name, result in results.items():
+        first = next(iter(results.values()))
+        off = largest(result - first) if result.shape == first.shape else math.inf
+        if not off <= 1e-4 * largest(first):
+            raise AssertionError(
+                f"{case.name}, {name}: differs from {next(iter(results))} by up to {off:.3g}"
+            )
 
 
 def only(case: Case, wanted: list[str] | None) -> Case:
@@ -58,13 +87,14 @@ def only(case: Case, wanted: list[str] | None) -> Case:
     return replace(case, calls=calls, against=against)
 
 
-def run(suite: str, root: str | None, seconds: float, wanted: list[str] | None = None) -> list[dict]:
+def run(suite: Iterable[Case], name: str, args: argparse.Namespace) -> list[dict]:
     results = []
-    for case in (only(c, wanted) for c in SUITES[suite](root)):
+    for case in (only(c, args.peer) for c in suite if args.case in c.name):
         check(case)
-        times = {**interleave(case.calls, seconds), **case.measured} if case.calls else case.measured
-        found = {"suite": suite, "case": case.name, "times": times, "ratios": ratios(case, times)}
-        results.append({**found, "bound": bound.seconds(case.flops, case.traffic) if case.flops else 0})
+        times = {**interleave(case.calls, args.seconds), **case.measured} if case.calls else case.measured
+        found = {"suite": name, "case": case.name, "times": times, "ratios": ratios(case, times)}
+        found["bound"] = bound.seconds(case.flops, case.traffic) if case.flops else 0
+        results.append(found | {"each": case.each})
     return results
 
 
@@ -75,9 +105,10 @@ def render(results: list[dict], markdown: bool) -> str:
         rows = [r for r in results if tuple(r["times"]) == labels]
         ours = list(rows[0]["ratios"])
         bounded = any(r.get("bound") for r in rows)
-        head = [rows[0]["suite"], *labels, *(f"best peer / {o}" for o in ours), *["of bound"] * bounded]
+        shown = _columns(rows[0])
+        head = [rows[0]["suite"], *labels, *shown, *["of bound"] * bounded]
         body = [
-            [r["case"], *(human(r["times"][n].min) for n in labels), *(_best(r["ratios"][o]) for o in ours)]
+            [r["case"], *(human(r["times"][n].min) for n in labels), *_columns(r).values()]
             + [f"{r['bound'] / r['times'][o].min:.0%}" for o in ours[:1] if bounded]
             for r in rows
         ]
@@ -87,6 +118,17 @@ def render(results: list[dict], markdown: bool) -> str:
                 "\n".join(_summary(rows, o, p, "- " * markdown) for o in ours for p in rows[0]["ratios"][o])
             )
     return "\n\n".join(blocks)
+
+
+def _columns(result: dict) -> dict[str, str]:
+    """Ratios by their titles: of the best peer of each call, or of every peer."""
+    if not result.get("each"):
+        return {f"best peer / {ours}": _best(ratio) for ours, ratio in result["ratios"].items()}
+    return {
+        f"{p} / {ours}": _best({p: value})
+        for ours, ratio in result["ratios"].items()
+        for p, value in ratio.items()
+    }
 
 
 def _best(ratio: dict[str, float]) -> str:
@@ -113,7 +155,11 @@ def main() -> None:
         "--suite", action="append", choices=list(SUITES), help="may be repeated; default: all"
     )
     parser.add_argument("--root", help="folder with Planetoid's raw files (default: $SCORCH_DATA)")
+    parser.add_argument("--case", default="", help="only cases whose names contain this")
     parser.add_argument("--seconds", type=float, default=1.0, help="time to spend on each case")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"small operands, where a suite has any: {', '.join(QUICK)}"
+    )
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument(
         "--peer", action="append", help="may be repeated: only these, by a part of their name"
@@ -128,8 +174,9 @@ def main() -> None:
     print(", ".join(f"{k} {v}" for k, v in facts.items() if v))
     print("Times are minima of interleaved turns; ratios above 1 mean that Scorch is faster.")
     results = []
-    for suite in args.suite or SUITES:
-        found = run(suite, args.root, args.seconds, args.peer)
+    for name in args.suite or SUITES:
+        suite = QUICK.get(name, SUITES[name]) if args.quick else SUITES[name]
+        found = run(suite(args.root), name, args)
         print(f"\n{render(found, args.markdown)}", flush=True)
         results += found
     if args.plot:

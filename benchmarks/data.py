@@ -30,6 +30,7 @@ class Case:
     against: dict[str, tuple[str, ...]] = field(default_factory=dict)
     measured: dict[str, Time] = field(default_factory=dict)  # times taken in processes of their own
     same: bool = True  # the calls compute the same
+    each: bool = False  # ratios are shown for each peer, not for the best
     flops: float = 0  # of the multiply-adds on stored values, two each
     traffic: float = 0  # bytes of every operand and the result, once
 

@@ -1,14 +1,17 @@
 """Training graph networks, against torch.sparse and torch_geometric."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
 import torch
 
-from benchmarks.data import SIZES, Case, citation, title
+import scorch
+from benchmarks.data import POWER_LAW, SIZES, Case, citation, title
 from benchmarks.peers import geometric
 from examples.graphsage import Net, Training, candidates, torch_adjacency
-from examples.planetoid import Graph
+from examples.planetoid import Graph, edges_power_law
+from scorch.nn import GATConv
 
 HIDDEN, CURVE = 16, 5  # width; epochs whose losses are compared before any is timed
 
@@ -56,4 +59,39 @@ def _same_curves(curves: dict[str, torch.Tensor]) -> None:
             raise AssertionError(f"losses of {name} differ from Scorch's by up to {off:.1e}")
 
 
-SUITES = {"epochs": epochs}
+def gat(root: str | None) -> Iterator[Case]:
+    """A layer of graph attention, eight heads of eight features: forward, and with gradients of weights."""
+    for name, edge_index, x in _attended(root):
+        ours = GATConv(x.shape[1], 8, heads=8)
+        layers = {"Scorch": ours, "Scorch, SparseTensor": ours}
+        graph = scorch.from_edge_index(edge_index, num_nodes=len(x))
+        if geometric():
+            from torch_geometric.nn import GATConv as Theirs
+
+            layers = {"PyG edge_index": Theirs(x.shape[1], 8, heads=8)} | layers
+            layers["PyG edge_index"].load_state_dict(ours.state_dict())
+        given = {n: graph if n == "Scorch, SparseTensor" else edge_index for n in layers}
+        calls = {n: partial(layer, x, given[n]) for n, layer in layers.items()}
+        peers = tuple(n for n in layers if n.startswith("PyG"))
+        against = dict.fromkeys(list(layers)[len(peers) :], peers)
+        yield Case(f"{name}, forward", {n: torch.no_grad()(call) for n, call in calls.items()}, against)
+        grad = torch.randn(len(x), 64)
+        steps = {n: partial(_gradients, layer, calls[n], grad) for n, layer in layers.items()}
+        yield Case(f"{name}, forward and backward", steps, against)
+
+
+def _gradients(layer: torch.nn.Module, call: Callable[[], torch.Tensor], grad: torch.Tensor) -> torch.Tensor:
+    return torch.cat([g.flatten() for g in torch.autograd.grad(call(), list(layer.parameters()), grad)])
+
+
+def _attended(root: str | None) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
+    for name in ("cora", "pubmed"):
+        graph = citation(name, root)
+        yield title(name, graph), graph.edge_index, graph.x
+    nodes, edges = POWER_LAW[0] // 4, POWER_LAW[1] // 4
+    pairs = edges_power_law(nodes, edges, np.random.RandomState(0).randint(40, size=nodes))
+    pairs = torch.from_numpy(pairs).T
+    yield "power law 42k", torch.cat([pairs, pairs.flip(0)], 1), torch.randn(nodes, 128)
+
+
+SUITES = {"epochs": epochs, "gat": gat}

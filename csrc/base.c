@@ -150,7 +150,7 @@ static bool reserve(sc_text *t, size_t more)
 {
     if (t->failed) return false;
     if (t->n + more + 1 <= t->cap) return true;
-    size_t cap = t->cap ? t->cap * 2 : t->arena ? 64 : 512;
+    size_t cap = t->cap ? t->cap * 2 : 512;
     while (cap < t->n + more + 1) cap *= 2;
     char *s = t->arena ? sc_arena_get(t->arena, cap) : sc_realloc(t->s, cap);
     if (!s) return !(t->failed = true);
@@ -183,7 +183,7 @@ void sc_text_add(sc_text *t, const char *fmt, ...)
 
 void sc_text_free(sc_text *t)
 {
-    if (!t->arena) free(t->s);
+    free(t->s);
     memset(t, 0, sizeof *t);
 }
 

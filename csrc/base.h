@@ -55,11 +55,24 @@ typedef struct {
     char *s; /* always terminated once something was written */
     size_t n, cap;
     bool failed;
-    sc_arena *arena; /* where it lies; null: it is freed by itself */
+    sc_arena *arena; /* where it lies, and is never freed; null: in memory of its own */
 } sc_text;
 void sc_text_add(sc_text *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_text_addn(sc_text *, const char *s, size_t n);
 void sc_text_free(sc_text *);
+
+/* ---- kinds of levels (format.c): the one table of what they are ---- */
+typedef struct {
+    const char *name;
+    bool crd;    /* stores coordinates; a kind that does not has all of them, found by arithmetic */
+    bool pos;    /* stores where the positions below one above begin; results are assembled in such levels */
+    bool one;    /* has one position below one above: it alone may follow a level whose coordinates repeat */
+    bool padded; /* has `width` positions below one above, those without an entry at the end, coordinate -1 */
+    bool repeats; /* coordinates may be stored more than once: nonunique */
+} sc_kind;
+#define SC_NKIND (SC_ELL + 1)
+extern const sc_kind sc_kinds[SC_NKIND];
+static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }
 
 /* ---- checked size arithmetic: false on overflow ---- */
 bool sc_mul(int64_t a, int64_t b, int64_t *out);

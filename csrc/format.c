@@ -15,7 +15,12 @@
 
 #include "base.h"
 
-static const char *const kinds[] = {"dense", "compressed", "singleton", "ell"};
+const sc_kind sc_kinds[SC_NKIND] = {
+    [SC_DENSE] = {.name = "dense"},
+    [SC_COMPRESSED] = {.name = "compressed", .crd = true, .pos = true, .repeats = true},
+    [SC_SINGLETON] = {.name = "singleton", .crd = true, .one = true, .repeats = true},
+    [SC_ELL] = {.name = "ell", .crd = true, .padded = true},
+};
 
 /* ---- names ---- */
 static void put(sc_format *f, sc_level_kind kind, int dim, bool unique)
@@ -167,14 +172,14 @@ static int read_level(reader *r)
     int kind = -1, v = 0;
     space(r);
     const char *start = r->p;
-    for (int k = 0; k < SC_LEN(kinds) && kind < 0; k++)
-        if (word(r, kinds[k])) kind = k;
+    for (int k = 0; k < SC_NKIND && kind < 0; k++)
+        if (word(r, sc_kinds[k].name)) kind = k;
     if (kind < 0)
         return fail(r, start,
                     "a format name, or a level dense(d), compressed(d), singleton(d) or ell(d, width)");
     if (f->nlevel == SC_MAXLEVEL)
         return sc_error(r->e, SC_EVALUE, "format \"%s\": expected at most %d levels", r->text, SC_MAXLEVEL);
-    s.kind = (uint8_t)kind;
+    const sc_kind *is = &sc_kinds[s.kind = (uint8_t)kind];
     if (!accept(r, '(')) return fail(r, r->p, "(");
     space(r);
     start = r->p;
@@ -185,14 +190,14 @@ static int read_level(reader *r)
     if (s.part != SC_WHOLE && !number(r, 1, &s.block)) return fail(r, r->p, "a block size of at least 1");
     bool width = false;
     while (accept(r, ',')) {
-        if (kind == SC_ELL && !width && number(r, 0, &s.width))
+        if (is->padded && !width && number(r, 0, &s.width))
             width = true;
-        else if ((kind == SC_COMPRESSED || kind == SC_SINGLETON) && word(r, "nonunique"))
+        else if (is->repeats && word(r, "nonunique"))
             s.unique = 0;
         else if (!word(r, "unique"))
-            return fail(r, r->p, kind == SC_ELL ? "the width" : "unique or nonunique");
+            return fail(r, r->p, is->padded ? "the width" : "unique or nonunique");
     }
-    if (kind == SC_ELL && !width) return fail(r, r->p, "a comma and the number of slots, ell(d, width)");
+    if (is->padded && !width) return fail(r, r->p, "a comma and the number of slots, ell(d, width)");
     if (!accept(r, ')')) return fail(r, r->p, ")");
     f->level[f->nlevel++] = s;
     return SC_OK;
@@ -227,7 +232,7 @@ static int check(const sc_format *f, const char *text, sc_err *e)
         int rc = check_dim(f, text, d, e);
         if (rc) return rc;
     }
-    if (f->nlevel && f->level[0].kind == SC_SINGLETON)
+    if (f->nlevel && sc_kind_of(&f->level[0])->one)
         return sc_error(
             e, SC_EVALUE,
             "format \"%s\": a singleton level has one coordinate for each position above it and cannot come "
@@ -272,9 +277,9 @@ void sc_format_print_levels(const sc_format *f, char *out, size_t size)
     if (size) out[0] = 0;
     for (int l = 0; l < f->nlevel; l++) {
         const sc_levelspec *s = &f->level[l];
-        add(out, size, &n, "%s%s(%d", l ? ", " : "", kinds[s->kind], s->dim);
+        add(out, size, &n, "%s%s(%d", l ? ", " : "", sc_kind_of(s)->name, s->dim);
         if (s->part != SC_WHOLE) add(out, size, &n, "%c%d", s->part == SC_DIV ? '/' : '%', s->block);
-        if (s->kind == SC_ELL) add(out, size, &n, ", %d", s->width);
+        if (sc_kind_of(s)->padded) add(out, size, &n, ", %d", s->width);
         if (!s->unique) add(out, size, &n, ", nonunique");
         add(out, size, &n, ")");
     }
@@ -316,7 +321,7 @@ bool sc_format_equal(const sc_format *a, const sc_format *b)
         if (s->kind != t->kind || s->unique != t->unique || s->dim != t->dim || s->part != t->part)
             return false;
         if (s->part != SC_WHOLE && s->block != t->block) return false;
-        if (s->kind == SC_ELL && s->width != t->width) return false;
+        if (sc_kind_of(s)->padded && s->width != t->width) return false;
     }
     return true;
 }
@@ -324,6 +329,6 @@ bool sc_format_equal(const sc_format *a, const sc_format *b)
 bool sc_format_is_dense(const sc_format *f)
 {
     for (int l = 0; l < f->nlevel; l++)
-        if (f->level[l].kind != SC_DENSE || f->level[l].part != SC_WHOLE) return false;
+        if (sc_kind_of(&f->level[l])->crd || f->level[l].part != SC_WHOLE) return false;
     return true;
 }

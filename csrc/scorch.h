@@ -148,6 +148,7 @@ typedef struct {
     bool skip;            /* implicit="skip" */
     uint32_t settled;     /* bit k: operand k was converted for this program and is not to be again */
     bool nofold;          /* extents are run-time numbers: one kernel for every width */
+    bool whole;           /* one step: no temporaries are made (compiler/path) */
     int nin;
     sc_spec in[SC_MAXOP];
     int64_t dim[SC_MAXOP][SC_MAXDIM]; /* extents of each operand's dimensions */
@@ -177,11 +178,14 @@ int sc_program_like(const sc_program *, int r);
  * CONVERT step, carried out (and cached) by the caller, who then asks for the
  * program of the converted operand. */
 const sc_format *sc_program_convert(const sc_program *, int k);
+/* Operands in layouts that some of the steps of a program want beside the one that was given: number j is operand *k in
+ * the format returned, and stands in `in` behind the operands; null from the last one on. */
+const sc_format *sc_program_extra(const sc_program *, int j, int *k);
 int sc_program_way(const sc_program *);
 /* The format that operand k is read in. */
 const sc_format *sc_program_operand(const sc_program *, int k);
 /* A stage of the program of a request, to be freed: "index" "schedule" "nest" "orders" "stmt" "c" "plan" "why"
- * "explain". */
+ * "path" "explain". */
 int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);
 /* Runs: operands as in the request; dense results are allocated by the caller, row-major where the format asked
  * for is not the one the kernels write; sparse ones through alloc, ctx[r] for result r (ctx may be null where no
@@ -264,6 +268,17 @@ int sc_team_width(void);
 /* Runs body on at most n threads; on one if the team is busy, after fork, or
  * inside a region. */
 void sc_parallel(int n, sc_body *, void *arg);
+
+/* ---- dense products: those of the library that the bindings install (run/steps.c) ----
+ * out[m,n] = a[m,k] * b[k,n] for f32 or f64, strides in elements; the output is apart from the operands. */
+typedef struct {
+    const void *a, *b;
+    void *out;
+    sc_dtype dtype;
+    int64_t m, n, k, a_stride[2], b_stride[2], out_stride[2];
+} sc_dense_product;
+typedef int sc_dense_multiply(const sc_dense_product *, sc_err *);
+void sc_dense_install(sc_dense_multiply *);
 
 /* ---- stopping (kernels/team.c) ----
  * The bindings install what says whether the user wants the running call to end, by Ctrl-C; long work asks now and

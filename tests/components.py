@@ -179,8 +179,10 @@ class _Builder:
         return sum(self.r.random() < self.fill for _ in range(room)) if len(self.at) < 3000 else 0
 
     def _fibre(self, k: int, n: int) -> list[Coordinate]:
-        """Coordinates of the levels from k on, in order; what may not follow is left out."""
-        made = []
+        """Coordinates of the levels from k on, in order; what may not follow is left out. Some are full."""
+        extent, made = _extent(self.levels[k], self.shape), []
+        if n == 1 and self.fill > 0.8 and extent * len(self.at) < 600 and self.r.random() < 0.5:
+            return [(c,) for c in range(extent)]
         for c in sorted(self._tuple(k, n) for _ in range(self._count(k, n))):
             if not made or self._follows(k, made[-1], c):
                 made.append(c)

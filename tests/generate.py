@@ -284,7 +284,7 @@ class Draw:
         left = "".join(sorted(left)) if r.random() < 0.6 else left
         if set(left) != set(used):
             e = finite(e)
-        op = r.choices(("=", "+=", "max=", "min="), (75, 15, 5, 5))[0]
+        op = r.choices(("=", "+=", "max=", "min="), (60, 16, 12, 12))[0]
         if op == "=" and not is_summable(e, left):
             op = "+="
         if op == "=" and r.random() < 0.06 and set(left) == set(used):

@@ -44,6 +44,12 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/level.c", "from = lower_let(l, \"whole\", plus(l, f->lo, whole));",
         "from = f->hi; (void)whole;",
     ),
+    "a rest where every coordinate was visited": (
+        "compiler/lower/rest.c", "val_op(p, O_GT, left, num(l, 0))", "val_op(p, O_GE, left, num(l, 0))",
+    ),
+    "a sum takes its rest once": (
+        "compiler/lower/rest.c", "v = val_op(p, O_MUL, v, val_cast(p, v->type, times));", "(void)times;",
+    ),
     "a batch adds what the next row has": (
         "compiler/lower/batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",
     ),
@@ -61,7 +67,7 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "block base forgotten": ("compiler/lower/env.c", "c->whole = plus(l, c->base, v);", "c->whole = v;"),
     "dense position without its parent": (
-        "compiler/lower/env.c", "plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c)", "c",
+        "compiler/lower/env.c", "times(l, w->pos[*n], level_size(l, t, *n))", "num(l, 0)",
     ),
     "maximum starts from zero": (
         "compiler/lower/registers.c", "key, 1, op == O_CONST ? 0 : op_identity(op));", "key, 1, 0);",
@@ -139,7 +145,8 @@ MUTATIONS = {  # name: file, text, replacement
         "sc_fill(p->crd, p->c->to->itype, p->npos, 0);",
     ),
     "padding is read as an entry": (
-        "kernels/convert_list.c", "drops |= c->from->format.level[l].kind == SC_ELL;", "drops |= false;",
+        "kernels/convert_list.c", "drops |= sc_kind_of(&c->from->format.level[l])->padded;",
+        "drops |= false;",
     ),
     "the last empty row has no end": (
         "kernels/convert_pack.c",

@@ -21,6 +21,8 @@ ILLEGAL = re.compile(  # what Writer gets wrong at times, and the compiler has t
     r"|index \w is merged, but the result has values where"
     r"|schedule: '[^']+': a merged loop cannot be par"
     r"|schedule: '[^']+': needs two tensors"
+    r"|schedule: '[^']+ rest': what stands inside is not the same"
+    r"|schedule: '[^']+ rest': rest goes with"
     r"|schedule: '[^']+': level \d of \w, .* so it cannot be merged"
     r"|schedule: \w(\[[^]]+\])? is assembled in order"
     r")"
@@ -73,6 +75,8 @@ class Writer:
         if here and r.random() < 0.5:
             here = r.sample(here, r.randint(1, len(here)))
             source = f" in {here[0]}" if len(here) == 1 else f" merge {', '.join(here)}"
+            if r.random() < 0.3 and v not in self.assign.left:
+                source += " rest"
             for n in here:
                 self.todo[n].pop(0)
         self.bound.add(v)

@@ -24,6 +24,7 @@ import scorch
 from scorch.tensor.format import repeats
 
 EXACT = (0, 1, -1, 2, -2)
+SIGNED = (EXACT, EXACT, EXACT, (0, 1, 2), (1, 2), (-1, -2))
 MIXED = (
     torch.float16, torch.bfloat16, torch.float32, torch.float32, torch.float64, torch.int32, torch.int64,
     torch.bool,
@@ -128,7 +129,7 @@ class Case:
             r = random.Random(f"{self.seed} {name}")
             dims = self.problem.dims(name)
             dtype = self.types.get(name, torch.float64 if gradient else torch.float32)
-            values = components.SPECIAL if self.mode == "special" else EXACT
+            values = components.SPECIAL if self.mode == "special" else r.choice(SIGNED)
             sparse = dims and (o.sparse or r.random() < 0.05)
             draw = sparse_operand if sparse else dense_operand
             made[name] = draw(r, name, dims, dtype, values, gradient)

@@ -139,6 +139,12 @@ def test_the_compiler_knows_no_files_and_no_threads():
         assert not re.search(r"\b(fopen|open|getenv|pthread_\w+)\s*\(", text), relative(file)
 
 
+def test_limits_of_the_compiler_stand_in_one_table():
+    for file in sorted((CSRC / "compiler").rglob("*.[ch]")):
+        if file.name != "limits.h":
+            assert not re.search(r"^#define (SC_)?MAX", file.read_text(), re.M), relative(file)
+
+
 def test_the_compiler_names_no_operation():
     word = re.compile(rf"(?<![a-z])({OPERATIONS})(?![a-z])", re.I)
     for file in sorted((CSRC / "compiler").rglob("*.[ch]")):

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```$)?", re.M | re.S)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/expressions.md", "docs/tensors.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/expressions.md", "docs/programs.md", "docs/tensors.md"])
 def test_python_blocks_run(name: str) -> None:
     text = (ROOT / name).read_text()
     blocks = list(BLOCK.finditer(text))

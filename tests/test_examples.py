@@ -9,8 +9,11 @@ import torch
 
 import gcn
 import planetoid
+import scorch
 from benchmarks.__main__ import check, ratios, render
 from benchmarks.data import Case
+from benchmarks.operands import sets
+from benchmarks.programs import PROGRAMS, backward, forward, named
 from examples.timing import Time, human, interleave, table
 
 
@@ -78,6 +81,24 @@ def test_wrong_answers_are_not_timed():
     check(Case("good", {"torch": lambda: x, "Scorch": lambda: x + 0}))
     with pytest.raises(AssertionError, match="bad, Scorch"):
         check(Case("bad", {"torch": lambda: x, "Scorch": lambda: x + 1}))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_programs_of_the_benchmarks_agree(program):
+    """One expression, the same by hand, and torch or SciPy; their gradients too."""
+    for _, make in sets(program.kind, True, None):
+        operands = named(program, make())
+        check(Case(program.name, forward(program, operands)))
+        if program.leaves:
+            check(Case(program.name, backward(program, operands)))
+
+
+def test_sparse_answers_are_compared():
+    A = scorch.sparse(torch.eye(3), "csr")
+    check(Case("good", {"torch": lambda: torch.eye(3).to_sparse_csr(), "Scorch": lambda: A * 1}))
+    for wrong in (lambda: A * 2, lambda: scorch.sparse(torch.eye(4), "csr"), lambda: 2 * torch.eye(3)):
+        with pytest.raises(AssertionError, match="bad, Scorch"):
+            check(Case("bad", {"torch": lambda: torch.eye(3).to_sparse_csr(), "Scorch": wrong}))
 
 
 def test_the_benchmarks_start():

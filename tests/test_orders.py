@@ -48,3 +48,32 @@ def test_every_nest(tmp_path):
 @pytest.mark.slow
 def test_every_nest_at_length(tmp_path):
     assert check(1000, 2, tmp_path) > 3000
+
+
+ASKED = {  # a schedule, and what all heads, or some nest, then say
+    "convert(A: csc)": lambda heads, text: all(converts == "0 to csc" for _, converts in heads),
+    "convert()": lambda heads, text: not any(converts for _, converts in heads),
+    "ahead(32)": lambda heads, text: " ahead 32 " in text,
+}
+
+
+@pytest.mark.parametrize("schedule", ASKED)
+def test_a_schedule_is_heeded(schedule, tmp_path):
+    file = tmp_path / "asked.sc"
+    head = "in A: f32 csr i32 (100, 80)\nin B: f32 dense (80, 32)\nC[i,k] = A[i,j] * B[j,k]\n"
+    file.write_text(f"{head}schedule {schedule}\n")
+    listed = native.must(native.core().scorchc(), "--emit=orders", file)
+    heads = HEAD.findall(listed)
+    assert len(heads) > 2 and ASKED[schedule](heads, listed), listed
+
+
+def test_blocks_of_two_sizes_meet(tmp_path):
+    """A coordinate that is known is known in blocks of any size, so nothing has to be converted."""
+    file = tmp_path / "blocks.sc"
+    file.write_text(
+        'in A: f64 "dense(0/2), compressed(1), dense(0%2)" i64 (6, 5)\n'
+        'in D: f64 "dense(0/6), compressed(1), dense(0%6)" i32 (6, 5)\n'
+        "C += A[i,j] + D[i,j] * D[i,j]\n"
+    )
+    found = HEAD.findall(native.must(native.core().scorchc(), "--emit=orders", file))
+    assert not found[0][1] and native.must(native.core().scorchc(), "--run", file).strip().endswith("ok")

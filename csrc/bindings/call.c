@@ -269,7 +269,7 @@ static void count_products(const call *c)
 
 static void unload(call *c)
 {
-    for (int k = 0; k < c->nin; k++) Py_XDECREF(c->temp[k]);
+    for (int k = 0; k < SC_MAXOP; k++) Py_XDECREF(c->temp[k]);
     free(c->request);
     sc_program_release(c->program);
     sc_template_put(c->template);
@@ -445,12 +445,27 @@ static results *new_results(const sc_dl_api *dl, int n)
     return r;
 }
 
+/* Operands in the other layouts that steps of the program read. */
+static int load_extra(call *c)
+{
+    const sc_format *f;
+    for (int j = 0, k; (f = sc_program_extra(c->program, j, &k)); j++) {
+        if (c->nin + j == SC_MAXOP || !c->core[k])
+            return PyErr_SetString(PyExc_RuntimeError, "internal error: no room for a layout"), -1;
+        sc_core *d = sc_core_derive(c->s, c->core[k], f);
+        if (!d) return -1;
+        hold(c, c->nin + j, (PyObject *)d);
+        c->in[c->nin + j] = d->t;
+    }
+    return 0;
+}
+
 static PyObject *evaluate(call *c, PyObject *out)
 {
     results *r = new_results(c->s->dl, sc_program_nresult(c->program));
     if (!r) return PyErr_NoMemory();
     count_products(c);
-    PyObject *list = place(c, r, out) || run(c, r) ? NULL : collect(c, r);
+    PyObject *list = load_extra(c) || place(c, r, out) || run(c, r) ? NULL : collect(c, r);
     for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
     free(r);
     return list;

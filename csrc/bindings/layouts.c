@@ -21,7 +21,7 @@ static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
 static bool is_cut(const sc_format *f)
 {
     const sc_levelspec *top = &f->level[0], *end = &f->level[f->nlevel - 1];
-    return top->part == SC_DIV && end->part == SC_MOD && end->kind == SC_COMPRESSED;
+    return top->part == SC_DIV && end->part == SC_MOD && sc_kind_of(end)->pos;
 }
 
 /* Newest first: the newest stays, older ones while all together stay within

@@ -79,11 +79,10 @@ static PyObject *module_configure(PyObject *module, PyObject *args)
 }
 
 /* ---- formats and conversion ---- */
-static const char *const kind_name[] = {"dense", "compressed", "singleton", "ell"};
 
 static PyObject *level_tuple(const sc_levelspec *l)
 {
-    return Py_BuildValue("(siiiii)", kind_name[l->kind], (int)l->unique, (int)l->dim, (int)l->part,
+    return Py_BuildValue("(siiiii)", sc_kinds[l->kind].name, (int)l->unique, (int)l->dim, (int)l->part,
                          (int)l->block, (int)l->width);
 }
 

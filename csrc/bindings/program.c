@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* ---- formats and their arrays ---- */
-bool sc_level_has_pos(const sc_levelspec *l) { return l->kind == SC_COMPRESSED; }
-bool sc_level_has_crd(const sc_levelspec *l) { return l->kind != SC_DENSE; }
+bool sc_level_has_pos(const sc_levelspec *l) { return sc_kind_of(l)->pos; }
+bool sc_level_has_crd(const sc_levelspec *l) { return sc_kind_of(l)->crd; }
 
 static int64_t extent(const sc_levelspec *l, const int64_t *dim)
 {
@@ -34,12 +34,12 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
     for (int l = 0; l < t->format.nlevel; l++) {
         const sc_levelspec *spec = &t->format.level[l];
         int64_t size = extent(spec, t->view.dim);
-        if (spec->kind == SC_ELL) size = spec->width;
-        int64_t per = spec->kind == SC_SINGLETON ? 1 : size;
+        if (sc_kind_of(spec)->padded) size = spec->width;
+        int64_t per = sc_kind_of(spec)->one ? 1 : size;
         if (at + sc_level_has_pos(spec) + sc_level_has_crd(spec) >= n)
             return sc_error(e, SC_EVALUE, "expected more than %d component arrays for this format", n);
         if (sc_level_has_pos(spec) && expect(e, l, "pos", npos + 1, length[at++])) return e->code;
-        if (spec->kind == SC_COMPRESSED)
+        if (sc_kind_of(spec)->pos)
             npos = length[at];
         else if (!sc_mul(npos, per, &npos))
             return sc_error(e, SC_EVALUE, "level %d: the tensor has more positions than 64 bits can count",

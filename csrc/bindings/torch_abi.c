@@ -222,6 +222,21 @@ static int convert(call *c, int k, const sc_format *f)
     return 0;
 }
 
+/* Operands in the other layouts that steps of the program read, behind the operands. */
+static int load_extra(call *c)
+{
+    const sc_format *f;
+    for (int j = 0, k; (f = sc_program_extra(c->prog, j, &k)); j++) {
+        const int to = c->request.nin + j;
+        if (to >= SC_MAXOP) return sc_error(&c->e, SC_EINTERNAL, "no room for a layout");
+        if (!(c->kept[to] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
+        c->in[to] = c->kept[to]->t;
+        c->in[to].dtype = c->in[k].dtype;
+        if (c->in[to].view.perm) c->in[to].view.val = c->in[k].view.val;
+    }
+    return SC_OK;
+}
+
 /* 1 if any was converted. */
 static int convert_all(call *c)
 {
@@ -335,7 +350,7 @@ static int execute(call *c)
 {
     void *ctx[SC_MAXOP];
     sc_tensor out[SC_MAXOP];
-    if (place(c)) return c->e.code;
+    if (load_extra(c) || place(c)) return c->e.code;
     for (int k = 0; k < c->nresult; k++) ctx[k] = &c->result[k].made, out[k] = c->result[k].t;
     if (sc_program_run(c->prog, c->in, out, sink_alloc, ctx, &c->e)) return c->e.code;
     for (int k = 0; k < c->nresult; k++) {
@@ -432,6 +447,7 @@ int sc_torch_connect(void *lib, sc_err *e)
     const int rc = sc_torch_find(lib, e);
     if (rc) return rc;
     if (define()) return sc_error(e, SC_EINTERNAL, "torch refused to register the operators of scorch");
+    sc_dense_install(sc_torch_multiply);
     done = true;
     return 0;
 }

@@ -33,6 +33,8 @@ typedef struct StringOpaque *StringHandle;
     X(AOTITorchError, aoti_torch_get_data_ptr, (AtenTensorHandle, void **))                                  \
     X(AOTITorchError, aoti_torch_empty_strided, (int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
     X(AOTITorchError, aoti_torch_delete_tensor_object, (AtenTensorHandle))                                   \
+    X(AOTITorchError, aoti_torch_create_tensor_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
+    X(AOTITorchError, aoti_torch_cpu_mm_out, (AtenTensorHandle, AtenTensorHandle, AtenTensorHandle))         \
     X(AOTITorchError, torch_new_list_reserve_size, (size_t, StableListHandle *))                             \
     X(AOTITorchError, torch_list_push_back, (StableListHandle, StableIValue))                                \
     X(AOTITorchError, torch_list_size, (StableListHandle, size_t *))                                         \

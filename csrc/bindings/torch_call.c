@@ -102,3 +102,26 @@ int sc_torch_view(AtenTensorHandle h, sc_tensor *t, sc_err *e)
     t->view.val = (void *)(uintptr_t)data;
     return 0;
 }
+
+static AtenTensorHandle matrix(const void *data, int64_t rows, int64_t cols, const int64_t *stride,
+                               sc_dtype dtype)
+{
+    AtenTensorHandle h = NULL;
+    torch.aoti_torch_create_tensor_from_blob((void *)(uintptr_t)data, 2, (int64_t[]){rows, cols}, stride, 0,
+                                             to_torch(dtype), torch.aoti_torch_device_type_cpu(), 0, &h);
+    return h;
+}
+
+/* Without the dispatcher: nothing is recorded. */
+int sc_torch_multiply(const sc_dense_product *x, sc_err *e)
+{
+    AtenTensorHandle a = matrix(x->a, x->m, x->k, x->a_stride, x->dtype),
+                     b = matrix(x->b, x->k, x->n, x->b_stride, x->dtype),
+                     out = matrix(x->out, x->m, x->n, x->out_stride, x->dtype);
+    const bool made = a && b && out, failed = !made || torch.aoti_torch_cpu_mm_out(out, a, b) != 0;
+    sc_torch_drop(&a);
+    sc_torch_drop(&b);
+    sc_torch_drop(&out);
+    if (!made) return sc_error(e, SC_ENOMEM, "out of memory for a dense product");
+    return failed ? sc_torch_broken(e) : SC_OK;
+}

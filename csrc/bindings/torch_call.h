@@ -13,7 +13,8 @@ AtenTensorHandle sc_torch_empty(sc_dtype, int ndim, const int64_t *dim);
 void sc_torch_drop(AtenTensorHandle *);
 /* Looks at a dense tensor on the CPU. */
 int sc_torch_view(AtenTensorHandle, sc_tensor *, sc_err *);
-int sc_torch_broken(sc_err *); /* the error of a call that torch failed */
+int sc_torch_multiply(const sc_dense_product *, sc_err *); /* by the library that torch has */
+int sc_torch_broken(sc_err *);                             /* the error of a call that torch failed */
 /* Throws the C++ exception of an error: does not return, so it is the last statement of a call. */
 void sc_torch_throw(const sc_err *);
 

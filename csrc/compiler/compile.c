@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "settle.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory while compiling"); }
@@ -24,6 +25,10 @@ static void take_asks(Prog *p, const sc_request *rq)
     memcpy(p->ask, rq->ask, (size_t)rq->nask * sizeof *p->ask);
 }
 
+/* What is asked of the order of contraction goes alone, and is no matter of a step. */
+static const char *asked_path(const sc_request *rq)
+{ return rq->schedule && !strncmp(rq->schedule, "path", 4) ? rq->schedule : NULL; }
+
 static void front(Prog *p, const sc_request *rq)
 {
     p->skip = rq->skip;
@@ -34,17 +39,18 @@ static void front(Prog *p, const sc_request *rq)
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
     parse_program(p, rq->text);
     take_asks(p, rq);
+    if (asked_path(rq)) return;
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
-        p->nest = nest_parse(p, rq->schedule, 0, NULL);
+        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 
 static void middle(Prog *p)
 {
     expr_check(p);
     expr_infer(p);
-    if (p->nest)
+    if (p->draft.nest)
         lower_nest(p);
     else
         schedule(p);
@@ -63,6 +69,7 @@ static void read_program(const Job *j)
 {
     j->p->arena.nomem = out_of_memory;
     j->p->arena.ctx = j->p;
+    j->p->draft.why = j->p->draft.orders = j->p->draft.chosen = prog_text(j->p);
     if (j->file)
         file_parse(j->p, j->file);
     else
@@ -75,7 +82,6 @@ static void compile(void *ctx)
     Prog *p = j->p;
     read_program(j);
     middle(p);
-    if (p->why.failed || p->orders.failed || p->chosen.failed) out_of_memory(p);
 }
 
 int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes, sc_err *err)
@@ -101,6 +107,91 @@ int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_
     return prog_try(p, compile_gradient, &j, err);
 }
 
+/* ---- steps ---- */
+void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
+{
+    const Tensor *t = prog_result(p, r);
+    memset(o, 0, sizeof *o);
+    memcpy(o->spec.name, t->name, sizeof o->spec.name);
+    o->spec.format = p->ask[r].nlevel ? p->ask[r] : t->format;
+    o->spec.dtype = t->dtype;
+    o->spec.itype = t->itype;
+    o->spec.unit = t->unit;
+    o->like = tensor_shares_all(t) ? t->like->arg : -1;
+    for (int d = 0; d < t->ndim; d++)
+        for (int k = p->nin; k-- > 0;)
+            for (int i = 0; i < p->tensor[k]->ndim; i++)
+                if (p->tensor[k]->dimvar[i] == t->dimvar[d]) {
+                    o->extent[d].operand = (int8_t)k;
+                    o->extent[d].dim = (int8_t)i;
+                }
+}
+
+typedef struct { /* a request, as the scheduler sees it */
+    Prog *p;
+    const sc_request *rq;
+    double cost;
+} Costing;
+
+static void cost_request(void *ctx)
+{
+    Costing *x = ctx;
+    read_program(&(Job){.p = x->p, .rq = x->rq});
+    expr_check(x->p);
+    expr_infer(x->p);
+    x->cost = schedule_cost(x->p);
+}
+
+/* For the machine that *ctx, a program, is compiled for. */
+static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
+{
+    const Prog *machine = ctx;
+    Prog *p = sc_zalloc(sizeof *p);
+    Costing x = {p, rq, -1};
+    sc_err why = {0};
+    if (!p) return -1;
+    p->vector_bytes = machine->vector_bytes, p->vector_regs = machine->vector_regs;
+    p->threads = machine->threads, p->speeds = machine->speeds;
+    memcpy(p->cache, machine->cache, sizeof p->cache);
+    if (prog_try(p, cost_request, &x, &why)) x.cost = -1;
+    for (int r = 0; x.cost >= 0 && r < p->nout; r++) sc_compile_outcome(p, r, &out[r]);
+    sc_compile_free(p);
+    free(p);
+    return x.cost;
+}
+
+typedef struct {
+    Prog *p;
+    const sc_request *rq;
+    const Path *path;
+} Pathing;
+
+static void find_path(void *ctx)
+{
+    Pathing *x = ctx;
+    read_program(&(Job){.p = x->p, .rq = x->rq});
+    expr_check(x->p);
+    expr_infer(x->p);
+    if (!x->p->draft.nest && !x->p->wishes)
+        x->path = path_find(x->p, asked_path(x->rq), &(Costs){cost_of, x->p});
+}
+
+int sc_compile_path(Prog *p, const sc_request *rq, int vector_bytes, const Path **out, sc_err *err)
+{
+    Pathing x = {p, rq, NULL};
+    p->vector_bytes = vector_bytes;
+    p->vector_regs = vector_bytes == 64 ? 32 : 16;
+    const int rc = prog_try(p, find_path, &x, err);
+    *out = rc ? NULL : x.path;
+    return rc;
+}
+
+/* ---- stages ---- */
+static void add_text(sc_text *out, const sc_text *t)
+{
+    if (t->n) sc_text_addn(out, t->s, t->n);
+}
+
 static void print_stage(void *ctx)
 {
     const Job *j = ctx;
@@ -111,22 +202,24 @@ static void print_stage(void *ctx)
     else if (!strcmp(j->stage, "sums"))
         sums_print(p, out);
     else if (!strcmp(j->stage, "nest"))
-        nest_print(p, p->nest, out);
+        nest_print(p, p->draft.nest, out);
     else if (!strcmp(j->stage, "schedule"))
-        sc_text_add(out, p->chosen.n ? "%s\n" : "%s", p->chosen.n ? p->chosen.s : "");
+        add_text(out, &p->draft.chosen), sc_text_add(out, p->draft.chosen.n ? "\n" : "");
     else if (!strcmp(j->stage, "stmt"))
-        stmt_print(p, p->module, out);
+        stmt_print(p, p->draft.module, out);
     else if (!strcmp(j->stage, "c"))
-        emit_module(p, p->module, out);
+        emit_module(p, p->draft.module, out);
     else if (!strcmp(j->stage, "plan"))
         plan_print(p, out);
     else if (!strcmp(j->stage, "orders"))
         orders_print(p, out);
+    else if (!strcmp(j->stage, "path"))
+        prog_print(p, out); /* one step */
     else if (!strcmp(j->stage, "why"))
-        sc_text_add(out, "%s%s", p->why.s ? p->why.s : "", p->orders.s ? p->orders.s : "");
+        add_text(out, &p->draft.why), add_text(out, &p->draft.orders);
     else
         fail(p, SC_EVALUE, -1,
-             "unknown stage '%s': expected index, sums, schedule, nest, stmt, c, plan, orders or why",
+             "unknown stage '%s': expected index, sums, path, schedule, nest, stmt, c, plan, orders or why",
              j->stage);
 }
 
@@ -137,10 +230,4 @@ int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)
     return out->failed ? sc_error(err, SC_ENOMEM, "out of memory while printing") : SC_OK;
 }
 
-void sc_compile_free(Prog *p)
-{
-    sc_text_free(&p->why);
-    sc_text_free(&p->orders);
-    sc_text_free(&p->chosen);
-    sc_arena_free(&p->arena);
-}
+void sc_compile_free(Prog *p) { sc_arena_free(&p->arena); }

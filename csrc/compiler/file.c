@@ -18,14 +18,12 @@
 #include "schedule/schedule.h"
 #include "settle.h"
 
-#define MAXLINE 32
-
 typedef struct {
     Prog *p;
     char *text;    /* the file without comments */
     char *program; /* of the same length: lines of the program, the rest blank */
-    int out[MAXLINE], nout;
-    int fold[MAXLINE], nfold;
+    int out[MAXFILELINE], nout;
+    int fold[MAXFILELINE], nfold;
     int nest; /* offset behind the brace, or -1 */
 } File;
 
@@ -136,7 +134,7 @@ static void parse_width(File *f, int at)
 
 static void remember(File *f, int *list, int *n, int at)
 {
-    if (*n == MAXLINE) fail(f->p, SC_EVALUE, at, "expected at most %d such lines", MAXLINE);
+    if (*n == MAXFILELINE) fail(f->p, SC_EVALUE, at, "expected at most %d such lines", MAXFILELINE);
     list[(*n)++] = at;
 }
 
@@ -224,6 +222,6 @@ void file_parse(Prog *p, const char *text)
     for (int k = 0; k < f.nfold; k++) parse_fold(&f, f.fold[k]);
     if (f.nest < 0) return;
     int end;
-    p->nest = nest_parse(p, f.text, f.nest, &end);
+    p->draft.nest = nest_parse(p, f.text, f.nest, &end);
     if (f.text[end] != '}') fail(p, SC_EVALUE, end, "expected '}' at the end of the nest");
 }

@@ -1,7 +1,7 @@
 /* settle.c: a program -> nest.
  *
  * requires  check, infer
- * sets      p->nest, formats of results that had none; p->convert, p->converts; p->why; p->module and p->plan
+ * sets      the draft: nest, module and plan, or formats that operands are to have; formats of results that had none
  *
  * Every assignment becomes its own kernels, one of those that schedule/search.c
  * found, in the order of the program. A temporary becomes a shared workspace,
@@ -17,71 +17,38 @@
 #include "schedule/schedule.h"
 #include "stmt/stmt.h"
 
-#define MAXTRIES 120
-#define MAXLISTED 40
-
 typedef struct { /* one assignment */
     Assign a;
     const Wish *wish;
     Tensor *w; /* takes the place of a temporary */
     Search *search;
-} Piece;
+} Task;
 
-typedef struct {
+typedef struct Choices {
     Prog *p;
-    int n;
-    Piece part[SC_LEN(((Prog *)0)->assign)];
-    sc_err refused; /* why the last composition was */
-} Program;
+    const Wish *wishes; /* one an assignment */
+    int n;              /* 0: nothing was searched, as these ask that operands are converted first */
+    Task task[SC_LEN(((Prog *)0)->assign)];
+    const Mark *before; /* the first composition */
+    sc_err refused;     /* why the last one was */
+} Choices;
 
 /* ---- lowering ---- */
 void lower_nest(Prog *p)
 {
-    Nest *own = p->nest;
-    p->nest = schedule_where(p, own);
-    nest_verify(p, p->nest);
+    Draft *d = &p->draft;
+    Nest *own = d->nest;
+    d->nest = schedule_where(p, own);
+    nest_verify(p, d->nest);
     lower(p);
-    p->nest = own;
-    stmt_verify(p, p->module);
-    stmt_simplify(p, p->module);
-    stmt_name(p, p->module);
-    stmt_verify(p, p->module);
+    d->nest = own;
+    stmt_verify(p, d->module);
+    stmt_simplify(p, d->module);
+    stmt_name(p, d->module);
+    stmt_verify(p, d->module);
 }
 
 /* ---- trying ---- */
-typedef struct {
-    Prog prog;
-    Tensor tensor[MAXTENSOR];
-} Saved;
-
-static Saved *save(Prog *p)
-{
-    Saved *s = NEW(p, Saved);
-    s->prog = *p;
-    for (int k = 0; k < p->ntensor; k++) s->tensor[k] = *p->tensor[k];
-    return s;
-}
-
-static void cut(sc_text *t, size_t n)
-{
-    if (t->s) t->s[t->n = n] = 0;
-}
-
-/* But for memory and, where cut, what was said. */
-static void restore(Prog *p, const Saved *s, bool silent)
-{
-    const Prog now = *p;
-    *p = s->prog;
-    p->arena = now.arena;
-    p->why = now.why;
-    p->orders = now.orders;
-    p->chosen = now.chosen;
-    p->err = now.err;
-    p->escape = now.escape;
-    for (int k = 0; k < p->ntensor; k++) *p->tensor[k] = s->tensor[k];
-    if (silent) cut(&p->why, s->prog.why.n), cut(&p->orders, s->prog.orders.n);
-}
-
 typedef struct {
     Prog *p;
     Nest *n;
@@ -92,7 +59,7 @@ static void lower_tried(void *ctx)
     const Lowering *x = ctx;
     schedule_ahead(x->p, x->n);
     schedule_batch(x->n);
-    x->p->nest = x->n;
+    x->p->draft.nest = x->n;
     lower_nest(x->p);
 }
 
@@ -105,21 +72,20 @@ static bool lowers(Prog *p, Nest *n, sc_err *refused)
 
 /* ---- composing ---- */
 /* The candidates of these ranks as one nest; null where one of them cannot be built. */
-static Nest *compose(const Program *g, const int *rank)
+static Nest *compose(const Choices *g, const int *rank)
 {
     Prog *p = g->p;
-    Nest *n[SC_LEN(g->part)], *rest = NULL;
+    Nest *n[SC_LEN(g->task)], *rest = NULL;
     for (int k = 0; k < g->n; k++)
-        if (!(n[k] = search_nest(g->part[k].search, rank[k]))) return NULL;
-    cut(&p->chosen, 0);
+        if (!(n[k] = search_nest(g->task[k].search, rank[k]))) return NULL;
     for (int k = 0; k < g->n; k++) {
-        sc_text_add(&p->chosen, k ? "; " : "");
-        search_print(g->part[k].search, rank[k], n[k], &p->chosen);
-        if (!k) wishes_finish(p, g->part[k].wish, &p->chosen);
+        sc_text_add(&p->draft.chosen, k ? "; " : "");
+        search_print(g->task[k].search, rank[k], n[k], &p->draft.chosen);
+        if (!k) wishes_finish(p, g->task[k].wish, &p->draft.chosen);
     }
     for (int k = g->n - 1; k >= 0; k--) {
-        Tensor *w = g->part[k].w;
-        Nest *one = rest ? schedule_fuse(p, n[k], w ? w : g->part[k].a.lhs->tensor, rest) : n[k];
+        Tensor *w = g->task[k].w;
+        Nest *one = rest ? schedule_fuse(p, n[k], w ? w : g->task[k].a.lhs->tensor, rest) : n[k];
         if (!one) one = w ? schedule_before_rest(p, n[k], w, rest) : nest_seq(p, 2, (Nest *[]){n[k], rest});
         rest = one;
     }
@@ -128,12 +94,12 @@ static Nest *compose(const Program *g, const int *rank)
 
 /* The ranks of turn t: the best of all, then one assignment after the other with its next, then all of them.
  * False where there is none; *end where no later one has. */
-static bool ranks(const Program *g, int t, int *rank, bool *end)
+static bool ranks(const Choices *g, int t, int *rank, bool *end)
 {
     const int r = t ? (t - 1) / (g->n + 1) + 1 : 0, who = t ? (t - 1) % (g->n + 1) : g->n;
     bool any = false, fits = true;
     for (int k = 0; k < g->n; k++) {
-        const int count = search_count(g->part[k].search);
+        const int count = search_count(g->task[k].search);
         rank[k] = who == k || who == g->n ? r : 0;
         if (who == g->n && rank[k] >= count) rank[k] = count - 1;
         any |= r < count;
@@ -143,44 +109,44 @@ static bool ranks(const Program *g, int t, int *rank, bool *end)
     return any && fits && !(t && g->n == 1 && who == 1);
 }
 
-static double cost_of(const Program *g, const int *rank)
+static double cost_of(const Choices *g, const int *rank)
 {
     double sum = 0;
-    for (int k = 0; k < g->n; k++) sum += search_cost(g->part[k].search, rank[k]);
+    for (int k = 0; k < g->n; k++) sum += search_cost(g->task[k].search, rank[k]);
     return sum;
 }
 
 /* Composes and lowers; where that fails *p is as before. */
-static Nest *try(Program *g, const Saved *before, const int *rank)
+static Nest *try(Choices *g, const int *rank)
 {
     Nest *n = compose(g, rank);
     if (n && lowers(g->p, n, &g->refused)) return n;
-    restore(g->p, before, true);
+    prog_rewind(g->p, g->before);
     return NULL;
 }
 
-/* Operands in other formats: the program is compiled again with these, and lowered then. */
-static void ask_conversion(Prog *p, const Saved *before, Nest *n)
+/* Operands in other formats: the program is compiled again with these, and lowered then. What is said of the choice
+ * stays, what it was tried on does not. */
+static void ask_conversion(Choices *g)
 {
-    sc_format to[SC_MAXOP];
-    memcpy(to, p->convert, sizeof to);
-    restore(p, before, false);
-    memcpy(p->convert, to, sizeof to);
-    p->converts = true;
-    p->nest = n;
+    Draft *d = &g->p->draft;
+    const Draft tried = *d;
+    prog_rewind(g->p, g->before);
+    d->nest = tried.nest;
+    d->converts = true;
+    memcpy(d->convert, tried.convert, sizeof d->convert);
+    d->why = tried.why, d->orders = tried.orders, d->chosen = tried.chosen;
 }
 
-static bool settle(Program *g)
+static bool settle(Choices *g)
 {
-    Prog *p = g->p;
-    const Saved *before = save(p);
-    int rank[SC_LEN(g->part)];
+    int rank[SC_LEN(g->task)];
     bool end = false;
+    g->before = prog_mark(g->p);
     for (int t = 0; t < MAXTRIES && !end; t++) {
-        Nest *n = ranks(g, t, rank, &end) ? try(g, before, rank) : NULL;
-        if (!n) continue;
-        for (int k = 0; k < g->n; k++) search_explain(g->part[k].search, rank[k]);
-        if (p->converts) ask_conversion(p, before, n);
+        if (!ranks(g, t, rank, &end) || !try(g, rank)) continue;
+        for (int k = 0; k < g->n; k++) search_explain(g->task[k].search, rank[k]);
+        if (g->p->draft.converts) ask_conversion(g);
         return true;
     }
     return false;
@@ -198,7 +164,7 @@ static Tensor *workspace_for(Prog *p, const Expr *lhs)
 static bool is_open(const Tensor *t) { return t->role == T_OUT && t->ndim && !t->format.nlevel; }
 
 /* A result that no nest can assemble, or write where its entries are, is computed dense, and delivered as asked. */
-static void make_dense(Program *g, Piece *x)
+static void make_dense(Choices *g, Task *x)
 {
     if (!is_open(x->a.lhs->tensor) && !tensor_shares_upper(x->a.lhs->tensor)) return;
     x->a.lhs->tensor->like = NULL;
@@ -219,30 +185,30 @@ static Expr *simplified(Prog *p, const Assign *a)
 }
 
 /* Nothing is legal as it was asked for, though other nests are. */
-static void refuse(Prog *p, const Piece *x, const char *why)
+static void refuse(Prog *p, const Task *x, const char *why)
 {
     Search *s = search_new(p, &x->a, NEW(p, Wish));
     if (!search_count(s)) return;
     Nest *n = search_nest(s, 0);
-    cut(&p->chosen, 0);
-    sc_text_add(&p->chosen, "%s", n ? "" : "nothing");
-    if (n) search_print(s, 0, n, &p->chosen);
+    sc_text *chosen = &p->draft.chosen;
+    sc_text_add(chosen, "%s", n ? "" : "nothing");
+    if (n) search_print(s, 0, n, chosen);
     fail(p, SC_EVALUE, -1, "schedule: no loops for %s are as '%s' asks: %s; chosen without it: %s",
          x->a.lhs->tensor->name, p->wishes, why ? why : "none of those considered are in this order",
-         p->chosen.s);
+         chosen->s);
 }
 
-static Program *take_apart(Prog *p, const Wish *wishes)
+static void take_apart(Choices *g)
 {
-    Program *g = NEW(p, Program);
+    Prog *p = g->p;
     Assign assign[SC_LEN(p->assign)];
     memcpy(assign, p->assign, sizeof assign);
-    *g = (Program){.p = p, .n = p->nassign};
+    g->n = p->nassign;
     for (int k = 0; k < g->n; k++) {
-        Piece *x = &g->part[k];
+        Task *x = &g->task[k];
         Tensor *t = assign[k].lhs->tensor;
         x->a = assign[k];
-        x->wish = &wishes[k];
+        x->wish = &g->wishes[k];
         x->a.rhs = simplified(p, &x->a);
         /* += of what has nothing to sum is =, but where skipped points keep the identity */
         if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;
@@ -253,13 +219,12 @@ static Program *take_apart(Prog *p, const Wish *wishes)
         }
     }
     for (int k = 0; k < g->n; k++) {
-        Piece *x = &g->part[k];
+        Task *x = &g->task[k];
         x->search = search_new(p, &x->a, x->wish);
         if (search_count(x->search)) continue;
         if (p->wishes) refuse(p, x, search_why(x->search));
         make_dense(g, x);
     }
-    return g;
 }
 
 /* Blocks that fit no loops, and coordinates that repeat where they must not, are converted away: levels in the
@@ -276,44 +241,57 @@ static bool make_plain(Prog *p)
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)
             if (t->format.level[l].part != SC_MOD) schedule_plain_level(&f, t, t->format.level[l].dim);
-        p->convert[k] = f;
-        p->converts = any = true;
+        p->draft.convert[k] = f;
+        p->draft.converts = any = true;
     }
     return any;
 }
 
 /* Nobody asked for the loops that were refused: what is said of them, without where. */
-static void fail_unasked(Program *g)
+static void fail_unasked(Choices *g)
 {
     static const char asked[] = "schedule: ";
     const char *why = g->refused.code ? g->refused.msg : NULL;
-    for (int k = 0; k < g->n && !why; k++) why = search_why(g->part[k].search);
+    for (int k = 0; k < g->n && !why; k++) why = search_why(g->task[k].search);
     if (!why) why = "every order reads an operand across its levels";
     if (!strncmp(why, asked, sizeof asked - 1)) why += sizeof asked - 1;
     fail(g->p, SC_ENOTIMPL, -1,
          "no loops compute %s from these formats and into this one: %.*s; convert an operand to another "
          "format, or ask "
          "for another result",
-         g->part[0].a.lhs->tensor->name, (int)strcspn(why, "\n"), why);
+         g->task[0].a.lhs->tensor->name, (int)strcspn(why, "\n"), why);
 }
 
 void schedule(Prog *p)
 {
-    p->unscheduled = save(p);
-    const Wish *wishes = wishes_parse(p);
-    if (wishes_convert(p, wishes)) {
-        p->nest = nest_seq(p, 0, NULL);
+    Choices *g = p->choices = NEW(p, Choices);
+    g->p = p;
+    g->wishes = wishes_parse(p);
+    p->draft.nest = nest_seq(p, 0, NULL);
+    if (wishes_convert(p, g->wishes)) {
+        g->before = prog_mark(p);
         return;
     }
-    Program *g = take_apart(p, wishes);
+    take_apart(g);
     if (settle(g)) return;
-    for (int k = 0; k < g->n; k++) make_dense(g, &g->part[k]);
+    for (int k = 0; k < g->n; k++) make_dense(g, &g->task[k]);
     if (settle(g)) return;
     if (p->wishes && g->refused.code)
-        for (int k = 0; k < g->n; k++) refuse(p, &g->part[k], g->refused.msg);
-    p->nest = nest_seq(p, 0, NULL);
+        for (int k = 0; k < g->n; k++) refuse(p, &g->task[k], g->refused.msg);
     if (!p->keeps && make_plain(p)) return;
     fail_unasked(g);
+}
+
+double schedule_cost(Prog *p)
+{
+    Choices *g = NEW(p, Choices);
+    int rank[SC_LEN(g->task)] = {0};
+    g->p = p;
+    g->wishes = wishes_parse(p);
+    take_apart(g);
+    for (int k = 0; k < g->n; k++)
+        if (!search_count(g->task[k].search)) return -1;
+    return cost_of(g, rank);
 }
 
 /* ---- the stage "orders" ---- */
@@ -335,8 +313,8 @@ static void print_candidate(const Prog *p, double cost, const Nest *n, sc_text *
     const char *between = " converts ";
     sc_text_add(out, "-- cost %.0f", cost);
     for (int k = 0; k < p->nin; k++) {
-        if (!p->convert[k].nlevel) continue;
-        sc_format_print(&p->convert[k], format, sizeof format);
+        if (!p->draft.convert[k].nlevel) continue;
+        sc_format_print(&p->draft.convert[k], format, sizeof format);
         sc_text_add(out, "%s%d to %s", between, k, format);
         between = "; ";
     }
@@ -344,70 +322,63 @@ static void print_candidate(const Prog *p, double cost, const Nest *n, sc_text *
     nest_print(p, n, out);
 }
 
-static int list(Program *g, Listed *found)
+static int list(Choices *g, Listed *found)
 {
-    const Saved *before = save(g->p);
-    int rank[SC_LEN(g->part)], n = 0;
+    int rank[SC_LEN(g->task)], n = 0;
     bool end = false;
     for (int t = 0; t < MAXTRIES && !end && n < MAXLISTED; t++) {
-        Nest *nest = ranks(g, t, rank, &end) ? try(g, before, rank) : NULL;
+        Nest *nest = ranks(g, t, rank, &end) ? try(g, rank) : NULL;
         if (!nest) continue;
-        found[n] = (Listed){cost_of(g, rank), t, {0}};
+        found[n] = (Listed){cost_of(g, rank), t, prog_text(g->p)};
         print_candidate(g->p, found[n].cost, nest, &found[n].text);
-        restore(g->p, before, true);
-        if (found[n].text.failed) fail(g->p, SC_ENOMEM, -1, "out of memory while printing");
+        prog_rewind(g->p, g->before);
         bool seen = false;
         for (int k = 0; k < n; k++) seen |= !strcmp(found[k].text.s, found[n].text.s);
-        if (seen)
-            sc_text_free(&found[n].text);
-        else
-            n++;
+        n += !seen;
     }
     return n;
 }
 
+/* What there will be to choose from when operands were converted as a schedule text asks. */
+static void search_converted(Choices *g)
+{
+    Prog *p = g->p;
+    for (int k = 0; k < p->nin; k++) {
+        if (!p->draft.convert[k].nlevel) continue;
+        cost_convert(p, p->tensor[k], &p->draft.convert[k]);
+        p->tensor[k]->perm = true;
+    }
+    take_apart(g);
+    g->before = prog_mark(p);
+}
+
 typedef struct {
-    Prog *p;
-    Listed *found;
+    Choices *g;
     sc_text *out;
 } Listing;
 
+/* Composes and lowers what settle() chose from, from where it began. */
 static void list_all(void *ctx)
 {
     const Listing *x = ctx;
-    Prog *p = x->p;
-    Listed *found = x->found;
-    restore(p, p->unscheduled, false);
-    Program *g = take_apart(p, wishes_parse(p));
-    int n = list(g, found);
-    for (int k = 0; k < g->n && !n; k++) make_dense(g, &g->part[k]);
-    if (!n) n = list(g, found);
+    Listed found[MAXLISTED];
+    prog_rewind(x->g->p, x->g->before);
+    if (!x->g->n) search_converted(x->g);
+    const int n = list(x->g, found);
     if (n) qsort(found + 1, (size_t)n - 1, sizeof *found, by_cost);
     for (int k = 0; k < n; k++) sc_text_addn(x->out, found[k].text.s, found[k].text.n);
 }
 
-/* What was said of the program is said again as it was, though memory may have run out meanwhile. */
-static void say_again(Prog *p, const Saved *now, const char *chosen)
-{
-    cut(&p->why, now->prog.why.n), cut(&p->orders, now->prog.orders.n), cut(&p->chosen, 0);
-    p->why.failed = p->orders.failed = p->chosen.failed = false;
-    sc_text_add(&p->chosen, "%s", chosen);
-}
-
-/* Schedules the program again. It is used by others: whatever happens, it is as before in the end. */
+/* Whatever happens, the program is as before in the end. */
 void orders_print(Prog *p, sc_text *out)
 {
-    if (!p->unscheduled) {
-        print_candidate(p, cost_nest(p, p->nest), p->nest, out);
+    if (!p->choices) {
+        print_candidate(p, cost_nest(p, p->draft.nest), p->draft.nest, out);
         return;
     }
-    const Saved *now = save(p);
-    const char *chosen = sc_arena_printf(&p->arena, "%s", p->chosen.n ? p->chosen.s : "");
-    Listed *found = sc_arena_get(&p->arena, MAXLISTED * sizeof *found);
     sc_err why = {0};
-    const int rc = prog_try(p, list_all, &(Listing){p, found, out}, &why);
-    restore(p, now, false);
-    say_again(p, now, chosen);
-    for (int k = 0; k < MAXLISTED; k++) sc_text_free(&found[k].text);
+    const Mark *now = prog_mark(p);
+    const int rc = prog_try(p, list_all, &(Listing){p->choices, out}, &why);
+    prog_rewind(p, now);
     if (rc) fail(p, rc, -1, "%s", why.msg);
 }

@@ -5,8 +5,9 @@
 #include "compile.h"
 
 /* ---- settle.c ---- */
-void schedule(Prog *);                /* expression -> nest -> statements */
-void lower_nest(Prog *);              /* p->nest -> p->module, p->plan, all of it verified */
+void schedule(Prog *);        /* expression -> nest -> statements */
+void lower_nest(Prog *);      /* p->draft.nest -> p->draft.module, p->draft.plan, all of it verified */
+double schedule_cost(Prog *); /* of the best nests, not lowered; negative where there are none */
 void orders_print(Prog *, sc_text *); /* every candidate, the chosen one first */
 
 /* ---- file.c: .sc files, the test format ---- */

@@ -18,7 +18,7 @@ static int check_level(const sc_tensor *t, int l, const char *which, sc_err *e)
         return sc_error(e, SC_EVALUE,
                         "%s: dimension %d of extent %lld is not a multiple of its block %d; pad it", which,
                         s->dim, (long long)extent, s->block);
-    if (s->kind != SC_DENSE && t->itype == SC_I32 && sc_level_extent(s, t->view.dim) > (int64_t)INT32_MAX + 1)
+    if (sc_kind_of(s)->crd && t->itype == SC_I32 && sc_level_extent(s, t->view.dim) > (int64_t)INT32_MAX + 1)
         return sc_error(e, SC_EVALUE,
                         "%s: extent %lld of dimension %d exceeds what i32 indices reach: use i64", which,
                         (long long)extent, s->dim);
@@ -69,9 +69,9 @@ static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON
 static bool bsr(const sc_format *f)
 {
     const sc_levelspec *s = f->level;
-    return f->ndim == 2 && f->nlevel == 4 && unique(f) && s[0].kind == SC_DENSE &&
-           s[1].kind == SC_COMPRESSED && s[2].kind == SC_DENSE && s[3].kind == SC_DENSE &&
-           s[0].part == SC_DIV && s[1].part == SC_DIV && s[2].part == SC_MOD && s[3].part == SC_MOD;
+    return f->ndim == 2 && f->nlevel == 4 && unique(f) && !sc_kind_of(&s[0])->crd && sc_kind_of(&s[1])->pos &&
+           !sc_kind_of(&s[2])->crd && !sc_kind_of(&s[3])->crd && s[0].part == SC_DIV && s[1].part == SC_DIV &&
+           s[2].part == SC_MOD && s[3].part == SC_MOD;
 }
 
 /* Entries, rows and columns that sc_deal can number. */

@@ -100,11 +100,11 @@ int sc_convert_same(const sc_conversion *c)
         const sc_level *from = &c->from->view.level[l];
         sc_level *to = &c->to->view.level[l];
         void *pos = NULL, *crd = NULL;
-        if (c->to->format.level[l].kind == SC_COMPRESSED) {
+        if (sc_kind_of(&c->to->format.level[l])->pos) {
             if ((rc = sc_convert_pos(c, l, above + 1, &pos))) return rc;
             sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, above + 1);
         }
-        if (c->to->format.level[l].kind != SC_DENSE) {
+        if (sc_kind_of(&c->to->format.level[l])->crd) {
             if ((rc = sc_convert_crd_keep(c, l, from->crd, from->npos, &crd))) return rc;
         }
         *to = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};

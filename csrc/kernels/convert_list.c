@@ -113,7 +113,7 @@ SC_INLINE bool slots_range(const unrolling *u, sc_dtype itype, int64_t begin, in
 {
     const sc_levelspec *s = &u->from->format.level[u->level];
     const void *crd = u->from->view.level[u->level].crd;
-    int64_t size = s->kind == SC_SINGLETON ? 1 : u->from->view.level[u->level].size;
+    int64_t size = sc_kind_of(s)->one ? 1 : u->from->view.level[u->level].size;
     int64_t extent = sc_level_extent(s, u->from->view.dim), p = begin < end ? begin / size : 0,
             c = begin - p * size;
     bool stray = false;
@@ -127,7 +127,7 @@ SC_INLINE bool slots_range(const unrolling *u, sc_dtype itype, int64_t begin, in
 static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     unrolling *u = arg;
-    if (u->from->format.level[u->level].kind == SC_COMPRESSED) {
+    if (sc_kind_of(&u->from->format.level[u->level])->pos) {
 #define RUN(itype) u->stray[lane] |= compressed_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
@@ -274,8 +274,8 @@ int sc_list_sparse(const sc_conversion *c, sc_list *s)
     target_layout(c->to, s);
     for (int l = 0; l < c->to->format.nlevel; l++) blocks |= c->to->format.level[l].part != SC_WHOLE;
     for (int l = 0; l < c->from->format.nlevel; l++) {
-        drops |= c->from->format.level[l].kind == SC_ELL;
-        zeros &= c->from->format.level[l].kind == SC_DENSE;
+        drops |= sc_kind_of(&c->from->format.level[l])->padded;
+        zeros &= !sc_kind_of(&c->from->format.level[l])->crd;
     }
     sc_field field[SC_MAXLEVEL];
     int words = s->nword;
@@ -310,7 +310,9 @@ static void reading_init(reading *r, const sc_conversion *c, sc_list *s)
         if (extent == 1) continue;
         r->extent[r->n] = extent;
         r->field[r->n] = s->field[l];
-        r->stride[r->n++] = c->from->view.stride[v->dim] * (v->part == SC_DIV ? v->block : 1);
+        const uint64_t stride =
+            (uint64_t)c->from->view.stride[v->dim]; /* without elements it may be anything */
+        r->stride[r->n++] = (int64_t)(stride * (v->part == SC_DIV ? (uint64_t)v->block : 1));
     }
     r->inner = r->n ? r->extent[r->n - 1] : 1;
 }

@@ -113,8 +113,8 @@ static void singleton_range(void *arg, int lane, int64_t begin, int64_t end)
 static int pack_singleton(packing *p, int lanes)
 {
     int head = p->level;
-    while (p->c->to->format.level[head].kind == SC_SINGLETON) head--;
-    bool pads = p->c->to->format.level[head].kind == SC_ELL;
+    while (sc_kind_of(&p->c->to->format.level[head])->one) head--;
+    bool pads = sc_kind_of(&p->c->to->format.level[head])->padded;
     int rc = sc_convert_crd(p->c, p->level, p->above, &p->crd);
     if (rc) return rc;
     if (pads) sc_fill(p->crd, p->c->to->itype, p->above, -1);
@@ -243,18 +243,16 @@ static int pack_level(packing *p, int l, int lanes)
 {
     const sc_format *f = &p->c->to->format;
     sc_level *v = &p->c->to->view.level[l];
-    int rc = SC_EINTERNAL;
+    const sc_kind *is = sc_kind_of(&f->level[l]);
     p->level = p->last = l;
-    while (!f->level[p->last].unique && p->last + 1 < f->nlevel && f->level[p->last + 1].kind == SC_SINGLETON)
+    while (!f->level[p->last].unique && p->last + 1 < f->nlevel && sc_kind_of(&f->level[p->last + 1])->one)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
     p->pos = p->crd = NULL;
-    switch ((sc_level_kind)f->level[l].kind) {
-    case SC_DENSE: rc = pack_dense(p, lanes); break;
-    case SC_COMPRESSED: rc = pack_compressed(p, lanes); break;
-    case SC_SINGLETON: rc = pack_singleton(p, lanes); break;
-    case SC_ELL: rc = pack_ell(p, lanes); break;
-    }
+    const int rc = !is->crd  ? pack_dense(p, lanes)
+                   : is->pos ? pack_compressed(p, lanes)
+                   : is->one ? pack_singleton(p, lanes)
+                             : pack_ell(p, lanes);
     if (rc) return rc;
     *v = (sc_level){.pos = p->pos,
                     .crd = p->crd,

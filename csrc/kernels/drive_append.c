@@ -20,7 +20,7 @@ static int64_t position(const sc_tensor *t, bool own, int64_t u)
 {
     const sc_level *v = &t->view.level[0];
     int64_t lo = 0, hi = v->npos;
-    if (own || t->format.level[0].kind == SC_DENSE) return u;
+    if (own || !sc_kind_of(&t->format.level[0])->crd) return u;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
         if (sc_index(v->crd, t->itype, mid) < u)
@@ -37,7 +37,7 @@ static int64_t leaves_before(const sc_drive *d, const sc_step *s, int k, int chu
     const sc_level *v = &t->view.level[0];
     int64_t p = 0;
     if (chunk == d->chunks.n)
-        p = t->format.level[0].kind == SC_DENSE ? v->size : v->npos;
+        p = !sc_kind_of(&t->format.level[0])->crd ? v->size : v->npos;
     else if (chunk > 0)
         p = position(t, k == s->arg && !s->coords, d->chunks.cut[chunk]);
     return sc_leaves_before(t, 0, p);
@@ -68,7 +68,7 @@ static size_t lay_out(sc_drive *d, int t, int64_t n, char *memory)
     size_t at = 0, each = sc_dtype_size(r->itype);
     bool below = false;
     for (int l = 0; l < r->format.nlevel; l++) {
-        if (r->format.level[l].kind == SC_DENSE) continue;
+        if (!sc_kind_of(&r->format.level[l])->crd) continue;
         if (memory) v->level[l].crd = memory + at;
         at += up(each * (size_t)n);
         if (below && memory) v->level[l].pos = memory + at;
@@ -89,7 +89,7 @@ static int allocate(sc_drive *d)
     int64_t parent = 1;
     for (int l = 0; l < r->format.nlevel; l++) {
         v->level[l].size = sc_level_size(&r->format.level[l], v->dim);
-        if (r->format.level[l].kind != SC_DENSE) {
+        if (sc_kind_of(&r->format.level[l])->crd) {
             int rc = sc_drive_pos(d, c->out, l, parent);
             if (rc) return rc;
             v->level[l].crd = sc_drive_array(d, c->out, SC_CRD, l, r->itype, c->most);
@@ -196,7 +196,7 @@ void sc_append_place(sc_drive *d, int chunk, const sc_lane *lane)
     atomic_store_explicit(&c->placed, chunk + 1, memory_order_release);
     if (!c->room) return;
     for (int l = 0; l < m.result->format.nlevel; l++)
-        if (m.result->format.level[l].kind != SC_DENSE) move_level(&m, l, cursor++);
+        if (sc_kind_of(&m.result->format.level[l])->crd) move_level(&m, l, cursor++);
     move(c->to.val, place[cursor - 1], m.from->val, m.base, next[cursor - 1] - place[cursor - 1],
          sc_dtype_size(m.result->dtype));
 }
@@ -227,7 +227,7 @@ int sc_append_close(sc_drive *d)
     for (int l = 0; l < r->format.nlevel && !rc; l++) {
         sc_level *at = &v->level[l];
         int64_t n = parent * at->size;
-        if (r->format.level[l].kind != SC_DENSE) {
+        if (sc_kind_of(&r->format.level[l])->crd) {
             n = total[cursor];
             rc = sc_drive_countable(d, c->out, n);
             if (!rc && cursor++) rc = fit(d, SC_POS, l, r->itype, parent + 1, &at->pos);

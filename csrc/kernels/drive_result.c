@@ -67,7 +67,7 @@ int sc_drive_alloc(sc_drive *d, const sc_step *s)
     for (int l = 0; l < r->format.nlevel; l++) {
         int64_t n;
         v->level[l].size = sc_level_size(&r->format.level[l], v->dim);
-        if (r->format.level[l].kind != SC_DENSE) {
+        if (sc_kind_of(&r->format.level[l])->crd) {
             n = places(&d->chunks, cursor++);
             int rc = alloc_level(d, s->out, l, parent, n);
             if (rc) return rc;

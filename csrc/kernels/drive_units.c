@@ -24,7 +24,7 @@ static void dense_units(sc_units *u, const sc_tensor *t, int level)
 static void stored_units(sc_units *u, const sc_step *s, const sc_tensor *t)
 {
     const sc_level *v = &t->view.level[s->level];
-    bool dense_root = s->level == 0 && t->format.level[0].kind == SC_DENSE;
+    bool dense_root = s->level == 0 && !sc_kind_of(&t->format.level[0])->crd;
     u->t = t;
     u->each = 0;
     u->n = dense_root ? v->size : v->npos;
@@ -49,12 +49,8 @@ int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
 {
     for (int l = level + 1; l < t->format.nlevel; l++) {
         const sc_level *v = &t->view.level[l];
-        switch ((sc_level_kind)t->format.level[l].kind) {
-        case SC_COMPRESSED: p = sc_index(v->pos, t->itype, p); break;
-        case SC_SINGLETON: break;
-        case SC_DENSE:
-        case SC_ELL: p *= v->size; break;
-        }
+        const sc_kind *is = sc_kind_of(&t->format.level[l]);
+        p = is->pos ? sc_index(v->pos, t->itype, p) : is->one ? p : p * v->size;
     }
     return p;
 }
@@ -68,8 +64,7 @@ int64_t sc_units_before(const void *units, int64_t unit)
 int64_t sc_units_find(const sc_units *u, int64_t from, int64_t target)
 {
     const int below = u->level + 1;
-    const bool rows =
-        u->t && below == u->t->format.nlevel - 1 && u->t->format.level[below].kind == SC_COMPRESSED;
+    const bool rows = u->t && below == u->t->format.nlevel - 1 && sc_kind_of(&u->t->format.level[below])->pos;
     const void *pos = rows ? u->t->view.level[below].pos : NULL;
     for (int64_t n = u->n - from; n > 0;) {
         const int64_t half = n / 2, mid = from + half;
@@ -87,13 +82,8 @@ int64_t sc_units_child(const sc_units *u, int64_t unit)
     int l = u->level + 1;
     if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
     const sc_level *v = &u->t->view.level[l];
-    switch ((sc_level_kind)u->t->format.level[l].kind) {
-    case SC_COMPRESSED: return sc_index(v->pos, u->t->itype, unit);
-    case SC_SINGLETON: return -1;
-    case SC_DENSE:
-    case SC_ELL: return unit * v->size;
-    }
-    return -1;
+    const sc_kind *is = sc_kind_of(&u->t->format.level[l]);
+    return is->pos ? sc_index(v->pos, u->t->itype, unit) : is->one ? -1 : unit * v->size;
 }
 
 /* The first position from p on whose coordinate differs from that of p - 1:

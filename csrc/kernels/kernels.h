@@ -63,7 +63,7 @@ SC_INLINE int64_t sc_level_extent(const sc_levelspec *s, const int64_t *dim)
     return s->part == SC_DIV ? dim[s->dim] / s->block + (dim[s->dim] % s->block != 0) : dim[s->dim];
 }
 SC_INLINE int64_t sc_level_size(const sc_levelspec *s, const int64_t *dim)
-{ return s->kind == SC_ELL ? s->width : sc_level_extent(s, dim); }
+{ return sc_kind_of(s)->padded ? s->width : sc_level_extent(s, dim); }
 
 SC_INLINE void sc_index_put(void *p, sc_dtype t, int64_t i, int64_t v)
 {

@@ -12,8 +12,6 @@
 
 #include "kernels.h"
 
-static const char *const kinds[] = {"dense", "compressed", "singleton", "ell"};
-
 typedef struct {
     const sc_tensor *t;
     int level, head; /* head of the chain that level belongs to */
@@ -30,7 +28,7 @@ static int wrong(const sc_tensor *t, int l, sc_err *e, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return sc_error(e, SC_EVALUE, "level %d (%s): %s", l, kinds[t->format.level[l].kind], text);
+    return sc_error(e, SC_EVALUE, "level %d (%s): %s", l, sc_kind_of(&t->format.level[l])->name, text);
 }
 
 static void look_on(void *arg, int lane, int64_t begin, int64_t end)
@@ -102,8 +100,8 @@ static int check_pos(checking *c, sc_err *e)
 /* -1 is padding: in ell levels, and under a padded position. */
 static bool may_pad(const sc_tensor *t, int l)
 {
-    while (t->format.level[l].kind == SC_SINGLETON) l--;
-    return t->format.level[l].kind == SC_ELL;
+    while (sc_kind_of(&t->format.level[l])->one) l--;
+    return sc_kind_of(&t->format.level[l])->padded;
 }
 
 SC_INLINE int64_t outside(const void *crd, sc_dtype itype, int64_t begin, int64_t end, int64_t least,
@@ -186,7 +184,7 @@ static void order_range(void *arg, int lane, int64_t begin, int64_t end)
 static int check_order(checking *c, sc_err *e)
 {
     const sc_levelspec *s = &c->t->format.level[c->level], *head = &c->t->format.level[c->head];
-    if (head->kind != SC_COMPRESSED || (c->head < c->level && head->unique)) return SC_OK;
+    if (!sc_kind_of(head)->pos || (c->head < c->level && head->unique)) return SC_OK;
     int64_t p;
     if (first_bad(c, c->t->view.level[c->level].npos, order_range, &p, e)) return e->code;
     if (p < 0) return SC_OK;
@@ -223,7 +221,7 @@ static int check_padding(checking *c, sc_err *e)
 {
     if (!may_pad(c->t, c->level) || !c->t->view.level[c->level].npos)
         return SC_OK; /* rows without slots are cheap */
-    bool ell = c->t->format.level[c->level].kind == SC_ELL;
+    bool ell = sc_kind_of(&c->t->format.level[c->level])->padded;
     const int64_t n = ell ? c->fibres : c->t->view.level[c->level].npos;
     int64_t p;
     if (first_bad(c, n, ell ? ell_range : padding_range, &p, e)) return e->code;
@@ -252,8 +250,8 @@ static int check_lengths(const checking *c, int64_t parent, sc_err *e)
         return wrong(c->t, c->level, e, "size %lld, expected %lld", (long long)v->size, (long long)size);
     if (v->npos < 0)
         return wrong(c->t, c->level, e, "a negative number of positions, %lld", (long long)v->npos);
-    if (s->kind == SC_COMPRESSED) return SC_OK;
-    if (s->kind != SC_SINGLETON && !sc_mul(parent, size, &n))
+    if (sc_kind_of(s)->pos) return SC_OK;
+    if (!sc_kind_of(s)->one && !sc_mul(parent, size, &n))
         return wrong(c->t, c->level, e, "%lld positions times size %lld overflow", (long long)parent,
                      (long long)size);
     if (v->npos == n) return SC_OK;
@@ -263,14 +261,15 @@ static int check_lengths(const checking *c, int64_t parent, sc_err *e)
 
 static int check_level(checking *c, int l, int64_t parent, sc_err *e)
 {
-    int kind = c->t->format.level[l].kind, rc;
+    const sc_kind *is = sc_kind_of(&c->t->format.level[l]);
+    int rc;
     c->level = l;
-    if (kind != SC_SINGLETON) {
+    if (!is->one) {
         c->head = l;
         c->fibres = parent;
     }
-    if ((rc = check_lengths(c, parent, e)) || kind == SC_DENSE) return rc;
-    if (kind == SC_COMPRESSED && (rc = check_pos(c, e))) return rc;
+    if ((rc = check_lengths(c, parent, e)) || !is->crd) return rc;
+    if (is->pos && (rc = check_pos(c, e))) return rc;
     if ((rc = check_crd(c, e)) || (rc = check_padding(c, e))) return rc;
     return check_order(c, e);
 }
@@ -284,9 +283,9 @@ static int check_shape(const sc_tensor *t, sc_err *e)
                         SC_MAXDIM, SC_MAXLEVEL, f->ndim, f->nlevel);
     for (int l = 0; l < f->nlevel; l++) {
         const sc_levelspec *s = &f->level[l];
-        if (s->kind > SC_ELL || s->part > SC_MOD || s->dim >= f->ndim ||
-            (s->part != SC_WHOLE && s->block < 1) || (s->kind == SC_ELL && s->width < 0) ||
-            (l == 0 && s->kind == SC_SINGLETON))
+        if (s->kind >= SC_NKIND || s->part > SC_MOD || s->dim >= f->ndim ||
+            (s->part != SC_WHOLE && s->block < 1) || (sc_kind_of(s)->padded && s->width < 0) ||
+            (l == 0 && sc_kind_of(s)->one))
             return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,
                             s->dim);
     }

@@ -6,7 +6,8 @@
  * parked in two tables shared by all threads, for blocks up to 1 MB and for
  * larger ones, which consist of huge pages. Taking one is an atomic exchange, so
  * a block has one owner at any time, and a fork finds no lock held. What is
- * parked takes the place of the oldest, and all together is bounded. The system is
+ * parked takes the first free place, from where it is taken again while the caches
+ * still hold it, else that of another, and all together is bounded. The system is
  * not told that it may have the pages (MADV_FREE): a page that is then written to
  * costs a product of 5 MB as much again. */
 #include <stdatomic.h>
@@ -32,7 +33,7 @@ typedef struct {
 
 typedef struct {
     _Atomic(header *) slot[SLOTS];
-    atomic_uint turn; /* slots are filled in turn */
+    atomic_uint turn; /* which slot makes room where none is free */
     atomic_size_t kept;
 } table;
 
@@ -70,15 +71,23 @@ static size_t drop(header *h)
     return size;
 }
 
+static unsigned first_free(table *t)
+{
+    unsigned i = 0;
+    while (i < SLOTS && atomic_load_explicit(&t->slot[i], memory_order_relaxed)) i++;
+    return i;
+}
+
 static void park(table *t, header *h)
 {
     if (h->size > LIMIT) {
         drop(h);
         return;
     }
-    const unsigned i = atomic_fetch_add(&t->turn, 1);
+    unsigned i = first_free(t);
     atomic_fetch_add(&t->kept, h->size);
-    header *old = atomic_exchange(&t->slot[i % SLOTS], h);
+    if (i == SLOTS) i = atomic_fetch_add(&t->turn, 1) % SLOTS;
+    header *old = atomic_exchange(&t->slot[i], h);
     if (old) atomic_fetch_sub(&t->kept, old->size);
     drop(old);
     for (unsigned k = 1; k < SLOTS && atomic_load(&t->kept) > LIMIT; k++)

@@ -58,7 +58,8 @@ int sc_share(const sc_made *t, const sc_tensor *structure, const int64_t *dim, s
     v->val = alloc(ctx, SC_VAL, -1, t->dtype, v->nval);
     if (!v->val) return sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)v->nval);
     for (int l = 0; l < t->shared; l++)
-        if (t->format.level[l].kind == SC_ELL) memset(v->val, 0, (size_t)v->nval * sc_dtype_size(t->dtype));
+        if (sc_kind_of(&t->format.level[l])->padded)
+            memset(v->val, 0, (size_t)v->nval * sc_dtype_size(t->dtype));
     return SC_OK;
 }
 
@@ -144,8 +145,8 @@ static int check_operand(const sc_program *p, int k, const sc_tensor *t, sc_err 
     return strides(t, o->unit, o->name, err);
 }
 
-int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
-                   void *const *ctx, sc_err *err)
+int sc_whole_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc, void *const *ctx,
+                 sc_err *err)
 {
     int64_t dim[SC_MAXVAR];
     sc_tensor tensor[SC_MAXOP];

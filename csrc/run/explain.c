@@ -65,9 +65,9 @@ int sc_explain(Prog *g, const sc_program *p, sc_text *out, sc_err *err)
     sc_text_add(&t, "costs are those of ");
     sc_speeds_print(g->speeds, &t);
     sc_text_add(&t, "\n");
-    if (!g->converts) {
+    if (!g->draft.converts) {
         section(g, &t, "schedule", "schedule");
-        section(g, &t, g->chosen.n ? "its loops" : "schedule", "nest");
+        section(g, &t, g->draft.chosen.n ? "its loops" : "schedule", "nest");
         section(g, &t, "plan", "plan");
         sc_text_add(&t, "\nruns by\n  %s\n", way_name(p));
         section(g, &t, "C", "c");

@@ -21,32 +21,13 @@ int sc_gradient_make(const sc_request *rq, uint32_t wanted, uint32_t given, sc_g
     return rc;
 }
 
-static void describe(Prog *p, int r, sc_outcome *o)
-{
-    const Tensor *t = prog_result(p, r);
-    memset(o, 0, sizeof *o);
-    memcpy(o->spec.name, t->name, sizeof o->spec.name);
-    o->spec.format = p->ask[r].nlevel ? p->ask[r] : t->format;
-    o->spec.dtype = t->dtype;
-    o->spec.itype = t->itype;
-    o->spec.unit = t->unit;
-    o->like = tensor_shares_all(t) ? t->like->arg : -1;
-    for (int d = 0; d < t->ndim; d++)
-        for (int k = p->nin; k-- > 0;)
-            for (int i = 0; i < p->tensor[k]->ndim; i++)
-                if (p->tensor[k]->dimvar[i] == t->dimvar[d]) {
-                    o->extent[d].operand = (int8_t)k;
-                    o->extent[d].dim = (int8_t)i;
-                }
-}
-
 int sc_outcomes(const sc_request *rq, int *n, sc_outcome *out, sc_err *err)
 {
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile_gradient(p, rq, NULL, 0, 0, NULL, err);
     *n = rc ? 0 : p->nout;
-    for (int r = 0; r < *n; r++) describe(p, r, &out[r]);
+    for (int r = 0; r < *n; r++) sc_compile_outcome(p, r, &out[r]);
     sc_compile_free(p);
     free(p);
     return rc;

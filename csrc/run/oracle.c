@@ -93,7 +93,7 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
     const sc_level *l = &in->view.level[level];
     const int64_t n = t->extent[s->dim];
     int64_t lo = pos, hi = pos + 1;
-    if (s->kind == SC_DENSE) {
+    if (!sc_kind_of(s)->crd) {
         const int64_t size = s->part == SC_DIV   ? (n + s->block - 1) / s->block
                              : s->part == SC_MOD ? s->block
                                                  : n;
@@ -101,9 +101,8 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
             if (!descend(m, t, level, c, pos * size + c, coord)) return false;
         return true;
     }
-    if (s->kind == SC_COMPRESSED)
-        lo = sc_index(l->pos, in->itype, pos), hi = sc_index(l->pos, in->itype, pos + 1);
-    if (s->kind == SC_ELL) lo = pos * s->width, hi = lo + s->width;
+    if (sc_kind_of(s)->pos) lo = sc_index(l->pos, in->itype, pos), hi = sc_index(l->pos, in->itype, pos + 1);
+    if (sc_kind_of(s)->padded) lo = pos * s->width, hi = lo + s->width;
     for (int64_t q = lo; q < hi; q++) {
         const int64_t c = sc_index(l->crd, in->itype, q);
         if (c >= 0 && !descend(m, t, level, c, q, coord)) return false;

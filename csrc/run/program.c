@@ -38,7 +38,7 @@ static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
     sc_text_addn(t, (const char *)&rq->settled, sizeof rq->settled);
-    char flags[4] = {(char)rq->skip, (char)rq->nofold, (char)rq->nin, (char)rq->nask};
+    char flags[5] = {(char)rq->skip, (char)rq->nofold, (char)rq->whole, (char)rq->nin, (char)rq->nask};
     sc_text_addn(t, flags, sizeof flags);
     sc_text_addn(t, (const char *)rq->ask_like, sizeof rq->ask_like);
     sc_text_addn(t, (const char *)&rq->wide, sizeof rq->wide);
@@ -115,7 +115,7 @@ static void through_executor(sc_program *p, Prog **g)
     p->way = SC_WAY_EXECUTOR;
     grows(p, (int64_t)(sizeof **g + (*g)->arena.total));
     p->walked = *g;
-    p->self = p->walked->module;
+    p->self = p->walked->draft.module;
     *g = NULL;
     atomic_fetch_add(&sc_this_process.executor, 1);
 }
@@ -128,8 +128,8 @@ static sc_program *from_general(const sc_request *rq)
     const sc_request wide = general(rq);
     sc_program *p = NULL;
     Prog *g = rq->nofold || rq->schedule ? NULL : compiled(&wide, &why);
-    if (g && !g->converts && !sc_compile_text(g, "c", &text, &why) && (p = sc_program_describe(g, &why)) &&
-        !in_bundle(p, text.s)) {
+    if (g && !g->draft.converts && !sc_compile_text(g, "c", &text, &why) &&
+        (p = sc_program_describe(g, &why)) && !in_bundle(p, text.s)) {
         sc_program_release(p);
         p = NULL;
     }
@@ -196,12 +196,12 @@ static int share(const sc_request *rq, Prog **g, const char *text, sc_program **
     return rc;
 }
 
-static int make(const sc_request *rq, sc_program **out, sc_err *err)
+int sc_whole_make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     sc_text text = {0};
     Prog *g = compiled(rq, err);
     sc_program *p = g ? sc_program_describe(g, err) : NULL;
-    if (p && !g->converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
+    if (p && !g->draft.converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
     sc_text_free(&text);
     sc_prog_free(g);
     if (!err->code) return *out = p, SC_OK;
@@ -209,7 +209,7 @@ static int make(const sc_request *rq, sc_program **out, sc_err *err)
     return err->code;
 }
 
-int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
+int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint64_t *handle, sc_err *err)
 {
     sc_text key = {0};
     uint64_t unused;
@@ -226,47 +226,30 @@ int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_
 }
 
 /* ---- stages ---- */
-static bool is_stage(const char *stage)
+int sc_check_stage(const char *stage, sc_err *err)
 {
-    static const char *const names[] = {"index", "schedule", "nest",   "stmt",   "c",
-                                        "plan",  "why",      "orders", "explain"};
+    static const char *const names[] = {"index", "path", "schedule", "nest",   "stmt",
+                                        "c",     "plan", "why",      "orders", "explain"};
     for (int i = 0; i < SC_LEN(names); i++)
-        if (!strcmp(stage, names[i])) return true;
-    return false;
+        if (!strcmp(stage, names[i])) return SC_OK;
+    return sc_error(
+        err, SC_EVALUE,
+        "no stage \"%s\": expected index, path, schedule, nest, stmt, c, plan, orders, why or explain",
+        stage);
 }
 
 /* Nothing was lowered where operands are to be converted first. */
 static bool is_early(const char *stage)
 { return !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders"); }
 
-static int print_stage_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out,
-                          sc_err *err)
+int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_request wide = general(rq);
     Prog *g = compiled(p->general ? &wide : rq, err);
     if (g && !strcmp(stage, "explain"))
         sc_explain(g, p, out, err);
-    else if (g && (!g->converts || is_early(stage)))
+    else if (g && (!g->draft.converts || is_early(stage)))
         sc_print_stage(g, stage, out, err);
     sc_prog_free(g);
     return err->code;
-}
-
-int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err *err)
-{
-    sc_program *p;
-    sc_text t = {0};
-    if (!is_stage(stage))
-        return sc_error(
-            err, SC_EVALUE,
-            "no stage \"%s\": expected index, schedule, nest, stmt, c, plan, orders, why or explain", stage);
-    int rc = sc_program_get(rq, &p, NULL, err);
-    if (rc) return rc;
-    rc = print_stage_of(rq, p, stage, &t, err);
-    sc_program_release(p);
-    if (!rc && !t.n) sc_text_add(&t, "%s", "");
-    if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");
-    *out = t.s;
-    if (rc) sc_text_free(&t), *out = NULL;
-    return rc;
 }

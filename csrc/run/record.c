@@ -35,7 +35,7 @@ static void describe_operands(sc_program *p, const Prog *g)
         const Tensor *t = g->tensor[k];
         memcpy(p->in[k].name, t->name, sizeof p->in[k].name);
         p->in[k].format = t->format;
-        p->in[k].convert = g->convert[k];
+        p->in[k].convert = g->draft.convert[k];
         p->in[k].unit = t->unit;
     }
     for (int a = 0; a < g->nassign; a++) find_indices(p, g->assign[a].rhs);
@@ -61,7 +61,7 @@ sc_made sc_made_of(const Prog *g, int r)
 
 static void describe_results(sc_program *p, const Prog *g)
 {
-    for (int r = 0; r < g->nmade; r++) p->made[r] = sc_made_of(g, r);
+    for (int r = 0; r < g->draft.nmade; r++) p->made[r] = sc_made_of(g, r);
     for (int r = 0; r < g->nout; r++) {
         const Tensor *t = prog_result(g, r);
         sc_spec *s = &p->result[r].spec;
@@ -79,9 +79,9 @@ static void describe_results(sc_program *p, const Prog *g)
 /* A program and its arrays in one block. */
 sc_program *sc_program_describe(const Prog *g, sc_err *err)
 {
-    const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->nmade * sizeof(sc_made),
+    const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->draft.nmade * sizeof(sc_made),
                  result = (size_t)g->nout * sizeof(sc_delivered),
-                 step = (size_t)g->plan.nstep * sizeof(sc_step),
+                 step = (size_t)g->draft.plan.nstep * sizeof(sc_step),
                  bytes = sizeof(sc_program) + in + made + result + step;
     sc_program *p = sc_zalloc(bytes);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
@@ -92,11 +92,11 @@ sc_program *sc_program_describe(const Prog *g, sc_err *err)
     p->result = (sc_delivered *)(void *)(at += made);
     p->refs = 1;
     p->bytes = (int64_t)bytes;
-    p->nin = g->nin, p->nout = g->nout, p->nmade = g->nmade, p->nvar = g->nvar;
-    p->asks = g->converts;
-    p->plan = g->plan;
+    p->nin = g->nin, p->nout = g->nout, p->nmade = g->draft.nmade, p->nvar = g->nvar;
+    p->asks = g->draft.converts;
+    p->plan = g->draft.plan;
     p->plan.step = p->step;
-    if (step) memcpy(p->step, g->plan.step, step);
+    if (step) memcpy(p->step, g->draft.plan.step, step);
     describe_operands(p, g);
     describe_results(p, g);
     atomic_fetch_add(&sc_this_process.program_bytes, p->bytes);
@@ -109,12 +109,23 @@ sc_program *sc_program_retain(sc_program *p)
     return p;
 }
 
+void sc_steps_free(sc_steps *s)
+{
+    for (int k = 0; s && k < s->n; k++) sc_program_release(s->step[k].program);
+    if (!s) return;
+    free(s->text);
+    free(s->tree);
+    free(s->said);
+    free(s);
+}
+
 void sc_program_release(sc_program *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1) return;
     atomic_fetch_sub(&sc_this_process.program_bytes, p->bytes);
     sc_jit_release(p->object);
     sc_prog_free(p->walked);
+    sc_steps_free(p->steps);
     free(p);
 }
 

@@ -57,17 +57,47 @@ struct sc_program {
     sc_made *made;
     sc_delivered *result;
     sc_step *step;
+    struct sc_steps *steps; /* several programs, one behind the other, instead of code; or null */
 };
+
+#define SC_MAXEXTRA 8
+typedef struct {
+    Step plan;
+    sc_program *program; /* null: it depends on entries of temporaries, or a library computes it */
+} sc_stage;
+typedef struct sc_steps {
+    int n, nvalue;
+    sc_request whole; /* the program as one step */
+    int nextra;
+    struct { /* layouts of operands that steps want beside those that were given */
+        int operand;
+        sc_format format;
+    } extra[SC_MAXEXTRA];
+    char *text, *tree; /* the plan, for people, and the orders of contraction */
+    char *said;        /* all texts of requests */
+    sc_stage step[];
+} sc_steps;
 
 typedef struct {
     sc_jit_mode mode;
     sc_target target;
     _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns,
         load_ns, program_bytes, forgotten;
+    sc_dense_multiply *multiply; /* null: no library is installed */
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
 void sc_process_start(void);       /* defaults, once */
 int64_t sc_now(void);              /* nanoseconds */
+
+/* ---- program.c, call.c: programs of one step; steps.c puts several behind one another ---- */
+typedef int sc_maker(const sc_request *, sc_program **, sc_err *);
+/* The program of a request that is kept, or else made. */
+int sc_program_find(const sc_request *, sc_maker *, sc_program **, uint64_t *handle, sc_err *);
+int sc_whole_make(const sc_request *, sc_program **, sc_err *);
+int sc_whole_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
+                 sc_err *);
+int sc_whole_text(const sc_request *, const sc_program *, const char *stage, sc_text *, sc_err *);
+int sc_check_stage(const char *stage, sc_err *);
 
 /* ---- table.c: the programs that are kept ---- */
 /* The program of a key, retained; null: the caller makes it, and tells by sc_table_made what came of it. */
@@ -95,6 +125,7 @@ int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
 sc_program *sc_program_describe(const Prog *, sc_err *);
 sc_made sc_made_of(const Prog *, int r);
 void sc_prog_free(Prog *); /* null is fine */
+void sc_steps_free(sc_steps *);
 
 /* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
 int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,

@@ -163,6 +163,7 @@ void sc_process_machine(Prog *p)
     for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
     p->threads = (int)bucket(sc_team_width());
     p->speeds = sc_speeds_get();
+    p->multiplies = sc_this_process.multiply != NULL;
 }
 
 static const struct {

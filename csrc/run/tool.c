@@ -18,8 +18,8 @@ static int refuse_conversion(const Prog *p, sc_err *err)
 {
     char format[200];
     for (int k = 0; k < p->nin; k++) {
-        if (!p->convert[k].nlevel) continue;
-        sc_format_print(&p->convert[k], format, sizeof format);
+        if (!p->draft.convert[k].nlevel) continue;
+        sc_format_print(&p->draft.convert[k], format, sizeof format);
         return sc_error(err, SC_ENOTIMPL, "%s is wanted as %s: give it in that format", p->tensor[k]->name,
                         format);
     }
@@ -45,7 +45,7 @@ int sc_tool_emit(const char *text, const char *stage, int width, sc_text *out, s
 static void wanted(const Prog *p, int k, sc_spec *s)
 {
     const Tensor *t = p->tensor[k];
-    const sc_format *f = &p->convert[k];
+    const sc_format *f = &p->draft.convert[k];
     memcpy(s->name, t->name, sizeof s->name);
     s->format = f->nlevel ? *f : t->format;
     s->dtype = t->dtype;
@@ -78,7 +78,7 @@ static int converted(Prog **p, int width, sc_err *err)
         rq->nask = old->nout;
         for (int k = 0; k < old->nin; k++) {
             wanted(old, k, &rq->in[k]);
-            if (old->convert[k].nlevel) rq->settled |= 1u << k;
+            if (old->draft.convert[k].nlevel) rq->settled |= 1u << k;
             memcpy(rq->dim[k], old->tensor[k]->extent, sizeof rq->dim[k]);
         }
         for (int r = 0; r < old->nout; r++)
@@ -98,7 +98,7 @@ int sc_tool_compile(const char *text, int width, Prog **out, sc_err *err)
 {
     Prog *p = sc_zalloc(sizeof *p);
     int rc = p ? sc_compile(p, NULL, text, width, err) : sc_error(err, SC_ENOMEM, "out of memory");
-    for (int round = 0; !rc && p->converts && round < SC_MAXOP; round++) rc = converted(&p, width, err);
+    for (int round = 0; !rc && p->draft.converts && round < SC_MAXOP; round++) rc = converted(&p, width, err);
     if (!rc) rc = refuse_conversion(p, err);
     *out = rc ? NULL : p;
     if (rc) sc_tool_free(p);

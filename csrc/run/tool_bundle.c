@@ -51,7 +51,7 @@ static int add_request(Bundle *b, const sc_request *rq, int width, sc_err *err)
     Prog *p = sc_zalloc(sizeof *p);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
     int rc = sc_compile(p, rq, NULL, width, err);
-    if (!rc && p->converts)
+    if (!rc && p->draft.converts)
         rc = sc_error(err, SC_EVALUE, "%s converts an operand; list the converted format", rq->text);
     if (!rc) rc = sc_compile_text(p, "c", &text, err);
     if (!rc) rc = add_text(b, text.s, width, err);

@@ -114,7 +114,7 @@ static void repeat_entries(sc_tensor *x, uint64_t *seed)
     const sc_format *f = &x->format;
     int first = f->nlevel;
     while (first > 0 && !f->level[first - 1].unique) first--;
-    if (first || f->level[0].kind != SC_COMPRESSED) return;
+    if (first || !sc_kind_of(&f->level[0])->pos) return;
     const size_t size = sc_dtype_size(x->itype);
     for (int64_t p = 1; p < x->view.nval; p++) {
         if (next(seed) % 4) continue;
@@ -125,12 +125,19 @@ static void repeat_entries(sc_tensor *x, uint64_t *seed)
     }
 }
 
-/* A sparse operand is empty or stores an eighth, half or nearly all of its elements. */
+/* Of both signs, or of one. */
+static double signed_value(uint64_t *seed, uint64_t kind)
+{
+    const double v = small_value(seed);
+    return kind == 0 ? fabs(v) : kind == 1 ? -fabs(v) : v;
+}
+
+/* A sparse operand is empty or stores an eighth, half, nearly all or all of its elements. */
 static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out, sc_err *err)
 {
-    static const uint64_t eighths[] = {0, 1, 1, 4, 4, 4, 7, 7};
+    static const uint64_t eighths[] = {0, 1, 1, 4, 4, 4, 7, 8};
     const bool sparse = !sc_format_is_dense(&t->format);
-    const uint64_t fill = eighths[next(seed) % SC_LEN(eighths)];
+    const uint64_t r = next(seed), fill = eighths[r % SC_LEN(eighths)], kind = r >> 8 & 7;
     sc_tensor x = describe(t);
     const int64_t n = size_of(t);
     x.view.val = heap_get(h, (size_t)n * sc_dtype_size(t->dtype));
@@ -146,7 +153,8 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     if (sc_format_parse(&x.format, "dense", t->ndim, err)) return err->code;
     if (sc_convert(&x, out, heap_alloc, h, NULL, err)) return err->code;
     repeat_entries(out, seed);
-    for (int64_t i = 0; i < out->view.nval; i++) sc_number_put(t->dtype, out->view.val, i, small_value(seed));
+    for (int64_t i = 0; i < out->view.nval; i++)
+        sc_number_put(t->dtype, out->view.val, i, signed_value(seed, kind));
     return SC_OK;
 }
 
@@ -180,7 +188,7 @@ static bool close_to(sc_dtype type, double a, double b)
 static bool has_slots(const sc_format *f)
 {
     for (int l = 0; l < f->nlevel; l++)
-        if (f->level[l].kind == SC_ELL) return true;
+        if (sc_kind_of(&f->level[l])->padded) return true;
     return false;
 }
 
@@ -267,7 +275,7 @@ static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void *
 {
     if (!jit) {
         for (int i = 0; i < SC_MAXENTRY; i++) entry[i] = sc_exec_kernels[i];
-        *self = p->module;
+        *self = p->draft.module;
         return SC_OK;
     }
     sc_target target;
@@ -290,9 +298,9 @@ static int run_plan(Prog *p, sc_tensor *tensor, bool jit, int width, Heap *h, sc
     int64_t dim[SC_MAXVAR];
     void *ctx[SC_MAXOP];
     for (int v = 0; v < p->nvar; v++) dim[v] = p->var[v].extent;
-    for (int r = 0; r < p->nmade; r++) ctx[r] = h;
+    for (int r = 0; r < p->draft.nmade; r++) ctx[r] = h;
     int rc = code_of(p, jit, width, entry, &self, &object, err);
-    if (!rc) rc = sc_plan_run(&p->plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
+    if (!rc) rc = sc_plan_run(&p->draft.plan, entry, self, tensor, dim, NULL, heap_alloc, ctx, err);
     sc_jit_release(object);
     return rc;
 }
@@ -308,7 +316,7 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
         tensor[k] = given[k];
         if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
     }
-    for (int r = 0; r < p->nmade; r++) {
+    for (int r = 0; r < p->draft.nmade; r++) {
         const Tensor *t = prog_result(p, r);
         const sc_made made = sc_made_of(p, r);
         sc_tensor *x = &tensor[p->nin + r];

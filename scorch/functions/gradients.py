@@ -126,17 +126,18 @@ def _sums_rows(program: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _share_nothing(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> bool:
-    """Whether there is a sparse operand, and the gradients share no temporary.
+    """Whether there is a sparse operand, and the gradients share neither a temporary nor a part of a product.
 
     Then each may want the operand in another layout, and one program has one layout of it. Such are the
-    gradients of an einsum.
+    gradients of a product of two.
 
     Raises: NotImplementedError: the gradient is beyond the limits of one program.
     """
     gradient = gradient_of(program, ranks, wanted, given)
     text, *lines = gradient.program.split("\n")
     sparse = any(not line.startswith("!") and not line.endswith("::") for line in lines)
-    return sparse and text.count(";") + 1 == len(gradient.results)
+    products = [line for line in text.split(";") if line.count("*") > 1]
+    return sparse and text.count(";") + 1 == len(gradient.results) and len(products) < 2
 
 
 def gradients_by(

@@ -138,6 +138,6 @@ def stored(a: SparseTensor, b: torch.Tensor) -> torch.Tensor | None:
     """The values of b, broadcast, at the places of a, or None."""
     ones = a._with_values(torch.ones_like(a._val, dtype=b.dtype))
     picked = evaluated("mul", ones, b, a._fmt)
-    if not isinstance(picked, SparseTensor) or picked._fmt != a._fmt or picked.nnz != a.nnz:
+    if not isinstance(picked, SparseTensor) or picked._fmt != a._fmt or picked._val.shape != a._val.shape:
         return None
     return picked.values()

@@ -75,8 +75,8 @@ def _count(g: _Groups) -> torch.Tensor:
 
 
 # ---- kernels ----
-def kernel(a: SparseTensor, dims: list[int], reduction: str) -> torch.Tensor:
-    """``+=``, ``max=`` or ``min=`` over the stored entries; dense, in a type that kernels have."""
+def kernel(a: SparseTensor, dims: list[int], reduction: str, implicit: str = "zero") -> torch.Tensor:
+    """``+=``, ``max=`` or ``min=``; dense, in a type that kernels have."""
     letters = "abcdefghijklmnop"[: a._ndim]
     kept = [c for d, c in enumerate(letters) if d not in dims]
     if a.dtype in (torch.int8, torch.uint8, torch.int16):
@@ -85,7 +85,7 @@ def kernel(a: SparseTensor, dims: list[int], reduction: str) -> torch.Tensor:
         return einsum(f"{letters}->{''.join(kept)}", a, format="dense")
     left = f"r[{','.join(kept)}]" if kept else "r"
     text = f"{left} {reduction} A[{','.join(letters)}]"
-    return evaluate(text, A=a, implicit="skip", format="dense")
+    return evaluate(text, A=a, implicit=implicit, format="dense")
 
 
 def _sized(a: SparseTensor, dims: list[int]) -> int:
@@ -187,11 +187,7 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
         zeros = lambda: add_up((values == 0).long(), g.slot, g.n)  # noqa: E731
         result = _with_missing(stored, _count(g), size, kind, zeros)
         return _finish(input, g, result.to(input.dtype), dims, keepdim)
-    a = input.coalesce()
-    count = lambda flags: kernel(a._with_values(flags), dims, "+=")  # noqa: E731
-    stored = kernel(a, dims, "max=" if kind == "amax" else "min=")
-    every = count(torch.ones_like(a._val, dtype=torch.int64))
-    y = _with_missing(stored, every, size, kind, lambda: count((a._val == 0).long()))
+    y = kernel(input.coalesce(), dims, "max=" if kind == "amax" else "min=")
     return _kept(y.to(input.dtype), dims, keepdim)
 
 

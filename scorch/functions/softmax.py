@@ -43,7 +43,7 @@ def _recorded(values: torch.Tensor) -> bool:
 
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
-    top = kernel(a._with_values(values), [dim], "max=").unsqueeze(dim)
+    top = kernel(a._with_values(values), [dim], "max=", "skip").unsqueeze(dim)
     shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))
     powers = shifted.exp()
     total = kernel(a._with_values(powers), [dim], "+=").unsqueeze(dim)

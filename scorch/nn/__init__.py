@@ -3,8 +3,9 @@
 Parameters keep the names and the initialisation of torch and of PyTorch Geometric: weights load across.
 """
 
+from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
 from ._moe import MoE
 
-__all__ = ["GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv"]
+__all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -25,7 +26,7 @@ from ..tensor.wrapping import wrap
 
 
 class _Derived:
-    """The last matrix made from a graph in a type, for as long as that graph lives and is not written to.
+    """What was last made from a graph in a type, for as long as that graph lives and is not written to.
 
     One that a gradient flows through belongs to its call: nothing is kept.
     """
@@ -34,8 +35,8 @@ class _Derived:
         self._key, self._graph, self._made = None, None, None
 
     def __call__(
-        self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable
-    ) -> SparseTensor:
+        self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable[[], Any]
+    ) -> Any:
         if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (graph, weight)):
             return make()
         source = graph.values() if isinstance(graph, SparseTensor) else graph

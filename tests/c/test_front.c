@@ -57,7 +57,7 @@ static int load(Front *f, const char *text, bool verify)
     file_parse(&f->p, text);
     expr_check(&f->p);
     expr_infer(&f->p);
-    if (verify && f->p.nest) nest_verify(&f->p, f->p.nest);
+    if (verify && f->p.draft.nest) nest_verify(&f->p, f->p.draft.nest);
     return SC_OK;
 }
 
@@ -77,7 +77,7 @@ static int read_again(Front *to, const Front *from, const char *program, const c
     if (setjmp(to->escape)) return to->err.code;
     declare_again(to, from);
     parse_program(&to->p, program);
-    if (nest) to->p.nest = nest_parse(&to->p, nest, 0, NULL);
+    if (nest) to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL);
     return SC_OK;
 }
 
@@ -90,14 +90,14 @@ static void round_trip(const char *text, const char *expected, bool verify)
         report("to load", text, f->err.msg);
     } else {
         prog_print(&f->p, &program);
-        if (f->p.nest) nest_print(&f->p, f->p.nest, &nest);
+        if (f->p.draft.nest) nest_print(&f->p, f->p.draft.nest, &nest);
         if (expected && strcmp(expected, program.s) != 0) report("expected another program", text, program.s);
         if (read_again(g, f, program.s, nest.s)) {
             report("to read what was printed", nest.s ? nest.s : program.s, g->err.msg);
         } else {
             prog_print(&g->p, &program2);
             if (strcmp(program.s, program2.s) != 0) report("fixed point", program.s, program2.s);
-            if (nest.s) nest_print(&g->p, g->p.nest, &nest2);
+            if (nest.s) nest_print(&g->p, g->p.draft.nest, &nest2);
             if (nest.s && strcmp(nest.s, nest2.s) != 0) report("fixed point of the nest", nest.s, nest2.s);
         }
     }

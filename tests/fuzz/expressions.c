@@ -145,7 +145,7 @@ static void whole(const sc_request *rq, int width, long fails)
     sc_fail_alloc(0, 0);
     if (rc && !(fails && rc == SC_ENOMEM)) fuzz_refusal(rc, &err, rq->text);
     if (!rc) same_outcomes(p, rq);
-    if (!rc && !p->converts) fuzz_print(p, rq->text);
+    if (!rc && !p->draft.converts) fuzz_print(p, rq->text);
     sc_compile_free(p);
     free(p);
 }

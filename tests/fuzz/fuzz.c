@@ -113,7 +113,7 @@ bool fuzz_accepts(const char *text, bool *nest)
     const int rc = sc_compile_gradient(p, NULL, text, 0, 0, NULL, &err);
     if (rc) fuzz_refusal(rc, &err, text);
     const bool small = !rc && fuzz_is_small(p);
-    *nest = p->nest != NULL;
+    *nest = p->draft.nest != NULL;
     sc_compile_free(p);
     free(p);
     return small;

@@ -4,57 +4,247 @@
  *   A: dcsr f32, indices i32
  *   m: coo f32, indices i32
  * by
- *   par i in A {
+ *   par i in A batch 64 {
  *     work c: reg f32 {
- *       for j {
- *         for j merge A {
- *           c max= A[i,j]
- *         }
+ *       for j in A rest unroll 4 {
+ *         c max= A[i,j]
  *       }
  *     } then {
  *       m[i] = c
  *     }
  *   }
  */
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x16 sc_select_f32x16(i32x16 m, f32x16 a, f32x16 b)
+{
+    return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE f32x16 sc_max_f32x16(f32x16 a, f32x16 b)
+{
+    i32x16 m = (i32x16)(a > b) | (i32x16)(a != a);
+    return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
+}
 SC_INLINE float sc_max_f32(float a, float b)
 {
     return a > b || a != a ? a : b;
+}
+SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
+{
+    return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
+}
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
+                    b[12], b[14]};
+}
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
+                    b[13], b[15]};
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 j_dim = call->dim[1];
+    float *restrict const c_terms = lane->scratch;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
-    const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     float *restrict const m_val = call->view[1].val;
-    (void)lane;
 
-    /* par i in A */
-    for (sc_i64 p = begin; p < end; p++) {
-        /* work c: reg f32 */
-        float c = -__builtin_inff();
-        /* for j */
-        const sc_i64 A_lo = (sc_i64)A_pos1[p];
-        const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        sc_i64 pA = A_lo;
-        for (sc_i64 j = 0; j < j_dim; j++) {
-            /* for j merge A */
-            while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
-                pA = pA + 1;
+    /* par i in A batch 64 */
+    sc_i64 from = begin;
+    while (from < end) {
+        const sc_i64 A_first = (sc_i64)A_pos1[from];
+        sc_i64 to = sc_min_i64(from + 64, end);
+        while (4096 < (sc_i64)A_pos1[to] - A_first) {
+            to = from + (to - from) / 2;
+        }
+        const sc_i64 A_last = (sc_i64)A_pos1[to];
+        const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
+        for (sc_i64 p = A_first; p < whole; p += 8) {
+            /* c max= A[i,j] */
+            const float term = A_val[p];
+            const float term_1 = A_val[p + 1];
+            const float term_2 = A_val[p + 2];
+            const float term_3 = A_val[p + 3];
+            const float term_4 = A_val[p + 4];
+            const float term_5 = A_val[p + 5];
+            const float term_6 = A_val[p + 6];
+            const float term_7 = A_val[p + 7];
+            c_terms[p - A_first] = term;
+            c_terms[p - A_first + 1] = term_1;
+            c_terms[p - A_first + 2] = term_2;
+            c_terms[p - A_first + 3] = term_3;
+            c_terms[p - A_first + 4] = term_4;
+            c_terms[p - A_first + 5] = term_5;
+            c_terms[p - A_first + 6] = term_6;
+            c_terms[p - A_first + 7] = term_7;
+        }
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const float term = A_val[p];
+            c_terms[p - A_first] = term;
+        }
+        const sc_i64 whole_1 = to - (to - from) % 4;
+        /* 4 units at a time, each in a vector */
+        for (sc_i64 p = from; p < whole_1; p += 4) {
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
             }
-            const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
-            if (in_A) {
+            const sc_i64 at_1 = (sc_i64)A_pos1[p + 1] - A_first;
+            const int count_1 = A_pos1[p + 2] - A_pos1[p + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_1; q += 16) {
+                sum_1 = sc_max_f32x16(sum_1,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q),
+                                                       sc_load_f32x16(&c_terms[at_1 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
+            }
+            const sc_i64 at_2 = (sc_i64)A_pos1[p + 2] - A_first;
+            const int count_2 = A_pos1[p + 3] - A_pos1[p + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_2; q += 16) {
+                sum_2 = sc_max_f32x16(sum_2,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q),
+                                                       sc_load_f32x16(&c_terms[at_2 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
+            }
+            const sc_i64 at_3 = (sc_i64)A_pos1[p + 3] - A_first;
+            const int count_3 = A_pos1[p + 4] - A_pos1[p + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_3; q += 16) {
+                sum_3 = sc_max_f32x16(sum_3,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q),
+                                                       sc_load_f32x16(&c_terms[at_3 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
+            }
+            const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
+            const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            const f32x16 pairs_4 =
+                sc_max_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
+            {
+                /* work c: reg f32 */
+                float c = pairs_4[0];
+                /* the coordinates of j that were not visited, at once */
+                const sc_i64 left = j_dim - (sc_i64)count;
+                if (left > 0) {
+                    /* c max= 0 */
+                    c = sc_max_f32(c, 0.0f);
+                }
+                /* m[i] = c */
+                m_val[p] = c;
+            }
+            {
+                float c = pairs_4[1];
+                const sc_i64 left = j_dim - (sc_i64)count_1;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 1] = c;
+            }
+            {
+                float c = pairs_4[2];
+                const sc_i64 left = j_dim - (sc_i64)count_2;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 2] = c;
+            }
+            {
+                float c = pairs_4[3];
+                const sc_i64 left = j_dim - (sc_i64)count_3;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 3] = c;
+            }
+        }
+        for (sc_i64 p = whole_1, sc_end = to; p < sc_end; p++) {
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
+            }
+            const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum), sc_odd_f32x16(sum, sum));
+            const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(pairs, pairs), sc_odd_f32x16(pairs, pairs));
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs_1, pairs_1), sc_odd_f32x16(pairs_1, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            {
+                float c = pairs_3[0];
+                const sc_i64 left = j_dim - (sc_i64)count;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p] = c;
+            }
+        }
+        if (to == from) {
+            /* a unit of too many entries, alone */
+            /* work c: reg f32 */
+            float c = -__builtin_inff();
+            /* for j in A rest unroll 4 */
+            const sc_i64 A_lo = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            float c_1 = -__builtin_inff();
+            float c_2 = -__builtin_inff();
+            float c_3 = -__builtin_inff();
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
                 /* c max= A[i,j] */
-                c = sc_max_f32(c, A_val[pA]);
-            } else {
+                c = sc_max_f32(c, A_val[p]);
+                c_1 = sc_max_f32(c_1, A_val[p + 1]);
+                c_2 = sc_max_f32(c_2, A_val[p + 2]);
+                c_3 = sc_max_f32(c_3, A_val[p + 3]);
+            }
+            c = sc_max_f32(c, c_1);
+            c = sc_max_f32(c, c_2);
+            c = sc_max_f32(c, c_3);
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                c = sc_max_f32(c, A_val[p]);
+            }
+            /* the coordinates of j that were not visited, at once */
+            const sc_i64 left = j_dim - (A_hi - A_lo);
+            if (left > 0) {
                 /* c max= 0 */
                 c = sc_max_f32(c, 0.0f);
             }
+            /* m[i] = c */
+            m_val[from] = c;
+            to = from + 1;
         }
-        /* m[i] = c */
-        m_val[p] = c;
+        from = to;
     }
     return 0;
 }

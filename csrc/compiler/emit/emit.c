@@ -405,7 +405,7 @@ static void formats(const Prog *p, sc_text *out)
 static void head(const Prog *p, sc_text *out)
 {
     sc_text s = {0};
-    if (!p->nassign || !p->nest) return;
+    if (!p->nassign || !p->draft.nest) return;
     prog_print(p, &s);
     sc_text_add(out, "/* Computes\n");
     comment_lines(out, &s);
@@ -414,12 +414,12 @@ static void head(const Prog *p, sc_text *out)
     sc_text_add(out, " * with\n");
     comment_lines(out, &s);
     s.n = 0;
-    nest_print(p, p->nest, &s);
+    nest_print(p, p->draft.nest, &s);
     sc_text_add(out, " * by\n");
     comment_lines(out, &s);
-    if (p->why.n) {
+    if (p->draft.why.n) {
         sc_text_add(out, " * because\n");
-        comment_lines(out, &p->why);
+        comment_lines(out, &p->draft.why);
     }
     sc_text_add(out, " */\n");
     sc_text_free(&s);

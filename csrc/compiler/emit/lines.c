@@ -12,7 +12,6 @@
 
 #define WIDTH 110
 #define FAR (WIDTH * 3 / 5) /* what is in a bracket beyond is indented less */
-#define MAXOPEN 64
 
 typedef struct {
     int depth, open[MAXOPEN]; /* columns behind the brackets that are open */

@@ -281,8 +281,6 @@ static void choose_folds(Prog *p)
         }
 }
 
-#define MAXINSIDE 240
-
 static int depth(const Expr *e)
 {
     const int a = e->kid[0] ? depth(e->kid[0]) : 0, b = e->kid[1] ? depth(e->kid[1]) : 0;

@@ -334,11 +334,25 @@ static Expr *attained(Walk *w, Expr *e)
     return assign(w->d, new_tensor(w->d, "m", false), free_vars(e), e->reduce, e->kid[0]);
 }
 
+/* A sum inside of others has one value for all points around that it does not depend on: its adjoint is summed over
+ * them, once. Not where it is sparse, and not where points are counted. */
+static Expr *gather(Walk *w, const Expr *e, Expr *adj)
+{
+    Derive *d = w->d;
+    const uint32_t around = w->scope & ~free_vars(e);
+    if (!around || d->p->skip) return adj;
+    Expr *sum = sum_over(d, tidy(d, adj), around, w->scope);
+    if (is_covered(sum)) return adj;
+    w->scope = free_vars(e);
+    return assign(d, new_tensor(d, "t", false), w->scope, O_CONST, sum);
+}
+
 static void walk_reduce(Walk *w, Expr *e, Expr *adj)
 {
     Derive *d = w->d;
     Expr *body = e->kid[0];
     const uint32_t outer = w->scope;
+    adj = gather(w, e, adj);
     w->scope |= e->vars;
     if (e->reduce == O_ADD) {
         walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));

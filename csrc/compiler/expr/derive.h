@@ -4,9 +4,6 @@
 
 #include "expr.h"
 
-#define MAXSHARE 64
-#define MAXLINE 32 /* assignments of a gradient program */
-
 /* What one access adds to the gradient of its tensor: an expression whose free indices are among those of the
  * access, sums explicit. */
 typedef struct {

@@ -25,7 +25,7 @@ typedef struct {
         int operand, dim, kin;
     } eye[SC_MAXOP];
     int neye;
-    sc_text *text;
+    sc_text text;
 } Writer;
 
 /* ---- index names ---- */
@@ -188,10 +188,10 @@ static bool has_factor(const Expr *e, const Expr *at)
 
 static void print(Writer *w, const Expr *lhs, Op reduce, const Expr *rhs)
 {
-    sc_text_add(w->text, "%s", w->text->n ? "; " : "");
-    expr_print(w->out, lhs, w->text);
-    sc_text_add(w->text, " %s= ", reduce == O_CONST ? "" : op_info(reduce)->text);
-    expr_print(w->out, rhs, w->text);
+    sc_text_add(&w->text, "%s", w->text.n ? "; " : "");
+    expr_print(w->out, lhs, &w->text);
+    sc_text_add(&w->text, " %s= ", reduce == O_CONST ? "" : op_info(reduce)->text);
+    expr_print(w->out, rhs, &w->text);
 }
 
 /* e where the access is stored. */
@@ -322,11 +322,21 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }
 
+/* The text as who asked for the gradients owns it. */
+static const char *text_of(const Writer *w)
+{
+    char *s = sc_malloc(w->text.n + 1);
+    if (!s) fail(w->d->p, SC_ENOMEM, -1, "out of memory");
+    if (w->text.n) memcpy(s, w->text.s, w->text.n);
+    s[w->text.n] = 0;
+    return s;
+}
+
 void derive_write(Derive *d, sc_gradient *g)
 {
     Writer *w = NEW(d->p, Writer);
     w->d = d;
-    w->text = &d->p->why; /* freed with p, should this fail */
+    w->text = prog_text(d->p);
     w->out = NEW(d->p, Prog);
     w->out->err = d->p->err;
     w->out->escape = d->p->escape;
@@ -344,8 +354,5 @@ void derive_write(Derive *d, sc_gradient *g)
     add_operands(w, g);
     for (int l = 0, number = 0; l < d->nline; l++)
         if (w->line >> l & 1) add_result(w, g, &d->line[l], number++);
-    sc_text_add(w->text, "%s", "");
-    if (w->text->failed) fail(d->p, SC_ENOMEM, -1, "out of memory");
-    g->request.text = w->text->s;
-    *w->text = (sc_text){0};
+    g->request.text = text_of(w);
 }

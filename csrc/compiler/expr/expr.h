@@ -23,7 +23,6 @@ void prog_declare(Prog *, const sc_spec *, const int64_t *dim); /* an operand, b
 
 /* ---- rewrite.c: expressions as equal expressions, up to rounding. Nothing is changed in place; what does not change
  * is shared. Called after check. ---- */
-#define MAXFACTOR 64
 typedef struct {
     Expr *e;
     bool under; /* a factor: divides. A term: is subtracted */

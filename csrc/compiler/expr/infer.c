@@ -95,7 +95,7 @@ static void add_operand(void *ctx, const Tensor *t, bool below)
     o->any = true;
     o->vectors &= t->ndim == 1;
     if (!o->first) o->first = t;
-    for (int l = 0; l < t->format.nlevel; l++) o->rows |= t->format.level[l].kind == SC_DENSE;
+    for (int l = 0; l < t->format.nlevel; l++) o->rows |= !sc_kind_of(&t->format.level[l])->crd;
     o->agree &= sc_format_equal(&o->first->format, &t->format);
 }
 
@@ -136,8 +136,8 @@ static bool has_indices(const Tensor *t, const Expr *lhs)
 static bool is_unique(const sc_format *f)
 {
     for (int l = 0; l < f->nlevel; l++) {
-        const bool listed = l + 1 < f->nlevel && f->level[l + 1].kind == SC_SINGLETON;
-        if (f->level[l].kind != SC_DENSE && !f->level[l].unique && !listed) return false;
+        const bool listed = l + 1 < f->nlevel && sc_kind_of(&f->level[l + 1])->one;
+        if (sc_kind_of(&f->level[l])->crd && !f->level[l].unique && !listed) return false;
     }
     return true;
 }
@@ -182,9 +182,9 @@ static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
     for (int l = 0; l < n; l++) {
         sc_levelspec s = t->format.level[l];
         const int d = dim_of(lhs, t->dimvar[s.dim]);
-        if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || s.kind == SC_ELL) return false;
+        if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || sc_kind_of(&s)->padded) return false;
         seen |= 1u << d;
-        stored |= s.kind != SC_DENSE;
+        stored |= sc_kind_of(&s)->crd;
         s.dim = (uint8_t)d;
         f->level[f->nlevel++] = s;
     }
@@ -200,7 +200,7 @@ static bool is_asked(const sc_format *f, int n, const sc_format *ask)
     sc_format g = *ask;
     if (f->ndim != g.ndim || f->nlevel != g.nlevel) return false;
     for (int l = n; l < g.nlevel; l++)
-        if (g.level[l].kind != SC_DENSE || g.level[l].part != SC_WHOLE) return false;
+        if (sc_kind_of(&g.level[l])->crd || g.level[l].part != SC_WHOLE) return false;
     g.nlevel = n;
     sc_format head = *f;
     head.nlevel = n;
@@ -230,9 +230,9 @@ static Pattern upper_pattern(const Prog *p, const Assign *a, const sc_format *as
 /* Whether what stands below a position of the level above has a fixed number of places. */
 static bool has_slots(const sc_format *f, int l)
 {
-    if (f->level[l].kind != SC_SINGLETON) return f->level[l].kind == SC_ELL;
+    if (!sc_kind_of(&f->level[l])->one) return sc_kind_of(&f->level[l])->padded;
     const sc_levelspec *above = &f->level[l - 1]; /* a singleton level never comes first */
-    return above->unique || above->kind == SC_DENSE || above->kind == SC_ELL;
+    return above->unique || !sc_kind_of(above)->crd || sc_kind_of(above)->padded;
 }
 
 /* Blocks divide the extents, and no level has a number of slots that the result may exceed. */
@@ -281,7 +281,7 @@ static bool runs_over_all(const Nest *n)
     if (n->nmerge) return false;
     if (!n->in) return true;
     for (int l = 0; l < n->in->format.nlevel; l++)
-        if (n->in->format.level[l].kind == SC_DENSE && index_same(tensor_level_index(n->in, l), n->ix))
+        if (!sc_kind_of(&n->in->format.level[l])->crd && index_same(tensor_level_index(n->in, l), n->ix))
             return true;
     return false;
 }
@@ -301,7 +301,7 @@ static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
         if (seen >> d & 1) continue; /* a lookup */
         seen |= 1u << d;
         all = runs_over_all(n);
-        const bool dense = all && (!f->nlevel || f->level[f->nlevel - 1].kind == SC_DENSE);
+        const bool dense = all && (!f->nlevel || !sc_kind_of(&f->level[f->nlevel - 1])->crd);
         f->level[f->nlevel++] =
             (sc_levelspec){.kind = dense ? SC_DENSE : SC_COMPRESSED, .unique = 1, .dim = (uint8_t)d};
     }
@@ -319,9 +319,9 @@ static bool writes_vectors(const Search *s, const Expr *lhs)
 static bool assembles(const sc_format *f)
 {
     int l = 0;
-    while (l < f->nlevel && f->level[l].kind == SC_DENSE && f->level[l].part == SC_WHOLE) l++;
+    while (l < f->nlevel && !sc_kind_of(&f->level[l])->crd && f->level[l].part == SC_WHOLE) l++;
     if (l == f->nlevel) return false;
-    while (l < f->nlevel && f->level[l].kind == SC_COMPRESSED && f->level[l].unique &&
+    while (l < f->nlevel && sc_kind_of(&f->level[l])->pos && f->level[l].unique &&
            f->level[l].part == SC_WHOLE)
         l++;
     return l == f->nlevel;
@@ -332,7 +332,7 @@ static bool follows(const Search *s, const Pattern *pattern)
 {
     const Tensor *mask = pattern->of;
     int walked = 0, need = 0;
-    for (int l = 0; l < pattern->levels; l++) need += mask->format.level[l].kind != SC_DENSE;
+    for (int l = 0; l < pattern->levels; l++) need += sc_kind_of(&mask->format.level[l])->crd;
     for (int k = 0; k < s->nfound; k++) {
         const Nest *n = s->found[k];
         for (int m = 0; m < n->nmerge; m++)
@@ -340,7 +340,7 @@ static bool follows(const Search *s, const Pattern *pattern)
         if (n->in != mask) continue;
         for (int l = 0; l < pattern->levels; l++)
             walked +=
-                mask->format.level[l].kind != SC_DENSE && index_same(tensor_level_index(mask, l), n->ix);
+                sc_kind_of(&mask->format.level[l])->crd && index_same(tensor_level_index(mask, l), n->ix);
     }
     return walked >= need;
 }
@@ -349,7 +349,7 @@ static bool follows(const Search *s, const Pattern *pattern)
 static bool makes(const sc_format *f, const sc_format *g)
 {
     for (int l = 0; l < f->nlevel; l++) {
-        const bool stored = f->level[l].kind != SC_DENSE && g->level[l].kind == SC_DENSE;
+        const bool stored = sc_kind_of(&f->level[l])->crd && !sc_kind_of(&g->level[l])->crd;
         if (f->level[l].dim != g->level[l].dim || stored) return false;
     }
     return true;
@@ -369,7 +369,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
     const sc_format *ask = &p->ask[t->arg - p->nin];
     Search s = {.t = t};
     sc_format f;
-    search(&s, p->nest);
+    search(&s, p->draft.nest);
     const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);
     const bool like = pattern->of && follows(&s, pattern);
     if (can && known && makes(&f, ask) && !(like && sc_format_equal(ask, &pattern->format))) {
@@ -489,7 +489,7 @@ static void infer_result(Prog *p, const Assign *a)
     if (!sparse) {
         check_size(p, a);
         expr_result_format(p, t, "dense");
-    } else if (p->nest) {
+    } else if (p->draft.nest) {
         settle_by_nest(p, a, asked, &pattern);
     } else if (pattern.of) {
         settle_like(t, &pattern);

@@ -23,7 +23,7 @@ void name_results(Prog *p)
                      t->name);
         t->arg = p->nin + p->nout++;
     }
-    p->nmade = p->nout;
+    p->draft.nmade = p->nout;
     if (p->nin + p->nout > SC_MAXOP)
         fail(p, SC_ENOTIMPL, -1, "expected at most %d operands and results, got %d", SC_MAXOP,
              p->nin + p->nout);

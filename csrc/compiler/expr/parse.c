@@ -12,8 +12,6 @@
 
 #include "expr.h"
 
-#define MAXNODE 1000
-
 typedef struct {
     Lexer *lx;
     int left;     /* operators and parentheses that may still come */

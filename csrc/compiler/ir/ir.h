@@ -13,6 +13,7 @@
 
 #include "../../base.h"
 #include "../../plan.h"
+#include "limits.h"
 
 typedef struct Prog Prog;
 typedef struct Tensor Tensor;
@@ -20,8 +21,6 @@ typedef struct Expr Expr;
 typedef struct Nest Nest;
 typedef struct Val Val;
 typedef struct Stmt Stmt;
-
-#define MAXTENSOR 64 /* operands, their aliases, results and workspaces of one program */
 
 /* ---- ops ---- */
 typedef enum {
@@ -75,7 +74,7 @@ typedef struct { /* i, i/block or i%block; slot: the position of i inside its ti
 } Index;
 
 typedef enum { T_IN, T_OUT, T_WORK } Role;
-typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Place;
+typedef enum { W_REG, W_LANE, W_PRIVATE, W_SHARED } Storage;
 
 /* A sparse operand that is accessed with several tuples of indices, or a diagonal A[i,i] beside A[i,j], is one
  * Tensor for every tuple: the operand itself for the first, and aliases A_1, A_2 .. for the others, which have the
@@ -103,7 +102,7 @@ struct Tensor {
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
     Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
-    Place place;
+    Storage place;
     bool bitmap, hash;
     Index slot[SC_MAXDIM];
 };
@@ -125,6 +124,22 @@ typedef struct {
     Expr *rhs;
 } Assign;
 
+/* What a choice of loops makes of a program. Choices are drafts until one comes through lowering: a program goes back to
+ * what it was by prog_rewind, in which all of this is one assignment. The texts lie in the arena, so that they can be
+ * left at any place; what they say ends at n, whatever stands behind. */
+typedef struct {
+    Nest *nest;
+    struct Module *module;
+    sc_plan plan;
+    int nmade; /* results that kernels make: those of the program, then those that stay inside */
+    sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none is */
+    bool converts;
+    const struct Wish *wish; /* what was asked for the assignment that is being scheduled; null: nothing */
+    sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
+    sc_text orders; /* loop orders considered, and their costs */
+    sc_text chosen; /* the schedule as p->wishes would say it; empty with a user's nest */
+} Draft;
+
 struct Prog {
     sc_arena arena;
     sc_err *err;
@@ -135,42 +150,30 @@ struct Prog {
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[32];
-    int nin, nout, nmade; /* operands; results; what kernels make: the results, then those that stay inside */
+    int nin, nout;              /* operands; results */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
     int vector_regs;            /* of the target: 16 or 32 */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
     sc_speeds speeds;
-    Nest *nest;
-    struct Module *module;
-    sc_plan plan;
-    uint32_t settled;        /* operands that are not to be converted */
-    bool nofold;             /* no extent becomes a constant */
-    const char *wishes;      /* what a user asks of the scheduler, or null */
-    const struct Wish *wish; /* ... for the assignment that is being scheduled */
-    bool keeps;              /* ... no operand is converted */
-    int ahead;               /* ... 1 + how many entries ahead rows are asked for; 0: nothing was said */
-    struct {
-        const char *stem;
-        int count;
-    } name[512]; /* generated names of arrays, parameters and entries so far */
-    int nname;
-    sc_format ask[SC_MAXOP];     /* how result r is delivered; Tensor.format is how the kernels make it */
-    int8_t ask_like[SC_MAXOP];   /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
-    uint32_t wide;               /* results that are stored in the type that is computed in */
-    sc_format convert[SC_MAXOP]; /* formats asked of operands; nlevel 0 where none */
-    bool converts;
-    sc_text why;    /* reasons of the scheduler, one line each; in the C text too, so without statistics */
-    sc_text orders; /* loop orders considered, and their costs */
-    sc_text chosen; /* the schedule that was chosen, as p->wishes would say it; empty with a user's nest */
-    const void *unscheduled; /* as it was before schedule(); null with a user's nest */
+    bool multiplies;           /* dense products have a library */
+    uint32_t settled;          /* operands that are not to be converted */
+    bool nofold;               /* no extent becomes a constant */
+    const char *wishes;        /* what a user asks of the scheduler, or null */
+    bool keeps;                /* a user asks that no other operand is converted */
+    int ahead;                 /* 1 + how many entries ahead a user asks for rows; 0: nothing was said */
+    sc_format ask[SC_MAXOP];   /* how result r is delivered; Tensor.format is how the kernels make it */
+    int8_t ask_like[SC_MAXOP]; /* result r takes the structure of operand ask_like[r] - 1; 0: not asked */
+    uint32_t wide;             /* results that are stored in the type that is computed in */
+    Draft draft;
+    struct Choices *choices; /* the nests that settle.c takes from; null with a user's nest */
 };
 
 /* ---- N: the nest ----
  *   nest  := { item }
  *   item  := loop | work | eval
- *   loop  := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
+ *   loop  := ("for" | "par" | "vec") index [source ["rest"]] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  *   index := var | var "/" N | var "%" N
  *   source:= "in" TENSOR | "merge" TENSOR { "," TENSOR }
  *   work  := "work" NAME ["[" slot { "," slot } "]"] ":" place ["bitmap" | "hash"] dtype "{" nest "}" "then" "{" nest "}"
@@ -194,6 +197,9 @@ struct Prog {
  *       `for i { for i merge A, B {..} }` visits every coordinate, `for j in A { for j in B {..} }` searches B
  *       for the entries of A, and a diagonal is `for i in A { for i in A {..} }`.
  *       par .. merge: units are ranges of coordinates, cut by the entries of the first tensor.
+ * rest  on a fresh in or merge: also what is left to do at the coordinates that it does not visit. That must be the same
+ *       at each of them and go into reductions outside, so it is done once, if there are any: a maximum takes it, a sum
+ *       takes it as many times as there are.
  * by N  on "in": a tile of N consecutive positions; an inner loop over the same index in the same tensor
  *       visits them, and #i is the position inside the tile. With `unroll N` they stand side by side in the code,
  *       so that registers may have a slot #i.
@@ -219,8 +225,9 @@ struct Nest {
     LoopKind kind;
     Index ix;
     Tensor *in;
-    Tensor *merge[6];
+    Tensor *merge[MAXMERGE];
     int nmerge;
+    bool rest;
     int by, unroll, ahead, batch; /* 0: none */
     Nest *body;
     /* N_WORK */
@@ -343,9 +350,16 @@ _Noreturn void fail(Prog *, int code, int pos, const char *fmt, ...) SC_PRINTF(4
 /* The one place that fail() comes back to: SC_OK where body came through, else what *err says. What body changed stays
  * changed. */
 int prog_try(Prog *, void (*body)(void *), void *ctx, sc_err *err);
+/* What a program is but for memory: the draft, and the tensors, which trying loops adds and gives other formats. */
+typedef struct Mark Mark;
+const Mark *prog_mark(Prog *);
+void prog_rewind(Prog *, const Mark *);
 void *prog_bytes(Prog *, size_t);
+sc_text prog_text(Prog *); /* an empty text that grows in the arena */
 #define NEW(p, type) ((type *)prog_bytes((p), sizeof(type)))
-const char *name_fresh(Prog *, const char *stem); /* stem, stem_1, stem_2 ...; never a word of C */
+Module *prog_module(Prog *); /* of the draft, an empty one if there was none */
+/* stem, stem_1, stem_2 ...: the first that is no word of C and names nothing in the module yet. */
+const char *name_fresh(Prog *, const char *stem);
 bool name_reserved(const char *);
 /* Refuses words of schedules, and names that with their end take more than `size` bytes. */
 void prog_check_name(Prog *, const char *name, size_t size, int pos);

@@ -6,6 +6,30 @@
 
 void *prog_bytes(Prog *p, size_t n) { return sc_arena_get(&p->arena, n); }
 
+sc_text prog_text(Prog *p) { return (sc_text){.arena = &p->arena}; }
+
+struct Mark {
+    Draft draft;
+    int ntensor;
+    Tensor tensor[];
+};
+
+const Mark *prog_mark(Prog *p)
+{
+    Mark *k = prog_bytes(p, sizeof *k + (size_t)p->ntensor * sizeof *k->tensor);
+    k->draft = p->draft;
+    k->ntensor = p->ntensor;
+    for (int t = 0; t < k->ntensor; t++) k->tensor[t] = *p->tensor[t];
+    return k;
+}
+
+void prog_rewind(Prog *p, const Mark *k)
+{
+    p->draft = k->draft;
+    p->ntensor = k->ntensor;
+    for (int t = 0; t < k->ntensor; t++) *p->tensor[t] = k->tensor[t];
+}
+
 /* C's words, and those that emit itself uses. */
 bool name_reserved(const char *s)
 {
@@ -22,32 +46,29 @@ bool name_reserved(const char *s)
     return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
 }
 
-static int name_find(const Prog *p, const char *s)
+Module *prog_module(Prog *p)
 {
-    for (int i = 0; i < p->nname; i++)
-        if (!strcmp(p->name[i].stem, s)) return i;
-    return -1;
+    if (!p->draft.module) p->draft.module = NEW(p, Module);
+    return p->draft.module;
 }
 
-static void name_take(Prog *p, const char *s)
+static bool is_declared(const Module *m, const char *s)
 {
-    if (p->nname == SC_LEN(p->name))
-        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", p->nname);
-    p->name[p->nname].stem = s;
-    p->name[p->nname++].count = 0;
+    for (int k = 0; k < m->nbuf; k++)
+        if (!strcmp(m->buf[k]->name, s)) return true;
+    for (int k = 0; k < m->nparam; k++)
+        if (!strcmp(m->param[k]->name, s)) return true;
+    for (int k = 0; k < m->nentry; k++)
+        if (!strcmp(m->entry[k].name, s)) return true;
+    return false;
 }
 
 const char *name_fresh(Prog *p, const char *stem)
 {
-    int at = name_find(p, stem);
-    const char *s = stem;
-    if (at >= 0 || name_reserved(stem)) {
-        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = p->nname - 1;
-        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++p->name[at].count);
-        while (name_find(p, s) >= 0);
-    }
-    s = sc_arena_printf(&p->arena, "%s", s);
-    name_take(p, s);
+    const Module *m = prog_module(p);
+    const char *s = sc_arena_printf(&p->arena, "%s", stem);
+    for (int k = 1; name_reserved(s) || is_declared(m, s); k++)
+        s = sc_arena_printf(&p->arena, "%s_%d", stem, k);
     return s;
 }
 

@@ -6,7 +6,6 @@
 #include "private.h"
 
 #define LINE 64 /* bytes that a request brings */
-#define MAXLINES 16
 
 typedef struct {
     Low *l;
@@ -72,7 +71,7 @@ void ahead_fetch(Low *l, const Nest *n, Buf *crd, Val *pos)
 {
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
-    int level = lower_where(l, n->in)->n - 1;
+    int level = lower_level(l, n->in) - 1;
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     Ahead a = {.l = l, .var = n->ix.var, .crd = crd};

@@ -24,8 +24,8 @@ bool batch_wanted(Low *l, const Nest *n)
 static void enter_unit(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
-    const int level = lower_where(l, t)->n;
-    if (t->format.level[level].kind != SC_DENSE) {
+    const int level = lower_level(l, t);
+    if (sc_kind_of(&t->format.level[level])->crd) {
         level_enter(l, t, u, NULL);
         u = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, level), u));
     }
@@ -37,8 +37,8 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
     const Env save = l->e;
-    const int level = lower_where(l, t)->n;
-    if (t->format.level[level].kind == SC_DENSE) {
+    const int level = lower_level(l, t);
+    if (!sc_kind_of(&t->format.level[level])->crd) {
         lower_bind(l, n->ix, u);
         u = lower_where(l, t)->pos[level + 1];
         l->e = save;
@@ -71,7 +71,7 @@ static void all_entries(Low *l, Batch *b, Val *last)
     const Tensor *t = b->loop->in;
     const Env save = l->e;
     level_enter(l, t, NULL, NULL);
-    const Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, lower_where(l, t)->n)};
+    const Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, lower_level(l, t))};
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, last, b->first), num(l, MAXTERM));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, last, rest));
     Stmt **outer;
@@ -123,18 +123,19 @@ static Val *across(Low *l, Op op, Val **v, int n)
 }
 
 /* The unit u, entered: its terms in a vector. */
-static Val *unit_terms(Low *l, const Batch *b, Op op, Val *u)
+static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
 {
     const Tensor *t = b->loop->in;
     enter_unit(l, b->loop, u);
-    const Where *w = lower_where(l, t);
-    Buf *pos = lower_buf(l, B_POS, t, w->n);
-    Val *from = val_load(l->p, pos, 1, w->pos[w->n], NULL);
-    Val *to = val_load(l->p, pos, 1, plus(l, w->pos[w->n], num(l, 1)), NULL);
+    Buf *pos = lower_buf(l, B_POS, t, lower_level(l, t));
+    Val *unit = lower_position(l, t);
+    Val *from = val_load(l->p, pos, 1, unit, NULL),
+        *to = val_load(l->p, pos, 1, plus(l, unit, num(l, 1)), NULL);
     Val *at = lower_let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
     Val *count = lower_let(l, "count",
                            val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
-    return summed(l, b, op, at, val_cast(l->p, I64, count));
+    b->count = val_cast(l->p, I64, count);
+    return summed(l, b, op, at, b->count);
 }
 
 /* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */
@@ -143,9 +144,10 @@ static void units(Low *l, Batch *b, Val *u, int n)
     const Env save = l->e;
     const Op op = work_reduce(b->loop->body->body, b->work);
     Env env[TOGETHER];
-    Val *v[TOGETHER] = {0};
+    Val *v[TOGETHER] = {0}, *count[TOGETHER];
     for (int k = 0; k < n; k++) {
         v[k] = unit_terms(l, b, op, plus(l, u, num(l, k)));
+        count[k] = b->count;
         env[k] = l->e;
         l->e = save;
     }
@@ -156,6 +158,7 @@ static void units(Low *l, Batch *b, Val *u, int n)
         l->e.batch = b;
         l->e.again |= k > 0;
         b->sum = val_lane(l->p, sums, k);
+        b->count = count[k];
         lower_body(l, b->loop->body);
         b->sum = NULL;
         l->tail = outer;
@@ -167,9 +170,8 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
 {
     Prog *p = l->p;
     const Nest *n = b->loop;
-    const char *name = lower_where(l, n->in)->n || n->in->format.level[0].kind != SC_DENSE
-                           ? "p"
-                           : lower_index_name(l, n->ix);
+    const char *name =
+        lower_level(l, n->in) || sc_kind_of(&n->in->format.level[0])->crd ? "p" : lower_index_name(l, n->ix);
     const int k = term_lanes(l, b->work) < TOGETHER ? term_lanes(l, b->work) : TOGETHER;
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, end, rest));

@@ -142,7 +142,7 @@ bool spread_applies(Low *l, const Spread *s, const Nest *n)
     for (int k = 0; k < 2; k++) {
         const Tensor *t = s->both.t[k];
         const int at = t->format.nlevel - 1;
-        if (lower_where(l, t)->n != at || !index_same(tensor_level_index(t, at), ix)) return false;
+        if (lower_level(l, t) != at || !index_same(tensor_level_index(t, at), ix)) return false;
         if (t->perm || t->itype != r->itype || !spreads_type(t->dtype)) return false;
     }
     const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);

@@ -3,6 +3,10 @@
 
 Where *lower_where(Low *l, const Tensor *t) { return &l->e.where[prog_id(l->p, t->like ? t->like : t)]; }
 
+int lower_level(Low *l, const Tensor *t) { return l->e.known.level[prog_id(l->p, t->like ? t->like : t)]; }
+
+Val *lower_position(Low *l, const Tensor *t) { return lower_where(l, t)->pos[lower_level(l, t)]; }
+
 Val *lower_dim(Low *l, int var)
 {
     const Var *v = &l->p->var[var];
@@ -81,12 +85,12 @@ void lower_resolve(Low *l)
     for (int i = 0; i < l->p->ntensor; i++) {
         const Tensor *t = l->p->tensor[i];
         Where *w = &l->e.where[i];
-        if (t->role == T_WORK || t->like || sc_format_is_dense(&t->format)) continue;
-        while (w->n < t->format.nlevel && t->format.level[w->n].kind == SC_DENSE && !w->lo) {
-            Val *c = lower_index(l, tensor_level_index(t, w->n));
-            if (!c) break;
-            w->pos[w->n + 1] = plus(l, times(l, w->pos[w->n], level_size(l, t, w->n)), c);
-            w->n++;
+        uint8_t *n = &l->e.known.level[i];
+        if (t->like || sc_format_is_dense(&t->format)) continue;
+        while (!w->lo && place_descends(&l->e.known, t, *n)) {
+            Val *first = times(l, w->pos[*n], level_size(l, t, *n));
+            w->pos[*n + 1] = plus(l, first, lower_index(l, tensor_level_index(t, *n)));
+            ++*n;
         }
     }
 }
@@ -94,11 +98,11 @@ void lower_resolve(Low *l)
 static void bind_coord(Low *l, Index ix, Val *v)
 {
     Coord *c = &l->e.coord[ix.var];
+    place_bind(&l->e.known, ix);
     if (ix.part == SC_WHOLE) {
         c->whole = v;
     } else if (ix.part == SC_DIV) {
         c->div = v;
-        c->block = ix.block;
         c->base = times(l, v, num(l, ix.block));
         c->modext = num(l, ix.block);
     } else {
@@ -118,7 +122,7 @@ Val *lower_index(Low *l, Index ix)
     const Coord *c = &l->e.coord[ix.var];
     if (ix.slot) return c->slot;
     if (ix.part == SC_WHOLE) return c->whole;
-    Val *part = c->block != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
+    Val *part = l->e.known.block[ix.var] != ix.block ? NULL : ix.part == SC_DIV ? c->div : c->mod;
     if (c->within && c->mod && ix.part == SC_MOD && ix.block == c->outer) part = plus(l, c->within, c->mod);
     if (part || !c->whole) return part;
     return val_op(l->p, ix.part == SC_DIV ? O_DIV : O_MOD, c->whole, val_int(l->p, ix.block));
@@ -136,7 +140,8 @@ Val *lower_load_index(Low *l, Buf *b, Val *at) { return val_cast(l->p, I64, val_
 void level_enter(Low *l, const Tensor *t, Val *first, Val *last)
 {
     Where *w = lower_where(l, t);
-    w->pos[++w->n] = first;
+    w->pos[lower_level(l, t) + 1] = first;
+    l->e.known.level[prog_id(l->p, t->like ? t->like : t)]++;
     w->lo = last ? first : NULL;
     w->hi = last;
     w->tile_lo = w->tile_hi = NULL;

@@ -82,15 +82,15 @@ static void stored_address(Low *l, const Expr *e, Address *a)
 {
     const Tensor *r = e->tensor, *t = r->like ? r->like : r;
     const Where *w = lower_where(l, t);
-    const int n = r->like ? r->shared : t->format.nlevel;
+    const int n = r->like ? r->shared : t->format.nlevel, level = lower_level(l, t);
     Index ix = tensor_level_index(t, n - 1);
-    if (w->n >= n) {
+    if (level >= n) {
         a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
     } else {
-        if (w->n != n - 1 || t->format.level[n - 1].kind != SC_DENSE || !is_vec(l, ix) ||
+        if (level != n - 1 || sc_kind_of(&t->format.level[n - 1])->crd || !is_vec(l, ix) ||
             !index_same(ix, l->e.vec.ix))
             fail(l->p, SC_EVALUE, e->pos,
-                 "the stored entry of %s is not known here: its level %d has no loop around", t->name, w->n);
+                 "the stored entry of %s is not known here: its level %d has no loop around", t->name, level);
         a->base = times(l, w->pos[n - 1], lower_slot_extent(l, &ix));
         a->stride = val_int(l->p, 1);
     }
@@ -198,7 +198,7 @@ static Val *access_val(Low *l, const Expr *e)
     bool vec = depends(l, e);
     Val *lanes_of = l->e.spread ? spread_access(l, t) : NULL;
     if (lanes_of) return lanes_of;
-    if (t->role == T_IN && lower_where(l, t)->lo && lower_where(l, t)->n == t->format.nlevel)
+    if (t->role == T_IN && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
         return sum_run(l, t);
     Address a = address(l, e, false);
     Val *at = vec ? piece_at(l, &a) : a.base;
@@ -276,6 +276,7 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     Prog *p = l->p;
     const Tensor *t = lhs->tensor;
     bool vec = depends(l, lhs);
+    v = rest_times(l, t, op, v);
     if (vec) v = widen(l, v, l->e.vec.lanes);
     if (l->e.batch && l->e.batch->work == t && !l->e.batch->sum) {
         batch_term(l, v);

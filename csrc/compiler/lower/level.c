@@ -15,31 +15,30 @@ static Val *both(Low *l, Val *a, Val *b) { return val_op(l->p, O_AND, a, b); }
 static void compressed_range(Low *l, Fibre *f)
 {
     Prog *p = l->p;
-    const Where *w = lower_where(l, f->t);
-    Buf *pos = lower_buf(l, B_POS, f->t, w->n);
-    f->lo =
-        lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, w->pos[w->n]));
+    Buf *pos = lower_buf(l, B_POS, f->t, lower_level(l, f->t));
+    Val *at = lower_position(l, f->t);
+    f->lo = lower_let(l, sc_arena_printf(&p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, at));
     f->hi = lower_let(l, sc_arena_printf(&p->arena, "%s_hi", f->t->name),
-                      lower_load_index(l, pos, plus(l, w->pos[w->n], num(l, 1))));
+                      lower_load_index(l, pos, plus(l, at, num(l, 1))));
 }
 
 /* Positions of the next level, padding among them. */
 static void fibre_range(Low *l, Fibre *f)
 {
     const Where *w = lower_where(l, f->t);
-    const sc_levelspec *s = &f->t->format.level[w->n];
+    const sc_levelspec *s = &f->t->format.level[lower_level(l, f->t)];
     if (w->tile_lo || w->lo) {
         f->lo = w->tile_lo ? w->tile_lo : w->lo;
         f->hi = w->tile_lo ? w->tile_hi : w->hi;
     } else if (f->t->role == T_WORK) {
         sparse_range(l, f->t, &f->lo, &f->hi);
-    } else if (s->kind == SC_COMPRESSED) {
+    } else if (sc_kind_of(s)->pos) {
         compressed_range(l, f);
     } else {
-        Val *width = num(l, s->kind == SC_ELL ? s->width : 1);
-        f->one = s->kind == SC_SINGLETON;
+        Val *width = num(l, sc_kind_of(s)->padded ? s->width : 1);
+        f->one = sc_kind_of(s)->one;
         f->unique |= f->one; /* one position repeats nothing */
-        f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, w->pos[w->n], width));
+        f->lo = lower_let(l, "lo", val_op(l->p, O_MUL, lower_position(l, f->t), width));
         f->hi = plus(l, f->lo, width);
     }
 }
@@ -48,9 +47,10 @@ static Fibre padded_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
     if (w->fibre) return *w->fibre;
-    Fibre f = {.t = t, .unique = t->format.level[w->n].unique};
+    const int level = lower_level(l, t);
+    Fibre f = {.t = t, .unique = t->format.level[level].unique};
     fibre_range(l, &f);
-    f.crd = lower_buf(l, B_CRD, t, w->n);
+    f.crd = lower_buf(l, B_CRD, t, level);
     return f;
 }
 
@@ -71,7 +71,7 @@ static void drop_padding(Low *l, Fibre *f)
 Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    const bool padded = t->format.level[w->n].kind == SC_ELL && !w->fibre;
+    const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
     return f;
@@ -212,10 +212,11 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
 static Val *snapshot(Low *l, const char *stem, Local *x)
 { return val_local(l->p, lower_declare(l, stem, val_local(l->p, x), false)); }
 
-/* Each run of equal coordinates is one visit of the body. */
-static void runs(Low *l, const Nest *n, const Fibre *f)
+/* Each run of equal coordinates is one visit of the body. Returns how many they were, where there is a rest. */
+static Val *runs(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
+    Local *seen = n->rest ? lower_mut(l, "seen", num(l, 0)) : NULL;
     Local *q = lower_mut(l, "p", f->lo);
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
     loop->a = less(l, val_local(p, q), f->hi);
@@ -231,16 +232,25 @@ static void runs(Low *l, const Nest *n, const Fibre *f)
     l->tail = after;
     level_enter(l, f->t, first, snapshot(l, "last", q));
     lower_bind(l, n->ix, c);
+    if (seen) lower_set(l, seen, plus(l, val_local(p, seen), num(l, 1)));
     lower_body(l, n->body);
     l->tail = outer;
+    return seen ? val_local(p, seen) : NULL;
 }
 
-void level_walk(Low *l, const Nest *n, const Fibre *f)
+static Val *length(Low *l, const Fibre *f) { return val_op(l->p, O_SUB, f->hi, f->lo); }
+
+Val *level_walk(Low *l, const Nest *n, const Fibre *f)
 {
-    if (f->unique)
-        positions(l, n, f);
-    else
-        runs(l, n, f);
+    if (!f->unique) return runs(l, n, f);
+    positions(l, n, f);
+    return length(l, f);
+}
+
+Val *level_stored(Low *l, const Tensor *t)
+{
+    const Fibre f = padded_fibre(l, t);
+    return length(l, &f);
 }
 
 Stmt **level_unless_padding(Low *l, Val *coord)
@@ -251,18 +261,21 @@ Stmt **level_unless_padding(Low *l, Val *coord)
     return outer;
 }
 
-static void ell_loop(Low *l, const Nest *n, const Fibre *f)
+static Val *ell_loop(Low *l, const Nest *n, const Fibre *f)
 {
     Stmt **outer;
+    Local *seen = n->rest ? lower_mut(l, "seen", num(l, 0)) : NULL;
     Val *p = val_local(l->p, lower_for(l, "p", f->lo, f->hi, 1, &outer)->local);
     Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, p)),
         *first = lower_where(l, f->t)->tile_lo;
     level_unless_padding(l, c);
+    if (seen) lower_set(l, seen, plus(l, val_local(l->p, seen), num(l, 1)));
     level_enter(l, f->t, p, NULL);
     lower_bind(l, n->ix, c);
     if (first) l->e.coord[n->ix.var].slot = val_op(l->p, O_SUB, p, first);
     lower_body(l, n->body);
     l->tail = outer;
+    return seen ? val_local(l->p, seen) : NULL;
 }
 
 /* ---- lookups ---- */
@@ -325,11 +338,12 @@ typedef struct {
 static bool moves_along(Low *l, const Nest *loop, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
-    if (t->role != T_IN || w->n == t->format.nlevel || w->cursor || w->tile_lo) return false;
-    if (tensor_bit(l->p, t) & l->e.absent || t->format.level[w->n].kind == SC_DENSE) return false;
+    const int level = lower_level(l, t);
+    if (t->role != T_IN || level == t->format.nlevel || w->cursor || w->tile_lo) return false;
+    if (tensor_bit(l->p, t) & l->e.absent || !sc_kind_of(&t->format.level[level])->crd) return false;
     for (int k = 0; k < loop->nmerge; k++)
         if (loop->merge[k] == t) return false;
-    const Index at = tensor_level_index(t, w->n), by = loop->ix;
+    const Index at = tensor_level_index(t, level), by = loop->ix;
     if (loop->in == t || at.var != by.var || lower_index(l, at)) return false;
     return by.part == SC_WHOLE ? at.part != SC_MOD : by.part == SC_MOD || index_same(at, by);
 }
@@ -338,7 +352,7 @@ static void open_cursor(Low *l, const Open *o, const Tensor *t)
 {
     Prog *p = l->p;
     Where *w = lower_where(l, t);
-    const Index at = tensor_level_index(t, w->n);
+    const Index at = tensor_level_index(t, lower_level(l, t));
     Fibre f = level_fibre(l, t), *kept = NEW(p, Fibre);
     if (f.one) return;
     Val *start = f.lo;
@@ -380,11 +394,29 @@ static void lower_direct(Low *l, const Nest *n)
         return;
     }
     Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
-    lower_where(l, n->in)->n = 1;
+    l->e.known.level[n->in->id] = 1;
     lower_bind(l, n->ix, k);
     lower_body(l, n->body);
     sparse_clear(l, n->in, k);
     l->tail = outer;
+}
+
+/* The loop over entries: how many coordinates it visited. */
+static Val *entries(Low *l, const Nest *n, const Fibre *f)
+{
+    if (sc_kind_of(&f->t->format.level[lower_level(l, f->t)])->padded) return ell_loop(l, n, f);
+    if (!f->one || !f->unique) return level_walk(l, n, f);
+    level_at_position(l, n, f, f->lo, NULL);
+    return num(l, 1);
+}
+
+/* The part of a heavy unit that this entry is run for; the rest is what finishes it. */
+static Fibre piece(Low *l, const Tensor *t)
+{
+    Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
+    f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
+    f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
+    return f;
 }
 
 void level_loop(Low *l, const Nest *n)
@@ -398,24 +430,19 @@ void level_loop(Low *l, const Nest *n)
         lookup_in(l, n);
         return;
     }
-    const Where *w = lower_where(l, t);
-    Fibre f;
-    if (t == l->split && w->n == 1) {
-        if (l->mode == FINISH) return; /* its producer was run by the parts */
-        f = (Fibre){.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
-        f.lo = val_param(l->p, module_param(l->p, P_BEGIN, 0, 0, "begin"));
-        f.hi = val_param(l->p, module_param(l->p, P_END, 0, 0, "end"));
-    } else {
-        f = padded_fibre(l, t);
-    }
-    if (n->by)
+    const Env save = l->e;
+    const bool cut = t == l->split && lower_level(l, t) == 1;
+    if (cut && l->mode == FINISH) return; /* its producer was run by the parts */
+    const Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
+    if (n->by) {
         position_tiles(l, n, &f);
-    else if (t->format.level[w->n].kind == SC_ELL)
-        ell_loop(l, n, &f);
-    else if (batch_wanted(l, n))
+        return;
+    }
+    if (batch_wanted(l, n)) {
         batch_lower(l, n, f.lo, f.hi);
-    else if (f.one && f.unique)
-        level_at_position(l, n, &f, f.lo, NULL);
-    else
-        level_walk(l, n, &f);
+        return;
+    }
+    Val *visited = entries(l, n, &f);
+    l->e = save;
+    if (!cut) rest_of(l, n, visited);
 }

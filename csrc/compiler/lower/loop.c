@@ -33,7 +33,7 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
     c->modext = extent;
     c->inner = l->unit;
     c->div = val_op(l->p, O_DIV, base, num(l, n->ix.block));
-    c->block = n->ix.block;
+    place_bind(&l->e.known, n->ix);
     lower_resolve(l);
     lower_body(l, n->body);
 }
@@ -106,8 +106,8 @@ static void tiles_of_block(Low *l, const Nest *n)
     Coord *c = &l->e.coord[n->ix.var];
     Val *base = c->base;
     Stmt **outer;
-    Stmt *s = lower_for(l, lower_index_name(l, n->ix), num(l, 0), num(l, c->block), n->ix.block, &outer);
-    c->outer = c->block;
+    c->outer = l->e.known.block[n->ix.var];
+    Stmt *s = lower_for(l, lower_index_name(l, n->ix), num(l, 0), num(l, c->outer), n->ix.block, &outer);
     c->within = val_local(l->p, s->local);
     tile(l, n, plus(l, base, c->within), num(l, n->ix.block));
     l->tail = outer;
@@ -164,7 +164,7 @@ static void par_positions(Low *l, const Nest *n, Val *lo, Val *hi)
     Stmt **outer = NULL, **inner = NULL;
     Val *unit = hi ? val_local(p, lower_for(l, "p", lo, hi, 1, &outer)->local) : lo;
     Val *c = lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, lower_buf(l, B_CRD, t, 0), unit));
-    if (t->format.level[0].kind == SC_ELL) inner = level_unless_padding(l, c);
+    if (sc_kind_of(&t->format.level[0])->padded) inner = level_unless_padding(l, c);
     level_enter(l, t, unit, NULL);
     lower_bind(l, n->ix, c);
     lower_body(l, n->body);
@@ -235,7 +235,7 @@ static void par_loop(Low *l, const Nest *n)
         hi = NULL;
     if (n->nmerge)
         lower_merge(l, n);
-    else if (!t || t->format.level[lower_where(l, t)->n].kind == SC_DENSE)
+    else if (!t || !sc_kind_of(&t->format.level[lower_level(l, t)])->crd)
         par_dense(l, n, lo, hi);
     else if (hi && batch_wanted(l, n))
         batch_lower(l, n, lo, hi);
@@ -250,7 +250,7 @@ static bool is_lookup(Low *l, const Nest *n) { return (n->in || n->nmerge) && lo
 
 static void for_loop(Low *l, const Nest *n)
 {
-    const bool stored = n->in && n->in->format.level[lower_where(l, n->in)->n].kind != SC_DENSE;
+    const bool stored = n->in && sc_kind_of(&n->in->format.level[lower_level(l, n->in)])->crd;
     const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
     if (!cut && !is_lookup(l, n)) level_open_cursors(l, n, NULL);
     if (n->nmerge)
@@ -295,7 +295,11 @@ static void vec_loop(Low *l, const Nest *n)
 static void lower_loop(Low *l, const Nest *n)
 {
     Env save = l->e;
-    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) return;
+    if (n->in && tensor_bit(l->p, n->in) & l->e.absent) {
+        rest_of(l, n, num(l, 0));
+        return;
+    }
+    if (rest_loop(l, n)) return;
     if (n->kind != L_VEC) lower_note(l, n);
     if (n->kind == L_PAR)
         par_loop(l, n);

@@ -1,7 +1,7 @@
 /* lower.c: nest -> statements and a plan.
  *
  * requires  a verified nest
- * sets      p->module, p->plan
+ * sets      p->draft.module, p->draft.plan
  *
  * The nest is cut into kernels: the items of a top-level sequence, and the
  * producer and consumer of a top-level private or shared workspace. Each kernel
@@ -29,8 +29,10 @@ static int entry(Low *l, const char *name, Mode mode)
     Module *m = l->m;
     if (m->nentry == SC_MAXENTRY)
         fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
-    Entry *e = &m->entry[m->nentry];
+    const int number = m->nentry;
+    Entry *e = &m->entry[number];
     e->name = name_fresh(l->p, name);
+    m->nentry++;
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
@@ -40,13 +42,13 @@ static int entry(Low *l, const char *name, Mode mode)
     lower_body(l, l->kernel);
     results_close(l);
     lanes_close(l);
-    return m->nentry++;
+    return number;
 }
 
 /* ---- plan ---- */
 static sc_step *step(Low *l, sc_step_op op)
 {
-    sc_plan *plan = &l->p->plan;
+    sc_plan *plan = &l->p->draft.plan;
     if (plan->nstep == SC_MAXSTEP)
         fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
     sc_step *s = &plan->step[plan->nstep++];
@@ -76,7 +78,7 @@ static void facts(const Nest *n, void *ctx)
         bool stored = n->nmerge > 0;
         for (int k = 0; n->in && k < n->in->format.nlevel; k++) {
             const sc_levelspec *s = &n->in->format.level[k];
-            if (n->in->dimvar[s->dim] == n->ix.var && s->kind != SC_DENSE) stored = true;
+            if (n->in->dimvar[s->dim] == n->ix.var && sc_kind_of(s)->crd) stored = true;
         }
         if (stored) f->bound |= 1u << n->ix.var;
         if (stored && n->in) f->sources |= tensor_bit(f->p, n->in);
@@ -105,13 +107,13 @@ static const Tensor *units(Low *l, sc_step *s, const Nest *par)
     for (int i = 0; !t && i < p->nin; i++) { /* balance by any operand stored by rows of this index */
         Tensor *o = p->tensor[i];
         const sc_levelspec *v = &o->format.level[0];
-        bool rows = !sc_format_is_dense(&o->format) && v->kind == SC_DENSE && v->part == SC_WHOLE;
+        bool rows = !sc_format_is_dense(&o->format) && !sc_kind_of(v)->crd && v->part == SC_WHOLE;
         if (rows && par->ix.part == SC_WHOLE && o->dimvar[v->dim] == par->ix.var) t = o;
     }
     if (!t || t->role != T_IN || sc_format_is_dense(&t->format)) return NULL;
     const sc_levelspec *v = &t->format.level[0];
     if (t->dimvar[v->dim] != par->ix.var || v->part != par->ix.part) return NULL;
-    if (par->nmerge && v->kind == SC_ELL) return NULL; /* its padding has no coordinate to cut at */
+    if (par->nmerge && sc_kind_of(v)->padded) return NULL; /* its padding has no coordinate to cut at */
     s->arg = (int16_t)t->arg;
     s->coords = par->nmerge > 0;
     s->snap = !v->unique && !s->coords;
@@ -174,7 +176,7 @@ static bool has_pieces(const Low *l, const Nest *par, const sc_step *s)
 {
     if (l->kernel != par || s->arg < 0 || s->snap || !par->in || par->in->arg != s->arg) return false;
     const Tensor *t = par->in;
-    return t->format.nlevel >= 2 && t->format.level[1].kind == SC_COMPRESSED && t->format.level[1].unique;
+    return t->format.nlevel >= 2 && sc_kind_of(&t->format.level[1])->pos && t->format.level[1].unique;
 }
 
 /* A loop over level 1 of the parallel operand; a coordinate of it that is known is only looked up. */
@@ -272,7 +274,7 @@ static void count_steps(Low *l, const sc_step *fill)
 
 static void fill_steps(Low *l, const Facts *f)
 {
-    for (int i = 0; i < l->p->nmade; i++) {
+    for (int i = 0; i < l->p->draft.nmade; i++) {
         if (!((f->fill & ~l->assigned) >> (l->p->nin + i) & 1)) continue;
         sc_step *s = step(l, SC_STEP_FILL);
         s->out = (int16_t)i;
@@ -366,10 +368,10 @@ void lower(Prog *p)
 {
     Low *l = NEW(p, Low);
     int by[SC_MAXVAR] = {0};
-    nest_walk(p->nest, size_slots, by);
+    nest_walk(p->draft.nest, size_slots, by);
     l->p = p;
-    l->m = p->module = NEW(p, Module);
-    p->plan = (sc_plan){.nin = p->nin, .nout = p->nmade, .nvar = p->nvar};
-    p->plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
-    top(l, p->nest);
+    l->m = p->draft.module = NEW(p, Module);
+    p->draft.plan = (sc_plan){.nin = p->nin, .nout = p->draft.nmade, .nvar = p->nvar};
+    p->draft.plan.step = prog_bytes(p, SC_MAXSTEP * sizeof(sc_step));
+    top(l, p->draft.nest);
 }

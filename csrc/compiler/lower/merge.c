@@ -13,8 +13,6 @@
  * tensor has a coordinate beyond every other. */
 #include "private.h"
 
-#define MAXMERGE SC_LEN(((Nest *)0)->merge)
-#define MAXCASE 24 /* bodies that the usual form may have */
 /* Ratios of lengths from which the longer side is searched: a search costs as much as 12 single steps, or 24 entries
  * of vectors. */
 #define GALLOP 12
@@ -29,6 +27,7 @@ typedef struct {
     Val *pos[MAXMERGE], *end[MAXMERGE];  /* at this coordinate: its entry; the end of its run, or null */
     Val *crd[MAXMERGE], *here[MAXMERGE]; /* its own coordinate; whether that is this one */
     Val *coord;
+    Local *seen;                 /* coordinates whose case was run, where there is a rest */
     bool alive[1u << MAXMERGE];  /* whether the case of a set computes something */
     bool useful[1u << MAXMERGE]; /* ... or that of a part of it */
 } Merge;
@@ -67,9 +66,15 @@ static uint64_t absent_in(Low *l, const Merge *m, unsigned set_)
     return absent;
 }
 
+static void count_seen(Low *l, const Merge *m, Val *n)
+{
+    if (m->seen) lower_set(l, m->seen, plus(l, val_local(l->p, m->seen), n));
+}
+
 static void merge_case(Low *l, const Merge *m, unsigned set_)
 {
     Env save = l->e;
+    count_seen(l, m, num(l, 1));
     l->e.absent = absent_in(l, m, set_);
     for (int i = 0; i < m->n; i++)
         if (has(set_, i)) level_enter(l, m->f[i].t, m->pos[i], m->end[i]);
@@ -189,16 +194,19 @@ static void read_coordinates(Low *l, Merge *m, unsigned set_, Op op)
     m->coord = lower_let(l, lower_index_name(l, m->nest->ix), c);
 }
 
-/* What one tensor alone has left. */
+/* What one tensor alone has left, or has at all. */
 static void merge_rest(Low *l, const Merge *m, int i)
 {
     Env save = l->e;
     Fibre rest = m->f[i];
-    lower_remark(l, named(l, "the rest of %s", &m->f[i]));
-    rest.lo = val_local(l->p, m->next[i]);
+    if (m->next[i]) {
+        lower_remark(l, named(l, "the rest of %s", &m->f[i]));
+        rest.lo = val_local(l->p, m->next[i]);
+    }
     l->e.absent = absent_in(l, m, 1u << i);
-    level_walk(l, m->nest, &rest);
+    Val *visited = level_walk(l, m->nest, &rest);
     l->e = save;
+    count_seen(l, m, visited);
 }
 
 /* One evaluation for a step of two tensors. */
@@ -431,10 +439,20 @@ static void intersect(Low *l, Merge *m)
 }
 
 /* ---- merges ---- */
+/* The case is done with all coordinates that are not visited: it is the same as where nothing is stored. */
+static bool is_rest(Low *l, const Merge *m, unsigned set_)
+{
+    const Nest *n = m->nest;
+    const uint64_t absent = absent_in(l, m, set_);
+    return n->rest && nest_repeats(l->p, n->body, n->ix.var, absent) &&
+           nest_alike(l->p, n->body, absent, absent_in(l, m, 0));
+}
+
 static void judge(Low *l, Merge *m)
 {
     for (unsigned s = 0; s <= all_of(m); s++) {
-        m->alive[s] = (s || m->lookup) && nest_alive(l->p, m->nest->body, absent_in(l, m, s));
+        m->alive[s] =
+            (s || m->lookup) && nest_alive(l->p, m->nest->body, absent_in(l, m, s)) && !is_rest(l, m, s);
         m->useful[s] = m->alive[s];
         for (int i = 0; i < m->n; i++) m->useful[s] |= has(s, i) && m->useful[s & ~(1u << i)];
     }
@@ -470,8 +488,9 @@ static void iterate_all(Low *l, Merge *m)
         if (m->nest->kind == L_PAR) cut(l, &m->f[i]);
         if (m->n > 1) m->next[i] = lower_mut(l, named(l, "p%s", &m->f[i]), m->f[i].lo);
     }
+    if (m->nest->rest) m->seen = lower_mut(l, "seen", num(l, 0));
     if (m->n == 1)
-        level_walk(l, m->nest, &m->f[0]);
+        merge_rest(l, m, 0);
     else if (intersects(m))
         intersect(l, m);
     else if (count_cases(m) > MAXCASE)
@@ -483,12 +502,17 @@ static void iterate_all(Low *l, Merge *m)
 void lower_merge(Low *l, const Nest *n)
 {
     Merge *m = NEW(l->p, Merge);
-    *m = (Merge){.nest = n, .lookup = lower_index(l, n->ix) != NULL};
+    const bool known = lower_index(l, n->ix) || l->e.rests >> n->ix.var & 1;
+    *m = (Merge){.nest = n, .lookup = known};
     for (int i = 0; i < n->nmerge; i++)
         if (!(tensor_bit(l->p, n->merge[i]) & l->e.absent)) m->f[m->n++].t = n->merge[i];
     judge(l, m);
-    if (m->lookup)
+    if (m->lookup) {
         look_up_all(l, m);
-    else if (m->useful[all_of(m)])
-        iterate_all(l, m);
+        return;
+    }
+    const Env save = l->e;
+    if (m->useful[all_of(m)]) iterate_all(l, m);
+    l->e = save;
+    rest_of(l, n, m->seen ? val_local(l->p, m->seen) : num(l, 0));
 }

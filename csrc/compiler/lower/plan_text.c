@@ -25,14 +25,14 @@ void plan_print(const Prog *p, sc_text *out)
 {
     static const char *const op[] = {"fill", "kernel", "alloc"};
     static const char *const strategy[] = {"serial", "own", "split", "private"};
-    for (int i = 0; i < p->plan.nstep; i++) {
-        const sc_step *s = &p->plan.step[i];
+    for (int i = 0; i < p->draft.plan.nstep; i++) {
+        const sc_step *s = &p->draft.plan.step[i];
         sc_text_add(out, "%s", s->bare ? "take" : op[s->op]);
         if (s->op == SC_STEP_KERNEL) {
-            sc_text_add(out, " %s %s", p->module->entry[s->entry].name, strategy[s->strategy]);
-            if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->module->entry[s->part].name);
+            sc_text_add(out, " %s %s", p->draft.module->entry[s->entry].name, strategy[s->strategy]);
+            if (s->strategy == SC_SPLIT) sc_text_add(out, " %s", p->draft.module->entry[s->part].name);
             if (s->strategy == SC_SPLIT && s->finish)
-                sc_text_add(out, " %s", p->module->entry[s->finish].name);
+                sc_text_add(out, " %s", p->draft.module->entry[s->finish].name);
             if (s->arg >= 0)
                 sc_text_add(out, " over %s level %d%s", p->tensor[s->arg]->name, s->level,
                             s->snap ? " snapped" : "");

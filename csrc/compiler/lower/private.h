@@ -8,20 +8,14 @@
 #ifndef SC_LOWER_H
 #define SC_LOWER_H
 
-#include "../nest/nest.h"
+#include "../nest/place.h"
 #include "../stmt/stmt.h"
 #include "lower.h"
-
-#define MAXREG 512
-#define MAXMEMO 64
-#define MAXTERM 8
-#define MAXLOCAL 2048 /* of an entry: more would take long to compile */
 
 typedef struct Fibre Fibre;
 
 typedef struct { /* what is known of an index variable */
     Val *whole, *div, *mod;
-    int block;   /* of div and mod */
     Val *base;   /* with div: the first coordinate of the block */
     Val *modext; /* with div: coordinates in the block */
     Val *slot;   /* position inside a tile of positions */
@@ -30,11 +24,10 @@ typedef struct { /* what is known of an index variable */
     int outer;
 } Coord;
 
-typedef struct {               /* where a tensor stands */
-    int n;                     /* levels resolved */
-    Val *pos[SC_MAXLEVEL + 1]; /* position at level n is pos[n + 1]; pos[0] is 0 */
+typedef struct {               /* where a tensor stands; how many of its levels are resolved says Env.known */
+    Val *pos[SC_MAXLEVEL + 1]; /* the position at level l is pos[l + 1]; pos[0] is 0 */
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
-    Val *tile_lo, *tile_hi;    /* a tile of the positions of level n */
+    Val *tile_lo, *tile_hi;    /* a tile of the positions of the next level */
     Local *cursor;             /* moves on through the next level as an enclosing loop does */
     const Fibre *fibre;        /* ... in this part of it */
     bool steps;                /* ... by single positions */
@@ -59,6 +52,7 @@ typedef struct { /* rows summed together */
     Buf *terms;
     Val *first; /* position of the first term */
     Val *sum;   /* of the row the walk is at; null while terms are computed */
+    Val *count; /* ... and its terms */
     struct {    /* computed, not yet stored */
         Val *at, *value;
     } term[MAXTERM];
@@ -73,7 +67,15 @@ typedef struct { /* the values of two tensors at several coordinates of a merge,
     double fill; /* where it has none */
 } Spread;
 
+typedef struct Rest Rest;
+struct Rest { /* coordinates at which a reduction takes the same */
+    Rest *around;
+    Val *times;     /* how many */
+    uint64_t inner; /* workspaces opened inside: they do not see them */
+};
+
 typedef struct {
+    Place known;
     Coord coord[SC_MAXVAR];
     Where where[MAXTENSOR];
     Vec vec;
@@ -81,6 +83,8 @@ typedef struct {
     const Blend *blend; /* not null: values are chosen by what is here */
     Batch *batch;       /* the rows that are summed together, or null */
     Spread *spread;     /* not null: values are lanes */
+    Rest *rest;         /* what is lowered stands for many coordinates, or null */
+    uint32_t rests;     /* ... of these variables, which have no coordinate */
     int copy;           /* of the registers, inside an unrolled loop over positions */
     bool again;         /* the same statements, for other coordinates, stand in front: notes are there */
 } Env;
@@ -172,7 +176,9 @@ void lower_body(Low *, const Nest *);
 Val *lower_dim(Low *, int var);                   /* extent: a constant where it is folded */
 Val *lower_slot_extent(Low *, const Index *);     /* of a workspace's dimension */
 int64_t lower_const_extent(Low *, const Index *); /* -1 when it is not a constant here */
-Where *lower_where(Low *, const Tensor *);        /* follows `like` */
+Where *lower_where(Low *, const Tensor *);        /* follows `like`, as do the next two */
+int lower_level(Low *, const Tensor *);           /* the next level: how many are resolved */
+Val *lower_position(Low *, const Tensor *);       /* at the last level that is resolved */
 Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
 
 /* result.c: sparse results that the nest assembles */
@@ -213,7 +219,9 @@ void level_enter(Low *, const Tensor *, Val *first, Val *last);
 Found level_look_up(Low *, const Fibre *, Val *coord);
 /* The body at one position; slot: its place in the tile around, or null. */
 void level_at_position(Low *, const Nest *loop, const Fibre *, Val *pos, Val *slot);
-void level_walk(Low *, const Nest *loop, const Fibre *); /* the body at every coordinate */
+Val *level_walk(Low *, const Nest *loop,
+                const Fibre *);           /* the body at every coordinate; how many they were */
+Val *level_stored(Low *, const Tensor *); /* coordinates of the next level, which is compressed and unique */
 void level_loop(Low *, const Nest *);
 Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns where the walk goes on behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
@@ -228,6 +236,14 @@ int64_t batch_most_terms(const Tensor *); /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);
+
+/* rest.c */
+/* Behind a loop that visited so many coordinates: what is left to do at the others, if it is to do that. */
+void rest_of(Low *, const Nest *loop, Val *visited);
+bool rest_loop(Low *, const Nest *loop); /* done as the rest of no visit: all its turns are the same here */
+Val *rest_times(Low *, const Tensor *, Op,
+                Val *);                   /* what the reduction into the tensor takes in their place */
+bool rest_skips(Low *, const Nest *work); /* nobody needs what fills the workspace */
 
 /* blend.c */
 /* Absence of either may be a zero in place of its terms. */

@@ -9,7 +9,6 @@
 #include "private.h"
 
 /* ---- what is assembled ---- */
-#define MAXBOUNDING 6
 
 typedef struct {
     Low *l;
@@ -37,7 +36,7 @@ static void add_result(Path *path, const Tensor *t)
         l->fibre[l->nfibre].body = loop_over(path, tensor_level_index(t, k))->body;
         l->fibre[l->nfibre].result = t;
         l->fibre[l->nfibre++].level = k;
-        if (t->format.level[k].kind == SC_DENSE) continue;
+        if (!sc_kind_of(&t->format.level[k])->crd) continue;
         if (l->ncursor == SC_MAXCURSOR)
             fail(l->p, SC_ENOTIMPL, -1,
                  "a kernel of the nest assembles results of more than %d compressed levels: make them in "
@@ -54,7 +53,7 @@ static void add_result(Path *path, const Tensor *t)
 static bool entered(const Path *path, const Tensor *t)
 {
     for (int k = 0; k < t->format.nlevel; k++) {
-        bool in = t->format.level[k].kind == SC_DENSE;
+        bool in = !sc_kind_of(&t->format.level[k])->crd;
         for (int i = 0; i < path->n && !in; i++) {
             const Nest *n = path->loop[i];
             if (n->by || !index_same(n->ix, tensor_level_index(t, k))) continue;
@@ -77,7 +76,7 @@ static bool same_indices(const Tensor *t, const Expr *lhs)
 static bool along_dense(const Nest *n)
 {
     for (int k = 0; n->in && k < n->in->format.nlevel; k++)
-        if (index_same(tensor_level_index(n->in, k), n->ix)) return n->in->format.level[k].kind == SC_DENSE;
+        if (index_same(tensor_level_index(n->in, k), n->ix)) return !sc_kind_of(&n->in->format.level[k])->crd;
     return !n->nmerge;
 }
 
@@ -125,9 +124,9 @@ static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
     if (s->strategy == SC_SERIAL) return true;
     if (t->dimvar[v->dim] != s->var) return false;
     if (t->arg == s->arg && !s->coords) return true;
-    const bool coordinates = s->coords || s->arg < 0 || p->tensor[s->arg]->format.level[0].kind == SC_DENSE;
+    const bool coordinates = s->coords || s->arg < 0 || !sc_kind_of(&p->tensor[s->arg]->format.level[0])->crd;
     return s->block == 1 && v->part == SC_WHOLE && coordinates &&
-           (v->kind == SC_DENSE || (v->kind == SC_COMPRESSED && s->coords));
+           (!sc_kind_of(v)->crd || (sc_kind_of(v)->pos && s->coords));
 }
 
 /* The sets of operands without whose entries nothing is appended, and of which none is part of another. */
@@ -228,7 +227,7 @@ void fibres_open(Low *l, const Nest *n)
     for (int i = 0; i < l->nfibre; i++) {
         const Tensor *t = l->fibre[i].result;
         int k = l->fibre[i].level;
-        if (l->fibre[i].body != n || t->format.level[k].kind == SC_DENSE || k + 1 == t->format.nlevel)
+        if (l->fibre[i].body != n || !sc_kind_of(&t->format.level[k])->crd || k + 1 == t->format.nlevel)
             continue;
         Val *next = val_local(l->p, result_cursor(l, t, k + 1));
         l->fibre[i].first = val_local(l->p, lower_declare(l, "first", next, false));
@@ -264,9 +263,9 @@ void fibres_close(Low *l, const Nest *n)
         const Tensor *t = l->fibre[i].result;
         int k = l->fibre[i].level;
         if (l->fibre[i].body != n || k + 1 == t->format.nlevel) continue;
-        if (t->format.level[k].kind != SC_DENSE)
+        if (sc_kind_of(&t->format.level[k])->crd)
             close_stored(l, t, k, l->fibre[i].first);
-        else if (t->format.level[k + 1].kind != SC_DENSE)
+        else if (sc_kind_of(&t->format.level[k + 1])->crd)
             end_fibre(l, t, k + 1, dense_position(l, t, k));
     }
 }

@@ -43,7 +43,7 @@ static Val *size_val(Low *l, const sc_size *s)
 
 static Buf *scratch_buf(Low *l, const Tensor *w, const char *what, sc_dtype type, Val *offset)
 {
-    int id = (int)(l->step - l->p->plan.step) * 1000 + l->nplace++;
+    int id = (int)(l->step - l->p->draft.plan.step) * 1000 + l->nplace++;
     Buf *b =
         module_buf(l->p, B_SCRATCH, id, 0, type, true, sc_arena_printf(&l->p->arena, "%s_%s", w->name, what));
     b->offset = offset;
@@ -146,7 +146,7 @@ static const Nest *direct_loop(Low *l, const Nest *n)
 {
     Reader r = {.w = n->work};
     find_loops(n->then, &r, false);
-    if (!r.loop || r.uses != 1 || n->work->ndim != 1) return NULL;
+    if (!r.loop || r.loop->rest || r.uses != 1 || n->work->ndim != 1) return NULL;
     if (l->mode == COUNT) return appends(r.loop) && results_need(l, r.loop) ? r.loop : NULL;
     return n->work->bitmap ? r.loop : NULL;
 }

@@ -95,14 +95,21 @@ static void clear_lane(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* The second block; where nothing fills the workspace, it is absent there. */
-static void read_block(Low *l, const Nest *n)
+/* The second block without these. */
+static void read_without(Low *l, const Nest *n, uint64_t absent)
 {
-    const uint64_t absent = l->e.absent;
-    l->e.absent = work_absent(l->p, n, absent);
-    lower_body(l, n->then);
+    const uint64_t before = l->e.absent;
     l->e.absent = absent;
+    lower_body(l, n->then);
+    l->e.absent = before;
 }
+
+/* Where nothing fills the workspace, it is absent there. */
+static void read_block(Low *l, const Nest *n) { read_without(l, n, work_absent(l->p, n, l->e.absent)); }
+
+/* Nothing that is left reads the workspace. */
+static void unfilled(Low *l, const Nest *n)
+{ read_without(l, n, work_absent(l->p, n, l->e.absent) | tensor_bit(l->p, n->work)); }
 
 static void lower_gathered(Low *l, const Nest *n)
 {
@@ -150,10 +157,20 @@ static void go_on(Low *l, const Nest *n, const Assign *a)
     lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
 }
 
+/* The entries were summed elsewhere, with those of other rows or in the parts of a unit. */
+static void entries_rest(Low *l, const Nest *loop, bool summed)
+{
+    if (loop->rest) rest_of(l, loop, summed ? l->e.batch->count : level_stored(l, loop->in));
+}
+
 void lower_work(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
     int nreg = l->nreg;
+    if (rest_skips(l, n)) {
+        unfilled(l, n);
+        return;
+    }
     if (tensor_gathers(w)) {
         lower_gathered(l, n);
         return;
@@ -175,7 +192,7 @@ void lower_work(Low *l, const Nest *n)
         fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
              w->place == W_PRIVATE ? "private" : "shared");
     const bool carried = n == l->carried;
-    const Assign *on = carried ? NULL : goes_on(n);
+    const Assign *on = carried || l->e.rest ? NULL : goes_on(n); /* a rest multiplies the sum alone */
     if (on) {
         go_on(l, n, on);
         l->nreg = nreg;
@@ -185,6 +202,7 @@ void lower_work(Low *l, const Nest *n)
         load_carry(l, n);
     else if (!summed)
         lower_body(l, n->body);
+    if (summed || (carried && l->mode == FINISH)) entries_rest(l, n->body, summed);
     if (carried && l->mode == PART)
         store_carry(l, w);
     else

@@ -85,6 +85,13 @@ bool assign_dead(Prog *p, const Assign *a, uint64_t absent)
     return !without(p, a, absent);
 }
 
+bool assign_repeats(Prog *p, const Assign *a, int var, uint64_t absent)
+{
+    if (p->skip || a->reduce == O_CONST || expr_vars(a->lhs) >> var & 1) return false;
+    const Expr *e = without(p, a, absent);
+    return !e || !(expr_vars(e) >> var & 1);
+}
+
 /* ---- nests ---- */
 typedef struct {
     Prog *p;
@@ -97,7 +104,7 @@ typedef struct {
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
 {
-    if (n->in) return !(tensor_bit(p, n->in) & absent);
+    if (n->in && !n->rest) return !(tensor_bit(p, n->in) & absent);
     return true; /* a merge may be a lookup, which runs for no tensor at all too */
 }
 
@@ -158,4 +165,77 @@ uint64_t work_absent(Prog *p, const Nest *n, uint64_t absent)
     const Op op = work_reduce(n->body, n->work);
     const bool zero = op == O_CONST || op == O_ADD || p->skip;
     return zero && !alive(&s, n->body, absent) ? absent | tensor_bit(p, n->work) : absent;
+}
+
+/* ---- what is the same at many coordinates ---- */
+bool nest_needs(Prog *p, const Nest *n, const Tensor *t, uint64_t absent)
+{
+    if (n->op == N_EVAL) {
+        const Expr *e = eval_absent(p, &n->eval, absent);
+        return e && expr_reads(e, t);
+    }
+    if (n->op == N_LOOP) return enters(p, n, absent) && nest_needs(p, n->body, t, absent);
+    for (int k = 0; k < n->n; k++)
+        if (nest_needs(p, n->kid[k], t, absent)) return true;
+    if (n->op != N_WORK) return false;
+    return nest_needs(p, n->body, t, absent) || nest_needs(p, n->then, t, work_absent(p, n, absent));
+}
+
+typedef struct {
+    Prog *p;
+    int var;
+    uint64_t inner; /* workspaces opened inside */
+} Repeat;
+
+static bool eval_repeats(const Repeat *r, const Assign *a, uint64_t absent)
+{
+    const Expr *e = eval_absent(r->p, a, absent);
+    if (tensor_assembled(a->lhs->tensor)) return false;
+    if (!e) return true;
+    if ((expr_vars(a->lhs) | expr_vars(e)) >> r->var & 1) return false;
+    return a->reduce != O_CONST || tensor_bit(r->p, a->lhs->tensor) & r->inner;
+}
+
+static bool repeats(Repeat *r, const Nest *n, uint64_t absent)
+{
+    switch (n->op) {
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++)
+            if (!repeats(r, n->kid[k], absent)) return false;
+        return true;
+    case N_LOOP: return !enters(r->p, n, absent) || repeats(r, n->body, absent);
+    case N_WORK: {
+        const uint64_t then = work_absent(r->p, n, absent);
+        r->inner |= tensor_bit(r->p, n->work);
+        if (nest_needs(r->p, n->then, n->work, then) && !repeats(r, n->body, absent)) return false;
+        return repeats(r, n->then, then);
+    }
+    case N_EVAL: return eval_repeats(r, &n->eval, absent);
+    }
+    return false;
+}
+
+bool nest_repeats(Prog *p, const Nest *n, int var, uint64_t absent)
+{
+    Repeat r = {.p = p, .var = var};
+    return repeats(&r, n, absent);
+}
+
+bool nest_alike(Prog *p, const Nest *n, uint64_t absent, uint64_t other)
+{
+    switch (n->op) {
+    case N_SEQ:
+        for (int k = 0; k < n->n; k++)
+            if (!nest_alike(p, n->kid[k], absent, other)) return false;
+        return true;
+    case N_LOOP: return enters(p, n, absent) == enters(p, n, other) && nest_alike(p, n->body, absent, other);
+    case N_WORK:
+        return nest_alike(p, n->body, absent, other) &&
+               nest_alike(p, n->then, work_absent(p, n, absent), work_absent(p, n, other));
+    case N_EVAL: {
+        const Expr *a = eval_absent(p, &n->eval, absent), *b = eval_absent(p, &n->eval, other);
+        return a && b ? expr_equal(a, b) : a == b;
+    }
+    }
+    return false;
 }

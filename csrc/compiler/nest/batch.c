@@ -17,8 +17,12 @@ int nest_loop_level(const Nest *n)
     return -1;
 }
 
-static bool is_unique(const Tensor *t, int level, sc_level_kind kind)
-{ return t->format.level[level].kind == kind && t->format.level[level].unique; }
+/* A level of unique coordinates, all of them or a range of positions. */
+static bool is_unique(const Tensor *t, int level, bool stored)
+{
+    const sc_levelspec *s = &t->format.level[level];
+    return s->unique && (stored ? sc_kind_of(s)->pos : !sc_kind_of(s)->crd);
+}
 
 const char *nest_batch_refused(const Nest *n)
 {
@@ -26,13 +30,13 @@ const char *nest_batch_refused(const Nest *n)
     const int k = nest_loop_level(n);
     if (k < 0 || n->in->role != T_IN || n->kind == L_VEC || n->by || n->unroll || n->ahead)
         return "it goes with 'for' or 'par' in an operand, without by, unroll and ahead";
-    if (n->ix.part != SC_WHOLE || (!is_unique(n->in, k, SC_DENSE) && !is_unique(n->in, k, SC_COMPRESSED)))
+    if (n->ix.part != SC_WHOLE || (!is_unique(n->in, k, false) && !is_unique(n->in, k, true)))
         return "the level must be dense or compressed, without blocks, its coordinates unique";
     if (w->op != N_WORK || w->work->place != W_REG || w->work->ndim)
         return "the loop must hold nothing but a register workspace of one number";
     const Nest *in = w->body;
     if (in->op != N_LOOP || in->kind != L_FOR || in->in != n->in || nest_loop_level(in) != k + 1 || in->by ||
-        in->ix.part != SC_WHOLE || in->ix.var == n->ix.var || !is_unique(n->in, k + 1, SC_COMPRESSED))
+        in->ix.part != SC_WHOLE || in->ix.var == n->ix.var || !is_unique(n->in, k + 1, true))
         return "the workspace must be filled by one loop over the entries of the next level, compressed";
     if (in->body->op != N_EVAL || in->body->eval.lhs->tensor != w->work || in->body->eval.reduce == O_CONST)
         return "inside, one evaluation must add to the workspace, or take the largest or smallest";

@@ -9,9 +9,6 @@
 
 #include "nest.h"
 
-#define MAXDEPTH 64
-#define MAXITEM 64
-
 /* ---- constructors ---- */
 static Nest *nest_new(Prog *p, NestOp op)
 {
@@ -158,7 +155,7 @@ static Tensor *parse_source(Lexer *lx)
     return t;
 }
 
-/* loop := ("for" | "par" | "vec") index [source] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
+/* loop := ("for" | "par" | "vec") index [source ["rest"]] ["by" N] ["unroll" N] ["ahead" N] ["batch" N] "{" nest "}"
  * source := "in" TENSOR | "merge" TENSOR { "," TENSOR } */
 static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
 {
@@ -169,11 +166,12 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
         n->in = parse_source(lx);
     } else if (lex_accept(lx, "merge")) {
         do {
-            if (n->nmerge == SC_LEN(n->merge))
-                fail(lx->prog, SC_ENOTIMPL, lx->pos, "a loop merges at most %d tensors", SC_LEN(n->merge));
+            if (n->nmerge == MAXMERGE)
+                fail(lx->prog, SC_ENOTIMPL, lx->pos, "a loop merges at most %d tensors", MAXMERGE);
             n->merge[n->nmerge++] = parse_source(lx);
         } while (lex_accept(lx, ","));
     }
+    n->rest = (n->in || n->nmerge) && lex_accept(lx, "rest");
     if (lex_accept(lx, "by")) n->by = parse_count(lx, "the length of a tile");
     if (lex_accept(lx, "unroll")) n->unroll = parse_count(lx, "the number of copies");
     if (lex_accept(lx, "ahead")) n->ahead = parse_count(lx, "a number of positions");
@@ -182,11 +180,11 @@ static Nest *parse_loop(Lexer *lx, LoopKind kind, int depth)
     return n;
 }
 
-static Place parse_place(Lexer *lx)
+static Storage parse_place(Lexer *lx)
 {
     static const char *const place[] = {"reg", "lane", "private", "shared"};
     for (int k = 0; k < SC_LEN(place); k++)
-        if (lex_accept(lx, place[k])) return (Place)k;
+        if (lex_accept(lx, place[k])) return (Storage)k;
     lex_fail(lx, "the place of the workspace: reg, lane, private or shared");
 }
 
@@ -257,7 +255,7 @@ static Nest *parse_items(Lexer *lx, int depth)
 {
     Nest *kid[MAXITEM];
     int n = 0;
-    if (depth > MAXDEPTH) fail(lx->prog, SC_EVALUE, lx->pos, "a nest may be at most %d deep", MAXDEPTH);
+    if (depth > MAXNEST) fail(lx->prog, SC_EVALUE, lx->pos, "a nest may be at most %d deep", MAXNEST);
     while (lx->kind != K_END && !lex_is(lx, "}")) {
         if (n == MAXITEM) fail(lx->prog, SC_EVALUE, lx->pos, "expected at most %d items in a row", MAXITEM);
         kid[n++] = parse_item(lx, depth);
@@ -324,6 +322,7 @@ static void print_loop(const Prog *p, const Nest *n, sc_text *out)
     index_print(p, n->ix, out);
     if (n->in) sc_text_add(out, " in %s", n->in->name);
     for (int k = 0; k < n->nmerge; k++) sc_text_add(out, "%s %s", k ? "," : " merge", n->merge[k]->name);
+    if (n->rest) sc_text_add(out, " rest");
     if (n->by) sc_text_add(out, " by %d", n->by);
     if (n->unroll) sc_text_add(out, " unroll %d", n->unroll);
     if (n->ahead) sc_text_add(out, " ahead %d", n->ahead);
@@ -379,7 +378,7 @@ static void print_items(const Prog *p, const Nest *n, int depth, sc_text *out)
 
 const char *nest_line(Prog *p, const Nest *n)
 {
-    sc_text line = {.arena = &p->arena};
+    sc_text line = prog_text(p);
     const bool whole = n->op == N_LOOP && n->kind == L_VEC && n->body->op == N_EVAL;
     print_line(p, n, &line);
     if (whole) {

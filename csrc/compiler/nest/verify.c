@@ -23,11 +23,11 @@
 #include "verify.h"
 
 /* ---- indices ---- */
-static void bind_index(Verifier *v, State *s, const Nest *n)
+static void bind_index(Verifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
     const Index ix = n->ix;
-    const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
+    const Nest **by = s->by[ix.var], *whole = by[SC_WHOLE], *div = by[SC_DIV], *mod = by[SC_MOD];
     const bool finer =
         ix.part == SC_DIV && !n->in && !n->nmerge && div && div->in && div->ix.block % ix.block == 0;
     const Nest *clash = whole ? whole : mod ? mod : ix.part == SC_MOD || finer ? NULL : div;
@@ -38,39 +38,34 @@ static void bind_index(Verifier *v, State *s, const Nest *n)
     if (ix.part == SC_MOD && (!div || div->ix.block != ix.block))
         fail(p, SC_EVALUE, -1, "schedule: '%s' needs a loop over %s/%d around it", verify_loop(p, n),
              p->var[ix.var].name, ix.block);
-    if (ix.part == SC_WHOLE) s->var[ix.var].whole = n;
-    if (ix.part == SC_DIV) s->var[ix.var].div = n;
-    if (ix.part == SC_MOD) s->var[ix.var].mod = n;
+    place_bind(&s->known, ix);
+    by[ix.part] = n;
 }
 
-/* Positions of equal coordinates have what only a singleton level can follow. */
-static bool below_runs(const Tensor *t, int l)
-{ return l && !t->format.level[l - 1].unique && t->format.level[l].kind != SC_SINGLETON; }
-
-/* Dense levels resolve by themselves once their coordinates are known; a part of a vector's index is no vector. */
-static bool walks_down(const State *s, const Tensor *t, int l)
+/* A part of a vector's index is no vector. */
+static bool parts_a_vector(const Scene *s, Index ix)
 {
-    const Nest *by = verify_binder(s, tensor_level_index(t, l));
-    if (!by || t->format.level[l].kind != SC_DENSE || below_runs(t, l)) return false;
-    return by->kind != L_VEC || index_same(by->ix, tensor_level_index(t, l));
+    const Nest *by = verify_binder(s, ix);
+    return by && by->kind == L_VEC && !index_same(by->ix, ix);
 }
 
-static void advance(Verifier *v, State *s)
+static void advance(Verifier *v, Scene *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
-        while (verify_operand(t) && s->at[k].n < t->format.nlevel && !s->at[k].tile &&
-               walks_down(s, t, s->at[k].n))
-            s->at[k].n++;
+        uint8_t *l = &s->known.level[k];
+        while (verify_operand(t) && place_descends(&s->known, t, *l) &&
+               !parts_a_vector(s, tensor_level_index(t, *l)))
+            ++*l;
     }
 }
 
 /* ---- loops ---- */
 /* requires of a source: a sparse operand whose next level is over the index of the loop. returns its id */
-static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor *t)
+static int check_source(Verifier *v, const Scene *s, const Nest *n, const Tensor *t)
 {
     Prog *p = v->p;
-    const int k = prog_id(p, t), l = s->at[k].n;
+    const int k = prog_id(p, t), l = s->known.level[k];
     if (!verify_operand(t) && !(tensor_gathers(t) && v->use[k].scope == READING))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': a loop runs in a sparse operand, or in a bitmap or hash workspace inside the "
@@ -85,7 +80,7 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
     if (!index_same(tensor_level_index(t, l), n->ix))
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", verify_loop(p, n),
              verify_level(p, t, l));
-    if (below_runs(t, l))
+    if (place_below_runs(t, l))
         fail(
             p, SC_ENOTIMPL, -1,
             "schedule: '%s': %s stands below a nonunique level, where only singleton levels can be iterated; "
@@ -95,7 +90,7 @@ static int check_source(Verifier *v, const State *s, const Nest *n, const Tensor
 }
 
 /* The index of the loop becomes known; where it is, the loop looks up. */
-static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
+static void bind_or_look_up(Verifier *v, Scene *s, const Nest *n)
 {
     if (!verify_binder(s, n->ix)) {
         bind_index(v, s, n);
@@ -108,69 +103,79 @@ static void bind_or_look_up(Verifier *v, State *s, const Nest *n)
              verify_loop(v->p, n), verify_index(v->p, n->ix));
 }
 
-static void enter_tensor(Verifier *v, State *s, const Nest *n)
+static void enter_tensor(Verifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
-    const int k = check_source(v, s, n, n->in), kind = n->in->format.level[s->at[k].n].kind;
-    const bool dense = kind == SC_DENSE;
-    if (n->kind == L_PAR && !dense && s->at[k].n)
+    const int k = check_source(v, s, n, n->in);
+    const bool dense = !sc_kind_of(&n->in->format.level[s->known.level[k]])->crd;
+    if (n->kind == L_PAR && !dense && s->known.level[k])
         fail(p, SC_ENOTIMPL, -1, "schedule: '%s': par runs over a dense level or the first level of a tensor",
              verify_loop(p, n));
-    if (n->by && (dense || s->at[k].tile || n->kind == L_PAR))
+    if (n->by && (dense || s->of[k].tile || n->kind == L_PAR))
         fail(p, SC_EVALUE, -1,
              "schedule: '%s by %d': by cuts the positions of a level that is not dense, once, and not in a "
              "par loop",
              verify_loop(p, n), n->by);
     if (n->by) {
-        s->at[k].tile = n;
+        s->of[k].tile = n;
         return;
     }
-    if (s->at[k].tile && n->unroll && n->unroll != s->at[k].tile->by)
+    if (s->of[k].tile && n->unroll && n->unroll != s->of[k].tile->by)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s unroll %d': in tiles of %d positions, unroll takes all of them: %d",
-             verify_loop(p, n), n->unroll, s->at[k].tile->by, s->at[k].tile->by);
-    if (s->at[k].tile) s->var[n->ix.var].slot = n;
-    s->at[k].tile = NULL;
+             verify_loop(p, n), n->unroll, s->of[k].tile->by, s->of[k].tile->by);
+    if (s->of[k].tile) {
+        place_bind(&s->known, (Index){.var = n->ix.var, .slot = 1});
+        s->by[n->ix.var][SLOT] = n;
+    }
+    s->of[k].tile = NULL;
     bind_or_look_up(v, s, n);
-    s->at[k].n++;
+    s->known.level[k]++;
 }
 
-static void check_merged(Verifier *v, const State *s, const Nest *n, int m)
+static void check_merged(Verifier *v, const Scene *s, const Nest *n, int m)
 {
     Prog *p = v->p;
     const Tensor *t = n->merge[m];
     const int k = check_source(v, s, n, t);
-    if (t->format.level[s->at[k].n].kind == SC_DENSE)
+    if (!sc_kind_of(&t->format.level[s->known.level[k]])->crd)
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s has every coordinate; leave %s out", verify_loop(p, n),
-             verify_level(p, t, s->at[k].n), t->name);
-    if (s->at[k].tile || n->by || n->unroll)
+             verify_level(p, t, s->known.level[k]), t->name);
+    if (s->of[k].tile || n->by || n->unroll)
         fail(p, SC_EVALUE, -1, "schedule: '%s': merged levels have neither by nor unroll", verify_loop(p, n));
     for (int q = 0; q < m; q++)
         if (n->merge[q] == t)
             fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", verify_loop(p, n), t->name);
 }
 
-static void enter_merge(Verifier *v, State *s, const Nest *n)
+static void enter_merge(Verifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
     for (int m = 0; m < n->nmerge; m++) check_merged(v, s, n, m);
     bind_or_look_up(v, s, n);
     for (int m = 0; m < n->nmerge; m++) {
-        s->at[prog_id(p, n->merge[m])].merged = true;
-        s->at[prog_id(p, n->merge[m])].n++;
+        s->of[prog_id(p, n->merge[m])].merged = true;
+        s->known.level[prog_id(p, n->merge[m])]++;
     }
 }
 
 /* Where the tensor has no entry its loop does nothing, so nothing may be left to do there; so for a merge. */
-static void check_visits(Verifier *v, const State *outer, const Nest *n)
+static void check_visits(Verifier *v, const Scene *outer, const Nest *n)
 {
     Prog *p = v->p;
     const char *i = verify_index(p, n->ix);
     uint64_t all = 0;
-    if (n->in && n->in->format.level[outer->at[prog_id(p, n->in)].n].kind != SC_DENSE && !n->by)
+    if (n->in && sc_kind_of(&n->in->format.level[outer->known.level[prog_id(p, n->in)]])->crd && !n->by)
         all = tensor_bit(p, n->in);
     for (int m = 0; m < n->nmerge && !verify_binder(outer, n->ix); m++) all |= tensor_bit(p, n->merge[m]);
     if (!all || !loop_misses(p, n, all)) return;
+    if (n->rest && nest_repeats(p, n->body, n->ix.var, all)) return;
+    if (n->rest)
+        fail(p, SC_EVALUE, -1,
+             "schedule: '%s rest': what stands inside is not the same at every %s that is not visited, or "
+             "goes into "
+             "no reduction around; leave out rest, and visit every %s",
+             verify_loop(p, n), i, i);
     if (n->in)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s': what stands inside has a value where %s has no entry; visit every %s and merge "
@@ -213,18 +218,31 @@ static void check_head(Prog *p, const Nest *n)
              n->unroll);
 }
 
-static void check_batch(Verifier *v, const State *s, const Nest *n)
+static void check_rest(Verifier *v, const Scene *outer, const Nest *n)
+{
+    Prog *p = v->p;
+    if (!n->rest) return;
+    const bool dense = n->in && !sc_kind_of(&n->in->format.level[outer->known.level[prog_id(p, n->in)]])->crd;
+    if (dense || n->by || verify_binder(outer, n->ix) || (n->in && n->kind == L_PAR))
+        fail(
+            p, SC_EVALUE, -1,
+            "schedule: '%s rest': rest goes with a loop that visits stored entries, without by, and with par "
+            "where it merges",
+            verify_loop(p, n));
+}
+
+static void check_batch(Verifier *v, const Scene *s, const Nest *n)
 {
     const char *why = n->batch ? nest_batch_refused(n) : NULL;
     if (n->batch && !why && verify_binder(s, n->body->body->ix)) why = "its entries are looked up";
     if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", verify_loop(v->p, n), n->batch, why);
 }
 
-static void walk(Verifier *, const State *, const Nest *);
+static void walk(Verifier *, const Scene *, const Nest *);
 
-static void walk_loop(Verifier *v, const State *outer, const Nest *n)
+static void walk_loop(Verifier *v, const Scene *outer, const Nest *n)
 {
-    State s = *outer;
+    Scene s = *outer;
     check_head(v->p, n);
     if (s.nloop == MAXLOOP) fail(v->p, SC_EVALUE, -1, "schedule: more than %d loops in each other", MAXLOOP);
     s.loop[s.nloop++] = n;
@@ -239,15 +257,16 @@ static void walk_loop(Verifier *v, const State *outer, const Nest *n)
     else
         bind_index(v, &s, n);
     check_batch(v, &s, n);
+    check_rest(v, outer, n);
     advance(v, &s);
     walk(v, &s, n->body);
     check_visits(v, outer, n);
 }
 
 /* ---- blocks ---- */
-typedef void Walk(Verifier *, const State *, const Nest *);
+typedef void Walk(Verifier *, const Scene *, const Nest *);
 
-static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, Walk *read)
+static void walk_blocks(Verifier *v, const Scene *s, const Nest *n, Walk *fill, Walk *read)
 {
     const int k = prog_id(v->p, n->work);
     verify_workspace(v, s, n->work);
@@ -260,7 +279,7 @@ static void walk_blocks(Verifier *v, const State *s, const Nest *n, Walk *fill, 
     v->use[k].scope = CLOSED;
 }
 
-static void walk_work(Verifier *v, const State *s, const Nest *n)
+static void walk_work(Verifier *v, const Scene *s, const Nest *n)
 {
     if (n->work->place == W_PRIVATE || n->work->place == W_SHARED)
         fail(v->p, SC_EVALUE, -1,
@@ -274,7 +293,7 @@ static void walk_work(Verifier *v, const State *s, const Nest *n)
     walk_blocks(v, s, n, walk, walk);
 }
 
-static void walk(Verifier *v, const State *s, const Nest *n)
+static void walk(Verifier *v, const Scene *s, const Nest *n)
 {
     switch (n->op) {
     case N_LOOP: walk_loop(v, s, n); break;
@@ -286,7 +305,7 @@ static void walk(Verifier *v, const State *s, const Nest *n)
     }
 }
 
-static void walk_kernel(Verifier *v, const State *s, const Nest *n)
+static void walk_kernel(Verifier *v, const Scene *s, const Nest *n)
 {
     const int pars = nest_pars(n);
     v->kernel = n;
@@ -301,7 +320,7 @@ static void walk_kernel(Verifier *v, const State *s, const Nest *n)
 
 /* Kernels are the items at the top and those of the second block of a private or shared workspace; its
  * first block is one kernel. */
-static void walk_top(Verifier *v, const State *s, const Nest *n)
+static void walk_top(Verifier *v, const Scene *s, const Nest *n)
 {
     if (n->op == N_SEQ)
         for (int k = 0; k < n->n; k++) walk_top(v, s, n->kid[k]);
@@ -323,7 +342,7 @@ static void check_extent(Prog *p, const Tensor *t)
 void nest_verify(Prog *p, const Nest *n)
 {
     Verifier v = {.p = p};
-    State s = {0};
+    Scene s = {0};
     if (n->op == N_SEQ && !n->n) fail(p, SC_EVALUE, -1, "schedule: the nest is empty");
     advance(&v, &s);
     walk_top(&v, &s, n);

@@ -1,24 +1,21 @@
-/* verify.h: shared by the nest_verify*.c files: what is known at a place of the nest. nest_verify.c walks
- * loops, verify_eval.c looks at evaluations and workspaces. */
+/* verify.h: shared by the verify*.c files: verify.c walks loops, verify_eval.c looks at evaluations and workspaces,
+ * verify_say.c finds words for them. */
 #ifndef SC_NEST_VERIFY_H
 #define SC_NEST_VERIFY_H
 
-#include "nest.h"
+#include "place.h"
 
-#define MAXLOOP 80
-
+enum { SLOT = SC_MOD + 1 };
 typedef struct { /* at a place of the nest; copied at every loop */
+    Place known;
+    const Nest *by[SC_MAXVAR][SLOT + 1]; /* the loops that bind i, i/N, i%N and #i */
     struct {
-        const Nest *whole, *div, *mod, *slot; /* the loops that bind i, i/N, i%N and #i */
-    } var[SC_MAXVAR];
-    struct {
-        int n;            /* levels resolved */
-        const Nest *tile; /* the loop over tiles of level n */
+        const Nest *tile; /* the loop over tiles of the next level */
         bool merged;
-    } at[MAXTENSOR];
+    } of[MAXTENSOR];
     const Nest *par, *loop[MAXLOOP];
     int nloop;
-} State;
+} Scene;
 
 typedef enum { CLOSED, FILLING, READING } Scope;
 
@@ -43,10 +40,10 @@ const char *verify_expr(Prog *, const Expr *);
 const char *verify_level(Prog *, const Tensor *, int level);
 bool verify_operand(const Tensor *);
 bool verify_dense(const Tensor *);
-const Nest *verify_binder(const State *, Index); /* the loop that makes an index known, or null */
+const Nest *verify_binder(const Scene *, Index); /* the loop that makes an index known, or null */
 int64_t verify_extent(const Prog *, Index);      /* -1: not constant */
 
 /* verify_eval.c */
-void verify_eval(Verifier *, const State *, const Assign *);
-void verify_workspace(Verifier *, const State *, const Tensor *);
+void verify_eval(Verifier *, const Scene *, const Assign *);
+void verify_workspace(Verifier *, const Scene *, const Tensor *);
 #endif

@@ -3,7 +3,7 @@
 #include "verify.h"
 
 /* ---- evaluations ---- */
-static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
+static void check_known(Verifier *v, const Scene *s, const Expr *e, Index ix)
 {
     if (verify_binder(s, ix)) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s needs index %s, which no loop around it binds",
@@ -11,7 +11,7 @@ static void check_known(Verifier *v, const State *s, const Expr *e, Index ix)
 }
 
 /* Dense tensors are read at any indices; what is written, and what is walked, has those of the expression. */
-static void check_plain(Verifier *v, const State *s, const Expr *e, bool written)
+static void check_plain(Verifier *v, const Scene *s, const Expr *e, bool written)
 {
     const Tensor *t = e->tensor;
     for (int d = 0; d < t->ndim; d++) {
@@ -31,9 +31,9 @@ static void check_plain(Verifier *v, const State *s, const Expr *e, bool written
     }
 }
 
-static void check_resolved(Verifier *v, const State *s, const Expr *e, const Tensor *t, int levels)
+static void check_resolved(Verifier *v, const Scene *s, const Expr *e, const Tensor *t, int levels)
 {
-    const int n = s->at[prog_id(v->p, t)].n;
+    const int n = s->known.level[prog_id(v->p, t)];
     if (n >= levels) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s stands where %s has no loop; put it inside 'for %s in %s'",
          verify_expr(v->p, e), verify_level(v->p, t, n), verify_index(v->p, tensor_level_index(t, n)),
@@ -41,7 +41,7 @@ static void check_resolved(Verifier *v, const State *s, const Expr *e, const Ten
 }
 
 /* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
-static void check_register(Verifier *v, const State *s, const Expr *e)
+static void check_register(Verifier *v, const Scene *s, const Expr *e)
 {
     const int depth = v->use[prog_id(v->p, e->tensor)].depth;
     for (int d = 0; d < e->tensor->ndim; d++) {
@@ -58,7 +58,7 @@ static void check_register(Verifier *v, const State *s, const Expr *e)
 }
 
 /* One coordinate after the other goes into a bitmap or hash table. */
-static void check_scalar(Verifier *v, const State *s, const Expr *e)
+static void check_scalar(Verifier *v, const Scene *s, const Expr *e)
 {
     for (int d = 0; d < e->tensor->ndim; d++)
         if (verify_binder(s, e->ix[d])->kind == L_VEC)
@@ -74,7 +74,7 @@ static bool reads_elsewhere(const Prog *p, const Tensor *t, Scope scope, int d, 
            p->var[ix.var].extent == p->var[t->slot[d].var].extent;
 }
 
-static void check_work(Verifier *v, const State *s, const Expr *e, Scope scope)
+static void check_work(Verifier *v, const Scene *s, const Expr *e, Scope scope)
 {
     Prog *p = v->p;
     const Tensor *t = e->tensor;
@@ -109,7 +109,7 @@ static void check_result(Verifier *v, const Tensor *t, const Expr *e)
              t->name);
 }
 
-static void check_reads(Verifier *v, const State *s, const Expr *e)
+static void check_reads(Verifier *v, const Scene *s, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) check_reads(v, s, e->kid[k]);
@@ -131,18 +131,18 @@ static void check_levels(Prog *p, const Tensor *t)
     for (int k = 0; k < t->format.nlevel; k++) {
         const sc_levelspec *l = &t->format.level[k];
         const bool fits =
-            l->part == SC_WHOLE && (l->kind == SC_DENSE ? !stored : l->kind == SC_COMPRESSED && l->unique);
-        if (!fits || (k + 1 == t->format.nlevel && l->kind == SC_DENSE))
+            l->part == SC_WHOLE && (!sc_kind_of(l)->crd ? !stored : sc_kind_of(l)->pos && l->unique);
+        if (!fits || (k + 1 == t->format.nlevel && !sc_kind_of(l)->crd))
             fail(p, SC_ENOTIMPL, -1,
                  "%s: %s cannot be assembled; a sparse result has dense levels, then compressed ones, or the "
                  "structure of an operand",
                  t->name, verify_level(p, t, k));
-        stored |= l->kind == SC_COMPRESSED;
+        stored |= sc_kind_of(l)->pos;
     }
 }
 
 /* A loop that looks up, or cuts into tiles, an index that a loop around it runs over. */
-static bool repeats(const State *s, int k)
+static bool repeats(const Scene *s, int k)
 {
     for (int i = 0; i < k; i++)
         if (s->loop[i]->ix.var == s->loop[k]->ix.var && !s->loop[i]->by) return true;
@@ -155,7 +155,7 @@ static bool counts(const Nest *loop)
     if (!loop->in) return !loop->nmerge;
     for (int k = 0; k < loop->in->format.nlevel; k++)
         if (index_same(tensor_level_index(loop->in, k), loop->ix))
-            return loop->in->format.level[k].kind == SC_DENSE;
+            return !sc_kind_of(&loop->in->format.level[k])->crd;
     return false;
 }
 
@@ -167,14 +167,14 @@ static _Noreturn void fail_order(Verifier *v, const Nest *loop, const Assign *a,
 
 /* The loops around are over the levels of the result, in order; lookups may stand between them, but not around a
  * dense level: every position of it has its fibre. */
-static void check_order(Verifier *v, const State *s, const Assign *a)
+static void check_order(Verifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     const Tensor *t = a->lhs->tensor;
     int level = 0;
     for (int k = 0; k < s->nloop; k++) {
         const Nest *loop = s->loop[k];
-        const bool dense = level < t->format.nlevel && t->format.level[level].kind == SC_DENSE;
+        const bool dense = level < t->format.nlevel && !sc_kind_of(&t->format.level[level])->crd;
         if (repeats(s, k) && !dense) continue;
         if (level == t->format.nlevel)
             fail_order(v, loop, a, "every entry has been reached; sum in a workspace and assign behind it");
@@ -193,7 +193,7 @@ static void check_order(Verifier *v, const State *s, const Assign *a)
 }
 
 /* A result that is appended to. */
-static void check_append(Verifier *v, const State *s, const Assign *a)
+static void check_append(Verifier *v, const Scene *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     check_levels(v->p, t);
@@ -207,7 +207,7 @@ static void check_append(Verifier *v, const State *s, const Assign *a)
 }
 
 /* What all threads share is written inside par, at an index that par tells apart. */
-static void check_race(Verifier *v, const State *s, const Expr *lhs)
+static void check_race(Verifier *v, const Scene *s, const Expr *lhs)
 {
     Prog *p = v->p;
     const Tensor *t = lhs->tensor;
@@ -248,27 +248,27 @@ static void check_again(Verifier *v, const Assign *a)
 }
 
 /* A result that shares the levels of an operand: every entry of it is assigned, and nothing else. */
-static void check_like(Verifier *v, const State *s, const Assign *a)
+static void check_like(Verifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     const Tensor *t = a->lhs->tensor, *x = t->like;
-    const int n = s->at[prog_id(p, x)].n;
+    const int n = s->known.level[prog_id(p, x)];
     check_resolved(v, s, a->lhs, x, t->shared);
-    if (s->at[prog_id(p, x)].merged && eval_absent(p, a, tensor_bit(p, x)))
+    if (s->of[prog_id(p, x)].merged && eval_absent(p, a, tensor_bit(p, x)))
         fail(p, SC_EVALUE, a->lhs->pos,
              "schedule: %s has the structure of %s, but a value where %s is merged and has no entry; "
              "iterate "
              "%s",
              t->name, x->name, x->name, x->name);
     for (int l = t->shared; a->reduce == O_CONST && l < n; l++)
-        if (x->format.level[l].kind != SC_DENSE)
+        if (sc_kind_of(&x->format.level[l])->crd)
             fail(p, SC_EVALUE, a->lhs->pos,
                  "schedule: %s has an entry where %s has none, and is assigned by = inside of it; sum in a "
                  "workspace, or by +=",
                  verify_expr(p, a->lhs), verify_level(p, x, l));
 }
 
-void verify_eval(Verifier *v, const State *s, const Assign *a)
+void verify_eval(Verifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     Tensor *t = a->lhs->tensor;
@@ -299,7 +299,7 @@ void verify_eval(Verifier *v, const State *s, const Assign *a)
 }
 
 /* ---- workspaces ---- */
-static void check_slots(Verifier *v, const State *s, const Tensor *t)
+static void check_slots(Verifier *v, const Scene *s, const Tensor *t)
 {
     Prog *p = v->p;
     for (int d = 0; d < t->ndim; d++) {
@@ -336,7 +336,7 @@ static void check_gathered(Prog *p, const Tensor *t)
             fail(p, SC_EVALUE, -1, "schedule: workspace %s has more than 2^61 coordinates", t->name);
 }
 
-void verify_workspace(Verifier *v, const State *s, const Tensor *t)
+void verify_workspace(Verifier *v, const Scene *s, const Tensor *t)
 {
     Prog *p = v->p;
     if (t->role != T_WORK || v->use[prog_id(p, t)].scope != CLOSED)

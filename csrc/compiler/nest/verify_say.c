@@ -20,16 +20,15 @@ const char *verify_loop(Prog *p, const Nest *n)
 
 const char *verify_expr(Prog *p, const Expr *e)
 {
-    sc_text t = {.arena = &p->arena};
+    sc_text t = prog_text(p);
     expr_print(p, e, &t);
     return t.s;
 }
 
 const char *verify_level(Prog *p, const Tensor *t, int l)
 {
-    static const char *const kind[] = {"dense", "compressed", "singleton", "ell"};
     const sc_levelspec *s = &t->format.level[l];
-    return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, kind[s->kind],
+    return sc_arena_printf(&p->arena, "level %d of %s, %s over %s,", l, t->name, sc_kind_of(s)->name,
                            verify_index(p, tensor_level_index(t, l)));
 }
 
@@ -37,15 +36,14 @@ bool verify_operand(const Tensor *t) { return t->role == T_IN; }
 
 bool verify_dense(const Tensor *t) { return sc_format_is_dense(&t->format); }
 
-/* The loop that makes ix known, or null. i is known by i, or by i/N and i%N; i/N and i%N also by i. */
-const Nest *verify_binder(const State *s, Index ix)
+const Nest *verify_binder(const Scene *s, Index ix)
 {
-    const Nest *whole = s->var[ix.var].whole, *div = s->var[ix.var].div, *mod = s->var[ix.var].mod;
-    if (ix.slot) return s->var[ix.var].slot;
-    if (!whole && div && mod && div->ix.block == mod->ix.block) whole = mod;
-    if (ix.part == SC_DIV && div && div->ix.block == ix.block) return div;
-    if (ix.part == SC_MOD && mod && mod->ix.block == ix.block) return mod;
-    return whole;
+    const Nest *const *by = s->by[ix.var], *div = by[SC_DIV];
+    if (!place_knows(&s->known, ix)) return NULL;
+    if (ix.slot) return by[SLOT];
+    return ix.part == SC_DIV && div && div->ix.block == ix.block ? div
+           : by[SC_WHOLE]                                        ? by[SC_WHOLE]
+                                                                 : by[SC_MOD];
 }
 
 int64_t verify_extent(const Prog *p, Index ix)

@@ -56,7 +56,7 @@ static bool walks_entries(const Nest *n)
     for (int k = 0; k < n->in->format.nlevel; k++) {
         const sc_levelspec *v = &n->in->format.level[k];
         if (n->in->dimvar[v->dim] == n->ix.var)
-            return (v->kind == SC_COMPRESSED || v->kind == SC_SINGLETON) && v->unique;
+            return (sc_kind_of(v)->pos || sc_kind_of(v)->one) && v->unique;
     }
     return false;
 }

@@ -66,8 +66,7 @@ static bool is_linear(const Expr *e, const Tensor *t, bool truth)
 /* ---- indices ---- */
 static void bind(State *s, Index ix)
 {
-    uint32_t *set = ix.part == SC_WHOLE ? &s->whole : ix.part == SC_DIV ? &s->div : &s->mod;
-    *set |= 1u << ix.var;
+    place_bind(&s->known, ix);
     s->nloop++;
 }
 
@@ -76,24 +75,18 @@ static bool next_index(const Build *b, const State *s, const Assign *a, Index *i
     const uint32_t used = expr_vars(a->lhs) | expr_vars(a->rhs);
     for (int k = 0; k < b->order->n; k++) {
         *ix = b->order->loop[k];
-        if (!in(used, ix->var) || build_known(b, s, *ix)) continue;
+        if (!in(used, ix->var) || place_knows(&s->known, *ix)) continue;
         if (s->by && s->cut == ix->var) *ix = (Index){.var = ix->var, .part = SC_MOD, .block = s->by};
         return true;
     }
     return false;
 }
 
-/* Dense levels resolve by themselves once their coordinates are known. */
-static void advance(const Build *b, State *s, const Sources *src)
+static void advance(State *s, const Sources *src)
 {
-    for (int k = 0; k < src->n; k++) {
-        const Tensor *t = src->at[k].t;
-        uint8_t *l = &s->level[prog_id(b->p, t)];
-        while (*l < src->at[k].levels && source_kind(t, *l) == SC_DENSE &&
-               build_known(b, s, source_index(t, *l)))
-            ++*l;
-    }
+    for (int k = 0; k < src->n; k++) place_advance(&s->known, src->at[k].t, src->at[k].levels);
 }
+
 /* ---- the recursion ---- */
 static Nest *nest_of(Build *, State, Assign);
 
@@ -102,7 +95,7 @@ static Nest *eval(Build *b, const State *s, const Assign *a, const Sources *src)
     Op op = a->reduce;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (s->level[prog_id(b->p, t)] < src->at[k].levels)
+        if (s->known.level[prog_id(b->p, t)] < src->at[k].levels)
             return none(b, "%s has levels in blocks, which do not go with these loops", t->name);
         if (!source_may_repeat(t)) continue;
         const bool truth = a->lhs->tensor->dtype == SC_BOOL;
@@ -117,7 +110,7 @@ static Nest *merge_loop(Build *b, Index ix, int n, Tensor *const *t, Nest *body)
 {
     if (!body) return NULL;
     Nest *loop = nest_loop(b->p, L_FOR, ix, NULL, body);
-    if (n > SC_LEN(loop->merge)) return none(b, "more than %d tensors are merged", SC_LEN(loop->merge));
+    if (n > MAXMERGE) return none(b, "more than %d tensors are merged", MAXMERGE);
     loop->nmerge = n;
     memcpy(loop->merge, t, (size_t)n * sizeof *t);
     return loop;
@@ -136,13 +129,13 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = true;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int id = prog_id(b->p, t), l = s.level[id];
-        if (l >= src->at[k].levels || !build_known(b, &s, source_index(t, l))) continue;
+        const int id = prog_id(b->p, t), l = s.known.level[id];
+        if (l >= src->at[k].levels || !place_knows(&s.known, source_index(t, l))) continue;
         const Index ix = source_index(t, l);
         if (ix.part != SC_WHOLE)
             return none(b, "level %d of %s would be searched, and it is in blocks", l, t->name);
         if (a->lhs->tensor->like == t || build_dead_without(b, a, 1, &t)) {
-            s.level[id]++;
+            s.known.level[id]++;
             return looped(b, L_FOR, ix, t, nest_of(b, s, *a));
         }
         if (!src->at[k].outside || (n && !index_same(ix, at))) continue;
@@ -152,21 +145,23 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
     *done = n > 0;
     for (int k = 0; k < n; k++) {
         if (source_may_repeat(late[k])) return repeats(b, late[k]);
-        s.level[prog_id(b->p, late[k])]++;
+        s.known.level[prog_id(b->p, late[k])]++;
     }
     return n ? merge_loop(b, at, n, late, nest_of(b, s, *a)) : NULL;
 }
 
-/* What a fresh loop over ix runs in: the number of tensors, 0 for a dense loop. */
+/* What a fresh loop over ix runs in: the number of tensors, 0 for a dense loop. *rest: what is left without all of
+ * them is the same everywhere. */
 static int choose_sources(Build *b, const State *s, const Assign *a, const Sources *src, Index ix,
-                          Tensor **out)
+                          Tensor **out, bool *rest)
 {
     Tensor *next[MAXSOURCE], *optional[MAXSOURCE];
     int n = 0, needed = 0, left = 0;
+    *rest = false;
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        const int l = s->level[prog_id(b->p, t)];
-        if (l >= src->at[k].levels || source_kind(t, l) == SC_DENSE || !index_same(source_index(t, l), ix))
+        const int l = s->known.level[prog_id(b->p, t)];
+        if (l >= src->at[k].levels || !source_kind(t, l)->crd || !index_same(source_index(t, l), ix))
             continue;
         next[n++] = t;
         if (a->lhs->tensor->like == t) {
@@ -183,7 +178,10 @@ static int choose_sources(Build *b, const State *s, const Assign *a, const Sourc
         memcpy(out + needed, optional, (size_t)left * sizeof *out);
         return needed + left;
     }
-    if (!n || !build_dead_without(b, a, n, next)) return 0;
+    if (!n) return 0;
+    const bool dead = build_dead_without(b, a, n, next);
+    *rest = !dead && build_repeats_without(b, a, ix.var, n, next);
+    if (!dead && !*rest) return 0;
     memcpy(out, next, (size_t)n * sizeof *out);
     return n;
 }
@@ -208,27 +206,21 @@ static bool is_vector(const Build *b, const State *inside, const Assign *a)
     State s = *inside;
     const Sources src = sources_for(a);
     if (a->rhs->op == O_REDUCE || a->lhs->tensor == b->layout || next_index(b, &s, a, &ix)) return false;
-    advance(b, &s, &src);
+    advance(&s, &src);
     for (int k = 0; k < src.n; k++) {
         const Tensor *t = src.at[k].t;
-        const int before = inside->level[prog_id(b->p, t)], now = s.level[prog_id(b->p, t)];
+        const int before = inside->known.level[prog_id(b->p, t)], now = s.known.level[prog_id(b->p, t)];
         if (now < src.at[k].levels || (now > before && (now > before + 1 || t->perm))) return false;
     }
     return true;
 }
 
-/* Few accumulators leave the adder waiting: several positions at a time. */
 static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t, int level, const Nest *body)
 {
     const bool vec = body->op == N_LOOP && body->kind == L_VEC;
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
-    if ((body->op != N_EVAL && !vec) || !t->format.level[level].unique) return 0;
-    if (source_kind(t, level) != SC_COMPRESSED && source_kind(t, level) != SC_SINGLETON) return 0;
-    if (source_short_fibres(t, level, !vec || !a->lhs->tensor->ndim ? 4 : 5)) return 0;
-    if (!vec || !a->lhs->tensor->ndim) return 4;
-    const int lanes = b->p->vector_bytes / (int)sc_dtype_size(b->p->type);
-    const Var *v = &b->p->var[body->ix.var];
-    return v->fold && v->extent <= 2 * lanes ? 2 : 0;
+    if (body->op != N_EVAL && !vec) return 0;
+    return source_unroll(b->p, t, level, vec && a->lhs->tensor->ndim ? body->ix.var : -1);
 }
 
 /* The operand that a dense parallel loop is balanced by. */
@@ -236,7 +228,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 {
     for (int k = 0; k < src->n; k++) {
         Tensor *t = src->at[k].t;
-        if (t->role == T_IN && !s->level[prog_id(b->p, t)] && source_kind(t, 0) == SC_DENSE &&
+        if (t->role == T_IN && !s->known.level[prog_id(b->p, t)] && !source_kind(t, 0)->crd &&
             index_same(source_index(t, 0), ix))
             return t;
     }
@@ -246,18 +238,19 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
     Tensor *t[2 * MAXSOURCE];
-    const int n = choose_sources(b, &s, &a, src, ix, t);
+    bool rest;
+    const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && build_shares(a.lhs->tensor);
     bool par = fresh && (own || a.lhs->tensor->place == W_PRIVATE);
     const bool every = !n && tensor_gathers(a.lhs->tensor) && in(b->covered, ix.var);
     if (own && (every || (a.lhs->tensor == b->layout && !add_level(b, &a, ix, !n))))
         return none(b, "%s is sparse, and every coordinate of %s would be stored", b->layout->name,
                     b->p->var[ix.var].name);
-    const int level = n == 1 ? s.level[prog_id(b->p, t[0])] : 0;
+    const int level = n == 1 ? s.known.level[prog_id(b->p, t[0])] : 0;
     Tensor *first = par && !n ? weighs(b, &s, src, ix) : NULL;
     for (int k = 0; k < n; k++) {
         if (n > 1 && source_may_repeat(t[k])) return repeats(b, t[k]);
-        if (s.level[prog_id(b->p, t[k])]++) par = false;
+        if (s.known.level[prog_id(b->p, t[k])]++) par = false;
     }
     if (fresh && own && !par && a.lhs->tensor == b->layout) return out_of_order(b, &a, ix);
     bind(&s, ix);
@@ -268,13 +261,17 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
         return looped(b, L_VEC, ix, NULL, nest_of(b, s, a));
     }
     Nest *body = nest_of(b, s, a);
-    if (n > 1 && body) {
+    if (!body) return NULL;
+    if (n > 1 || (rest && par)) {
         body = merge_loop(b, ix, n, t, body);
-        if (body && par) body->kind = L_PAR;
+        if (!body) return NULL;
+        if (par) body->kind = L_PAR;
+        body->rest = rest;
         return body;
     }
     body = looped(b, par ? L_PAR : L_FOR, ix, n ? t[0] : first, body);
-    if (body && n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
+    body->rest = rest;
+    if (n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
     return body;
 }
 /* ---- sums ---- */
@@ -342,7 +339,7 @@ static Nest *nest_of(Build *b, State s, Assign a)
     Index ix;
     bool done;
     const Sources src = sources_for(&a);
-    advance(b, &s, &src);
+    advance(&s, &src);
     Nest *n = look_up(b, s, &a, &src, &done);
     if (done) return n;
     if (!next_index(b, &s, &a, &ix)) return eval(b, &s, &a, &src);

@@ -3,16 +3,14 @@
 #ifndef SC_SCHEDULE_BUILD_H
 #define SC_SCHEDULE_BUILD_H
 
+#include "../nest/place.h"
 #include "private.h"
 
-#define MAXSOURCE 16
-
-typedef struct {              /* at a place of the nest; copied at every loop */
-    uint32_t whole, div, mod; /* variables bound, by kind of loop */
-    int cut, by;              /* variable cut into tiles of `by` for the registers; by 0: none */
+typedef struct { /* at a place of the nest; copied at every loop */
+    Place known;
+    int cut, by; /* variable cut into tiles of `by` for the registers; by 0: none */
     int nloop;
     bool par; /* the parallel loop is around, or there will be none */
-    uint8_t level[MAXTENSOR];
 } State;
 
 typedef struct {
@@ -43,8 +41,8 @@ typedef struct {
 Sources build_sources(const Expr *); /* sparse operands and workspaces that are read */
 /* The size of the blocks that loops over it have, 0: none. */
 int build_block(const Build *, const State *, int var);
-bool build_known(const Build *, const State *, Index);
 bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
+bool build_repeats_without(const Build *, const Assign *, int var, int n, Tensor *const *t);
 bool build_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
 bool build_shares(const Tensor *);            /* among threads */
 /* ... and of sums; body: what is summed, left: what the sum depends on */

@@ -12,9 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../nest/place.h"
 #include "private.h"
-
-#define MAXLOOP 80
 
 typedef struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
@@ -69,8 +68,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
     double trips;
     int nloop;
     Loop loop[MAXLOOP];
-    uint32_t whole, div, mod;
-    uint8_t level[MAXTENSOR];
+    Place known;
     int tile[MAXTENSOR]; /* positions in a tile of the next level, 0: no tile around */
 } Spot;
 
@@ -130,11 +128,11 @@ static double positions(const Cost *c, const Tensor *t, int level)
     if (t->role != T_IN) return c->entries[prog_id(c->p, t)];
     if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
-    if (t->format.level[level].kind == SC_DENSE) return above * n;
-    if (t->format.level[level].kind == SC_ELL) return above * t->format.level[level].width;
+    if (!sc_kind_of(&t->format.level[level])->crd) return above * n;
+    if (sc_kind_of(&t->format.level[level])->padded) return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
-        if (t->format.level[l].kind == SC_DENSE) blocks *= extent(c, tensor_level_index(t, l));
+        if (!sc_kind_of(&t->format.level[l])->crd) blocks *= extent(c, tensor_level_index(t, l));
     const int leaves = t->positions[t->format.nlevel - 1];
     if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
     return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
@@ -147,27 +145,16 @@ static double fibre(const Cost *c, const Tensor *t, int level)
 static double search_time(const Cost *c, double fibre_size)
 { return c->m.search + c->m.halving * log2(fibre_size + 1); }
 
-static bool known(const Spot *at, Index ix)
+static void advance(const Cost *c, Spot *s)
 {
-    const bool parts = ix.part == SC_DIV ? in(at->div, ix.var) : in(at->mod, ix.var);
-    return in(at->whole, ix.var) || (ix.part ? parts : in(at->div & at->mod, ix.var));
-}
-
-static void advance(const Cost *c, Spot *at)
-{
-    for (int k = 0; k < c->p->ntensor; k++) {
-        const Tensor *t = c->p->tensor[k];
-        while (t->role == T_IN && at->level[k] < t->format.nlevel &&
-               t->format.level[at->level[k]].kind == SC_DENSE &&
-               known(at, tensor_level_index(t, at->level[k])))
-            at->level[k]++;
-    }
+    for (int k = 0; k < c->p->ntensor; k++)
+        place_advance(&s->known, c->p->tensor[k], c->p->tensor[k]->format.nlevel);
 }
 
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
-    const int id = prog_id(c->p, n->in), level = at->level[id];
+    const int id = prog_id(c->p, n->in), level = at->known.level[id];
     if (level == source_levels(n->in)) return 1;
     const double all = fibre(c, n->in, level), e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
@@ -176,12 +163,12 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         return fmax(1, f / n->by);
     }
     at->tile[id] = 0;
-    at->level[id]++;
-    if (source_kind(n->in, level) == SC_DENSE) {
+    at->known.level[id]++;
+    if (!source_kind(n->in, level)->crd) {
         c->time += at->trips * e * c->m.dense;
         return e;
     }
-    if (known(at, n->ix)) {
+    if (place_knows(&at->known, n->ix)) {
         c->time += at->trips * search_time(c, f);
         return fmin(1, f / e);
     }
@@ -192,11 +179,11 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
 static double turns_merge(Cost *c, Spot *at, const Nest *n)
 {
     const double e = extent(c, n->ix);
-    const bool bound = known(at, n->ix);
+    const bool bound = place_knows(&at->known, n->ix);
     double all = 1, none = 1, steps = 0;
     for (int k = 0; k < n->nmerge; k++) {
         const int id = prog_id(c->p, n->merge[k]);
-        const double f = fibre(c, n->merge[k], at->level[id]++), share = fmin(1, f / e);
+        const double f = fibre(c, n->merge[k], at->known.level[id]++), share = fmin(1, f / e);
         if (!nest_alive(c->p, n->body, tensor_bit(c->p, n->merge[k]))) all *= share;
         none *= 1 - share;
         steps += bound ? search_time(c, f) : c->m.step * f;
@@ -230,8 +217,8 @@ static bool sums_lanes(const Nest *n)
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
-    const bool sparse = n->nmerge || (n->in && at.level[prog_id(c->p, n->in)] < source_levels(n->in) &&
-                                      source_kind(n->in, at.level[prog_id(c->p, n->in)]) != SC_DENSE);
+    const bool sparse = n->nmerge || (n->in && at.known.level[prog_id(c->p, n->in)] < source_levels(n->in) &&
+                                      source_kind(n->in, at.known.level[prog_id(c->p, n->in)])->crd);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
     c->time += sums_lanes(n) ? at.trips * c->m.lanes : 0;
     const double before = c->time;
@@ -241,8 +228,7 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
                                    : turns_dense(c, &at, n);
     at.trips *= turns;
     const bool cut = n->by != 0;
-    if (!cut)
-        *(n->ix.part == SC_WHOLE ? &at.whole : n->ix.part == SC_DIV ? &at.div : &at.mod) |= 1u << n->ix.var;
+    if (!cut) place_bind(&at.known, n->ix);
     if (at.nloop < MAXLOOP)
         at.loop[at.nloop++] =
             (Loop){n->ix, at.trips,        sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
@@ -400,7 +386,7 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
         c->time += at->trips * found * fmin(c->m.sort * log2(found + 2), 1 + n_elements / (64 * found + 1));
     }
     Spot then = *at;
-    then.level[id] = 0;
+    then.known.level[id] = 0;
     walk(c, &then, n->then);
 }
 
@@ -480,7 +466,7 @@ void cost_convert(Prog *p, Tensor *t, const sc_format *to)
     t->positions[last] = from.positions[from.format.nlevel - 1];
     for (int l = 0; l < last && l < from.format.nlevel - 1; l++) {
         Tensor guess = from;
-        if (!from.positions[l] || to->level[l].kind == SC_DENSE) continue;
+        if (!from.positions[l] || !sc_kind_of(&to->level[l])->crd) continue;
         guess.positions[l] = 0;
         const double share = positions(&c, &from, l) / positions(&c, &guess, l);
         t->positions[l] = (uint8_t)lround(log2(fmax(1, positions(&c, t, l) * fmin(1, share))));

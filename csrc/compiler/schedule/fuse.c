@@ -53,7 +53,7 @@ static void rename_all(Prog *p, Nest *n, const Tensor *t, Tensor *w)
 
 /* Visits every coordinate of its index. */
 static bool is_dense(const Nest *loop)
-{ return !loop->nmerge && (!loop->in || loop->in->format.level[0].kind == SC_DENSE); }
+{ return !loop->nmerge && (!loop->in || !sc_kind_of(&loop->in->format.level[0])->crd); }
 
 static bool same_rows(const Nest *a, const Nest *b)
 {

@@ -114,7 +114,7 @@ static bool ends_in(const Tensor *a, uint32_t inner)
         if (f->level[l].part != SC_WHOLE || !f->level[l].unique || (behind && !now)) return false;
         behind |= now;
     }
-    return behind && f->nlevel > 1 && f->level[f->nlevel - 1].kind == SC_COMPRESSED;
+    return behind && f->nlevel > 1 && sc_kind_of(&f->level[f->nlevel - 1])->pos;
 }
 
 /* The levels of the other dimensions in their order, then those over `inner`. */

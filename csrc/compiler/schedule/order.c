@@ -18,7 +18,7 @@ bool order_follows(const Tensor *t, const Order *o)
     int deepest = -1;
     for (int l = 0; l < t->format.nlevel; l++) {
         const int k = place_of(o, tensor_level_index(t, l));
-        if (t->format.level[l].kind != SC_DENSE && k < deepest) return false;
+        if (sc_kind_of(&t->format.level[l])->crd && k < deepest) return false;
         if (k > deepest) deepest = k;
     }
     return true;

@@ -50,7 +50,7 @@ static bool choose_transposed(Sched *s)
     if (s->cut || s->last_kept != 0) return false;
     Index root = tensor_level_index(s->a, 0);
     uint32_t free = s->kept & ~s->stored;
-    if (s->a->format.level[0].kind != SC_DENSE || expr_unit_var(s->lhs) != root.var) return false;
+    if (sc_kind_of(&s->a->format.level[0])->crd || expr_unit_var(s->lhs) != root.var) return false;
     if (root.part != SC_WHOLE && !blocked(s, root)) return false;
     if (__builtin_popcount(free) != 1) return false;
     int v = __builtin_ctz(free);
@@ -114,10 +114,10 @@ int panel_cut(const Sched *s)
     if (last < 2 || s->lhs->tensor->like || top.part != SC_DIV || end.part != SC_MOD || top.var != end.var ||
         in(s->kept, top.var))
         return 0;
-    if (f->level[0].kind != SC_DENSE || f->level[last].kind != SC_COMPRESSED || !f->level[last].unique)
+    if (sc_kind_of(&f->level[0])->crd || !sc_kind_of(&f->level[last])->pos || !f->level[last].unique)
         return 0;
     for (int k = 1; k < last; k++)
-        if (f->level[k].kind != SC_DENSE || f->level[k].part != SC_WHOLE ||
+        if (sc_kind_of(&f->level[k])->crd || f->level[k].part != SC_WHOLE ||
             !in(s->kept, tensor_level_index(s->a, k).var))
             return 0;
     return top.block;
@@ -194,7 +194,7 @@ bool panel_format(const Prog *p, const Assign *a, const Tensor *t, const sc_form
         const sc_levelspec *v = &from->level[k];
         const bool kept = in(expr_vars(a->lhs), t->dimvar[v->dim]);
         if (v->part != SC_WHOLE || kept != (k < last) || !v->unique) return false;
-        if (v->kind != (k < last ? SC_DENSE : SC_COMPRESSED)) return false;
+        if (k < last ? sc_kind_of(v)->crd : !sc_kind_of(v)->pos) return false;
     }
     const sc_levelspec end = from->level[last];
     const int64_t n = p->var[t->dimvar[end.dim]].extent;

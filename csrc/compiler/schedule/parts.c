@@ -17,8 +17,8 @@ bool source_is_sparse(const Tensor *t)
 
 int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
 
-sc_level_kind source_kind(const Tensor *t, int level)
-{ return t->role == T_IN ? (sc_level_kind)t->format.level[level].kind : SC_COMPRESSED; }
+const sc_kind *source_kind(const Tensor *t, int level)
+{ return t->role == T_IN ? sc_kind_of(&t->format.level[level]) : &sc_kinds[SC_COMPRESSED]; }
 
 Index index_whole(int var) { return (Index){.var = (uint8_t)var}; }
 
@@ -44,7 +44,7 @@ bool source_may_repeat(const Tensor *t)
 {
     for (int l = 0; t->role == T_IN && l < t->format.nlevel; l++)
         if (!t->format.level[l].unique &&
-            (l + 1 == t->format.nlevel || t->format.level[l + 1].kind != SC_SINGLETON))
+            (l + 1 == t->format.nlevel || !sc_kind_of(&t->format.level[l + 1])->one))
             return true;
     return false;
 }
@@ -65,7 +65,7 @@ void work_add(Prog *p, Tensor *w, const char *name)
     prog_keep(p, w);
 }
 
-Tensor *work_new(Prog *p, const char *name, Place place)
+Tensor *work_new(Prog *p, const char *name, Storage place)
 {
     Tensor *w = NEW(p, Tensor);
     w->role = T_WORK;
@@ -92,8 +92,20 @@ Expr *expr_stored_access(Prog *p, Tensor *t)
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
-bool source_short_fibres(const Tensor *a, int level, int bits)
+/* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
+ * more to miss. */
+static bool has_short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
+
+int source_unroll(const Prog *p, const Tensor *t, int level, int vec)
+{
+    const sc_kind *is = source_kind(t, level);
+    if ((!is->pos && !is->one) || !t->format.level[level].unique) return 0;
+    if (has_short_fibres(t, level, vec < 0 ? 4 : 5)) return 0;
+    if (vec < 0) return 4;
+    const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
+    return p->var[vec].fold && p->var[vec].extent <= 2 * lanes ? 2 : 0;
+}
 
 bool sums_nothing(const Prog *p, const Expr *sum)
 {
@@ -115,7 +127,7 @@ bool sums_a_vector(const Prog *p, const Expr *sum)
 int schedule_register_tile(const Prog *p, int v, int slots)
 {
     const Var *x = &p->var[v];
-    if (p->wish && p->wish->tile[v]) return p->wish->tile[v];
+    if (p->draft.wish && p->draft.wish->tile[v]) return p->draft.wish->tile[v];
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     int room = lanes * (p->vector_regs == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;

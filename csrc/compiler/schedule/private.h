@@ -25,14 +25,15 @@
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
 int64_t schedule_bucket(int64_t n); /* the power of two from n on */
 int source_levels(const Tensor *);
-sc_level_kind source_kind(const Tensor *, int level);
+const sc_kind *source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 Index index_whole(int var);
 int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
-/* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
- * more to miss. */
-bool source_short_fibres(const Tensor *, int level, int bits);
+/* How many positions of a level a loop takes at a time that sums into registers, 0: one. Few accumulators leave the
+ * adder waiting: two positions where each brings a vector along variable vec (long rows gain up to 1.3x), four where it
+ * brings a number (vec -1). */
+int source_unroll(const Prog *, const Tensor *, int level, int vec);
 bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 */
 bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
 /* Elements of a register tile over variable v; 0 where all of it fits. */
@@ -95,7 +96,4 @@ Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* a
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
 double cost_positions(Prog *, const Tensor *); /* entries stored, as far as known */
-/* Its format, and how many positions the levels may have then: less than entries at random would take by as much as
- * the level of the same depth had less. */
-void cost_convert(Prog *, Tensor *, const sc_format *to);
 #endif

@@ -62,7 +62,7 @@ static void classify(Sched *s)
         for (int d = 0; d < a->ndim; d++) s->stored |= 1u << a->dimvar[d];
         s->nmain = a->format.nlevel;
         while (s->nmain > 0 && a->format.level[s->nmain - 1].part == SC_MOD &&
-               a->format.level[s->nmain - 1].kind == SC_DENSE)
+               !sc_kind_of(&a->format.level[s->nmain - 1])->crd)
             s->nmain--;
     }
     for (int k = 0; k < s->nmain; k++)
@@ -109,7 +109,7 @@ static Nest *added(Sched *s, const Step *step, int n)
 /* The same, adding to memory: what is summed lies outside of what is kept. */
 static Nest *scattered(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
     bool blocks = s->a && s->nmain < s->a->format.nlevel;
     if (!blocks) {
@@ -130,7 +130,7 @@ static Nest *scattered(Sched *s)
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
 static Nest *elementwise(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     Op store = O_CONST;
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
@@ -144,11 +144,11 @@ static Nest *elementwise(Sched *s)
 
 /* ---- a result through a workspace of its shape ---- */
 /* work w { f } then { par over the result, its last index as a vector: C = ... w ... } */
-static Nest *through(Sched *s, Place place, Nest *f(Sched *))
+static Nest *through(Sched *s, Storage place, Nest *f(Sched *))
 {
     Prog *p = s->p;
     Tensor *w = work_new(s->p, "w", place);
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int n = 0, ndim = s->lhs->tensor->ndim;
     for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
     s->through = w;
@@ -166,7 +166,7 @@ static Nest *through(Sched *s, Place place, Nest *f(Sched *))
 static bool covers(const Sched *s)
 {
     for (int k = 0; s->a && !s->lhs->tensor->like && k <= s->last_kept; k++)
-        if (s->a->format.level[k].kind != SC_DENSE) return false;
+        if (sc_kind_of(&s->a->format.level[k])->crd) return false;
     return true;
 }
 

@@ -4,8 +4,6 @@
 
 #include "private.h"
 
-#define MAXSTEP 32
-
 typedef struct {
     Index ix;
     Tensor *in;

@@ -3,8 +3,6 @@
 
 #define UNROLLED 32 /* products of one vector each */
 
-static int lanes_of(const Sched *s) { return s->p->vector_bytes / (int)sc_dtype_size(s->p->type); }
-
 void product_tile(Sched *s, int slots)
 {
     if (s->vec >= 0 && in(s->kept, s->vec) && !s->panel)
@@ -132,20 +130,12 @@ static int column_loops(Sched *s, int slots, Step *step, int n)
     return n;
 }
 
-/* Few accumulators leave the adder waiting: take several positions at a time, two when each brings a vector
- * (long rows gain up to 1.3x), four when it brings a number. */
 static void unroll_positions(Sched *s, Step *last)
 {
+    const bool vec = s->vec >= 0 && in(s->kept, s->vec);
     if (!last->in || last->kind == L_PAR) return;
-    const sc_levelspec *v = &s->a->format.level[s->nmain - 1];
-    if ((v->kind != SC_COMPRESSED && v->kind != SC_SINGLETON) || !v->unique) return;
-    if (s->vec < 0 || !in(s->kept, s->vec)) {
-        if (!source_short_fibres(s->a, s->nmain - 1, 4)) last->unroll = 4;
-        return;
-    }
-    if (source_short_fibres(s->a, s->nmain - 1, 5)) return;
-    int64_t lanes = lanes_of(s), extent = s->p->var[s->vec].extent;
-    if (s->p->var[s->vec].fold && s->nmain == s->a->format.nlevel && extent <= 2 * lanes) last->unroll = 2;
+    const int n = source_unroll(s->p, s->a, s->nmain - 1, vec ? s->vec : -1);
+    if (!vec || s->nmain == s->a->format.nlevel) last->unroll = n;
 }
 
 /* Where a finished sum goes: into the result with what is around it, or into a workspace of its shape. */
@@ -170,7 +160,7 @@ static Expr *multiplier(Sched *s, int first)
 {
     uint32_t vars = s->all & ~s->stored & ~s->kept;
     if (!s->a || s->panel || s->nmain < s->a->format.nlevel || s->sum->reduce != O_ADD) return NULL;
-    if (!first || first >= s->nmain || s->a->format.level[first - 1].kind == SC_DENSE) return NULL;
+    if (!first || first >= s->nmain || !sc_kind_of(&s->a->format.level[first - 1])->crd) return NULL;
     for (int k = first; k < s->nmain; k++) vars |= 1u << tensor_level_index(s->a, k).var;
     return expr_take_out(s->p, s->product, vars, &s->product);
 }
@@ -186,7 +176,7 @@ Nest *product_tiled(Sched *s, Nest *body)
 Nest *product_sum(Sched *s, int first, Op store)
 {
     Prog *p = s->p;
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     const int slots = product_slots(s);
     product_tile(s, slots);
     Tensor *c = product_accumulator(s);
@@ -221,7 +211,7 @@ int product_first_loop(Sched *s, Step *step)
 
 Nest *product_rows(Sched *s)
 {
-    Step step[MAXSTEP];
+    Step step[MAXPRODUCTSTEP];
     int n = s->a ? kept_levels(s, step, 0) : product_first_loop(s, step);
     n = product_dense_loops(s, true, step, n);
     return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));

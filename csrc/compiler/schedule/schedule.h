@@ -14,7 +14,7 @@ Expr *expr_reading(Prog *, Expr *, const Tensor *old, Tensor *w); /* w in place 
 /* ---- parts.c ---- */
 bool source_is_sparse(const Tensor *);  /* a sparse operand or a sparse workspace: what loops run in */
 bool source_may_repeat(const Tensor *); /* coordinates may be stored more than once */
-Tensor *work_new(Prog *, const char *name, Place);
+Tensor *work_new(Prog *, const char *name, Storage);
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
@@ -22,7 +22,6 @@ Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t 
 void schedule_plain_level(sc_format *, const Tensor *t, int d);
 
 /* ---- text.c: what a user asks of the scheduler ---- */
-#define MAXORDER 20
 #define WHY 256
 enum { SERIAL = -1 };
 typedef struct Wish { /* zero: anything will do */
@@ -51,15 +50,18 @@ const char *search_why(const Search *); /* of the first order that gave no nest;
 /* Candidate k as a wish, its nest is given. */
 void search_print(const Search *, int k, const Nest *, sc_text *);
 /* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
- * that are converted have their new formats from here on, and p->convert. */
+ * that are converted have their new formats from here on, and p->draft.convert. */
 Nest *search_nest(Search *, int k);
-void search_explain(const Search *, int k); /* into p->orders: k was chosen */
+void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
 /* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands ask for them ahead. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 double cost_nest(Prog *, const Nest *);
+/* Gives an operand a format, and as many positions as its levels may have then: less than entries at random would take
+ * by as much as the level of the same depth had less. */
+void cost_convert(Prog *, Tensor *, const sc_format *to);
 
 /* The nest, and behind it those that say where results have entries, which cannot be told from values. */
 Nest *schedule_where(Prog *, Nest *);

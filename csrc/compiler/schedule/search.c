@@ -24,14 +24,8 @@
 #define CALLS 16        /* that share a conversion */
 #define OFTEN 256       /* ... of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting that one must gain */
-#define MINCUT 64
-#define MAXCUT 128
-#define MAXBEST 24
-#define MAXSHOWN 8
-#define MAXPERMUTED 6
-#define MAXTRIAL 4000
-#define MAXFORM 12
-#define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate */
+#define SMALLCUT 64
+#define LARGECUT 128
 
 typedef struct {
     Order order;
@@ -83,12 +77,6 @@ static const struct {
                {schedule_outer, "outer products in tiles"}};
 
 /* ---- one candidate ---- */
-typedef struct {
-    sc_format format;
-    uint8_t positions[SC_MAXLEVEL];
-    bool perm;
-} Layout;
-
 static sc_format target(const Search *s, const Candidate *c, int operand)
 {
     return c->to.nlevel ? c->to
@@ -96,26 +84,13 @@ static sc_format target(const Search *s, const Candidate *c, int operand)
                         : order_format(s->p->tensor[operand], &c->order);
 }
 
-static void convert_all(Search *s, const Candidate *c, Layout *old)
+static void convert_all(Search *s, const Candidate *c)
 {
     for (int k = 0; k < s->p->nin; k++) {
-        Tensor *t = s->p->tensor[k];
-        old[k].format = t->format;
-        old[k].perm = t->perm;
-        memcpy(old[k].positions, t->positions, sizeof t->positions);
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
-        cost_convert(s->p, t, &to);
-        t->perm = !c->to.nlevel; /* cuts have values of their own */
-    }
-}
-
-static void restore_all(Search *s, const Layout *old)
-{
-    for (int k = 0; k < s->p->nin; k++) {
-        s->p->tensor[k]->format = old[k].format;
-        s->p->tensor[k]->perm = old[k].perm;
-        memcpy(s->p->tensor[k]->positions, old[k].positions, sizeof old[k].positions);
+        cost_convert(s->p, s->p->tensor[k], &to);
+        s->p->tensor[k]->perm = !c->to.nlevel; /* cuts have values of their own */
     }
 }
 
@@ -159,7 +134,7 @@ static Nest *construct(Search *s, const Candidate *c, sc_text *why)
 {
     const int k = c->special - 1;
     char reason[WHY] = "";
-    s->p->wish = s->wish;
+    s->p->draft.wish = s->wish;
     if (c->special) return schedule_narrow(s->p, &s->a, special[k].nest(s->p, &s->a, &s->wants[k], why));
     const Assign a = {s->a.lhs, s->a.reduce, s->form[c->form].rhs};
     Nest *n = schedule_build(s->p, &a, &c->order, reason);
@@ -192,12 +167,15 @@ static double cost_built(Search *s, Candidate *c)
 typedef struct {
     Search *s;
     Candidate *c;
+    const Mark *before;
     double cost; /* -1: there is no such nest */
 } Costing;
 
 static void cost_tried(void *ctx)
 {
     Costing *x = ctx;
+    x->before = prog_mark(x->s->p);
+    convert_all(x->s, x->c);
     x->cost = cost_built(x->s, x->c);
 }
 
@@ -205,19 +183,13 @@ static void cost_tried(void *ctx)
 static double cost_of(Search *s, Candidate *c)
 {
     Prog *p = s->p;
-    const int mark = p->ntensor;
     const sc_arena arena = p->arena;
-    const sc_format result = s->a.lhs->tensor->format;
     const double conversion = conversion_cost(s, c);
-    Costing x = {s, c, -1};
+    Costing x = {s, c, NULL, -1};
     sc_err dropped = {0};
-    Layout old[SC_MAXOP];
-    convert_all(s, c, old);
     p->arena = (sc_arena){.nomem = arena.nomem, .ctx = arena.ctx};
     const int rc = prog_try(p, cost_tried, &x, &dropped);
-    restore_all(s, old);
-    s->a.lhs->tensor->format = result;
-    p->ntensor = mark;
+    if (x.before) prog_rewind(p, x.before);
     sc_arena_free(&p->arena);
     p->arena = arena;
     if (rc == SC_ENOMEM) fail(p, SC_ENOMEM, -1, "out of memory while compiling");
@@ -362,6 +334,8 @@ static void find_forms(Search *s)
 }
 
 /* ---- the search ---- */
+static bool keeps(const Search *s) { return s->p->keeps || s->wish->converts; }
+
 /* Operands that occur once, in this assignment only. */
 static uint32_t convertible(const Search *s)
 {
@@ -378,7 +352,7 @@ static uint32_t convertible(const Search *s)
         bool twice = tensor_gives_upper(p, k);
         for (int d = 0; d < x->ndim; d++)
             for (int q = 0; q < d; q++) twice |= x->dimvar[d] == x->dimvar[q];
-        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !p->keeps)
+        if (uses == 1 && !twice && !sc_format_is_dense(&x->format) && !in(p->settled, k) && !keeps(s))
             set |= 1u << k;
     }
     return set;
@@ -396,7 +370,7 @@ static void consider_cuts(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
     const sc_format from = c.converted ? target(s, &c, operand) : t->format;
-    const int first = t->often > 1 ? t->often : MINCUT, last = t->often > 1 ? t->often : MAXCUT;
+    const int first = t->often > 1 ? t->often : SMALLCUT, last = t->often > 1 ? t->often : LARGECUT;
     const sc_format wanted = s->wants[c.special - 1];
     c.converted = 1u << operand;
     for (int about = first; about <= last; about *= 2) {
@@ -411,7 +385,7 @@ static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->wants[k].nlevel && !s->p->keeps && !in(s->p->settled, sparse_operand(s->a.rhs))) {
+    if (c.cost < 0 && s->wants[k].nlevel && !keeps(s) && !in(s->p->settled, sparse_operand(s->a.rhs))) {
         c.converted = 1u << sparse_operand(s->a.rhs);
         c.cost = cost_of(s, &c);
     }
@@ -472,10 +446,11 @@ static void consider_split(Search *s, int form)
         }
     if (bytes <= MAXINTERMEDIATE) {
         Expr *read = work_access(p, x->t);
-        Wish *rest = NEW(p, Wish);
+        Wish *first = NEW(p, Wish), *rest = NEW(p, Wish);
+        first->converts = s->wish->converts;
         *rest = *s->wish;
         rest->first = 0;
-        x->first = find(p, &(Assign){read, O_CONST, sum}, NEW(p, Wish));
+        x->first = find(p, &(Assign){read, O_CONST, sum}, first);
         x->rest = find(p, &(Assign){s->a.lhs, s->a.reduce, expr_replace(p, f->rhs, sum, read)}, rest);
         Candidate c = {.split = form, .converted = 0};
         if (x->first->nbest && x->rest->nbest) {
@@ -494,17 +469,16 @@ Nest *search_nest(Search *s, int k)
 {
     Prog *p = s->p;
     const Candidate *c = &s->best[k];
-    Layout old[SC_MAXOP];
     if (c->split) {
         const Split *x = &s->split[c->split];
         work_add(p, x->t, "t");
         Nest *first = search_nest(x->first, 0), *rest = first ? search_nest(x->rest, 0) : NULL;
         return rest ? schedule_before_rest(p, first, x->t, rest) : NULL;
     }
-    convert_all(s, c, old);
-    Nest *n = construct(s, c, &p->why);
+    convert_all(s, c);
+    Nest *n = construct(s, c, &p->draft.why);
     for (int t = 0; n && t < p->nin; t++)
-        if (in(c->converted, t)) p->convert[t] = p->tensor[t]->format, p->converts = true;
+        if (in(c->converted, t)) p->draft.convert[t] = p->tensor[t]->format, p->draft.converts = true;
     return n;
 }
 
@@ -512,33 +486,33 @@ void search_explain(const Search *s, int chosen)
 {
     Prog *p = s->p;
     char text[200];
-    sc_text_add(&p->orders, "%s: %d loop orders considered, the cheapest:\n", s->a.lhs->tensor->name,
+    sc_text_add(&p->draft.orders, "%s: %d loop orders considered, the cheapest:\n", s->a.lhs->tensor->name,
                 s->ntrial);
     for (int k = 0; k < s->nbest; k++) {
         const Candidate *c = &s->best[k];
         if (k >= MAXSHOWN && k != chosen) continue;
-        sc_text_add(&p->orders, "  %s %9.1f us ", k == chosen ? "*" : " ", c->cost / 1000);
+        sc_text_add(&p->draft.orders, "  %s %9.1f us ", k == chosen ? "*" : " ", c->cost / 1000);
         if (c->split) {
-            sc_text_add(&p->orders, " first ");
-            expr_print(p, s->form[c->split].inner[0], &p->orders);
+            sc_text_add(&p->draft.orders, " first ");
+            expr_print(p, s->form[c->split].inner[0], &p->draft.orders);
         } else if (c->special)
-            sc_text_add(&p->orders, " %s", special[c->special - 1].name);
+            sc_text_add(&p->draft.orders, " %s", special[c->special - 1].name);
         for (int i = 0; !c->special && !c->split && i < c->order.n; i++) {
             const Index ix = c->order.loop[i];
-            sc_text_add(&p->orders, " %s", p->var[ix.var].name);
-            if (ix.part) sc_text_add(&p->orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
+            sc_text_add(&p->draft.orders, " %s", p->var[ix.var].name);
+            if (ix.part) sc_text_add(&p->draft.orders, "%c%d", ix.part == SC_DIV ? '/' : '%', ix.block);
         }
         if (c->form) {
-            sc_text_add(&p->orders, ": ");
-            expr_print(p, s->form[c->form].rhs, &p->orders);
+            sc_text_add(&p->draft.orders, ": ");
+            expr_print(p, s->form[c->form].rhs, &p->draft.orders);
         }
         for (int t = 0; t < p->nin; t++) {
             if (!in(c->converted, t) || c->split) continue;
             const sc_format to = target(s, c, t);
             sc_format_print(&to, text, sizeof text);
-            sc_text_add(&p->orders, ", %s converted to %s", p->tensor[t]->name, text);
+            sc_text_add(&p->draft.orders, ", %s converted to %s", p->tensor[t]->name, text);
         }
-        sc_text_add(&p->orders, "\n");
+        sc_text_add(&p->draft.orders, "\n");
     }
 }
 

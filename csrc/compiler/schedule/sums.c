@@ -38,19 +38,19 @@ int build_block(const Build *b, const State *s, int v)
     return s->cut == v ? s->by : 0;
 }
 
-bool build_known(const Build *b, const State *s, Index ix)
+static uint64_t all_of(const Prog *p, int n, Tensor *const *t)
 {
-    const int v = ix.var;
-    if (in(s->whole, v)) return true;
-    if (ix.part == SC_WHOLE) return in(s->div & s->mod, v);
-    return in(ix.part == SC_DIV ? s->div : s->mod, v) && ix.block == build_block(b, s, v);
+    uint64_t set = 0;
+    for (int k = 0; k < n; k++) set |= tensor_bit(p, t[k]);
+    return set;
 }
+
 bool build_dead_without(const Build *b, const Assign *a, int n, Tensor *const *t)
-{
-    uint64_t gone = 0;
-    for (int k = 0; k < n; k++) gone |= tensor_bit(b->p, t[k]);
-    return assign_dead(b->p, a, gone);
-}
+{ return assign_dead(b->p, a, all_of(b->p, n, t)); }
+
+bool build_repeats_without(const Build *b, const Assign *a, int var, int n, Tensor *const *t)
+{ return assign_repeats(b->p, a, var, all_of(b->p, n, t)); }
+
 bool build_runs_along(const Expr *e, int v)
 {
     if (e->op == O_ACCESS) {
@@ -63,14 +63,13 @@ bool build_runs_along(const Expr *e, int v)
 bool build_shares(const Tensor *t)
 { return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
 
-/* Nothing but one evaluation is inside, along at least one operand's unit stride. */
 /* ---- sums ---- */
 Left build_left(const Build *b, const State *s, uint32_t vars)
 {
     Left left = {.n = 0};
     for (int k = 0; k < b->order->n; k++) {
         const Index ix = b->order->loop[k];
-        if (!in(vars, ix.var) || build_known(b, s, index_whole(ix.var))) continue;
+        if (!in(vars, ix.var) || place_knows(&s->known, index_whole(ix.var))) continue;
         bool seen = false;
         for (int q = 0; q < left.n; q++) seen |= left.left[q].var == ix.var;
         if (!seen && left.n < SC_MAXDIM) left.left[left.n++] = index_whole(ix.var);
@@ -83,7 +82,7 @@ static bool walks(const Build *b, const State *s, const Expr *e, int v)
 {
     const Sources src = build_sources(e);
     for (int k = 0; k < src.n; k++)
-        for (int l = s->level[prog_id(b->p, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
+        for (int l = s->known.level[prog_id(b->p, src.at[k].t)]; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == v) return true;
     return false;
 }
@@ -100,7 +99,7 @@ bool build_fits_registers(const Build *b, const State *s, const Assign *a, const
     bool after = false;
     for (int k = 0; k < b->order->n; k++) {
         const Index ix = b->order->loop[k];
-        if (after && in(used, ix.var) && !build_known(b, s, ix)) return false;
+        if (after && in(used, ix.var) && !place_knows(&s->known, ix)) return false;
         after |= ix.var == v;
     }
     return !walks(b, s, a->rhs, v);
@@ -139,8 +138,8 @@ bool build_may_lack_terms(const Build *b, const State *s, const Assign *a, const
     for (int k = 0; k < src.n; k++) {
         Tensor *t = src.at[k].t;
         bool sums = false;
-        for (int l = s->level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
-            sums |= source_kind(t, l) != SC_DENSE && in(vars, source_index(t, l).var);
+        for (int l = s->known.level[prog_id(b->p, t)]; l < src.at[k].levels; l++)
+            sums |= source_kind(t, l)->crd && in(vars, source_index(t, l).var);
         met += sums && build_dead_without(b, a, 1, &t);
     }
     return met > 1;
@@ -168,7 +167,7 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
     for (int k = 0; k < src.n; k++)
         for (int l = 0; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == left->left[left->n - 1].var &&
-                source_kind(src.at[k].t, l) != SC_DENSE) {
+                source_kind(src.at[k].t, l)->crd) {
                 over[n++] = src.at[k].t;
                 break;
             }
@@ -199,11 +198,11 @@ bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor
     if (w->bitmap || w->hash) return true;
     if (!src.n) return !sums_nothing(b->p, r);
     const Tensor *t = src.at[0].t;
-    const int l = s->level[prog_id(b->p, t)];
+    const int l = s->known.level[prog_id(b->p, t)];
     for (int k = 0; k < left->n; k++)
         for (int q = l; q < source_levels(t); q++)
             if (source_index(t, q).var == left->left[k].var) return false;
-    return src.n == 1 && l > 0 && source_kind(t, l - 1) != SC_DENSE;
+    return src.n == 1 && l > 0 && source_kind(t, l - 1)->crd;
 }
 
 /* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
@@ -230,7 +229,7 @@ Expr *build_known_factors(const Build *b, const State *s, const Expr *r, const L
     if (!by || build_sources(body).n || sums_nothing(b->p, r)) return NULL;
     const Sources src = build_sources(by);
     for (int k = 0; k < src.n; k++)
-        if (s->level[prog_id(b->p, src.at[k].t)] < src.at[k].levels) return NULL;
+        if (s->known.level[prog_id(b->p, src.at[k].t)] < src.at[k].levels) return NULL;
     *rest = body;
     return by;
 }

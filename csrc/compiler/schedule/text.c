@@ -16,9 +16,6 @@
 
 #include "private.h"
 
-#define MAXPATH 64
-#define MAXAHEAD 4096
-
 /* ---- parsing ---- */
 static int parse_var(Lexer *lx)
 {
@@ -153,16 +150,16 @@ bool wishes_convert(Prog *p, const Wish *w)
         for (int k = 0; k < p->nin; k++) {
             const sc_format *f = &w[a].format[k];
             if (!f->nlevel || in(p->settled, k) || sc_format_equal(f, &p->tensor[k]->format)) continue;
-            p->convert[k] = *f;
-            p->converts = true;
+            p->draft.convert[k] = *f;
+            p->draft.converts = true;
         }
     }
-    return p->converts;
+    return p->draft.converts;
 }
 
 /* ---- the loops around what is computed ---- */
 typedef struct {
-    const Nest *loop[MAXPATH];
+    const Nest *loop[MAXLOOP];
     int n;
 } Path;
 
@@ -262,7 +259,7 @@ static bool looks_up(const Path *path, const Nest *n)
 
 static void walk(Look *l, const Nest *n, Path *path)
 {
-    const bool loop = n->op == N_LOOP && path->n < MAXPATH && !looks_up(path, n);
+    const bool loop = n->op == N_LOOP && path->n < MAXLOOP && !looks_up(path, n);
     if (loop) path->loop[path->n++] = n;
     if (n->op == N_EVAL && (!l->sums || n->eval.reduce != O_CONST)) visit(l, path);
     if (n->body) walk(l, n->body, path);

@@ -24,13 +24,13 @@ static Tensor *new_where(Prog *p, const Tensor *of)
     char name[sizeof of->name];
     snprintf(name, sizeof name, "%.20s_where", of->name);
     for (uint8_t k = 2; prog_tensor(p, name); k++) snprintf(name, sizeof name, "%.20s_where%d", of->name, k);
-    if (p->nin + p->nmade == SC_MAXOP)
+    if (p->nin + p->draft.nmade == SC_MAXOP)
         fail(p, SC_ENOTIMPL, -1,
              "expected at most %d operands and results, got %d, one more for the structure of %s; split the "
              "expression",
-             SC_MAXOP, p->nin + p->nmade, of->name);
+             SC_MAXOP, p->nin + p->draft.nmade, of->name);
     Tensor *t = prog_add(p, name, T_OUT, -1);
-    t->arg = p->nin + p->nmade++;
+    t->arg = p->nin + p->draft.nmade++;
     t->ndim = of->ndim;
     memcpy(t->dimvar, of->dimvar, sizeof t->dimvar);
     memcpy(t->extent, of->extent, sizeof t->extent);
@@ -43,7 +43,9 @@ static Tensor *new_where(Prog *p, const Tensor *of)
 static Nest *add(Prog *p, Expr *where, Expr *term)
 {
     const Assign a = {where, O_ADD, term};
-    Search *s = search_new(p, &a, NEW(p, Wish));
+    Wish *stay = NEW(p, Wish);
+    stay->converts = true;
+    Search *s = search_new(p, &a, stay);
     return search_count(s) ? search_nest(s, 0) : NULL;
 }
 
@@ -69,17 +71,14 @@ static Nest *add_where(Prog *p, const Assign *a, Nest *n)
         if (!more) fail(p, SC_EINTERNAL, -1, "no loops say where %s has entries", t->name);
         n = nest_seq(p, 2, (Nest *[]){n, more});
     }
-    sc_text_add(&p->why, "%s is computed dense; which entries it has is computed beside\n",
+    sc_text_add(&p->draft.why, "%s is computed dense; which entries it has is computed beside\n",
                 a->lhs->tensor->name);
     return n;
 }
 
 Nest *schedule_where(Prog *p, Nest *n)
 {
-    const bool keeps = p->keeps;
-    p->keeps = true;
     for (int a = 0; a < p->nassign; a++)
         if (is_unknown(p, p->assign[a].lhs->tensor)) n = add_where(p, &p->assign[a], n);
-    p->keeps = keeps;
     return n;
 }

@@ -312,15 +312,9 @@ static const char *unlike_type(Prog *p, const char *stem)
 static const char *name_new(Prog *p, const char *stem) { return name_fresh(p, unlike_type(p, stem)); }
 
 /* ---- what a module declares ---- */
-static Module *module_of(Prog *p)
-{
-    if (!p->module) p->module = NEW(p, Module);
-    return p->module;
-}
-
 Param *module_param(Prog *p, ParamOrigin origin, int a, int b, const char *name)
 {
-    Module *m = module_of(p);
+    Module *m = prog_module(p);
     for (int k = 0; k < m->nparam; k++) {
         Param *q = m->param[k];
         if (q->origin == origin && q->a == a && q->b == b) return q;
@@ -341,7 +335,7 @@ Param *module_param(Prog *p, ParamOrigin origin, int a, int b, const char *name)
 /* One array has one name, written if any use writes it: the C text says restrict. */
 Buf *module_buf(Prog *p, BufOrigin origin, int arg, int level, sc_dtype dtype, bool mut, const char *name)
 {
-    Module *m = module_of(p);
+    Module *m = prog_module(p);
     for (int k = 0; k < m->nbuf; k++) {
         Buf *b = m->buf[k];
         if (b->origin != origin || b->arg != arg || b->level != level || b->dtype != dtype) continue;

@@ -5,7 +5,6 @@
 #include "../ir/ir.h"
 
 /* Deepest value and deepest nesting of blocks: what recursive walks may rely on. */
-#define MAXDEPTH 256
 
 /* ---- stmt.c ---- */
 const char *type_text(Prog *, Type); /* "f32x8", in the arena */

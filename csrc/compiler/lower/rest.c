@@ -1,0 +1,91 @@
+/* rest.c: coordinates that a loop does not visit, all at once.
+ *
+ * Where a loop over entries has a rest, its body is lowered once more behind it, with the operands that have no entry
+ * there absent and the index without a coordinate. The verifier saw that nothing which is left depends on it: a maximum
+ * takes the value, a sum takes it times the number of coordinates, unless there are none. Every operand that is stored
+ * along the index counts as absent, as nothing that is left reads it. Loops inside, over entries that are all absent or
+ * over all coordinates of an index that does not matter either, have no visits but a rest of their own. */
+#include "private.h"
+
+/* Nothing that is left reads what is stored along var. */
+static uint64_t stored_along(const Prog *p, int var)
+{
+    uint64_t set = 0;
+    for (int k = 0; k < p->ntensor; k++) {
+        const Tensor *t = p->tensor[k];
+        const bool stores = t->role == T_IN ? tensor_is_sparse(t) : tensor_gathers(t);
+        for (int d = 0; stores && d < t->ndim; d++)
+            if (t->dimvar[d] == var) set |= tensor_bit(p, t);
+    }
+    return set;
+}
+
+static Val *extent_of(Low *l, const Nest *n)
+{
+    Prog *p = l->p;
+    if (n->kind != L_PAR) return lower_slot_extent(l, &n->ix);
+    return val_op(p, O_SUB, val_param(p, module_param(p, P_END, 0, 0, "end")),
+                  val_param(p, module_param(p, P_BEGIN, 0, 0, "begin")));
+}
+
+static void remark(Low *l, const Nest *n, const Val *visited)
+{
+    const char *form = val_is_int(visited, 0) ? "all coordinates of %s at once"
+                                              : "the coordinates of %s that were not visited, at once";
+    lower_remark(l, sc_arena_printf(&l->p->arena, form, lower_index_name(l, n->ix)));
+}
+
+static void at_once(Low *l, const Nest *n, Val *visited)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    l->e.absent |= stored_along(p, n->ix.var);
+    l->e.blend = NULL;
+    if (nest_alive(p, n->body, l->e.absent) && (l->mode != COUNT || results_need(l, n->body))) {
+        remark(l, n, visited);
+        Val *left = lower_let(l, "left", val_op(p, O_SUB, extent_of(l, n), visited));
+        Rest r = {.around = l->e.rest, .times = left};
+        Stmt *some = lower_put(l, S_IF), **outer = l->tail;
+        some->a = val_op(p, O_GT, left, num(l, 0));
+        l->tail = &some->body;
+        l->e.rest = &r;
+        l->e.rests |= 1u << n->ix.var;
+        lower_body(l, n->body);
+        l->tail = outer;
+    }
+    l->e = save;
+}
+
+void rest_of(Low *l, const Nest *n, Val *visited)
+{
+    if (n->rest) at_once(l, n, visited);
+}
+
+/* Tiles of an index may be shorter than others, so they are no rest; blocks of a level are not. */
+bool rest_loop(Low *l, const Nest *n)
+{
+    if (!l->e.rest || n->in || n->nmerge) return false;
+    const bool known = l->e.rests >> n->ix.var & 1;
+    if (!known && (n->ix.part != SC_WHOLE || !nest_repeats(l->p, n->body, n->ix.var, l->e.absent)))
+        return false;
+    at_once(l, n, num(l, 0));
+    return true;
+}
+
+Val *rest_times(Low *l, const Tensor *t, Op op, Val *v)
+{
+    Prog *p = l->p;
+    for (const Rest *r = l->e.rest; r && op == O_ADD; r = r->around) {
+        if (tensor_bit(p, t) & r->inner) break;
+        Val *times = val_cast(p, (Type){v->type.dtype, 1}, r->times);
+        v = val_op(p, O_MUL, v, val_cast(p, v->type, times));
+    }
+    return v;
+}
+
+bool rest_skips(Low *l, const Nest *n)
+{
+    if (!l->e.rest) return false;
+    l->e.rest->inner |= tensor_bit(l->p, n->work);
+    return !nest_needs(l->p, n->then, n->work, work_absent(l->p, n, l->e.absent));
+}

@@ -1,0 +1,44 @@
+/* path.h: a program in steps: temporaries that sums of products are taken by, each step a program of its own. */
+#ifndef SC_PATH_H
+#define SC_PATH_H
+
+#include "../expr/expr.h"
+
+typedef struct
+{ /* out[m,n] = a[m,k] * b[k,n] of dense matrices: operands of a step, and which dimension is which */
+    bool is;
+    uint8_t a, b, am, ak, bk, bn, om, on;
+} Dense;
+
+/* What a step takes and gives counts as values: operands of the program first, then the results of the steps. */
+typedef struct {
+    sc_request request;      /* operands that are temporaries have the sizes that were estimated */
+    uint8_t from[SC_MAXOP];  /* the value that operand k is */
+    int first, n;            /* its results are the values from `first` on */
+    int8_t result[SC_MAXOP]; /* which of the program they are, or -1: temporaries */
+    sc_spec made[SC_MAXOP];
+    int8_t like[SC_MAXOP]; /* the operand whose structure a result has, or -1 */
+    /* Bit k: operand k is dense and has zeros where the program has no term, so that infinities beside it show. */
+    uint32_t holes;
+    bool plain;           /* the step is a sum of products of its operands */
+    Dense dense;          /* the step is for a library */
+    double cost, entries; /* nanoseconds; of a temporary, estimated */
+} Step;
+typedef struct {
+    int n, nvalue;
+    Step *step[MAXPATHSTEP];
+    double cost;      /* of all steps */
+    const char *tree; /* the orders of contraction, as schedule="path(..)" takes them */
+} Path;
+
+/* What the scheduler says of a request: what it costs, negative where nothing computes it, and what its results are. */
+typedef struct {
+    double (*of)(void *ctx, const sc_request *, sc_outcome *);
+    void *ctx;
+} Costs;
+
+/* The steps of a checked and inferred program; null where it is best taken as it is. asked: what a user says of the
+ * order, "path(..)", or null. */
+const Path *path_find(Prog *, const char *asked, const Costs *);
+void path_print(const Path *, sc_text *);
+#endif

@@ -1,0 +1,484 @@
+/* plan.c: assignments -> steps.
+ *
+ * requires  check, infer. A program stays one step unless that was found to take longer. What is taken apart:
+ *
+ *   a sum of a product of three factors or more   into temporaries, in an order of contraction that tree.c finds
+ *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
+ *   terms that are sums of products               computed first but for one, which adds them where it is written
+ *
+ * Each of the few ways that are left is told to the scheduler, and what it says decides. Right is what is right for
+ * one step: sums are taken apart where + and * distribute. A temporary that is dense has zeros where the program has
+ * no term; they make a NaN of an infinity that the program never meets, so a step that reads such a one says so
+ * (`reads_holes`), and who runs it looks whether its results are finite. */
+#include <math.h>
+#include <string.h>
+
+#include "private.h"
+
+#define WHOLE_TIE 1.1 /* what steps must gain over one nest */
+#define FAR 20        /* times the cheapest by a rough look: one nest that takes longer is not looked at */
+#define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
+
+static bool in(uint32_t set, int k) { return set >> k & 1; }
+
+typedef struct { /* steps from here on can be taken back */
+    int n, nvalue, ntemp;
+    double cost;
+    const char *tree;
+} Point;
+
+static Point mark(const Planner *pl)
+{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
+
+static void rewind_to(Planner *pl, Point m)
+{
+    pl->path->n = m.n;
+    pl->path->nvalue = m.nvalue;
+    pl->path->cost = m.cost;
+    pl->ntemp = m.ntemp;
+    pl->tree = m.tree;
+}
+
+/* ---- what an expression has ---- */
+static bool has_op(const Expr *e, Op op)
+{ return e->op == op || (e->kid[0] && has_op(e->kid[0], op)) || (e->kid[1] && has_op(e->kid[1], op)); }
+
+static bool has_sparse(const Expr *e)
+{
+    if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
+    return (e->kid[0] && has_sparse(e->kid[0])) || (e->kid[1] && has_sparse(e->kid[1]));
+}
+
+static bool is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
+
+/* ---- sizes ---- */
+static double cells(const Prog *p, uint32_t vars)
+{
+    double n = 1;
+    for (int v = 0; v < p->nvar; v++)
+        if (in(vars, v)) n *= fmax(1, (double)p->var[v].extent);
+    return n;
+}
+
+static double entries_of(const Prog *p, const Tensor *t)
+{
+    double n = 1;
+    for (int d = 0; d < t->ndim; d++) n *= fmax(1, (double)t->extent[d]);
+    const int known = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+    (void)p;
+    return known ? fmin(n, ldexp(.75, known)) : fmax(1, n / 100);
+}
+
+static double sum_of_entries(const Prog *p, const Expr *e)
+{
+    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : entries_of(p, e->tensor);
+    return (e->kid[0] ? sum_of_entries(p, e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(p, e->kid[1]) : 0);
+}
+
+static Size size_of(const Prog *p, const Expr *e)
+{
+    Size s = {.vars = expr_free(e)};
+    s.sparse = has_sparse(e) && s.vars && !(s.vars & ~expr_covered(e));
+    s.entries = s.sparse ? fmin(cells(p, s.vars), sum_of_entries(p, e)) : cells(p, s.vars);
+    return s;
+}
+
+/* ---- parts that sums have in common ---- */
+/* The factors of `sum` that are those of `part`, which is a sum of them over all that nothing else needs; 0: not so. */
+static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
+{
+    Part a[MAXFACTOR], b[MAXFACTOR];
+    if (!is_sum(part) || !is_sum(sum)) return 0;
+    const int n = expr_factors(p, part->kid[0], a), m = expr_factors(p, sum->kid[0], b);
+    uint32_t mask = 0, mine = 0, others = expr_free(sum);
+    if (n >= m || m > MAXFACTORS) return 0;
+    for (int k = 0; k < n; k++) {
+        int q = 0;
+        while (q < m && (in(mask, q) || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
+        if (q == m) return 0;
+        mask |= 1u << q;
+    }
+    for (int q = 0; q < m; q++) *(in(mask, q) ? &mine : &others) |= expr_free(b[q].e);
+    return (mine & others) == expr_free(part) ? mask : 0;
+}
+
+static bool same_sum(Prog *p, const Expr *x, const Expr *y)
+{
+    Part a[MAXFACTOR], b[MAXFACTOR];
+    uint64_t seen = 0;
+    if (expr_equal(x, y)) return true;
+    if (!is_sum(x) || !is_sum(y) || x->vars != y->vars) return false;
+    const int n = expr_factors(p, x->kid[0], a);
+    if (n != expr_factors(p, y->kid[0], b)) return false;
+    for (int k = 0; k < n; k++) {
+        int q = 0;
+        while (q < n && (seen >> q & 1 || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
+        if (q == n) return false;
+        seen |= 1ull << q;
+    }
+    return true;
+}
+
+static void collect_sums(Planner *pl, const Expr *e)
+{
+    if (is_sum(e) && pl->nsum < MAXSUM) pl->sum[pl->nsum++] = e;
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) collect_sums(pl, e->kid[k]);
+}
+
+static int takers_of(Planner *pl, const Expr *part)
+{
+    int n = 0;
+    for (int k = 0; k < pl->nsum; k++) n += part_of(pl->p, part, pl->sum[k]) != 0;
+    return n > 1 ? n : 1;
+}
+
+/* The sum of a part of the factors, by itself. */
+static Expr *part_sum(Prog *p, const Product *x, const Part *factor, uint32_t mask)
+{
+    Part part[MAXFACTORS];
+    uint32_t vars = 0;
+    int n = 0;
+    for (int k = 0; k < x->n; k++)
+        if (in(mask, k)) part[n++] = factor[k], vars |= expr_free(factor[k].e);
+    return expr_reduce(p, O_ADD, vars & ~tree_kept(x, mask), expr_product(p, n, part));
+}
+
+static void find_common(Planner *pl, Product *x, const Part *factor, const Expr *sum)
+{
+    const uint32_t all = (1u << x->n) - 1;
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++)
+        if (pl->how[v]) x->made[part_of(pl->p, pl->how[v], sum)] = 1;
+    for (uint32_t mask = 1; mask < all && pl->nsum > 1; mask++)
+        if (__builtin_popcount(mask) > 1)
+            x->takers[mask] = (uint8_t)takers_of(pl, part_sum(pl->p, x, factor, mask));
+}
+
+/* ---- temporaries ---- */
+static bool is_row(const Expr *e, int v)
+{
+    if (e->op == O_ACCESS && !sc_format_is_dense(&e->tensor->format)) return in(expr_vars(e), v);
+    return (e->kid[0] && is_row(e->kid[0], v)) || (e->kid[1] && is_row(e->kid[1], v));
+}
+
+/* The indices of a temporary: those that entries run over first, in the order in which they are met, then those of
+ * dense rows; or, turned, the other way round. */
+static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
+{
+    const Prog *p = pl->p;
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int v = 0; v < p->nvar; v++) {
+            bool row = false;
+            for (int a = 0; a < p->nassign; a++) row |= is_row(p->assign[a].rhs, v);
+            if (in(vars, v) && row == !pass && n < SC_MAXDIM) out[n++] = (Index){.var = (uint8_t)v};
+        }
+    for (int k = 0; turned && k < n / 2; k++) {
+        const Index x = out[k];
+        out[k] = out[n - 1 - k], out[n - 1 - k] = x;
+    }
+    return n;
+}
+
+/* The step t = e, and the access that stands for e from here on; null where there is none. */
+static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
+{
+    Index ix[SC_MAXDIM];
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
+        Tensor *same = pl->value[v];
+        for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
+        if (pl->how[v] && same_sum(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
+    }
+    if (__builtin_popcount(kept) > SC_MAXDIM) return NULL;
+    const int n = order_of(pl, kept, turned && !sparse, ix);
+    Tensor *t = step_temporary(pl, ix, n, sparse, entries);
+    Expr *access = expr_access(pl->p, t, ix);
+    const Assign a = {access, O_CONST, e};
+    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
+    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers_of(pl, e));
+    return access;
+}
+
+/* ---- one product ---- */
+typedef struct {
+    Planner *pl;
+    Product x;
+    Expr *sum; /* the O_REDUCE node */
+    Part part[MAXFACTOR];
+    bool turned;
+} Taken;
+
+/* The factor of a node, with steps for all that is inside; false where one has none. */
+static bool take_node(Taken *t, const Tree *node, Part *out);
+
+/* The product of the kids of a node, summed but for what is kept. */
+static Expr *take_kids(Taken *t, const Tree *node, uint32_t kept)
+{
+    Part part[MAXFACTORS];
+    uint32_t vars = 0;
+    for (int k = 0; k < node->n; k++)
+        if (!take_node(t, node->kid[k], &part[k])) return NULL;
+    for (int k = 0; k < node->n; k++) vars |= expr_free(part[k].e);
+    return expr_reduce(t->pl->p, O_ADD, vars & ~kept, expr_product(t->pl->p, node->n, part));
+}
+
+static bool take_node(Taken *t, const Tree *node, Part *out)
+{
+    if (node->leaf >= 0) {
+        *out = t->part[node->leaf];
+        return true;
+    }
+    Expr *e = take_kids(t, node, node->size.vars);
+    if (e) e = take_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
+    *out = (Part){e, false};
+    return e != NULL;
+}
+
+/* What the assignment, or the sum for itself, costs by this tree; the steps before it are added. */
+static double cost_tree(Taken *t, const Tree *tree, const Assign *a, int result, Expr **sum)
+{
+    Planner *pl = t->pl;
+    const Point m = mark(pl);
+    *sum = take_kids(t, tree, t->x.kept);
+    if (!*sum) return -1;
+    const Point before = mark(pl);
+    bool fits;
+    if (a) {
+        fits = step_add(pl, 1, &(Assign){a->lhs, a->reduce, *sum}, &result);
+    } else
+        fits = take_first(pl, *sum, t->x.kept, false, false, 0) != NULL;
+    const double cost = fits ? pl->path->cost - m.cost : -1;
+    rewind_to(pl, before);
+    return cost;
+}
+
+static bool is_flat(const Tree *t)
+{
+    for (int k = 0; k < t->n; k++)
+        if (t->kid[k]->leaf < 0) return false;
+    return true;
+}
+
+typedef struct {
+    double cost;
+    const Tree *tree;
+    bool turned;
+} Cheapest;
+
+static void note_tree(Taken *t, const Tree *tree)
+{
+    Planner *pl = t->pl;
+    Expr *factor[MAXFACTORS];
+    sc_text text = prog_text(pl->p);
+    for (int k = 0; k < t->x.n; k++) factor[k] = t->part[k].e;
+    sc_text_add(&text, "%s%spath", pl->tree, *pl->tree ? " " : "");
+    tree_print(tree, factor, &text);
+    pl->tree = text.s;
+}
+
+/* Costs by this tree, the temporaries of dense rows turned or not. */
+static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
+                         Cheapest *c)
+{
+    const Point m = mark(t->pl);
+    Expr *sum;
+    t->turned = turned;
+    const double cost = cost_tree(t, tree, a, result, &sum) * tie;
+    rewind_to(t->pl, m);
+    if (cost >= 0 && cost < c->cost) *c = (Cheapest){cost, tree, turned};
+}
+
+/* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
+static Expr *take_cheapest(Taken *t, int n, const Found *found, const Tree *flat, const Assign *a, int result)
+{
+    Cheapest c = {.cost = INFINITY};
+    if (flat) look_closely(t, flat, false, 1, a, result, &c);
+    for (int k = 0; k < n; k++)
+        for (int turned = 0; turned < 2; turned++)
+            if (!is_flat(found[k].tree) && found[k].cost <= NEAR * found[0].cost)
+                look_closely(t, found[k].tree, turned, WHOLE_TIE, a, result, &c);
+    if (!c.tree || c.tree == flat) return NULL;
+    t->turned = c.turned;
+    note_tree(t, c.tree);
+    return take_kids(t, c.tree, t->x.kept);
+}
+
+static int like_factor(const Taken *t, const Assign *a)
+{
+    const Tensor *like = a ? a->lhs->tensor->like : NULL;
+    for (int k = 0; like && k < t->x.n; k++)
+        if (t->part[k].e->op == O_ACCESS && t->part[k].e->tensor == like) return k;
+    return -1;
+}
+
+/* A sum of a product, in the cheapest order; a: the assignment that it is all of, or null. */
+static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
+{
+    Found tree[MAXTREES], flat;
+    Expr *factor[MAXFACTORS];
+    Taken *t = NEW(pl->p, Taken);
+    *t = (Taken){.pl = pl, .sum = e};
+    t->x = (Product){.p = pl->p, .kept = expr_free(e)};
+    t->x.n = expr_factors(pl->p, e->kid[0], t->part);
+    if (t->x.n < 3 || t->x.n > MAXFACTORS) return e;
+    for (int k = 0; k < t->x.n; k++) {
+        factor[k] = t->part[k].e;
+        t->x.factor[k] = size_of(pl->p, factor[k]);
+        if (has_op(factor[k], O_REDUCE)) return e;
+    }
+    t->x.sparse = a && !sc_format_is_dense(&pl->p->ask[result]);
+    t->x.like = like_factor(t, a);
+    if (t->x.sparse && a->lhs->tensor->like && t->x.like < 0) return e;
+    if (asked) {
+        const Tree *own = wish_tree(&t->x, factor, asked);
+        pl->heard |= own != NULL;
+        if (!own || is_flat(own)) return e;
+        note_tree(t, own);
+        Expr *sum = take_kids(t, own, t->x.kept);
+        return sum ? sum : e;
+    }
+    find_common(pl, &t->x, t->part, e);
+    const int n = tree_search(&t->x, tree, &flat);
+    if (!n || is_flat(tree[0].tree)) return e;
+    const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
+    if (!whole) flat.tree = NULL;
+    Expr *sum = take_cheapest(t, n, tree, flat.tree, a, result);
+    return sum ? sum : e;
+}
+
+/* ---- one right side ---- */
+static Expr *take_apart(Planner *, Expr *, const Assign *, int result, const char *asked);
+
+/* A factor that has a sum inside is computed first. */
+static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
+{
+    Part part[MAXFACTOR];
+    const int n = expr_factors(pl->p, e->kid[0], part);
+    bool any = false;
+    for (int k = 0; k < n; k++) {
+        if (!has_op(part[k].e, O_REDUCE)) continue;
+        Expr *f = take_apart(pl, part[k].e, NULL, -1, asked);
+        Expr *t = take_first(pl, f, expr_free(f), false, false, 0);
+        if (t) part[k].e = t, any = true;
+    }
+    if (!any) return e;
+    Expr *body = expr_product(pl->p, n, part);
+    return expr_reduce(pl->p, O_ADD, e->vars, body);
+}
+
+/* All terms that are sums of products are computed first, but for one that meets entries: it adds the others. */
+static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
+{
+    Part part[MAXFACTOR];
+    const int n = expr_terms(pl->p, e, part);
+    int stays = -1;
+    for (int k = 0; k < n; k++) {
+        if (!has_op(part[k].e, O_REDUCE)) continue;
+        if (has_sparse(part[k].e)) stays = k;
+        part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
+    }
+    for (int k = 0; k < n && stays >= 0; k++) {
+        if (k == stays || !has_op(part[k].e, O_REDUCE)) continue;
+        Expr *t = take_first(pl, part[k].e, expr_free(part[k].e), false, false, 0);
+        if (t) part[k].e = t;
+    }
+    return expr_sum(pl->p, n, part);
+}
+
+static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
+{
+    if (!has_op(e, O_REDUCE)) return e;
+    if (is_sum(e)) {
+        e = take_factors(pl, expr_flatten(pl->p, e), asked);
+        return take_product(pl, e, a, result, asked);
+    }
+    if (e->op == O_REDUCE) return e;
+    if (e->op == O_ADD || e->op == O_SUB) return take_terms(pl, e, asked);
+    Expr *x = take_apart(pl, e->kid[0], NULL, -1, asked);
+    return expr_with_kids(pl->p, e, x, e->kid[1] ? take_apart(pl, e->kid[1], NULL, -1, asked) : NULL);
+}
+
+/* ---- the program ---- */
+/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
+static bool is_rich(Prog *p, const Expr *e, int *sums)
+{
+    if (p->multiplies && is_sum(e) && !has_sparse(e)) return true;
+    Part part[MAXFACTOR];
+    if (e->op == O_STORED) return false;
+    if (is_sum(e)) {
+        if (expr_factors(p, e->kid[0], part) > 2 || has_op(e->kid[0], O_REDUCE)) return true;
+        return ++*sums > 1 && has_sparse(e);
+    }
+    return (e->kid[0] && is_rich(p, e->kid[0], sums)) || (e->kid[1] && is_rich(p, e->kid[1], sums));
+}
+
+/* With the steps of its temporaries; false where the assignment is best one step. */
+static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
+{
+    const Point m = mark(pl);
+    int sums = 0;
+    if (!is_rich(pl->p, a->rhs, &sums)) return false;
+    Expr *e = take_apart(pl, a->rhs, a, result, asked);
+    const bool any = e != a->rhs, dense = !has_sparse(a->rhs);
+    if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
+    if (!any) rewind_to(pl, m);
+    if (any && step_add(pl, 1, &(Assign){a->lhs, a->reduce, e}, &result)) {
+        const double steps = pl->path->cost - m.cost;
+        const Point end = mark(pl);
+        double whole = -1;
+        const bool compared = is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
+        if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
+            step_add(pl, 1, a, &result)) {
+            whole = pl->path->cost - end.cost;
+            rewind_to(pl, end);
+        }
+        if (whole < 0 || steps * WHOLE_TIE < whole) return true;
+    }
+    rewind_to(pl, m);
+    return false;
+}
+
+/* Assignments from..to-1 as one step. */
+static bool take_rest(Planner *pl, int from, int to)
+{
+    int result[SC_MAXOP];
+    for (int k = from; k < to; k++) result[k - from] = k;
+    return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
+}
+
+static _Noreturn void refuse(Prog *p, const char *asked)
+{
+    fail(p, SC_EVALUE, -1,
+         "schedule: %s is no order of contraction of a sum here: expected every factor of a product of three "
+         "or more "
+         "once, as in path((A B) C), or path() for one step",
+         asked);
+}
+
+const Path *path_find(Prog *p, const char *asked, const Costs *costs)
+{
+    Planner *pl = NEW(p, Planner);
+    int from = 0, sums = 0;
+    bool rich = false;
+    for (int a = 0; a < p->nassign; a++) sums = 0, rich |= is_rich(p, p->assign[a].rhs, &sums);
+    if (asked && !strcmp(asked, "path()")) return NULL;
+    if (!rich && asked) refuse(p, asked);
+    if (p->skip || !rich) return NULL;
+    *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
+    pl->path->nvalue = p->nin;
+    for (int a = 0; a < p->nassign; a++) collect_sums(pl, p->assign[a].rhs);
+    for (int a = 0; a < p->nassign; a++) {
+        const Point m = mark(pl);
+        if (!is_rich(p, p->assign[a].rhs, &sums)) continue;
+        if (!take_rest(pl, from, a)) return NULL;
+        if (take_assign(pl, &p->assign[a], a, asked))
+            from = a + 1;
+        else
+            rewind_to(pl, m);
+        sums = 0;
+    }
+    if (asked && !pl->heard) refuse(p, asked);
+    if (!from || !take_rest(pl, from, p->nassign)) return NULL;
+    pl->path->tree = pl->tree;
+    return pl->path;
+}

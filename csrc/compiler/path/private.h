@@ -1,0 +1,82 @@
+/* private.h: shared by the files of this folder.
+ *
+ * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
+ * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
+ * wish.c   "path(..)" as a user says it, and the plan as text
+ * step.c   an assignment as a request of its own */
+#ifndef SC_PATH_PRIVATE_H
+#define SC_PATH_PRIVATE_H
+
+#include "path.h"
+
+/* ---- tree.c ---- */
+
+typedef struct { /* a factor, or what some of them come to */
+    uint32_t vars;
+    double entries; /* that are stored; of dense ones, elements */
+    bool sparse;
+} Size;
+
+typedef struct Tree Tree;
+struct Tree {
+    int leaf; /* a factor, or -1 */
+    Size size;
+    int n;
+    Tree *kid[MAXFACTORS];
+};
+
+typedef struct {
+    Prog *p;
+    int n;
+    Size factor[MAXFACTORS];
+    uint32_t kept; /* indices of the result */
+    bool sparse;   /* the result is */
+    int like;      /* the factor whose structure the result has: it stands in the last step; or -1 */
+    /* Of each subset: how many sums of the program take it, 0 like 1; and whether it is there already. */
+    uint8_t takers[1 << MAXFACTORS], made[1 << MAXFACTORS];
+} Product;
+
+typedef struct {
+    double cost;
+    Tree *tree;
+} Found;
+/* Up to MAXTREES, the cheapest first by a rough look, and *flat, of a single node. */
+int tree_search(const Product *, Found *out, Found *flat);
+/* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
+double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
+uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
+
+/* ---- wish.c ---- */
+/* The tree that a user asks for this product: null where none of it is said. */
+Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
+void tree_print(const Tree *, Expr *const *factor, sc_text *);
+
+/* ---- step.c ---- */
+typedef struct { /* ... to a request */
+    sc_request request;
+    double cost;
+    sc_outcome made[SC_MAXOP];
+} Said;
+typedef struct {
+    Prog *p;
+    const Costs *costs;
+    Path *path;
+    int ntemp;
+    /* Values that are no operands: temporaries, and results that are read later. */
+    Tensor *value[MAXTENSOR];
+    bool holes[MAXTENSOR];   /* ... that have zeros where no term was */
+    Expr *how[MAXTENSOR];    /* ... and what they are computed by */
+    const Expr *sum[MAXSUM]; /* all sums of products of the program */
+    int nsum;
+    double entries;   /* of the temporary that was made last, estimated */
+    const char *tree; /* what was taken so far, as a user would say it */
+    Said *said[MAXSAID];
+    int nsaid;
+    bool heard; /* what a user said of the order was said of a product that is here */
+} Planner;
+/* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
+ * another result of it than the program has: then nothing has changed. */
+bool step_add(Planner *, int n, const Assign *, const int *result);
+/* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
+Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
+#endif

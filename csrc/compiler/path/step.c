@@ -1,0 +1,270 @@
+/* step.c: assignments as a request of their own.
+ *
+ * A step is told to the compiler as a user would tell it: a text, and what its operands are. Operands that are read at
+ * several tuples of indices go in once for each, so that each may have a layout of its own. Reductions are not written
+ * in the text: where nothing is reduced inside, "+=" reduces the whole right side, else "=" finds the same ones. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+/* ---- values ---- */
+static int value_of(const Planner *pl, const Tensor *t)
+{
+    if (t->role == T_IN) return t->arg;
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++)
+        if (pl->value[v] == t) return v;
+    return -1;
+}
+
+static bool is_taken(Planner *pl, const char *name)
+{
+    for (int v = pl->p->nin; v < pl->path->nvalue; v++)
+        if (!strcmp(pl->value[v]->name, name)) return true;
+    return prog_tensor(pl->p, name) || prog_var(pl->p, name, false) >= 0;
+}
+
+Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double entries)
+{
+    Prog *p = pl->p;
+    Tensor *t = NEW(p, Tensor);
+    do snprintf(t->name, sizeof t->name, "t%d", ++pl->ntemp);
+    while (is_taken(pl, t->name));
+    t->role = T_WORK;
+    t->arg = -1;
+    t->ndim = n;
+    t->dtype = p->type;
+    t->unit = -1;
+    for (int d = 0; d < n; d++) {
+        t->dimvar[d] = ix[d].var;
+        t->extent[d] = p->var[ix[d].var].extent;
+    }
+    if (!sparse) expr_result_format(p, t, "dense");
+    pl->entries = entries;
+    return t;
+}
+
+/* ---- operands ---- */
+static uint8_t bucket(double n) { return (uint8_t)fmin(62, ceil(log2(fmax(2, n)))); }
+
+static bool add_operand(Planner *pl, Step *s, const Tensor *t)
+{
+    sc_request *rq = &s->request;
+    const int value = value_of(pl, t);
+    for (int k = 0; k < rq->nin; k++)
+        if (!strcmp(rq->in[k].name, t->name)) return true;
+    if (value < 0 || rq->nin == SC_MAXOP) return false;
+    sc_spec *spec = &rq->in[rq->nin];
+    memcpy(spec->name, t->name, sizeof spec->name);
+    spec->format = t->format;
+    spec->dtype = t->dtype;
+    spec->itype = t->itype;
+    spec->unit = t->unit;
+    spec->perm = t->perm;
+    spec->often = t->often;
+    memcpy(spec->positions, t->positions, sizeof spec->positions);
+    memcpy(rq->dim[rq->nin], t->extent, sizeof t->extent);
+    if (t->role == T_IN && pl->p->settled >> t->arg & 1) rq->settled |= 1u << rq->nin;
+    if (t->role != T_IN && pl->holes[value]) s->holes |= 1u << rq->nin;
+    s->from[rq->nin++] = (uint8_t)value;
+    return true;
+}
+
+/* But for those that the n assignments of the step make themselves. */
+static bool add_operands(Planner *pl, Step *s, const Expr *e, int n, const Assign *a)
+{
+    bool all = true;
+    for (int k = 0; e->op == O_ACCESS && k < n; k++)
+        if (a[k].lhs->tensor == e->tensor) return true;
+    if (e->op == O_ACCESS) return add_operand(pl, s, e->tensor);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) all &= add_operands(pl, s, e->kid[k], n, a);
+    return all;
+}
+
+/* ---- text ---- */
+static bool reduces_inside(const Expr *e)
+{
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k] && (e->kid[k]->op == O_REDUCE || reduces_inside(e->kid[k]))) return true;
+    return false;
+}
+
+static bool is_plain(const Expr *e)
+{
+    if (e->op == O_ACCESS) return true;
+    if (e->op == O_REDUCE) return e->reduce == O_ADD && is_plain(e->kid[0]);
+    return e->op == O_MUL && is_plain(e->kid[0]) && is_plain(e->kid[1]);
+}
+
+static void print(const Prog *p, const Assign *a, sc_text *out)
+{
+    const bool whole = a->rhs->op == O_REDUCE && !reduces_inside(a->rhs);
+    const Op op = whole ? a->rhs->reduce : a->reduce;
+    sc_text_add(out, "%s", out->n ? "; " : "");
+    expr_print(p, a->lhs, out);
+    sc_text_add(out, " %s= ", op == O_CONST ? "" : op == O_ADD ? "+" : op_info(op)->text);
+    expr_print(p, a->rhs, out);
+}
+
+static const char *text_of(Planner *pl, int n, const Assign *a)
+{
+    sc_text t = prog_text(pl->p);
+    for (int k = 0; k < n; k++) print(pl->p, &a[k], &t);
+    return t.s;
+}
+
+/* ---- results ---- */
+static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
+{
+    const Prog *p = pl->p;
+    sc_request *rq = &s->request;
+    rq->nask = k + 1;
+    if (result < 0 || p->wide >> result & 1) rq->wide |= 1u << k;
+    rq->ask[k] = result < 0 ? lhs->tensor->format : p->ask[result];
+    if (result < 0 || !p->ask_like[result]) return true;
+    for (int q = 0; q < rq->nin; q++) {
+        const Tensor *t = s->from[q] < p->nin ? prog_tensor(pl->p, rq->in[q].name) : NULL;
+        bool same = t && s->from[q] == p->ask_like[result] - 1;
+        for (int d = 0; same && d < t->ndim; d++) same = t->dimvar[d] == lhs->ix[d].var;
+        if (same) rq->ask_like[k] = (int8_t)(q + 1);
+    }
+    return rq->ask_like[k] != 0;
+}
+
+/* As the program says that it is. */
+static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, int result)
+{
+    const Tensor *t = prog_result(pl->p, result);
+    const int like = o->like < 0 ? -1 : s->from[o->like];
+    return sc_format_equal(&o->spec.format, &pl->p->ask[result]) && o->spec.dtype == t->dtype &&
+           like == (tensor_shares_all(t) ? t->like->arg : -1);
+}
+
+/* What later steps know of a value. */
+static void settle(Planner *pl, Tensor *t, const sc_outcome *o)
+{
+    t->format = o->spec.format;
+    t->dtype = o->spec.dtype;
+    t->itype = o->spec.itype;
+    t->unit = sc_format_is_dense(&t->format) ? t->ndim - 1 : -1;
+    if (t->unit < 0 && t->format.nlevel) t->positions[t->format.nlevel - 1] = bucket(pl->entries);
+}
+
+/* ---- dense products ---- */
+/* Nanoseconds: a call of the library, and a multiply-add of four bytes. */
+static const double called = 3000, multiplied = .02;
+
+static int dim_of(const Expr *access, int v)
+{
+    int d = access->tensor->ndim;
+    while (d-- > 0 && access->ix[d].var != v) continue;
+    return d;
+}
+
+static bool is_matrix(const Expr *e, const Prog *p)
+{
+    return e->op == O_ACCESS && e->tensor->ndim == 2 && sc_format_is_dense(&e->tensor->format) &&
+           e->tensor->dtype == p->type && e->ix[0].var != e->ix[1].var;
+}
+
+/* The assignment as a dense product of two matrices. */
+static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
+{
+    const Prog *p = pl->p;
+    const Dense none = {.is = false};
+    const Expr *sum = a->rhs, *l = a->lhs, *x, *y;
+    if (!p->multiplies || (p->type != SC_F32 && p->type != SC_F64) || sum->op != O_REDUCE ||
+        sum->reduce != O_ADD || sum->kid[0]->op != O_MUL || l->tensor->ndim != 2 ||
+        __builtin_popcount(sum->vars) != 1)
+        return none;
+    x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
+    if (!is_matrix(x, p) || !is_matrix(y, p)) return none;
+    const int k = __builtin_ctz(sum->vars), xk = dim_of(x, k), yk = dim_of(y, k);
+    if (xk < 0 || yk < 0) return none;
+    const int xm = dim_of(l, x->ix[!xk].var), yn = dim_of(l, y->ix[!yk].var);
+    if (xm < 0 || yn < 0 || xm == yn) return none;
+    Dense d = {.is = true, .am = !xk, .ak = (uint8_t)xk, .bk = (uint8_t)yk, .bn = !yk};
+    d.om = (uint8_t)xm, d.on = (uint8_t)yn;
+    for (int q = 0; q < s->request.nin; q++) {
+        if (!strcmp(s->request.in[q].name, x->tensor->name)) d.a = (uint8_t)q;
+        if (!strcmp(s->request.in[q].name, y->tensor->name)) d.b = (uint8_t)q;
+    }
+    return d;
+}
+
+static double dense_cost(const Prog *p, const Assign *a)
+{
+    const uint32_t vars = expr_vars(a->rhs);
+    double n = 1;
+    for (int v = 0; v < p->nvar; v++)
+        if (vars >> v & 1) n *= fmax(1, (double)p->var[v].extent);
+    return called + n * multiplied * (p->type == SC_F64 ? 2 : 1);
+}
+
+/* ---- costs ---- */
+static bool same_request(const sc_request *a, const sc_request *b)
+{
+    return !strcmp(a->text, b->text) && a->nin == b->nin && a->nask == b->nask && a->wide == b->wide &&
+           a->settled == b->settled && !memcmp(a->in, b->in, (size_t)a->nin * sizeof *a->in) &&
+           !memcmp(a->dim, b->dim, (size_t)a->nin * sizeof *a->dim) &&
+           !memcmp(a->ask, b->ask, (size_t)a->nask * sizeof *a->ask) &&
+           !memcmp(a->ask_like, b->ask_like, sizeof a->ask_like);
+}
+
+/* What the scheduler says, which is asked once for each request. */
+static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
+{
+    for (int k = 0; k < pl->nsaid; k++)
+        if (same_request(&pl->said[k]->request, rq)) return pl->said[k];
+    Said *s = NEW(pl->p, Said);
+    s->request = *rq;
+    s->cost = pl->costs->of(pl->costs->ctx, rq, s->made);
+    if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
+    return s;
+}
+
+/* Whether the library is the faster one. */
+static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
+{
+    if (n == 1) s->dense = dense_of(pl, s, a);
+    const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
+    s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
+    if (s->dense.is) s->cost = cost;
+}
+
+bool step_add(Planner *pl, int n, const Assign *a, const int *result)
+{
+    Path *path = pl->path;
+    if (path->n == MAXPATHSTEP || path->nvalue + n > MAXTENSOR) return false;
+    Step *s = path->step[path->n] = NEW(pl->p, Step);
+    *s = (Step){.first = path->nvalue, .n = n, .entries = pl->entries};
+    s->request.nofold = pl->p->nofold;
+    s->request.whole = true;
+    for (int k = 0; k < n; k++) {
+        s->result[k] = (int8_t)result[k];
+        pl->value[path->nvalue + k] = a[k].lhs->tensor;
+        if (!add_operands(pl, s, a[k].rhs, k, a)) return false;
+    }
+    for (int k = 0; k < n; k++)
+        if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
+    s->plain = n == 1 && is_plain(a->rhs);
+    s->request.text = text_of(pl, n, a);
+    const Said *said = ask_scheduler(pl, &s->request);
+    s->cost = said->cost;
+    if (s->cost < 0) return false;
+    choose_library(pl, s, n, a);
+    for (int k = 0; k < n; k++) {
+        if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
+        settle(pl, a[k].lhs->tensor, &said->made[k]);
+        pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
+        pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
+        s->made[k] = said->made[k].spec;
+        s->like[k] = (int8_t)said->made[k].like;
+    }
+    path->n++;
+    path->nvalue += n;
+    path->cost += s->cost;
+    return true;
+}

@@ -1,0 +1,196 @@
+/* tree.c: the orders of contraction of one product.
+ *
+ * A product of factors, summed over the indices that nothing else has, may be taken factor by factor: every subset of
+ * the factors has a sum of its own, over the indices that are not needed outside of it. Dynamic programming over the
+ * subsets keeps the cheapest way to each, once as a dense tensor and once as a sparse one. A node joins two parts; a
+ * sparse factor and two others (a sampled product); or all of its factors at once. What a node takes is a
+ * rough estimate from sizes, which assumes that entries fall anywhere: it decides what is looked at, the scheduler
+ * decides what is taken. */
+#include <math.h>
+#include <string.h>
+
+#include "private.h"
+
+static bool in(uint32_t set, int k) { return set >> k & 1; }
+
+/* ---- sizes ---- */
+static double cells(const Prog *p, uint32_t vars)
+{
+    double n = 1;
+    for (int v = 0; v < p->nvar; v++)
+        if (in(vars, v)) n *= fmax(1, (double)p->var[v].extent);
+    return n;
+}
+
+/* Of n cells, those that entries fall into at random. */
+static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
+
+/* Times in nanoseconds: of a multiply-add in a dense product, beside an entry in vectors, and of a number; of an entry
+ * that is walked, met with another, appended; of an element that is read, or written. */
+static const double dense_flop = .06, vector_flop = .12, number_flop = 1, walked = .6, met = 6, appended = 6,
+                    read = .1, written = .4, started = 2000;
+
+double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept, bool sparse, Size *out)
+{
+    const Prog *p = x->p;
+    uint32_t all = 0, held = 0;
+    double join = 1, most = 1, time = started;
+    int nsparse = 0;
+    for (int k = 0; k < n; k++) {
+        const Size *s = part[k];
+        all |= s->vars;
+        if (!s->sparse) time += s->entries * read;
+        if (!s->sparse) continue;
+        join *= s->entries / cells(p, s->vars & held);
+        most = fmax(most, join);
+        held |= s->vars;
+        nsparse++;
+    }
+    const double row = cells(p, all & ~held), pattern = nsparse ? cells(p, kept & held) : 1;
+    out->vars = kept;
+    out->sparse = sparse;
+    out->entries = (sparse ? fmax(1, distinct(pattern, join)) : pattern) * cells(p, kept & ~held);
+    time += most * row * (!nsparse ? dense_flop : row >= 8 ? vector_flop : number_flop);
+    time += nsparse ? most * (nsparse > 1 ? met : walked) : 0;
+    return time + out->entries * (sparse ? appended : written);
+}
+
+uint32_t tree_kept(const Product *x, uint32_t inside)
+{
+    uint32_t mine = 0, others = x->kept;
+    for (int k = 0; k < x->n; k++) *(in(inside, k) ? &mine : &others) |= x->factor[k].vars;
+    return mine & others;
+}
+
+/* ---- subsets ---- */
+typedef struct {
+    const Product *x;
+    Found best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse; infinite where there is none */
+    Found root[MAXTREES], flat;
+    int nroot;
+    /* the node that is being looked at */
+    uint32_t subset;
+    bool is_root;
+} Search;
+
+static void keep_root(Search *s, double cost, Tree *tree)
+{
+    int k = s->nroot < MAXTREES ? s->nroot++ : MAXTREES;
+    while (k > 0 && cost < s->root[k - 1].cost) {
+        if (k < MAXTREES) s->root[k] = s->root[k - 1];
+        k--;
+    }
+    if (k < MAXTREES) s->root[k] = (Found){cost, tree};
+    if (tree->n == s->x->n) s->flat = (Found){cost, tree};
+}
+
+static Tree *tree_of(Search *s, int n, Found *const *part, Size size)
+{
+    Tree *t = NEW(s->x->p, Tree);
+    *t = (Tree){.leaf = -1, .size = size, .n = n};
+    for (int k = 0; k < n; k++) t->kid[k] = part[k]->tree;
+    return t;
+}
+
+/* The parts, each in one of its forms, as a node of this form. */
+static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
+{
+    Size *in_size[MAXFACTORS], out;
+    uint32_t held = 0;
+    double cost = 0;
+    const uint32_t kept = tree_kept(s->x, s->subset);
+    for (int k = 0; k < n; k++) {
+        in_size[k] = &part[k]->tree->size;
+        cost += part[k]->cost;
+        if (in_size[k]->sparse) held |= in_size[k]->vars;
+    }
+    if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
+    if (!s->is_root && !sparse && cells(s->x->p, kept) > MAXCELLS) return;
+    cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
+    if (!s->is_root) cost /= fmax(1, s->x->takers[s->subset]);
+    if (!s->is_root && s->x->made[s->subset]) cost = 0;
+    Found *b = &s->best[s->subset][sparse];
+    const bool better =
+        s->is_root ? s->nroot < MAXTREES || cost < s->root[MAXTREES - 1].cost : cost < b->cost;
+    if (!better) return;
+    Tree *t = tree_of(s, n, part, out);
+    if (s->is_root)
+        keep_root(s, cost, t);
+    else
+        *b = (Found){cost, t};
+}
+
+static void consider(Search *s, int n, const uint32_t *set)
+{
+    bool has_like = s->x->like < 0;
+    for (int k = 0; k < n; k++) has_like |= set[k] == 1u << s->x->like;
+    if (s->is_root && !has_like) return;
+    for (uint32_t forms = 0; forms < 1u << n; forms++) {
+        Found *part[MAXFACTORS];
+        bool all = true;
+        for (int k = 0; k < n; k++) {
+            part[k] = &s->best[set[k]][in(forms, k)];
+            all &= isfinite(part[k]->cost) != 0;
+        }
+        if (!all) continue;
+        if (s->is_root)
+            consider_forms(s, n, part, s->x->sparse);
+        else
+            for (int sparse = 0; sparse < 2; sparse++) consider_forms(s, n, part, sparse);
+    }
+}
+
+/* All factors of the subset at once: always of the whole, else where one of them is sparse at most. */
+static void consider_flat(Search *s)
+{
+    uint32_t set[MAXFACTORS];
+    int n = 0, nsparse = 0;
+    for (int k = 0; k < s->x->n; k++) {
+        if (!in(s->subset, k)) continue;
+        set[n++] = 1u << k;
+        nsparse += s->x->factor[k].sparse;
+    }
+    if (n > 2 && (s->is_root || nsparse < 2)) consider(s, n, set);
+}
+
+static void consider_splits(Search *s)
+{
+    const uint32_t all = s->subset, lowest = all & -all;
+    for (uint32_t a = (all - 1) & all; a; a = (a - 1) & all) {
+        if (a & lowest) consider(s, 2, (uint32_t[]){a, all & ~a});
+    }
+    for (int f = 0; f < s->x->n; f++) {
+        const uint32_t rest = all & ~(1u << f), first = rest & -rest;
+        if (!in(all, f) || !s->x->factor[f].sparse || __builtin_popcount(rest) < 2) continue;
+        for (uint32_t a = (rest - 1) & rest; a; a = (a - 1) & rest)
+            if (a & first && (__builtin_popcount(all) > 3 || !s->is_root))
+                consider(s, 3, (uint32_t[]){1u << f, a, rest & ~a});
+    }
+}
+
+static void leaves(Search *s)
+{
+    for (int set = 0; set < 1 << s->x->n; set++) s->best[set][0].cost = s->best[set][1].cost = INFINITY;
+    for (int k = 0; k < s->x->n; k++) {
+        Tree *t = NEW(s->x->p, Tree);
+        *t = (Tree){.leaf = k, .size = s->x->factor[k]};
+        s->best[1 << k][s->x->factor[k].sparse] = (Found){0, t};
+    }
+}
+
+int tree_search(const Product *x, Found *out, Found *flat)
+{
+    Search *s = NEW(x->p, Search);
+    const uint32_t all = (1u << x->n) - 1;
+    s->x = x;
+    leaves(s);
+    for (s->subset = 1; s->subset <= all; s->subset++) {
+        if (__builtin_popcount(s->subset) < 2) continue;
+        s->is_root = s->subset == all;
+        consider_flat(s);
+        consider_splits(s);
+    }
+    for (int k = 0; k < s->nroot; k++) out[k] = s->root[k];
+    *flat = s->flat;
+    return s->nroot;
+}

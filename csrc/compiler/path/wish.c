@@ -1,0 +1,129 @@
+/* wish.c: the order of contraction as text.
+ *
+ *   wish := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
+ *
+ * Names are those of operands, with _1, _2 .. where one is read at several tuples of indices. A product takes the wish
+ * that names its factors; without a name the program stays one step. */
+#include <stdio.h>
+#include <string.h>
+
+#include "private.h"
+
+static int factor_named(const Product *x, Expr *const *factor, const char *name, int len)
+{
+    for (int k = 0; k < x->n; k++) {
+        const char *own = factor[k]->op == O_ACCESS ? factor[k]->tensor->name : "";
+        if ((int)strlen(own) == len && !strncmp(own, name, (size_t)len)) return k;
+    }
+    return -1;
+}
+
+typedef struct {
+    const Product *x;
+    Expr *const *factor;
+    Lexer lx;
+    uint32_t seen;
+    bool strange; /* a name that is no factor, or that comes again */
+} Reader;
+
+static Tree *read_leaf(Reader *r, uint32_t *inside)
+{
+    const int pos = r->lx.pos, len = r->lx.len;
+    lex_name(&r->lx, "the name of an operand, or (");
+    const int k = factor_named(r->x, r->factor, r->lx.text + pos, len);
+    r->strange |= k < 0 || r->seen >> k & 1;
+    if (r->strange) return NULL;
+    Tree *t = NEW(r->x->p, Tree);
+    *t = (Tree){.leaf = k, .size = r->x->factor[k]};
+    r->seen |= 1u << k;
+    *inside |= 1u << k;
+    return t;
+}
+
+/* Sparse where nearly all of a dense one would be zero. */
+static void guess_size(const Reader *r, Tree *t, uint32_t kept)
+{
+    Size *in[MAXFACTORS], dense;
+    uint32_t held = 0;
+    for (int k = 0; k < t->n; k++) in[k] = &t->kid[k]->size;
+    for (int k = 0; k < t->n; k++) held |= in[k]->sparse ? in[k]->vars : 0;
+    const bool may = !(kept & ~held) && __builtin_popcount(kept) > 1;
+    tree_node_cost(r->x, t->n, in, kept, false, &dense);
+    tree_node_cost(r->x, t->n, in, kept, may, &t->size);
+    if (may && t->size.entries * 8 > dense.entries) t->size = dense;
+}
+
+static Tree *read_node(Reader *r, uint32_t *inside)
+{
+    if (!lex_is(&r->lx, "(")) return read_leaf(r, inside);
+    Tree *t = NEW(r->x->p, Tree);
+    *t = (Tree){.leaf = -1};
+    uint32_t own = 0;
+    lex_next(&r->lx);
+    while (!lex_accept(&r->lx, ")")) {
+        Tree *kid = read_node(r, &own);
+        if (t->n == MAXFACTORS || !kid)
+            r->strange = true;
+        else
+            t->kid[t->n++] = kid;
+    }
+    r->strange |= t->n < 2;
+    if (!r->strange) guess_size(r, t, tree_kept(r->x, own));
+    *inside |= own;
+    return t;
+}
+
+Tree *wish_tree(const Product *x, Expr *const *factor, const char *asked)
+{
+    Reader r = {.x = x, .factor = factor};
+    const char *source = x->p->source;
+    uint32_t inside = 0;
+    Tree *t = NULL;
+    x->p->source = asked;
+    lex_open(&r.lx, x->p, asked, 0);
+    while (!t && r.lx.kind != K_END) {
+        lex_expect(&r.lx, "path", "before each order of contraction");
+        inside = r.seen = r.strange = 0;
+        t = read_node(&r, &inside);
+        if (r.strange || inside != (1u << x->n) - 1) t = NULL;
+    }
+    x->p->source = source;
+    return t;
+}
+
+void tree_print(const Tree *t, Expr *const *factor, sc_text *out)
+{
+    if (t->leaf >= 0) {
+        sc_text_add(out, "%s", factor[t->leaf]->op == O_ACCESS ? factor[t->leaf]->tensor->name : "?");
+        return;
+    }
+    sc_text_add(out, "(");
+    for (int k = 0; k < t->n; k++) {
+        if (k) sc_text_add(out, " ");
+        tree_print(t->kid[k], factor, out);
+    }
+    sc_text_add(out, ")");
+}
+
+/* ---- the plan ---- */
+static void print_size(const Step *s, sc_text *out)
+{
+    char format[200];
+    for (int k = 0; k < s->n; k++) {
+        sc_format_print(&s->made[k].format, format, sizeof format);
+        sc_text_add(out, "%s%s", k ? ", " : "  ", format);
+    }
+    if (s->result[0] < 0 && s->entries > 0 && !sc_format_is_dense(&s->made[0].format))
+        sc_text_add(out, ", about %.3g entries", s->entries);
+}
+
+void path_print(const Path *path, sc_text *out)
+{
+    for (int k = 0; k < path->n; k++) {
+        const Step *s = path->step[k];
+        sc_text_add(out, "%s\n  ->", s->request.text);
+        print_size(s, out);
+        sc_text_add(out, ", %.1f us%s%s\n", s->cost / 1000, s->dense.is ? ", by the dense library" : "",
+                    s->holes ? ", where it is finite" : "");
+    }
+}

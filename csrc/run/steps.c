@@ -1,0 +1,476 @@
+/* steps.c: a program in several steps (compiler/path), each a program of its own.
+ *
+ * Values are the operands and then what the steps make. Temporaries live in memory that goes back after the run. A step
+ * that reads a sparse temporary is compiled when it is first met, for as many entries as there are; all others when the
+ * program is made. Where a dense temporary has zeros for what has no term, an infinity beside it makes a NaN that the
+ * expression does not have: steps that read one look at their results, and where one is not finite the program runs
+ * once more, as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+#define MAXBLOCK 256 /* of memory, in one run */
+
+/* ---- making ---- */
+static sc_steps *copied(const Path *path, const sc_request *rq)
+{
+    sc_steps *s = sc_zalloc(sizeof *s + (size_t)path->n * sizeof *s->step);
+    sc_text said = {0}, plan = {0}, tree = {0};
+    size_t at = 0;
+    if (!s) return NULL;
+    for (int k = 0; k < path->n; k++) {
+        const char *text = path->step[k]->request.text;
+        sc_text_addn(&said, text, strlen(text) + 1);
+    }
+    sc_text_addn(&said, rq->text, strlen(rq->text) + 1);
+    path_print(path, &plan);
+    sc_text_add(&tree, "%s", path->tree);
+    s->said = said.s, s->text = plan.s, s->tree = tree.s;
+    s->n = path->n, s->nvalue = path->nvalue;
+    if (said.failed || plan.failed || tree.failed) return s->n = 0, sc_steps_free(s), NULL;
+    for (int k = 0; k < s->n; k++) {
+        s->step[k].plan = *path->step[k];
+        s->step[k].plan.request.text = s->said + at;
+        at += strlen(s->said + at) + 1;
+    }
+    s->whole = *rq;
+    s->whole.text = s->said + at;
+    s->whole.schedule = NULL;
+    s->whole.whole = true;
+    s->whole.settled = UINT32_MAX;
+    return s;
+}
+
+static bool has_sparse_temporary(const sc_stage *x, int nin)
+{
+    for (int k = 0; k < x->plan.request.nin; k++)
+        if (x->plan.from[k] >= nin && !sc_format_is_dense(&x->plan.request.in[k].format)) return true;
+    return false;
+}
+
+/* The result of the step has the structure of operand q, which stays as it is for that. */
+static bool is_shared(const sc_stage *x, int q)
+{
+    for (int r = 0; r < x->plan.n; r++)
+        if (x->plan.like[r] == q) return true;
+    return false;
+}
+
+/* Operand q of a step in another layout: it is told to the caller, who keeps it. False where there is no room. */
+static bool add_extra(sc_steps *s, sc_stage *x, int q, const sc_format *as)
+{
+    int j = 0;
+    while (j < s->nextra &&
+           !(s->extra[j].operand == x->plan.from[q] && sc_format_equal(&s->extra[j].format, as)))
+        j++;
+    if (j == SC_MAXEXTRA) return false;
+    s->extra[j].operand = x->plan.from[q];
+    s->extra[j].format = *as;
+    if (j == s->nextra) s->nextra++;
+    x->plan.from[q] = (uint8_t)(s->nvalue + j);
+    x->plan.request.in[q].format = *as;
+    return true;
+}
+
+/* What a step asks of the operands of the program becomes extra ones; returns whether it asked for any. */
+static bool take_asked(sc_program *p, sc_stage *x)
+{
+    bool any = false;
+    for (int q = 0; q < x->plan.request.nin; q++) {
+        const sc_format *as = sc_program_convert(x->program, q);
+        if (!as || x->plan.from[q] >= p->nin || sc_format_is_dense(&x->plan.request.in[q].format)) continue;
+        if (is_shared(x, q) || !add_extra(p->steps, x, q, as)) x->plan.request.settled |= 1u << q;
+        any = true;
+    }
+    return any;
+}
+
+/* The program of a step, where it is known before there are data. */
+static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
+{
+    const bool later = has_sparse_temporary(x, p->nin);
+    if (x->plan.dense.is) return SC_OK;
+    if (sc_program_find(&x->plan.request, sc_whole_make, &x->program, NULL, err)) return err->code;
+    const bool asks = take_asked(p, x);
+    if (!asks && !later && !x->program->asks) return SC_OK;
+    sc_program_release(x->program);
+    x->program = NULL;
+    return SC_OK;
+}
+
+/* What the program gives is what its last steps give. */
+static void describe(sc_program *p)
+{
+    for (int k = 0; k < p->steps->n; k++)
+        for (int r = 0; r < p->steps->step[k].plan.n; r++) {
+            const Step *x = &p->steps->step[k].plan;
+            if (x->result[r] < 0) continue;
+            sc_delivered *d = &p->result[x->result[r]];
+            d->spec = x->made[r];
+            d->converts = false;
+        }
+}
+
+const sc_format *sc_program_extra(const sc_program *p, int j, int *k)
+{
+    if (!p->steps || j >= p->steps->nextra) return NULL;
+    *k = p->steps->extra[j].operand;
+    return &p->steps->extra[j].format;
+}
+
+static void find_way(sc_program *p)
+{
+    for (int k = 0; k < p->steps->n; k++)
+        if (p->steps->step[k].program) p->way = p->steps->step[k].program->way;
+}
+
+/* *out is null where the request is best taken as it is. */
+static int make_steps(const sc_request *rq, sc_program **out, sc_err *err)
+{
+    const Path *path = NULL;
+    Prog *g = sc_zalloc(sizeof *g);
+    if (!g) return sc_error(err, SC_ENOMEM, "out of memory");
+    sc_process_machine(g);
+    int rc = sc_compile_path(g, rq, sc_this_process.target.vector_bytes, &path, err);
+    sc_program *p = path ? sc_program_describe(g, err) : NULL;
+    if (path && !p) rc = err->code;
+    if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");
+    sc_prog_free(g);
+    if (p && !rc) describe(p);
+    for (int k = 0; p && !rc && k < p->steps->n; k++) rc = prepare_step(p, &p->steps->step[k], err);
+    if (p && !rc) find_way(p);
+    if (!rc) return *out = p, SC_OK;
+    sc_program_release(p);
+    return rc;
+}
+
+static int make(const sc_request *rq, sc_program **out, sc_err *err)
+{
+    const int rc = rq->whole ? SC_OK : make_steps(rq, out, err);
+    return rc || *out ? rc : sc_whole_make(rq, out, err);
+}
+
+int sc_program_get(const sc_request *rq, sc_program **out, uint64_t *handle, sc_err *err)
+{ return sc_program_find(rq, make, out, handle, err); }
+
+/* ---- memory ---- */
+typedef struct {
+    int n;
+    void *block[MAXBLOCK];
+} memory;
+
+static void *take(void *ctx, int what, int level, sc_dtype dtype, int64_t n)
+{
+    memory *m = ctx;
+    (void)what, (void)level;
+    if (m->n == MAXBLOCK) return NULL;
+    void *block = sc_work_take((size_t)sc_max(n, 1) * sc_dtype_size(dtype));
+    if (block) m->block[m->n++] = block;
+    return block;
+}
+
+static void give_all(memory *m)
+{
+    while (m->n) sc_work_give(m->block[--m->n]);
+}
+
+/* ---- running ---- */
+typedef struct {
+    const sc_program *p;
+    const sc_tensor *in;
+    sc_tensor *out;
+    sc_alloc *alloc;
+    void *const *ctx;
+    memory kept;
+    sc_tensor value[];
+} run;
+
+static uint8_t bucket(int64_t n)
+{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
+
+/* What a request says of a sparse operand that was not there when the step was made. */
+static void note_facts(const run *r, const sc_stage *x, const sc_tensor *in, sc_request *rq)
+{
+    for (int k = 0; k < rq->nin; k++) {
+        if (x->plan.from[k] < r->p->nin) rq->settled |= sc_format_is_dense(&in[k].format) ? 0 : 1u << k;
+        if (x->plan.from[k] < r->p->nin || sc_format_is_dense(&in[k].format)) continue;
+        if (x->plan.from[k] >= r->p->steps->nvalue) rq->settled |= 1u << k;
+        rq->in[k].itype = in[k].itype;
+        rq->in[k].perm = in[k].view.perm != NULL;
+        for (int l = 0; l < in[k].format.nlevel; l++)
+            rq->in[k].positions[l] = bucket(in[k].view.level[l].npos);
+    }
+}
+
+/* Operand k as the program of a step asks for it, in memory of this run. */
+static int convert(run *r, sc_request *rq, int k, const sc_format *to, sc_tensor *in, sc_err *err)
+{
+    sc_tensor t = {.format = *to, .itype = in[k].itype == SC_I64 ? SC_I64 : SC_I32};
+    if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) return err->code;
+    in[k] = t;
+    rq->in[k].format = t.format;
+    if (sc_format_is_dense(&t.format)) rq->in[k].unit = t.format.level[t.format.nlevel - 1].dim;
+    rq->settled |= 1u << k;
+    return SC_OK;
+}
+
+static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *in, bool *any, sc_err *err)
+{
+    *any = false;
+    for (int k = 0; k < rq->nin && !err->code; k++) {
+        const sc_format *to = sc_program_convert(q, k);
+        if (to && !convert(r, rq, k, to, in, err)) *any = true;
+    }
+    return err->code;
+}
+
+/* The program of a step for what its operands are now; those that it wants in another format are converted. */
+static int program_of(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, sc_err *err)
+{
+    if (x->plan.dense.is) return SC_OK;
+    if (x->program) return *out = sc_program_retain(x->program), SC_OK;
+    sc_request *rq = sc_malloc(sizeof *rq);
+    if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
+    *rq = x->plan.request;
+    note_facts(r, x, in, rq);
+    bool again = true;
+    for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
+        sc_program_release(*out);
+        *out = NULL;
+        if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
+    }
+    free(rq);
+    return err->code;
+}
+
+static int place_dense(run *r, sc_tensor *t, sc_err *err)
+{
+    int64_t n = 1;
+    for (int d = t->format.ndim; d-- > 0;) {
+        t->view.stride[d] = n;
+        if (!sc_mul(n, t->view.dim[d], &n))
+            return sc_error(err, SC_EVALUE, "a temporary has more than 2^63 elements");
+    }
+    for (int l = 0; l < t->format.nlevel; l++) t->view.level[l].size = t->view.dim[t->format.level[l].dim];
+    t->view.nval = n;
+    t->view.val = take(&r->kept, SC_VAL, -1, t->dtype, n);
+    return t->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
+}
+
+static void dense_shape(const Dense *d, const sc_tensor *in, int64_t *dim)
+{
+    dim[d->om] = in[d->a].view.dim[d->am];
+    dim[d->on] = in[d->b].view.dim[d->bn];
+}
+
+/* Result k of a step, before it runs. */
+static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc_tensor *in, sc_err *err)
+{
+    sc_tensor *t = &r->value[x->plan.first + k];
+    if (x->plan.result[k] >= 0) return *t = r->out[x->plan.result[k]], SC_OK;
+    const sc_spec *spec = q ? sc_program_result(q, k) : &x->plan.made[k];
+    *t = (sc_tensor){.format = spec->format, .dtype = spec->dtype, .itype = spec->itype};
+    if (q)
+        sc_program_shape(q, k, in, t->view.dim);
+    else
+        dense_shape(&x->plan.dense, in, t->view.dim);
+    return sc_format_is_dense(&t->format) ? place_dense(r, t, err) : SC_OK;
+}
+
+/* ---- infinities ---- */
+enum { LANES = 16, PART = 1 << 18 };
+
+#define ANY_INFINITE(type, exponent)                                                                         \
+    for (; i + LANES <= n; i += LANES)                                                                       \
+        for (int l = 0; l < LANES; l++) {                                                                    \
+            type x;                                                                                          \
+            memcpy(&x, (const type *)val + i + l, sizeof x);                                                 \
+            any |= (x & (exponent)) == (exponent);                                                           \
+        }                                                                                                    \
+    for (; i < n; i++) any |= (((const type *)val)[i] & (exponent)) == (exponent);
+
+/* Numbers whose exponent is the largest one: infinities, and what is no number. */
+static bool has_infinite(const void *val, sc_dtype dtype, int64_t n)
+{
+    uint32_t any = 0;
+    int64_t i = 0;
+    switch (dtype) {
+    case SC_F16: ANY_INFINITE(uint16_t, 0x7c00) break;
+    case SC_BF16: ANY_INFINITE(uint16_t, 0x7f80) break;
+    case SC_F32: ANY_INFINITE(uint32_t, 0x7f800000) break;
+    case SC_F64: ANY_INFINITE(uint64_t, 0x7ff0000000000000) break;
+    default: break;
+    }
+    return any != 0;
+}
+
+static bool strided(const sc_tensor *t)
+{
+    int64_t n = 1;
+    if (!sc_format_is_dense(&t->format)) return false;
+    for (int d = t->format.ndim; d-- > 0; n *= t->view.dim[d])
+        if (t->view.dim[d] > 1 && t->view.stride[d] != n) return true;
+    return false;
+}
+
+typedef struct {
+    const sc_tensor *t;
+    atomic_bool infinite;
+} look;
+
+static void look_at(void *arg, int id, int n)
+{
+    look *x = arg;
+    const sc_tensor *t = x->t;
+    const int64_t from = t->view.nval * id / n, to = t->view.nval * (id + 1) / n;
+    const char *val = (const char *)t->view.val + (size_t)from * sc_dtype_size(t->dtype);
+    if (has_infinite(val, t->dtype, to - from)) x->infinite = true;
+}
+
+static bool is_finite(const sc_tensor *t)
+{
+    look x = {.t = t};
+    sc_parallel((int)sc_min(64, 1 + t->view.nval / PART), look_at, &x);
+    return !x.infinite;
+}
+
+/* Whether what stands beside a temporary with holes is finite, so that nothing but zeros comes of them: the operands, or
+ * all that was computed, whichever is less to look at. */
+static bool stays_finite(const sc_stage *x, const sc_tensor *in, const sc_tensor *out)
+{
+    const bool one = __builtin_popcount(x->plan.holes) == 1;
+    int64_t before = 0, behind = 0;
+    bool finite = true, flat = true;
+    if (!x->plan.holes) return true;
+    for (int k = 0; k < x->plan.request.nin; k++) {
+        if (one && x->plan.holes >> k & 1) continue;
+        before += in[k].view.nval;
+        flat &= in[k].view.perm == NULL && !strided(&in[k]);
+    }
+    for (int k = 0; k < x->plan.n; k++) behind += out[k].view.nval;
+    if (x->plan.plain && flat && before <= behind) {
+        for (int k = 0; k < x->plan.request.nin; k++)
+            if (!(one && x->plan.holes >> k & 1)) finite &= is_finite(&in[k]);
+        if (finite) return true;
+        finite = true;
+    }
+    for (int k = 0; k < x->plan.n; k++) finite &= is_finite(&out[k]);
+    return finite;
+}
+
+static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *out, sc_err *err)
+{
+    const Dense *d = &x->plan.dense;
+    const sc_view *a = &in[d->a].view, *b = &in[d->b].view, *o = &out->view;
+    const sc_dense_product p = {.a = a->val,
+                                .b = b->val,
+                                .out = o->val,
+                                .dtype = out->dtype,
+                                .m = a->dim[d->am],
+                                .n = b->dim[d->bn],
+                                .k = a->dim[d->ak],
+                                .a_stride = {a->stride[d->am], a->stride[d->ak]},
+                                .b_stride = {b->stride[d->bk], b->stride[d->bn]},
+                                .out_stride = {o->stride[d->om], o->stride[d->on]}};
+    return sc_this_process.multiply(&p, err);
+}
+
+/* *finite: what came of it where it had to be. */
+static int run_step(run *r, const sc_stage *x, bool *finite, sc_err *err)
+{
+    sc_tensor in[SC_MAXOP];
+    void *ctx[SC_MAXOP];
+    sc_program *q = NULL;
+    const bool inside = x->plan.result[0] < 0;
+    for (int k = 0; k < x->plan.request.nin; k++) in[k] = r->value[x->plan.from[k]];
+    int rc = program_of(r, x, in, &q, err);
+    for (int k = 0; k < x->plan.n && !rc; k++) {
+        rc = place(r, x, q, k, in, err);
+        ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->plan.result[k]] : NULL;
+    }
+    sc_tensor *out = &r->value[x->plan.first];
+    if (!rc && x->plan.dense.is)
+        rc = run_dense(x, in, out, err);
+    else if (!rc)
+        rc = sc_whole_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
+    sc_program_release(q);
+    for (int k = 0; k < x->plan.n && !rc; k++)
+        if (x->plan.result[k] >= 0) r->out[x->plan.result[k]] = out[k];
+    *finite = rc || stays_finite(x, in, out);
+    return rc;
+}
+
+static int run_whole(const run *r, sc_err *err)
+{
+    sc_program *q = NULL;
+    int rc = sc_program_find(&r->p->steps->whole, sc_whole_make, &q, NULL, err);
+    if (!rc) rc = sc_whole_run(q, r->in, r->out, r->alloc, r->ctx, err);
+    sc_program_release(q);
+    return rc;
+}
+
+static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                     void *const *ctx, sc_err *err)
+{
+    sc_tensor before[SC_MAXOP];
+    run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + SC_MAXEXTRA) * sizeof *r->value);
+    if (!r) return sc_error(err, SC_ENOMEM, "out of memory");
+    *r = (run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
+    for (int k = 0; k < p->nin; k++) r->value[k] = in[k];
+    for (int k = 0; k < p->steps->nextra; k++) r->value[p->steps->nvalue + k] = in[p->nin + k];
+    for (int k = 0; k < p->nout; k++) before[k] = out[k];
+    bool finite = true;
+    int rc = SC_OK;
+    for (int k = 0; k < p->steps->n && !rc && finite; k++) rc = run_step(r, &p->steps->step[k], &finite, err);
+    if (!rc && !finite) {
+        for (int k = 0; k < p->nout; k++) out[k] = before[k];
+        rc = run_whole(r, err);
+    }
+    give_all(&r->kept);
+    free(r);
+    return rc;
+}
+
+/* ---- text ---- */
+static int text_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+{
+    const sc_steps *s = p->steps;
+    if (!s) return sc_whole_text(rq, p, stage, out, err);
+    if (!strcmp(stage, "schedule")) return sc_text_add(out, "%s\n", s->tree), SC_OK;
+    if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
+    for (int k = 0; k < s->n && strcmp(stage, "path"); k++) {
+        const sc_request *one = &s->step[k].plan.request;
+        sc_program *q = NULL;
+        if (s->step[k].plan.dense.is) continue;
+        sc_text_add(out, "\n-- step %d: %s\n", k + 1, one->text);
+        int rc = sc_program_find(one, sc_whole_make, &q, NULL, err);
+        if (!rc) rc = sc_whole_text(one, q, stage, out, err);
+        sc_program_release(q);
+        if (rc) return rc;
+    }
+    return SC_OK;
+}
+
+int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err *err)
+{
+    sc_program *p;
+    sc_text t = {0};
+    int rc = sc_check_stage(stage, err);
+    if (!rc) rc = sc_program_get(rq, &p, NULL, err);
+    if (rc) return rc;
+    rc = text_of(rq, p, stage, &t, err);
+    sc_program_release(p);
+    if (!rc && !t.n) sc_text_add(&t, "%s", "");
+    if (!rc && t.failed) rc = sc_error(err, SC_ENOMEM, "out of memory");
+    *out = t.s;
+    if (rc) sc_text_free(&t), *out = NULL;
+    return rc;
+}
+
+int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                   void *const *ctx, sc_err *err)
+{
+    if (p->steps) return run_steps(p, in, out, alloc, ctx, err);
+    return sc_whole_run(p, in, out, alloc, ctx, err);
+}

@@ -1,0 +1,238 @@
+"""Programs in steps: every order of contraction gives what one nest gives, and the cheap one is chosen."""
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+import scorch
+
+EXTENT = dict(zip("bijklmfgn", (3, 6, 5, 7, 4, 5, 3, 4, 5), strict=True))
+
+
+def matrix(rng: random.Random, indices: str, form: str, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Small integers, so that sums are exact in any order; half of the entries of sparse ones are missing."""
+    shape = [EXTENT[i] for i in indices]
+    x = torch.tensor([float(rng.randint(-3, 3)) for _ in range(torch.Size(shape).numel())]).reshape(shape)
+    if form != "dense":
+        x = x * torch.tensor([rng.random() < 0.4 for _ in range(x.numel())]).reshape(shape)
+    return x.to(dtype)
+
+
+def held(x: torch.Tensor, form: str) -> torch.Tensor:
+    return x if form == "dense" else scorch.sparse(x, format=form)
+
+
+def dense(x: torch.Tensor) -> torch.Tensor:
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def trees(names: tuple[str, ...]) -> Iterator[str]:
+    """Every way to put brackets around two or more of these, once each."""
+    if len(names) == 1:
+        yield names[0]
+        return
+    for parts in partitions(names):
+        if len(parts) > 1:
+            for each in itertools.product(*(tuple(trees(p)) for p in parts)):
+                yield f"({' '.join(each)})"
+
+
+def partitions(names: tuple[str, ...]) -> Iterator[list[tuple[str, ...]]]:
+    if not names:
+        yield []
+        return
+    first, rest = names[0], names[1:]
+    for n in range(len(rest) + 1):
+        for others in itertools.combinations(rest, n):
+            left = tuple(x for x in rest if x not in others)
+            for more in partitions(left):
+                yield [(first, *others), *more]
+
+
+SPECS = [
+    ("ij,jk,kf->if", ("csr", "csr", "dense")),
+    ("ij,jk,k->i", ("csr", "csc", "dense")),
+    ("ji,jk,kf->if", ("csr", "coo", "dense")),
+    ("ij,jk,kl->il", ("csr", "csr", "csr")),
+    ("ij,jk,ik->ik", ("csr", "csr", "csr")),
+    ("ij,ik,jk->ij", ("csr", "dense", "dense")),
+    ("i,ij,j->", ("dense", "csr", "dense")),
+    ("ijk,jf,kf->if", ("csf", "dense", "dense")),
+    ("ij,jk,kl,lf->if", ("csr", "csr", "dcsr", "dense")),
+    ("ij,if,jf,jg->ig", ("csr", "dense", "dense", "dense")),
+    ("bi,ij,jk,kl->bl", ("dense", "csr", "csr", "csr")),
+    ("i,ij,j,jk->ik", ("dense", "csr", "dense", "dense")),
+    ("ijk,ib,jf,kg->bfg", ("csf", "dense", "dense", "dense")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, formats", SPECS, ids=[s[0] for s in SPECS])
+def test_every_order_gives_the_same(text: str, formats: tuple[str, ...]):
+    rng = random.Random(text)
+    left = text.partition("->")[0].split(",")
+    plain = [matrix(rng, i, f) for i, f in zip(left, formats, strict=True)]
+    given = [held(x, f) for x, f in zip(plain, formats, strict=True)]
+    want = torch.einsum(text, *plain)
+    orders = list(trees(tuple("ABCDEF"[: len(given)])))
+    assert len(orders) == {3: 4, 4: 26}[len(given)]
+    form = scorch.compile(text, *given, schedule="path()")(*given)
+    for order in orders:
+        got = scorch.einsum(text, *given, schedule=f"path{order}")
+        assert torch.equal(dense(got), want), order
+        assert scorch.is_sparse(got) == scorch.is_sparse(form), order
+
+
+def test_random_orders_of_random_products():
+    """With functions, divisors, sums beside them, all results asked dense or sparse, single precision too."""
+    for seed in range(60):
+        rng = random.Random(seed)
+        names = "ABCDE"[: rng.randint(3, 5)]
+        tensors, accesses = {}, []
+        for name in names:
+            ix = rng.sample("ijklm", rng.choice((1, 2, 2, 2)))
+            form = rng.choice(("csr", "csr", "coo", "dense")) if len(ix) == 2 else "dense"
+            tensors[name] = (matrix(rng, "".join(ix), form, rng.choice((torch.float32, torch.float64))), form)
+            accesses.append((name, ix))
+        used = sorted({i for _, ix in accesses for i in ix})
+        out = rng.sample(used, min(len(used), rng.randint(0, 2)))
+        body = " * ".join(f"{n}[{','.join(ix)}]" for n, ix in accesses)
+        order = rng.choice(list(trees(tuple(names))))
+        given = {n: held(x, f) for n, (x, f) in tensors.items()}
+        left = f"R[{','.join(out)}]" if out else "R"
+        got = scorch.evaluate(f"{left} = {body}", schedule=f"path{order}", **given)
+        text = ",".join("".join(ix) for _, ix in accesses) + "->" + "".join(out)
+        want = torch.einsum(text, *(x.double() for x, _ in tensors.values()))
+        assert torch.allclose(dense(got).double(), want), (seed, body, order)
+
+
+# ---- what is chosen ----
+def graph(n: int, degree: int, seed: int = 0) -> scorch.SparseTensor:
+    r = torch.Generator().manual_seed(seed)
+    cols = torch.randint(n, (n * degree,), generator=r)
+    rows = torch.arange(n).repeat_interleave(degree)
+    values = torch.rand(n * degree, generator=r) + 0.5
+    return scorch.sparse(torch.sparse_coo_tensor(torch.stack((rows, cols)), values, (n, n)).coalesce())
+
+
+def plan(text: str, *operands: torch.Tensor, **named: torch.Tensor) -> str:
+    return scorch.compile(text, *operands, **named).directives
+
+
+def test_a_chain_is_taken_from_its_thin_end():
+    a, b, x = graph(3000, 10), graph(3000, 10, 1), torch.rand(3000)
+    assert plan("ij,jk,k->i", a, b, x) == "path(A (B C))"
+    assert torch.allclose(scorch.einsum("ij,jk,k->i", a, b, x), a @ (b @ x))
+    y = torch.rand(3000, 32)
+    assert plan("ij,jk,kl,lf->if", a, b, a, y) == "path(A (B (C D)))"
+    assert torch.allclose(scorch.einsum("ij,jk,kl,lf->if", a, b, a, y), a @ (b @ (a @ y)), rtol=1e-4)
+
+
+def test_one_nest_stays_where_it_is_as_cheap():
+    a, q, k = graph(3000, 10), torch.rand(3000, 16), torch.rand(3000, 16)
+    assert "path" not in plan("ij,if,jf->ij", a, q, k)
+    assert "path" not in plan("ij,jf->if", a, q)
+    assert "path" not in plan(
+        "s[i] = a[i,j] * x[j] + b[i]", a=a, x=q[:, 0].contiguous(), b=k[:, 0].contiguous()
+    )
+
+
+def test_terms_and_sums_inside_are_computed_first():
+    a, x = graph(1000, 20), torch.rand(1000, 16)
+    w, v = torch.rand(16, 16), torch.rand(16, 8)
+    text = "Y[i,f] = A[i,j] * relu(A[j,k]*X[k,g]*W[g,h]) * V[h,f]"
+    steps = scorch.explain(text, A=a, X=x, W=w, V=v)
+    assert steps.startswith("t1[")
+    got = scorch.evaluate(text, A=a, X=x, W=w, V=v)
+    assert torch.allclose(got, (a @ torch.relu(a @ x @ w)) @ v, rtol=1e-4)
+    u, low = torch.rand(1000, 8), torch.rand(8, 64)
+    text = "y[b,o] = x[b,i]*W[i,o] + x[b,i]*U[i,r]*L[r,o]"
+    weight = scorch.sparse(torch.rand(1000, 64) * (torch.rand(1000, 64) < 0.1))
+    rows = torch.rand(32, 1000)
+    got = scorch.evaluate(text, x=rows, W=weight, U=u, L=low)
+    assert torch.allclose(got, rows @ weight.to_dense() + rows @ u @ low, rtol=1e-4)
+    assert scorch.explain(text, x=rows, W=weight, U=u, L=low).startswith("t1[")
+
+
+# ---- infinities ----
+def test_infinities_are_those_of_one_nest():
+    """A row without entries has no term: no infinity beside it makes a NaN."""
+    for bad in (torch.inf, -torch.inf, torch.nan):
+        a = torch.zeros(6, 5)
+        a[0, 1], a[2, 3], a[3, 0] = bad, 2, 1
+        b = torch.zeros(5, 7)
+        b[3, 2], b[0, 1] = 3, 1
+        x = torch.rand(7, 4)
+        x[1, 2] = bad
+        given = (scorch.sparse(a, format="csr"), scorch.sparse(b, format="csr"), x)
+        want = scorch.einsum("ij,jk,kf->if", *given, schedule="path()")
+        assert not want[0].any()
+        for order in trees(("A", "B", "C")):
+            got = scorch.einsum("ij,jk,kf->if", *given, schedule=f"path{order}")
+            assert torch.equal(got.isfinite(), want.isfinite()), order
+            assert torch.allclose(got, want, equal_nan=True), order
+
+
+# ---- the rest of the package ----
+def test_gradients_and_operators():
+    a, b, x = graph(400, 6), graph(400, 6, 1), torch.rand(400, 8)
+    values = a.values().clone().requires_grad_()
+    weighted = a._with_values(values)
+    y = x.clone().requires_grad_()
+    scorch.einsum("ij,jk,kf->if", weighted, b, y).square().sum().backward()
+    da, db = a.to_dense().requires_grad_(), b.to_dense()
+    z = x.clone().requires_grad_()
+    (da @ (db @ z)).square().sum().backward()
+    assert torch.allclose(y.grad, z.grad, rtol=1e-4)
+    rows, cols = a.indices()
+    assert torch.allclose(values.grad, da.grad[rows, cols], rtol=1e-4)
+    compiled = torch.compile(
+        lambda x: scorch.einsum("ij,jk,kf->if", a, b, x) + 1, fullgraph=True, backend="eager"
+    )
+    assert torch.allclose(compiled(x), a @ (b @ x) + 1, rtol=1e-4)
+
+
+def test_results_into_out_and_formats_that_are_asked():
+    a, b, c, x = graph(300, 5), graph(300, 5, 1), graph(300, 5, 2), torch.rand(300, 8)
+    out = torch.empty(300, 8)
+    got = scorch.einsum("ij,jk,kf->if", a, b, x, out=out, schedule="path(A (B C))")
+    assert got.data_ptr() == out.data_ptr()
+    assert torch.allclose(out, a @ (b @ x))
+    want = (a @ b @ c).to_dense()
+    for form in ("csr", "csc", "dense", "coo", "dcsr"):
+        for order in ("((A B) C)", "(A (B C))"):
+            got = scorch.einsum("ij,jk,kl->il", a, b, c, format=form, schedule=f"path{order}")
+            assert torch.allclose(dense(got), want, rtol=1e-4), (form, order)
+            assert form == "dense" or str(got.format) == form
+
+
+def test_assignments_around_stay_as_they_are():
+    a, b, x = graph(500, 8), graph(500, 8, 1), torch.rand(500, 16)
+    got = scorch.evaluate(
+        "n[i] = A[i,j] * A[i,j]; y[i,f] = A[i,j] * B[j,k] * X[k,f]; z[i,f] = y[i,f] / (1 + n[i])",
+        A=a,
+        B=b,
+        X=x,
+    )
+    n = a.to_dense().square().sum(1)
+    y = a @ (b @ x)
+    for u, v in zip(got, (n, y, y / (1 + n[:, None])), strict=True):
+        assert torch.allclose(u, v, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "words", ["path(A B)", "path((A B) (C D))", "path(A (B A))", "path(A B C", "path(A (B))"]
+)
+def test_orders_that_are_none_are_refused(words: str):
+    a, x = graph(50, 3), torch.rand(50)
+    with pytest.raises(ValueError, match=r"path|expected"):
+        scorch.einsum("ij,jk,k->i", a, a, x, schedule=words)
+
+
+def test_explain_prints_the_steps_first():
+    a, x = graph(2000, 8), torch.rand(2000)
+    text = scorch.explain("ij,jk,k->i", a, a, x)
+    assert text.startswith("t1[j] += B[j,k] * C[k]\n  ->  dense, ")
+    assert "-- step 2: out[i] += A[i,j] * t1[j]" in text
