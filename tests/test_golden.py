@@ -153,6 +153,6 @@ def test_usage(scorchc, tmp_path):
     missing = native.run(scorchc, "--run", tmp_path / "none.sc")
     assert missing.returncode == 1 and "cannot open" in missing.stderr
     wrong = native.run(scorchc, "--emit=loops", FILES[0])
-    assert wrong.returncode == 1 and "expected index, sums, schedule, nest" in wrong.stderr
+    assert wrong.returncode == 1 and "expected index, sums, path, schedule, nest" in wrong.stderr
     piped = native.run(scorchc, "--emit=index", "-", input=FILES[0].read_text())
     assert piped.returncode == 0 and piped.stdout
