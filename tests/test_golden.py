@@ -74,6 +74,36 @@ def without_nest(text: str) -> str:
     return re.sub(r"^nest \{\n.*?^\}\n", "", text, flags=re.M | re.S)
 
 
+def bodies(text: str) -> list[str]:
+    """The functions of the entries, from the C text of a file."""
+    return re.findall(r"^static int \w+\(const sc_call .*?^}", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("width", (16, 32, 64))
+def test_generated_code_has_no_long_lines(scorchc, width):
+    for file in FILES:
+        long = [line for line in emit(scorchc, "c", file, width).splitlines() if len(line) > 110]
+        assert not long, f"{file.name}: {long[0]}"
+
+
+def flat(line: str) -> set[str]:
+    """A line of a nest; a vec loop may be one line with its evaluation."""
+    return {line, *re.match(r"(?:(vec [^{]*) \{ )?(.*?)(?: \})?$", line).groups()}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_notes_say_where_lines_of_the_nest_begin(file):
+    """Every body has notes, and every line of the nest is one; sums that go on are read and written."""
+    text = file.with_suffix(".c").read_text().replace("\n", " ")
+    notes = set().union(
+        *(flat(" ".join(n.split())) for n in re.findall(r"/\* (.*?) \*/", text[text.index("*/") :]))
+    )
+    assert all("/* " in body for body in bodies(file.with_suffix(".c").read_text()))
+    nest = {line.strip().removesuffix(" {") for line in file.with_suffix(".nest").read_text().splitlines()}
+    missing = nest - {"}", "} then"} - notes
+    assert all(re.sub(r" (\+|max|min)= ", " = ", line) in notes for line in missing), missing
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_what_is_printed_is_the_program(scorchc, file, tmp_path):
     """The printed index notation and nest, put into the file, give the same program, nest chosen or given."""
@@ -123,7 +153,7 @@ def test_generated_code_is_clean(scorchc, tmp_path):
     for file in FILES:
         text = tmp_path / f"{file.stem}.c"
         text.write_text('#define SC_OBJECT o\n#define SC_KEY ""\n' + emit(scorchc, "c", file, 16))
-        flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fsyntax-only"]
+        flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-ffreestanding", "-fsyntax-only"]
         native.must(native.compiler(), *flags, text)
 
 

@@ -156,6 +156,20 @@ def test_terms_and_sums_inside_are_computed_first():
     assert scorch.explain(text, x=rows, W=weight, U=u, L=low).startswith("t1[")
 
 
+def test_terms_of_a_reduction_are_added_once():
+    a, b = graph(400, 6), graph(400, 6, 1)
+    x = torch.rand(400, 8)
+    d, e = a.to_dense(), b.to_dense()
+    for text, want in (
+        ("C += A[i,j] * (A[i,j] + B[i,j])", (d * (d + e)).sum()),
+        ("C[i] += A[i,j] * (A[i,j] - B[i,j])", (d * (d - e)).sum(1)),
+        ("C[i,f] += (A[i,j] + B[i,j]) * X[j,f]", (d + e) @ x),
+        ("C[i,f] = (A[i,j] - B[i,j]) * X[j,f]", (d - e) @ x),
+    ):
+        given = {"A": a, "B": b, **({"X": x} if "X" in text else {})}
+        assert torch.allclose(dense(scorch.evaluate(text, **given)), want, rtol=1e-4, atol=1e-4), text
+
+
 # ---- infinities ----
 def test_infinities_are_those_of_one_nest():
     """A row without entries has no term: no infinity beside it makes a NaN."""

@@ -44,6 +44,7 @@ void lower_nest(Prog *p)
     d->nest = own;
     stmt_verify(p, d->module);
     stmt_simplify(p, d->module);
+    stmt_name(p, d->module);
     stmt_verify(p, d->module);
 }
 

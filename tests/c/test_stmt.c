@@ -50,6 +50,7 @@ static Module *module_from(const char *text)
     Module *m = stmt_parse(&prog, text);
     stmt_verify(&prog, m);
     stmt_simplify(&prog, m);
+    stmt_name(&prog, m);
     stmt_verify(&prog, m);
     return m;
 }
@@ -211,6 +212,7 @@ static void test_simplify(void)
         {"for i = 3, 3 {\nl[i] = 1\n}\nif n > 2 {\n# nothing\n}", "{\n}"},
         {"if 1 < 2 {\nl[0] = 1\n} else {\nl[0] = 2\n}\nl[1] = 3", "{\n    l[0] = 1\n    l[1] = 3\n}"},
         {"if 1 > 2 {\nl[0] = 1\n}\nl[1] = 3", "{\n    l[1] = 3\n}"},
+        {"l[0] = 1\n# of what goes\nfor i = 0, n {\nlet x: i64 = i\n}", "{\n    l[0] = 1\n}"},
     };
     for (int k = 0; k < SC_LEN(pair); k++) becomes(pair[k][0], pair[k][1]);
 }

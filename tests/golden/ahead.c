@@ -56,10 +56,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
         f32x16 c_2 = (f32x16){0};
+        /* for j in A ahead 4 */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
@@ -68,12 +71,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 row = ahead * B_stride0;
             __builtin_prefetch(&B_val[row]);
             __builtin_prefetch(&B_val[row + 32]);
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_from_bf16_f32x16(sc_load_bf16x16(&B_val[B_at]));
             c_1 = c_1 + sc_splat_f32x16(a) * sc_from_bf16_f32x16(sc_load_bf16x16(&B_val[B_at + 16]));
             c_2 = c_2 + sc_splat_f32x16(a) * sc_from_bf16_f32x16(sc_load_bf16x16(&B_val[B_at + 32]));
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
         sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -91,15 +96,19 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     f32x16 c_2 = (f32x16){0};
+    /* for j in A ahead 4 */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const sc_i64 ahead = (sc_i64)A_crd1[sc_min_i64(p + 4, A_npos1 - 1)];
         const sc_i64 row = ahead * B_stride0;
         __builtin_prefetch(&B_val[row]);
         __builtin_prefetch(&B_val[row + 32]);
+        /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_from_bf16_f32x16(sc_load_bf16x16(&B_val[B_at]));
@@ -120,6 +129,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     f32x16 c_2 = (f32x16){0};
@@ -129,6 +140,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_1 = c_1 + sc_load_f32x16(&c_carry[at + 16]);
         c_2 = c_2 + sc_load_f32x16(&c_carry[at + 32]);
     }
+    /* vec k { C[i,k] = c[k] } */
     const sc_i64 C_at = begin * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -142,4 +154,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

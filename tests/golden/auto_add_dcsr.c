@@ -75,18 +75,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -159,6 +169,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* par i merge A, B */
     const sc_i64 A_lo = (sc_i64)A_pos0[0];
     const sc_i64 A_hi = (sc_i64)A_pos0[1];
     const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
@@ -175,24 +186,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 i = sc_min_i64(i_A, i_B);
         if ((i_A == i) && (i_B == i)) {
             const sc_i64 first = C_next1;
+            /* for j merge A, B */
             const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
             const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
             sc_i64 pA_1 = A_lo_2;
             const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
             const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
             sc_i64 pB_1 = B_lo_2;
+            /* a vector of each at a time: the bits say who has the coordinates, in their order */
             while ((pA_1 < A_hi_2) | (pB_1 < B_hi_2)) {
                 const sc_i64 met = sc_meet_i32(A_crd1, pA_1, A_hi_2, B_crd1, pB_1, B_hi_2);
                 const sc_i64 in_A = met & 4294967295;
                 const sc_i64 in_B = (met >> 32) & 4294967295;
                 const sc_i64 n = __builtin_popcountll((unsigned long long)(in_A | in_B));
-                sc_store_i32x16(&C_crd1[C_next1], sc_spread_i32x16(&A_crd1[pA_1], in_A, 0) | sc_spread_i32x16(&B_crd1[pB_1], in_B, 0));
-                sc_store_f32x16(&C_val[C_next1], sc_spread_f32x16(&A_val[pA_1], in_A, -0.0f) + sc_spread_f32x16(&B_val[pB_1], in_B, -0.0f));
+                /* C[i,j] = A[i,j] + B[i,j] */
+                sc_store_i32x16(&C_crd1[C_next1],
+                                sc_spread_i32x16(&A_crd1[pA_1], in_A, 0) |
+                                sc_spread_i32x16(&B_crd1[pB_1], in_B, 0));
+                sc_store_f32x16(&C_val[C_next1],
+                                sc_spread_f32x16(&A_val[pA_1], in_A, -0.0f) +
+                                sc_spread_f32x16(&B_val[pB_1], in_B, -0.0f));
                 if (n > 16) {
                     const sc_i64 from = pA_1 + __builtin_popcountll((unsigned long long)(in_A & 65535));
                     const sc_i64 from_1 = pB_1 + __builtin_popcountll((unsigned long long)(in_B & 65535));
-                    sc_store_i32x16(&C_crd1[C_next1 + 16], sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) | sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
-                    sc_store_f32x16(&C_val[C_next1 + 16], sc_spread_f32x16(&A_val[from], in_A >> 16, -0.0f) + sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
+                    sc_store_i32x16(&C_crd1[C_next1 + 16],
+                                    sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) |
+                                    sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
+                    sc_store_f32x16(&C_val[C_next1 + 16],
+                                    sc_spread_f32x16(&A_val[from], in_A >> 16, -0.0f) +
+                                    sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
                 }
                 C_next1 = C_next1 + n;
                 pA_1 = pA_1 + __builtin_popcountll((unsigned long long)in_A);
@@ -204,31 +226,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_next0 = C_next0 + 1;
             }
         } else if (i_B == i) {
-            const sc_i64 first_1 = C_next1;
-            const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-            for (sc_i64 p = B_lo_3; p < B_hi_3; p++) {
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+            for (sc_i64 p = B_lo_2; p < B_hi_2; p++) {
                 const sc_i64 j = (sc_i64)B_crd1[p];
+                /* C[i,j] = B[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = B_val[p];
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_1) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = (int)i;
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
             }
         } else {
-            const sc_i64 first_2 = C_next1;
-            const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-            for (sc_i64 p_1 = A_lo_3; p_1 < A_hi_3; p_1++) {
-                const sc_i64 j_1 = (sc_i64)A_crd1[p_1];
-                C_crd1[C_next1] = (int)j_1;
-                C_val[C_next1] = A_val[p_1];
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
+            for (sc_i64 p = A_lo_2; p < A_hi_2; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = A[i,j] */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = A_val[p];
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_2) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = (int)i;
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
@@ -237,36 +263,42 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         pA = pA + (sc_i64)(i_A == i);
         pB = pB + (sc_i64)(i_B == i);
     }
-    for (sc_i64 p_2 = pB; p_2 < B_hi_1; p_2++) {
-        const sc_i64 i_1 = (sc_i64)B_crd0[p_2];
-        const sc_i64 first_3 = C_next1;
-        const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_2];
-        const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_2 + 1];
-        for (sc_i64 p_3 = B_lo_4; p_3 < B_hi_4; p_3++) {
-            const sc_i64 j_2 = (sc_i64)B_crd1[p_3];
-            C_crd1[C_next1] = (int)j_2;
-            C_val[C_next1] = B_val[p_3];
+    /* the rest of B */
+    for (sc_i64 p = pB; p < B_hi_1; p++) {
+        const sc_i64 i = (sc_i64)B_crd0[p];
+        const sc_i64 first = C_next1;
+        /* for j merge A, B */
+        const sc_i64 B_lo_2 = (sc_i64)B_pos1[p];
+        const sc_i64 B_hi_2 = (sc_i64)B_pos1[p + 1];
+        for (sc_i64 p_1 = B_lo_2; p_1 < B_hi_2; p_1++) {
+            const sc_i64 j = (sc_i64)B_crd1[p_1];
+            /* C[i,j] = B[i,j] */
+            C_crd1[C_next1] = (int)j;
+            C_val[C_next1] = B_val[p_1];
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_3) {
-            C_crd0[C_next0] = (int)i_1;
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
     }
-    for (sc_i64 p_4 = pA; p_4 < A_hi_1; p_4++) {
-        const sc_i64 i_2 = (sc_i64)A_crd0[p_4];
-        const sc_i64 first_4 = C_next1;
-        const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_4];
-        const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_4 + 1];
-        for (sc_i64 p_5 = A_lo_4; p_5 < A_hi_4; p_5++) {
-            const sc_i64 j_3 = (sc_i64)A_crd1[p_5];
-            C_crd1[C_next1] = (int)j_3;
-            C_val[C_next1] = A_val[p_5];
+    /* the rest of A */
+    for (sc_i64 p = pA; p < A_hi_1; p++) {
+        const sc_i64 i = (sc_i64)A_crd0[p];
+        const sc_i64 first = C_next1;
+        /* for j merge A, B */
+        const sc_i64 A_lo_2 = (sc_i64)A_pos1[p];
+        const sc_i64 A_hi_2 = (sc_i64)A_pos1[p + 1];
+        for (sc_i64 p_1 = A_lo_2; p_1 < A_hi_2; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* C[i,j] = A[i,j] */
+            C_crd1[C_next1] = (int)j;
+            C_val[C_next1] = A_val[p_1];
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_4) {
-            C_crd0[C_next0] = (int)i_2;
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
@@ -282,4 +314,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -88,18 +88,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -159,11 +169,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const C_val = call->view[2].val;
     float *restrict const out_val = call->view[3].val;
 
+    /* par j in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)A_crd0[p];
+        /* work w[b,o]: lane f32 */
         for (sc_i64 x = 0; x < b_dim * 8; x++) {
             w_lane[x] = 0.0f;
         }
+        /* for r merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         sc_i64 pA = A_lo;
@@ -173,18 +186,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_size = A_hi - A_lo;
         const sc_i64 B_size = B_hi - B_lo;
         if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
+            /* one is much longer: both jump */
             while ((pA < A_hi) && (pB < B_hi)) {
                 const sc_i64 r_A = (sc_i64)A_crd1[pA];
                 const sc_i64 r_B = (sc_i64)B_crd1[pB];
                 const sc_i64 r = sc_max_i64(r_A, r_B);
                 if ((r_A == r) && (r_B == r)) {
+                    /* for b */
                     for (sc_i64 b = 0; b < b_dim; b++) {
+                        /* vec o { w[b,o] += A[j,r] * B[j,r] * C[r,b,o] } */
                         const float a = A_val[pA];
                         const float b_1 = B_val[pB];
                         const float factor = a * b_1;
                         const sc_i64 C_at = r * C_stride0 + b * C_stride1;
                         const sc_i64 w_at = b * 8;
-                        sc_store_f32x8(&w_lane[w_at], sc_load_f32x8(&w_lane[w_at]) + sc_splat_f32x8(factor) * sc_load_f32x8(&C_val[C_at]));
+                        sc_store_f32x8(&w_lane[w_at],
+                                       sc_load_f32x8(&w_lane[w_at]) +
+                                       sc_splat_f32x8(factor) * sc_load_f32x8(&C_val[C_at]));
                     }
                 }
                 const sc_i64 beyond = r + (sc_i64)(r_A == r_B);
@@ -192,6 +210,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pB = sc_search_i32(B_crd1, pB, B_hi, beyond);
             }
         } else {
+            /* a vector of each at a time: the bits say who has the coordinates, in their order */
             while ((pA < A_hi) && (pB < B_hi)) {
                 const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd1, pB, B_hi);
                 const sc_i64 in_A = met & 4294967295;
@@ -203,14 +222,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     while (hits_A != 0) {
                         const sc_i64 A_at = pA + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
                         const sc_i64 B_at = pB + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
-                        const sc_i64 r_1 = (sc_i64)A_crd1[A_at];
-                        for (sc_i64 b_2 = 0; b_2 < b_dim; b_2++) {
-                            const float a_1 = A_val[A_at];
-                            const float b_3 = B_val[B_at];
-                            const float factor_1 = a_1 * b_3;
-                            const sc_i64 C_at_1 = r_1 * C_stride0 + b_2 * C_stride1;
-                            const sc_i64 w_at_1 = b_2 * 8;
-                            sc_store_f32x8(&w_lane[w_at_1], sc_load_f32x8(&w_lane[w_at_1]) + sc_splat_f32x8(factor_1) * sc_load_f32x8(&C_val[C_at_1]));
+                        const sc_i64 r = (sc_i64)A_crd1[A_at];
+                        /* for b */
+                        for (sc_i64 b = 0; b < b_dim; b++) {
+                            /* vec o { w[b,o] += A[j,r] * B[j,r] * C[r,b,o] } */
+                            const float a = A_val[A_at];
+                            const float b_1 = B_val[B_at];
+                            const float factor = a * b_1;
+                            const sc_i64 C_at = r * C_stride0 + b * C_stride1;
+                            const sc_i64 w_at = b * 8;
+                            sc_store_f32x8(&w_lane[w_at],
+                                           sc_load_f32x8(&w_lane[w_at]) +
+                                           sc_splat_f32x8(factor) * sc_load_f32x8(&C_val[C_at]));
                         }
                         hits_A = hits_A & (hits_A - 1);
                         hits_B = hits_B & (hits_B - 1);
@@ -220,10 +243,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pB = pB + __builtin_popcountll((unsigned long long)in_B);
             }
         }
-        for (sc_i64 b_4 = 0; b_4 < b_dim; b_4++) {
-            const sc_i64 w_at_2 = b_4 * 8;
-            const sc_i64 out_at = b_4 * out_stride0 + j * out_stride1;
-            sc_store_f32x8(&out_val[out_at], sc_load_f32x8(&w_lane[w_at_2]));
+        /* for b */
+        for (sc_i64 b = 0; b < b_dim; b++) {
+            /* vec o { out[b,j,o] = w[b,o] } */
+            const sc_i64 w_at = b * 8;
+            const sc_i64 out_at = b * out_stride0 + j * out_stride1;
+            sc_store_f32x8(&out_val[out_at], sc_load_f32x8(&w_lane[w_at]));
         }
     }
     return 0;
@@ -235,4 +260,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -25,18 +25,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
         for (sc_i64 j = 0; j < j_dim; j++) {
+            /* for j merge A */
             while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
                 pA = pA + 1;
             }
             const _Bool in_A = (pA < A_hi) && ((sc_i64)A_crd1[pA] == j);
             if (in_A) {
+                /* C[i,j] = X[i,j] - A[i,j] */
                 C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - A_val[pA];
             } else {
+                /* C[i,j] = X[i,j] */
                 C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
             }
         }
@@ -50,4 +55,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

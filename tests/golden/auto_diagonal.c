@@ -37,11 +37,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const d_val = call->view[1].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         const sc_i64 A_at = sc_search_i32(A_crd1, A_lo, A_hi, i);
         if ((A_at < A_hi) && ((sc_i64)A_crd1[A_at] == i)) {
+            /* d[i] = A[i,i] */
             d_val[i] = A_val[A_at];
         }
     }
@@ -54,4 +57,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

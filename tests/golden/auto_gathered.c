@@ -108,26 +108,37 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const G_val = call->view[0].val;
     float *restrict const X_val = call->view[3].val;
 
+    /* par k/16 */
     for (sc_i64 k_block = begin; k_block < end; k_block++) {
         if (20 - k_block * 16 >= 16) {
+            /* for e in G */
             for (sc_i64 e = 0; e < e_dim; e++) {
+                /* work w[n,k%16]: lane f32 */
+                /* for n/64 */
+                /* for k%16 */
                 for (sc_i64 k_in = 0; k_in < 16; k_in++) {
+                    /* vec n%64 { w[n,k%16] = W[e,k,n] } */
                     const sc_i64 W_at = e * W_stride0 + (k_block * 16 + k_in) * W_stride1;
                     sc_scatter_f32x16(&w_lane[k_in], 16, sc_load_f32x16(&W_val[W_at]));
                     sc_scatter_f32x8(&w_lane[k_in + 256], 16, sc_load_f32x8(&W_val[W_at + 16]));
                 }
+                /* for t in G by 6 */
                 const sc_i64 G_lo = (sc_i64)G_pos1[e];
                 const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
                 for (sc_i64 tile = G_lo; tile < G_hi; tile += 6) {
                     const sc_i64 tile_end = sc_min_i64(tile + 6, G_hi);
+                    /* work c[#t,k%16]: reg f32 */
                     f32x16 c = (f32x16){0};
                     f32x16 c_1 = (f32x16){0};
                     f32x16 c_2 = (f32x16){0};
                     f32x16 c_3 = (f32x16){0};
                     f32x16 c_4 = (f32x16){0};
                     f32x16 c_5 = (f32x16){0};
+                    /* for n */
                     for (sc_i64 n = 0; n < 24; n++) {
+                        /* for t in G unroll 6 */
                         const sc_i64 t = (sc_i64)G_crd1[tile];
+                        /* vec k%16 { c[#t,k%16] += Y[t,n] * w[n,k%16] } */
                         const float y = Y_val[t * Y_stride0 + n];
                         const sc_i64 w_at = n * 16;
                         c = c + sc_splat_f32x16(y) * sc_load_f32x16(&w_lane[w_at]);
@@ -157,123 +168,136 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         const sc_i64 w_at_5 = n * 16;
                         c_5 = c_5 + sc_splat_f32x16(y_5) * sc_load_f32x16(&w_lane[w_at_5]);
                     }
-                    const sc_i64 t_6 = (sc_i64)G_crd1[tile];
+                    /* for t in G unroll 6 */
+                    const sc_i64 t = (sc_i64)G_crd1[tile];
+                    /* vec k%16 { X[t,k] += G[t,e] * c[#t,k%16] } */
                     const float g = G_val[tile];
-                    const sc_i64 X_at = t_6 * X_stride0 + k_block * 16;
+                    const sc_i64 X_at = t * X_stride0 + k_block * 16;
                     sc_store_f32x16(&X_val[X_at], sc_load_f32x16(&X_val[X_at]) + sc_splat_f32x16(g) * c);
                     if (tile + 1 < tile_end) {
-                        const sc_i64 t_7 = (sc_i64)G_crd1[tile + 1];
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 1];
                         const float g_1 = G_val[tile + 1];
-                        const sc_i64 X_at_1 = t_7 * X_stride0 + k_block * 16;
-                        sc_store_f32x16(&X_val[X_at_1], sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_1);
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + k_block * 16;
+                        sc_store_f32x16(&X_val[X_at_1],
+                                        sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_1);
                     }
                     if (tile + 2 < tile_end) {
-                        const sc_i64 t_8 = (sc_i64)G_crd1[tile + 2];
-                        const float g_2 = G_val[tile + 2];
-                        const sc_i64 X_at_2 = t_8 * X_stride0 + k_block * 16;
-                        sc_store_f32x16(&X_val[X_at_2], sc_load_f32x16(&X_val[X_at_2]) + sc_splat_f32x16(g_2) * c_2);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 2];
+                        const float g_1 = G_val[tile + 2];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + k_block * 16;
+                        sc_store_f32x16(&X_val[X_at_1],
+                                        sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_2);
                     }
                     if (tile + 3 < tile_end) {
-                        const sc_i64 t_9 = (sc_i64)G_crd1[tile + 3];
-                        const float g_3 = G_val[tile + 3];
-                        const sc_i64 X_at_3 = t_9 * X_stride0 + k_block * 16;
-                        sc_store_f32x16(&X_val[X_at_3], sc_load_f32x16(&X_val[X_at_3]) + sc_splat_f32x16(g_3) * c_3);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 3];
+                        const float g_1 = G_val[tile + 3];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + k_block * 16;
+                        sc_store_f32x16(&X_val[X_at_1],
+                                        sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_3);
                     }
                     if (tile + 4 < tile_end) {
-                        const sc_i64 t_10 = (sc_i64)G_crd1[tile + 4];
-                        const float g_4 = G_val[tile + 4];
-                        const sc_i64 X_at_4 = t_10 * X_stride0 + k_block * 16;
-                        sc_store_f32x16(&X_val[X_at_4], sc_load_f32x16(&X_val[X_at_4]) + sc_splat_f32x16(g_4) * c_4);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 4];
+                        const float g_1 = G_val[tile + 4];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + k_block * 16;
+                        sc_store_f32x16(&X_val[X_at_1],
+                                        sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_4);
                     }
                     if (tile + 5 < tile_end) {
-                        const sc_i64 t_11 = (sc_i64)G_crd1[tile + 5];
-                        const float g_5 = G_val[tile + 5];
-                        const sc_i64 X_at_5 = t_11 * X_stride0 + k_block * 16;
-                        sc_store_f32x16(&X_val[X_at_5], sc_load_f32x16(&X_val[X_at_5]) + sc_splat_f32x16(g_5) * c_5);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 5];
+                        const float g_1 = G_val[tile + 5];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + k_block * 16;
+                        sc_store_f32x16(&X_val[X_at_1],
+                                        sc_load_f32x16(&X_val[X_at_1]) + sc_splat_f32x16(g_1) * c_5);
                     }
                 }
             }
         } else {
-            for (sc_i64 e_2 = 0; e_2 < e_dim; e_2++) {
-                for (sc_i64 k_in_2 = 0; k_in_2 < 4; k_in_2++) {
-                    const sc_i64 W_at_2 = e_2 * W_stride0 + (k_in_2 + 16) * W_stride1;
-                    sc_scatter_f32x16(&w_lane[k_in_2], 16, sc_load_f32x16(&W_val[W_at_2]));
-                    sc_scatter_f32x8(&w_lane[k_in_2 + 256], 16, sc_load_f32x8(&W_val[W_at_2 + 16]));
+            /* the rest, in powers of two */
+            for (sc_i64 e = 0; e < e_dim; e++) {
+                for (sc_i64 k_in = 0; k_in < 4; k_in++) {
+                    const sc_i64 W_at = e * W_stride0 + (k_in + 16) * W_stride1;
+                    sc_scatter_f32x16(&w_lane[k_in], 16, sc_load_f32x16(&W_val[W_at]));
+                    sc_scatter_f32x8(&w_lane[k_in + 256], 16, sc_load_f32x8(&W_val[W_at + 16]));
                 }
-                const sc_i64 G_lo_2 = (sc_i64)G_pos1[e_2];
-                const sc_i64 G_hi_2 = (sc_i64)G_pos1[e_2 + 1];
-                for (sc_i64 tile_2 = G_lo_2; tile_2 < G_hi_2; tile_2 += 6) {
-                    const sc_i64 tile_end_2 = sc_min_i64(tile_2 + 6, G_hi_2);
-                    f32x4 c_12 = (f32x4){0};
-                    f32x4 c_13 = (f32x4){0};
-                    f32x4 c_14 = (f32x4){0};
-                    f32x4 c_15 = (f32x4){0};
-                    f32x4 c_16 = (f32x4){0};
-                    f32x4 c_17 = (f32x4){0};
-                    for (sc_i64 n_2 = 0; n_2 < 24; n_2++) {
-                        const sc_i64 t_24 = (sc_i64)G_crd1[tile_2];
-                        const float y_12 = Y_val[t_24 * Y_stride0 + n_2];
-                        const sc_i64 w_at_12 = n_2 * 16;
-                        c_12 = c_12 + sc_splat_f32x4(y_12) * sc_load_f32x4(&w_lane[w_at_12]);
-                        const sc_i64 p_10 = sc_min_i64(tile_2 + 1, tile_end_2 - 1);
-                        const sc_i64 t_25 = (sc_i64)G_crd1[p_10];
-                        const float y_13 = Y_val[t_25 * Y_stride0 + n_2];
-                        const sc_i64 w_at_13 = n_2 * 16;
-                        c_13 = c_13 + sc_splat_f32x4(y_13) * sc_load_f32x4(&w_lane[w_at_13]);
-                        const sc_i64 p_11 = sc_min_i64(tile_2 + 2, tile_end_2 - 1);
-                        const sc_i64 t_26 = (sc_i64)G_crd1[p_11];
-                        const float y_14 = Y_val[t_26 * Y_stride0 + n_2];
-                        const sc_i64 w_at_14 = n_2 * 16;
-                        c_14 = c_14 + sc_splat_f32x4(y_14) * sc_load_f32x4(&w_lane[w_at_14]);
-                        const sc_i64 p_12 = sc_min_i64(tile_2 + 3, tile_end_2 - 1);
-                        const sc_i64 t_27 = (sc_i64)G_crd1[p_12];
-                        const float y_15 = Y_val[t_27 * Y_stride0 + n_2];
-                        const sc_i64 w_at_15 = n_2 * 16;
-                        c_15 = c_15 + sc_splat_f32x4(y_15) * sc_load_f32x4(&w_lane[w_at_15]);
-                        const sc_i64 p_13 = sc_min_i64(tile_2 + 4, tile_end_2 - 1);
-                        const sc_i64 t_28 = (sc_i64)G_crd1[p_13];
-                        const float y_16 = Y_val[t_28 * Y_stride0 + n_2];
-                        const sc_i64 w_at_16 = n_2 * 16;
-                        c_16 = c_16 + sc_splat_f32x4(y_16) * sc_load_f32x4(&w_lane[w_at_16]);
-                        const sc_i64 p_14 = sc_min_i64(tile_2 + 5, tile_end_2 - 1);
-                        const sc_i64 t_29 = (sc_i64)G_crd1[p_14];
-                        const float y_17 = Y_val[t_29 * Y_stride0 + n_2];
-                        const sc_i64 w_at_17 = n_2 * 16;
-                        c_17 = c_17 + sc_splat_f32x4(y_17) * sc_load_f32x4(&w_lane[w_at_17]);
+                const sc_i64 G_lo = (sc_i64)G_pos1[e];
+                const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
+                for (sc_i64 tile = G_lo; tile < G_hi; tile += 6) {
+                    const sc_i64 tile_end = sc_min_i64(tile + 6, G_hi);
+                    f32x4 c = (f32x4){0};
+                    f32x4 c_1 = (f32x4){0};
+                    f32x4 c_2 = (f32x4){0};
+                    f32x4 c_3 = (f32x4){0};
+                    f32x4 c_4 = (f32x4){0};
+                    f32x4 c_5 = (f32x4){0};
+                    for (sc_i64 n = 0; n < 24; n++) {
+                        const sc_i64 t = (sc_i64)G_crd1[tile];
+                        const float y = Y_val[t * Y_stride0 + n];
+                        const sc_i64 w_at = n * 16;
+                        c = c + sc_splat_f32x4(y) * sc_load_f32x4(&w_lane[w_at]);
+                        const sc_i64 p = sc_min_i64(tile + 1, tile_end - 1);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[p];
+                        const float y_1 = Y_val[t_1 * Y_stride0 + n];
+                        const sc_i64 w_at_1 = n * 16;
+                        c_1 = c_1 + sc_splat_f32x4(y_1) * sc_load_f32x4(&w_lane[w_at_1]);
+                        const sc_i64 p_1 = sc_min_i64(tile + 2, tile_end - 1);
+                        const sc_i64 t_2 = (sc_i64)G_crd1[p_1];
+                        const float y_2 = Y_val[t_2 * Y_stride0 + n];
+                        const sc_i64 w_at_2 = n * 16;
+                        c_2 = c_2 + sc_splat_f32x4(y_2) * sc_load_f32x4(&w_lane[w_at_2]);
+                        const sc_i64 p_2 = sc_min_i64(tile + 3, tile_end - 1);
+                        const sc_i64 t_3 = (sc_i64)G_crd1[p_2];
+                        const float y_3 = Y_val[t_3 * Y_stride0 + n];
+                        const sc_i64 w_at_3 = n * 16;
+                        c_3 = c_3 + sc_splat_f32x4(y_3) * sc_load_f32x4(&w_lane[w_at_3]);
+                        const sc_i64 p_3 = sc_min_i64(tile + 4, tile_end - 1);
+                        const sc_i64 t_4 = (sc_i64)G_crd1[p_3];
+                        const float y_4 = Y_val[t_4 * Y_stride0 + n];
+                        const sc_i64 w_at_4 = n * 16;
+                        c_4 = c_4 + sc_splat_f32x4(y_4) * sc_load_f32x4(&w_lane[w_at_4]);
+                        const sc_i64 p_4 = sc_min_i64(tile + 5, tile_end - 1);
+                        const sc_i64 t_5 = (sc_i64)G_crd1[p_4];
+                        const float y_5 = Y_val[t_5 * Y_stride0 + n];
+                        const sc_i64 w_at_5 = n * 16;
+                        c_5 = c_5 + sc_splat_f32x4(y_5) * sc_load_f32x4(&w_lane[w_at_5]);
                     }
-                    const sc_i64 t_30 = (sc_i64)G_crd1[tile_2];
-                    const float g_12 = G_val[tile_2];
-                    const sc_i64 X_at_12 = t_30 * X_stride0 + 16;
-                    sc_store_f32x4(&X_val[X_at_12], sc_load_f32x4(&X_val[X_at_12]) + sc_splat_f32x4(g_12) * c_12);
-                    if (tile_2 + 1 < tile_end_2) {
-                        const sc_i64 t_31 = (sc_i64)G_crd1[tile_2 + 1];
-                        const float g_13 = G_val[tile_2 + 1];
-                        const sc_i64 X_at_13 = t_31 * X_stride0 + 16;
-                        sc_store_f32x4(&X_val[X_at_13], sc_load_f32x4(&X_val[X_at_13]) + sc_splat_f32x4(g_13) * c_13);
+                    const sc_i64 t = (sc_i64)G_crd1[tile];
+                    const float g = G_val[tile];
+                    const sc_i64 X_at = t * X_stride0 + 16;
+                    sc_store_f32x4(&X_val[X_at], sc_load_f32x4(&X_val[X_at]) + sc_splat_f32x4(g) * c);
+                    if (tile + 1 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 1];
+                        const float g_1 = G_val[tile + 1];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + 16;
+                        sc_store_f32x4(&X_val[X_at_1],
+                                       sc_load_f32x4(&X_val[X_at_1]) + sc_splat_f32x4(g_1) * c_1);
                     }
-                    if (tile_2 + 2 < tile_end_2) {
-                        const sc_i64 t_32 = (sc_i64)G_crd1[tile_2 + 2];
-                        const float g_14 = G_val[tile_2 + 2];
-                        const sc_i64 X_at_14 = t_32 * X_stride0 + 16;
-                        sc_store_f32x4(&X_val[X_at_14], sc_load_f32x4(&X_val[X_at_14]) + sc_splat_f32x4(g_14) * c_14);
+                    if (tile + 2 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 2];
+                        const float g_1 = G_val[tile + 2];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + 16;
+                        sc_store_f32x4(&X_val[X_at_1],
+                                       sc_load_f32x4(&X_val[X_at_1]) + sc_splat_f32x4(g_1) * c_2);
                     }
-                    if (tile_2 + 3 < tile_end_2) {
-                        const sc_i64 t_33 = (sc_i64)G_crd1[tile_2 + 3];
-                        const float g_15 = G_val[tile_2 + 3];
-                        const sc_i64 X_at_15 = t_33 * X_stride0 + 16;
-                        sc_store_f32x4(&X_val[X_at_15], sc_load_f32x4(&X_val[X_at_15]) + sc_splat_f32x4(g_15) * c_15);
+                    if (tile + 3 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 3];
+                        const float g_1 = G_val[tile + 3];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + 16;
+                        sc_store_f32x4(&X_val[X_at_1],
+                                       sc_load_f32x4(&X_val[X_at_1]) + sc_splat_f32x4(g_1) * c_3);
                     }
-                    if (tile_2 + 4 < tile_end_2) {
-                        const sc_i64 t_34 = (sc_i64)G_crd1[tile_2 + 4];
-                        const float g_16 = G_val[tile_2 + 4];
-                        const sc_i64 X_at_16 = t_34 * X_stride0 + 16;
-                        sc_store_f32x4(&X_val[X_at_16], sc_load_f32x4(&X_val[X_at_16]) + sc_splat_f32x4(g_16) * c_16);
+                    if (tile + 4 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 4];
+                        const float g_1 = G_val[tile + 4];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + 16;
+                        sc_store_f32x4(&X_val[X_at_1],
+                                       sc_load_f32x4(&X_val[X_at_1]) + sc_splat_f32x4(g_1) * c_4);
                     }
-                    if (tile_2 + 5 < tile_end_2) {
-                        const sc_i64 t_35 = (sc_i64)G_crd1[tile_2 + 5];
-                        const float g_17 = G_val[tile_2 + 5];
-                        const sc_i64 X_at_17 = t_35 * X_stride0 + 16;
-                        sc_store_f32x4(&X_val[X_at_17], sc_load_f32x4(&X_val[X_at_17]) + sc_splat_f32x4(g_17) * c_17);
+                    if (tile + 5 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 5];
+                        const float g_1 = G_val[tile + 5];
+                        const sc_i64 X_at_1 = t_1 * X_stride0 + 16;
+                        sc_store_f32x4(&X_val[X_at_1],
+                                       sc_load_f32x4(&X_val[X_at_1]) + sc_splat_f32x4(g_1) * c_5);
                     }
                 }
             }
@@ -288,4 +312,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -60,18 +60,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -118,9 +128,12 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 k_dim = call->dim[1];
     const sc_i64 l_dim = call->dim[2];
     sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + ((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64) + ((k_dim * 8 * l_dim + 63) & -64)));
+    const sc_i64 w_words_at = (k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_crd0_at = w_words_at + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 w_crd1_at = w_crd0_at + ((k_dim * 8 * l_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + w_crd1_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -133,13 +146,17 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next1 = cursors[0];
     sc_i64 C_next2 = cursors[1];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k,l]: lane bitmap f32 */
+        /* for j merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
         const sc_i64 B_lo = (sc_i64)B_pos0[0];
         const sc_i64 B_hi = (sc_i64)B_pos0[1];
         sc_i64 pB = B_lo;
+        /* a vector of each at a time: the bits say who has the coordinates, in their order */
         while ((pA < A_hi) && (pB < B_hi)) {
             const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd0, pB, B_hi);
             const sc_i64 in_A = met & 4294967295;
@@ -150,14 +167,17 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 sc_i64 hits_B = sc_extract_i64(both, in_B);
                 while (hits_A != 0) {
                     const sc_i64 B_at = pB + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
+                    /* for k in B */
                     const sc_i64 B_lo_1 = (sc_i64)B_pos1[B_at];
                     const sc_i64 B_hi_1 = (sc_i64)B_pos1[B_at + 1];
                     for (sc_i64 p = B_lo_1; p < B_hi_1; p++) {
                         const sc_i64 k = (sc_i64)B_crd1[p];
+                        /* for l in B */
                         const sc_i64 B_lo_2 = (sc_i64)B_pos2[p];
                         const sc_i64 B_hi_2 = (sc_i64)B_pos2[p + 1];
                         for (sc_i64 p_1 = B_lo_2; p_1 < B_hi_2; p_1++) {
                             const sc_i64 l = (sc_i64)B_crd2[p_1];
+                            /* w[k,l] += A[i,j] * B[j,k,l] */
                             const sc_i64 at = k * l_dim + l;
                             const sc_i64 word = at >> 6;
                             const sc_i64 bit = sc_shl_i64(1, at & 63);
@@ -178,31 +198,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words[s];
             w_words[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits[word_1];
-                w_bits[word_1] = 0;
+                sc_i64 rest = w_bits[word];
+                w_bits[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
-                    const sc_i64 above = at_1 / l_dim;
-                    w_crd1[w_n] = at_1 - above * l_dim;
+                    const sc_i64 above = at / l_dim;
+                    w_crd1[w_n] = at - above * l_dim;
                     w_crd0[w_n] = above;
                     w_n = w_n + 1;
                 }
             }
         }
-        sc_i64 p_2 = 0;
-        while (p_2 < w_n) {
-            const sc_i64 first = p_2;
-            const sc_i64 k_1 = w_crd0[first];
-            p_2 = first + 1;
-            while ((p_2 < w_n) && (w_crd0[p_2] == k_1)) {
-                p_2 = p_2 + 1;
+        /* for k in w */
+        sc_i64 p = 0;
+        while (p < w_n) {
+            const sc_i64 first = p;
+            const sc_i64 k = w_crd0[first];
+            p = first + 1;
+            while ((p < w_n) && (w_crd0[p] == k)) {
+                p = p + 1;
             }
-            const sc_i64 last = p_2;
+            const sc_i64 last = p;
             const sc_i64 first_1 = C_next2;
-            for (sc_i64 p_3 = first; p_3 < last; p_3++) {
+            /* for l in w */
+            for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+                /* C[i,k,l] = w[k,l] */
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_1) {
@@ -229,10 +252,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos2 = call->view[1].level[2].pos;
     const int *restrict const B_crd2 = call->view[1].level[2].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 * l_dim + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 * l_dim + 63) & -64) + ((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64)));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 * l_dim + 63) & -64) + ((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (((k_dim * 4 * l_dim + 63) & -64) + ((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64) + ((k_dim * 8 * l_dim + 63) & -64)));
+    const sc_i64 w_bits_1_at = (k_dim * 4 * l_dim + 63) & -64;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
+    const sc_i64 w_words_1_at = w_bits_1_at + ((k_dim * 8 * ((l_dim + 63) / 64) + 63) & -64);
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
+    const sc_i64 w_crd0_1_at = w_words_1_at + ((k_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 w_crd1_1_at = w_crd0_1_at + ((k_dim * 8 * l_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + w_crd1_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -243,13 +270,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next1 = cursors[0];
     sc_i64 C_next2 = cursors[1];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k,l]: lane bitmap f32 */
+        /* for j merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
         const sc_i64 B_lo = (sc_i64)B_pos0[0];
         const sc_i64 B_hi = (sc_i64)B_pos0[1];
         sc_i64 pB = B_lo;
+        /* a vector of each at a time: the bits say who has the coordinates, in their order */
         while ((pA < A_hi) && (pB < B_hi)) {
             const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd0, pB, B_hi);
             const sc_i64 in_A = met & 4294967295;
@@ -261,14 +292,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 while (hits_A != 0) {
                     const sc_i64 A_at = pA + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
                     const sc_i64 B_at = pB + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
+                    /* for k in B */
                     const sc_i64 B_lo_1 = (sc_i64)B_pos1[B_at];
                     const sc_i64 B_hi_1 = (sc_i64)B_pos1[B_at + 1];
                     for (sc_i64 p = B_lo_1; p < B_hi_1; p++) {
                         const sc_i64 k = (sc_i64)B_crd1[p];
+                        /* for l in B */
                         const sc_i64 B_lo_2 = (sc_i64)B_pos2[p];
                         const sc_i64 B_hi_2 = (sc_i64)B_pos2[p + 1];
                         for (sc_i64 p_1 = B_lo_2; p_1 < B_hi_2; p_1++) {
                             const sc_i64 l = (sc_i64)B_crd2[p_1];
+                            /* w[k,l] += A[i,j] * B[j,k,l] */
                             const sc_i64 at = k * l_dim + l;
                             const float v = A_val[A_at] * B_val[p_1];
                             const sc_i64 word = at >> 6;
@@ -291,38 +325,41 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words_1[s];
             w_words_1[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits_1[word_1];
-                w_bits_1[word_1] = 0;
+                sc_i64 rest = w_bits_1[word];
+                w_bits_1[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
-                    const sc_i64 above = at_1 / l_dim;
-                    w_crd1_1[w_n] = at_1 - above * l_dim;
+                    const sc_i64 above = at / l_dim;
+                    w_crd1_1[w_n] = at - above * l_dim;
                     w_crd0_1[w_n] = above;
                     w_n = w_n + 1;
                 }
             }
         }
-        sc_i64 p_2 = 0;
-        while (p_2 < w_n) {
-            const sc_i64 first = p_2;
-            const sc_i64 k_1 = w_crd0_1[first];
-            p_2 = first + 1;
-            while ((p_2 < w_n) && (w_crd0_1[p_2] == k_1)) {
-                p_2 = p_2 + 1;
+        /* for k in w */
+        sc_i64 p = 0;
+        while (p < w_n) {
+            const sc_i64 first = p;
+            const sc_i64 k = w_crd0_1[first];
+            p = first + 1;
+            while ((p < w_n) && (w_crd0_1[p] == k)) {
+                p = p + 1;
             }
-            const sc_i64 last = p_2;
+            const sc_i64 last = p;
             const sc_i64 first_1 = C_next2;
-            for (sc_i64 p_3 = first; p_3 < last; p_3++) {
-                const sc_i64 l_1 = w_crd1_1[p_3];
-                C_crd2[C_next2] = (int)l_1;
-                C_val[C_next2] = w_lane[l_1 + k_1 * l_dim];
+            /* for l in w */
+            for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+                const sc_i64 l = w_crd1_1[p_1];
+                /* C[i,k,l] = w[k,l] */
+                C_crd2[C_next2] = (int)l;
+                C_val[C_next2] = w_lane[l + k * l_dim];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_1) {
-                C_crd1[C_next1] = (int)k_1;
+                C_crd1[C_next1] = (int)k;
                 C_pos2[C_next1 + 1] = (int)C_next2;
                 C_next1 = C_next1 + 1;
             }
@@ -341,4 +378,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

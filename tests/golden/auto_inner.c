@@ -78,18 +78,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -149,6 +159,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w: private f32 */
+    /* par i merge A, B */
     const sc_i64 A_lo = (sc_i64)A_pos0[0];
     const sc_i64 A_hi = (sc_i64)A_pos0[1];
     const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
@@ -159,6 +171,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 B_lo_1 = sc_search_i32(B_crd0, B_lo, B_hi, begin);
     const sc_i64 B_hi_1 = sc_search_i32(B_crd0, B_lo_1, B_hi, end);
     sc_i64 pB = B_lo_1;
+    /* a vector of each at a time: the bits say who has the coordinates, in their order */
     while ((pA < A_hi_1) && (pB < B_hi_1)) {
         const sc_i64 met = sc_meet_i32(A_crd0, pA, A_hi_1, B_crd0, pB, B_hi_1);
         const sc_i64 in_A = met & 4294967295;
@@ -170,13 +183,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             while (hits_A != 0) {
                 const sc_i64 A_at = pA + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
                 const sc_i64 B_at = pB + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
+                /* work c: reg f32 */
                 float c = 0.0f;
+                /* for j merge A, B */
                 const sc_i64 A_lo_2 = (sc_i64)A_pos1[A_at];
                 const sc_i64 A_hi_2 = (sc_i64)A_pos1[A_at + 1];
                 sc_i64 pA_1 = A_lo_2;
                 const sc_i64 B_lo_2 = (sc_i64)B_pos1[B_at];
                 const sc_i64 B_hi_2 = (sc_i64)B_pos1[B_at + 1];
                 sc_i64 pB_1 = B_lo_2;
+                /* a vector of each at a time: the bits say who has the coordinates, in their order */
                 while ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
                     const sc_i64 met_1 = sc_meet_i32(A_crd1, pA_1, A_hi_2, B_crd1, pB_1, B_hi_2);
                     const sc_i64 in_A_1 = met_1 & 4294967295;
@@ -186,8 +202,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         sc_i64 hits_A_1 = sc_extract_i64(both_1, in_A_1);
                         sc_i64 hits_B_1 = sc_extract_i64(both_1, in_B_1);
                         while (hits_A_1 != 0) {
-                            const sc_i64 A_at_1 = pA_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_1);
-                            const sc_i64 B_at_1 = pB_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B_1);
+                            const sc_i64 A_at_1 =
+                                pA_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_1);
+                            const sc_i64 B_at_1 =
+                                pB_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B_1);
+                            /* for k merge A, B */
                             const sc_i64 A_lo_3 = (sc_i64)A_pos2[A_at_1];
                             const sc_i64 A_hi_3 = (sc_i64)A_pos2[A_at_1 + 1];
                             sc_i64 pA_2 = A_lo_3;
@@ -197,11 +216,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                             const sc_i64 A_size = A_hi_3 - A_lo_3;
                             const sc_i64 B_size = B_hi_3 - B_lo_3;
                             if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
+                                /* one is much longer: both jump */
                                 while ((pA_2 < A_hi_3) && (pB_2 < B_hi_3)) {
                                     const sc_i64 k_A = (sc_i64)A_crd2[pA_2];
                                     const sc_i64 k_B = (sc_i64)B_crd2[pB_2];
                                     const sc_i64 k = sc_max_i64(k_A, k_B);
                                     if ((k_A == k) && (k_B == k)) {
+                                        /* c += A[i,j,k] * B[i,j,k] */
                                         c = c + A_val[pA_2] * B_val[pB_2];
                                     }
                                     const sc_i64 beyond = k + (sc_i64)(k_A == k_B);
@@ -209,8 +230,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                                     pB_2 = sc_search_i32(B_crd2, pB_2, B_hi_3, beyond);
                                 }
                             } else {
+                                /* a vector of each at a time: the bits say who has the coordinates, in their
+                                 *     order */
                                 while ((pA_2 < A_hi_3) && (pB_2 < B_hi_3)) {
-                                    const sc_i64 met_2 = sc_meet_i32(A_crd2, pA_2, A_hi_3, B_crd2, pB_2, B_hi_3);
+                                    const sc_i64 met_2 =
+                                        sc_meet_i32(A_crd2, pA_2, A_hi_3, B_crd2, pB_2, B_hi_3);
                                     const sc_i64 in_A_2 = met_2 & 4294967295;
                                     const sc_i64 in_B_2 = (met_2 >> 32) & 4294967295;
                                     const sc_i64 both_2 = in_A_2 & in_B_2;
@@ -218,8 +242,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                                         sc_i64 hits_A_2 = sc_extract_i64(both_2, in_A_2);
                                         sc_i64 hits_B_2 = sc_extract_i64(both_2, in_B_2);
                                         while (hits_A_2 != 0) {
-                                            const sc_i64 A_at_2 = pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_2);
-                                            const sc_i64 B_at_2 = pB_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B_2);
+                                            const sc_i64 A_at_2 =
+                                                pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_2);
+                                            const sc_i64 B_at_2 =
+                                                pB_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B_2);
+                                            /* c += A[i,j,k] * B[i,j,k] */
                                             c = c + A_val[A_at_2] * B_val[B_at_2];
                                             hits_A_2 = hits_A_2 & (hits_A_2 - 1);
                                             hits_B_2 = hits_B_2 & (hits_B_2 - 1);
@@ -236,6 +263,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     pA_1 = pA_1 + __builtin_popcountll((unsigned long long)in_A_1);
                     pB_1 = pB_1 + __builtin_popcountll((unsigned long long)in_B_1);
                 }
+                /* w += c */
                 w_copy[0] = w_copy[0] + c;
                 hits_A = hits_A & (hits_A - 1);
                 hits_B = hits_B & (hits_B - 1);
@@ -256,6 +284,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)begin;
     (void)end;
 
+    /* s = w */
     float w = 0.0f;
     for (sc_i64 copy = 0; copy < copies; copy++) {
         w = w + w_copy_1[copy];
@@ -270,4 +299,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

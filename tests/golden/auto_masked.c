@@ -54,23 +54,30 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i in M */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for k in M */
         const sc_i64 M_lo = (sc_i64)M_pos1[i];
         const sc_i64 M_hi = (sc_i64)M_pos1[i + 1];
         for (sc_i64 p = M_lo; p < M_hi; p++) {
             const sc_i64 k = (sc_i64)M_crd1[p];
+            /* work c: reg f32 */
             float c = 0.0f;
+            /* for j in A */
             const sc_i64 A_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
             for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
                 const sc_i64 j = (sc_i64)A_crd1[p_1];
+                /* for k in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[j];
                 const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
                 const sc_i64 B_at = sc_search_i32(B_crd1, B_lo, B_hi, k);
                 if ((B_at < B_hi) && ((sc_i64)B_crd1[B_at] == k)) {
+                    /* c += A[i,j] * B[j,k] */
                     c = c + A_val[p_1] * B_val[B_at];
                 }
             }
+            /* C[i,k] = M[i,k] * relu(c) */
             C_val[p] = M_val[p] * sc_relu_f32(c);
         }
     }
@@ -90,20 +97,27 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const M_val = call->view[2].val;
     float *restrict const C_val = call->view[3].val;
 
+    /* par i in M */
+    /* for k in M */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 k = (sc_i64)M_crd1[p];
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[unit];
         const sc_i64 A_hi = (sc_i64)A_pos1[unit + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             const sc_i64 B_at = sc_search_i32(B_crd1, B_lo, B_hi, k);
             if ((B_at < B_hi) && ((sc_i64)B_crd1[B_at] == k)) {
+                /* c += A[i,j] * B[j,k] */
                 c = c + A_val[p_1] * B_val[B_at];
             }
         }
+        /* C[i,k] = M[i,k] * relu(c) */
         C_val[p] = M_val[p] * sc_relu_f32(c);
     }
     return 0;
@@ -115,4 +129,5 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, part}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, part}};

@@ -55,13 +55,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const sum_copy = call->shared[0];
     (void)lane;
 
+    /* work sum[i,k]: shared f32 */
+    /* par k */
     for (sc_i64 k = begin; k < end; k++) {
+        /* for j */
         for (sc_i64 j = 0; j < j_dim; j++) {
+            /* for i in A */
             const sc_i64 A_lo = (sc_i64)A_pos1[j];
             const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
             for (sc_i64 p = A_lo; p < A_hi; p++) {
                 const sc_i64 i = (sc_i64)A_crd1[p];
-                sum_copy[k + i * 2] = sum_copy[k + i * 2] + sc_from_bf16_f32(A_val[p]) * sc_from_bf16_f32(x_val[j * x_stride0 + k]);
+                /* sum[i,k] += A[i,j] * x[j,k] */
+                const sc_i64 sum_at = k + i * 2;
+                sum_copy[sum_at] = sum_copy[sum_at] +
+                    sc_from_bf16_f32(A_val[p]) * sc_from_bf16_f32(x_val[j * x_stride0 + k]);
             }
         }
     }
@@ -75,7 +82,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     unsigned short *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* vec k { C[i,k] = sum[i,k] } */
         const sc_i64 sum_at = i * 2;
         const sc_i64 C_at = i * C_stride0;
         sc_store_bf16x2(&C_val[C_at], sc_to_bf16_f32x2(sc_load_f32x2(&sum_copy[sum_at])));
@@ -89,4 +98,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -60,8 +60,16 @@ SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {
     return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
 }
-SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]}; }
-SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11], b[13], b[15]}; }
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
+                    b[12], b[14]};
+}
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
+                    b[13], b[15]};
+}
 static inline f32x4 sc_exp_f32x4(f32x4 x)
 {
     /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
@@ -95,6 +103,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[3].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A batch 64 */
     sc_i64 from = begin;
     while (from < end) {
         const sc_i64 A_first = (sc_i64)A_pos1[from];
@@ -104,7 +113,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         const sc_i64 A_last = (sc_i64)A_pos1[to];
         const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
         for (sc_i64 p = A_first; p < whole; p += 8) {
+            /* c max= A[i,j] */
             const float term = A_val[p];
             const float term_1 = A_val[p + 1];
             const float term_2 = A_val[p + 2];
@@ -122,256 +133,318 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_terms[p - A_first + 6] = term_6;
             c_terms[p - A_first + 7] = term_7;
         }
-        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
-            const float term_8 = A_val[p_1];
-            c_terms[p_1 - A_first] = term_8;
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const float term = A_val[p];
+            c_terms[p - A_first] = term;
         }
         const sc_i64 whole_1 = to - (to - from) % 4;
+        /* 4 units at a time, each in a vector */
         for (sc_i64 i = from; i < whole_1; i += 4) {
             const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
             const int count = A_pos1[i + 1] - A_pos1[i];
-            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]), sc_splat_f32x16(-__builtin_inff()));
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
             for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
-                sum = sc_max_f32x16(sum, sc_select_f32x16(sc_first_i32x16((sc_i64)count - q), sc_load_f32x16(&c_terms[at + q]), sc_splat_f32x16(-__builtin_inff())));
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_1 = (sc_i64)A_pos1[i + 1] - A_first;
             const int count_1 = A_pos1[i + 2] - A_pos1[i + 1];
-            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_1 = 16; q_1 < (sc_i64)count_1; q_1 += 16) {
-                sum_1 = sc_max_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q_1), sc_load_f32x16(&c_terms[at_1 + q_1]), sc_splat_f32x16(-__builtin_inff())));
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_1; q += 16) {
+                sum_1 = sc_max_f32x16(sum_1,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q),
+                                                       sc_load_f32x16(&c_terms[at_1 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_2 = (sc_i64)A_pos1[i + 2] - A_first;
             const int count_2 = A_pos1[i + 3] - A_pos1[i + 2];
-            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_2 = 16; q_2 < (sc_i64)count_2; q_2 += 16) {
-                sum_2 = sc_max_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q_2), sc_load_f32x16(&c_terms[at_2 + q_2]), sc_splat_f32x16(-__builtin_inff())));
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_2; q += 16) {
+                sum_2 = sc_max_f32x16(sum_2,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q),
+                                                       sc_load_f32x16(&c_terms[at_2 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
             const sc_i64 at_3 = (sc_i64)A_pos1[i + 3] - A_first;
             const int count_3 = A_pos1[i + 4] - A_pos1[i + 3];
-            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_3 = 16; q_3 < (sc_i64)count_3; q_3 += 16) {
-                sum_3 = sc_max_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q_3), sc_load_f32x16(&c_terms[at_3 + q_3]), sc_splat_f32x16(-__builtin_inff())));
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_3; q += 16) {
+                sum_3 = sc_max_f32x16(sum_3,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q),
+                                                       sc_load_f32x16(&c_terms[at_3 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
             const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
             const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
-            const f32x16 pairs_2 = sc_max_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
-            const f32x16 pairs_3 = sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
-            const f32x16 pairs_4 = sc_max_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
-            float c = pairs_4[0];
-            m_val[i] = c;
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            const f32x16 pairs_4 =
+                sc_max_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
+            {
+                /* work c: reg f32 */
+                float c = pairs_4[0];
+                /* m[i] = c */
+                m_val[i] = c;
+                /* work ca: reg f32 */
+                float ca = 0.0f;
+                /* for j in A unroll 4 */
+                const sc_i64 A_lo = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+                const sc_i64 count_4 = A_hi - A_lo;
+                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
+                float ca_1 = 0.0f;
+                float ca_2 = 0.0f;
+                float ca_3 = 0.0f;
+                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                    /* ca += exp(A[i,j] - c) */
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                }
+                ca = ca + ca_1;
+                ca = ca + ca_2;
+                ca = ca + ca_3;
+                for (sc_i64 p = whole_2; p < A_hi; p++) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                }
+                /* s[i] = ca */
+                s_val[i] = ca;
+                /* for j in A */
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    /* C[i,j] = exp(A[i,j] - c) / ca */
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
+                    C_next1 = C_next1 + 1;
+                }
+                C_pos1[i + 1] = (int)C_next1;
+            }
+            {
+                float c = pairs_4[1];
+                m_val[i + 1] = c;
+                float ca = 0.0f;
+                const sc_i64 A_lo = (sc_i64)A_pos1[i + 1];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 2];
+                const sc_i64 count_4 = A_hi - A_lo;
+                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
+                float ca_1 = 0.0f;
+                float ca_2 = 0.0f;
+                float ca_3 = 0.0f;
+                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                }
+                ca = ca + ca_1;
+                ca = ca + ca_2;
+                ca = ca + ca_3;
+                for (sc_i64 p = whole_2; p < A_hi; p++) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                }
+                s_val[i + 1] = ca;
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 1];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 2];
+                for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
+                    C_next1 = C_next1 + 1;
+                }
+                C_pos1[i + 2] = (int)C_next1;
+            }
+            {
+                float c = pairs_4[2];
+                m_val[i + 2] = c;
+                float ca = 0.0f;
+                const sc_i64 A_lo = (sc_i64)A_pos1[i + 2];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 3];
+                const sc_i64 count_4 = A_hi - A_lo;
+                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
+                float ca_1 = 0.0f;
+                float ca_2 = 0.0f;
+                float ca_3 = 0.0f;
+                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                }
+                ca = ca + ca_1;
+                ca = ca + ca_2;
+                ca = ca + ca_3;
+                for (sc_i64 p = whole_2; p < A_hi; p++) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                }
+                s_val[i + 2] = ca;
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 2];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 3];
+                for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
+                    C_next1 = C_next1 + 1;
+                }
+                C_pos1[i + 3] = (int)C_next1;
+            }
+            {
+                float c = pairs_4[3];
+                m_val[i + 3] = c;
+                float ca = 0.0f;
+                const sc_i64 A_lo = (sc_i64)A_pos1[i + 3];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 4];
+                const sc_i64 count_4 = A_hi - A_lo;
+                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
+                float ca_1 = 0.0f;
+                float ca_2 = 0.0f;
+                float ca_3 = 0.0f;
+                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                }
+                ca = ca + ca_1;
+                ca = ca + ca_2;
+                ca = ca + ca_3;
+                for (sc_i64 p = whole_2; p < A_hi; p++) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                }
+                s_val[i + 3] = ca;
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 3];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 4];
+                for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
+                    C_next1 = C_next1 + 1;
+                }
+                C_pos1[i + 4] = (int)C_next1;
+            }
+        }
+        for (sc_i64 i = whole_1, sc_end = to; i < sc_end; i++) {
+            const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
+            const int count = A_pos1[i + 1] - A_pos1[i];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
+            }
+            const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum), sc_odd_f32x16(sum, sum));
+            const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(pairs, pairs), sc_odd_f32x16(pairs, pairs));
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs_1, pairs_1), sc_odd_f32x16(pairs_1, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            {
+                float c = pairs_3[0];
+                m_val[i] = c;
+                float ca = 0.0f;
+                const sc_i64 A_lo = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+                const sc_i64 count_1 = A_hi - A_lo;
+                const sc_i64 whole_2 = A_lo + (count_1 - count_1 % 4);
+                float ca_1 = 0.0f;
+                float ca_2 = 0.0f;
+                float ca_3 = 0.0f;
+                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                }
+                ca = ca + ca_1;
+                ca = ca + ca_2;
+                ca = ca + ca_3;
+                for (sc_i64 p = whole_2; p < A_hi; p++) {
+                    ca = ca + sc_exp_f32(A_val[p] - c);
+                }
+                s_val[i] = ca;
+                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+                for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                    const sc_i64 j = (sc_i64)A_crd1[p];
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
+                    C_next1 = C_next1 + 1;
+                }
+                C_pos1[i + 1] = (int)C_next1;
+            }
+        }
+        if (to == from) {
+            /* a unit of too many entries, alone */
+            /* work c: reg f32 */
+            float c = -__builtin_inff();
+            /* for j in A unroll 4 */
+            const sc_i64 A_lo = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            float c_1 = -__builtin_inff();
+            float c_2 = -__builtin_inff();
+            float c_3 = -__builtin_inff();
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                /* c max= A[i,j] */
+                c = sc_max_f32(c, A_val[p]);
+                c_1 = sc_max_f32(c_1, A_val[p + 1]);
+                c_2 = sc_max_f32(c_2, A_val[p + 2]);
+                c_3 = sc_max_f32(c_3, A_val[p + 3]);
+            }
+            c = sc_max_f32(c, c_1);
+            c = sc_max_f32(c, c_2);
+            c = sc_max_f32(c, c_3);
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                c = sc_max_f32(c, A_val[p]);
+            }
+            /* m[i] = c */
+            m_val[from] = c;
+            /* work ca: reg f32 */
             float ca = 0.0f;
-            const sc_i64 A_lo = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-            const sc_i64 whole_2 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
+            /* for j in A unroll 4 */
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[from + 1];
+            const sc_i64 count_1 = A_hi_1 - A_lo_1;
+            const sc_i64 whole_3 = A_lo_1 + (count_1 - count_1 % 4);
             float ca_1 = 0.0f;
             float ca_2 = 0.0f;
             float ca_3 = 0.0f;
-            for (sc_i64 p_2 = A_lo; p_2 < whole_2; p_2 += 4) {
-                ca = ca + sc_exp_f32(A_val[p_2] - c);
-                ca_1 = ca_1 + sc_exp_f32(A_val[p_2 + 1] - c);
-                ca_2 = ca_2 + sc_exp_f32(A_val[p_2 + 2] - c);
-                ca_3 = ca_3 + sc_exp_f32(A_val[p_2 + 3] - c);
+            for (sc_i64 p = A_lo_1; p < whole_3; p += 4) {
+                /* ca += exp(A[i,j] - c) */
+                ca = ca + sc_exp_f32(A_val[p] - c);
+                ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
+                ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
+                ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
             }
             ca = ca + ca_1;
             ca = ca + ca_2;
             ca = ca + ca_3;
-            for (sc_i64 p_3 = whole_2; p_3 < A_hi; p_3++) {
-                ca = ca + sc_exp_f32(A_val[p_3] - c);
+            for (sc_i64 p = whole_3; p < A_hi_1; p++) {
+                ca = ca + sc_exp_f32(A_val[p] - c);
             }
-            s_val[i] = ca;
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-            for (sc_i64 p_4 = A_lo_1; p_4 < A_hi_1; p_4++) {
-                const sc_i64 j_14 = (sc_i64)A_crd1[p_4];
-                C_crd1[C_next1] = (int)j_14;
-                C_val[C_next1] = sc_exp_f32(A_val[p_4] - c) / ca;
-                C_next1 = C_next1 + 1;
-            }
-            C_pos1[i + 1] = (int)C_next1;
-            float c_1 = pairs_4[1];
-            m_val[i + 1] = c_1;
-            float ca_4 = 0.0f;
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i + 1];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 2];
-            const sc_i64 whole_3 = A_lo_2 + (A_hi_2 - A_lo_2 - (A_hi_2 - A_lo_2) % 4);
-            float ca_5 = 0.0f;
-            float ca_6 = 0.0f;
-            float ca_7 = 0.0f;
-            for (sc_i64 p_5 = A_lo_2; p_5 < whole_3; p_5 += 4) {
-                ca_4 = ca_4 + sc_exp_f32(A_val[p_5] - c_1);
-                ca_5 = ca_5 + sc_exp_f32(A_val[p_5 + 1] - c_1);
-                ca_6 = ca_6 + sc_exp_f32(A_val[p_5 + 2] - c_1);
-                ca_7 = ca_7 + sc_exp_f32(A_val[p_5 + 3] - c_1);
-            }
-            ca_4 = ca_4 + ca_5;
-            ca_4 = ca_4 + ca_6;
-            ca_4 = ca_4 + ca_7;
-            for (sc_i64 p_6 = whole_3; p_6 < A_hi_2; p_6++) {
-                ca_4 = ca_4 + sc_exp_f32(A_val[p_6] - c_1);
-            }
-            s_val[i + 1] = ca_4;
-            const sc_i64 A_lo_3 = (sc_i64)A_pos1[i + 1];
-            const sc_i64 A_hi_3 = (sc_i64)A_pos1[i + 2];
-            for (sc_i64 p_7 = A_lo_3; p_7 < A_hi_3; p_7++) {
-                const sc_i64 j_20 = (sc_i64)A_crd1[p_7];
-                C_crd1[C_next1] = (int)j_20;
-                C_val[C_next1] = sc_exp_f32(A_val[p_7] - c_1) / ca_4;
-                C_next1 = C_next1 + 1;
-            }
-            C_pos1[i + 2] = (int)C_next1;
-            float c_2 = pairs_4[2];
-            m_val[i + 2] = c_2;
-            float ca_8 = 0.0f;
-            const sc_i64 A_lo_4 = (sc_i64)A_pos1[i + 2];
-            const sc_i64 A_hi_4 = (sc_i64)A_pos1[i + 3];
-            const sc_i64 whole_4 = A_lo_4 + (A_hi_4 - A_lo_4 - (A_hi_4 - A_lo_4) % 4);
-            float ca_9 = 0.0f;
-            float ca_10 = 0.0f;
-            float ca_11 = 0.0f;
-            for (sc_i64 p_8 = A_lo_4; p_8 < whole_4; p_8 += 4) {
-                ca_8 = ca_8 + sc_exp_f32(A_val[p_8] - c_2);
-                ca_9 = ca_9 + sc_exp_f32(A_val[p_8 + 1] - c_2);
-                ca_10 = ca_10 + sc_exp_f32(A_val[p_8 + 2] - c_2);
-                ca_11 = ca_11 + sc_exp_f32(A_val[p_8 + 3] - c_2);
-            }
-            ca_8 = ca_8 + ca_9;
-            ca_8 = ca_8 + ca_10;
-            ca_8 = ca_8 + ca_11;
-            for (sc_i64 p_9 = whole_4; p_9 < A_hi_4; p_9++) {
-                ca_8 = ca_8 + sc_exp_f32(A_val[p_9] - c_2);
-            }
-            s_val[i + 2] = ca_8;
-            const sc_i64 A_lo_5 = (sc_i64)A_pos1[i + 2];
-            const sc_i64 A_hi_5 = (sc_i64)A_pos1[i + 3];
-            for (sc_i64 p_10 = A_lo_5; p_10 < A_hi_5; p_10++) {
-                const sc_i64 j_26 = (sc_i64)A_crd1[p_10];
-                C_crd1[C_next1] = (int)j_26;
-                C_val[C_next1] = sc_exp_f32(A_val[p_10] - c_2) / ca_8;
-                C_next1 = C_next1 + 1;
-            }
-            C_pos1[i + 3] = (int)C_next1;
-            float c_3 = pairs_4[3];
-            m_val[i + 3] = c_3;
-            float ca_12 = 0.0f;
-            const sc_i64 A_lo_6 = (sc_i64)A_pos1[i + 3];
-            const sc_i64 A_hi_6 = (sc_i64)A_pos1[i + 4];
-            const sc_i64 whole_5 = A_lo_6 + (A_hi_6 - A_lo_6 - (A_hi_6 - A_lo_6) % 4);
-            float ca_13 = 0.0f;
-            float ca_14 = 0.0f;
-            float ca_15 = 0.0f;
-            for (sc_i64 p_11 = A_lo_6; p_11 < whole_5; p_11 += 4) {
-                ca_12 = ca_12 + sc_exp_f32(A_val[p_11] - c_3);
-                ca_13 = ca_13 + sc_exp_f32(A_val[p_11 + 1] - c_3);
-                ca_14 = ca_14 + sc_exp_f32(A_val[p_11 + 2] - c_3);
-                ca_15 = ca_15 + sc_exp_f32(A_val[p_11 + 3] - c_3);
-            }
-            ca_12 = ca_12 + ca_13;
-            ca_12 = ca_12 + ca_14;
-            ca_12 = ca_12 + ca_15;
-            for (sc_i64 p_12 = whole_5; p_12 < A_hi_6; p_12++) {
-                ca_12 = ca_12 + sc_exp_f32(A_val[p_12] - c_3);
-            }
-            s_val[i + 3] = ca_12;
-            const sc_i64 A_lo_7 = (sc_i64)A_pos1[i + 3];
-            const sc_i64 A_hi_7 = (sc_i64)A_pos1[i + 4];
-            for (sc_i64 p_13 = A_lo_7; p_13 < A_hi_7; p_13++) {
-                const sc_i64 j_32 = (sc_i64)A_crd1[p_13];
-                C_crd1[C_next1] = (int)j_32;
-                C_val[C_next1] = sc_exp_f32(A_val[p_13] - c_3) / ca_12;
-                C_next1 = C_next1 + 1;
-            }
-            C_pos1[i + 4] = (int)C_next1;
-        }
-        for (sc_i64 i_1 = whole_1, sc_end = to; i_1 < sc_end; i_1++) {
-            const sc_i64 at_4 = (sc_i64)A_pos1[i_1] - A_first;
-            const int count_4 = A_pos1[i_1 + 1] - A_pos1[i_1];
-            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_4), sc_load_f32x16(&c_terms[at_4]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_4 = 16; q_4 < (sc_i64)count_4; q_4 += 16) {
-                sum_4 = sc_max_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16((sc_i64)count_4 - q_4), sc_load_f32x16(&c_terms[at_4 + q_4]), sc_splat_f32x16(-__builtin_inff())));
-            }
-            const f32x16 pairs_5 = sc_max_f32x16(sc_even_f32x16(sum_4, sum_4), sc_odd_f32x16(sum_4, sum_4));
-            const f32x16 pairs_6 = sc_max_f32x16(sc_even_f32x16(pairs_5, pairs_5), sc_odd_f32x16(pairs_5, pairs_5));
-            const f32x16 pairs_7 = sc_max_f32x16(sc_even_f32x16(pairs_6, pairs_6), sc_odd_f32x16(pairs_6, pairs_6));
-            const f32x16 pairs_8 = sc_max_f32x16(sc_even_f32x16(pairs_7, pairs_7), sc_odd_f32x16(pairs_7, pairs_7));
-            float c_4 = pairs_8[0];
-            m_val[i_1] = c_4;
-            float ca_16 = 0.0f;
-            const sc_i64 A_lo_8 = (sc_i64)A_pos1[i_1];
-            const sc_i64 A_hi_8 = (sc_i64)A_pos1[i_1 + 1];
-            const sc_i64 whole_6 = A_lo_8 + (A_hi_8 - A_lo_8 - (A_hi_8 - A_lo_8) % 4);
-            float ca_17 = 0.0f;
-            float ca_18 = 0.0f;
-            float ca_19 = 0.0f;
-            for (sc_i64 p_14 = A_lo_8; p_14 < whole_6; p_14 += 4) {
-                ca_16 = ca_16 + sc_exp_f32(A_val[p_14] - c_4);
-                ca_17 = ca_17 + sc_exp_f32(A_val[p_14 + 1] - c_4);
-                ca_18 = ca_18 + sc_exp_f32(A_val[p_14 + 2] - c_4);
-                ca_19 = ca_19 + sc_exp_f32(A_val[p_14 + 3] - c_4);
-            }
-            ca_16 = ca_16 + ca_17;
-            ca_16 = ca_16 + ca_18;
-            ca_16 = ca_16 + ca_19;
-            for (sc_i64 p_15 = whole_6; p_15 < A_hi_8; p_15++) {
-                ca_16 = ca_16 + sc_exp_f32(A_val[p_15] - c_4);
-            }
-            s_val[i_1] = ca_16;
-            const sc_i64 A_lo_9 = (sc_i64)A_pos1[i_1];
-            const sc_i64 A_hi_9 = (sc_i64)A_pos1[i_1 + 1];
-            for (sc_i64 p_16 = A_lo_9; p_16 < A_hi_9; p_16++) {
-                const sc_i64 j_38 = (sc_i64)A_crd1[p_16];
-                C_crd1[C_next1] = (int)j_38;
-                C_val[C_next1] = sc_exp_f32(A_val[p_16] - c_4) / ca_16;
-                C_next1 = C_next1 + 1;
-            }
-            C_pos1[i_1 + 1] = (int)C_next1;
-        }
-        if (to == from) {
-            float c_5 = -__builtin_inff();
-            const sc_i64 A_lo_10 = (sc_i64)A_pos1[from];
-            const sc_i64 A_hi_10 = (sc_i64)A_pos1[from + 1];
-            const sc_i64 whole_7 = A_lo_10 + (A_hi_10 - A_lo_10 - (A_hi_10 - A_lo_10) % 4);
-            float c_6 = -__builtin_inff();
-            float c_7 = -__builtin_inff();
-            float c_8 = -__builtin_inff();
-            for (sc_i64 p_17 = A_lo_10; p_17 < whole_7; p_17 += 4) {
-                c_5 = sc_max_f32(c_5, A_val[p_17]);
-                c_6 = sc_max_f32(c_6, A_val[p_17 + 1]);
-                c_7 = sc_max_f32(c_7, A_val[p_17 + 2]);
-                c_8 = sc_max_f32(c_8, A_val[p_17 + 3]);
-            }
-            c_5 = sc_max_f32(c_5, c_6);
-            c_5 = sc_max_f32(c_5, c_7);
-            c_5 = sc_max_f32(c_5, c_8);
-            for (sc_i64 p_18 = whole_7; p_18 < A_hi_10; p_18++) {
-                c_5 = sc_max_f32(c_5, A_val[p_18]);
-            }
-            m_val[from] = c_5;
-            float ca_20 = 0.0f;
-            const sc_i64 A_lo_11 = (sc_i64)A_pos1[from];
-            const sc_i64 A_hi_11 = (sc_i64)A_pos1[from + 1];
-            const sc_i64 whole_8 = A_lo_11 + (A_hi_11 - A_lo_11 - (A_hi_11 - A_lo_11) % 4);
-            float ca_21 = 0.0f;
-            float ca_22 = 0.0f;
-            float ca_23 = 0.0f;
-            for (sc_i64 p_19 = A_lo_11; p_19 < whole_8; p_19 += 4) {
-                ca_20 = ca_20 + sc_exp_f32(A_val[p_19] - c_5);
-                ca_21 = ca_21 + sc_exp_f32(A_val[p_19 + 1] - c_5);
-                ca_22 = ca_22 + sc_exp_f32(A_val[p_19 + 2] - c_5);
-                ca_23 = ca_23 + sc_exp_f32(A_val[p_19 + 3] - c_5);
-            }
-            ca_20 = ca_20 + ca_21;
-            ca_20 = ca_20 + ca_22;
-            ca_20 = ca_20 + ca_23;
-            for (sc_i64 p_20 = whole_8; p_20 < A_hi_11; p_20++) {
-                ca_20 = ca_20 + sc_exp_f32(A_val[p_20] - c_5);
-            }
-            s_val[from] = ca_20;
-            const sc_i64 A_lo_12 = (sc_i64)A_pos1[from];
-            const sc_i64 A_hi_12 = (sc_i64)A_pos1[from + 1];
-            for (sc_i64 p_21 = A_lo_12; p_21 < A_hi_12; p_21++) {
-                const sc_i64 j_49 = (sc_i64)A_crd1[p_21];
-                C_crd1[C_next1] = (int)j_49;
-                C_val[C_next1] = sc_exp_f32(A_val[p_21] - c_5) / ca_20;
+            /* s[i] = ca */
+            s_val[from] = ca;
+            /* for j in A */
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[from + 1];
+            for (sc_i64 p = A_lo_2; p < A_hi_2; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = exp(A[i,j] - c) / ca */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = sc_exp_f32(A_val[p] - c) / ca;
                 C_next1 = C_next1 + 1;
             }
             C_pos1[from + 1] = (int)C_next1;
@@ -389,4 +462,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

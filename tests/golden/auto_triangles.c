@@ -79,18 +79,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -139,12 +149,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w: private f32 */
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k merge A_1, A_2 */
             const sc_i64 A_1_lo = (sc_i64)A_pos1[j];
             const sc_i64 A_1_hi = (sc_i64)A_pos1[j + 1];
             sc_i64 pA_1 = A_1_lo;
@@ -154,11 +169,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_1_size = A_1_hi - A_1_lo;
             const sc_i64 A_2_size = A_2_hi - A_2_lo;
             if ((A_1_size > A_2_size * 24) | (A_2_size > A_1_size * 24)) {
+                /* one is much longer: both jump */
                 while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
                     const sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
                     const sc_i64 k_A_2 = (sc_i64)A_crd1[pA_2];
                     const sc_i64 k = sc_max_i64(k_A_1, k_A_2);
                     if ((k_A_1 == k) && (k_A_2 == k)) {
+                        /* c += A[i,j] * A_1[j,k] * A_2[i,k] */
                         c = c + A_val[p] * A_val[pA_1] * A_val[pA_2];
                     }
                     const sc_i64 beyond = k + (sc_i64)(k_A_1 == k_A_2);
@@ -166,6 +183,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     pA_2 = sc_search_i32(A_crd1, pA_2, A_2_hi, beyond);
                 }
             } else {
+                /* a vector of each at a time: the bits say who has the coordinates, in their order */
                 while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
                     const sc_i64 met = sc_meet_i32(A_crd1, pA_1, A_1_hi, A_crd1, pA_2, A_2_hi);
                     const sc_i64 in_A_1 = met & 4294967295;
@@ -175,8 +193,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         sc_i64 hits_A_1 = sc_extract_i64(both, in_A_1);
                         sc_i64 hits_A_2 = sc_extract_i64(both, in_A_2);
                         while (hits_A_1 != 0) {
-                            const sc_i64 A_1_at = pA_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_1);
-                            const sc_i64 A_2_at = pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_2);
+                            const sc_i64 A_1_at =
+                                pA_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_1);
+                            const sc_i64 A_2_at =
+                                pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_2);
+                            /* c += A[i,j] * A_1[j,k] * A_2[i,k] */
                             c = c + A_val[p] * A_val[A_1_at] * A_val[A_2_at];
                             hits_A_1 = hits_A_1 & (hits_A_1 - 1);
                             hits_A_2 = hits_A_2 & (hits_A_2 - 1);
@@ -187,6 +208,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 }
             }
         }
+        /* w += c */
         w_copy[0] = w_copy[0] + c;
     }
     return 0;
@@ -201,6 +223,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)begin;
     (void)end;
 
+    /* s = w */
     float w = 0.0f;
     for (sc_i64 copy = 0; copy < copies; copy++) {
         w = w + w_copy_1[copy];
@@ -215,4 +238,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -28,7 +28,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 l_dim = call->dim[2];
     sc_i64 *restrict const w_mark = lane->scratch;
-    sc_i64 *restrict const w_last = (void *)((char *)lane->scratch + ((l_dim * 8 + 63) & -64));
+    const sc_i64 w_last_at = (l_dim * 8 + 63) & -64;
+    sc_i64 *restrict const w_last = (void *)((char *)lane->scratch + w_last_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_pos2 = call->view[0].level[2].pos;
@@ -40,26 +41,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 first = C_next1;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 first_1 = C_next2;
+            /* work w[l]: lane bitmap f32 */
             w_tag = w_tag + 1;
             sc_i64 w_n = 0;
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[l] += A[i,j,k] * B[k,l] */
                     w_n = w_n + (sc_i64)(w_mark[l] != w_tag);
                     w_mark[l] = w_tag;
                 }
             }
+            /* for l in w */
+            /* C[i,j,l] = w[l] */
             C_next2 = C_next2 + w_n;
             if (C_next2 != first_1) {
                 C_next1 = C_next1 + 1;
@@ -88,8 +97,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + ((l_dim * 4 + 63) & -64));
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((l_dim * 4 + 63) & -64) + (((l_dim + 63) / 64 * 8 + 63) & -64)));
+    const sc_i64 w_bits_at = (l_dim * 4 + 63) & -64;
+    sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + w_bits_at);
+    const sc_i64 w_words_at = w_bits_at + (((l_dim + 63) / 64 * 8 + 63) & -64);
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -102,22 +113,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
         const sc_i64 first = C_next1;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             const sc_i64 first_1 = C_next2;
+            /* work w[l]: lane bitmap f32 */
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[l] += A[i,j,k] * B[k,l] */
                     const float v = A_val[p_2] * B_val[p_3];
                     const sc_i64 word = l >> 6;
                     const sc_i64 bit = sc_shl_i64(1, l & 63);
@@ -127,21 +144,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     w_lane[l] = w_lane[l] + v;
                 }
             }
+            /* for l in w */
             for (sc_i64 s = 0; s < (l_dim + 4095) / 4096; s++) {
                 sc_i64 left = w_words[s];
                 w_words[s] = 0;
                 while (left != 0) {
-                    const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                    const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                     left = left & (left - 1);
-                    sc_i64 rest = w_bits[word_1];
-                    w_bits[word_1] = 0;
+                    sc_i64 rest = w_bits[word];
+                    w_bits[word] = 0;
                     while (rest != 0) {
-                        const sc_i64 l_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                        const sc_i64 l = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                         rest = rest & (rest - 1);
-                        C_crd2[C_next2] = (int)l_1;
-                        C_val[C_next2] = w_lane[l_1];
+                        /* C[i,j,l] = w[l] */
+                        C_crd2[C_next2] = (int)l;
+                        C_val[C_next2] = w_lane[l];
                         C_next2 = C_next2 + 1;
-                        w_lane[l_1] = 0.0f;
+                        w_lane[l] = 0.0f;
                     }
                 }
             }
@@ -166,4 +185,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

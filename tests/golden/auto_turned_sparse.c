@@ -64,10 +64,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const t_copy = call->shared[0];
     (void)lane;
 
+    /* work t[j,n]: shared f64 */
+    /* par j/16 */
     for (sc_i64 j_block = begin; j_block < end; j_block++) {
         const sc_i64 size = sc_min_i64(16, j_dim - j_block * 16);
+        /* for n/16 */
         for (sc_i64 n_block = 0; n_block < 64; n_block += 16) {
+            /* for j%16 */
             for (sc_i64 j_in = 0; j_in < size; j_in++) {
+                /* vec n%16 { t[j,n] = E[n,j] } */
                 const sc_i64 E_at = n_block * E_stride0 + (j_block * 16 + j_in);
                 const sc_i64 t_at = n_block + (j_block * 16 + j_in) * 64;
                 sc_store_f64x8(&t_copy[t_at], sc_gather_f64x8(&E_val[E_at], E_stride0));
@@ -93,7 +98,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const R_pos1 = (int *)call->view[3].level[1].pos;
 
     sc_i64 R_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -105,46 +112,78 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j_B = (sc_i64)B_crd1[pB];
             const sc_i64 j = sc_min_i64(j_A, j_B);
             if ((j_A == j) && (j_B == j)) {
+                /* work c: reg f64 */
                 double c = 0.0;
+                /* vec n { c += t[j,n] } */
                 const sc_i64 t_at = j * 64;
-                c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) + sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) + sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) + sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+                c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) +
+                                      sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) +
+                                      sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) +
+                                      sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+                /* R[i,j] = (A[i,j] + B[i,j]) * c */
                 R_crd1[R_next1] = (int)j;
                 R_val[R_next1] = (A_val[pA] + B_val[pB]) * c;
                 R_next1 = R_next1 + 1;
             } else if (j_B == j) {
-                double c_1 = 0.0;
-                const sc_i64 t_at_1 = j * 64;
-                c_1 = c_1 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_1]) + sc_load_f64x8(&t_copy[t_at_1 + 8]) + sc_load_f64x8(&t_copy[t_at_1 + 16]) + sc_load_f64x8(&t_copy[t_at_1 + 24]) + sc_load_f64x8(&t_copy[t_at_1 + 32]) + sc_load_f64x8(&t_copy[t_at_1 + 40]) + sc_load_f64x8(&t_copy[t_at_1 + 48]) + sc_load_f64x8(&t_copy[t_at_1 + 56]));
+                /* work c: reg f64 */
+                double c = 0.0;
+                /* vec n { c += t[j,n] } */
+                const sc_i64 t_at = j * 64;
+                c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) +
+                                      sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) +
+                                      sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) +
+                                      sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+                /* R[i,j] = B[i,j] * c */
                 R_crd1[R_next1] = (int)j;
-                R_val[R_next1] = B_val[pB] * c_1;
+                R_val[R_next1] = B_val[pB] * c;
                 R_next1 = R_next1 + 1;
             } else {
-                double c_2 = 0.0;
-                const sc_i64 t_at_2 = j * 64;
-                c_2 = c_2 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_2]) + sc_load_f64x8(&t_copy[t_at_2 + 8]) + sc_load_f64x8(&t_copy[t_at_2 + 16]) + sc_load_f64x8(&t_copy[t_at_2 + 24]) + sc_load_f64x8(&t_copy[t_at_2 + 32]) + sc_load_f64x8(&t_copy[t_at_2 + 40]) + sc_load_f64x8(&t_copy[t_at_2 + 48]) + sc_load_f64x8(&t_copy[t_at_2 + 56]));
+                /* work c: reg f64 */
+                double c = 0.0;
+                /* vec n { c += t[j,n] } */
+                const sc_i64 t_at = j * 64;
+                c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) +
+                                      sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) +
+                                      sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) +
+                                      sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+                /* R[i,j] = A[i,j] * c */
                 R_crd1[R_next1] = (int)j;
-                R_val[R_next1] = A_val[pA] * c_2;
+                R_val[R_next1] = A_val[pA] * c;
                 R_next1 = R_next1 + 1;
             }
             pA = pA + (sc_i64)(j_A == j);
             pB = pB + (sc_i64)(j_B == j);
         }
+        /* the rest of B */
         for (sc_i64 p = pB; p < B_hi; p++) {
-            const sc_i64 j_1 = (sc_i64)B_crd1[p];
-            double c_3 = 0.0;
-            const sc_i64 t_at_3 = j_1 * 64;
-            c_3 = c_3 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_3]) + sc_load_f64x8(&t_copy[t_at_3 + 8]) + sc_load_f64x8(&t_copy[t_at_3 + 16]) + sc_load_f64x8(&t_copy[t_at_3 + 24]) + sc_load_f64x8(&t_copy[t_at_3 + 32]) + sc_load_f64x8(&t_copy[t_at_3 + 40]) + sc_load_f64x8(&t_copy[t_at_3 + 48]) + sc_load_f64x8(&t_copy[t_at_3 + 56]));
-            R_crd1[R_next1] = (int)j_1;
-            R_val[R_next1] = B_val[p] * c_3;
+            const sc_i64 j = (sc_i64)B_crd1[p];
+            /* work c: reg f64 */
+            double c = 0.0;
+            /* vec n { c += t[j,n] } */
+            const sc_i64 t_at = j * 64;
+            c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) +
+                                  sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) +
+                                  sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) +
+                                  sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+            /* R[i,j] = B[i,j] * c */
+            R_crd1[R_next1] = (int)j;
+            R_val[R_next1] = B_val[p] * c;
             R_next1 = R_next1 + 1;
         }
-        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-            double c_4 = 0.0;
-            const sc_i64 t_at_4 = j_2 * 64;
-            c_4 = c_4 + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at_4]) + sc_load_f64x8(&t_copy[t_at_4 + 8]) + sc_load_f64x8(&t_copy[t_at_4 + 16]) + sc_load_f64x8(&t_copy[t_at_4 + 24]) + sc_load_f64x8(&t_copy[t_at_4 + 32]) + sc_load_f64x8(&t_copy[t_at_4 + 40]) + sc_load_f64x8(&t_copy[t_at_4 + 48]) + sc_load_f64x8(&t_copy[t_at_4 + 56]));
-            R_crd1[R_next1] = (int)j_2;
-            R_val[R_next1] = A_val[p_1] * c_4;
+        /* the rest of A */
+        for (sc_i64 p = pA; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            /* work c: reg f64 */
+            double c = 0.0;
+            /* vec n { c += t[j,n] } */
+            const sc_i64 t_at = j * 64;
+            c = c + sc_hadd_f64x8(sc_load_f64x8(&t_copy[t_at]) + sc_load_f64x8(&t_copy[t_at + 8]) +
+                                  sc_load_f64x8(&t_copy[t_at + 16]) + sc_load_f64x8(&t_copy[t_at + 24]) +
+                                  sc_load_f64x8(&t_copy[t_at + 32]) + sc_load_f64x8(&t_copy[t_at + 40]) +
+                                  sc_load_f64x8(&t_copy[t_at + 48]) + sc_load_f64x8(&t_copy[t_at + 56]));
+            /* R[i,j] = A[i,j] * c */
+            R_crd1[R_next1] = (int)j;
+            R_val[R_next1] = A_val[p] * c;
             R_next1 = R_next1 + 1;
         }
         R_pos1[i + 1] = (int)R_next1;
@@ -159,4 +198,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

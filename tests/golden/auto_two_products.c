@@ -44,11 +44,16 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
     sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim + 63) / 64 * 8 + 63) & -64));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
-    sc_i64 *restrict const wa_bits = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64)));
-    sc_i64 *restrict const wa_words = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
-    sc_i64 *restrict const wa_crd0 = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    const sc_i64 w_words_at = ((k_dim + 63) / 64 * 8 + 63) & -64;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_crd0_at = w_words_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 wa_bits_at = w_crd0_at + ((k_dim * 8 + 63) & -64);
+    sc_i64 *restrict const wa_bits = (void *)((char *)lane->scratch + wa_bits_at);
+    const sc_i64 wa_words_at = wa_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    sc_i64 *restrict const wa_words = (void *)((char *)lane->scratch + wa_words_at);
+    const sc_i64 wa_crd0_at = wa_words_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const wa_crd0 = (void *)((char *)lane->scratch + wa_crd0_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -60,15 +65,20 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const E_crd1 = call->view[3].level[1].crd;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits[word];
@@ -81,66 +91,75 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words[s];
             w_words[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits[word_1];
-                w_bits[word_1] = 0;
+                sc_i64 rest = w_bits[word];
+                w_bits[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
                     w_crd0[w_n] = at;
                     w_n = w_n + 1;
                 }
             }
         }
+        /* work wa[k]: lane bitmap f32 */
+        /* for l in D */
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
-        for (sc_i64 p_2 = D_lo; p_2 < D_hi; p_2++) {
-            const sc_i64 l = (sc_i64)D_crd1[p_2];
+        for (sc_i64 p = D_lo; p < D_hi; p++) {
+            const sc_i64 l = (sc_i64)D_crd1[p];
+            /* for k in E */
             const sc_i64 E_lo = (sc_i64)E_pos1[l];
             const sc_i64 E_hi = (sc_i64)E_pos1[l + 1];
-            for (sc_i64 p_3 = E_lo; p_3 < E_hi; p_3++) {
-                const sc_i64 k_1 = (sc_i64)E_crd1[p_3];
-                const sc_i64 word_2 = k_1 >> 6;
-                const sc_i64 bit_1 = sc_shl_i64(1, k_1 & 63);
-                const sc_i64 old_1 = wa_bits[word_2];
-                wa_bits[word_2] = old_1 | bit_1;
-                wa_words[word_2 >> 6] = wa_words[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
+            for (sc_i64 p_1 = E_lo; p_1 < E_hi; p_1++) {
+                const sc_i64 k = (sc_i64)E_crd1[p_1];
+                /* wa[k] += D[i,l] * E[l,k] */
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = wa_bits[word];
+                wa_bits[word] = old | bit;
+                wa_words[word >> 6] = wa_words[word >> 6] | (sc_shl_i64(1, word & 63));
             }
         }
         sc_i64 wa_n = 0;
-        for (sc_i64 s_1 = 0; s_1 < (k_dim + 4095) / 4096; s_1++) {
-            sc_i64 left_1 = wa_words[s_1];
-            wa_words[s_1] = 0;
-            while (left_1 != 0) {
-                const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
-                left_1 = left_1 & (left_1 - 1);
-                sc_i64 rest_1 = wa_bits[word_3];
-                wa_bits[word_3] = 0;
-                while (rest_1 != 0) {
-                    const sc_i64 at_1 = word_3 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest_1);
-                    rest_1 = rest_1 & (rest_1 - 1);
-                    wa_crd0[wa_n] = at_1;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = wa_words[s];
+            wa_words[s] = 0;
+            while (left != 0) {
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                left = left & (left - 1);
+                sc_i64 rest = wa_bits[word];
+                wa_bits[word] = 0;
+                while (rest != 0) {
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    rest = rest & (rest - 1);
+                    wa_crd0[wa_n] = at;
                     wa_n = wa_n + 1;
                 }
             }
         }
+        /* for k merge w, wa */
         sc_i64 pw = 0;
         sc_i64 pwa = 0;
         if ((pw < w_n) && (pwa < wa_n)) {
+            /* while both have one more entry: it is loaded ahead */
             sc_i64 k_w = w_crd0[pw];
             sc_i64 k_wa = wa_crd0[pwa];
             while ((pw + 1 < w_n) && (pwa + 1 < wa_n)) {
-                const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
-                const _Bool in_w = k_w == k_2;
+                const sc_i64 k = sc_min_i64(k_w, k_wa);
+                const _Bool in_w = k_w == k;
                 const sc_i64 then = w_crd0[pw + 1];
-                const _Bool in_wa = k_wa == k_2;
+                const _Bool in_wa = k_wa == k;
                 const sc_i64 then_1 = wa_crd0[pwa + 1];
                 if (in_w && in_wa) {
+                    /* C[i,k] = w[k] + wa[k] */
                     C_next1 = C_next1 + 1;
                 } else if (in_wa) {
+                    /* C[i,k] = wa[k] */
                     C_next1 = C_next1 + 1;
                 } else {
+                    /* C[i,k] = w[k] */
                     C_next1 = C_next1 + 1;
                 }
                 pw = pw + (sc_i64)in_w;
@@ -150,23 +169,30 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         }
         while ((pw < w_n) && (pwa < wa_n)) {
-            const sc_i64 k_w_1 = w_crd0[pw];
-            const sc_i64 k_wa_1 = wa_crd0[pwa];
-            const sc_i64 k_3 = sc_min_i64(k_w_1, k_wa_1);
-            if ((k_w_1 == k_3) && (k_wa_1 == k_3)) {
+            const sc_i64 k_w = w_crd0[pw];
+            const sc_i64 k_wa = wa_crd0[pwa];
+            const sc_i64 k = sc_min_i64(k_w, k_wa);
+            if ((k_w == k) && (k_wa == k)) {
+                /* C[i,k] = w[k] + wa[k] */
                 C_next1 = C_next1 + 1;
-            } else if (k_wa_1 == k_3) {
+            } else if (k_wa == k) {
+                /* C[i,k] = wa[k] */
                 C_next1 = C_next1 + 1;
             } else {
+                /* C[i,k] = w[k] */
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w_1 == k_3);
-            pwa = pwa + (sc_i64)(k_wa_1 == k_3);
+            pw = pw + (sc_i64)(k_w == k);
+            pwa = pwa + (sc_i64)(k_wa == k);
         }
-        for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
+        /* the rest of wa */
+        for (sc_i64 p = pwa, sc_end = wa_n; p < sc_end; p++) {
+            /* C[i,k] = wa[k] */
             C_next1 = C_next1 + 1;
         }
-        for (sc_i64 p_5 = pw, sc_end = w_n; p_5 < sc_end; p_5++) {
+        /* the rest of w */
+        for (sc_i64 p = pw, sc_end = w_n; p < sc_end; p++) {
+            /* C[i,k] = w[k] */
             C_next1 = C_next1 + 1;
         }
     }
@@ -187,13 +213,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const E_pos1 = call->view[3].level[1].pos;
     const int *restrict const E_crd1 = call->view[3].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
-    float *restrict const wa_lane = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64)));
-    sc_i64 *restrict const wa_bits_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64)));
-    sc_i64 *restrict const wa_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
-    sc_i64 *restrict const wa_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64) + ((k_dim * 8 + 63) & -64) + ((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    const sc_i64 w_bits_1_at = (k_dim * 4 + 63) & -64;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
+    const sc_i64 w_words_1_at = w_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
+    const sc_i64 w_crd0_1_at = w_words_1_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 wa_lane_at = w_crd0_1_at + ((k_dim * 8 + 63) & -64);
+    float *restrict const wa_lane = (void *)((char *)lane->scratch + wa_lane_at);
+    const sc_i64 wa_bits_1_at = wa_lane_at + ((k_dim * 4 + 63) & -64);
+    sc_i64 *restrict const wa_bits_1 = (void *)((char *)lane->scratch + wa_bits_1_at);
+    const sc_i64 wa_words_1_at = wa_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    sc_i64 *restrict const wa_words_1 = (void *)((char *)lane->scratch + wa_words_1_at);
+    const sc_i64 wa_crd0_1_at = wa_words_1_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const wa_crd0_1 = (void *)((char *)lane->scratch + wa_crd0_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     const float *restrict const D_val = call->view[2].val;
@@ -203,15 +236,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[4].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const float v = A_val[p] * B_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
@@ -226,74 +264,83 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words_1[s];
             w_words_1[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits_1[word_1];
-                w_bits_1[word_1] = 0;
+                sc_i64 rest = w_bits_1[word];
+                w_bits_1[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
                     w_crd0_1[w_n] = at;
                     w_n = w_n + 1;
                 }
             }
         }
+        /* work wa[k]: lane bitmap f32 */
+        /* for l in D */
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
-        for (sc_i64 p_2 = D_lo; p_2 < D_hi; p_2++) {
-            const sc_i64 l = (sc_i64)D_crd1[p_2];
+        for (sc_i64 p = D_lo; p < D_hi; p++) {
+            const sc_i64 l = (sc_i64)D_crd1[p];
+            /* for k in E */
             const sc_i64 E_lo = (sc_i64)E_pos1[l];
             const sc_i64 E_hi = (sc_i64)E_pos1[l + 1];
-            for (sc_i64 p_3 = E_lo; p_3 < E_hi; p_3++) {
-                const sc_i64 k_1 = (sc_i64)E_crd1[p_3];
-                const float v_1 = D_val[p_2] * E_val[p_3];
-                const sc_i64 word_2 = k_1 >> 6;
-                const sc_i64 bit_1 = sc_shl_i64(1, k_1 & 63);
-                const sc_i64 old_1 = wa_bits_1[word_2];
-                wa_bits_1[word_2] = old_1 | bit_1;
-                wa_words_1[word_2 >> 6] = wa_words_1[word_2 >> 6] | (sc_shl_i64(1, word_2 & 63));
-                wa_lane[k_1] = wa_lane[k_1] + v_1;
+            for (sc_i64 p_1 = E_lo; p_1 < E_hi; p_1++) {
+                const sc_i64 k = (sc_i64)E_crd1[p_1];
+                /* wa[k] += D[i,l] * E[l,k] */
+                const float v = D_val[p] * E_val[p_1];
+                const sc_i64 word = k >> 6;
+                const sc_i64 bit = sc_shl_i64(1, k & 63);
+                const sc_i64 old = wa_bits_1[word];
+                wa_bits_1[word] = old | bit;
+                wa_words_1[word >> 6] = wa_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
+                wa_lane[k] = wa_lane[k] + v;
             }
         }
         sc_i64 wa_n = 0;
-        for (sc_i64 s_1 = 0; s_1 < (k_dim + 4095) / 4096; s_1++) {
-            sc_i64 left_1 = wa_words_1[s_1];
-            wa_words_1[s_1] = 0;
-            while (left_1 != 0) {
-                const sc_i64 word_3 = s_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left_1);
-                left_1 = left_1 & (left_1 - 1);
-                sc_i64 rest_1 = wa_bits_1[word_3];
-                wa_bits_1[word_3] = 0;
-                while (rest_1 != 0) {
-                    const sc_i64 at_1 = word_3 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest_1);
-                    rest_1 = rest_1 & (rest_1 - 1);
-                    wa_crd0_1[wa_n] = at_1;
+        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
+            sc_i64 left = wa_words_1[s];
+            wa_words_1[s] = 0;
+            while (left != 0) {
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                left = left & (left - 1);
+                sc_i64 rest = wa_bits_1[word];
+                wa_bits_1[word] = 0;
+                while (rest != 0) {
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    rest = rest & (rest - 1);
+                    wa_crd0_1[wa_n] = at;
                     wa_n = wa_n + 1;
                 }
             }
         }
+        /* for k merge w, wa */
         sc_i64 pw = 0;
         sc_i64 pwa = 0;
         if ((pw < w_n) && (pwa < wa_n)) {
+            /* while both have one more entry: it is loaded ahead */
             sc_i64 k_w = w_crd0_1[pw];
             sc_i64 k_wa = wa_crd0_1[pwa];
             while ((pw + 1 < w_n) && (pwa + 1 < wa_n)) {
-                const sc_i64 k_2 = sc_min_i64(k_w, k_wa);
-                const _Bool in_w = k_w == k_2;
+                const sc_i64 k = sc_min_i64(k_w, k_wa);
+                const _Bool in_w = k_w == k;
                 const sc_i64 then = w_crd0_1[pw + 1];
-                const _Bool in_wa = k_wa == k_2;
+                const _Bool in_wa = k_wa == k;
                 const sc_i64 then_1 = wa_crd0_1[pwa + 1];
                 if (in_w && in_wa) {
-                    C_crd1[C_next1] = (int)k_2;
-                    C_val[C_next1] = w_lane[k_2] + wa_lane[k_2];
+                    /* C[i,k] = w[k] + wa[k] */
+                    C_crd1[C_next1] = (int)k;
+                    C_val[C_next1] = w_lane[k] + wa_lane[k];
                     C_next1 = C_next1 + 1;
                 } else if (in_wa) {
-                    C_crd1[C_next1] = (int)k_2;
-                    C_val[C_next1] = wa_lane[k_2];
+                    /* C[i,k] = wa[k] */
+                    C_crd1[C_next1] = (int)k;
+                    C_val[C_next1] = wa_lane[k];
                     C_next1 = C_next1 + 1;
                 } else {
-                    C_crd1[C_next1] = (int)k_2;
-                    C_val[C_next1] = w_lane[k_2];
+                    /* C[i,k] = w[k] */
+                    C_crd1[C_next1] = (int)k;
+                    C_val[C_next1] = w_lane[k];
                     C_next1 = C_next1 + 1;
                 }
                 pw = pw + (sc_i64)in_w;
@@ -303,42 +350,49 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         }
         while ((pw < w_n) && (pwa < wa_n)) {
-            const sc_i64 k_w_1 = w_crd0_1[pw];
-            const sc_i64 k_wa_1 = wa_crd0_1[pwa];
-            const sc_i64 k_3 = sc_min_i64(k_w_1, k_wa_1);
-            if ((k_w_1 == k_3) && (k_wa_1 == k_3)) {
-                C_crd1[C_next1] = (int)k_3;
-                C_val[C_next1] = w_lane[k_3] + wa_lane[k_3];
+            const sc_i64 k_w = w_crd0_1[pw];
+            const sc_i64 k_wa = wa_crd0_1[pwa];
+            const sc_i64 k = sc_min_i64(k_w, k_wa);
+            if ((k_w == k) && (k_wa == k)) {
+                /* C[i,k] = w[k] + wa[k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = w_lane[k] + wa_lane[k];
                 C_next1 = C_next1 + 1;
-            } else if (k_wa_1 == k_3) {
-                C_crd1[C_next1] = (int)k_3;
-                C_val[C_next1] = wa_lane[k_3];
+            } else if (k_wa == k) {
+                /* C[i,k] = wa[k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = wa_lane[k];
                 C_next1 = C_next1 + 1;
             } else {
-                C_crd1[C_next1] = (int)k_3;
-                C_val[C_next1] = w_lane[k_3];
+                /* C[i,k] = w[k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = w_lane[k];
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w_1 == k_3);
-            pwa = pwa + (sc_i64)(k_wa_1 == k_3);
+            pw = pw + (sc_i64)(k_w == k);
+            pwa = pwa + (sc_i64)(k_wa == k);
         }
-        for (sc_i64 p_4 = pwa, sc_end = wa_n; p_4 < sc_end; p_4++) {
-            const sc_i64 k_4 = wa_crd0_1[p_4];
-            C_crd1[C_next1] = (int)k_4;
-            C_val[C_next1] = wa_lane[k_4];
+        /* the rest of wa */
+        for (sc_i64 p = pwa, sc_end = wa_n; p < sc_end; p++) {
+            const sc_i64 k = wa_crd0_1[p];
+            /* C[i,k] = wa[k] */
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = wa_lane[k];
             C_next1 = C_next1 + 1;
         }
-        for (sc_i64 p_5 = pw, sc_end = w_n; p_5 < sc_end; p_5++) {
-            const sc_i64 k_5 = w_crd0_1[p_5];
-            C_crd1[C_next1] = (int)k_5;
-            C_val[C_next1] = w_lane[k_5];
+        /* the rest of w */
+        for (sc_i64 p = pw, sc_end = w_n; p < sc_end; p++) {
+            const sc_i64 k = w_crd0_1[p];
+            /* C[i,k] = w[k] */
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = w_lane[k];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 x = 0, sc_end = wa_n; x < sc_end; x++) {
             wa_lane[wa_crd0_1[x]] = 0.0f;
         }
-        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-            w_lane[w_crd0_1[x_1]] = 0.0f;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_lane[w_crd0_1[x]] = 0.0f;
         }
         C_pos1[i + 1] = (int)C_next1;
     }
@@ -351,4 +405,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

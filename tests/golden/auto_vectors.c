@@ -69,18 +69,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -146,6 +156,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const b_val = call->view[1].val;
 
     sc_i64 c_next0 = cursors[0];
+    /* par i merge a, b */
     const sc_i64 a_lo = (sc_i64)a_pos0[0];
     const sc_i64 a_hi = (sc_i64)a_pos0[1];
     const sc_i64 a_lo_1 = sc_search_i32(a_crd0, a_lo, a_hi, begin);
@@ -156,18 +167,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 b_lo_1 = sc_search_i32(b_crd0, b_lo, b_hi, begin);
     const sc_i64 b_hi_1 = sc_search_i32(b_crd0, b_lo_1, b_hi, end);
     sc_i64 pb = b_lo_1;
+    /* a vector of each at a time: the bits say who has the coordinates, in their order */
     while ((pa < a_hi_1) | (pb < b_hi_1)) {
         const sc_i64 met = sc_meet_i32(a_crd0, pa, a_hi_1, b_crd0, pb, b_hi_1);
         const sc_i64 in_a = met & 4294967295;
         const sc_i64 in_b = (met >> 32) & 4294967295;
         const sc_i64 n = __builtin_popcountll((unsigned long long)(in_a | in_b));
-        sc_store_i32x16(&c_crd0[c_next0], sc_spread_i32x16(&a_crd0[pa], in_a, 0) | sc_spread_i32x16(&b_crd0[pb], in_b, 0));
-        sc_store_f32x16(&c_val[c_next0], sc_spread_f32x16(&a_val[pa], in_a, -0.0f) + sc_spread_f32x16(&b_val[pb], in_b, -0.0f));
+        /* c[i] = a[i] + b[i] */
+        sc_store_i32x16(&c_crd0[c_next0],
+                        sc_spread_i32x16(&a_crd0[pa], in_a, 0) | sc_spread_i32x16(&b_crd0[pb], in_b, 0));
+        sc_store_f32x16(&c_val[c_next0],
+                        sc_spread_f32x16(&a_val[pa], in_a, -0.0f) +
+                        sc_spread_f32x16(&b_val[pb], in_b, -0.0f));
         if (n > 16) {
             const sc_i64 from = pa + __builtin_popcountll((unsigned long long)(in_a & 65535));
             const sc_i64 from_1 = pb + __builtin_popcountll((unsigned long long)(in_b & 65535));
-            sc_store_i32x16(&c_crd0[c_next0 + 16], sc_spread_i32x16(&a_crd0[from], in_a >> 16, 0) | sc_spread_i32x16(&b_crd0[from_1], in_b >> 16, 0));
-            sc_store_f32x16(&c_val[c_next0 + 16], sc_spread_f32x16(&a_val[from], in_a >> 16, -0.0f) + sc_spread_f32x16(&b_val[from_1], in_b >> 16, -0.0f));
+            sc_store_i32x16(&c_crd0[c_next0 + 16],
+                            sc_spread_i32x16(&a_crd0[from], in_a >> 16, 0) |
+                            sc_spread_i32x16(&b_crd0[from_1], in_b >> 16, 0));
+            sc_store_f32x16(&c_val[c_next0 + 16],
+                            sc_spread_f32x16(&a_val[from], in_a >> 16, -0.0f) +
+                            sc_spread_f32x16(&b_val[from_1], in_b >> 16, -0.0f));
         }
         c_next0 = c_next0 + n;
         pa = pa + __builtin_popcountll((unsigned long long)in_a);
@@ -183,4 +203,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

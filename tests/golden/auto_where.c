@@ -53,52 +53,66 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const R_val = call->view[2].val;
     (void)lane;
 
+    /* par j in B_1 */
     for (sc_i64 j = begin; j < end; j++) {
+        /* for j merge B_1 */
         const sc_i64 B_1_lo = (sc_i64)B_1_pos1[j];
         const sc_i64 B_1_hi = (sc_i64)B_1_pos1[j + 1];
         const sc_i64 B_1_at = sc_search_i32(B_1_crd1, B_1_lo, B_1_hi, j);
         const _Bool in_B_1 = (B_1_at < B_1_hi) && ((sc_i64)B_1_crd1[B_1_at] == j);
         if (in_B_1) {
+            /* for i */
             for (sc_i64 i = 0; i < i_dim; i++) {
+                /* for j merge A */
                 const sc_i64 A_lo = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
                 const sc_i64 A_at = sc_search_i32(A_crd1, A_lo, A_hi, j);
                 const _Bool in_A = (A_at < A_hi) && ((sc_i64)A_crd1[A_at] == j);
                 if (in_A) {
+                    /* for i merge B */
                     const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
                     const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
                     const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
                     const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
                     if (in_B) {
+                        /* R[i,j] = A[i,j] + B[i,i] * B_1[j,j] */
                         R_val[i * R_stride0 + j] = A_val[A_at] + B_val[B_at] * B_val[B_1_at];
                     } else {
+                        /* R[i,j] = A[i,j] */
                         R_val[i * R_stride0 + j] = A_val[A_at];
                     }
                 } else {
-                    const sc_i64 B_lo_1 = (sc_i64)B_1_pos1[i];
-                    const sc_i64 B_hi_1 = (sc_i64)B_1_pos1[i + 1];
-                    const sc_i64 B_at_1 = sc_search_i32(B_1_crd1, B_lo_1, B_hi_1, i);
-                    const _Bool in_B_2 = (B_at_1 < B_hi_1) && ((sc_i64)B_1_crd1[B_at_1] == i);
-                    if (in_B_2) {
-                        R_val[i * R_stride0 + j] = B_val[B_at_1] * B_val[B_1_at];
+                    /* for i merge B */
+                    const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
+                    const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
+                    const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
+                    const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
+                    if (in_B) {
+                        /* R[i,j] = B[i,i] * B_1[j,j] */
+                        R_val[i * R_stride0 + j] = B_val[B_at] * B_val[B_1_at];
                     }
                 }
             }
         } else {
-            for (sc_i64 i_1 = 0; i_1 < i_dim; i_1++) {
-                const sc_i64 A_lo_1 = (sc_i64)A_pos1[i_1];
-                const sc_i64 A_hi_1 = (sc_i64)A_pos1[i_1 + 1];
-                const sc_i64 A_at_1 = sc_search_i32(A_crd1, A_lo_1, A_hi_1, j);
-                const _Bool in_A_1 = (A_at_1 < A_hi_1) && ((sc_i64)A_crd1[A_at_1] == j);
-                if (in_A_1) {
-                    const sc_i64 B_lo_2 = (sc_i64)B_1_pos1[i_1];
-                    const sc_i64 B_hi_2 = (sc_i64)B_1_pos1[i_1 + 1];
-                    const sc_i64 B_at_2 = sc_search_i32(B_1_crd1, B_lo_2, B_hi_2, i_1);
-                    const _Bool in_B_3 = (B_at_2 < B_hi_2) && ((sc_i64)B_1_crd1[B_at_2] == i_1);
-                    if (in_B_3) {
-                        R_val[i_1 * R_stride0 + j] = A_val[A_at_1];
+            /* for i */
+            for (sc_i64 i = 0; i < i_dim; i++) {
+                /* for j merge A */
+                const sc_i64 A_lo = (sc_i64)A_pos1[i];
+                const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+                const sc_i64 A_at = sc_search_i32(A_crd1, A_lo, A_hi, j);
+                const _Bool in_A = (A_at < A_hi) && ((sc_i64)A_crd1[A_at] == j);
+                if (in_A) {
+                    /* for i merge B */
+                    const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
+                    const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
+                    const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
+                    const _Bool in_B = (B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i);
+                    if (in_B) {
+                        /* R[i,j] = A[i,j] */
+                        R_val[i * R_stride0 + j] = A_val[A_at];
                     } else {
-                        R_val[i_1 * R_stride0 + j] = A_val[A_at_1];
+                        /* R[i,j] = A[i,j] */
+                        R_val[i * R_stride0 + j] = A_val[A_at];
                     }
                 }
             }
@@ -115,12 +129,17 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     signed char *restrict const R_where_val = call->view[3].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
-            R_where_val[i * R_where_stride0 + j] = (double)(R_where_val[i * R_where_stride0 + j] != 0) + 1.0 != 0.0;
+            /* R_where[i,j] += stored(A[i,j]) */
+            const sc_i64 R_where_at = i * R_where_stride0 + j;
+            const double old = (double)(R_where_val[R_where_at] != 0);
+            R_where_val[R_where_at] = old + 1.0 != 0.0;
         }
     }
     return 0;
@@ -133,9 +152,14 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     signed char *restrict const R_where_val = call->view[3].val;
 
+    /* par i in A */
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)A_crd1[p];
-        R_where_val[unit * R_where_stride0 + j] = (double)(R_where_val[unit * R_where_stride0 + j] != 0) + 1.0 != 0.0;
+        /* R_where[i,j] += stored(A[i,j]) */
+        const sc_i64 R_where_at = unit * R_where_stride0 + j;
+        const double old = (double)(R_where_val[R_where_at] != 0);
+        R_where_val[R_where_at] = old + 1.0 != 0.0;
     }
     return 0;
 }
@@ -149,17 +173,24 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     signed char *restrict const R_where_val = call->view[3].val;
     (void)lane;
 
+    /* par i in B */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for i in B */
         const sc_i64 B_lo = (sc_i64)B_1_pos1[i];
         const sc_i64 B_hi = (sc_i64)B_1_pos1[i + 1];
         const sc_i64 B_at = sc_search_i32(B_1_crd1, B_lo, B_hi, i);
         if ((B_at < B_hi) && ((sc_i64)B_1_crd1[B_at] == i)) {
+            /* for j */
             for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j in B_1 */
                 const sc_i64 B_1_lo = (sc_i64)B_1_pos1[j];
                 const sc_i64 B_1_hi = (sc_i64)B_1_pos1[j + 1];
                 const sc_i64 B_1_at = sc_search_i32(B_1_crd1, B_1_lo, B_1_hi, j);
                 if ((B_1_at < B_1_hi) && ((sc_i64)B_1_crd1[B_1_at] == j)) {
-                    R_where_val[i * R_where_stride0 + j] = (double)(R_where_val[i * R_where_stride0 + j] != 0) + 1.0 != 0.0;
+                    /* R_where[i,j] += stored(B[i,i]) * stored(B_1[j,j]) */
+                    const sc_i64 R_where_at = i * R_where_stride0 + j;
+                    const double old = (double)(R_where_val[R_where_at] != 0);
+                    R_where_val[R_where_at] = old + 1.0 != 0.0;
                 }
             }
         }
@@ -173,4 +204,5 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 4, {body, body_1, part, body_2}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    4, {body, body_1, part, body_2}};

@@ -36,8 +36,14 @@ SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
 {
     return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
 }
-SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]}; }
-SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]}; }
+SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]};
+}
+SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]};
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -51,8 +57,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const double *restrict const y_val = call->view[2].val;
     double *restrict const C_val = call->view[3].val;
 
+    /* par i in T */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)T_crd0[p];
+        /* for j in T batch 3 */
         const sc_i64 T_lo = (sc_i64)T_pos1[p];
         const sc_i64 T_hi = (sc_i64)T_pos1[p + 1];
         sc_i64 from = T_lo;
@@ -64,8 +72,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
             const sc_i64 T_last = (sc_i64)T_pos2[to];
             const sc_i64 whole = T_last - (T_last - T_first) % 8;
+            /* what the entries of all units add */
             for (sc_i64 p_1 = T_first; p_1 < whole; p_1 += 8) {
                 const sc_i64 k = (sc_i64)T_crd2[p_1];
+                /* s += T[i,j,k] * x[k] * y[i] */
                 const double term = T_val[p_1] * (double)x_val[k] * y_val[i];
                 const sc_i64 k_1 = (sc_i64)T_crd2[p_1 + 1];
                 const double term_1 = T_val[p_1 + 1] * (double)x_val[k_1] * y_val[i];
@@ -90,76 +100,104 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 s_terms[p_1 - T_first + 6] = term_6;
                 s_terms[p_1 - T_first + 7] = term_7;
             }
-            for (sc_i64 p_2 = whole; p_2 < T_last; p_2++) {
-                const sc_i64 k_8 = (sc_i64)T_crd2[p_2];
-                const double term_8 = T_val[p_2] * (double)x_val[k_8] * y_val[i];
-                s_terms[p_2 - T_first] = term_8;
+            for (sc_i64 p_1 = whole; p_1 < T_last; p_1++) {
+                const sc_i64 k = (sc_i64)T_crd2[p_1];
+                const double term = T_val[p_1] * (double)x_val[k] * y_val[i];
+                s_terms[p_1 - T_first] = term;
             }
             const sc_i64 whole_1 = to - (to - from) % 4;
-            for (sc_i64 p_3 = from; p_3 < whole_1; p_3 += 4) {
-                const sc_i64 at = (sc_i64)T_pos2[p_3] - T_first;
-                const int count = T_pos2[p_3 + 1] - T_pos2[p_3];
-                f64x8 sum = sc_select_f64x8(sc_first_i64x8((sc_i64)count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
+            /* 4 units at a time, each in a vector */
+            for (sc_i64 p_1 = from; p_1 < whole_1; p_1 += 4) {
+                const sc_i64 at = (sc_i64)T_pos2[p_1] - T_first;
+                const int count = T_pos2[p_1 + 1] - T_pos2[p_1];
+                f64x8 sum =
+                    sc_select_f64x8(sc_first_i64x8((sc_i64)count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
                 for (sc_i64 q = 8; q < (sc_i64)count; q += 8) {
-                    sum = sum + sc_select_f64x8(sc_first_i64x8((sc_i64)count - q), sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
+                    sum = sum + sc_select_f64x8(sc_first_i64x8((sc_i64)count - q),
+                                                sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
                 }
-                const sc_i64 at_1 = (sc_i64)T_pos2[p_3 + 1] - T_first;
-                const int count_1 = T_pos2[p_3 + 2] - T_pos2[p_3 + 1];
-                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_1), sc_load_f64x8(&s_terms[at_1]), (f64x8){0});
-                for (sc_i64 q_1 = 8; q_1 < (sc_i64)count_1; q_1 += 8) {
-                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_1 - q_1), sc_load_f64x8(&s_terms[at_1 + q_1]), (f64x8){0});
+                const sc_i64 at_1 = (sc_i64)T_pos2[p_1 + 1] - T_first;
+                const int count_1 = T_pos2[p_1 + 2] - T_pos2[p_1 + 1];
+                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_1), sc_load_f64x8(&s_terms[at_1]),
+                                              (f64x8){0});
+                for (sc_i64 q = 8; q < (sc_i64)count_1; q += 8) {
+                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_1 - q),
+                                                    sc_load_f64x8(&s_terms[at_1 + q]), (f64x8){0});
                 }
-                const sc_i64 at_2 = (sc_i64)T_pos2[p_3 + 2] - T_first;
-                const int count_2 = T_pos2[p_3 + 3] - T_pos2[p_3 + 2];
-                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_2), sc_load_f64x8(&s_terms[at_2]), (f64x8){0});
-                for (sc_i64 q_2 = 8; q_2 < (sc_i64)count_2; q_2 += 8) {
-                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_2 - q_2), sc_load_f64x8(&s_terms[at_2 + q_2]), (f64x8){0});
+                const sc_i64 at_2 = (sc_i64)T_pos2[p_1 + 2] - T_first;
+                const int count_2 = T_pos2[p_1 + 3] - T_pos2[p_1 + 2];
+                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_2), sc_load_f64x8(&s_terms[at_2]),
+                                              (f64x8){0});
+                for (sc_i64 q = 8; q < (sc_i64)count_2; q += 8) {
+                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_2 - q),
+                                                    sc_load_f64x8(&s_terms[at_2 + q]), (f64x8){0});
                 }
-                const sc_i64 at_3 = (sc_i64)T_pos2[p_3 + 3] - T_first;
-                const int count_3 = T_pos2[p_3 + 4] - T_pos2[p_3 + 3];
-                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_3), sc_load_f64x8(&s_terms[at_3]), (f64x8){0});
-                for (sc_i64 q_3 = 8; q_3 < (sc_i64)count_3; q_3 += 8) {
-                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_3 - q_3), sc_load_f64x8(&s_terms[at_3 + q_3]), (f64x8){0});
+                const sc_i64 at_3 = (sc_i64)T_pos2[p_1 + 3] - T_first;
+                const int count_3 = T_pos2[p_1 + 4] - T_pos2[p_1 + 3];
+                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_3), sc_load_f64x8(&s_terms[at_3]),
+                                              (f64x8){0});
+                for (sc_i64 q = 8; q < (sc_i64)count_3; q += 8) {
+                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_3 - q),
+                                                    sc_load_f64x8(&s_terms[at_3 + q]), (f64x8){0});
                 }
                 const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
                 const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
                 const f64x8 pairs_2 = sc_even_f64x8(pairs, pairs_1) + sc_odd_f64x8(pairs, pairs_1);
                 const f64x8 pairs_3 = sc_even_f64x8(pairs_2, pairs_2) + sc_odd_f64x8(pairs_2, pairs_2);
-                double s = pairs_3[0];
-                C_val[p_3] = s;
-                double s_1 = pairs_3[1];
-                C_val[p_3 + 1] = s_1;
-                double s_2 = pairs_3[2];
-                C_val[p_3 + 2] = s_2;
-                double s_3 = pairs_3[3];
-                C_val[p_3 + 3] = s_3;
-            }
-            for (sc_i64 p_4 = whole_1, sc_end = to; p_4 < sc_end; p_4++) {
-                const sc_i64 at_4 = (sc_i64)T_pos2[p_4] - T_first;
-                const int count_4 = T_pos2[p_4 + 1] - T_pos2[p_4];
-                f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8((sc_i64)count_4), sc_load_f64x8(&s_terms[at_4]), (f64x8){0});
-                for (sc_i64 q_4 = 8; q_4 < (sc_i64)count_4; q_4 += 8) {
-                    sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8((sc_i64)count_4 - q_4), sc_load_f64x8(&s_terms[at_4 + q_4]), (f64x8){0});
+                {
+                    /* work s: reg f64 */
+                    double s = pairs_3[0];
+                    /* C[i,j] = s */
+                    C_val[p_1] = s;
                 }
-                const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
-                const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);
-                const f64x8 pairs_6 = sc_even_f64x8(pairs_5, pairs_5) + sc_odd_f64x8(pairs_5, pairs_5);
-                double s_4 = pairs_6[0];
-                C_val[p_4] = s_4;
+                {
+                    double s = pairs_3[1];
+                    C_val[p_1 + 1] = s;
+                }
+                {
+                    double s = pairs_3[2];
+                    C_val[p_1 + 2] = s;
+                }
+                {
+                    double s = pairs_3[3];
+                    C_val[p_1 + 3] = s;
+                }
+            }
+            for (sc_i64 p_1 = whole_1, sc_end = to; p_1 < sc_end; p_1++) {
+                const sc_i64 at = (sc_i64)T_pos2[p_1] - T_first;
+                const int count = T_pos2[p_1 + 1] - T_pos2[p_1];
+                f64x8 sum =
+                    sc_select_f64x8(sc_first_i64x8((sc_i64)count), sc_load_f64x8(&s_terms[at]), (f64x8){0});
+                for (sc_i64 q = 8; q < (sc_i64)count; q += 8) {
+                    sum = sum + sc_select_f64x8(sc_first_i64x8((sc_i64)count - q),
+                                                sc_load_f64x8(&s_terms[at + q]), (f64x8){0});
+                }
+                const f64x8 pairs = sc_even_f64x8(sum, sum) + sc_odd_f64x8(sum, sum);
+                const f64x8 pairs_1 = sc_even_f64x8(pairs, pairs) + sc_odd_f64x8(pairs, pairs);
+                const f64x8 pairs_2 = sc_even_f64x8(pairs_1, pairs_1) + sc_odd_f64x8(pairs_1, pairs_1);
+                {
+                    double s = pairs_2[0];
+                    C_val[p_1] = s;
+                }
             }
             if (to == from) {
-                double s_5 = 0.0;
+                /* a unit of too many entries, alone */
+                /* work s: reg f64 */
+                double s = 0.0;
+                /* for k in T */
                 const sc_i64 T_lo_1 = (sc_i64)T_pos2[from];
                 const sc_i64 T_hi_1 = (sc_i64)T_pos2[from + 1];
-                for (sc_i64 p_5 = T_lo_1; p_5 < T_hi_1; p_5 += 2) {
-                    const sc_i64 k_9 = (sc_i64)T_crd2[p_5];
-                    s_5 = s_5 + T_val[p_5] * (double)x_val[k_9] * y_val[i];
-                    if (p_5 + 1 < T_hi_1) {
-                        const sc_i64 k_10 = (sc_i64)T_crd2[p_5 + 1];
-                        s_5 = s_5 + T_val[p_5 + 1] * (double)x_val[k_10] * y_val[i];
+                for (sc_i64 p_1 = T_lo_1; p_1 < T_hi_1; p_1 += 2) {
+                    const sc_i64 k = (sc_i64)T_crd2[p_1];
+                    /* s += T[i,j,k] * x[k] * y[i] */
+                    s = s + T_val[p_1] * (double)x_val[k] * y_val[i];
+                    if (p_1 + 1 < T_hi_1) {
+                        const sc_i64 k_1 = (sc_i64)T_crd2[p_1 + 1];
+                        s = s + T_val[p_1 + 1] * (double)x_val[k_1] * y_val[i];
                     }
                 }
-                C_val[from] = s_5;
+                /* C[i,j] = s */
+                C_val[from] = s;
                 to = from + 1;
             }
             from = to;
@@ -174,4 +212,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -34,8 +34,14 @@ SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
 {
     return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
 }
-SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]}; }
-SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]}; }
+SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]};
+}
+SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]};
+}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -43,10 +49,13 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 *restrict const A_pos0 = call->view[0].level[0].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for k in A batch 64 */
         const sc_i64 A_lo = A_pos0[0];
         const sc_i64 A_hi = A_pos0[1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
+            /* C[i,k] = c */
             C_next1 = C_next1 + 1;
         }
     }
@@ -68,7 +77,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 *restrict const C_pos1 = (sc_i64 *)call->view[1].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for k in A batch 64 */
         const sc_i64 A_lo = A_pos0[0];
         const sc_i64 A_hi = A_pos0[1];
         sc_i64 from = A_lo;
@@ -80,7 +91,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
             const sc_i64 A_last = A_pos1[to];
             const sc_i64 whole = A_last - (A_last - A_first) % 8;
+            /* what the entries of all units add */
             for (sc_i64 p = A_first; p < whole; p += 8) {
+                /* c += A[i,j,k] */
                 const double term = A_val[p * i_dim + i];
                 const double term_1 = A_val[(p + 1) * i_dim + i];
                 const double term_2 = A_val[(p + 2) * i_dim + i];
@@ -98,100 +111,127 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 c_terms[p - A_first + 6] = term_6;
                 c_terms[p - A_first + 7] = term_7;
             }
-            for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
-                const double term_8 = A_val[p_1 * i_dim + i];
-                c_terms[p_1 - A_first] = term_8;
+            for (sc_i64 p = whole; p < A_last; p++) {
+                const double term = A_val[p * i_dim + i];
+                c_terms[p - A_first] = term;
             }
             const sc_i64 whole_1 = to - (to - from) % 4;
-            for (sc_i64 p_2 = from; p_2 < whole_1; p_2 += 4) {
-                const sc_i64 k = A_crd0[p_2];
-                const sc_i64 at = A_pos1[p_2] - A_first;
-                const sc_i64 count_1 = A_pos1[p_2 + 1] - A_pos1[p_2];
+            /* 4 units at a time, each in a vector */
+            for (sc_i64 p = from; p < whole_1; p += 4) {
+                const sc_i64 k = A_crd0[p];
+                const sc_i64 at = A_pos1[p] - A_first;
+                const sc_i64 count_1 = A_pos1[p + 1] - A_pos1[p];
                 f64x8 sum = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&c_terms[at]), (f64x8){0});
                 for (sc_i64 q = 8; q < count_1; q += 8) {
-                    sum = sum + sc_select_f64x8(sc_first_i64x8(count_1 - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+                    sum = sum + sc_select_f64x8(sc_first_i64x8(count_1 - q), sc_load_f64x8(&c_terms[at + q]),
+                                                (f64x8){0});
                 }
-                const sc_i64 k_1 = A_crd0[p_2 + 1];
-                const sc_i64 at_1 = A_pos1[p_2 + 1] - A_first;
-                const sc_i64 count_2 = A_pos1[p_2 + 2] - A_pos1[p_2 + 1];
-                f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&c_terms[at_1]), (f64x8){0});
-                for (sc_i64 q_1 = 8; q_1 < count_2; q_1 += 8) {
-                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_2 - q_1), sc_load_f64x8(&c_terms[at_1 + q_1]), (f64x8){0});
+                const sc_i64 k_1 = A_crd0[p + 1];
+                const sc_i64 at_1 = A_pos1[p + 1] - A_first;
+                const sc_i64 count_2 = A_pos1[p + 2] - A_pos1[p + 1];
+                f64x8 sum_1 =
+                    sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&c_terms[at_1]), (f64x8){0});
+                for (sc_i64 q = 8; q < count_2; q += 8) {
+                    sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_2 - q),
+                                                    sc_load_f64x8(&c_terms[at_1 + q]), (f64x8){0});
                 }
-                const sc_i64 k_2 = A_crd0[p_2 + 2];
-                const sc_i64 at_2 = A_pos1[p_2 + 2] - A_first;
-                const sc_i64 count_3 = A_pos1[p_2 + 3] - A_pos1[p_2 + 2];
-                f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&c_terms[at_2]), (f64x8){0});
-                for (sc_i64 q_2 = 8; q_2 < count_3; q_2 += 8) {
-                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_3 - q_2), sc_load_f64x8(&c_terms[at_2 + q_2]), (f64x8){0});
+                const sc_i64 k_2 = A_crd0[p + 2];
+                const sc_i64 at_2 = A_pos1[p + 2] - A_first;
+                const sc_i64 count_3 = A_pos1[p + 3] - A_pos1[p + 2];
+                f64x8 sum_2 =
+                    sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&c_terms[at_2]), (f64x8){0});
+                for (sc_i64 q = 8; q < count_3; q += 8) {
+                    sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_3 - q),
+                                                    sc_load_f64x8(&c_terms[at_2 + q]), (f64x8){0});
                 }
-                const sc_i64 k_3 = A_crd0[p_2 + 3];
-                const sc_i64 at_3 = A_pos1[p_2 + 3] - A_first;
-                const sc_i64 count_4 = A_pos1[p_2 + 4] - A_pos1[p_2 + 3];
-                f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&c_terms[at_3]), (f64x8){0});
-                for (sc_i64 q_3 = 8; q_3 < count_4; q_3 += 8) {
-                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_4 - q_3), sc_load_f64x8(&c_terms[at_3 + q_3]), (f64x8){0});
+                const sc_i64 k_3 = A_crd0[p + 3];
+                const sc_i64 at_3 = A_pos1[p + 3] - A_first;
+                const sc_i64 count_4 = A_pos1[p + 4] - A_pos1[p + 3];
+                f64x8 sum_3 =
+                    sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&c_terms[at_3]), (f64x8){0});
+                for (sc_i64 q = 8; q < count_4; q += 8) {
+                    sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_4 - q),
+                                                    sc_load_f64x8(&c_terms[at_3 + q]), (f64x8){0});
                 }
                 const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
                 const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
                 const f64x8 pairs_2 = sc_even_f64x8(pairs, pairs_1) + sc_odd_f64x8(pairs, pairs_1);
                 const f64x8 pairs_3 = sc_even_f64x8(pairs_2, pairs_2) + sc_odd_f64x8(pairs_2, pairs_2);
-                double c = pairs_3[0];
-                C_crd1[C_next1] = k;
-                C_val[C_next1] = c;
-                C_next1 = C_next1 + 1;
-                double c_1 = pairs_3[1];
-                C_crd1[C_next1] = k_1;
-                C_val[C_next1] = c_1;
-                C_next1 = C_next1 + 1;
-                double c_2 = pairs_3[2];
-                C_crd1[C_next1] = k_2;
-                C_val[C_next1] = c_2;
-                C_next1 = C_next1 + 1;
-                double c_3 = pairs_3[3];
-                C_crd1[C_next1] = k_3;
-                C_val[C_next1] = c_3;
-                C_next1 = C_next1 + 1;
-            }
-            for (sc_i64 p_3 = whole_1, sc_end = to; p_3 < sc_end; p_3++) {
-                const sc_i64 k_4 = A_crd0[p_3];
-                const sc_i64 at_4 = A_pos1[p_3] - A_first;
-                const sc_i64 count_5 = A_pos1[p_3 + 1] - A_pos1[p_3];
-                f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8(count_5), sc_load_f64x8(&c_terms[at_4]), (f64x8){0});
-                for (sc_i64 q_4 = 8; q_4 < count_5; q_4 += 8) {
-                    sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8(count_5 - q_4), sc_load_f64x8(&c_terms[at_4 + q_4]), (f64x8){0});
+                {
+                    /* work c: reg f64 */
+                    double c = pairs_3[0];
+                    /* C[i,k] = c */
+                    C_crd1[C_next1] = k;
+                    C_val[C_next1] = c;
+                    C_next1 = C_next1 + 1;
                 }
-                const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
-                const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);
-                const f64x8 pairs_6 = sc_even_f64x8(pairs_5, pairs_5) + sc_odd_f64x8(pairs_5, pairs_5);
-                double c_4 = pairs_6[0];
-                C_crd1[C_next1] = k_4;
-                C_val[C_next1] = c_4;
-                C_next1 = C_next1 + 1;
+                {
+                    double c = pairs_3[1];
+                    C_crd1[C_next1] = k_1;
+                    C_val[C_next1] = c;
+                    C_next1 = C_next1 + 1;
+                }
+                {
+                    double c = pairs_3[2];
+                    C_crd1[C_next1] = k_2;
+                    C_val[C_next1] = c;
+                    C_next1 = C_next1 + 1;
+                }
+                {
+                    double c = pairs_3[3];
+                    C_crd1[C_next1] = k_3;
+                    C_val[C_next1] = c;
+                    C_next1 = C_next1 + 1;
+                }
+            }
+            for (sc_i64 p = whole_1, sc_end = to; p < sc_end; p++) {
+                const sc_i64 k = A_crd0[p];
+                const sc_i64 at = A_pos1[p] - A_first;
+                const sc_i64 count_1 = A_pos1[p + 1] - A_pos1[p];
+                f64x8 sum = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&c_terms[at]), (f64x8){0});
+                for (sc_i64 q = 8; q < count_1; q += 8) {
+                    sum = sum + sc_select_f64x8(sc_first_i64x8(count_1 - q), sc_load_f64x8(&c_terms[at + q]),
+                                                (f64x8){0});
+                }
+                const f64x8 pairs = sc_even_f64x8(sum, sum) + sc_odd_f64x8(sum, sum);
+                const f64x8 pairs_1 = sc_even_f64x8(pairs, pairs) + sc_odd_f64x8(pairs, pairs);
+                const f64x8 pairs_2 = sc_even_f64x8(pairs_1, pairs_1) + sc_odd_f64x8(pairs_1, pairs_1);
+                {
+                    double c = pairs_2[0];
+                    C_crd1[C_next1] = k;
+                    C_val[C_next1] = c;
+                    C_next1 = C_next1 + 1;
+                }
             }
             if (to == from) {
-                const sc_i64 k_5 = A_crd0[from];
-                double c_5 = 0.0;
+                /* a unit of too many entries, alone */
+                const sc_i64 k = A_crd0[from];
+                /* work c: reg f64 */
+                double c = 0.0;
+                /* for j in A unroll 4 */
                 const sc_i64 A_lo_1 = A_pos1[from];
                 const sc_i64 A_hi_1 = A_pos1[from + 1];
-                const sc_i64 whole_2 = A_lo_1 + (A_hi_1 - A_lo_1 - (A_hi_1 - A_lo_1) % 4);
-                double c_6 = 0.0;
-                double c_7 = 0.0;
-                double c_8 = 0.0;
-                for (sc_i64 p_4 = A_lo_1; p_4 < whole_2; p_4 += 4) {
-                    c_5 = c_5 + A_val[p_4 * i_dim + i];
-                    c_6 = c_6 + A_val[(p_4 + 1) * i_dim + i];
-                    c_7 = c_7 + A_val[(p_4 + 2) * i_dim + i];
-                    c_8 = c_8 + A_val[(p_4 + 3) * i_dim + i];
+                const sc_i64 count_1 = A_hi_1 - A_lo_1;
+                const sc_i64 whole_2 = A_lo_1 + (count_1 - count_1 % 4);
+                double c_1 = 0.0;
+                double c_2 = 0.0;
+                double c_3 = 0.0;
+                for (sc_i64 p = A_lo_1; p < whole_2; p += 4) {
+                    /* c += A[i,j,k] */
+                    c = c + A_val[p * i_dim + i];
+                    c_1 = c_1 + A_val[(p + 1) * i_dim + i];
+                    c_2 = c_2 + A_val[(p + 2) * i_dim + i];
+                    c_3 = c_3 + A_val[(p + 3) * i_dim + i];
                 }
-                c_5 = c_5 + c_6;
-                c_5 = c_5 + c_7;
-                c_5 = c_5 + c_8;
-                for (sc_i64 p_5 = whole_2; p_5 < A_hi_1; p_5++) {
-                    c_5 = c_5 + A_val[p_5 * i_dim + i];
+                c = c + c_1;
+                c = c + c_2;
+                c = c + c_3;
+                for (sc_i64 p = whole_2; p < A_hi_1; p++) {
+                    c = c + A_val[p * i_dim + i];
                 }
-                C_crd1[C_next1] = k_5;
-                C_val[C_next1] = c_5;
+                /* C[i,k] = c */
+                C_crd1[C_next1] = k;
+                C_val[C_next1] = c;
                 C_next1 = C_next1 + 1;
                 to = from + 1;
             }
@@ -208,4 +248,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

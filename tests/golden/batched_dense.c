@@ -53,19 +53,25 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for l */
         for (sc_i64 l = 0; l < l_dim; l++) {
+            /* work c[k]: reg f32 */
             f32x16 c = (f32x16){0};
             f32x2 c_1 = (f32x2){0};
             float c_2 = 0.0f;
+            /* for j in A unroll 2 */
             const sc_i64 A_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-            const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole = A_lo + (count - count % 2);
             f32x16 c_3 = (f32x16){0};
             f32x2 c_4 = (f32x2){0};
             float c_5 = 0.0f;
             for (sc_i64 p = A_lo; p < whole; p += 2) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
+                /* vec k { c[k] += A[i,j] * Y[l,j,k] } */
                 const float a = A_val[p];
                 const sc_i64 Y_at = l * Y_stride0 + j * Y_stride1;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&Y_val[Y_at]);
@@ -81,14 +87,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c = c + c_3;
             c_1 = c_1 + c_4;
             c_2 = c_2 + c_5;
-            for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-                const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-                const float a_2 = A_val[p_1];
-                const sc_i64 Y_at_2 = l * Y_stride0 + j_2 * Y_stride1;
-                c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&Y_val[Y_at_2]);
-                c_1 = c_1 + sc_splat_f32x2(a_2) * sc_load_f32x2(&Y_val[Y_at_2 + 16]);
-                c_2 = c_2 + a_2 * Y_val[Y_at_2 + 18];
+            for (sc_i64 p = whole; p < A_hi; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                const float a = A_val[p];
+                const sc_i64 Y_at = l * Y_stride0 + j * Y_stride1;
+                c = c + sc_splat_f32x16(a) * sc_load_f32x16(&Y_val[Y_at]);
+                c_1 = c_1 + sc_splat_f32x2(a) * sc_load_f32x2(&Y_val[Y_at + 16]);
+                c_2 = c_2 + a * Y_val[Y_at + 18];
             }
+            /* vec k { C[l,i,k] = c[k] } */
             const sc_i64 C_at = l * C_stride0 + i * C_stride1;
             sc_store_f32x16(&C_val[C_at], c);
             sc_store_f32x2(&C_val[C_at + 16], c_1);
@@ -104,4 +111,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -55,8 +55,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i/32 in A */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        /* for k/32 */
+        /* for i/8 */
         for (sc_i64 i_block_1 = 0; i_block_1 < 32; i_block_1 += 8) {
+            /* work c[i%8,k%32]: reg f32 */
             f32x16 c = (f32x16){0};
             f32x16 c_1 = (f32x16){0};
             f32x16 c_2 = (f32x16){0};
@@ -73,45 +77,59 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             f32x16 c_13 = (f32x16){0};
             f32x16 c_14 = (f32x16){0};
             f32x16 c_15 = (f32x16){0};
+            /* for j/32 in A */
             const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
             const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
             for (sc_i64 p = A_lo; p < A_hi; p++) {
                 const sc_i64 j_block = (sc_i64)A_crd1[p];
+                /* for j%32 */
                 for (sc_i64 j_in = 0; j_in < 32; j_in++) {
-                    const float a = A_val[(p * 32 + i_block_1) * 32 + j_in];
+                    /* for i%8 unroll 8 */
+                    /* vec k%32 { c[i%8,k%32] += A[i,j] * x[j,k] } */
+                    const sc_i64 A_at = (p * 32 + i_block_1) * 32 + j_in;
+                    const float a = A_val[A_at];
                     const sc_i64 x_at = (j_block * 32 + j_in) * x_stride0;
                     c = c + sc_splat_f32x16(a) * sc_load_f32x16(&x_val[x_at]);
                     c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&x_val[x_at + 16]);
-                    const float a_1 = A_val[(p * 32 + i_block_1 + 1) * 32 + j_in];
+                    const sc_i64 A_at_1 = (p * 32 + i_block_1 + 1) * 32 + j_in;
+                    const float a_1 = A_val[A_at_1];
                     const sc_i64 x_at_1 = (j_block * 32 + j_in) * x_stride0;
                     c_2 = c_2 + sc_splat_f32x16(a_1) * sc_load_f32x16(&x_val[x_at_1]);
                     c_3 = c_3 + sc_splat_f32x16(a_1) * sc_load_f32x16(&x_val[x_at_1 + 16]);
-                    const float a_2 = A_val[(p * 32 + i_block_1 + 2) * 32 + j_in];
+                    const sc_i64 A_at_2 = (p * 32 + i_block_1 + 2) * 32 + j_in;
+                    const float a_2 = A_val[A_at_2];
                     const sc_i64 x_at_2 = (j_block * 32 + j_in) * x_stride0;
                     c_4 = c_4 + sc_splat_f32x16(a_2) * sc_load_f32x16(&x_val[x_at_2]);
                     c_5 = c_5 + sc_splat_f32x16(a_2) * sc_load_f32x16(&x_val[x_at_2 + 16]);
-                    const float a_3 = A_val[(p * 32 + i_block_1 + 3) * 32 + j_in];
+                    const sc_i64 A_at_3 = (p * 32 + i_block_1 + 3) * 32 + j_in;
+                    const float a_3 = A_val[A_at_3];
                     const sc_i64 x_at_3 = (j_block * 32 + j_in) * x_stride0;
                     c_6 = c_6 + sc_splat_f32x16(a_3) * sc_load_f32x16(&x_val[x_at_3]);
                     c_7 = c_7 + sc_splat_f32x16(a_3) * sc_load_f32x16(&x_val[x_at_3 + 16]);
-                    const float a_4 = A_val[(p * 32 + i_block_1 + 4) * 32 + j_in];
+                    const sc_i64 A_at_4 = (p * 32 + i_block_1 + 4) * 32 + j_in;
+                    const float a_4 = A_val[A_at_4];
                     const sc_i64 x_at_4 = (j_block * 32 + j_in) * x_stride0;
                     c_8 = c_8 + sc_splat_f32x16(a_4) * sc_load_f32x16(&x_val[x_at_4]);
                     c_9 = c_9 + sc_splat_f32x16(a_4) * sc_load_f32x16(&x_val[x_at_4 + 16]);
-                    const float a_5 = A_val[(p * 32 + i_block_1 + 5) * 32 + j_in];
+                    const sc_i64 A_at_5 = (p * 32 + i_block_1 + 5) * 32 + j_in;
+                    const float a_5 = A_val[A_at_5];
                     const sc_i64 x_at_5 = (j_block * 32 + j_in) * x_stride0;
                     c_10 = c_10 + sc_splat_f32x16(a_5) * sc_load_f32x16(&x_val[x_at_5]);
                     c_11 = c_11 + sc_splat_f32x16(a_5) * sc_load_f32x16(&x_val[x_at_5 + 16]);
-                    const float a_6 = A_val[(p * 32 + i_block_1 + 6) * 32 + j_in];
+                    const sc_i64 A_at_6 = (p * 32 + i_block_1 + 6) * 32 + j_in;
+                    const float a_6 = A_val[A_at_6];
                     const sc_i64 x_at_6 = (j_block * 32 + j_in) * x_stride0;
                     c_12 = c_12 + sc_splat_f32x16(a_6) * sc_load_f32x16(&x_val[x_at_6]);
                     c_13 = c_13 + sc_splat_f32x16(a_6) * sc_load_f32x16(&x_val[x_at_6 + 16]);
-                    const float a_7 = A_val[(p * 32 + i_block_1 + 7) * 32 + j_in];
+                    const sc_i64 A_at_7 = (p * 32 + i_block_1 + 7) * 32 + j_in;
+                    const float a_7 = A_val[A_at_7];
                     const sc_i64 x_at_7 = (j_block * 32 + j_in) * x_stride0;
                     c_14 = c_14 + sc_splat_f32x16(a_7) * sc_load_f32x16(&x_val[x_at_7]);
                     c_15 = c_15 + sc_splat_f32x16(a_7) * sc_load_f32x16(&x_val[x_at_7 + 16]);
                 }
             }
+            /* for i%8 unroll 8 */
+            /* vec k%32 { C[i,k] = c[i%8,k%32] } */
             const sc_i64 C_at = (i_block * 32 + i_block_1) * C_stride0;
             sc_store_f32x16(&C_val[C_at], c);
             sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -137,62 +155,78 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_store_f32x16(&C_val[C_at_7], c_14);
             sc_store_f32x16(&C_val[C_at_7 + 16], c_15);
         }
-        for (sc_i64 i_block_2 = 0; i_block_2 < 32; i_block_2 += 8) {
-            f32x8 c_16 = (f32x8){0};
-            f32x8 c_17 = (f32x8){0};
-            f32x8 c_18 = (f32x8){0};
-            f32x8 c_19 = (f32x8){0};
-            f32x8 c_20 = (f32x8){0};
-            f32x8 c_21 = (f32x8){0};
-            f32x8 c_22 = (f32x8){0};
-            f32x8 c_23 = (f32x8){0};
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i_block];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i_block + 1];
-            for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
-                const sc_i64 j_block_1 = (sc_i64)A_crd1[p_1];
-                for (sc_i64 j_in_1 = 0; j_in_1 < 32; j_in_1++) {
-                    const float a_8 = A_val[(p_1 * 32 + i_block_2) * 32 + j_in_1];
-                    const sc_i64 x_at_8 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_16 = c_16 + sc_splat_f32x8(a_8) * sc_load_f32x8(&x_val[x_at_8]);
-                    const float a_9 = A_val[(p_1 * 32 + i_block_2 + 1) * 32 + j_in_1];
-                    const sc_i64 x_at_9 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_17 = c_17 + sc_splat_f32x8(a_9) * sc_load_f32x8(&x_val[x_at_9]);
-                    const float a_10 = A_val[(p_1 * 32 + i_block_2 + 2) * 32 + j_in_1];
-                    const sc_i64 x_at_10 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_18 = c_18 + sc_splat_f32x8(a_10) * sc_load_f32x8(&x_val[x_at_10]);
-                    const float a_11 = A_val[(p_1 * 32 + i_block_2 + 3) * 32 + j_in_1];
-                    const sc_i64 x_at_11 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_19 = c_19 + sc_splat_f32x8(a_11) * sc_load_f32x8(&x_val[x_at_11]);
-                    const float a_12 = A_val[(p_1 * 32 + i_block_2 + 4) * 32 + j_in_1];
-                    const sc_i64 x_at_12 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_20 = c_20 + sc_splat_f32x8(a_12) * sc_load_f32x8(&x_val[x_at_12]);
-                    const float a_13 = A_val[(p_1 * 32 + i_block_2 + 5) * 32 + j_in_1];
-                    const sc_i64 x_at_13 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_21 = c_21 + sc_splat_f32x8(a_13) * sc_load_f32x8(&x_val[x_at_13]);
-                    const float a_14 = A_val[(p_1 * 32 + i_block_2 + 6) * 32 + j_in_1];
-                    const sc_i64 x_at_14 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_22 = c_22 + sc_splat_f32x8(a_14) * sc_load_f32x8(&x_val[x_at_14]);
-                    const float a_15 = A_val[(p_1 * 32 + i_block_2 + 7) * 32 + j_in_1];
-                    const sc_i64 x_at_15 = (j_block_1 * 32 + j_in_1) * x_stride0 + 32;
-                    c_23 = c_23 + sc_splat_f32x8(a_15) * sc_load_f32x8(&x_val[x_at_15]);
+        /* for i/8 */
+        for (sc_i64 i_block_1 = 0; i_block_1 < 32; i_block_1 += 8) {
+            /* work c[i%8,k%32]: reg f32 */
+            f32x8 c = (f32x8){0};
+            f32x8 c_1 = (f32x8){0};
+            f32x8 c_2 = (f32x8){0};
+            f32x8 c_3 = (f32x8){0};
+            f32x8 c_4 = (f32x8){0};
+            f32x8 c_5 = (f32x8){0};
+            f32x8 c_6 = (f32x8){0};
+            f32x8 c_7 = (f32x8){0};
+            /* for j/32 in A */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
+            for (sc_i64 p = A_lo; p < A_hi; p++) {
+                const sc_i64 j_block = (sc_i64)A_crd1[p];
+                /* for j%32 */
+                for (sc_i64 j_in = 0; j_in < 32; j_in++) {
+                    /* for i%8 unroll 8 */
+                    /* vec k%32 { c[i%8,k%32] += A[i,j] * x[j,k] } */
+                    const sc_i64 A_at = (p * 32 + i_block_1) * 32 + j_in;
+                    const float a = A_val[A_at];
+                    const sc_i64 x_at = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c = c + sc_splat_f32x8(a) * sc_load_f32x8(&x_val[x_at]);
+                    const sc_i64 A_at_1 = (p * 32 + i_block_1 + 1) * 32 + j_in;
+                    const float a_1 = A_val[A_at_1];
+                    const sc_i64 x_at_1 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_1 = c_1 + sc_splat_f32x8(a_1) * sc_load_f32x8(&x_val[x_at_1]);
+                    const sc_i64 A_at_2 = (p * 32 + i_block_1 + 2) * 32 + j_in;
+                    const float a_2 = A_val[A_at_2];
+                    const sc_i64 x_at_2 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_2 = c_2 + sc_splat_f32x8(a_2) * sc_load_f32x8(&x_val[x_at_2]);
+                    const sc_i64 A_at_3 = (p * 32 + i_block_1 + 3) * 32 + j_in;
+                    const float a_3 = A_val[A_at_3];
+                    const sc_i64 x_at_3 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_3 = c_3 + sc_splat_f32x8(a_3) * sc_load_f32x8(&x_val[x_at_3]);
+                    const sc_i64 A_at_4 = (p * 32 + i_block_1 + 4) * 32 + j_in;
+                    const float a_4 = A_val[A_at_4];
+                    const sc_i64 x_at_4 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_4 = c_4 + sc_splat_f32x8(a_4) * sc_load_f32x8(&x_val[x_at_4]);
+                    const sc_i64 A_at_5 = (p * 32 + i_block_1 + 5) * 32 + j_in;
+                    const float a_5 = A_val[A_at_5];
+                    const sc_i64 x_at_5 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_5 = c_5 + sc_splat_f32x8(a_5) * sc_load_f32x8(&x_val[x_at_5]);
+                    const sc_i64 A_at_6 = (p * 32 + i_block_1 + 6) * 32 + j_in;
+                    const float a_6 = A_val[A_at_6];
+                    const sc_i64 x_at_6 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_6 = c_6 + sc_splat_f32x8(a_6) * sc_load_f32x8(&x_val[x_at_6]);
+                    const sc_i64 A_at_7 = (p * 32 + i_block_1 + 7) * 32 + j_in;
+                    const float a_7 = A_val[A_at_7];
+                    const sc_i64 x_at_7 = (j_block * 32 + j_in) * x_stride0 + 32;
+                    c_7 = c_7 + sc_splat_f32x8(a_7) * sc_load_f32x8(&x_val[x_at_7]);
                 }
             }
-            const sc_i64 C_at_8 = (i_block * 32 + i_block_2) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_8], c_16);
-            const sc_i64 C_at_9 = (i_block * 32 + i_block_2 + 1) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_9], c_17);
-            const sc_i64 C_at_10 = (i_block * 32 + i_block_2 + 2) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_10], c_18);
-            const sc_i64 C_at_11 = (i_block * 32 + i_block_2 + 3) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_11], c_19);
-            const sc_i64 C_at_12 = (i_block * 32 + i_block_2 + 4) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_12], c_20);
-            const sc_i64 C_at_13 = (i_block * 32 + i_block_2 + 5) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_13], c_21);
-            const sc_i64 C_at_14 = (i_block * 32 + i_block_2 + 6) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_14], c_22);
-            const sc_i64 C_at_15 = (i_block * 32 + i_block_2 + 7) * C_stride0 + 32;
-            sc_store_f32x8(&C_val[C_at_15], c_23);
+            /* for i%8 unroll 8 */
+            /* vec k%32 { C[i,k] = c[i%8,k%32] } */
+            const sc_i64 C_at = (i_block * 32 + i_block_1) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at], c);
+            const sc_i64 C_at_1 = (i_block * 32 + i_block_1 + 1) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_1], c_1);
+            const sc_i64 C_at_2 = (i_block * 32 + i_block_1 + 2) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_2], c_2);
+            const sc_i64 C_at_3 = (i_block * 32 + i_block_1 + 3) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_3], c_3);
+            const sc_i64 C_at_4 = (i_block * 32 + i_block_1 + 4) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_4], c_4);
+            const sc_i64 C_at_5 = (i_block * 32 + i_block_1 + 5) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_5], c_5);
+            const sc_i64 C_at_6 = (i_block * 32 + i_block_1 + 6) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_6], c_6);
+            const sc_i64 C_at_7 = (i_block * 32 + i_block_1 + 7) * C_stride0 + 32;
+            sc_store_f32x8(&C_val[C_at_7], c_7);
         }
     }
     return 0;
@@ -204,4 +238,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -48,13 +48,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i/2 in A */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        /* work c[i%2,k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
+        /* for j/4 in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
         const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j_block = (sc_i64)A_crd1[p];
+            /* for j%4 unroll 4 */
+            /* for i%2 unroll 2 */
+            /* vec k { c[i%2,k] += A[i,j] * B[j,k] } */
             const float a = A_val[p * 8];
             const sc_i64 B_at = j_block * 4 * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -64,22 +70,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float a_2 = A_val[p * 8 + 1];
             const sc_i64 B_at_2 = (j_block * 4 + 1) * B_stride0;
             c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-            const float a_3 = A_val[(p * 2 + 1) * 4 + 1];
+            const sc_i64 A_at = (p * 2 + 1) * 4 + 1;
+            const float a_3 = A_val[A_at];
             const sc_i64 B_at_3 = (j_block * 4 + 1) * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
             const float a_4 = A_val[p * 8 + 2];
             const sc_i64 B_at_4 = (j_block * 4 + 2) * B_stride0;
             c = c + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
-            const float a_5 = A_val[(p * 2 + 1) * 4 + 2];
+            const sc_i64 A_at_1 = (p * 2 + 1) * 4 + 2;
+            const float a_5 = A_val[A_at_1];
             const sc_i64 B_at_5 = (j_block * 4 + 2) * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_5) * sc_load_f32x16(&B_val[B_at_5]);
             const float a_6 = A_val[p * 8 + 3];
             const sc_i64 B_at_6 = (j_block * 4 + 3) * B_stride0;
             c = c + sc_splat_f32x16(a_6) * sc_load_f32x16(&B_val[B_at_6]);
-            const float a_7 = A_val[(p * 2 + 1) * 4 + 3];
+            const sc_i64 A_at_2 = (p * 2 + 1) * 4 + 3;
+            const float a_7 = A_val[A_at_2];
             const sc_i64 B_at_7 = (j_block * 4 + 3) * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_7) * sc_load_f32x16(&B_val[B_at_7]);
         }
+        /* for i%2 unroll 2 */
+        /* vec k { C[i,k] = c[i%2,k] } */
         const sc_i64 C_at = i_block * 2 * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
         const sc_i64 C_at_1 = (i_block * 2 + 1) * C_stride0;
@@ -96,10 +107,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i/2 in A */
+    /* work c[i%2,k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
+    /* for j/4 in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j_block = (sc_i64)A_crd1[p];
+        /* for j%4 unroll 4 */
+        /* for i%2 unroll 2 */
+        /* vec k { c[i%2,k] += A[i,j] * B[j,k] } */
         const float a = A_val[p * 8];
         const sc_i64 B_at = j_block * 4 * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -109,19 +126,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const float a_2 = A_val[p * 8 + 1];
         const sc_i64 B_at_2 = (j_block * 4 + 1) * B_stride0;
         c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-        const float a_3 = A_val[(p * 2 + 1) * 4 + 1];
+        const sc_i64 A_at = (p * 2 + 1) * 4 + 1;
+        const float a_3 = A_val[A_at];
         const sc_i64 B_at_3 = (j_block * 4 + 1) * B_stride0;
         c_1 = c_1 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
         const float a_4 = A_val[p * 8 + 2];
         const sc_i64 B_at_4 = (j_block * 4 + 2) * B_stride0;
         c = c + sc_splat_f32x16(a_4) * sc_load_f32x16(&B_val[B_at_4]);
-        const float a_5 = A_val[(p * 2 + 1) * 4 + 2];
+        const sc_i64 A_at_1 = (p * 2 + 1) * 4 + 2;
+        const float a_5 = A_val[A_at_1];
         const sc_i64 B_at_5 = (j_block * 4 + 2) * B_stride0;
         c_1 = c_1 + sc_splat_f32x16(a_5) * sc_load_f32x16(&B_val[B_at_5]);
         const float a_6 = A_val[p * 8 + 3];
         const sc_i64 B_at_6 = (j_block * 4 + 3) * B_stride0;
         c = c + sc_splat_f32x16(a_6) * sc_load_f32x16(&B_val[B_at_6]);
-        const float a_7 = A_val[(p * 2 + 1) * 4 + 3];
+        const sc_i64 A_at_2 = (p * 2 + 1) * 4 + 3;
+        const float a_7 = A_val[A_at_2];
         const sc_i64 B_at_7 = (j_block * 4 + 3) * B_stride0;
         c_1 = c_1 + sc_splat_f32x16(a_7) * sc_load_f32x16(&B_val[B_at_7]);
     }
@@ -138,6 +158,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i/2 in A */
+    /* work c[i%2,k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
@@ -145,6 +167,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c = c + sc_load_f32x16(&c_carry[at]);
         c_1 = c_1 + sc_load_f32x16(&c_carry[at + 16]);
     }
+    /* for i%2 unroll 2 */
+    /* vec k { C[i,k] = c[i%2,k] } */
     const sc_i64 C_at = begin * 2 * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     const sc_i64 C_at_1 = (begin * 2 + 1) * C_stride0;
@@ -158,4 +182,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

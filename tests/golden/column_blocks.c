@@ -53,9 +53,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const A_crd2 = call->view[0].level[2].crd;
     const float *restrict const A_val = call->view[0].val;
 
+    /* for k/64 */
     for (sc_i64 k_block = 0; k_block < 128; k_block += 64) {
+        /* for j/64 in A */
         for (sc_i64 j_block = 0; j_block < (j_dim + 63) / 64; j_block++) {
+            /* work p[j%64,k%64]: lane f32 */
+            /* for j%64 */
             for (sc_i64 j_in = 0; j_in < 64; j_in++) {
+                /* vec k%64 { p[j%64,k%64] = B[j,k] } */
                 const sc_i64 B_at = (j_block * 64 + j_in) * B_stride0 + k_block;
                 const sc_i64 p_at = j_in * 64;
                 sc_store_f32x16(&p_lane[p_at], sc_load_f32x16(&B_val[B_at]));
@@ -63,27 +68,33 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 sc_store_f32x16(&p_lane[p_at + 32], sc_load_f32x16(&B_val[B_at + 32]));
                 sc_store_f32x16(&p_lane[p_at + 48], sc_load_f32x16(&B_val[B_at + 48]));
             }
+            /* par i in A */
             for (sc_i64 i = begin; i < end; i++) {
+                /* work c[k%64]: reg f32 */
                 f32x16 c = (f32x16){0};
                 f32x16 c_1 = (f32x16){0};
                 f32x16 c_2 = (f32x16){0};
                 f32x16 c_3 = (f32x16){0};
+                /* vec k%64 { c[k%64] = C[i,k] } */
                 const sc_i64 C_at = i * C_stride0 + k_block;
                 c = sc_load_f32x16(&C_val[C_at]);
                 c_1 = sc_load_f32x16(&C_val[C_at + 16]);
                 c_2 = sc_load_f32x16(&C_val[C_at + 32]);
                 c_3 = sc_load_f32x16(&C_val[C_at + 48]);
+                /* for j%64 in A */
                 const sc_i64 A_lo = (sc_i64)A_pos2[j_block * i_dim + i];
                 const sc_i64 A_hi = (sc_i64)A_pos2[j_block * i_dim + i + 1];
                 for (sc_i64 p = A_lo; p < A_hi; p++) {
-                    const sc_i64 j_in_1 = (sc_i64)A_crd2[p];
+                    const sc_i64 j_in = (sc_i64)A_crd2[p];
+                    /* vec k%64 { c[k%64] += A[i,j] * p[j%64,k%64] } */
                     const float a = A_val[p];
-                    const sc_i64 p_at_1 = j_in_1 * 64;
-                    c = c + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1]);
-                    c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1 + 16]);
-                    c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1 + 32]);
-                    c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at_1 + 48]);
+                    const sc_i64 p_at = j_in * 64;
+                    c = c + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at]);
+                    c_1 = c_1 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at + 16]);
+                    c_2 = c_2 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at + 32]);
+                    c_3 = c_3 + sc_splat_f32x16(a) * sc_load_f32x16(&p_lane[p_at + 48]);
                 }
+                /* vec k%64 { C[i,k] = c[k%64] } */
                 const sc_i64 C_at_1 = i * C_stride0 + k_block;
                 sc_store_f32x16(&C_val[C_at_1], c);
                 sc_store_f32x16(&C_val[C_at_1 + 16], c_1);
@@ -101,4 +112,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -26,11 +26,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w[j]: private f32 */
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* w[j] += A[i,j] */
             w_copy[j] = w_copy[j] + A_val[p];
         }
     }
@@ -45,7 +49,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const s_val = call->view[1].val;
     (void)lane;
 
+    /* par j */
     for (sc_i64 j = begin; j < end; j++) {
+        /* s[j] = w[j] */
         float w = 0.0f;
         for (sc_i64 copy = 0; copy < copies; copy++) {
             w = w + w_copy_1[copy * j_dim + j];
@@ -61,4 +67,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -42,6 +42,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     sc_i64 p = begin;
     while (p < end) {
         const sc_i64 first = p;
@@ -51,11 +52,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             p = p + 1;
         }
         const sc_i64 last = p;
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
-        const sc_i64 whole = first + (last - first - (last - first) % 2);
+        /* for j in A unroll 2 */
+        const sc_i64 count = last - first;
+        const sc_i64 whole = first + (count - count % 2);
         f32x16 c_1 = (f32x16){0};
         for (sc_i64 p_1 = first; p_1 < whole; p_1 += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p_1];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -65,12 +70,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
         }
         c = c + c_1;
-        for (sc_i64 p_2 = whole; p_2 < last; p_2++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-            const float a_2 = A_val[p_2];
-            const sc_i64 B_at_2 = j_2 * B_stride0;
-            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+        for (sc_i64 p_1 = whole; p_1 < last; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            const float a = A_val[p_1];
+            const sc_i64 B_at = j * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
     }
@@ -83,4 +89,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

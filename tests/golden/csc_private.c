@@ -49,14 +49,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w[i,k]: private f32 */
+    /* par j in A */
     for (sc_i64 j = begin; j < end; j++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
+        /* vec k { c[k] += B[j,k] } */
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_load_f32x16(&B_val[B_at]);
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* vec k { w[i,k] += A[i,j] * c[k] } */
             const float a = A_val[p];
             const sc_i64 w_at = i * 16;
             sc_store_f32x16(&w_copy[w_at], sc_load_f32x16(&w_copy[w_at]) + sc_splat_f32x16(a) * c);
@@ -74,7 +80,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* vec k { C[i,k] = w[i,k] } */
         const sc_i64 w_at = i * 16;
         const sc_i64 C_at = i * C_stride0;
         f32x16 w = (f32x16){0};
@@ -92,4 +100,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

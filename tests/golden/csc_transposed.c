@@ -42,14 +42,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par j in A */
     for (sc_i64 j = begin; j < end; j++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
+        /* for i in A unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
         f32x16 c_1 = (f32x16){0};
         for (sc_i64 p = A_lo; p < whole; p += 2) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* vec k { c[k] += A[i,j] * B[i,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = i * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -59,12 +64,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
         }
         c = c + c_1;
-        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-            const sc_i64 i_2 = (sc_i64)A_crd1[p_1];
-            const float a_2 = A_val[p_1];
-            const sc_i64 B_at_2 = i_2 * B_stride0;
-            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+        for (sc_i64 p = whole; p < A_hi; p++) {
+            const sc_i64 i = (sc_i64)A_crd1[p];
+            const float a = A_val[p];
+            const sc_i64 B_at = i * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
         }
+        /* vec k { C[j,k] = c[k] } */
         const sc_i64 C_at = j * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
     }
@@ -79,11 +85,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par j in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    /* for i in A unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
     f32x16 c_1 = (f32x16){0};
     for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 i = (sc_i64)A_crd1[p];
+        /* vec k { c[k] += A[i,j] * B[i,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = i * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -93,11 +104,11 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
     }
     c = c + c_1;
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 i_2 = (sc_i64)A_crd1[p_1];
-        const float a_2 = A_val[p_1];
-        const sc_i64 B_at_2 = i_2 * B_stride0;
-        c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 i = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = i * B_stride0;
+        c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
     }
     sc_store_f32x16(c_carry, c);
     return 0;
@@ -111,11 +122,14 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par j in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 16;
         c = c + sc_load_f32x16(&c_carry[at]);
     }
+    /* vec k { C[j,k] = c[k] } */
     const sc_i64 C_at = begin * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     return 0;
@@ -127,4 +141,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

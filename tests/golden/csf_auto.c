@@ -50,19 +50,25 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const M_val = call->view[3].val;
     (void)lane;
 
+    /* par i in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)B_crd0[p];
+        /* work c[r]: reg f32 */
         f32x16 c = (f32x16){0};
+        /* for j in B */
         const sc_i64 B_lo = (sc_i64)B_pos1[p];
         const sc_i64 B_hi = (sc_i64)B_pos1[p + 1];
         for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
             const sc_i64 j = (sc_i64)B_crd1[p_1];
+            /* for k in B unroll 2 */
             const sc_i64 B_lo_1 = (sc_i64)B_pos2[p_1];
             const sc_i64 B_hi_1 = (sc_i64)B_pos2[p_1 + 1];
-            const sc_i64 whole = B_lo_1 + (B_hi_1 - B_lo_1 - (B_hi_1 - B_lo_1) % 2);
+            const sc_i64 count = B_hi_1 - B_lo_1;
+            const sc_i64 whole = B_lo_1 + (count - count % 2);
             f32x16 c_1 = (f32x16){0};
             for (sc_i64 p_2 = B_lo_1; p_2 < whole; p_2 += 2) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
+                /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
                 const float b = B_val[p_2];
                 const sc_i64 C_at = j * C_stride0;
                 const sc_i64 D_at = k * D_stride0;
@@ -71,17 +77,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const float b_1 = B_val[p_2 + 1];
                 const sc_i64 C_at_1 = j * C_stride0;
                 const sc_i64 D_at_1 = k_1 * D_stride0;
-                c_1 = c_1 + sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+                c_1 = c_1 +
+                    sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
             }
             c = c + c_1;
-            for (sc_i64 p_3 = whole; p_3 < B_hi_1; p_3++) {
-                const sc_i64 k_2 = (sc_i64)B_crd2[p_3];
-                const float b_2 = B_val[p_3];
-                const sc_i64 C_at_2 = j * C_stride0;
-                const sc_i64 D_at_2 = k_2 * D_stride0;
-                c = c + sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
+            for (sc_i64 p_2 = whole; p_2 < B_hi_1; p_2++) {
+                const sc_i64 k = (sc_i64)B_crd2[p_2];
+                const float b = B_val[p_2];
+                const sc_i64 C_at = j * C_stride0;
+                const sc_i64 D_at = k * D_stride0;
+                c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
             }
         }
+        /* vec r { M[i,r] = c[r] } */
         const sc_i64 M_at = i * M_stride0;
         sc_store_f32x16(&M_val[M_at], c);
     }
@@ -100,15 +108,21 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const D_val = call->view[2].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in B */
+    /* work c[r]: reg f32 */
     f32x16 c = (f32x16){0};
+    /* for j in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)B_crd1[p];
+        /* for k in B unroll 2 */
         const sc_i64 B_lo = (sc_i64)B_pos2[p];
         const sc_i64 B_hi = (sc_i64)B_pos2[p + 1];
-        const sc_i64 whole = B_lo + (B_hi - B_lo - (B_hi - B_lo) % 2);
+        const sc_i64 count = B_hi - B_lo;
+        const sc_i64 whole = B_lo + (count - count % 2);
         f32x16 c_1 = (f32x16){0};
         for (sc_i64 p_1 = B_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
+            /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
             const float b = B_val[p_1];
             const sc_i64 C_at = j * C_stride0;
             const sc_i64 D_at = k * D_stride0;
@@ -117,15 +131,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float b_1 = B_val[p_1 + 1];
             const sc_i64 C_at_1 = j * C_stride0;
             const sc_i64 D_at_1 = k_1 * D_stride0;
-            c_1 = c_1 + sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+            c_1 = c_1 +
+                sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
         }
         c = c + c_1;
-        for (sc_i64 p_2 = whole; p_2 < B_hi; p_2++) {
-            const sc_i64 k_2 = (sc_i64)B_crd2[p_2];
-            const float b_2 = B_val[p_2];
-            const sc_i64 C_at_2 = j * C_stride0;
-            const sc_i64 D_at_2 = k_2 * D_stride0;
-            c = c + sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
+        for (sc_i64 p_1 = whole; p_1 < B_hi; p_1++) {
+            const sc_i64 k = (sc_i64)B_crd2[p_1];
+            const float b = B_val[p_1];
+            const sc_i64 C_at = j * C_stride0;
+            const sc_i64 D_at = k * D_stride0;
+            c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
         }
     }
     sc_store_f32x16(c_carry, c);
@@ -141,12 +156,15 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in B */
     const sc_i64 i = (sc_i64)B_crd0[begin];
+    /* work c[r]: reg f32 */
     f32x16 c = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 16;
         c = c + sc_load_f32x16(&c_carry[at]);
     }
+    /* vec r { M[i,r] = c[r] } */
     const sc_i64 M_at = i * M_stride0;
     sc_store_f32x16(&M_val[M_at], c);
     return 0;
@@ -158,4 +176,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

@@ -53,15 +53,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const w_copy = call->shared[0];
     (void)lane;
 
+    /* work w[i,k]: shared f32 */
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
+        /* for j in A unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
         f32x16 c_1 = (f32x16){0};
         for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p_1];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -71,12 +77,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
         }
         c = c + c_1;
-        for (sc_i64 p_2 = whole; p_2 < A_hi; p_2++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-            const float a_2 = A_val[p_2];
-            const sc_i64 B_at_2 = j_2 * B_stride0;
-            c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            const float a = A_val[p_1];
+            const sc_i64 B_at = j * B_stride0;
+            c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
         }
+        /* vec k { w[i,k] = c[k] } */
         const sc_i64 w_at = i * 16;
         sc_store_f32x16(&w_copy[w_at], c);
     }
@@ -91,11 +98,17 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* work w[i,k]: shared f32 */
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    /* for j in A unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
     f32x16 c_1 = (f32x16){0};
     for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -105,11 +118,11 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
     }
     c = c + c_1;
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-        const float a_2 = A_val[p_1];
-        const sc_i64 B_at_2 = j_2 * B_stride0;
-        c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
     }
     sc_store_f32x16(c_carry, c);
     return 0;
@@ -123,12 +136,16 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* work w[i,k]: shared f32 */
+    /* par i in A */
     const sc_i64 i = (sc_i64)A_crd0[begin];
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 16;
         c = c + sc_load_f32x16(&c_carry[at]);
     }
+    /* vec k { w[i,k] = c[k] } */
     const sc_i64 w_at = i * 16;
     sc_store_f32x16(&w_copy[w_at], c);
     return 0;
@@ -142,7 +159,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* vec k { C[i,k] = relu(w[i,k] + b[k]) } */
         const sc_i64 w_at = i * 16;
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], sc_relu_f32x16(sc_load_f32x16(&w_copy[w_at]) + sc_load_f32x16(b_val)));
@@ -156,4 +175,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 4, {body, part, finish, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    4, {body, part, finish, body_1}};

@@ -46,12 +46,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
         f32x16 c_2 = (f32x16){0};
         f32x2 c_3 = (f32x2){0};
+        /* for j */
         for (sc_i64 j = 0; j < 20; j++) {
+            /* vec k { c[k] += X[i,j] * Y[j,k] } */
             const float x = X_val[i * X_stride0 + j];
             const sc_i64 Y_at = j * Y_stride0;
             c = c + sc_splat_f32x16(x) * sc_load_f32x16(&Y_val[Y_at]);
@@ -59,6 +63,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_2 = c_2 + sc_splat_f32x16(x) * sc_load_f32x16(&Y_val[Y_at + 32]);
             c_3 = c_3 + sc_splat_f32x2(x) * sc_load_f32x2(&Y_val[Y_at + 48]);
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
         sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -74,4 +79,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

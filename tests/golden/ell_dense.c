@@ -41,17 +41,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
+        /* for j in A */
         const sc_i64 lo = i * 40;
         for (sc_i64 p = lo; p < lo + 40; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             if (j >= 0) {
+                /* vec k { c[k] += A[i,j] * B[j,k] } */
                 const float a = A_val[p];
                 const sc_i64 B_at = j * B_stride0;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
             }
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
     }
@@ -64,4 +69,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -66,13 +66,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const G_val = call->view[0].val;
     float *restrict const y_copy = lane->partial;
 
+    /* work y[t,n]: private f32 */
+    /* par e in G */
     for (sc_i64 e = begin; e < end; e++) {
+        /* for t in G by 32 */
         const sc_i64 G_lo = (sc_i64)G_pos1[e];
         const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
         for (sc_i64 tile = G_lo; tile < G_hi; tile += 32) {
             const sc_i64 tile_end = sc_min_i64(tile + 32, G_hi);
+            /* work x1[#t,k]: lane f32 */
+            /* for t in G */
             for (sc_i64 p = tile; p < tile_end; p++) {
                 const sc_i64 t = (sc_i64)G_crd1[p];
+                /* vec k { x1[#t,k] = X[t,k] } */
                 const sc_i64 X_at = t * X_stride0;
                 const sc_i64 x1_at = (p - tile) * 64;
                 sc_store_f32x16(&x1_lane[x1_at], sc_load_f32x16(&X_val[X_at]));
@@ -80,20 +86,26 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 sc_store_f32x16(&x1_lane[x1_at + 32], sc_load_f32x16(&X_val[X_at + 32]));
                 sc_store_f32x16(&x1_lane[x1_at + 48], sc_load_f32x16(&X_val[X_at + 48]));
             }
-            for (sc_i64 p_1 = tile; p_1 < tile_end; p_1++) {
-                const sc_i64 t_1 = (sc_i64)G_crd1[p_1];
+            /* for t in G */
+            for (sc_i64 p = tile; p < tile_end; p++) {
+                const sc_i64 t = (sc_i64)G_crd1[p];
+                /* work c[n]: reg f32 */
                 f32x16 c = (f32x16){0};
                 f32x16 c_1 = (f32x16){0};
+                /* for k */
                 for (sc_i64 k = 0; k < 64; k++) {
-                    const float x1 = x1_lane[k + (p_1 - tile) * 64];
+                    /* vec n { c[n] += x1[#t,k] * W[e,k,n] } */
+                    const float x1 = x1_lane[k + (p - tile) * 64];
                     const sc_i64 W_at = e * W_stride0 + k * W_stride1;
                     c = c + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at]);
                     c_1 = c_1 + sc_splat_f32x16(x1) * sc_load_f32x16(&W_val[W_at + 16]);
                 }
-                const float g = G_val[p_1];
-                const sc_i64 y_at = t_1 * 32;
+                /* vec n { y[t,n] += G[t,e] * c[n] } */
+                const float g = G_val[p];
+                const sc_i64 y_at = t * 32;
                 sc_store_f32x16(&y_copy[y_at], sc_load_f32x16(&y_copy[y_at]) + sc_splat_f32x16(g) * c);
-                sc_store_f32x16(&y_copy[y_at + 16], sc_load_f32x16(&y_copy[y_at + 16]) + sc_splat_f32x16(g) * c_1);
+                sc_store_f32x16(&y_copy[y_at + 16],
+                                sc_load_f32x16(&y_copy[y_at + 16]) + sc_splat_f32x16(g) * c_1);
             }
         }
     }
@@ -109,7 +121,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[3].val;
     (void)lane;
 
+    /* par t */
     for (sc_i64 t = begin; t < end; t++) {
+        /* vec n { Y[t,n] = y[t,n] } */
         const sc_i64 y_at = t * 32;
         const sc_i64 Y_at = t * Y_stride0;
         f32x16 y = (f32x16){0};
@@ -118,8 +132,8 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         sc_store_f32x16(&Y_val[Y_at], y);
         f32x16 y_1 = (f32x16){0};
-        for (sc_i64 copy_1 = 0; copy_1 < copies; copy_1++) {
-            y_1 = y_1 + sc_load_f32x16(&y_copy_1[copy_1 * (t_dim * 32) + y_at + 16]);
+        for (sc_i64 copy = 0; copy < copies; copy++) {
+            y_1 = y_1 + sc_load_f32x16(&y_copy_1[copy * (t_dim * 32) + y_at + 16]);
         }
         sc_store_f32x16(&Y_val[Y_at + 16], y_1);
     }
@@ -132,4 +146,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

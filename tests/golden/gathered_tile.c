@@ -62,13 +62,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[3].val;
     (void)lane;
 
+    /* par n/32 */
     for (sc_i64 n_block = begin; n_block < end; n_block++) {
         if (40 - n_block * 32 >= 32) {
+            /* for e in G */
             for (sc_i64 e = 0; e < e_dim; e++) {
+                /* for t in G by 6 */
                 const sc_i64 G_lo = (sc_i64)G_pos1[e];
                 const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
                 for (sc_i64 tile = G_lo; tile < G_hi; tile += 6) {
                     const sc_i64 tile_end = sc_min_i64(tile + 6, G_hi);
+                    /* work c[#t,n%32]: reg f32 */
                     f32x16 c = (f32x16){0};
                     f32x16 c_1 = (f32x16){0};
                     f32x16 c_2 = (f32x16){0};
@@ -81,8 +85,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     f32x16 c_9 = (f32x16){0};
                     f32x16 c_10 = (f32x16){0};
                     f32x16 c_11 = (f32x16){0};
+                    /* for k */
                     for (sc_i64 k = 0; k < 12; k++) {
+                        /* for t in G unroll 6 */
                         const sc_i64 t = (sc_i64)G_crd1[tile];
+                        /* vec n%32 { c[#t,n%32] += X[t,k] * W[e,k,n] } */
                         const float x = X_val[t * X_stride0 + k];
                         const sc_i64 W_at = e * W_stride0 + k * W_stride1 + n_block * 32;
                         c = c + sc_splat_f32x16(x) * sc_load_f32x16(&W_val[W_at]);
@@ -118,124 +125,143 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                         c_10 = c_10 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5]);
                         c_11 = c_11 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5 + 16]);
                     }
-                    const sc_i64 t_6 = (sc_i64)G_crd1[tile];
+                    /* for t in G unroll 6 */
+                    const sc_i64 t = (sc_i64)G_crd1[tile];
+                    /* vec n%32 { Y[t,n] += G[t,e] * c[#t,n%32] } */
                     const float g = G_val[tile];
-                    const sc_i64 Y_at = t_6 * Y_stride0 + n_block * 32;
+                    const sc_i64 Y_at = t * Y_stride0 + n_block * 32;
                     sc_store_f32x16(&Y_val[Y_at], sc_load_f32x16(&Y_val[Y_at]) + sc_splat_f32x16(g) * c);
-                    sc_store_f32x16(&Y_val[Y_at + 16], sc_load_f32x16(&Y_val[Y_at + 16]) + sc_splat_f32x16(g) * c_1);
+                    sc_store_f32x16(&Y_val[Y_at + 16],
+                                    sc_load_f32x16(&Y_val[Y_at + 16]) + sc_splat_f32x16(g) * c_1);
                     if (tile + 1 < tile_end) {
-                        const sc_i64 t_7 = (sc_i64)G_crd1[tile + 1];
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 1];
                         const float g_1 = G_val[tile + 1];
-                        const sc_i64 Y_at_1 = t_7 * Y_stride0 + n_block * 32;
-                        sc_store_f32x16(&Y_val[Y_at_1], sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_2);
-                        sc_store_f32x16(&Y_val[Y_at_1 + 16], sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_3);
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + n_block * 32;
+                        sc_store_f32x16(&Y_val[Y_at_1],
+                                        sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_2);
+                        sc_store_f32x16(&Y_val[Y_at_1 + 16],
+                                        sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_3);
                     }
                     if (tile + 2 < tile_end) {
-                        const sc_i64 t_8 = (sc_i64)G_crd1[tile + 2];
-                        const float g_2 = G_val[tile + 2];
-                        const sc_i64 Y_at_2 = t_8 * Y_stride0 + n_block * 32;
-                        sc_store_f32x16(&Y_val[Y_at_2], sc_load_f32x16(&Y_val[Y_at_2]) + sc_splat_f32x16(g_2) * c_4);
-                        sc_store_f32x16(&Y_val[Y_at_2 + 16], sc_load_f32x16(&Y_val[Y_at_2 + 16]) + sc_splat_f32x16(g_2) * c_5);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 2];
+                        const float g_1 = G_val[tile + 2];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + n_block * 32;
+                        sc_store_f32x16(&Y_val[Y_at_1],
+                                        sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_4);
+                        sc_store_f32x16(&Y_val[Y_at_1 + 16],
+                                        sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_5);
                     }
                     if (tile + 3 < tile_end) {
-                        const sc_i64 t_9 = (sc_i64)G_crd1[tile + 3];
-                        const float g_3 = G_val[tile + 3];
-                        const sc_i64 Y_at_3 = t_9 * Y_stride0 + n_block * 32;
-                        sc_store_f32x16(&Y_val[Y_at_3], sc_load_f32x16(&Y_val[Y_at_3]) + sc_splat_f32x16(g_3) * c_6);
-                        sc_store_f32x16(&Y_val[Y_at_3 + 16], sc_load_f32x16(&Y_val[Y_at_3 + 16]) + sc_splat_f32x16(g_3) * c_7);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 3];
+                        const float g_1 = G_val[tile + 3];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + n_block * 32;
+                        sc_store_f32x16(&Y_val[Y_at_1],
+                                        sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_6);
+                        sc_store_f32x16(&Y_val[Y_at_1 + 16],
+                                        sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_7);
                     }
                     if (tile + 4 < tile_end) {
-                        const sc_i64 t_10 = (sc_i64)G_crd1[tile + 4];
-                        const float g_4 = G_val[tile + 4];
-                        const sc_i64 Y_at_4 = t_10 * Y_stride0 + n_block * 32;
-                        sc_store_f32x16(&Y_val[Y_at_4], sc_load_f32x16(&Y_val[Y_at_4]) + sc_splat_f32x16(g_4) * c_8);
-                        sc_store_f32x16(&Y_val[Y_at_4 + 16], sc_load_f32x16(&Y_val[Y_at_4 + 16]) + sc_splat_f32x16(g_4) * c_9);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 4];
+                        const float g_1 = G_val[tile + 4];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + n_block * 32;
+                        sc_store_f32x16(&Y_val[Y_at_1],
+                                        sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_8);
+                        sc_store_f32x16(&Y_val[Y_at_1 + 16],
+                                        sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_9);
                     }
                     if (tile + 5 < tile_end) {
-                        const sc_i64 t_11 = (sc_i64)G_crd1[tile + 5];
-                        const float g_5 = G_val[tile + 5];
-                        const sc_i64 Y_at_5 = t_11 * Y_stride0 + n_block * 32;
-                        sc_store_f32x16(&Y_val[Y_at_5], sc_load_f32x16(&Y_val[Y_at_5]) + sc_splat_f32x16(g_5) * c_10);
-                        sc_store_f32x16(&Y_val[Y_at_5 + 16], sc_load_f32x16(&Y_val[Y_at_5 + 16]) + sc_splat_f32x16(g_5) * c_11);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 5];
+                        const float g_1 = G_val[tile + 5];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + n_block * 32;
+                        sc_store_f32x16(&Y_val[Y_at_1],
+                                        sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(g_1) * c_10);
+                        sc_store_f32x16(&Y_val[Y_at_1 + 16],
+                                        sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(g_1) * c_11);
                     }
                 }
             }
         } else {
-            for (sc_i64 e_2 = 0; e_2 < e_dim; e_2++) {
-                const sc_i64 G_lo_2 = (sc_i64)G_pos1[e_2];
-                const sc_i64 G_hi_2 = (sc_i64)G_pos1[e_2 + 1];
-                for (sc_i64 tile_2 = G_lo_2; tile_2 < G_hi_2; tile_2 += 6) {
-                    const sc_i64 tile_end_2 = sc_min_i64(tile_2 + 6, G_hi_2);
-                    f32x8 c_18 = (f32x8){0};
-                    f32x8 c_19 = (f32x8){0};
-                    f32x8 c_20 = (f32x8){0};
-                    f32x8 c_21 = (f32x8){0};
-                    f32x8 c_22 = (f32x8){0};
-                    f32x8 c_23 = (f32x8){0};
-                    for (sc_i64 k_2 = 0; k_2 < 12; k_2++) {
-                        const sc_i64 t_24 = (sc_i64)G_crd1[tile_2];
-                        const float x_12 = X_val[t_24 * X_stride0 + k_2];
-                        const sc_i64 W_at_12 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_18 = c_18 + sc_splat_f32x8(x_12) * sc_load_f32x8(&W_val[W_at_12]);
-                        const sc_i64 p_10 = sc_min_i64(tile_2 + 1, tile_end_2 - 1);
-                        const sc_i64 t_25 = (sc_i64)G_crd1[p_10];
-                        const float x_13 = X_val[t_25 * X_stride0 + k_2];
-                        const sc_i64 W_at_13 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_19 = c_19 + sc_splat_f32x8(x_13) * sc_load_f32x8(&W_val[W_at_13]);
-                        const sc_i64 p_11 = sc_min_i64(tile_2 + 2, tile_end_2 - 1);
-                        const sc_i64 t_26 = (sc_i64)G_crd1[p_11];
-                        const float x_14 = X_val[t_26 * X_stride0 + k_2];
-                        const sc_i64 W_at_14 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_20 = c_20 + sc_splat_f32x8(x_14) * sc_load_f32x8(&W_val[W_at_14]);
-                        const sc_i64 p_12 = sc_min_i64(tile_2 + 3, tile_end_2 - 1);
-                        const sc_i64 t_27 = (sc_i64)G_crd1[p_12];
-                        const float x_15 = X_val[t_27 * X_stride0 + k_2];
-                        const sc_i64 W_at_15 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_21 = c_21 + sc_splat_f32x8(x_15) * sc_load_f32x8(&W_val[W_at_15]);
-                        const sc_i64 p_13 = sc_min_i64(tile_2 + 4, tile_end_2 - 1);
-                        const sc_i64 t_28 = (sc_i64)G_crd1[p_13];
-                        const float x_16 = X_val[t_28 * X_stride0 + k_2];
-                        const sc_i64 W_at_16 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_22 = c_22 + sc_splat_f32x8(x_16) * sc_load_f32x8(&W_val[W_at_16]);
-                        const sc_i64 p_14 = sc_min_i64(tile_2 + 5, tile_end_2 - 1);
-                        const sc_i64 t_29 = (sc_i64)G_crd1[p_14];
-                        const float x_17 = X_val[t_29 * X_stride0 + k_2];
-                        const sc_i64 W_at_17 = e_2 * W_stride0 + k_2 * W_stride1 + 32;
-                        c_23 = c_23 + sc_splat_f32x8(x_17) * sc_load_f32x8(&W_val[W_at_17]);
+            /* the rest, in powers of two */
+            for (sc_i64 e = 0; e < e_dim; e++) {
+                const sc_i64 G_lo = (sc_i64)G_pos1[e];
+                const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
+                for (sc_i64 tile = G_lo; tile < G_hi; tile += 6) {
+                    const sc_i64 tile_end = sc_min_i64(tile + 6, G_hi);
+                    f32x8 c = (f32x8){0};
+                    f32x8 c_1 = (f32x8){0};
+                    f32x8 c_2 = (f32x8){0};
+                    f32x8 c_3 = (f32x8){0};
+                    f32x8 c_4 = (f32x8){0};
+                    f32x8 c_5 = (f32x8){0};
+                    for (sc_i64 k = 0; k < 12; k++) {
+                        const sc_i64 t = (sc_i64)G_crd1[tile];
+                        const float x = X_val[t * X_stride0 + k];
+                        const sc_i64 W_at = e * W_stride0 + k * W_stride1 + 32;
+                        c = c + sc_splat_f32x8(x) * sc_load_f32x8(&W_val[W_at]);
+                        const sc_i64 p = sc_min_i64(tile + 1, tile_end - 1);
+                        const sc_i64 t_1 = (sc_i64)G_crd1[p];
+                        const float x_1 = X_val[t_1 * X_stride0 + k];
+                        const sc_i64 W_at_1 = e * W_stride0 + k * W_stride1 + 32;
+                        c_1 = c_1 + sc_splat_f32x8(x_1) * sc_load_f32x8(&W_val[W_at_1]);
+                        const sc_i64 p_1 = sc_min_i64(tile + 2, tile_end - 1);
+                        const sc_i64 t_2 = (sc_i64)G_crd1[p_1];
+                        const float x_2 = X_val[t_2 * X_stride0 + k];
+                        const sc_i64 W_at_2 = e * W_stride0 + k * W_stride1 + 32;
+                        c_2 = c_2 + sc_splat_f32x8(x_2) * sc_load_f32x8(&W_val[W_at_2]);
+                        const sc_i64 p_2 = sc_min_i64(tile + 3, tile_end - 1);
+                        const sc_i64 t_3 = (sc_i64)G_crd1[p_2];
+                        const float x_3 = X_val[t_3 * X_stride0 + k];
+                        const sc_i64 W_at_3 = e * W_stride0 + k * W_stride1 + 32;
+                        c_3 = c_3 + sc_splat_f32x8(x_3) * sc_load_f32x8(&W_val[W_at_3]);
+                        const sc_i64 p_3 = sc_min_i64(tile + 4, tile_end - 1);
+                        const sc_i64 t_4 = (sc_i64)G_crd1[p_3];
+                        const float x_4 = X_val[t_4 * X_stride0 + k];
+                        const sc_i64 W_at_4 = e * W_stride0 + k * W_stride1 + 32;
+                        c_4 = c_4 + sc_splat_f32x8(x_4) * sc_load_f32x8(&W_val[W_at_4]);
+                        const sc_i64 p_4 = sc_min_i64(tile + 5, tile_end - 1);
+                        const sc_i64 t_5 = (sc_i64)G_crd1[p_4];
+                        const float x_5 = X_val[t_5 * X_stride0 + k];
+                        const sc_i64 W_at_5 = e * W_stride0 + k * W_stride1 + 32;
+                        c_5 = c_5 + sc_splat_f32x8(x_5) * sc_load_f32x8(&W_val[W_at_5]);
                     }
-                    const sc_i64 t_30 = (sc_i64)G_crd1[tile_2];
-                    const float g_12 = G_val[tile_2];
-                    const sc_i64 Y_at_12 = t_30 * Y_stride0 + 32;
-                    sc_store_f32x8(&Y_val[Y_at_12], sc_load_f32x8(&Y_val[Y_at_12]) + sc_splat_f32x8(g_12) * c_18);
-                    if (tile_2 + 1 < tile_end_2) {
-                        const sc_i64 t_31 = (sc_i64)G_crd1[tile_2 + 1];
-                        const float g_13 = G_val[tile_2 + 1];
-                        const sc_i64 Y_at_13 = t_31 * Y_stride0 + 32;
-                        sc_store_f32x8(&Y_val[Y_at_13], sc_load_f32x8(&Y_val[Y_at_13]) + sc_splat_f32x8(g_13) * c_19);
+                    const sc_i64 t = (sc_i64)G_crd1[tile];
+                    const float g = G_val[tile];
+                    const sc_i64 Y_at = t * Y_stride0 + 32;
+                    sc_store_f32x8(&Y_val[Y_at], sc_load_f32x8(&Y_val[Y_at]) + sc_splat_f32x8(g) * c);
+                    if (tile + 1 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 1];
+                        const float g_1 = G_val[tile + 1];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + 32;
+                        sc_store_f32x8(&Y_val[Y_at_1],
+                                       sc_load_f32x8(&Y_val[Y_at_1]) + sc_splat_f32x8(g_1) * c_1);
                     }
-                    if (tile_2 + 2 < tile_end_2) {
-                        const sc_i64 t_32 = (sc_i64)G_crd1[tile_2 + 2];
-                        const float g_14 = G_val[tile_2 + 2];
-                        const sc_i64 Y_at_14 = t_32 * Y_stride0 + 32;
-                        sc_store_f32x8(&Y_val[Y_at_14], sc_load_f32x8(&Y_val[Y_at_14]) + sc_splat_f32x8(g_14) * c_20);
+                    if (tile + 2 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 2];
+                        const float g_1 = G_val[tile + 2];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + 32;
+                        sc_store_f32x8(&Y_val[Y_at_1],
+                                       sc_load_f32x8(&Y_val[Y_at_1]) + sc_splat_f32x8(g_1) * c_2);
                     }
-                    if (tile_2 + 3 < tile_end_2) {
-                        const sc_i64 t_33 = (sc_i64)G_crd1[tile_2 + 3];
-                        const float g_15 = G_val[tile_2 + 3];
-                        const sc_i64 Y_at_15 = t_33 * Y_stride0 + 32;
-                        sc_store_f32x8(&Y_val[Y_at_15], sc_load_f32x8(&Y_val[Y_at_15]) + sc_splat_f32x8(g_15) * c_21);
+                    if (tile + 3 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 3];
+                        const float g_1 = G_val[tile + 3];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + 32;
+                        sc_store_f32x8(&Y_val[Y_at_1],
+                                       sc_load_f32x8(&Y_val[Y_at_1]) + sc_splat_f32x8(g_1) * c_3);
                     }
-                    if (tile_2 + 4 < tile_end_2) {
-                        const sc_i64 t_34 = (sc_i64)G_crd1[tile_2 + 4];
-                        const float g_16 = G_val[tile_2 + 4];
-                        const sc_i64 Y_at_16 = t_34 * Y_stride0 + 32;
-                        sc_store_f32x8(&Y_val[Y_at_16], sc_load_f32x8(&Y_val[Y_at_16]) + sc_splat_f32x8(g_16) * c_22);
+                    if (tile + 4 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 4];
+                        const float g_1 = G_val[tile + 4];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + 32;
+                        sc_store_f32x8(&Y_val[Y_at_1],
+                                       sc_load_f32x8(&Y_val[Y_at_1]) + sc_splat_f32x8(g_1) * c_4);
                     }
-                    if (tile_2 + 5 < tile_end_2) {
-                        const sc_i64 t_35 = (sc_i64)G_crd1[tile_2 + 5];
-                        const float g_17 = G_val[tile_2 + 5];
-                        const sc_i64 Y_at_17 = t_35 * Y_stride0 + 32;
-                        sc_store_f32x8(&Y_val[Y_at_17], sc_load_f32x8(&Y_val[Y_at_17]) + sc_splat_f32x8(g_17) * c_23);
+                    if (tile + 5 < tile_end) {
+                        const sc_i64 t_1 = (sc_i64)G_crd1[tile + 5];
+                        const float g_1 = G_val[tile + 5];
+                        const sc_i64 Y_at_1 = t_1 * Y_stride0 + 32;
+                        sc_store_f32x8(&Y_val[Y_at_1],
+                                       sc_load_f32x8(&Y_val[Y_at_1]) + sc_splat_f32x8(g_1) * c_5);
                     }
                 }
             }
@@ -250,4 +276,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -35,7 +35,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -43,6 +45,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
         sc_i64 pB = B_lo;
         for (sc_i64 j = 0; j < j_dim; j++) {
+            /* for j merge A, B */
             while ((pA < A_hi) && ((sc_i64)A_crd1[pA] < j)) {
                 pA = pA + 1;
             }
@@ -52,12 +55,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
             const _Bool in_B = (pB < B_hi) && ((sc_i64)B_crd1[pB] == j);
             if (in_A && in_B) {
+                /* C[i,j] = max(A[i,j] - B[i,j], X[i,j]) */
                 C_val[i * C_stride0 + j] = sc_max_f32(A_val[pA] - B_val[pB], X_val[i * X_stride0 + j]);
             } else if (in_B) {
+                /* C[i,j] = max(-B[i,j], X[i,j]) */
                 C_val[i * C_stride0 + j] = sc_max_f32(-B_val[pB], X_val[i * X_stride0 + j]);
             } else if (in_A) {
+                /* C[i,j] = max(A[i,j], X[i,j]) */
                 C_val[i * C_stride0 + j] = sc_max_f32(A_val[pA], X_val[i * X_stride0 + j]);
             } else {
+                /* C[i,j] = max(0, X[i,j]) */
                 C_val[i * C_stride0 + j] = sc_max_f32(0.0f, X_val[i * X_stride0 + j]);
             }
         }
@@ -71,4 +78,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

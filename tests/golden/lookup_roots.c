@@ -53,6 +53,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i */
     const sc_i64 A_lo = (sc_i64)A_pos0[0];
     const sc_i64 A_hi = (sc_i64)A_pos0[1];
     sc_i64 pA = sc_search_i32(A_crd0, A_lo, A_hi, begin);
@@ -60,6 +61,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 B_hi = (sc_i64)B_pos0[1];
     sc_i64 pB = sc_search_i32(B_crd0, B_lo, B_hi, begin);
     for (sc_i64 i = begin; i < end; i++) {
+        /* for i merge A, B */
         while ((pA < A_hi) && ((sc_i64)A_crd0[pA] < i)) {
             pA = pA + 1;
         }
@@ -70,11 +72,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_end = sc_search_i32(B_crd0, pB, B_hi, i + 1);
         const _Bool in_B = pB < B_end;
         if (in_A && in_B) {
+            /* for j */
             const sc_i64 A_lo_1 = (sc_i64)A_pos1[pA];
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[pA + 1];
             sc_i64 pA_1 = A_lo_1;
             sc_i64 pB_1 = pB;
             for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B */
                 while ((pA_1 < A_hi_1) && ((sc_i64)A_crd1[pA_1] < j)) {
                     pA_1 = pA_1 + 1;
                 }
@@ -84,46 +88,61 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 }
                 const _Bool in_B_1 = (pB_1 < B_end) && ((sc_i64)B_crd1[pB_1] == j);
                 if (in_A_1 && in_B_1) {
+                    /* C[i,j] = X[i,j] + A[i,j] * 3 - B[i,j] */
                     C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f - B_val[pB_1];
                 } else if (in_B_1) {
+                    /* C[i,j] = X[i,j] - B[i,j] */
                     C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - B_val[pB_1];
                 } else if (in_A_1) {
+                    /* C[i,j] = X[i,j] + A[i,j] * 3 */
                     C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f;
                 } else {
+                    /* C[i,j] = X[i,j] */
                     C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
                 }
             }
         } else if (in_B) {
-            sc_i64 pB_2 = pB;
-            for (sc_i64 j_1 = 0; j_1 < j_dim; j_1++) {
-                while ((pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] < j_1)) {
-                    pB_2 = pB_2 + 1;
+            /* for j */
+            sc_i64 pB_1 = pB;
+            for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B */
+                while ((pB_1 < B_end) && ((sc_i64)B_crd1[pB_1] < j)) {
+                    pB_1 = pB_1 + 1;
                 }
-                const _Bool in_B_2 = (pB_2 < B_end) && ((sc_i64)B_crd1[pB_2] == j_1);
-                if (in_B_2) {
-                    C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1] - B_val[pB_2];
+                const _Bool in_B_1 = (pB_1 < B_end) && ((sc_i64)B_crd1[pB_1] == j);
+                if (in_B_1) {
+                    /* C[i,j] = X[i,j] - B[i,j] */
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] - B_val[pB_1];
                 } else {
-                    C_val[i * C_stride0 + j_1] = X_val[i * X_stride0 + j_1];
+                    /* C[i,j] = X[i,j] */
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
                 }
             }
         } else if (in_A) {
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
-            sc_i64 pA_2 = A_lo_2;
-            for (sc_i64 j_2 = 0; j_2 < j_dim; j_2++) {
-                while ((pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] < j_2)) {
-                    pA_2 = pA_2 + 1;
+            /* for j */
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[pA + 1];
+            sc_i64 pA_1 = A_lo_1;
+            for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B */
+                while ((pA_1 < A_hi_1) && ((sc_i64)A_crd1[pA_1] < j)) {
+                    pA_1 = pA_1 + 1;
                 }
-                const _Bool in_A_2 = (pA_2 < A_hi_2) && ((sc_i64)A_crd1[pA_2] == j_2);
-                if (in_A_2) {
-                    C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2] + A_val[pA_2] * 3.0f;
+                const _Bool in_A_1 = (pA_1 < A_hi_1) && ((sc_i64)A_crd1[pA_1] == j);
+                if (in_A_1) {
+                    /* C[i,j] = X[i,j] + A[i,j] * 3 */
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j] + A_val[pA_1] * 3.0f;
                 } else {
-                    C_val[i * C_stride0 + j_2] = X_val[i * X_stride0 + j_2];
+                    /* C[i,j] = X[i,j] */
+                    C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
                 }
             }
         } else {
-            for (sc_i64 j_3 = 0; j_3 < j_dim; j_3++) {
-                C_val[i * C_stride0 + j_3] = X_val[i * X_stride0 + j_3];
+            /* for j */
+            for (sc_i64 j = 0; j < j_dim; j++) {
+                /* for j merge A, B */
+                /* C[i,j] = X[i,j] */
+                C_val[i * C_stride0 + j] = X_val[i * X_stride0 + j];
             }
         }
     }
@@ -136,4 +155,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -43,7 +43,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j in A */
         const sc_i64 B_lo = B_pos1[i];
         const sc_i64 B_hi = B_pos1[i + 1];
         sc_i64 pB = B_lo;
@@ -51,8 +53,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for j in B */
             pB = sc_search_i64(B_crd1, pB, B_hi, j);
             if ((pB < B_hi) && (B_crd1[pB] == j)) {
+                /* C[i] += A[i,j] * B[i,j] */
                 C_val[i] = C_val[i] + A_val[p] * B_val[pB];
             }
         }
@@ -66,4 +70,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -45,8 +45,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i/4 */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
         const sc_i64 size = sc_min_i64(4, i_dim - i_block * 4);
+        /* for j/5 merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
         const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
         sc_i64 pA = A_lo;
@@ -58,40 +60,68 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j_block_B = (sc_i64)B_crd1[pB];
             const sc_i64 j_block = sc_min_i64(j_block_A, j_block_B);
             if ((j_block_A == j_block) && (j_block_B == j_block)) {
+                /* for i%4 */
                 for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                    /* for j%5 */
                     for (sc_i64 j_in = 0; j_in < 5; j_in++) {
-                        C_val[(i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in)] = A_val[(pA * 4 + i_in) * 5 + j_in] - 2.0f * B_val[(pB * 4 + i_in) * 5 + j_in];
+                        /* C[i,j] = A[i,j] - 2 * B[i,j] */
+                        const sc_i64 A_at = (pA * 4 + i_in) * 5 + j_in;
+                        const sc_i64 B_at = (pB * 4 + i_in) * 5 + j_in;
+                        const sc_i64 C_at = (i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in);
+                        C_val[C_at] = A_val[A_at] - 2.0f * B_val[B_at];
                     }
                 }
             } else if (j_block_B == j_block) {
-                for (sc_i64 i_in_1 = 0; i_in_1 < size; i_in_1++) {
-                    for (sc_i64 j_in_1 = 0; j_in_1 < 5; j_in_1++) {
-                        C_val[(i_block * 4 + i_in_1) * C_stride0 + (j_block * 5 + j_in_1)] = -(2.0f * B_val[(pB * 4 + i_in_1) * 5 + j_in_1]);
+                /* for i%4 */
+                for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                    /* for j%5 */
+                    for (sc_i64 j_in = 0; j_in < 5; j_in++) {
+                        /* C[i,j] = -(2 * B[i,j]) */
+                        const sc_i64 B_at = (pB * 4 + i_in) * 5 + j_in;
+                        const sc_i64 C_at = (i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in);
+                        C_val[C_at] = -(2.0f * B_val[B_at]);
                     }
                 }
             } else {
-                for (sc_i64 i_in_2 = 0; i_in_2 < size; i_in_2++) {
-                    for (sc_i64 j_in_2 = 0; j_in_2 < 5; j_in_2++) {
-                        C_val[(i_block * 4 + i_in_2) * C_stride0 + (j_block * 5 + j_in_2)] = A_val[(pA * 4 + i_in_2) * 5 + j_in_2];
+                /* for i%4 */
+                for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                    /* for j%5 */
+                    for (sc_i64 j_in = 0; j_in < 5; j_in++) {
+                        /* C[i,j] = A[i,j] */
+                        const sc_i64 A_at = (pA * 4 + i_in) * 5 + j_in;
+                        const sc_i64 C_at = (i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in);
+                        C_val[C_at] = A_val[A_at];
                     }
                 }
             }
             pA = pA + (sc_i64)(j_block_A == j_block);
             pB = pB + (sc_i64)(j_block_B == j_block);
         }
+        /* the rest of B */
         for (sc_i64 p = pB; p < B_hi; p++) {
-            const sc_i64 j_block_1 = (sc_i64)B_crd1[p];
-            for (sc_i64 i_in_3 = 0; i_in_3 < size; i_in_3++) {
-                for (sc_i64 j_in_3 = 0; j_in_3 < 5; j_in_3++) {
-                    C_val[(i_block * 4 + i_in_3) * C_stride0 + (j_block_1 * 5 + j_in_3)] = -(2.0f * B_val[(p * 4 + i_in_3) * 5 + j_in_3]);
+            const sc_i64 j_block = (sc_i64)B_crd1[p];
+            /* for i%4 */
+            for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                /* for j%5 */
+                for (sc_i64 j_in = 0; j_in < 5; j_in++) {
+                    /* C[i,j] = -(2 * B[i,j]) */
+                    const sc_i64 B_at = (p * 4 + i_in) * 5 + j_in;
+                    const sc_i64 C_at = (i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in);
+                    C_val[C_at] = -(2.0f * B_val[B_at]);
                 }
             }
         }
-        for (sc_i64 p_1 = pA; p_1 < A_hi; p_1++) {
-            const sc_i64 j_block_2 = (sc_i64)A_crd1[p_1];
-            for (sc_i64 i_in_4 = 0; i_in_4 < size; i_in_4++) {
-                for (sc_i64 j_in_4 = 0; j_in_4 < 5; j_in_4++) {
-                    C_val[(i_block * 4 + i_in_4) * C_stride0 + (j_block_2 * 5 + j_in_4)] = A_val[(p_1 * 4 + i_in_4) * 5 + j_in_4];
+        /* the rest of A */
+        for (sc_i64 p = pA; p < A_hi; p++) {
+            const sc_i64 j_block = (sc_i64)A_crd1[p];
+            /* for i%4 */
+            for (sc_i64 i_in = 0; i_in < size; i_in++) {
+                /* for j%5 */
+                for (sc_i64 j_in = 0; j_in < 5; j_in++) {
+                    /* C[i,j] = A[i,j] */
+                    const sc_i64 A_at = (p * 4 + i_in) * 5 + j_in;
+                    const sc_i64 C_at = (i_block * 4 + i_in) * C_stride0 + (j_block * 5 + j_in);
+                    C_val[C_at] = A_val[A_at];
                 }
             }
         }
@@ -107,15 +137,25 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     signed char *restrict const C_where_val = call->view[3].val;
     (void)lane;
 
+    /* par i/4 in A */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        /* for i%4 */
         for (sc_i64 i_in = 0; i_in < 4; i_in++) {
+            /* for j/5 in A */
             const sc_i64 A_lo = (sc_i64)A_pos1[i_block];
             const sc_i64 A_hi = (sc_i64)A_pos1[i_block + 1];
             for (sc_i64 p = A_lo; p < A_hi; p++) {
                 const sc_i64 j_block = (sc_i64)A_crd1[p];
+                /* vec j%5 { C_where[i,j] += stored(A[i,j]) } */
                 const sc_i64 C_where_at = (i_block * 4 + i_in) * C_where_stride0 + j_block * 5;
-                sc_store_i8x4(&C_where_val[C_where_at], -__builtin_convertvector((i32x4)(__builtin_convertvector(-__builtin_convertvector((i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4) + sc_splat_f32x4(1.0f) != (f32x4){0}), i8x4));
-                C_where_val[C_where_at + 4] = (float)(C_where_val[C_where_at + 4] != 0) + 1.0f != 0.0f;
+                const f32x4 old =
+                    __builtin_convertvector(-__builtin_convertvector(
+                        (i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4);
+                sc_store_i8x4(&C_where_val[C_where_at],
+                              -__builtin_convertvector((i32x4)(old + sc_splat_f32x4(1.0f) != (f32x4){0}),
+                                                       i8x4));
+                const float old_1 = (float)(C_where_val[C_where_at + 4] != 0);
+                C_where_val[C_where_at + 4] = old_1 + 1.0f != 0.0f;
             }
         }
     }
@@ -130,15 +170,25 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     signed char *restrict const C_where_val = call->view[3].val;
     (void)lane;
 
+    /* par i/4 in B */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        /* for i%4 */
         for (sc_i64 i_in = 0; i_in < 4; i_in++) {
+            /* for j/5 in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[i_block];
             const sc_i64 B_hi = (sc_i64)B_pos1[i_block + 1];
             for (sc_i64 p = B_lo; p < B_hi; p++) {
                 const sc_i64 j_block = (sc_i64)B_crd1[p];
+                /* vec j%5 { C_where[i,j] += stored(B[i,j]) } */
                 const sc_i64 C_where_at = (i_block * 4 + i_in) * C_where_stride0 + j_block * 5;
-                sc_store_i8x4(&C_where_val[C_where_at], -__builtin_convertvector((i32x4)(__builtin_convertvector(-__builtin_convertvector((i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4) + sc_splat_f32x4(1.0f) != (f32x4){0}), i8x4));
-                C_where_val[C_where_at + 4] = (float)(C_where_val[C_where_at + 4] != 0) + 1.0f != 0.0f;
+                const f32x4 old =
+                    __builtin_convertvector(-__builtin_convertvector(
+                        (i8x4)(sc_load_i8x4(&C_where_val[C_where_at]) != (i8x4){0}), i32x4), f32x4);
+                sc_store_i8x4(&C_where_val[C_where_at],
+                              -__builtin_convertvector((i32x4)(old + sc_splat_f32x4(1.0f) != (f32x4){0}),
+                                                       i8x4));
+                const float old_1 = (float)(C_where_val[C_where_at + 4] != 0);
+                C_where_val[C_where_at + 4] = old_1 + 1.0f != 0.0f;
             }
         }
     }
@@ -151,4 +201,5 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, body_1, body_2}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, body_1, body_2}};

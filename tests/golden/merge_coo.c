@@ -79,6 +79,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* par i merge A, B */
     const sc_i64 A_lo = (sc_i64)A_pos0[0];
     const sc_i64 A_hi = (sc_i64)A_pos0[1];
     const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
@@ -99,9 +100,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_last = sc_search_i64(B_crd0, pB, B_hi_1, i + 1);
         if ((i_A == i) && (i_B == i)) {
             const sc_i64 first = C_next1;
+            /* for j merge A, B */
             sc_i64 pA_1 = A_first;
             sc_i64 pB_1 = B_first;
             if ((pA_1 < A_last) && (pB_1 < B_last)) {
+                /* while both have one more entry: it is loaded ahead */
                 sc_i64 j_A = (sc_i64)A_crd1[pA_1];
                 sc_i64 j_B = B_crd1[pB_1];
                 while ((pA_1 + 1 < A_last) && (pB_1 + 1 < B_last)) {
@@ -110,6 +113,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
                     const _Bool in_B = j_B == j;
                     const sc_i64 then_1 = B_crd1[pB_1 + 1];
+                    /* C[i,j] = A[i,j] - B[i,j] */
                     const float term = A_val[pA_1];
                     const float term_1 = B_val[pB_1];
                     C_crd1[C_next1] = j;
@@ -122,27 +126,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 }
             }
             while ((pA_1 < A_last) && (pB_1 < B_last)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B_1 = B_crd1[pB_1];
-                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
-                const float term_2 = A_val[pA_1];
-                const float term_3 = B_val[pB_1];
-                C_crd1[C_next1] = j_1;
-                C_val[C_next1] = sc_select_f32(j_A_1 == j_1, term_2, -0.0f) - sc_select_f32(j_B_1 == j_1, term_3, 0.0f);
+                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_B = B_crd1[pB_1];
+                const sc_i64 j = sc_min_i64(j_A, j_B);
+                /* C[i,j] = A[i,j] - B[i,j] */
+                const float term = A_val[pA_1];
+                const float term_1 = B_val[pB_1];
+                C_crd1[C_next1] = j;
+                C_val[C_next1] = sc_select_f32(j_A == j, term, -0.0f) - sc_select_f32(j_B == j, term_1, 0.0f);
                 C_next1 = C_next1 + 1;
-                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
-                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
+                pA_1 = pA_1 + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
             }
+            /* the rest of B */
             for (sc_i64 p = pB_1; p < B_last; p++) {
-                const sc_i64 j_2 = B_crd1[p];
-                C_crd1[C_next1] = j_2;
+                const sc_i64 j = B_crd1[p];
+                /* C[i,j] = -B[i,j] */
+                C_crd1[C_next1] = j;
                 C_val[C_next1] = -B_val[p];
                 C_next1 = C_next1 + 1;
             }
-            for (sc_i64 p_1 = pA_1; p_1 < A_last; p_1++) {
-                const sc_i64 j_3 = (sc_i64)A_crd1[p_1];
-                C_crd1[C_next1] = j_3;
-                C_val[C_next1] = A_val[p_1];
+            /* the rest of A */
+            for (sc_i64 p = pA_1; p < A_last; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = A[i,j] */
+                C_crd1[C_next1] = j;
+                C_val[C_next1] = A_val[p];
                 C_next1 = C_next1 + 1;
             }
             if (C_next1 != first) {
@@ -151,27 +160,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_next0 = C_next0 + 1;
             }
         } else if (i_B == i) {
-            const sc_i64 first_1 = C_next1;
-            for (sc_i64 p_2 = B_first; p_2 < B_last; p_2++) {
-                const sc_i64 j_4 = B_crd1[p_2];
-                C_crd1[C_next1] = j_4;
-                C_val[C_next1] = -B_val[p_2];
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            for (sc_i64 p = B_first; p < B_last; p++) {
+                const sc_i64 j = B_crd1[p];
+                /* C[i,j] = -B[i,j] */
+                C_crd1[C_next1] = j;
+                C_val[C_next1] = -B_val[p];
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_1) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = i;
                 C_pos1[C_next0 + 1] = C_next1;
                 C_next0 = C_next0 + 1;
             }
         } else {
-            const sc_i64 first_2 = C_next1;
-            for (sc_i64 p_3 = A_first; p_3 < A_last; p_3++) {
-                const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
-                C_crd1[C_next1] = j_5;
-                C_val[C_next1] = A_val[p_3];
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            for (sc_i64 p = A_first; p < A_last; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = A[i,j] */
+                C_crd1[C_next1] = j;
+                C_val[C_next1] = A_val[p];
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_2) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = i;
                 C_pos1[C_next0 + 1] = C_next1;
                 C_next0 = C_next0 + 1;
@@ -180,46 +193,52 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         pA = A_last;
         pB = B_last;
     }
-    sc_i64 p_4 = pB;
-    while (p_4 < B_hi_1) {
-        const sc_i64 first_3 = p_4;
-        const sc_i64 i_1 = B_crd0[first_3];
-        p_4 = first_3 + 1;
-        while ((p_4 < B_hi_1) && (B_crd0[p_4] == i_1)) {
-            p_4 = p_4 + 1;
+    /* the rest of B */
+    sc_i64 p = pB;
+    while (p < B_hi_1) {
+        const sc_i64 first = p;
+        const sc_i64 i = B_crd0[first];
+        p = first + 1;
+        while ((p < B_hi_1) && (B_crd0[p] == i)) {
+            p = p + 1;
         }
-        const sc_i64 last = p_4;
-        const sc_i64 first_4 = C_next1;
-        for (sc_i64 p_5 = first_3; p_5 < last; p_5++) {
-            const sc_i64 j_6 = B_crd1[p_5];
-            C_crd1[C_next1] = j_6;
-            C_val[C_next1] = -B_val[p_5];
+        const sc_i64 last = p;
+        const sc_i64 first_1 = C_next1;
+        /* for j merge A, B */
+        for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+            const sc_i64 j = B_crd1[p_1];
+            /* C[i,j] = -B[i,j] */
+            C_crd1[C_next1] = j;
+            C_val[C_next1] = -B_val[p_1];
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_4) {
-            C_crd0[C_next0] = i_1;
+        if (C_next1 != first_1) {
+            C_crd0[C_next0] = i;
             C_pos1[C_next0 + 1] = C_next1;
             C_next0 = C_next0 + 1;
         }
     }
-    sc_i64 p_6 = pA;
-    while (p_6 < A_hi_1) {
-        const sc_i64 first_5 = p_6;
-        const sc_i64 i_2 = (sc_i64)A_crd0[first_5];
-        p_6 = first_5 + 1;
-        while ((p_6 < A_hi_1) && ((sc_i64)A_crd0[p_6] == i_2)) {
-            p_6 = p_6 + 1;
+    /* the rest of A */
+    sc_i64 p_1 = pA;
+    while (p_1 < A_hi_1) {
+        const sc_i64 first = p_1;
+        const sc_i64 i = (sc_i64)A_crd0[first];
+        p_1 = first + 1;
+        while ((p_1 < A_hi_1) && ((sc_i64)A_crd0[p_1] == i)) {
+            p_1 = p_1 + 1;
         }
-        const sc_i64 last_1 = p_6;
-        const sc_i64 first_6 = C_next1;
-        for (sc_i64 p_7 = first_5; p_7 < last_1; p_7++) {
-            const sc_i64 j_7 = (sc_i64)A_crd1[p_7];
-            C_crd1[C_next1] = j_7;
-            C_val[C_next1] = A_val[p_7];
+        const sc_i64 last = p_1;
+        const sc_i64 first_1 = C_next1;
+        /* for j merge A, B */
+        for (sc_i64 p_2 = first; p_2 < last; p_2++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_2];
+            /* C[i,j] = A[i,j] */
+            C_crd1[C_next1] = j;
+            C_val[C_next1] = A_val[p_2];
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_6) {
-            C_crd0[C_next0] = i_2;
+        if (C_next1 != first_1) {
+            C_crd0[C_next0] = i;
             C_pos1[C_next0 + 1] = C_next1;
             C_next0 = C_next0 + 1;
         }
@@ -235,4 +254,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

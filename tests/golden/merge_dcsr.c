@@ -65,6 +65,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* par i merge A, B */
     const sc_i64 A_lo = (sc_i64)A_pos0[0];
     const sc_i64 A_hi = (sc_i64)A_pos0[1];
     const sc_i64 A_lo_1 = sc_search_i32(A_crd0, A_lo, A_hi, begin);
@@ -81,6 +82,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 i = sc_min_i64(i_A, i_B);
         if ((i_A == i) && (i_B == i)) {
             const sc_i64 first = C_next1;
+            /* for j merge A, B */
             const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
             const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
             sc_i64 pA_1 = A_lo_2;
@@ -88,6 +90,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
             sc_i64 pB_1 = B_lo_2;
             if ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
+                /* while both have one more entry: it is loaded ahead */
                 sc_i64 j_A = (sc_i64)A_crd1[pA_1];
                 sc_i64 j_B = (sc_i64)B_crd1[pB_1];
                 while ((pA_1 + 1 < A_hi_2) && (pB_1 + 1 < B_hi_2)) {
@@ -96,6 +99,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
                     const _Bool in_B = j_B == j;
                     const sc_i64 then_1 = (sc_i64)B_crd1[pB_1 + 1];
+                    /* C[i,j] = relu(A[i,j]) - relu(B[i,j]) */
                     const float term = sc_relu_f32(A_val[pA_1]);
                     const float term_1 = sc_relu_f32(B_val[pB_1]);
                     C_crd1[C_next1] = (int)j;
@@ -108,27 +112,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 }
             }
             while ((pA_1 < A_hi_2) && (pB_1 < B_hi_2)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
-                const float term_2 = sc_relu_f32(A_val[pA_1]);
-                const float term_3 = sc_relu_f32(B_val[pB_1]);
-                C_crd1[C_next1] = (int)j_1;
-                C_val[C_next1] = sc_select_f32(j_A_1 == j_1, term_2, -0.0f) - sc_select_f32(j_B_1 == j_1, term_3, 0.0f);
+                const sc_i64 j_A = (sc_i64)A_crd1[pA_1];
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j = sc_min_i64(j_A, j_B);
+                /* C[i,j] = relu(A[i,j]) - relu(B[i,j]) */
+                const float term = sc_relu_f32(A_val[pA_1]);
+                const float term_1 = sc_relu_f32(B_val[pB_1]);
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = sc_select_f32(j_A == j, term, -0.0f) - sc_select_f32(j_B == j, term_1, 0.0f);
                 C_next1 = C_next1 + 1;
-                pA_1 = pA_1 + (sc_i64)(j_A_1 == j_1);
-                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
+                pA_1 = pA_1 + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
             }
+            /* the rest of B */
             for (sc_i64 p = pB_1; p < B_hi_2; p++) {
-                const sc_i64 j_2 = (sc_i64)B_crd1[p];
-                C_crd1[C_next1] = (int)j_2;
+                const sc_i64 j = (sc_i64)B_crd1[p];
+                /* C[i,j] = -relu(B[i,j]) */
+                C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = -sc_relu_f32(B_val[p]);
                 C_next1 = C_next1 + 1;
             }
-            for (sc_i64 p_1 = pA_1; p_1 < A_hi_2; p_1++) {
-                const sc_i64 j_3 = (sc_i64)A_crd1[p_1];
-                C_crd1[C_next1] = (int)j_3;
-                C_val[C_next1] = sc_relu_f32(A_val[p_1]);
+            /* the rest of A */
+            for (sc_i64 p = pA_1; p < A_hi_2; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = relu(A[i,j]) */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = sc_relu_f32(A_val[p]);
                 C_next1 = C_next1 + 1;
             }
             if (C_next1 != first) {
@@ -137,31 +146,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 C_next0 = C_next0 + 1;
             }
         } else if (i_B == i) {
-            const sc_i64 first_1 = C_next1;
-            const sc_i64 B_lo_3 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_3 = (sc_i64)B_pos1[pB + 1];
-            for (sc_i64 p_2 = B_lo_3; p_2 < B_hi_3; p_2++) {
-                const sc_i64 j_4 = (sc_i64)B_crd1[p_2];
-                C_crd1[C_next1] = (int)j_4;
-                C_val[C_next1] = -sc_relu_f32(B_val[p_2]);
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
+            for (sc_i64 p = B_lo_2; p < B_hi_2; p++) {
+                const sc_i64 j = (sc_i64)B_crd1[p];
+                /* C[i,j] = -relu(B[i,j]) */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = -sc_relu_f32(B_val[p]);
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_1) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = (int)i;
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
             }
         } else {
-            const sc_i64 first_2 = C_next1;
-            const sc_i64 A_lo_3 = (sc_i64)A_pos1[pA];
-            const sc_i64 A_hi_3 = (sc_i64)A_pos1[pA + 1];
-            for (sc_i64 p_3 = A_lo_3; p_3 < A_hi_3; p_3++) {
-                const sc_i64 j_5 = (sc_i64)A_crd1[p_3];
-                C_crd1[C_next1] = (int)j_5;
-                C_val[C_next1] = sc_relu_f32(A_val[p_3]);
+            const sc_i64 first = C_next1;
+            /* for j merge A, B */
+            const sc_i64 A_lo_2 = (sc_i64)A_pos1[pA];
+            const sc_i64 A_hi_2 = (sc_i64)A_pos1[pA + 1];
+            for (sc_i64 p = A_lo_2; p < A_hi_2; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* C[i,j] = relu(A[i,j]) */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = sc_relu_f32(A_val[p]);
                 C_next1 = C_next1 + 1;
             }
-            if (C_next1 != first_2) {
+            if (C_next1 != first) {
                 C_crd0[C_next0] = (int)i;
                 C_pos1[C_next0 + 1] = (int)C_next1;
                 C_next0 = C_next0 + 1;
@@ -170,36 +183,42 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         pA = pA + (sc_i64)(i_A == i);
         pB = pB + (sc_i64)(i_B == i);
     }
-    for (sc_i64 p_4 = pB; p_4 < B_hi_1; p_4++) {
-        const sc_i64 i_1 = (sc_i64)B_crd0[p_4];
-        const sc_i64 first_3 = C_next1;
-        const sc_i64 B_lo_4 = (sc_i64)B_pos1[p_4];
-        const sc_i64 B_hi_4 = (sc_i64)B_pos1[p_4 + 1];
-        for (sc_i64 p_5 = B_lo_4; p_5 < B_hi_4; p_5++) {
-            const sc_i64 j_6 = (sc_i64)B_crd1[p_5];
-            C_crd1[C_next1] = (int)j_6;
-            C_val[C_next1] = -sc_relu_f32(B_val[p_5]);
+    /* the rest of B */
+    for (sc_i64 p = pB; p < B_hi_1; p++) {
+        const sc_i64 i = (sc_i64)B_crd0[p];
+        const sc_i64 first = C_next1;
+        /* for j merge A, B */
+        const sc_i64 B_lo_2 = (sc_i64)B_pos1[p];
+        const sc_i64 B_hi_2 = (sc_i64)B_pos1[p + 1];
+        for (sc_i64 p_1 = B_lo_2; p_1 < B_hi_2; p_1++) {
+            const sc_i64 j = (sc_i64)B_crd1[p_1];
+            /* C[i,j] = -relu(B[i,j]) */
+            C_crd1[C_next1] = (int)j;
+            C_val[C_next1] = -sc_relu_f32(B_val[p_1]);
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_3) {
-            C_crd0[C_next0] = (int)i_1;
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
     }
-    for (sc_i64 p_6 = pA; p_6 < A_hi_1; p_6++) {
-        const sc_i64 i_2 = (sc_i64)A_crd0[p_6];
-        const sc_i64 first_4 = C_next1;
-        const sc_i64 A_lo_4 = (sc_i64)A_pos1[p_6];
-        const sc_i64 A_hi_4 = (sc_i64)A_pos1[p_6 + 1];
-        for (sc_i64 p_7 = A_lo_4; p_7 < A_hi_4; p_7++) {
-            const sc_i64 j_7 = (sc_i64)A_crd1[p_7];
-            C_crd1[C_next1] = (int)j_7;
-            C_val[C_next1] = sc_relu_f32(A_val[p_7]);
+    /* the rest of A */
+    for (sc_i64 p = pA; p < A_hi_1; p++) {
+        const sc_i64 i = (sc_i64)A_crd0[p];
+        const sc_i64 first = C_next1;
+        /* for j merge A, B */
+        const sc_i64 A_lo_2 = (sc_i64)A_pos1[p];
+        const sc_i64 A_hi_2 = (sc_i64)A_pos1[p + 1];
+        for (sc_i64 p_1 = A_lo_2; p_1 < A_hi_2; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* C[i,j] = relu(A[i,j]) */
+            C_crd1[C_next1] = (int)j;
+            C_val[C_next1] = sc_relu_f32(A_val[p_1]);
             C_next1 = C_next1 + 1;
         }
-        if (C_next1 != first_4) {
-            C_crd0[C_next0] = (int)i_2;
+        if (C_next1 != first) {
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
@@ -215,4 +234,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -39,7 +39,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[4].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j merge A, B, D, E */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -59,62 +61,77 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j_E = ((pE < E_hi) ? (sc_i64)(sc_i64)E_crd1[pE] : 9223372036854775807);
             const sc_i64 j = sc_min_i64(sc_min_i64(sc_min_i64(j_A, j_B), j_D), j_E);
             if ((j_A == j) && (j_B == j) && (j_D == j) && (j_E == j)) {
+                /* C[i,j] = A[i,j] + B[i,j] + D[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + B_val[pB] + D_val[pD] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_B == j) && (j_D == j) && (j_E == j)) {
+                /* C[i,j] = B[i,j] + D[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = B_val[pB] + D_val[pD] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_D == j) && (j_E == j)) {
+                /* C[i,j] = A[i,j] + D[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + D_val[pD] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_B == j) && (j_E == j)) {
+                /* C[i,j] = A[i,j] + B[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + B_val[pB] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_B == j) && (j_D == j)) {
+                /* C[i,j] = A[i,j] + B[i,j] + D[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + B_val[pB] + D_val[pD];
                 C_next1 = C_next1 + 1;
             } else if ((j_D == j) && (j_E == j)) {
+                /* C[i,j] = D[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = D_val[pD] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_B == j) && (j_E == j)) {
+                /* C[i,j] = B[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = B_val[pB] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_E == j)) {
+                /* C[i,j] = A[i,j] + E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if ((j_B == j) && (j_D == j)) {
+                /* C[i,j] = B[i,j] + D[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = B_val[pB] + D_val[pD];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_D == j)) {
+                /* C[i,j] = A[i,j] + D[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + D_val[pD];
                 C_next1 = C_next1 + 1;
             } else if ((j_A == j) && (j_B == j)) {
+                /* C[i,j] = A[i,j] + B[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA] + B_val[pB];
                 C_next1 = C_next1 + 1;
             } else if (j_E == j) {
+                /* C[i,j] = E[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = E_val[pE];
                 C_next1 = C_next1 + 1;
             } else if (j_D == j) {
+                /* C[i,j] = D[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = D_val[pD];
                 C_next1 = C_next1 + 1;
             } else if (j_B == j) {
+                /* C[i,j] = B[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = B_val[pB];
                 C_next1 = C_next1 + 1;
             } else {
+                /* C[i,j] = A[i,j] */
                 C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = A_val[pA];
                 C_next1 = C_next1 + 1;
@@ -136,4 +153,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

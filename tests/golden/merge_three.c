@@ -79,18 +79,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -146,6 +156,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const D_crd1 = call->view[2].level[1].crd;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i */
     const sc_i64 B_lo = (sc_i64)B_pos0[0];
     const sc_i64 B_hi = (sc_i64)B_pos0[1];
     sc_i64 pB = sc_search_i32(B_crd0, B_lo, B_hi, begin);
@@ -153,6 +164,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 D_hi = (sc_i64)D_pos0[1];
     sc_i64 pD = sc_search_i32(D_crd0, D_lo, D_hi, begin);
     for (sc_i64 i = begin; i < end; i++) {
+        /* for i merge B, D */
         while ((pB < B_hi) && ((sc_i64)B_crd0[pB] < i)) {
             pB = pB + 1;
         }
@@ -163,6 +175,7 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 D_end = sc_search_i32(D_crd0, pD, D_hi, i + 1);
         const _Bool in_D = pD < D_end;
         if (in_B && in_D) {
+            /* for j merge A, B, D */
             const sc_i64 A_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
             sc_i64 pA = A_lo;
@@ -176,14 +189,19 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
                 const sc_i64 j = sc_min_i64(sc_min_i64(j_A, j_B), j_D);
                 if ((j_A == j) && (j_B == j) && (j_D == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] + D[i,j] */
                     C_next1 = C_next1 + 1;
                 } else if ((j_B == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 } else if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 } else if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
                     C_next1 = C_next1 + 1;
                 } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 }
                 pA = pA + (sc_i64)(j_A == j);
@@ -191,118 +209,138 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pB_1 < B_hi_1) && (pD_1 < D_end)) {
-                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j_D_1 = (sc_i64)D_crd1[pD_1];
-                const sc_i64 j_1 = sc_min_i64(j_B_1, j_D_1);
-                if ((j_B_1 == j_1) && (j_D_1 == j_1)) {
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_B, j_D);
+                if ((j_B == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
-                } else if (j_D_1 == j_1) {
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 }
-                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
-                pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pA < A_hi) && (pD_1 < D_end)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_D_2 = (sc_i64)D_crd1[pD_1];
-                const sc_i64 j_2 = sc_min_i64(j_A_1, j_D_2);
-                if ((j_A_1 == j_2) && (j_D_2 == j_2)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_A, j_D);
+                if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
-                } else if (j_D_2 == j_2) {
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_1 == j_2);
-                pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
+                pA = pA + (sc_i64)(j_A == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pA < A_hi) && (pB_1 < B_hi_1)) {
-                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j_3 = sc_min_i64(j_A_2, j_B_2);
-                if ((j_A_2 == j_3) && (j_B_2 == j_3)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j = sc_min_i64(j_A, j_B);
+                if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_2 == j_3);
-                pB_1 = pB_1 + (sc_i64)(j_B_2 == j_3);
+                pA = pA + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
             }
+            /* the rest of D */
             for (sc_i64 p = pD_1; p < D_end; p++) {
+                /* C[i,j] = D[i,j] */
                 C_next1 = C_next1 + 1;
             }
         } else if (in_D) {
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-            sc_i64 pA_1 = A_lo_1;
-            sc_i64 pD_2 = pD;
-            if ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                while ((pA_1 + 1 < A_hi_1) && (pD_2 + 1 < D_end)) {
-                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                    const _Bool in_A = j_A_3 == j_5;
-                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
-                    const _Bool in_D_1 = j_D_3 == j_5;
-                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_2 + 1];
+            /* for j merge A, B, D */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            sc_i64 pD_1 = pD;
+            if ((pA < A_hi) && (pD_1 < D_end)) {
+                /* while both have one more entry: it is loaded ahead */
+                sc_i64 j_A = (sc_i64)A_crd1[pA];
+                sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                while ((pA + 1 < A_hi) && (pD_1 + 1 < D_end)) {
+                    const sc_i64 j = sc_min_i64(j_A, j_D);
+                    const _Bool in_A = j_A == j;
+                    const sc_i64 then = (sc_i64)A_crd1[pA + 1];
+                    const _Bool in_D_1 = j_D == j;
+                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_1 + 1];
                     if (in_A && in_D_1) {
+                        /* C[i,j] = D[i,j] */
                         C_next1 = C_next1 + 1;
                     } else if (in_D_1) {
+                        /* C[i,j] = D[i,j] */
                         C_next1 = C_next1 + 1;
                     }
-                    pA_1 = pA_1 + (sc_i64)in_A;
-                    pD_2 = pD_2 + (sc_i64)in_D_1;
-                    j_A_3 = sc_select_i64(in_A, then, j_A_3);
-                    j_D_3 = sc_select_i64(in_D_1, then_1, j_D_3);
+                    pA = pA + (sc_i64)in_A;
+                    pD_1 = pD_1 + (sc_i64)in_D_1;
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_D = sc_select_i64(in_D_1, then_1, j_D);
                 }
             }
-            while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_D_4 = (sc_i64)D_crd1[pD_2];
-                const sc_i64 j_6 = sc_min_i64(j_A_4, j_D_4);
-                if ((j_A_4 == j_6) && (j_D_4 == j_6)) {
+            while ((pA < A_hi) && (pD_1 < D_end)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_A, j_D);
+                if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
-                } else if (j_D_4 == j_6) {
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
                     C_next1 = C_next1 + 1;
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A_4 == j_6);
-                pD_2 = pD_2 + (sc_i64)(j_D_4 == j_6);
+                pA = pA + (sc_i64)(j_A == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
-            for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
+            /* the rest of D */
+            for (sc_i64 p = pD_1; p < D_end; p++) {
+                /* C[i,j] = D[i,j] */
                 C_next1 = C_next1 + 1;
             }
         } else if (in_B) {
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-            sc_i64 pA_2 = A_lo_2;
-            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
-            sc_i64 pB_2 = B_lo_2;
-            const sc_i64 A_size = A_hi_2 - A_lo_2;
-            const sc_i64 B_size = B_hi_2 - B_lo_2;
+            /* for j merge A, B, D */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            const sc_i64 B_lo_1 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_1 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_1 = B_lo_1;
+            const sc_i64 A_size = A_hi - A_lo;
+            const sc_i64 B_size = B_hi_1 - B_lo_1;
             if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
-                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_8 = sc_max_i64(j_A_5, j_B_3);
-                    if ((j_A_5 == j_8) && (j_B_3 == j_8)) {
+                /* one is much longer: both jump */
+                while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                    const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                    const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                    const sc_i64 j = sc_max_i64(j_A, j_B);
+                    if ((j_A == j) && (j_B == j)) {
+                        /* C[i,j] = A[i,j] * B[i,j] */
                         C_next1 = C_next1 + 1;
                     }
-                    const sc_i64 beyond = j_8 + (sc_i64)(j_A_5 == j_B_3);
-                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
-                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                    const sc_i64 beyond = j + (sc_i64)(j_A == j_B);
+                    pA = sc_search_i32(A_crd1, pA, A_hi, beyond);
+                    pB_1 = sc_search_i32(B_crd1, pB_1, B_hi_1, beyond);
                 }
             } else {
-                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 met = sc_meet_i32(A_crd1, pA_2, A_hi_2, B_crd1, pB_2, B_hi_2);
-                    const sc_i64 in_A_1 = met & 4294967295;
+                /* a vector of each at a time: the bits say who has the coordinates, in their order */
+                while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                    const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd1, pB_1, B_hi_1);
+                    const sc_i64 in_A = met & 4294967295;
                     const sc_i64 in_B_1 = (met >> 32) & 4294967295;
-                    const sc_i64 both = in_A_1 & in_B_1;
+                    const sc_i64 both = in_A & in_B_1;
                     if (both != 0) {
-                        sc_i64 hits_A = sc_extract_i64(both, in_A_1);
+                        sc_i64 hits_A = sc_extract_i64(both, in_A);
                         while (hits_A != 0) {
+                            /* C[i,j] = A[i,j] * B[i,j] */
                             C_next1 = C_next1 + 1;
                             hits_A = hits_A & (hits_A - 1);
                         }
                     }
-                    pA_2 = pA_2 + __builtin_popcountll((unsigned long long)in_A_1);
-                    pB_2 = pB_2 + __builtin_popcountll((unsigned long long)in_B_1);
+                    pA = pA + __builtin_popcountll((unsigned long long)in_A);
+                    pB_1 = pB_1 + __builtin_popcountll((unsigned long long)in_B_1);
                 }
             }
         }
@@ -331,6 +369,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[3].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i */
     const sc_i64 B_lo = (sc_i64)B_pos0[0];
     const sc_i64 B_hi = (sc_i64)B_pos0[1];
     sc_i64 pB = sc_search_i32(B_crd0, B_lo, B_hi, begin);
@@ -338,6 +377,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 D_hi = (sc_i64)D_pos0[1];
     sc_i64 pD = sc_search_i32(D_crd0, D_lo, D_hi, begin);
     for (sc_i64 i = begin; i < end; i++) {
+        /* for i merge B, D */
         while ((pB < B_hi) && ((sc_i64)B_crd0[pB] < i)) {
             pB = pB + 1;
         }
@@ -348,6 +388,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 D_end = sc_search_i32(D_crd0, pD, D_hi, i + 1);
         const _Bool in_D = pD < D_end;
         if (in_B && in_D) {
+            /* for j merge A, B, D */
             const sc_i64 A_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
             sc_i64 pA = A_lo;
@@ -361,22 +402,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
                 const sc_i64 j = sc_min_i64(sc_min_i64(j_A, j_B), j_D);
                 if ((j_A == j) && (j_B == j) && (j_D == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] + D[i,j] */
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A_val[pA] * B_val[pB_1] + D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 } else if ((j_B == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 } else if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 } else if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A_val[pA] * B_val[pB_1];
                     C_next1 = C_next1 + 1;
                 } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
                     C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
@@ -386,151 +432,171 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pB_1 < B_hi_1) && (pD_1 < D_end)) {
-                const sc_i64 j_B_1 = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j_D_1 = (sc_i64)D_crd1[pD_1];
-                const sc_i64 j_1 = sc_min_i64(j_B_1, j_D_1);
-                if ((j_B_1 == j_1) && (j_D_1 == j_1)) {
-                    C_crd1[C_next1] = (int)j_1;
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_B, j_D);
+                if ((j_B == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else if (j_D_1 == j_1) {
-                    C_crd1[C_next1] = (int)j_1;
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 }
-                pB_1 = pB_1 + (sc_i64)(j_B_1 == j_1);
-                pD_1 = pD_1 + (sc_i64)(j_D_1 == j_1);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pA < A_hi) && (pD_1 < D_end)) {
-                const sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_D_2 = (sc_i64)D_crd1[pD_1];
-                const sc_i64 j_2 = sc_min_i64(j_A_1, j_D_2);
-                if ((j_A_1 == j_2) && (j_D_2 == j_2)) {
-                    C_crd1[C_next1] = (int)j_2;
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_A, j_D);
+                if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else if (j_D_2 == j_2) {
-                    C_crd1[C_next1] = (int)j_2;
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_1 == j_2);
-                pD_1 = pD_1 + (sc_i64)(j_D_2 == j_2);
+                pA = pA + (sc_i64)(j_A == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
             while ((pA < A_hi) && (pB_1 < B_hi_1)) {
-                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_B_2 = (sc_i64)B_crd1[pB_1];
-                const sc_i64 j_3 = sc_min_i64(j_A_2, j_B_2);
-                if ((j_A_2 == j_3) && (j_B_2 == j_3)) {
-                    C_crd1[C_next1] = (int)j_3;
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                const sc_i64 j = sc_min_i64(j_A, j_B);
+                if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
+                    C_crd1[C_next1] = (int)j;
                     C_val[C_next1] = A_val[pA] * B_val[pB_1];
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_2 == j_3);
-                pB_1 = pB_1 + (sc_i64)(j_B_2 == j_3);
+                pA = pA + (sc_i64)(j_A == j);
+                pB_1 = pB_1 + (sc_i64)(j_B == j);
             }
+            /* the rest of D */
             for (sc_i64 p = pD_1; p < D_end; p++) {
-                const sc_i64 j_4 = (sc_i64)D_crd1[p];
-                C_crd1[C_next1] = (int)j_4;
+                const sc_i64 j = (sc_i64)D_crd1[p];
+                /* C[i,j] = D[i,j] */
+                C_crd1[C_next1] = (int)j;
                 C_val[C_next1] = D_val[p];
                 C_next1 = C_next1 + 1;
             }
         } else if (in_D) {
-            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-            sc_i64 pA_1 = A_lo_1;
-            sc_i64 pD_2 = pD;
-            if ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                sc_i64 j_A_3 = (sc_i64)A_crd1[pA_1];
-                sc_i64 j_D_3 = (sc_i64)D_crd1[pD_2];
-                while ((pA_1 + 1 < A_hi_1) && (pD_2 + 1 < D_end)) {
-                    const sc_i64 j_5 = sc_min_i64(j_A_3, j_D_3);
-                    const _Bool in_A = j_A_3 == j_5;
-                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
-                    const _Bool in_D_1 = j_D_3 == j_5;
-                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_2 + 1];
+            /* for j merge A, B, D */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            sc_i64 pD_1 = pD;
+            if ((pA < A_hi) && (pD_1 < D_end)) {
+                /* while both have one more entry: it is loaded ahead */
+                sc_i64 j_A = (sc_i64)A_crd1[pA];
+                sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                while ((pA + 1 < A_hi) && (pD_1 + 1 < D_end)) {
+                    const sc_i64 j = sc_min_i64(j_A, j_D);
+                    const _Bool in_A = j_A == j;
+                    const sc_i64 then = (sc_i64)A_crd1[pA + 1];
+                    const _Bool in_D_1 = j_D == j;
+                    const sc_i64 then_1 = (sc_i64)D_crd1[pD_1 + 1];
                     if (in_A && in_D_1) {
-                        C_crd1[C_next1] = (int)j_5;
-                        C_val[C_next1] = D_val[pD_2];
+                        /* C[i,j] = D[i,j] */
+                        C_crd1[C_next1] = (int)j;
+                        C_val[C_next1] = D_val[pD_1];
                         C_next1 = C_next1 + 1;
                     } else if (in_D_1) {
-                        C_crd1[C_next1] = (int)j_5;
-                        C_val[C_next1] = D_val[pD_2];
+                        /* C[i,j] = D[i,j] */
+                        C_crd1[C_next1] = (int)j;
+                        C_val[C_next1] = D_val[pD_1];
                         C_next1 = C_next1 + 1;
                     }
-                    pA_1 = pA_1 + (sc_i64)in_A;
-                    pD_2 = pD_2 + (sc_i64)in_D_1;
-                    j_A_3 = sc_select_i64(in_A, then, j_A_3);
-                    j_D_3 = sc_select_i64(in_D_1, then_1, j_D_3);
+                    pA = pA + (sc_i64)in_A;
+                    pD_1 = pD_1 + (sc_i64)in_D_1;
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_D = sc_select_i64(in_D_1, then_1, j_D);
                 }
             }
-            while ((pA_1 < A_hi_1) && (pD_2 < D_end)) {
-                const sc_i64 j_A_4 = (sc_i64)A_crd1[pA_1];
-                const sc_i64 j_D_4 = (sc_i64)D_crd1[pD_2];
-                const sc_i64 j_6 = sc_min_i64(j_A_4, j_D_4);
-                if ((j_A_4 == j_6) && (j_D_4 == j_6)) {
-                    C_crd1[C_next1] = (int)j_6;
-                    C_val[C_next1] = D_val[pD_2];
+            while ((pA < A_hi) && (pD_1 < D_end)) {
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_D = (sc_i64)D_crd1[pD_1];
+                const sc_i64 j = sc_min_i64(j_A, j_D);
+                if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
-                } else if (j_D_4 == j_6) {
-                    C_crd1[C_next1] = (int)j_6;
-                    C_val[C_next1] = D_val[pD_2];
+                } else if (j_D == j) {
+                    /* C[i,j] = D[i,j] */
+                    C_crd1[C_next1] = (int)j;
+                    C_val[C_next1] = D_val[pD_1];
                     C_next1 = C_next1 + 1;
                 }
-                pA_1 = pA_1 + (sc_i64)(j_A_4 == j_6);
-                pD_2 = pD_2 + (sc_i64)(j_D_4 == j_6);
+                pA = pA + (sc_i64)(j_A == j);
+                pD_1 = pD_1 + (sc_i64)(j_D == j);
             }
-            for (sc_i64 p_1 = pD_2; p_1 < D_end; p_1++) {
-                const sc_i64 j_7 = (sc_i64)D_crd1[p_1];
-                C_crd1[C_next1] = (int)j_7;
-                C_val[C_next1] = D_val[p_1];
+            /* the rest of D */
+            for (sc_i64 p = pD_1; p < D_end; p++) {
+                const sc_i64 j = (sc_i64)D_crd1[p];
+                /* C[i,j] = D[i,j] */
+                C_crd1[C_next1] = (int)j;
+                C_val[C_next1] = D_val[p];
                 C_next1 = C_next1 + 1;
             }
         } else if (in_B) {
-            const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
-            const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-            sc_i64 pA_2 = A_lo_2;
-            const sc_i64 B_lo_2 = (sc_i64)B_pos1[pB];
-            const sc_i64 B_hi_2 = (sc_i64)B_pos1[pB + 1];
-            sc_i64 pB_2 = B_lo_2;
-            const sc_i64 A_size = A_hi_2 - A_lo_2;
-            const sc_i64 B_size = B_hi_2 - B_lo_2;
+            /* for j merge A, B, D */
+            const sc_i64 A_lo = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+            sc_i64 pA = A_lo;
+            const sc_i64 B_lo_1 = (sc_i64)B_pos1[pB];
+            const sc_i64 B_hi_1 = (sc_i64)B_pos1[pB + 1];
+            sc_i64 pB_1 = B_lo_1;
+            const sc_i64 A_size = A_hi - A_lo;
+            const sc_i64 B_size = B_hi_1 - B_lo_1;
             if ((A_size > B_size * 24) | (B_size > A_size * 24)) {
-                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 j_A_5 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 j_B_3 = (sc_i64)B_crd1[pB_2];
-                    const sc_i64 j_8 = sc_max_i64(j_A_5, j_B_3);
-                    if ((j_A_5 == j_8) && (j_B_3 == j_8)) {
-                        C_crd1[C_next1] = (int)j_8;
-                        C_val[C_next1] = A_val[pA_2] * B_val[pB_2];
+                /* one is much longer: both jump */
+                while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                    const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                    const sc_i64 j_B = (sc_i64)B_crd1[pB_1];
+                    const sc_i64 j = sc_max_i64(j_A, j_B);
+                    if ((j_A == j) && (j_B == j)) {
+                        /* C[i,j] = A[i,j] * B[i,j] */
+                        C_crd1[C_next1] = (int)j;
+                        C_val[C_next1] = A_val[pA] * B_val[pB_1];
                         C_next1 = C_next1 + 1;
                     }
-                    const sc_i64 beyond = j_8 + (sc_i64)(j_A_5 == j_B_3);
-                    pA_2 = sc_search_i32(A_crd1, pA_2, A_hi_2, beyond);
-                    pB_2 = sc_search_i32(B_crd1, pB_2, B_hi_2, beyond);
+                    const sc_i64 beyond = j + (sc_i64)(j_A == j_B);
+                    pA = sc_search_i32(A_crd1, pA, A_hi, beyond);
+                    pB_1 = sc_search_i32(B_crd1, pB_1, B_hi_1, beyond);
                 }
             } else {
-                while ((pA_2 < A_hi_2) && (pB_2 < B_hi_2)) {
-                    const sc_i64 met = sc_meet_i32(A_crd1, pA_2, A_hi_2, B_crd1, pB_2, B_hi_2);
-                    const sc_i64 in_A_1 = met & 4294967295;
+                /* a vector of each at a time: the bits say who has the coordinates, in their order */
+                while ((pA < A_hi) && (pB_1 < B_hi_1)) {
+                    const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd1, pB_1, B_hi_1);
+                    const sc_i64 in_A = met & 4294967295;
                     const sc_i64 in_B_1 = (met >> 32) & 4294967295;
-                    const sc_i64 both = in_A_1 & in_B_1;
+                    const sc_i64 both = in_A & in_B_1;
                     if (both != 0) {
-                        sc_i64 hits_A = sc_extract_i64(both, in_A_1);
+                        sc_i64 hits_A = sc_extract_i64(both, in_A);
                         sc_i64 hits_B = sc_extract_i64(both, in_B_1);
                         while (hits_A != 0) {
-                            const sc_i64 A_at = pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
-                            const sc_i64 B_at = pB_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
-                            const sc_i64 j_9 = (sc_i64)A_crd1[A_at];
-                            C_crd1[C_next1] = (int)j_9;
+                            const sc_i64 A_at = pA + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
+                            const sc_i64 B_at = pB_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_B);
+                            const sc_i64 j = (sc_i64)A_crd1[A_at];
+                            /* C[i,j] = A[i,j] * B[i,j] */
+                            C_crd1[C_next1] = (int)j;
                             C_val[C_next1] = A_val[A_at] * B_val[B_at];
                             C_next1 = C_next1 + 1;
                             hits_A = hits_A & (hits_A - 1);
                             hits_B = hits_B & (hits_B - 1);
                         }
                     }
-                    pA_2 = pA_2 + __builtin_popcountll((unsigned long long)in_A_1);
-                    pB_2 = pB_2 + __builtin_popcountll((unsigned long long)in_B_1);
+                    pA = pA + __builtin_popcountll((unsigned long long)in_A);
+                    pB_1 = pB_1 + __builtin_popcountll((unsigned long long)in_B_1);
                 }
             }
         }
@@ -545,4 +611,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

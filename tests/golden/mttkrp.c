@@ -53,18 +53,24 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const M_val = call->view[3].val;
     (void)lane;
 
+    /* par i in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)B_crd0[p];
+        /* work a[r]: reg f32 */
         f32x16 a = (f32x16){0};
+        /* for j in B */
         const sc_i64 B_lo = (sc_i64)B_pos1[p];
         const sc_i64 B_hi = (sc_i64)B_pos1[p + 1];
         for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
             const sc_i64 j = (sc_i64)B_crd1[p_1];
+            /* work t[r]: reg f32 */
             f32x16 t = (f32x16){0};
+            /* for k in B */
             const sc_i64 B_lo_1 = (sc_i64)B_pos2[p_1];
             const sc_i64 B_hi_1 = (sc_i64)B_pos2[p_1 + 1];
             for (sc_i64 p_2 = B_lo_1; p_2 < B_hi_1; p_2 += 2) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
+                /* vec r { t[r] += B[i,j,k] * D[k,r] } */
                 const float b = B_val[p_2];
                 const sc_i64 D_at = k * D_stride0;
                 t = t + sc_splat_f32x16(b) * sc_load_f32x16(&D_val[D_at]);
@@ -75,9 +81,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     t = t + sc_splat_f32x16(b_1) * sc_load_f32x16(&D_val[D_at_1]);
                 }
             }
+            /* vec r { a[r] += t[r] * C[j,r] } */
             const sc_i64 C_at = j * C_stride0;
             a = a + t * sc_load_f32x16(&C_val[C_at]);
         }
+        /* vec r { M[i,r] = a[r] } */
         const sc_i64 M_at = i * M_stride0;
         sc_store_f32x16(&M_val[M_at], a);
     }
@@ -96,14 +104,20 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const C_val = call->view[1].val;
     float *restrict const a_carry = lane->partial;
 
+    /* par i in B */
+    /* work a[r]: reg f32 */
     f32x16 a = (f32x16){0};
+    /* for j in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)B_crd1[p];
+        /* work t[r]: reg f32 */
         f32x16 t = (f32x16){0};
+        /* for k in B */
         const sc_i64 B_lo = (sc_i64)B_pos2[p];
         const sc_i64 B_hi = (sc_i64)B_pos2[p + 1];
         for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1 += 2) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
+            /* vec r { t[r] += B[i,j,k] * D[k,r] } */
             const float b = B_val[p_1];
             const sc_i64 D_at = k * D_stride0;
             t = t + sc_splat_f32x16(b) * sc_load_f32x16(&D_val[D_at]);
@@ -114,6 +128,7 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 t = t + sc_splat_f32x16(b_1) * sc_load_f32x16(&D_val[D_at_1]);
             }
         }
+        /* vec r { a[r] += t[r] * C[j,r] } */
         const sc_i64 C_at = j * C_stride0;
         a = a + t * sc_load_f32x16(&C_val[C_at]);
     }
@@ -130,12 +145,15 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const a_carry = lane->partial;
     (void)end;
 
+    /* par i in B */
     const sc_i64 i = (sc_i64)B_crd0[begin];
+    /* work a[r]: reg f32 */
     f32x16 a = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 16;
         a = a + sc_load_f32x16(&a_carry[at]);
     }
+    /* vec r { M[i,r] = a[r] } */
     const sc_i64 M_at = i * M_stride0;
     sc_store_f32x16(&M_val[M_at], a);
     return 0;
@@ -147,4 +165,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

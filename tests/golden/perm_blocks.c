@@ -50,88 +50,96 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j/14 */
         if (j_dim >= 14) {
             for (sc_i64 j_block = 0; j_block < j_dim; j_block += 14) {
                 const sc_i64 at = sc_min_i64(j_block, j_dim - 14);
+                /* for i merge A */
                 const sc_i64 A_lo = A_pos1[at / 14];
                 const sc_i64 A_hi = A_pos1[at / 14 + 1];
                 const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
                 const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
                 if (in_A) {
+                    /* vec j%14 { C[i,j] = A[j,i] - B } */
                     for (sc_i64 j_in = 0; j_in < 14; j_in++) {
+                        /* C[i,j] = A[j,i] - B */
                         C_val[i * C_stride0 + (at + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
                     }
                 } else {
-                    for (sc_i64 j_in_1 = 0; j_in_1 < 14; j_in_1++) {
-                        C_val[i * C_stride0 + (at + j_in_1)] = -B_val[0];
+                    /* vec j%14 { C[i,j] = A[j,i] - B } */
+                    for (sc_i64 j_in = 0; j_in < 14; j_in++) {
+                        /* C[i,j] = -B */
+                        C_val[i * C_stride0 + (at + j_in)] = -B_val[0];
                     }
                 }
             }
         } else {
             const sc_i64 rest = j_dim % 14;
             const sc_i64 full = j_dim - rest;
+            /* the rest, in powers of two */
             if ((rest & 8) != 0) {
-                const sc_i64 j_block_1 = full + (rest & -16);
-                const sc_i64 A_lo_1 = A_pos1[j_block_1 / 14];
-                const sc_i64 A_hi_1 = A_pos1[j_block_1 / 14 + 1];
-                const sc_i64 A_at_1 = sc_search_i64(A_crd1, A_lo_1, A_hi_1, i);
-                const _Bool in_A_1 = (A_at_1 < A_hi_1) && (A_crd1[A_at_1] == i);
-                if (in_A_1) {
-                    for (sc_i64 j_in_2 = 0; j_in_2 < 8; j_in_2++) {
-                        C_val[i * C_stride0 + (j_block_1 + j_in_2)] = A_val[A_perm[A_at_1 * 14 + j_in_2]] - B_val[0];
+                const sc_i64 j_block = full + (rest & -16);
+                const sc_i64 A_lo = A_pos1[j_block / 14];
+                const sc_i64 A_hi = A_pos1[j_block / 14 + 1];
+                const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
+                const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
+                if (in_A) {
+                    for (sc_i64 j_in = 0; j_in < 8; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
                     }
                 } else {
-                    for (sc_i64 j_in_3 = 0; j_in_3 < 8; j_in_3++) {
-                        C_val[i * C_stride0 + (j_block_1 + j_in_3)] = -B_val[0];
+                    for (sc_i64 j_in = 0; j_in < 8; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = -B_val[0];
                     }
                 }
             }
             if ((rest & 4) != 0) {
-                const sc_i64 j_block_2 = full + (rest & -8);
-                const sc_i64 A_lo_2 = A_pos1[j_block_2 / 14];
-                const sc_i64 A_hi_2 = A_pos1[j_block_2 / 14 + 1];
-                const sc_i64 A_at_2 = sc_search_i64(A_crd1, A_lo_2, A_hi_2, i);
-                const _Bool in_A_2 = (A_at_2 < A_hi_2) && (A_crd1[A_at_2] == i);
-                if (in_A_2) {
-                    for (sc_i64 j_in_4 = 0; j_in_4 < 4; j_in_4++) {
-                        C_val[i * C_stride0 + (j_block_2 + j_in_4)] = A_val[A_perm[A_at_2 * 14 + j_in_4]] - B_val[0];
+                const sc_i64 j_block = full + (rest & -8);
+                const sc_i64 A_lo = A_pos1[j_block / 14];
+                const sc_i64 A_hi = A_pos1[j_block / 14 + 1];
+                const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
+                const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
+                if (in_A) {
+                    for (sc_i64 j_in = 0; j_in < 4; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
                     }
                 } else {
-                    for (sc_i64 j_in_5 = 0; j_in_5 < 4; j_in_5++) {
-                        C_val[i * C_stride0 + (j_block_2 + j_in_5)] = -B_val[0];
+                    for (sc_i64 j_in = 0; j_in < 4; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = -B_val[0];
                     }
                 }
             }
             if ((rest & 2) != 0) {
-                const sc_i64 j_block_3 = full + (rest & -4);
-                const sc_i64 A_lo_3 = A_pos1[j_block_3 / 14];
-                const sc_i64 A_hi_3 = A_pos1[j_block_3 / 14 + 1];
-                const sc_i64 A_at_3 = sc_search_i64(A_crd1, A_lo_3, A_hi_3, i);
-                const _Bool in_A_3 = (A_at_3 < A_hi_3) && (A_crd1[A_at_3] == i);
-                if (in_A_3) {
-                    for (sc_i64 j_in_6 = 0; j_in_6 < 2; j_in_6++) {
-                        C_val[i * C_stride0 + (j_block_3 + j_in_6)] = A_val[A_perm[A_at_3 * 14 + j_in_6]] - B_val[0];
+                const sc_i64 j_block = full + (rest & -4);
+                const sc_i64 A_lo = A_pos1[j_block / 14];
+                const sc_i64 A_hi = A_pos1[j_block / 14 + 1];
+                const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
+                const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
+                if (in_A) {
+                    for (sc_i64 j_in = 0; j_in < 2; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
                     }
                 } else {
-                    for (sc_i64 j_in_7 = 0; j_in_7 < 2; j_in_7++) {
-                        C_val[i * C_stride0 + (j_block_3 + j_in_7)] = -B_val[0];
+                    for (sc_i64 j_in = 0; j_in < 2; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = -B_val[0];
                     }
                 }
             }
             if ((rest & 1) != 0) {
-                const sc_i64 j_block_4 = full + (rest & -2);
-                const sc_i64 A_lo_4 = A_pos1[j_block_4 / 14];
-                const sc_i64 A_hi_4 = A_pos1[j_block_4 / 14 + 1];
-                const sc_i64 A_at_4 = sc_search_i64(A_crd1, A_lo_4, A_hi_4, i);
-                const _Bool in_A_4 = (A_at_4 < A_hi_4) && (A_crd1[A_at_4] == i);
-                if (in_A_4) {
-                    for (sc_i64 j_in_8 = 0; j_in_8 < 1; j_in_8++) {
-                        C_val[i * C_stride0 + (j_block_4 + j_in_8)] = A_val[A_perm[A_at_4 * 14 + j_in_8]] - B_val[0];
+                const sc_i64 j_block = full + (rest & -2);
+                const sc_i64 A_lo = A_pos1[j_block / 14];
+                const sc_i64 A_hi = A_pos1[j_block / 14 + 1];
+                const sc_i64 A_at = sc_search_i64(A_crd1, A_lo, A_hi, i);
+                const _Bool in_A = (A_at < A_hi) && (A_crd1[A_at] == i);
+                if (in_A) {
+                    for (sc_i64 j_in = 0; j_in < 1; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = A_val[A_perm[A_at * 14 + j_in]] - B_val[0];
                     }
                 } else {
-                    for (sc_i64 j_in_9 = 0; j_in_9 < 1; j_in_9++) {
-                        C_val[i * C_stride0 + (j_block_4 + j_in_9)] = -B_val[0];
+                    for (sc_i64 j_in = 0; j_in < 1; j_in++) {
+                        C_val[i * C_stride0 + (j_block + j_in)] = -B_val[0];
                     }
                 }
             }
@@ -146,4 +154,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -57,20 +57,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w[k,r]: private f32 */
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* work c[r]: reg f32 */
             f32x16 c = (f32x16){0};
+            /* vec r { c[r] += B[i,r] * C[j,r] } */
             const sc_i64 B_at = i * B_stride0;
             const sc_i64 C_at = j * C_stride0;
             c = c + sc_load_f32x16(&B_val[B_at]) * sc_load_f32x16(&C_val[C_at]);
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* vec r { w[k,r] += A[i,j,k] * c[r] } */
                 const float a = A_val[p_2];
                 const sc_i64 w_at = k * 16;
                 sc_store_f32x16(&w_copy[w_at], sc_load_f32x16(&w_copy[w_at]) + sc_splat_f32x16(a) * c);
@@ -89,7 +96,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[3].val;
     (void)lane;
 
+    /* par k */
     for (sc_i64 k = begin; k < end; k++) {
+        /* vec r { Y[k,r] = w[k,r] } */
         const sc_i64 w_at = k * 16;
         const sc_i64 Y_at = k * Y_stride0;
         f32x16 w = (f32x16){0};
@@ -107,4 +116,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -57,19 +57,26 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w[j,r]: private f32 */
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* work c[r]: reg f32 */
             f32x16 c = (f32x16){0};
+            /* for k in A unroll 2 */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
-            const sc_i64 whole = A_lo_1 + (A_hi_1 - A_lo_1 - (A_hi_1 - A_lo_1) % 2);
+            const sc_i64 count = A_hi_1 - A_lo_1;
+            const sc_i64 whole = A_lo_1 + (count - count % 2);
             f32x16 c_1 = (f32x16){0};
             for (sc_i64 p_2 = A_lo_1; p_2 < whole; p_2 += 2) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* vec r { c[r] += A[i,j,k] * C[k,r] } */
                 const float a = A_val[p_2];
                 const sc_i64 C_at = k * C_stride0;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&C_val[C_at]);
@@ -79,12 +86,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&C_val[C_at_1]);
             }
             c = c + c_1;
-            for (sc_i64 p_3 = whole; p_3 < A_hi_1; p_3++) {
-                const sc_i64 k_2 = (sc_i64)A_crd2[p_3];
-                const float a_2 = A_val[p_3];
-                const sc_i64 C_at_2 = k_2 * C_stride0;
-                c = c + sc_splat_f32x16(a_2) * sc_load_f32x16(&C_val[C_at_2]);
+            for (sc_i64 p_2 = whole; p_2 < A_hi_1; p_2++) {
+                const sc_i64 k = (sc_i64)A_crd2[p_2];
+                const float a = A_val[p_2];
+                const sc_i64 C_at = k * C_stride0;
+                c = c + sc_splat_f32x16(a) * sc_load_f32x16(&C_val[C_at]);
             }
+            /* vec r { w[j,r] += B[i,r] * c[r] } */
             const sc_i64 B_at = i * B_stride0;
             const sc_i64 w_at = j * 16;
             sc_store_f32x16(&w_copy[w_at], sc_load_f32x16(&w_copy[w_at]) + sc_load_f32x16(&B_val[B_at]) * c);
@@ -102,7 +110,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[3].val;
     (void)lane;
 
+    /* par j */
     for (sc_i64 j = begin; j < end; j++) {
+        /* vec r { Y[j,r] = w[j,r] } */
         const sc_i64 w_at = j * 16;
         const sc_i64 Y_at = j * Y_stride0;
         f32x16 w = (f32x16){0};
@@ -120,4 +130,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -45,14 +45,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const R_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = sc_splat_f32x16(-__builtin_inff());
+        /* for j in A rest unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
         f32x16 c_1 = sc_splat_f32x16(-__builtin_inff());
         for (sc_i64 p = A_lo; p < whole; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* vec k { c[k] max= A[i,j] * B[j,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]));
@@ -62,16 +67,19 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]));
         }
         c = sc_max_f32x16(c, c_1);
-        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-            const float a_2 = A_val[p_1];
-            const sc_i64 B_at_2 = j_2 * B_stride0;
-            c = sc_max_f32x16(c, sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]));
+        for (sc_i64 p = whole; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const float a = A_val[p];
+            const sc_i64 B_at = j * B_stride0;
+            c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]));
         }
+        /* the coordinates of j that were not visited, at once */
         const sc_i64 left = j_dim - (A_hi - A_lo);
         if (left > 0) {
+            /* vec k { c[k] max= 0 } */
             c = sc_max_f32x16(c, (f32x16){0});
         }
+        /* vec k { R[i,k] = c[k] } */
         const sc_i64 R_at = i * R_stride0;
         sc_store_f32x16(&R_val[R_at], c);
     }
@@ -86,11 +94,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = sc_splat_f32x16(-__builtin_inff());
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    /* for j in A rest unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
     f32x16 c_1 = sc_splat_f32x16(-__builtin_inff());
     for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* vec k { c[k] max= A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]));
@@ -100,11 +113,11 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_1 = sc_max_f32x16(c_1, sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]));
     }
     c = sc_max_f32x16(c, c_1);
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-        const float a_2 = A_val[p_1];
-        const sc_i64 B_at_2 = j_2 * B_stride0;
-        c = sc_max_f32x16(c, sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]));
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = sc_max_f32x16(c, sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]));
     }
     sc_store_f32x16(c_carry, c);
     return 0;
@@ -120,6 +133,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = sc_splat_f32x16(-__builtin_inff());
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 16;
@@ -127,10 +142,13 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     }
     const sc_i64 A_lo = (sc_i64)A_pos1[begin];
     const sc_i64 A_hi = (sc_i64)A_pos1[begin + 1];
+    /* the coordinates of j that were not visited, at once */
     const sc_i64 left = j_dim - (A_hi - A_lo);
     if (left > 0) {
+        /* vec k { c[k] max= 0 } */
         c = sc_max_f32x16(c, (f32x16){0});
     }
+    /* vec k { R[i,k] = c[k] } */
     const sc_i64 R_at = begin * R_stride0;
     sc_store_f32x16(&R_val[R_at], c);
     return 0;
@@ -142,4 +160,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

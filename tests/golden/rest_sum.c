@@ -71,23 +71,30 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const T_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
 
+    /* work w: private f32 */
+    /* par i merge T rest */
     const sc_i64 T_lo = (sc_i64)T_pos0[0];
     const sc_i64 T_hi = (sc_i64)T_pos0[1];
     const sc_i64 T_lo_1 = sc_search_i32(T_crd0, T_lo, T_hi, begin);
     const sc_i64 T_hi_1 = sc_search_i32(T_crd0, T_lo_1, T_hi, end);
     sc_i64 seen = 0;
     for (sc_i64 p = T_lo_1; p < T_hi_1; p++) {
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in T rest */
         const sc_i64 T_lo_2 = (sc_i64)T_pos1[p];
         const sc_i64 T_hi_2 = (sc_i64)T_pos1[p + 1];
         for (sc_i64 p_1 = T_lo_2; p_1 < T_hi_2; p_1++) {
+            /* for k in T rest unroll 4 */
             const sc_i64 T_lo_3 = (sc_i64)T_pos2[p_1];
             const sc_i64 T_hi_3 = (sc_i64)T_pos2[p_1 + 1];
-            const sc_i64 whole = T_lo_3 + (T_hi_3 - T_lo_3 - (T_hi_3 - T_lo_3) % 4);
+            const sc_i64 count = T_hi_3 - T_lo_3;
+            const sc_i64 whole = T_lo_3 + (count - count % 4);
             float c_1 = 0.0f;
             float c_2 = 0.0f;
             float c_3 = 0.0f;
             for (sc_i64 p_2 = T_lo_3; p_2 < whole; p_2 += 4) {
+                /* c += exp(T[i,j,k]) */
                 c = c + sc_exp_f32(T_val[p_2]);
                 c_1 = c_1 + sc_exp_f32(T_val[p_2 + 1]);
                 c_2 = c_2 + sc_exp_f32(T_val[p_2 + 2]);
@@ -96,32 +103,44 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c = c + c_1;
             c = c + c_2;
             c = c + c_3;
-            for (sc_i64 p_3 = whole; p_3 < T_hi_3; p_3++) {
-                c = c + sc_exp_f32(T_val[p_3]);
+            for (sc_i64 p_2 = whole; p_2 < T_hi_3; p_2++) {
+                c = c + sc_exp_f32(T_val[p_2]);
             }
+            /* the coordinates of k that were not visited, at once */
             const sc_i64 left = k_dim - (T_hi_3 - T_lo_3);
             if (left > 0) {
+                /* c += 1 */
                 c = c + (float)left;
             }
         }
-        const sc_i64 left_1 = j_dim - (T_hi_2 - T_lo_2);
-        if (left_1 > 0) {
+        /* the coordinates of j that were not visited, at once */
+        const sc_i64 left = j_dim - (T_hi_2 - T_lo_2);
+        if (left > 0) {
+            /* all coordinates of k at once */
             if (k_dim > 0) {
-                c = c + (float)k_dim * (float)left_1;
+                /* c += 1 */
+                c = c + (float)k_dim * (float)left;
             }
         }
+        /* w += c */
         w_copy[0] = w_copy[0] + c;
     }
     seen = seen + (T_hi_1 - T_lo_1);
-    const sc_i64 left_2 = end - begin - seen;
-    if (left_2 > 0) {
-        float c_4 = 0.0f;
+    /* the coordinates of i that were not visited, at once */
+    const sc_i64 left = end - begin - seen;
+    if (left > 0) {
+        /* work c: reg f32 */
+        float c = 0.0f;
+        /* all coordinates of j at once */
         if (j_dim > 0) {
+            /* all coordinates of k at once */
             if (k_dim > 0) {
-                c_4 = c_4 + (float)k_dim * (float)j_dim;
+                /* c += 1 */
+                c = c + (float)k_dim * (float)j_dim;
             }
         }
-        w_copy[0] = w_copy[0] + c_4 * (float)left_2;
+        /* w += c */
+        w_copy[0] = w_copy[0] + c * (float)left;
     }
     return 0;
 }
@@ -135,6 +154,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)begin;
     (void)end;
 
+    /* s = w */
     float w = 0.0f;
     for (sc_i64 copy = 0; copy < copies; copy++) {
         w = w + w_copy_1[copy];
@@ -149,4 +169,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, body_1}};

@@ -55,18 +55,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -133,25 +143,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[2].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par j */
     for (sc_i64 j = begin; j < end; j++) {
+        /* for i merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         sc_i64 pA = A_lo;
         const sc_i64 B_lo = (sc_i64)B_pos1[j];
         const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
         sc_i64 pB = B_lo;
+        /* a vector of each at a time: the bits say who has the coordinates, in their order */
         while ((pA < A_hi) | (pB < B_hi)) {
             const sc_i64 met = sc_meet_i32(A_crd1, pA, A_hi, B_crd1, pB, B_hi);
             const sc_i64 in_A = met & 4294967295;
             const sc_i64 in_B = (met >> 32) & 4294967295;
             const sc_i64 n = __builtin_popcountll((unsigned long long)(in_A | in_B));
-            sc_store_i32x16(&C_crd1[C_next1], sc_spread_i32x16(&A_crd1[pA], in_A, 0) | sc_spread_i32x16(&B_crd1[pB], in_B, 0));
-            sc_store_f32x16(&C_val[C_next1], sc_spread_f32x16(&A_val[pA], in_A, -0.0f) + sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[pB], in_B, -0.0f));
+            /* C[i,j] = A[i,j] + 2 * B[i,j] */
+            sc_store_i32x16(&C_crd1[C_next1],
+                            sc_spread_i32x16(&A_crd1[pA], in_A, 0) | sc_spread_i32x16(&B_crd1[pB], in_B, 0));
+            sc_store_f32x16(&C_val[C_next1],
+                            sc_spread_f32x16(&A_val[pA], in_A, -0.0f) +
+                            sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[pB], in_B, -0.0f));
             if (n > 16) {
                 const sc_i64 from = pA + __builtin_popcountll((unsigned long long)(in_A & 65535));
                 const sc_i64 from_1 = pB + __builtin_popcountll((unsigned long long)(in_B & 65535));
-                sc_store_i32x16(&C_crd1[C_next1 + 16], sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) | sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
-                sc_store_f32x16(&C_val[C_next1 + 16], sc_spread_f32x16(&A_val[from], in_A >> 16, -0.0f) + sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
+                sc_store_i32x16(&C_crd1[C_next1 + 16],
+                                sc_spread_i32x16(&A_crd1[from], in_A >> 16, 0) |
+                                sc_spread_i32x16(&B_crd1[from_1], in_B >> 16, 0));
+                sc_store_f32x16(&C_val[C_next1 + 16],
+                                sc_spread_f32x16(&A_val[from], in_A >> 16, -0.0f) +
+                                sc_splat_f32x16(2.0f) * sc_spread_f32x16(&B_val[from_1], in_B >> 16, -0.0f));
             }
             C_next1 = C_next1 + n;
             pA = pA + __builtin_popcountll((unsigned long long)in_A);
@@ -169,4 +190,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

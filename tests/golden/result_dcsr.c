@@ -76,9 +76,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* par i in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = B_crd0[p];
         const sc_i64 first = C_next1;
+        /* for j merge A, B */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         sc_i64 pA = A_lo;
@@ -88,11 +90,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_size = A_hi - A_lo;
         const sc_i64 B_size = B_hi - B_lo;
         if ((A_size > B_size * 12) | (B_size > A_size * 12)) {
+            /* one is much longer: both jump */
             while ((pA < A_hi) && (pB < B_hi)) {
                 const sc_i64 j_A = (sc_i64)A_crd1[pA];
                 const sc_i64 j_B = B_crd1[pB];
                 const sc_i64 j = sc_max_i64(j_A, j_B);
                 if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
                     C_crd1[C_next1] = j;
                     C_val[C_next1] = A_val[pA] * B_val[pB];
                     C_next1 = C_next1 + 1;
@@ -103,36 +107,39 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         } else {
             if ((pA < A_hi) && (pB < B_hi)) {
-                sc_i64 j_A_1 = (sc_i64)A_crd1[pA];
-                sc_i64 j_B_1 = B_crd1[pB];
+                /* while both have one more entry: it is loaded ahead */
+                sc_i64 j_A = (sc_i64)A_crd1[pA];
+                sc_i64 j_B = B_crd1[pB];
                 while ((pA + 1 < A_hi) && (pB + 1 < B_hi)) {
-                    const sc_i64 j_1 = sc_min_i64(j_A_1, j_B_1);
-                    const _Bool in_A = j_A_1 == j_1;
+                    const sc_i64 j = sc_min_i64(j_A, j_B);
+                    const _Bool in_A = j_A == j;
                     const sc_i64 then = (sc_i64)A_crd1[pA + 1];
-                    const _Bool in_B = j_B_1 == j_1;
+                    const _Bool in_B = j_B == j;
                     const sc_i64 then_1 = B_crd1[pB + 1];
                     if (in_A && in_B) {
-                        C_crd1[C_next1] = j_1;
+                        /* C[i,j] = A[i,j] * B[i,j] */
+                        C_crd1[C_next1] = j;
                         C_val[C_next1] = A_val[pA] * B_val[pB];
                         C_next1 = C_next1 + 1;
                     }
                     pA = pA + (sc_i64)in_A;
                     pB = pB + (sc_i64)in_B;
-                    j_A_1 = sc_select_i64(in_A, then, j_A_1);
-                    j_B_1 = sc_select_i64(in_B, then_1, j_B_1);
+                    j_A = sc_select_i64(in_A, then, j_A);
+                    j_B = sc_select_i64(in_B, then_1, j_B);
                 }
             }
             while ((pA < A_hi) && (pB < B_hi)) {
-                const sc_i64 j_A_2 = (sc_i64)A_crd1[pA];
-                const sc_i64 j_B_2 = B_crd1[pB];
-                const sc_i64 j_2 = sc_min_i64(j_A_2, j_B_2);
-                if ((j_A_2 == j_2) && (j_B_2 == j_2)) {
-                    C_crd1[C_next1] = j_2;
+                const sc_i64 j_A = (sc_i64)A_crd1[pA];
+                const sc_i64 j_B = B_crd1[pB];
+                const sc_i64 j = sc_min_i64(j_A, j_B);
+                if ((j_A == j) && (j_B == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] */
+                    C_crd1[C_next1] = j;
                     C_val[C_next1] = A_val[pA] * B_val[pB];
                     C_next1 = C_next1 + 1;
                 }
-                pA = pA + (sc_i64)(j_A_2 == j_2);
-                pB = pB + (sc_i64)(j_B_2 == j_2);
+                pA = pA + (sc_i64)(j_A == j);
+                pB = pB + (sc_i64)(j_B == j);
             }
         }
         if (C_next1 != first) {
@@ -152,4 +159,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

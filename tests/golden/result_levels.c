@@ -32,17 +32,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par k in A */
     for (sc_i64 k = begin; k < end; k++) {
         const sc_i64 first = C_next1;
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[k];
         const sc_i64 A_hi = (sc_i64)A_pos1[k + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
             const sc_i64 first_1 = C_next2;
+            /* for j in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p + 1];
             for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
                 const sc_i64 j = (sc_i64)A_crd2[p_1];
+                /* C[i,j,k] = A[i,j,k] * d[j] */
                 C_crd2[C_next2] = (int)j;
                 C_val[C_next2] = A_val[p_1] * d_val[j];
                 C_next2 = C_next2 + 1;
@@ -71,4 +75,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

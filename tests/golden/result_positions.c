@@ -69,18 +69,28 @@ SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, s
 {
 #if defined(__AVX512F__) && defined(__BMI2__)
     const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n), w = sc_doubled_u32x16(b + from, m) | one;
+    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
+        w = sc_doubled_u32x16(b + from, m) | one;
     const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14), above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
+                                                   7), 0xff00);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
+                                                   11), 0xf0f0);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
+                                                   13), 0xcccc);
+    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
+                                                   14), 0xaaaa);
+    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
+        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
     unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
     if (n > 16 || m > 16) {
         unsigned last = ~(unsigned)0;
@@ -140,6 +150,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* par i in A */
     sc_i64 p = begin;
     while (p < end) {
         const sc_i64 first = p;
@@ -150,6 +161,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         const sc_i64 last = p;
         const sc_i64 first_1 = C_next1;
+        /* for j merge A, D */
         sc_i64 pA = first;
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
@@ -157,13 +169,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 A_size = last - first;
         const sc_i64 D_size = D_hi - D_lo;
         if ((A_size > D_size * 24) | (D_size > A_size * 24)) {
+            /* one is much longer: both jump */
             while ((pA < last) && (pD < D_hi)) {
                 const sc_i64 j_A = (sc_i64)A_crd1[pA];
                 const sc_i64 j_D = (sc_i64)D_crd1[pD];
                 const sc_i64 j = sc_max_i64(j_A, j_D);
                 if ((j_A == j) && (j_D == j)) {
+                    /* C[i,j] = A[i,j] * B[i,j] * (D[i,j] * A[i,j]) */
                     C_crd1[C_next1] = (int)j;
-                    C_val[C_next1] = (float)A_val[pA] * B_val[i * B_stride0 + j] * ((float)D_val[pD] * (float)A_val[pA]);
+                    C_val[C_next1] =
+                        (float)A_val[pA] * B_val[i * B_stride0 + j] * ((float)D_val[pD] * (float)A_val[pA]);
                     C_next1 = C_next1 + 1;
                 }
                 const sc_i64 beyond = j + (sc_i64)(j_A == j_D);
@@ -171,6 +186,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 pD = sc_search_i32(D_crd1, pD, D_hi, beyond);
             }
         } else {
+            /* a vector of each at a time: the bits say who has the coordinates, in their order */
             while ((pA < last) && (pD < D_hi)) {
                 const sc_i64 met = sc_meet_i32(A_crd1, pA, last, D_crd1, pD, D_hi);
                 const sc_i64 in_A = met & 4294967295;
@@ -182,9 +198,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     while (hits_A != 0) {
                         const sc_i64 A_at = pA + (sc_i64)__builtin_ctzll((unsigned long long)hits_A);
                         const sc_i64 D_at = pD + (sc_i64)__builtin_ctzll((unsigned long long)hits_D);
-                        const sc_i64 j_1 = (sc_i64)A_crd1[A_at];
-                        C_crd1[C_next1] = (int)j_1;
-                        C_val[C_next1] = (float)A_val[A_at] * B_val[i * B_stride0 + j_1] * ((float)D_val[D_at] * (float)A_val[A_at]);
+                        const sc_i64 j = (sc_i64)A_crd1[A_at];
+                        /* C[i,j] = A[i,j] * B[i,j] * (D[i,j] * A[i,j]) */
+                        C_crd1[C_next1] = (int)j;
+                        C_val[C_next1] =
+                            (float)A_val[A_at] * B_val[i * B_stride0 + j] *
+                            ((float)D_val[D_at] * (float)A_val[A_at]);
                         C_next1 = C_next1 + 1;
                         hits_A = hits_A & (hits_A - 1);
                         hits_D = hits_D & (hits_D - 1);
@@ -211,4 +230,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -35,18 +35,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const t_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* c += A[i,j] * d[j] */
             c = c + A_val[p] * d_val[j];
             if (p + 1 < A_hi) {
                 const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                 c = c + A_val[p + 1] * d_val[j_1];
             }
         }
+        /* t[i] = c */
         t_val[i] = c;
     }
     return 0;
@@ -59,9 +64,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const d_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c: reg f32 */
     float c = 0.0f;
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* c += A[i,j] * d[j] */
         c = c + A_val[p] * d_val[j];
         if (p + 1 < end) {
             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
@@ -79,10 +88,13 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c: reg f32 */
     float c = 0.0f;
     for (sc_i64 slot = 0; slot < carried; slot++) {
         c = c + c_carry[slot];
     }
+    /* t[i] = c */
     t_val[begin] = c;
     return 0;
 }
@@ -96,18 +108,23 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c2: reg f32 */
         float c2 = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* c2 += A[i,j] * t[j] */
             c2 = c2 + A_val[p] * t_val[j];
             if (p + 1 < A_hi) {
                 const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                 c2 = c2 + A_val[p + 1] * t_val[j_1];
             }
         }
+        /* C[i] = c2 */
         C_val[i] = c2;
     }
     return 0;
@@ -120,9 +137,13 @@ static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const t_val = call->view[2].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c2: reg f32 */
     float c2 = 0.0f;
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* c2 += A[i,j] * t[j] */
         c2 = c2 + A_val[p] * t_val[j];
         if (p + 1 < end) {
             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
@@ -140,10 +161,13 @@ static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end
     float *restrict const C_val = call->view[3].val;
     (void)end;
 
+    /* par i in A */
+    /* work c2: reg f32 */
     float c2 = 0.0f;
     for (sc_i64 slot = 0; slot < carried; slot++) {
         c2 = c2 + c_carry[slot];
     }
+    /* C[i] = c2 */
     C_val[begin] = c2;
     return 0;
 }
@@ -154,4 +178,5 @@ static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 6, {body, part, finish, body_1, part_1, finish_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    6, {body, part, finish, body_1, part_1, finish_1}};

@@ -32,13 +32,17 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next1 = cursors[1];
     sc_i64 D_next0 = cursors[2];
     sc_i64 D_next1 = cursors[3];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
         const sc_i64 first = C_next1;
         const sc_i64 first_1 = D_next1;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
+            /* C[i,j] = A[i,j] * v[j] */
             C_next1 = C_next1 + 1;
+            /* D[i,j] = 2 * A[i,j] */
             D_next1 = D_next1 + 1;
         }
         if (C_next1 != first) {
@@ -76,28 +80,36 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next1 = cursors[1];
     sc_i64 D_next0 = cursors[2];
     sc_i64 D_next1 = cursors[3];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
         const sc_i64 first = C_next1;
         const sc_i64 first_1 = D_next1;
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
+            /* c += A[i,j] */
             c = c + A_val[p];
             if (p + 1 < A_hi) {
                 c = c + A_val[p + 1];
             }
         }
+        /* s[i] = c */
         s_val[i] = c;
+        /* for j in A */
         const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-            C_crd1[C_next1] = (int)j_2;
-            C_val[C_next1] = A_val[p_1] * v_val[j_2];
+        for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            /* C[i,j] = A[i,j] * v[j] */
+            C_crd1[C_next1] = (int)j;
+            C_val[C_next1] = A_val[p] * v_val[j];
             C_next1 = C_next1 + 1;
-            D_crd1[D_next1] = (int)j_2;
-            D_val[D_next1] = 2.0f * A_val[p_1];
+            /* D[i,j] = 2 * A[i,j] */
+            D_crd1[D_next1] = (int)j;
+            D_val[D_next1] = 2.0f * A_val[p];
             D_next1 = D_next1 + 1;
         }
         if (C_next1 != first) {
@@ -120,4 +132,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

@@ -34,6 +34,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)end;
 
     sc_i64 c_next0 = cursors[0];
+    /* for i merge a, b */
     const sc_i64 a_lo = a_pos0[0];
     const sc_i64 a_hi = a_pos0[1];
     sc_i64 pa = a_lo;
@@ -41,6 +42,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 b_hi = b_pos0[1];
     sc_i64 pb = b_lo;
     if ((pa < a_hi) && (pb < b_hi)) {
+        /* while both have one more entry: it is loaded ahead */
         sc_i64 i_a = a_crd0[pa];
         sc_i64 i_b = b_crd0[pb];
         while ((pa + 1 < a_hi) && (pb + 1 < b_hi)) {
@@ -50,10 +52,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const _Bool in_b = i_b == i;
             const sc_i64 then_1 = b_crd0[pb + 1];
             if (in_a && in_b) {
+                /* c[i] = a[i] * b[i] + 2 * a[i] */
                 c_crd0[c_next0] = i;
                 c_val[c_next0] = a_val[pa] * b_val[pb] + 2.0 * a_val[pa];
                 c_next0 = c_next0 + 1;
             } else if (in_a) {
+                /* c[i] = 2 * a[i] */
                 c_crd0[c_next0] = i;
                 c_val[c_next0] = 2.0 * a_val[pa];
                 c_next0 = c_next0 + 1;
@@ -65,24 +69,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
     }
     while ((pa < a_hi) && (pb < b_hi)) {
-        const sc_i64 i_a_1 = a_crd0[pa];
-        const sc_i64 i_b_1 = b_crd0[pb];
-        const sc_i64 i_1 = sc_min_i64(i_a_1, i_b_1);
-        if ((i_a_1 == i_1) && (i_b_1 == i_1)) {
-            c_crd0[c_next0] = i_1;
+        const sc_i64 i_a = a_crd0[pa];
+        const sc_i64 i_b = b_crd0[pb];
+        const sc_i64 i = sc_min_i64(i_a, i_b);
+        if ((i_a == i) && (i_b == i)) {
+            /* c[i] = a[i] * b[i] + 2 * a[i] */
+            c_crd0[c_next0] = i;
             c_val[c_next0] = a_val[pa] * b_val[pb] + 2.0 * a_val[pa];
             c_next0 = c_next0 + 1;
-        } else if (i_a_1 == i_1) {
-            c_crd0[c_next0] = i_1;
+        } else if (i_a == i) {
+            /* c[i] = 2 * a[i] */
+            c_crd0[c_next0] = i;
             c_val[c_next0] = 2.0 * a_val[pa];
             c_next0 = c_next0 + 1;
         }
-        pa = pa + (sc_i64)(i_a_1 == i_1);
-        pb = pb + (sc_i64)(i_b_1 == i_1);
+        pa = pa + (sc_i64)(i_a == i);
+        pb = pb + (sc_i64)(i_b == i);
     }
+    /* the rest of a */
     for (sc_i64 p = pa; p < a_hi; p++) {
-        const sc_i64 i_2 = a_crd0[p];
-        c_crd0[c_next0] = i_2;
+        const sc_i64 i = a_crd0[p];
+        /* c[i] = 2 * a[i] */
+        c_crd0[c_next0] = i;
         c_val[c_next0] = 2.0 * a_val[p];
         c_next0 = c_next0 + 1;
     }
@@ -96,4 +104,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

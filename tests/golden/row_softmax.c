@@ -64,31 +64,42 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work mx: reg f32 */
         float mx = -__builtin_inff();
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
+            /* mx max= A[i,j] */
             mx = sc_max_f32(mx, A_val[p]);
             if (p + 1 < A_hi) {
                 mx = sc_max_f32(mx, A_val[p + 1]);
             }
         }
+        /* m[i] = mx */
         m_val[i] = mx;
+        /* work z: reg f32 */
         float z = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p_1 = A_lo_1; p_1 < A_hi_1; p_1 += 2) {
-            z = z + sc_exp_f32(A_val[p_1] - mx);
-            if (p_1 + 1 < A_hi_1) {
-                z = z + sc_exp_f32(A_val[p_1 + 1] - mx);
+        for (sc_i64 p = A_lo_1; p < A_hi_1; p += 2) {
+            /* z += exp(A[i,j] - mx) */
+            z = z + sc_exp_f32(A_val[p] - mx);
+            if (p + 1 < A_hi_1) {
+                z = z + sc_exp_f32(A_val[p + 1] - mx);
             }
         }
+        /* s[i] = z */
         s_val[i] = z;
+        /* for j in A */
         const sc_i64 A_lo_2 = (sc_i64)A_pos1[i];
         const sc_i64 A_hi_2 = (sc_i64)A_pos1[i + 1];
-        for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
-            C_val[p_2] = sc_exp_f32(A_val[p_2] - mx) / z;
+        for (sc_i64 p = A_lo_2; p < A_hi_2; p++) {
+            /* C[i,j] = exp(A[i,j] - mx) / z */
+            C_val[p] = sc_exp_f32(A_val[p] - mx) / z;
         }
     }
     return 0;
@@ -100,4 +111,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -19,10 +19,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
+            /* C[i,j] = A[i,j] * d[i] */
             C_val[p] = A_val[p] * d_val[i];
         }
     }
@@ -36,7 +39,10 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const d_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
 
+    /* par i in A */
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p++) {
+        /* C[i,j] = A[i,j] * d[i] */
         C_val[p] = A_val[p] * d_val[unit];
     }
     return 0;
@@ -48,4 +54,5 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, part}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, part}};

@@ -28,7 +28,8 @@ typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE float sc_hadd_f32x16(f32x16 v)
 {
-    f32x8 v8 = (f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]} + (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
+    f32x8 v8 = (f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]} +
+        (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
     f32x4 v4 = (f32x4){v8[0], v8[1], v8[2], v8[3]} + (f32x4){v8[4], v8[5], v8[6], v8[7]};
     f32x4 v2 = v4 + (f32x4){v4[2], v4[3], v4[0], v4[1]};
     f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
@@ -47,15 +48,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[3].val;
     (void)lane;
 
+    /* par i in M */
     for (sc_i64 i = begin; i < end; i++) {
+        /* for j in M */
         const sc_i64 M_lo = (sc_i64)M_pos1[i];
         const sc_i64 M_hi = (sc_i64)M_pos1[i + 1];
         for (sc_i64 p = M_lo; p < M_hi; p++) {
             const sc_i64 j = (sc_i64)M_crd1[p];
+            /* work s: reg f32 */
             float s = 0.0f;
+            /* vec k { s += Q[i,k] * K[j,k] } */
             const sc_i64 Q_at = i * Q_stride0;
             const sc_i64 K_at = j * K_stride0;
-            s = s + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) + sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+            s = s + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) +
+                                   sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+            /* C[i,j] = M[i,j] * s */
             C_val[p] = M_val[p] * s;
         }
     }
@@ -73,12 +80,18 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const M_val = call->view[0].val;
     float *restrict const C_val = call->view[3].val;
 
+    /* par i in M */
+    /* for j in M */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)M_crd1[p];
+        /* work s: reg f32 */
         float s = 0.0f;
+        /* vec k { s += Q[i,k] * K[j,k] } */
         const sc_i64 Q_at = unit * Q_stride0;
         const sc_i64 K_at = j * K_stride0;
-        s = s + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) + sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+        s = s + sc_hadd_f32x16(sc_load_f32x16(&Q_val[Q_at]) * sc_load_f32x16(&K_val[K_at]) +
+                               sc_load_f32x16(&Q_val[Q_at + 16]) * sc_load_f32x16(&K_val[K_at + 16]));
+        /* C[i,j] = M[i,j] * s */
         C_val[p] = M_val[p] * s;
     }
     return 0;
@@ -90,4 +103,5 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, part}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, part}};

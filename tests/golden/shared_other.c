@@ -40,18 +40,24 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const s_copy = call->shared[0];
     (void)lane;
 
+    /* work s[i]: shared f32 */
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* c += A[i,j] * d[j] */
             c = c + A_val[p] * d_val[j];
             if (p + 1 < A_hi) {
                 const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
                 c = c + A_val[p + 1] * d_val[j_1];
             }
         }
+        /* s[i] = c */
         s_copy[i] = c;
     }
     return 0;
@@ -64,9 +70,14 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const d_val = call->view[2].val;
     float *restrict const c_carry = lane->partial;
 
+    /* work s[i]: shared f32 */
+    /* par i in A */
+    /* work c: reg f32 */
     float c = 0.0f;
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* c += A[i,j] * d[j] */
         c = c + A_val[p] * d_val[j];
         if (p + 1 < end) {
             const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
@@ -84,10 +95,14 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* work s[i]: shared f32 */
+    /* par i in A */
+    /* work c: reg f32 */
     float c = 0.0f;
     for (sc_i64 slot = 0; slot < carried; slot++) {
         c = c + c_carry[slot];
     }
+    /* s[i] = c */
     s_copy[begin] = c;
     return 0;
 }
@@ -102,19 +117,25 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const t_val = call->view[3].val;
     (void)lane;
 
+    /* par i in B */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work e: reg f32 */
         float e = 0.0f;
+        /* for k in B */
         const sc_i64 B_lo = (sc_i64)B_pos1[i];
         const sc_i64 B_hi = (sc_i64)B_pos1[i + 1];
         for (sc_i64 p = B_lo; p < B_hi; p += 2) {
             const sc_i64 k = (sc_i64)B_crd1[p];
+            /* e += B[i,k] * s[k] */
             e = e + B_val[p] * s_copy[k];
             if (p + 1 < B_hi) {
                 const sc_i64 k_1 = (sc_i64)B_crd1[p + 1];
                 e = e + B_val[p + 1] * s_copy[k_1];
             }
         }
+        /* C[i] = e */
         C_val[i] = e;
+        /* t[i] = s[i] */
         t_val[i] = s_copy[i];
     }
     return 0;
@@ -126,4 +147,5 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 4, {body, part, finish, body_1}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    4, {body, part, finish, body_1}};

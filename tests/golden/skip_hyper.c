@@ -78,8 +78,16 @@ SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {
     return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
 }
-SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]}; }
-SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11], b[13], b[15]}; }
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
+                    b[12], b[14]};
+}
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
+                    b[13], b[15]};
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -93,15 +101,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
+        /* work c[k]: reg f32 */
         f32x4 c = sc_splat_f32x4(-__builtin_inff());
+        /* for j in A unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
         f32x4 c_1 = sc_splat_f32x4(-__builtin_inff());
         for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* vec k { c[k] max= A[i,j] * B[j,k] } */
             const float a = A_val[p_1];
             const sc_i64 B_at = j * B_stride0;
             c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]));
@@ -111,12 +124,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_1 = sc_max_f32x4(c_1, sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]));
         }
         c = sc_max_f32x4(c, c_1);
-        for (sc_i64 p_2 = whole; p_2 < A_hi; p_2++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_2];
-            const float a_2 = A_val[p_2];
-            const sc_i64 B_at_2 = j_2 * B_stride0;
-            c = sc_max_f32x4(c, sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]));
+        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
+            const sc_i64 j = (sc_i64)A_crd1[p_1];
+            const float a = A_val[p_1];
+            const sc_i64 B_at = j * B_stride0;
+            c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]));
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x4(&C_val[C_at], c);
     }
@@ -131,11 +145,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x4 c = sc_splat_f32x4(-__builtin_inff());
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    /* for j in A unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
     f32x4 c_1 = sc_splat_f32x4(-__builtin_inff());
     for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* vec k { c[k] max= A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]));
@@ -145,11 +164,11 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_1 = sc_max_f32x4(c_1, sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]));
     }
     c = sc_max_f32x4(c, c_1);
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-        const float a_2 = A_val[p_1];
-        const sc_i64 B_at_2 = j_2 * B_stride0;
-        c = sc_max_f32x4(c, sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]));
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const float a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = sc_max_f32x4(c, sc_splat_f32x4(a) * sc_load_f32x4(&B_val[B_at]));
     }
     sc_store_f32x4(c_carry, c);
     return 0;
@@ -164,12 +183,15 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
     const sc_i64 i = (sc_i64)A_crd0[begin];
+    /* work c[k]: reg f32 */
     f32x4 c = sc_splat_f32x4(-__builtin_inff());
     for (sc_i64 slot = 0; slot < carried; slot++) {
         const sc_i64 at = slot * 4;
         c = sc_max_f32x4(c, sc_load_f32x4(&c_carry[at]));
     }
+    /* vec k { C[i,k] = c[k] } */
     const sc_i64 C_at = i * C_stride0;
     sc_store_f32x4(&C_val[C_at], c);
     return 0;
@@ -183,6 +205,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const ca_terms = lane->scratch;
     float *restrict const m_val = call->view[3].val;
 
+    /* par i in A batch 64 */
     sc_i64 from = begin;
     while (from < end) {
         const sc_i64 A_first = (sc_i64)A_pos1[from];
@@ -192,7 +215,9 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         const sc_i64 A_last = (sc_i64)A_pos1[to];
         const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
         for (sc_i64 p = A_first; p < whole; p += 8) {
+            /* ca min= A[i,j] */
             const float term = A_val[p];
             const float term_1 = A_val[p + 1];
             const float term_2 = A_val[p + 2];
@@ -210,91 +235,135 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             ca_terms[p - A_first + 6] = term_6;
             ca_terms[p - A_first + 7] = term_7;
         }
-        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
-            const float term_8 = A_val[p_1];
-            ca_terms[p_1 - A_first] = term_8;
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const float term = A_val[p];
+            ca_terms[p - A_first] = term;
         }
         const sc_i64 whole_1 = to - (to - from) % 4;
-        for (sc_i64 p_2 = from; p_2 < whole_1; p_2 += 4) {
-            const sc_i64 i = (sc_i64)A_crd0[p_2];
-            const sc_i64 at = (sc_i64)A_pos1[p_2] - A_first;
-            const int count = A_pos1[p_2 + 1] - A_pos1[p_2];
-            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&ca_terms[at]), sc_splat_f32x16(__builtin_inff()));
+        /* 4 units at a time, each in a vector */
+        for (sc_i64 p = from; p < whole_1; p += 4) {
+            const sc_i64 i = (sc_i64)A_crd0[p];
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&ca_terms[at]),
+                                          sc_splat_f32x16(__builtin_inff()));
             for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
-                sum = sc_min_f32x16(sum, sc_select_f32x16(sc_first_i32x16((sc_i64)count - q), sc_load_f32x16(&ca_terms[at + q]), sc_splat_f32x16(__builtin_inff())));
+                sum = sc_min_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&ca_terms[at + q]),
+                                                     sc_splat_f32x16(__builtin_inff())));
             }
-            const sc_i64 i_1 = (sc_i64)A_crd0[p_2 + 1];
-            const sc_i64 at_1 = (sc_i64)A_pos1[p_2 + 1] - A_first;
-            const int count_1 = A_pos1[p_2 + 2] - A_pos1[p_2 + 1];
-            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&ca_terms[at_1]), sc_splat_f32x16(__builtin_inff()));
-            for (sc_i64 q_1 = 16; q_1 < (sc_i64)count_1; q_1 += 16) {
-                sum_1 = sc_min_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q_1), sc_load_f32x16(&ca_terms[at_1 + q_1]), sc_splat_f32x16(__builtin_inff())));
+            const sc_i64 i_1 = (sc_i64)A_crd0[p + 1];
+            const sc_i64 at_1 = (sc_i64)A_pos1[p + 1] - A_first;
+            const int count_1 = A_pos1[p + 2] - A_pos1[p + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&ca_terms[at_1]),
+                                            sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_1; q += 16) {
+                sum_1 = sc_min_f32x16(sum_1,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q),
+                                                       sc_load_f32x16(&ca_terms[at_1 + q]),
+                                                       sc_splat_f32x16(__builtin_inff())));
             }
-            const sc_i64 i_2 = (sc_i64)A_crd0[p_2 + 2];
-            const sc_i64 at_2 = (sc_i64)A_pos1[p_2 + 2] - A_first;
-            const int count_2 = A_pos1[p_2 + 3] - A_pos1[p_2 + 2];
-            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&ca_terms[at_2]), sc_splat_f32x16(__builtin_inff()));
-            for (sc_i64 q_2 = 16; q_2 < (sc_i64)count_2; q_2 += 16) {
-                sum_2 = sc_min_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q_2), sc_load_f32x16(&ca_terms[at_2 + q_2]), sc_splat_f32x16(__builtin_inff())));
+            const sc_i64 i_2 = (sc_i64)A_crd0[p + 2];
+            const sc_i64 at_2 = (sc_i64)A_pos1[p + 2] - A_first;
+            const int count_2 = A_pos1[p + 3] - A_pos1[p + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&ca_terms[at_2]),
+                                            sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_2; q += 16) {
+                sum_2 = sc_min_f32x16(sum_2,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q),
+                                                       sc_load_f32x16(&ca_terms[at_2 + q]),
+                                                       sc_splat_f32x16(__builtin_inff())));
             }
-            const sc_i64 i_3 = (sc_i64)A_crd0[p_2 + 3];
-            const sc_i64 at_3 = (sc_i64)A_pos1[p_2 + 3] - A_first;
-            const int count_3 = A_pos1[p_2 + 4] - A_pos1[p_2 + 3];
-            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&ca_terms[at_3]), sc_splat_f32x16(__builtin_inff()));
-            for (sc_i64 q_3 = 16; q_3 < (sc_i64)count_3; q_3 += 16) {
-                sum_3 = sc_min_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q_3), sc_load_f32x16(&ca_terms[at_3 + q_3]), sc_splat_f32x16(__builtin_inff())));
+            const sc_i64 i_3 = (sc_i64)A_crd0[p + 3];
+            const sc_i64 at_3 = (sc_i64)A_pos1[p + 3] - A_first;
+            const int count_3 = A_pos1[p + 4] - A_pos1[p + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&ca_terms[at_3]),
+                                            sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_3; q += 16) {
+                sum_3 = sc_min_f32x16(sum_3,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q),
+                                                       sc_load_f32x16(&ca_terms[at_3 + q]),
+                                                       sc_splat_f32x16(__builtin_inff())));
             }
             const f32x16 pairs = sc_min_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
             const f32x16 pairs_1 = sc_min_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
-            const f32x16 pairs_2 = sc_min_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
-            const f32x16 pairs_3 = sc_min_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
-            const f32x16 pairs_4 = sc_min_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
-            float ca = pairs_4[0];
-            m_val[i] = ca;
-            float ca_1 = pairs_4[1];
-            m_val[i_1] = ca_1;
-            float ca_2 = pairs_4[2];
-            m_val[i_2] = ca_2;
-            float ca_3 = pairs_4[3];
-            m_val[i_3] = ca_3;
-        }
-        for (sc_i64 p_3 = whole_1, sc_end = to; p_3 < sc_end; p_3++) {
-            const sc_i64 i_4 = (sc_i64)A_crd0[p_3];
-            const sc_i64 at_4 = (sc_i64)A_pos1[p_3] - A_first;
-            const int count_4 = A_pos1[p_3 + 1] - A_pos1[p_3];
-            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_4), sc_load_f32x16(&ca_terms[at_4]), sc_splat_f32x16(__builtin_inff()));
-            for (sc_i64 q_4 = 16; q_4 < (sc_i64)count_4; q_4 += 16) {
-                sum_4 = sc_min_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16((sc_i64)count_4 - q_4), sc_load_f32x16(&ca_terms[at_4 + q_4]), sc_splat_f32x16(__builtin_inff())));
+            const f32x16 pairs_2 =
+                sc_min_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
+            const f32x16 pairs_3 =
+                sc_min_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            const f32x16 pairs_4 =
+                sc_min_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
+            {
+                /* work ca: reg f32 */
+                float ca = pairs_4[0];
+                /* m[i] = ca */
+                m_val[i] = ca;
             }
-            const f32x16 pairs_5 = sc_min_f32x16(sc_even_f32x16(sum_4, sum_4), sc_odd_f32x16(sum_4, sum_4));
-            const f32x16 pairs_6 = sc_min_f32x16(sc_even_f32x16(pairs_5, pairs_5), sc_odd_f32x16(pairs_5, pairs_5));
-            const f32x16 pairs_7 = sc_min_f32x16(sc_even_f32x16(pairs_6, pairs_6), sc_odd_f32x16(pairs_6, pairs_6));
-            const f32x16 pairs_8 = sc_min_f32x16(sc_even_f32x16(pairs_7, pairs_7), sc_odd_f32x16(pairs_7, pairs_7));
-            float ca_4 = pairs_8[0];
-            m_val[i_4] = ca_4;
+            {
+                float ca = pairs_4[1];
+                m_val[i_1] = ca;
+            }
+            {
+                float ca = pairs_4[2];
+                m_val[i_2] = ca;
+            }
+            {
+                float ca = pairs_4[3];
+                m_val[i_3] = ca;
+            }
+        }
+        for (sc_i64 p = whole_1, sc_end = to; p < sc_end; p++) {
+            const sc_i64 i = (sc_i64)A_crd0[p];
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&ca_terms[at]),
+                                          sc_splat_f32x16(__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_min_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&ca_terms[at + q]),
+                                                     sc_splat_f32x16(__builtin_inff())));
+            }
+            const f32x16 pairs = sc_min_f32x16(sc_even_f32x16(sum, sum), sc_odd_f32x16(sum, sum));
+            const f32x16 pairs_1 = sc_min_f32x16(sc_even_f32x16(pairs, pairs), sc_odd_f32x16(pairs, pairs));
+            const f32x16 pairs_2 =
+                sc_min_f32x16(sc_even_f32x16(pairs_1, pairs_1), sc_odd_f32x16(pairs_1, pairs_1));
+            const f32x16 pairs_3 =
+                sc_min_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            {
+                float ca = pairs_3[0];
+                m_val[i] = ca;
+            }
         }
         if (to == from) {
-            const sc_i64 i_5 = (sc_i64)A_crd0[from];
-            float ca_5 = __builtin_inff();
+            /* a unit of too many entries, alone */
+            const sc_i64 i = (sc_i64)A_crd0[from];
+            /* work ca: reg f32 */
+            float ca = __builtin_inff();
+            /* for j in A unroll 4 */
             const sc_i64 A_lo = (sc_i64)A_pos1[from];
             const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
-            const sc_i64 whole_2 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-            float ca_6 = __builtin_inff();
-            float ca_7 = __builtin_inff();
-            float ca_8 = __builtin_inff();
-            for (sc_i64 p_4 = A_lo; p_4 < whole_2; p_4 += 4) {
-                ca_5 = sc_min_f32(ca_5, A_val[p_4]);
-                ca_6 = sc_min_f32(ca_6, A_val[p_4 + 1]);
-                ca_7 = sc_min_f32(ca_7, A_val[p_4 + 2]);
-                ca_8 = sc_min_f32(ca_8, A_val[p_4 + 3]);
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            float ca_1 = __builtin_inff();
+            float ca_2 = __builtin_inff();
+            float ca_3 = __builtin_inff();
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                /* ca min= A[i,j] */
+                ca = sc_min_f32(ca, A_val[p]);
+                ca_1 = sc_min_f32(ca_1, A_val[p + 1]);
+                ca_2 = sc_min_f32(ca_2, A_val[p + 2]);
+                ca_3 = sc_min_f32(ca_3, A_val[p + 3]);
             }
-            ca_5 = sc_min_f32(ca_5, ca_6);
-            ca_5 = sc_min_f32(ca_5, ca_7);
-            ca_5 = sc_min_f32(ca_5, ca_8);
-            for (sc_i64 p_5 = whole_2; p_5 < A_hi; p_5++) {
-                ca_5 = sc_min_f32(ca_5, A_val[p_5]);
+            ca = sc_min_f32(ca, ca_1);
+            ca = sc_min_f32(ca, ca_2);
+            ca = sc_min_f32(ca, ca_3);
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                ca = sc_min_f32(ca, A_val[p]);
             }
-            m_val[i_5] = ca_5;
+            /* m[i] = ca */
+            m_val[i] = ca;
             to = from + 1;
         }
         from = to;
@@ -307,12 +376,17 @@ static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A batch 64 */
+    /* work ca: reg f32 */
     float ca = __builtin_inff();
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 4);
+    /* for j in A unroll 4 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 4);
     float ca_1 = __builtin_inff();
     float ca_2 = __builtin_inff();
     float ca_3 = __builtin_inff();
     for (sc_i64 p = begin; p < whole; p += 4) {
+        /* ca min= A[i,j] */
         ca = sc_min_f32(ca, A_val[p]);
         ca_1 = sc_min_f32(ca_1, A_val[p + 1]);
         ca_2 = sc_min_f32(ca_2, A_val[p + 2]);
@@ -321,8 +395,8 @@ static int part_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     ca = sc_min_f32(ca, ca_1);
     ca = sc_min_f32(ca, ca_2);
     ca = sc_min_f32(ca, ca_3);
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        ca = sc_min_f32(ca, A_val[p_1]);
+    for (sc_i64 p = whole; p < end; p++) {
+        ca = sc_min_f32(ca, A_val[p]);
     }
     c_carry[0] = ca;
     return 0;
@@ -336,11 +410,14 @@ static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end
     float *restrict const m_val = call->view[3].val;
     (void)end;
 
+    /* par i in A batch 64 */
     const sc_i64 i = (sc_i64)A_crd0[begin];
+    /* work ca: reg f32 */
     float ca = __builtin_inff();
     for (sc_i64 slot = 0; slot < carried; slot++) {
         ca = sc_min_f32(ca, c_carry[slot]);
     }
+    /* m[i] = ca */
     m_val[i] = ca;
     return 0;
 }
@@ -351,7 +428,9 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const d_val = call->view[4].val;
     (void)lane;
 
+    /* par i */
     for (sc_i64 i = begin; i < end; i++) {
+        /* d[i] = m[i] + 1 */
         d_val[i] = m_val[i] + 1.0f;
     }
     return 0;
@@ -363,4 +442,5 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 7, {body, part, finish, body_1, part_1, finish_1, body_2}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    7, {body, part, finish, body_1, part_1, finish_1, body_2}};

@@ -25,6 +25,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[1].val;
     (void)lane;
 
+    /* par i in A */
     sc_i64 p = begin;
     while (p < end) {
         const sc_i64 first = p;
@@ -34,9 +35,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             p = p + 1;
         }
         const sc_i64 last = p;
+        /* for j in A */
         for (sc_i64 p_1 = first; p_1 < last; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
-            C_val[i * C_stride0 + j] = sc_max_f32(C_val[i * C_stride0 + j], A_val[p_1]);
+            /* C[i,j] max= A[i,j] */
+            const sc_i64 C_at = i * C_stride0 + j;
+            C_val[C_at] = sc_max_f32(C_val[C_at], A_val[p_1]);
         }
     }
     return 0;
@@ -48,4 +52,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -25,11 +25,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const S_crd0 = (int *)call->view[2].level[0].crd;
 
     sc_i64 S_next0 = cursors[0];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = A_crd0[p];
+        /* work c: reg f64 */
         double c = 0.0;
+        /* c = A[i] * A[i] */
         c = A_val[p] * A_val[p];
+        /* C[i] = c */
         C_val[i] = c;
+        /* S[i] = 0 * (stored(A[i]) * stored(A[i])) + c */
         S_crd0[S_next0] = (int)i;
         S_val[S_next0] = 0.0 + c;
         S_next0 = S_next0 + 1;
@@ -44,4 +49,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

@@ -56,8 +56,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const C_val = call->view[1].val;
     (void)lane;
 
+    /* par k in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 k = (sc_i64)A_crd0[p];
+        /* C[k] = A[k] */
         C_val[k] = A_val[p];
     }
     return 0;
@@ -70,7 +72,10 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)begin;
     (void)end;
 
+    /* work w: private f64 */
+    /* work c: reg f64 */
     double c = 0.0;
+    /* vec k { c += 0 * stored(C[k]) } */
     f64x8 sum = (f64x8){0};
     const sc_i64 rest = k_dim % 8;
     const sc_i64 full = k_dim - rest;
@@ -87,6 +92,7 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     if ((rest & 1) != 0) {
         c = c + 0.0;
     }
+    /* w += c */
     w_copy[0] = w_copy[0] + c;
     return 0;
 }
@@ -100,6 +106,7 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     (void)begin;
     (void)end;
 
+    /* S = w */
     double w = 0.0;
     for (sc_i64 copy = 0; copy < copies; copy++) {
         w = w + w_copy_1[copy];
@@ -114,4 +121,5 @@ static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, body_1, body_2}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, body_1, body_2}};

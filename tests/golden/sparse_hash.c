@@ -46,7 +46,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 slots = lane->slots;
     sc_i64 *restrict const w_table = lane->scratch;
-    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + (slots * 8));
+    const sc_i64 w_used_at = slots * 8;
+    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + w_used_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const sc_i64 *restrict const A_pos1 = call->view[0].level[1].pos;
     const sc_i64 *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -54,16 +55,21 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 *restrict const B_crd1 = call->view[1].level[1].crd;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane hash f64 */
         sc_i64 w_n = 0;
+        /* for j in A */
         const sc_i64 A_lo = A_pos1[i];
         const sc_i64 A_hi = A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = B_pos1[j];
             const sc_i64 B_hi = B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const sc_i64 tag = k + 1;
                 sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
                 while ((w_table[slot] != 0) && (w_table[slot] != tag)) {
@@ -79,6 +85,8 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 }
             }
         }
+        /* for k in w */
+        /* C[i,k] = w[k] */
         C_next1 = C_next1 + w_n;
         for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
             w_table[w_used[x]] = 0;
@@ -97,10 +105,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 *restrict const B_pos1 = call->view[1].level[1].pos;
     const sc_i64 *restrict const B_crd1 = call->view[1].level[1].crd;
     sc_i64 *restrict const w_table_1 = lane->scratch;
-    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + (slots * 8));
-    double *restrict const w_lane = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
-    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8 + slots * 8));
+    const sc_i64 w_used_1_at = slots * 8;
+    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + w_used_1_at);
+    const sc_i64 w_lane_at = w_used_1_at + slots * 8;
+    double *restrict const w_lane = (void *)((char *)lane->scratch + w_lane_at);
+    const sc_i64 w_key_at = w_lane_at + slots * 8;
+    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + w_key_at);
+    const sc_i64 w_spare_at = w_key_at + slots * 8;
+    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + w_spare_at);
     const double *restrict const A_val = call->view[0].val;
     const double *restrict const B_val = call->view[1].val;
     double *restrict const C_val = call->view[2].val;
@@ -108,16 +120,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 *restrict const C_pos1 = (sc_i64 *)call->view[2].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane hash f64 */
         sc_i64 w_n = 0;
+        /* for j in A */
         const sc_i64 A_lo = A_pos1[i];
         const sc_i64 A_hi = A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = B_pos1[j];
             const sc_i64 B_hi = B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const double v = A_val[p] * B_val[p_1];
                 const sc_i64 tag = k + 1;
                 sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
@@ -141,19 +158,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             w_key[x] = w_table_1[w_used_1[x]] - 1;
         }
         sc_sort_i64(w_key, w_spare, w_n);
-        for (sc_i64 p_2 = 0, sc_end = w_n; p_2 < sc_end; p_2++) {
-            const sc_i64 k_1 = w_key[p_2];
-            const sc_i64 tag_1 = k_1 + 1;
-            sc_i64 slot_1 = ((k_1 * -7046029254386353131) >> 32) & (slots - 1);
-            while (w_table_1[slot_1] != tag_1) {
-                slot_1 = (slot_1 + 1) & (slots - 1);
+        /* for k in w */
+        for (sc_i64 p = 0, sc_end = w_n; p < sc_end; p++) {
+            const sc_i64 k = w_key[p];
+            /* C[i,k] = w[k] */
+            const sc_i64 tag = k + 1;
+            sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
+            while (w_table_1[slot] != tag) {
+                slot = (slot + 1) & (slots - 1);
             }
-            C_crd1[C_next1] = k_1;
-            C_val[C_next1] = w_lane[slot_1];
+            C_crd1[C_next1] = k;
+            C_val[C_next1] = w_lane[slot];
             C_next1 = C_next1 + 1;
         }
-        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-            w_table_1[w_used_1[x_1]] = 0;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_table_1[w_used_1[x]] = 0;
         }
         C_pos1[i + 1] = C_next1;
     }
@@ -166,4 +185,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

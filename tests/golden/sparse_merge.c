@@ -35,8 +35,10 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
     sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + (((k_dim + 63) / 64 * 8 + 63) & -64));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + ((((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    const sc_i64 w_words_at = ((k_dim + 63) / 64 * 8 + 63) & -64;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_crd0_at = w_words_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -46,15 +48,20 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const D_crd1 = call->view[2].level[1].crd;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits[word];
@@ -67,36 +74,41 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words[s];
             w_words[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits[word_1];
-                w_bits[word_1] = 0;
+                sc_i64 rest = w_bits[word];
+                w_bits[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
                     w_crd0[w_n] = at;
                     w_n = w_n + 1;
                 }
             }
         }
+        /* for k merge w, D */
         sc_i64 pw = 0;
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
         sc_i64 pD = D_lo;
         if ((pw < w_n) && (pD < D_hi)) {
+            /* while both have one more entry: it is loaded ahead */
             sc_i64 k_w = w_crd0[pw];
             sc_i64 k_D = (sc_i64)D_crd1[pD];
             while ((pw + 1 < w_n) && (pD + 1 < D_hi)) {
-                const sc_i64 k_1 = sc_min_i64(k_w, k_D);
-                const _Bool in_w = k_w == k_1;
+                const sc_i64 k = sc_min_i64(k_w, k_D);
+                const _Bool in_w = k_w == k;
                 const sc_i64 then = w_crd0[pw + 1];
-                const _Bool in_D = k_D == k_1;
+                const _Bool in_D = k_D == k;
                 const sc_i64 then_1 = (sc_i64)D_crd1[pD + 1];
                 if (in_w && in_D) {
+                    /* C[i,k] = w[k] + D[i,k] */
                     C_next1 = C_next1 + 1;
                 } else if (in_D) {
+                    /* C[i,k] = D[i,k] */
                     C_next1 = C_next1 + 1;
                 } else {
+                    /* C[i,k] = w[k] */
                     C_next1 = C_next1 + 1;
                 }
                 pw = pw + (sc_i64)in_w;
@@ -106,23 +118,30 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         }
         while ((pw < w_n) && (pD < D_hi)) {
-            const sc_i64 k_w_1 = w_crd0[pw];
-            const sc_i64 k_D_1 = (sc_i64)D_crd1[pD];
-            const sc_i64 k_2 = sc_min_i64(k_w_1, k_D_1);
-            if ((k_w_1 == k_2) && (k_D_1 == k_2)) {
+            const sc_i64 k_w = w_crd0[pw];
+            const sc_i64 k_D = (sc_i64)D_crd1[pD];
+            const sc_i64 k = sc_min_i64(k_w, k_D);
+            if ((k_w == k) && (k_D == k)) {
+                /* C[i,k] = w[k] + D[i,k] */
                 C_next1 = C_next1 + 1;
-            } else if (k_D_1 == k_2) {
+            } else if (k_D == k) {
+                /* C[i,k] = D[i,k] */
                 C_next1 = C_next1 + 1;
             } else {
+                /* C[i,k] = w[k] */
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w_1 == k_2);
-            pD = pD + (sc_i64)(k_D_1 == k_2);
+            pw = pw + (sc_i64)(k_w == k);
+            pD = pD + (sc_i64)(k_D == k);
         }
-        for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
+        /* the rest of D */
+        for (sc_i64 p = pD; p < D_hi; p++) {
+            /* C[i,k] = D[i,k] */
             C_next1 = C_next1 + 1;
         }
-        for (sc_i64 p_3 = pw, sc_end = w_n; p_3 < sc_end; p_3++) {
+        /* the rest of w */
+        for (sc_i64 p = pw, sc_end = w_n; p < sc_end; p++) {
+            /* C[i,k] = w[k] */
             C_next1 = C_next1 + 1;
         }
     }
@@ -141,9 +160,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const D_pos1 = call->view[2].level[1].pos;
     const int *restrict const D_crd1 = call->view[2].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((k_dim * 4 + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64)));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((k_dim * 4 + 63) & -64) + (((k_dim + 63) / 64 * 8 + 63) & -64) + (((k_dim + 4095) / 4096 * 8 + 63) & -64)));
+    const sc_i64 w_bits_1_at = (k_dim * 4 + 63) & -64;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
+    const sc_i64 w_words_1_at = w_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
+    const sc_i64 w_crd0_1_at = w_words_1_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[3].val;
@@ -152,15 +174,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     int *restrict const C_pos1 = (int *)call->view[3].level[1].pos;
 
     sc_i64 C_next1 = cursors[0];
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[k] += A[i,j] * B[j,k] */
                 const float v = A_val[p] * B_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
@@ -175,42 +202,47 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words_1[s];
             w_words_1[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits_1[word_1];
-                w_bits_1[word_1] = 0;
+                sc_i64 rest = w_bits_1[word];
+                w_bits_1[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
                     w_crd0_1[w_n] = at;
                     w_n = w_n + 1;
                 }
             }
         }
+        /* for k merge w, D */
         sc_i64 pw = 0;
         const sc_i64 D_lo = (sc_i64)D_pos1[i];
         const sc_i64 D_hi = (sc_i64)D_pos1[i + 1];
         sc_i64 pD = D_lo;
         if ((pw < w_n) && (pD < D_hi)) {
+            /* while both have one more entry: it is loaded ahead */
             sc_i64 k_w = w_crd0_1[pw];
             sc_i64 k_D = (sc_i64)D_crd1[pD];
             while ((pw + 1 < w_n) && (pD + 1 < D_hi)) {
-                const sc_i64 k_1 = sc_min_i64(k_w, k_D);
-                const _Bool in_w = k_w == k_1;
+                const sc_i64 k = sc_min_i64(k_w, k_D);
+                const _Bool in_w = k_w == k;
                 const sc_i64 then = w_crd0_1[pw + 1];
-                const _Bool in_D = k_D == k_1;
+                const _Bool in_D = k_D == k;
                 const sc_i64 then_1 = (sc_i64)D_crd1[pD + 1];
                 if (in_w && in_D) {
-                    C_crd1[C_next1] = (int)k_1;
-                    C_val[C_next1] = w_lane[k_1] + D_val[pD];
+                    /* C[i,k] = w[k] + D[i,k] */
+                    C_crd1[C_next1] = (int)k;
+                    C_val[C_next1] = w_lane[k] + D_val[pD];
                     C_next1 = C_next1 + 1;
                 } else if (in_D) {
-                    C_crd1[C_next1] = (int)k_1;
+                    /* C[i,k] = D[i,k] */
+                    C_crd1[C_next1] = (int)k;
                     C_val[C_next1] = D_val[pD];
                     C_next1 = C_next1 + 1;
                 } else {
-                    C_crd1[C_next1] = (int)k_1;
-                    C_val[C_next1] = w_lane[k_1];
+                    /* C[i,k] = w[k] */
+                    C_crd1[C_next1] = (int)k;
+                    C_val[C_next1] = w_lane[k];
                     C_next1 = C_next1 + 1;
                 }
                 pw = pw + (sc_i64)in_w;
@@ -220,35 +252,42 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
         }
         while ((pw < w_n) && (pD < D_hi)) {
-            const sc_i64 k_w_1 = w_crd0_1[pw];
-            const sc_i64 k_D_1 = (sc_i64)D_crd1[pD];
-            const sc_i64 k_2 = sc_min_i64(k_w_1, k_D_1);
-            if ((k_w_1 == k_2) && (k_D_1 == k_2)) {
-                C_crd1[C_next1] = (int)k_2;
-                C_val[C_next1] = w_lane[k_2] + D_val[pD];
+            const sc_i64 k_w = w_crd0_1[pw];
+            const sc_i64 k_D = (sc_i64)D_crd1[pD];
+            const sc_i64 k = sc_min_i64(k_w, k_D);
+            if ((k_w == k) && (k_D == k)) {
+                /* C[i,k] = w[k] + D[i,k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = w_lane[k] + D_val[pD];
                 C_next1 = C_next1 + 1;
-            } else if (k_D_1 == k_2) {
-                C_crd1[C_next1] = (int)k_2;
+            } else if (k_D == k) {
+                /* C[i,k] = D[i,k] */
+                C_crd1[C_next1] = (int)k;
                 C_val[C_next1] = D_val[pD];
                 C_next1 = C_next1 + 1;
             } else {
-                C_crd1[C_next1] = (int)k_2;
-                C_val[C_next1] = w_lane[k_2];
+                /* C[i,k] = w[k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = w_lane[k];
                 C_next1 = C_next1 + 1;
             }
-            pw = pw + (sc_i64)(k_w_1 == k_2);
-            pD = pD + (sc_i64)(k_D_1 == k_2);
+            pw = pw + (sc_i64)(k_w == k);
+            pD = pD + (sc_i64)(k_D == k);
         }
-        for (sc_i64 p_2 = pD; p_2 < D_hi; p_2++) {
-            const sc_i64 k_3 = (sc_i64)D_crd1[p_2];
-            C_crd1[C_next1] = (int)k_3;
-            C_val[C_next1] = D_val[p_2];
+        /* the rest of D */
+        for (sc_i64 p = pD; p < D_hi; p++) {
+            const sc_i64 k = (sc_i64)D_crd1[p];
+            /* C[i,k] = D[i,k] */
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = D_val[p];
             C_next1 = C_next1 + 1;
         }
-        for (sc_i64 p_3 = pw, sc_end = w_n; p_3 < sc_end; p_3++) {
-            const sc_i64 k_4 = w_crd0_1[p_3];
-            C_crd1[C_next1] = (int)k_4;
-            C_val[C_next1] = w_lane[k_4];
+        /* the rest of w */
+        for (sc_i64 p = pw, sc_end = w_n; p < sc_end; p++) {
+            const sc_i64 k = w_crd0_1[p];
+            /* C[i,k] = w[k] */
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = w_lane[k];
             C_next1 = C_next1 + 1;
         }
         for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
@@ -265,4 +304,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

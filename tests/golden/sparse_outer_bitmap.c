@@ -30,9 +30,12 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 k_dim = call->dim[1];
     const sc_i64 j_dim = call->dim[2];
     sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64) + ((i_dim * 8 * k_dim + 63) & -64)));
+    const sc_i64 w_words_at = (i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_crd0_at = w_words_at + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 w_crd1_at = w_crd0_at + ((i_dim * 8 * k_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + w_crd1_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -43,15 +46,20 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* work w[i,k]: lane bitmap f32 */
+    /* for j */
     for (sc_i64 j = 0; j < j_dim; j++) {
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[i,k] += A[i,j] * B[j,k] */
                 const sc_i64 at = i * k_dim + k;
                 const sc_i64 word = at >> 6;
                 const sc_i64 bit = sc_shl_i64(1, at & 63);
@@ -66,31 +74,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 left = w_words[s];
         w_words[s] = 0;
         while (left != 0) {
-            const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+            const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
             left = left & (left - 1);
-            sc_i64 rest = w_bits[word_1];
-            w_bits[word_1] = 0;
+            sc_i64 rest = w_bits[word];
+            w_bits[word] = 0;
             while (rest != 0) {
-                const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                 rest = rest & (rest - 1);
-                const sc_i64 above = at_1 / k_dim;
-                w_crd1[w_n] = at_1 - above * k_dim;
+                const sc_i64 above = at / k_dim;
+                w_crd1[w_n] = at - above * k_dim;
                 w_crd0[w_n] = above;
                 w_n = w_n + 1;
             }
         }
     }
-    sc_i64 p_2 = 0;
-    while (p_2 < w_n) {
-        const sc_i64 first = p_2;
-        const sc_i64 i_1 = w_crd0[first];
-        p_2 = first + 1;
-        while ((p_2 < w_n) && (w_crd0[p_2] == i_1)) {
-            p_2 = p_2 + 1;
+    /* for i in w */
+    sc_i64 p = 0;
+    while (p < w_n) {
+        const sc_i64 first = p;
+        const sc_i64 i = w_crd0[first];
+        p = first + 1;
+        while ((p < w_n) && (w_crd0[p] == i)) {
+            p = p + 1;
         }
-        const sc_i64 last = p_2;
+        const sc_i64 last = p;
         const sc_i64 first_1 = C_next1;
-        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
+        /* for k in w */
+        for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+            /* C[i,k] = w[i,k] */
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_1) {
@@ -113,10 +124,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((i_dim * 4 * k_dim + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64)));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (((i_dim * 4 * k_dim + 63) & -64) + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64) + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64) + ((i_dim * 8 * k_dim + 63) & -64)));
+    const sc_i64 w_bits_1_at = (i_dim * 4 * k_dim + 63) & -64;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
+    const sc_i64 w_words_1_at = w_bits_1_at + ((i_dim * 8 * ((k_dim + 63) / 64) + 63) & -64);
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
+    const sc_i64 w_crd0_1_at = w_words_1_at + ((i_dim * 8 * ((k_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 w_crd1_1_at = w_crd0_1_at + ((i_dim * 8 * k_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + w_crd1_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -128,15 +143,20 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* work w[i,k]: lane bitmap f32 */
+    /* for j */
     for (sc_i64 j = 0; j < j_dim; j++) {
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[i,k] += A[i,j] * B[j,k] */
                 const sc_i64 at = i * k_dim + k;
                 const float v = A_val[p] * B_val[p_1];
                 const sc_i64 word = at >> 6;
@@ -153,38 +173,41 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         sc_i64 left = w_words_1[s];
         w_words_1[s] = 0;
         while (left != 0) {
-            const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+            const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
             left = left & (left - 1);
-            sc_i64 rest = w_bits_1[word_1];
-            w_bits_1[word_1] = 0;
+            sc_i64 rest = w_bits_1[word];
+            w_bits_1[word] = 0;
             while (rest != 0) {
-                const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                 rest = rest & (rest - 1);
-                const sc_i64 above = at_1 / k_dim;
-                w_crd1_1[w_n] = at_1 - above * k_dim;
+                const sc_i64 above = at / k_dim;
+                w_crd1_1[w_n] = at - above * k_dim;
                 w_crd0_1[w_n] = above;
                 w_n = w_n + 1;
             }
         }
     }
-    sc_i64 p_2 = 0;
-    while (p_2 < w_n) {
-        const sc_i64 first = p_2;
-        const sc_i64 i_1 = w_crd0_1[first];
-        p_2 = first + 1;
-        while ((p_2 < w_n) && (w_crd0_1[p_2] == i_1)) {
-            p_2 = p_2 + 1;
+    /* for i in w */
+    sc_i64 p = 0;
+    while (p < w_n) {
+        const sc_i64 first = p;
+        const sc_i64 i = w_crd0_1[first];
+        p = first + 1;
+        while ((p < w_n) && (w_crd0_1[p] == i)) {
+            p = p + 1;
         }
-        const sc_i64 last = p_2;
+        const sc_i64 last = p;
         const sc_i64 first_1 = C_next1;
-        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
-            const sc_i64 k_1 = w_crd1_1[p_3];
-            C_crd1[C_next1] = (int)k_1;
-            C_val[C_next1] = w_lane[k_1 + i_1 * k_dim];
+        /* for k in w */
+        for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+            const sc_i64 k = w_crd1_1[p_1];
+            /* C[i,k] = w[i,k] */
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = w_lane[k + i * k_dim];
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_1) {
-            C_crd0[C_next0] = (int)i_1;
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
@@ -201,4 +224,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

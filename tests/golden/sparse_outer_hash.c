@@ -50,11 +50,16 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 j_dim = call->dim[2];
     const sc_i64 k_dim = call->dim[1];
     sc_i64 *restrict const w_table = lane->scratch;
-    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + (slots * 8));
-    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
-    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8 + slots * 8 + slots * 8));
+    const sc_i64 w_used_at = slots * 8;
+    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + w_used_at);
+    const sc_i64 w_key_at = w_used_at + slots * 8;
+    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + w_key_at);
+    const sc_i64 w_spare_at = w_key_at + slots * 8;
+    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + w_spare_at);
+    const sc_i64 w_crd0_at = w_spare_at + slots * 8;
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 w_crd1_at = w_crd0_at + slots * 8;
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + w_crd1_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -65,16 +70,21 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* work w[i,k]: lane hash f32 */
     sc_i64 w_n = 0;
+    /* for j */
     for (sc_i64 j = 0; j < j_dim; j++) {
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[i,k] += A[i,j] * B[j,k] */
                 const sc_i64 at = i * k_dim + k;
                 const sc_i64 tag = at + 1;
                 sc_i64 slot = ((at * -7046029254386353131) >> 32) & (slots - 1);
@@ -96,31 +106,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         w_key[x] = w_table[w_used[x]] - 1;
     }
     sc_sort_i64(w_key, w_spare, w_n);
-    for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-        const sc_i64 at_1 = w_key[x_1];
-        const sc_i64 above = at_1 / k_dim;
-        w_crd1[x_1] = at_1 - above * k_dim;
-        w_crd0[x_1] = above;
+    for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+        const sc_i64 at = w_key[x];
+        const sc_i64 above = at / k_dim;
+        w_crd1[x] = at - above * k_dim;
+        w_crd0[x] = above;
     }
-    sc_i64 p_2 = 0;
-    while (p_2 < w_n) {
-        const sc_i64 first = p_2;
-        const sc_i64 i_1 = w_crd0[first];
-        p_2 = first + 1;
-        while ((p_2 < w_n) && (w_crd0[p_2] == i_1)) {
-            p_2 = p_2 + 1;
+    /* for i in w */
+    sc_i64 p = 0;
+    while (p < w_n) {
+        const sc_i64 first = p;
+        const sc_i64 i = w_crd0[first];
+        p = first + 1;
+        while ((p < w_n) && (w_crd0[p] == i)) {
+            p = p + 1;
         }
-        const sc_i64 last = p_2;
+        const sc_i64 last = p;
         const sc_i64 first_1 = C_next1;
-        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
+        /* for k in w */
+        for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+            /* C[i,k] = w[i,k] */
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_1) {
             C_next0 = C_next0 + 1;
         }
     }
-    for (sc_i64 x_2 = 0, sc_end = w_n; x_2 < sc_end; x_2++) {
-        w_table[w_used[x_2]] = 0;
+    for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+        w_table[w_used[x]] = 0;
     }
     cursors[0] = C_next0;
     cursors[1] = C_next1;
@@ -138,12 +151,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     sc_i64 *restrict const w_table_1 = lane->scratch;
-    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + (slots * 8));
-    float *restrict const w_lane = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
-    sc_i64 *restrict const w_key_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4));
-    sc_i64 *restrict const w_spare_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8 + slots * 8 + slots * 8));
+    const sc_i64 w_used_1_at = slots * 8;
+    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + w_used_1_at);
+    const sc_i64 w_lane_at = w_used_1_at + slots * 8;
+    float *restrict const w_lane = (void *)((char *)lane->scratch + w_lane_at);
+    const sc_i64 w_key_1_at = w_lane_at + slots * 4;
+    sc_i64 *restrict const w_key_1 = (void *)((char *)lane->scratch + w_key_1_at);
+    const sc_i64 w_spare_1_at = w_key_1_at + slots * 8;
+    sc_i64 *restrict const w_spare_1 = (void *)((char *)lane->scratch + w_spare_1_at);
+    const sc_i64 w_crd0_1_at = w_spare_1_at + slots * 8;
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 w_crd1_1_at = w_crd0_1_at + slots * 8;
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + w_crd1_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -155,16 +174,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
+    /* work w[i,k]: lane hash f32 */
     sc_i64 w_n = 0;
+    /* for j */
     for (sc_i64 j = 0; j < j_dim; j++) {
+        /* for i in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[j];
         const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 i = (sc_i64)A_crd1[p];
+            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
+                /* w[i,k] += A[i,j] * B[j,k] */
                 const sc_i64 at = i * k_dim + k;
                 const float v = A_val[p] * B_val[p_1];
                 const sc_i64 tag = at + 1;
@@ -190,42 +214,45 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         w_key_1[x] = w_table_1[w_used_1[x]] - 1;
     }
     sc_sort_i64(w_key_1, w_spare_1, w_n);
-    for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-        const sc_i64 at_1 = w_key_1[x_1];
-        const sc_i64 above = at_1 / k_dim;
-        w_crd1_1[x_1] = at_1 - above * k_dim;
-        w_crd0_1[x_1] = above;
+    for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+        const sc_i64 at = w_key_1[x];
+        const sc_i64 above = at / k_dim;
+        w_crd1_1[x] = at - above * k_dim;
+        w_crd0_1[x] = above;
     }
-    sc_i64 p_2 = 0;
-    while (p_2 < w_n) {
-        const sc_i64 first = p_2;
-        const sc_i64 i_1 = w_crd0_1[first];
-        p_2 = first + 1;
-        while ((p_2 < w_n) && (w_crd0_1[p_2] == i_1)) {
-            p_2 = p_2 + 1;
+    /* for i in w */
+    sc_i64 p = 0;
+    while (p < w_n) {
+        const sc_i64 first = p;
+        const sc_i64 i = w_crd0_1[first];
+        p = first + 1;
+        while ((p < w_n) && (w_crd0_1[p] == i)) {
+            p = p + 1;
         }
-        const sc_i64 last = p_2;
+        const sc_i64 last = p;
         const sc_i64 first_1 = C_next1;
-        for (sc_i64 p_3 = first; p_3 < last; p_3++) {
-            const sc_i64 k_1 = w_crd1_1[p_3];
-            const sc_i64 at_2 = i_1 * k_dim + k_1;
-            const sc_i64 tag_1 = at_2 + 1;
-            sc_i64 slot_1 = ((at_2 * -7046029254386353131) >> 32) & (slots - 1);
-            while (w_table_1[slot_1] != tag_1) {
-                slot_1 = (slot_1 + 1) & (slots - 1);
+        /* for k in w */
+        for (sc_i64 p_1 = first; p_1 < last; p_1++) {
+            const sc_i64 k = w_crd1_1[p_1];
+            /* C[i,k] = w[i,k] */
+            const sc_i64 at = i * k_dim + k;
+            const sc_i64 tag = at + 1;
+            sc_i64 slot = ((at * -7046029254386353131) >> 32) & (slots - 1);
+            while (w_table_1[slot] != tag) {
+                slot = (slot + 1) & (slots - 1);
             }
-            C_crd1[C_next1] = (int)k_1;
-            C_val[C_next1] = w_lane[slot_1];
+            C_crd1[C_next1] = (int)k;
+            C_val[C_next1] = w_lane[slot];
             C_next1 = C_next1 + 1;
         }
         if (C_next1 != first_1) {
-            C_crd0[C_next0] = (int)i_1;
+            C_crd0[C_next0] = (int)i;
             C_pos1[C_next0 + 1] = (int)C_next1;
             C_next0 = C_next0 + 1;
         }
     }
-    for (sc_i64 x_2 = 0, sc_end = w_n; x_2 < sc_end; x_2++) {
-        w_table_1[w_used_1[x_2]] = 0;
+    for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+        w_table_1[w_used_1[x]] = 0;
     }
     return 0;
 }
@@ -236,4 +263,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

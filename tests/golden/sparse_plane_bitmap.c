@@ -31,9 +31,12 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 j_dim = call->dim[1];
     const sc_i64 l_dim = call->dim[2];
     sc_i64 *restrict const w_bits = lane->scratch;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + ((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64) + ((j_dim * 8 * l_dim + 63) & -64)));
+    const sc_i64 w_words_at = (j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64;
+    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_crd0_at = w_words_at + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 w_crd1_at = w_crd0_at + ((j_dim * 8 * l_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + w_crd1_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -45,20 +48,26 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 first = C_next1;
+        /* work w[j,l]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[j,l] += A[i,j,k] * B[k,l] */
                     const sc_i64 at = j * l_dim + l;
                     const sc_i64 word = at >> 6;
                     const sc_i64 bit = sc_shl_i64(1, at & 63);
@@ -73,31 +82,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words[s];
             w_words[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits[word_1];
-                w_bits[word_1] = 0;
+                sc_i64 rest = w_bits[word];
+                w_bits[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
-                    const sc_i64 above = at_1 / l_dim;
-                    w_crd1[w_n] = at_1 - above * l_dim;
+                    const sc_i64 above = at / l_dim;
+                    w_crd1[w_n] = at - above * l_dim;
                     w_crd0[w_n] = above;
                     w_n = w_n + 1;
                 }
             }
         }
-        sc_i64 p_4 = 0;
-        while (p_4 < w_n) {
-            const sc_i64 first_1 = p_4;
-            const sc_i64 j_1 = w_crd0[first_1];
-            p_4 = first_1 + 1;
-            while ((p_4 < w_n) && (w_crd0[p_4] == j_1)) {
-                p_4 = p_4 + 1;
+        /* for j in w */
+        sc_i64 p_1 = 0;
+        while (p_1 < w_n) {
+            const sc_i64 first_1 = p_1;
+            const sc_i64 j = w_crd0[first_1];
+            p_1 = first_1 + 1;
+            while ((p_1 < w_n) && (w_crd0[p_1] == j)) {
+                p_1 = p_1 + 1;
             }
-            const sc_i64 last = p_4;
+            const sc_i64 last = p_1;
             const sc_i64 first_2 = C_next2;
-            for (sc_i64 p_5 = first_1; p_5 < last; p_5++) {
+            /* for l in w */
+            for (sc_i64 p_2 = first_1; p_2 < last; p_2++) {
+                /* C[i,j,l] = w[j,l] */
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_2) {
@@ -127,10 +139,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     float *restrict const w_lane = lane->scratch;
-    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + ((j_dim * 4 * l_dim + 63) & -64));
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + (((j_dim * 4 * l_dim + 63) & -64) + ((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64)));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (((j_dim * 4 * l_dim + 63) & -64) + ((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64)));
-    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (((j_dim * 4 * l_dim + 63) & -64) + ((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64) + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64) + ((j_dim * 8 * l_dim + 63) & -64)));
+    const sc_i64 w_bits_1_at = (j_dim * 4 * l_dim + 63) & -64;
+    sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
+    const sc_i64 w_words_1_at = w_bits_1_at + ((j_dim * 8 * ((l_dim + 63) / 64) + 63) & -64);
+    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
+    const sc_i64 w_crd0_1_at = w_words_1_at + ((j_dim * 8 * ((l_dim + 4095) / 4096) + 63) & -64);
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 w_crd1_1_at = w_crd0_1_at + ((j_dim * 8 * l_dim + 63) & -64);
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + w_crd1_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -143,21 +159,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
         const sc_i64 first = C_next1;
+        /* work w[j,l]: lane bitmap f32 */
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[j,l] += A[i,j,k] * B[k,l] */
                     const sc_i64 at = j * l_dim + l;
                     const float v = A_val[p_2] * B_val[p_3];
                     const sc_i64 word = at >> 6;
@@ -174,38 +196,41 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             sc_i64 left = w_words_1[s];
             w_words_1[s] = 0;
             while (left != 0) {
-                const sc_i64 word_1 = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
-                sc_i64 rest = w_bits_1[word_1];
-                w_bits_1[word_1] = 0;
+                sc_i64 rest = w_bits_1[word];
+                w_bits_1[word] = 0;
                 while (rest != 0) {
-                    const sc_i64 at_1 = word_1 * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
-                    const sc_i64 above = at_1 / l_dim;
-                    w_crd1_1[w_n] = at_1 - above * l_dim;
+                    const sc_i64 above = at / l_dim;
+                    w_crd1_1[w_n] = at - above * l_dim;
                     w_crd0_1[w_n] = above;
                     w_n = w_n + 1;
                 }
             }
         }
-        sc_i64 p_4 = 0;
-        while (p_4 < w_n) {
-            const sc_i64 first_1 = p_4;
-            const sc_i64 j_1 = w_crd0_1[first_1];
-            p_4 = first_1 + 1;
-            while ((p_4 < w_n) && (w_crd0_1[p_4] == j_1)) {
-                p_4 = p_4 + 1;
+        /* for j in w */
+        sc_i64 p_1 = 0;
+        while (p_1 < w_n) {
+            const sc_i64 first_1 = p_1;
+            const sc_i64 j = w_crd0_1[first_1];
+            p_1 = first_1 + 1;
+            while ((p_1 < w_n) && (w_crd0_1[p_1] == j)) {
+                p_1 = p_1 + 1;
             }
-            const sc_i64 last = p_4;
+            const sc_i64 last = p_1;
             const sc_i64 first_2 = C_next2;
-            for (sc_i64 p_5 = first_1; p_5 < last; p_5++) {
-                const sc_i64 l_1 = w_crd1_1[p_5];
-                C_crd2[C_next2] = (int)l_1;
-                C_val[C_next2] = w_lane[l_1 + j_1 * l_dim];
+            /* for l in w */
+            for (sc_i64 p_2 = first_1; p_2 < last; p_2++) {
+                const sc_i64 l = w_crd1_1[p_2];
+                /* C[i,j,l] = w[j,l] */
+                C_crd2[C_next2] = (int)l;
+                C_val[C_next2] = w_lane[l + j * l_dim];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_2) {
-                C_crd1[C_next1] = (int)j_1;
+                C_crd1[C_next1] = (int)j;
                 C_pos2[C_next1 + 1] = (int)C_next2;
                 C_next1 = C_next1 + 1;
             }
@@ -228,4 +253,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

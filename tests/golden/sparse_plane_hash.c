@@ -51,11 +51,16 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const sc_i64 slots = lane->slots;
     const sc_i64 l_dim = call->dim[2];
     sc_i64 *restrict const w_table = lane->scratch;
-    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + (slots * 8));
-    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
-    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 8 + slots * 8 + slots * 8));
+    const sc_i64 w_used_at = slots * 8;
+    sc_i64 *restrict const w_used = (void *)((char *)lane->scratch + w_used_at);
+    const sc_i64 w_key_at = w_used_at + slots * 8;
+    sc_i64 *restrict const w_key = (void *)((char *)lane->scratch + w_key_at);
+    const sc_i64 w_spare_at = w_key_at + slots * 8;
+    sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + w_spare_at);
+    const sc_i64 w_crd0_at = w_spare_at + slots * 8;
+    sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
+    const sc_i64 w_crd1_at = w_crd0_at + slots * 8;
+    sc_i64 *restrict const w_crd1 = (void *)((char *)lane->scratch + w_crd1_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
@@ -67,21 +72,27 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 first = C_next1;
+        /* work w[j,l]: lane hash f32 */
         sc_i64 w_n = 0;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[j,l] += A[i,j,k] * B[k,l] */
                     const sc_i64 at = j * l_dim + l;
                     const sc_i64 tag = at + 1;
                     sc_i64 slot = ((at * -7046029254386353131) >> 32) & (slots - 1);
@@ -103,31 +114,34 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             w_key[x] = w_table[w_used[x]] - 1;
         }
         sc_sort_i64(w_key, w_spare, w_n);
-        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-            const sc_i64 at_1 = w_key[x_1];
-            const sc_i64 above = at_1 / l_dim;
-            w_crd1[x_1] = at_1 - above * l_dim;
-            w_crd0[x_1] = above;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            const sc_i64 at = w_key[x];
+            const sc_i64 above = at / l_dim;
+            w_crd1[x] = at - above * l_dim;
+            w_crd0[x] = above;
         }
-        sc_i64 p_4 = 0;
-        while (p_4 < w_n) {
-            const sc_i64 first_1 = p_4;
-            const sc_i64 j_1 = w_crd0[first_1];
-            p_4 = first_1 + 1;
-            while ((p_4 < w_n) && (w_crd0[p_4] == j_1)) {
-                p_4 = p_4 + 1;
+        /* for j in w */
+        sc_i64 p_1 = 0;
+        while (p_1 < w_n) {
+            const sc_i64 first_1 = p_1;
+            const sc_i64 j = w_crd0[first_1];
+            p_1 = first_1 + 1;
+            while ((p_1 < w_n) && (w_crd0[p_1] == j)) {
+                p_1 = p_1 + 1;
             }
-            const sc_i64 last = p_4;
+            const sc_i64 last = p_1;
             const sc_i64 first_2 = C_next2;
-            for (sc_i64 p_5 = first_1; p_5 < last; p_5++) {
+            /* for l in w */
+            for (sc_i64 p_2 = first_1; p_2 < last; p_2++) {
+                /* C[i,j,l] = w[j,l] */
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_2) {
                 C_next1 = C_next1 + 1;
             }
         }
-        for (sc_i64 x_2 = 0, sc_end = w_n; x_2 < sc_end; x_2++) {
-            w_table[w_used[x_2]] = 0;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_table[w_used[x]] = 0;
         }
         if (C_next1 != first) {
             C_next0 = C_next0 + 1;
@@ -152,12 +166,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
     sc_i64 *restrict const w_table_1 = lane->scratch;
-    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + (slots * 8));
-    float *restrict const w_lane = (void *)((char *)lane->scratch + (slots * 8 + slots * 8));
-    sc_i64 *restrict const w_key_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4));
-    sc_i64 *restrict const w_spare_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8));
-    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8 + slots * 8));
-    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + (slots * 8 + slots * 8 + slots * 4 + slots * 8 + slots * 8 + slots * 8));
+    const sc_i64 w_used_1_at = slots * 8;
+    sc_i64 *restrict const w_used_1 = (void *)((char *)lane->scratch + w_used_1_at);
+    const sc_i64 w_lane_at = w_used_1_at + slots * 8;
+    float *restrict const w_lane = (void *)((char *)lane->scratch + w_lane_at);
+    const sc_i64 w_key_1_at = w_lane_at + slots * 4;
+    sc_i64 *restrict const w_key_1 = (void *)((char *)lane->scratch + w_key_1_at);
+    const sc_i64 w_spare_1_at = w_key_1_at + slots * 8;
+    sc_i64 *restrict const w_spare_1 = (void *)((char *)lane->scratch + w_spare_1_at);
+    const sc_i64 w_crd0_1_at = w_spare_1_at + slots * 8;
+    sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
+    const sc_i64 w_crd1_1_at = w_crd0_1_at + slots * 8;
+    sc_i64 *restrict const w_crd1_1 = (void *)((char *)lane->scratch + w_crd1_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -170,22 +190,28 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 C_next0 = cursors[0];
     sc_i64 C_next1 = cursors[1];
     sc_i64 C_next2 = cursors[2];
+    /* par i in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 i = (sc_i64)A_crd0[p];
         const sc_i64 first = C_next1;
+        /* work w[j,l]: lane hash f32 */
         sc_i64 w_n = 0;
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         for (sc_i64 p_1 = A_lo; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
+            /* for k in A */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
+                /* for l in B */
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
+                    /* w[j,l] += A[i,j,k] * B[k,l] */
                     const sc_i64 at = j * l_dim + l;
                     const float v = A_val[p_2] * B_val[p_3];
                     const sc_i64 tag = at + 1;
@@ -211,42 +237,45 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             w_key_1[x] = w_table_1[w_used_1[x]] - 1;
         }
         sc_sort_i64(w_key_1, w_spare_1, w_n);
-        for (sc_i64 x_1 = 0, sc_end = w_n; x_1 < sc_end; x_1++) {
-            const sc_i64 at_1 = w_key_1[x_1];
-            const sc_i64 above = at_1 / l_dim;
-            w_crd1_1[x_1] = at_1 - above * l_dim;
-            w_crd0_1[x_1] = above;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            const sc_i64 at = w_key_1[x];
+            const sc_i64 above = at / l_dim;
+            w_crd1_1[x] = at - above * l_dim;
+            w_crd0_1[x] = above;
         }
-        sc_i64 p_4 = 0;
-        while (p_4 < w_n) {
-            const sc_i64 first_1 = p_4;
-            const sc_i64 j_1 = w_crd0_1[first_1];
-            p_4 = first_1 + 1;
-            while ((p_4 < w_n) && (w_crd0_1[p_4] == j_1)) {
-                p_4 = p_4 + 1;
+        /* for j in w */
+        sc_i64 p_1 = 0;
+        while (p_1 < w_n) {
+            const sc_i64 first_1 = p_1;
+            const sc_i64 j = w_crd0_1[first_1];
+            p_1 = first_1 + 1;
+            while ((p_1 < w_n) && (w_crd0_1[p_1] == j)) {
+                p_1 = p_1 + 1;
             }
-            const sc_i64 last = p_4;
+            const sc_i64 last = p_1;
             const sc_i64 first_2 = C_next2;
-            for (sc_i64 p_5 = first_1; p_5 < last; p_5++) {
-                const sc_i64 l_1 = w_crd1_1[p_5];
-                const sc_i64 at_2 = j_1 * l_dim + l_1;
-                const sc_i64 tag_1 = at_2 + 1;
-                sc_i64 slot_1 = ((at_2 * -7046029254386353131) >> 32) & (slots - 1);
-                while (w_table_1[slot_1] != tag_1) {
-                    slot_1 = (slot_1 + 1) & (slots - 1);
+            /* for l in w */
+            for (sc_i64 p_2 = first_1; p_2 < last; p_2++) {
+                const sc_i64 l = w_crd1_1[p_2];
+                /* C[i,j,l] = w[j,l] */
+                const sc_i64 at = j * l_dim + l;
+                const sc_i64 tag = at + 1;
+                sc_i64 slot = ((at * -7046029254386353131) >> 32) & (slots - 1);
+                while (w_table_1[slot] != tag) {
+                    slot = (slot + 1) & (slots - 1);
                 }
-                C_crd2[C_next2] = (int)l_1;
-                C_val[C_next2] = w_lane[slot_1];
+                C_crd2[C_next2] = (int)l;
+                C_val[C_next2] = w_lane[slot];
                 C_next2 = C_next2 + 1;
             }
             if (C_next2 != first_2) {
-                C_crd1[C_next1] = (int)j_1;
+                C_crd1[C_next1] = (int)j;
                 C_pos2[C_next1 + 1] = (int)C_next2;
                 C_next1 = C_next1 + 1;
             }
         }
-        for (sc_i64 x_2 = 0, sc_end = w_n; x_2 < sc_end; x_2++) {
-            w_table_1[w_used_1[x_2]] = 0;
+        for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+            w_table_1[w_used_1[x]] = 0;
         }
         if (C_next1 != first) {
             C_crd0[C_next0] = (int)i;
@@ -263,4 +292,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {count, body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {count, body}};

@@ -54,7 +54,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
         f32x16 c_2 = (f32x16){0};
@@ -72,10 +74,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c_14 = (f32x16){0};
         f32x8 c_15 = (f32x8){0};
         f32x2 c_16 = (f32x2){0};
+        /* for j in A */
         const sc_i64 A_lo = A_pos1[i];
         const sc_i64 A_hi = A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = A_crd1[p];
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -96,6 +100,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_15 = c_15 + sc_splat_f32x8(a) * sc_load_f32x8(&B_val[B_at + 240]);
             c_16 = c_16 + sc_splat_f32x2(a) * sc_load_f32x2(&B_val[B_at + 248]);
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
         sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -126,6 +131,8 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     f32x16 c_2 = (f32x16){0};
@@ -143,8 +150,10 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     f32x16 c_14 = (f32x16){0};
     f32x8 c_15 = (f32x8){0};
     f32x2 c_16 = (f32x2){0};
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = A_crd1[p];
+        /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -193,6 +202,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     f32x16 c_2 = (f32x16){0};
@@ -230,6 +241,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c_15 = c_15 + sc_load_f32x8(&c_carry[at + 240]);
         c_16 = c_16 + sc_load_f32x2(&c_carry[at + 248]);
     }
+    /* vec k { C[i,k] = c[k] } */
     const sc_i64 C_at = begin * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -257,4 +269,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

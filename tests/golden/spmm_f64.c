@@ -42,16 +42,21 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f64 */
         f64x2 c = (f64x2){0};
         double c_1 = 0.0;
+        /* for j in A unroll 2 */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
-        const sc_i64 whole = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 2);
+        const sc_i64 count = A_hi - A_lo;
+        const sc_i64 whole = A_lo + (count - count % 2);
         f64x2 c_2 = (f64x2){0};
         double c_3 = 0.0;
         for (sc_i64 p = A_lo; p < whole; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const double a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f64x2(a) * sc_load_f64x2(&B_val[B_at]);
@@ -64,13 +69,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         c = c + c_2;
         c_1 = c_1 + c_3;
-        for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
-            const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-            const double a_2 = A_val[p_1];
-            const sc_i64 B_at_2 = j_2 * B_stride0;
-            c = c + sc_splat_f64x2(a_2) * sc_load_f64x2(&B_val[B_at_2]);
-            c_1 = c_1 + a_2 * B_val[B_at_2 + 2];
+        for (sc_i64 p = whole; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            const double a = A_val[p];
+            const sc_i64 B_at = j * B_stride0;
+            c = c + sc_splat_f64x2(a) * sc_load_f64x2(&B_val[B_at]);
+            c_1 = c_1 + a * B_val[B_at + 2];
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f64x2(&C_val[C_at], c);
         C_val[C_at + 2] = c_1;
@@ -86,13 +92,18 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const double *restrict const B_val = call->view[1].val;
     double *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f64 */
     f64x2 c = (f64x2){0};
     double c_1 = 0.0;
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 2);
+    /* for j in A unroll 2 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 2);
     f64x2 c_2 = (f64x2){0};
     double c_3 = 0.0;
     for (sc_i64 p = begin; p < whole; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* vec k { c[k] += A[i,j] * B[j,k] } */
         const double a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f64x2(a) * sc_load_f64x2(&B_val[B_at]);
@@ -105,12 +116,12 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     }
     c = c + c_2;
     c_1 = c_1 + c_3;
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 j_2 = (sc_i64)A_crd1[p_1];
-        const double a_2 = A_val[p_1];
-        const sc_i64 B_at_2 = j_2 * B_stride0;
-        c = c + sc_splat_f64x2(a_2) * sc_load_f64x2(&B_val[B_at_2]);
-        c_1 = c_1 + a_2 * B_val[B_at_2 + 2];
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j = (sc_i64)A_crd1[p];
+        const double a = A_val[p];
+        const sc_i64 B_at = j * B_stride0;
+        c = c + sc_splat_f64x2(a) * sc_load_f64x2(&B_val[B_at]);
+        c_1 = c_1 + a * B_val[B_at + 2];
     }
     sc_store_f64x2(c_carry, c);
     c_carry[2] = c_1;
@@ -125,6 +136,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c[k]: reg f64 */
     f64x2 c = (f64x2){0};
     double c_1 = 0.0;
     for (sc_i64 slot = 0; slot < carried; slot++) {
@@ -132,6 +145,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c = c + sc_load_f64x2(&c_carry[at]);
         c_1 = c_1 + c_carry[at + 2];
     }
+    /* vec k { C[i,k] = c[k] } */
     const sc_i64 C_at = begin * C_stride0;
     sc_store_f64x2(&C_val[C_at], c);
     C_val[C_at + 2] = c_1;
@@ -144,4 +158,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

@@ -39,13 +39,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const C_val = call->view[2].val;
     (void)lane;
 
+    /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
+        /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x16 c_1 = (f32x16){0};
+        /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p += 2) {
             const sc_i64 j = (sc_i64)A_crd1[p];
+            /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -58,6 +62,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1 + 16]);
             }
         }
+        /* vec k { C[i,k] = c[k] } */
         const sc_i64 C_at = i * C_stride0;
         sc_store_f32x16(&C_val[C_at], c);
         sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -73,10 +78,14 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const B_val = call->view[1].val;
     float *restrict const c_carry = lane->partial;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
+    /* for j in A */
     for (sc_i64 p = begin; p < end; p += 2) {
         const sc_i64 j = (sc_i64)A_crd1[p];
+        /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
@@ -102,6 +111,8 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A */
+    /* work c[k]: reg f32 */
     f32x16 c = (f32x16){0};
     f32x16 c_1 = (f32x16){0};
     for (sc_i64 slot = 0; slot < carried; slot++) {
@@ -109,6 +120,7 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c = c + sc_load_f32x16(&c_carry[at]);
         c_1 = c_1 + sc_load_f32x16(&c_carry[at + 16]);
     }
+    /* vec k { C[i,k] = c[k] } */
     const sc_i64 C_at = begin * C_stride0;
     sc_store_f32x16(&C_val[C_at], c);
     sc_store_f32x16(&C_val[C_at + 16], c_1);
@@ -121,4 +133,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

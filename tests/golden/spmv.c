@@ -35,8 +35,14 @@ SC_INLINE i64x8 sc_first_i64x8(sc_i64 n)
 {
     return (i64x8)((i64x8){0, 1, 2, 3, 4, 5, 6, 7} < (sc_i64)n);
 }
-SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]}; }
-SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b) { return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]}; }
+SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[0], a[2], a[4], a[6], b[0], b[2], b[4], b[6]};
+}
+SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b)
+{
+    return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]};
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -47,6 +53,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const double *restrict const x_val = call->view[1].val;
     double *restrict const y_val = call->view[2].val;
 
+    /* par i in A batch 64 */
     sc_i64 from = begin;
     while (from < end) {
         const sc_i64 A_first = A_pos1[from];
@@ -56,8 +63,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         const sc_i64 A_last = A_pos1[to];
         const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
         for (sc_i64 p = A_first; p < whole; p += 8) {
             const sc_i64 j = A_crd1[p];
+            /* c += A[i,j] * x[j] */
             const double term = A_val[p] * x_val[j];
             const sc_i64 j_1 = A_crd1[p + 1];
             const double term_1 = A_val[p + 1] * x_val[j_1];
@@ -82,89 +91,113 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_terms[p - A_first + 6] = term_6;
             c_terms[p - A_first + 7] = term_7;
         }
-        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
-            const sc_i64 j_8 = A_crd1[p_1];
-            const double term_8 = A_val[p_1] * x_val[j_8];
-            c_terms[p_1 - A_first] = term_8;
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const sc_i64 j = A_crd1[p];
+            const double term = A_val[p] * x_val[j];
+            c_terms[p - A_first] = term;
         }
         const sc_i64 whole_1 = to - (to - from) % 4;
+        /* 4 units at a time, each in a vector */
         for (sc_i64 i = from; i < whole_1; i += 4) {
             const sc_i64 at = A_pos1[i] - A_first;
             const sc_i64 count = A_pos1[i + 1] - A_pos1[i];
             f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&c_terms[at]), (f64x8){0});
             for (sc_i64 q = 8; q < count; q += 8) {
-                sum = sum + sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+                sum = sum +
+                    sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
             }
             const sc_i64 at_1 = A_pos1[i + 1] - A_first;
             const sc_i64 count_1 = A_pos1[i + 2] - A_pos1[i + 1];
             f64x8 sum_1 = sc_select_f64x8(sc_first_i64x8(count_1), sc_load_f64x8(&c_terms[at_1]), (f64x8){0});
-            for (sc_i64 q_1 = 8; q_1 < count_1; q_1 += 8) {
-                sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_1 - q_1), sc_load_f64x8(&c_terms[at_1 + q_1]), (f64x8){0});
+            for (sc_i64 q = 8; q < count_1; q += 8) {
+                sum_1 = sum_1 + sc_select_f64x8(sc_first_i64x8(count_1 - q),
+                                                sc_load_f64x8(&c_terms[at_1 + q]), (f64x8){0});
             }
             const sc_i64 at_2 = A_pos1[i + 2] - A_first;
             const sc_i64 count_2 = A_pos1[i + 3] - A_pos1[i + 2];
             f64x8 sum_2 = sc_select_f64x8(sc_first_i64x8(count_2), sc_load_f64x8(&c_terms[at_2]), (f64x8){0});
-            for (sc_i64 q_2 = 8; q_2 < count_2; q_2 += 8) {
-                sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_2 - q_2), sc_load_f64x8(&c_terms[at_2 + q_2]), (f64x8){0});
+            for (sc_i64 q = 8; q < count_2; q += 8) {
+                sum_2 = sum_2 + sc_select_f64x8(sc_first_i64x8(count_2 - q),
+                                                sc_load_f64x8(&c_terms[at_2 + q]), (f64x8){0});
             }
             const sc_i64 at_3 = A_pos1[i + 3] - A_first;
             const sc_i64 count_3 = A_pos1[i + 4] - A_pos1[i + 3];
             f64x8 sum_3 = sc_select_f64x8(sc_first_i64x8(count_3), sc_load_f64x8(&c_terms[at_3]), (f64x8){0});
-            for (sc_i64 q_3 = 8; q_3 < count_3; q_3 += 8) {
-                sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_3 - q_3), sc_load_f64x8(&c_terms[at_3 + q_3]), (f64x8){0});
+            for (sc_i64 q = 8; q < count_3; q += 8) {
+                sum_3 = sum_3 + sc_select_f64x8(sc_first_i64x8(count_3 - q),
+                                                sc_load_f64x8(&c_terms[at_3 + q]), (f64x8){0});
             }
             const f64x8 pairs = sc_even_f64x8(sum, sum_1) + sc_odd_f64x8(sum, sum_1);
             const f64x8 pairs_1 = sc_even_f64x8(sum_2, sum_3) + sc_odd_f64x8(sum_2, sum_3);
             const f64x8 pairs_2 = sc_even_f64x8(pairs, pairs_1) + sc_odd_f64x8(pairs, pairs_1);
             const f64x8 pairs_3 = sc_even_f64x8(pairs_2, pairs_2) + sc_odd_f64x8(pairs_2, pairs_2);
-            double c = pairs_3[0];
-            y_val[i] = c;
-            double c_1 = pairs_3[1];
-            y_val[i + 1] = c_1;
-            double c_2 = pairs_3[2];
-            y_val[i + 2] = c_2;
-            double c_3 = pairs_3[3];
-            y_val[i + 3] = c_3;
-        }
-        for (sc_i64 i_1 = whole_1, sc_end = to; i_1 < sc_end; i_1++) {
-            const sc_i64 at_4 = A_pos1[i_1] - A_first;
-            const sc_i64 count_4 = A_pos1[i_1 + 1] - A_pos1[i_1];
-            f64x8 sum_4 = sc_select_f64x8(sc_first_i64x8(count_4), sc_load_f64x8(&c_terms[at_4]), (f64x8){0});
-            for (sc_i64 q_4 = 8; q_4 < count_4; q_4 += 8) {
-                sum_4 = sum_4 + sc_select_f64x8(sc_first_i64x8(count_4 - q_4), sc_load_f64x8(&c_terms[at_4 + q_4]), (f64x8){0});
+            {
+                /* work c: reg f64 */
+                double c = pairs_3[0];
+                /* y[i] = c */
+                y_val[i] = c;
             }
-            const f64x8 pairs_4 = sc_even_f64x8(sum_4, sum_4) + sc_odd_f64x8(sum_4, sum_4);
-            const f64x8 pairs_5 = sc_even_f64x8(pairs_4, pairs_4) + sc_odd_f64x8(pairs_4, pairs_4);
-            const f64x8 pairs_6 = sc_even_f64x8(pairs_5, pairs_5) + sc_odd_f64x8(pairs_5, pairs_5);
-            double c_4 = pairs_6[0];
-            y_val[i_1] = c_4;
+            {
+                double c = pairs_3[1];
+                y_val[i + 1] = c;
+            }
+            {
+                double c = pairs_3[2];
+                y_val[i + 2] = c;
+            }
+            {
+                double c = pairs_3[3];
+                y_val[i + 3] = c;
+            }
+        }
+        for (sc_i64 i = whole_1, sc_end = to; i < sc_end; i++) {
+            const sc_i64 at = A_pos1[i] - A_first;
+            const sc_i64 count = A_pos1[i + 1] - A_pos1[i];
+            f64x8 sum = sc_select_f64x8(sc_first_i64x8(count), sc_load_f64x8(&c_terms[at]), (f64x8){0});
+            for (sc_i64 q = 8; q < count; q += 8) {
+                sum = sum +
+                    sc_select_f64x8(sc_first_i64x8(count - q), sc_load_f64x8(&c_terms[at + q]), (f64x8){0});
+            }
+            const f64x8 pairs = sc_even_f64x8(sum, sum) + sc_odd_f64x8(sum, sum);
+            const f64x8 pairs_1 = sc_even_f64x8(pairs, pairs) + sc_odd_f64x8(pairs, pairs);
+            const f64x8 pairs_2 = sc_even_f64x8(pairs_1, pairs_1) + sc_odd_f64x8(pairs_1, pairs_1);
+            {
+                double c = pairs_2[0];
+                y_val[i] = c;
+            }
         }
         if (to == from) {
-            double c_5 = 0.0;
+            /* a unit of too many entries, alone */
+            /* work c: reg f64 */
+            double c = 0.0;
+            /* for j in A unroll 4 */
             const sc_i64 A_lo = A_pos1[from];
             const sc_i64 A_hi = A_pos1[from + 1];
-            const sc_i64 whole_2 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-            double c_6 = 0.0;
-            double c_7 = 0.0;
-            double c_8 = 0.0;
-            for (sc_i64 p_2 = A_lo; p_2 < whole_2; p_2 += 4) {
-                const sc_i64 j_9 = A_crd1[p_2];
-                c_5 = c_5 + A_val[p_2] * x_val[j_9];
-                const sc_i64 j_10 = A_crd1[p_2 + 1];
-                c_6 = c_6 + A_val[p_2 + 1] * x_val[j_10];
-                const sc_i64 j_11 = A_crd1[p_2 + 2];
-                c_7 = c_7 + A_val[p_2 + 2] * x_val[j_11];
-                const sc_i64 j_12 = A_crd1[p_2 + 3];
-                c_8 = c_8 + A_val[p_2 + 3] * x_val[j_12];
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            double c_1 = 0.0;
+            double c_2 = 0.0;
+            double c_3 = 0.0;
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                const sc_i64 j = A_crd1[p];
+                /* c += A[i,j] * x[j] */
+                c = c + A_val[p] * x_val[j];
+                const sc_i64 j_1 = A_crd1[p + 1];
+                c_1 = c_1 + A_val[p + 1] * x_val[j_1];
+                const sc_i64 j_2 = A_crd1[p + 2];
+                c_2 = c_2 + A_val[p + 2] * x_val[j_2];
+                const sc_i64 j_3 = A_crd1[p + 3];
+                c_3 = c_3 + A_val[p + 3] * x_val[j_3];
             }
-            c_5 = c_5 + c_6;
-            c_5 = c_5 + c_7;
-            c_5 = c_5 + c_8;
-            for (sc_i64 p_3 = whole_2; p_3 < A_hi; p_3++) {
-                const sc_i64 j_13 = A_crd1[p_3];
-                c_5 = c_5 + A_val[p_3] * x_val[j_13];
+            c = c + c_1;
+            c = c + c_2;
+            c = c + c_3;
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                const sc_i64 j = A_crd1[p];
+                c = c + A_val[p] * x_val[j];
             }
-            y_val[from] = c_5;
+            /* y[i] = c */
+            y_val[from] = c;
             to = from + 1;
         }
         from = to;
@@ -179,13 +212,18 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const double *restrict const x_val = call->view[1].val;
     double *restrict const c_carry = lane->partial;
 
+    /* par i in A batch 64 */
+    /* work c: reg f64 */
     double c = 0.0;
-    const sc_i64 whole = begin + (end - begin - (end - begin) % 4);
+    /* for j in A unroll 4 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 4);
     double c_1 = 0.0;
     double c_2 = 0.0;
     double c_3 = 0.0;
     for (sc_i64 p = begin; p < whole; p += 4) {
         const sc_i64 j = A_crd1[p];
+        /* c += A[i,j] * x[j] */
         c = c + A_val[p] * x_val[j];
         const sc_i64 j_1 = A_crd1[p + 1];
         c_1 = c_1 + A_val[p + 1] * x_val[j_1];
@@ -197,9 +235,9 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     c = c + c_1;
     c = c + c_2;
     c = c + c_3;
-    for (sc_i64 p_1 = whole; p_1 < end; p_1++) {
-        const sc_i64 j_4 = A_crd1[p_1];
-        c = c + A_val[p_1] * x_val[j_4];
+    for (sc_i64 p = whole; p < end; p++) {
+        const sc_i64 j = A_crd1[p];
+        c = c + A_val[p] * x_val[j];
     }
     c_carry[0] = c;
     return 0;
@@ -212,10 +250,13 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const c_carry = lane->partial;
     (void)end;
 
+    /* par i in A batch 64 */
+    /* work c: reg f64 */
     double c = 0.0;
     for (sc_i64 slot = 0; slot < carried; slot++) {
         c = c + c_carry[slot];
     }
+    /* y[i] = c */
     y_val[begin] = c;
     return 0;
 }
@@ -226,4 +267,5 @@ static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 3, {body, part, finish}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    3, {body, part, finish}};

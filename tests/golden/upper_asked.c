@@ -53,25 +53,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     double *restrict const Y_val = call->view[2].val;
     (void)lane;
 
+    /* par k in T */
     for (sc_i64 p = begin; p < end; p++) {
+        /* for l */
         for (sc_i64 l = 0; l < l_dim; l++) {
+            /* work c[r]: reg f64 */
             f64x8 c = (f64x8){0};
             f64x8 c_1 = (f64x8){0};
             f64x8 c_2 = (f64x8){0};
             f64x8 c_3 = (f64x8){0};
             f64x8 c_4 = (f64x8){0};
+            /* for i in T */
             const sc_i64 T_lo = (sc_i64)T_pos1[p];
             const sc_i64 T_hi = (sc_i64)T_pos1[p + 1];
             for (sc_i64 p_1 = T_lo; p_1 < T_hi; p_1++) {
                 const sc_i64 i = (sc_i64)T_crd1[p_1];
+                /* vec r { c[r] += T[i,k,l] * x[i,r] } */
                 const double t = T_val[p_1 * l_dim + l];
                 const sc_i64 x_at = i * x_stride0;
                 c = c + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at]), f64x8);
-                c_1 = c_1 + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 8]), f64x8);
-                c_2 = c_2 + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 16]), f64x8);
-                c_3 = c_3 + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 24]), f64x8);
-                c_4 = c_4 + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 32]), f64x8);
+                c_1 =
+                    c_1 + sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 8]), f64x8);
+                c_2 = c_2 +
+                    sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 16]), f64x8);
+                c_3 = c_3 +
+                    sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 24]), f64x8);
+                c_4 = c_4 +
+                    sc_splat_f64x8(t) * __builtin_convertvector(sc_load_f32x8(&x_val[x_at + 32]), f64x8);
             }
+            /* vec r { Y[r,k,l] = c[r] } */
             const sc_i64 Y_at = p * 40 * l_dim + l;
             sc_scatter_f64x8(&Y_val[Y_at], l_dim, c);
             sc_scatter_f64x8(&Y_val[Y_at + l_dim * 8], l_dim, c_1);
@@ -89,4 +99,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

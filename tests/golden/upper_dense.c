@@ -50,19 +50,25 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[2].val;
     (void)lane;
 
+    /* par i in T */
     for (sc_i64 p = begin; p < end; p++) {
+        /* for k in T */
         const sc_i64 T_lo = T_pos1[p];
         const sc_i64 T_hi = T_pos1[p + 1];
         for (sc_i64 p_1 = T_lo; p_1 < T_hi; p_1++) {
+            /* work c[r]: reg f32 */
             f32x16 c = (f32x16){0};
             f32x8 c_1 = (f32x8){0};
+            /* for l in T unroll 2 */
             const sc_i64 T_lo_1 = T_pos2[p_1];
             const sc_i64 T_hi_1 = T_pos2[p_1 + 1];
-            const sc_i64 whole = T_lo_1 + (T_hi_1 - T_lo_1 - (T_hi_1 - T_lo_1) % 2);
+            const sc_i64 count = T_hi_1 - T_lo_1;
+            const sc_i64 whole = T_lo_1 + (count - count % 2);
             f32x16 c_2 = (f32x16){0};
             f32x8 c_3 = (f32x8){0};
             for (sc_i64 p_2 = T_lo_1; p_2 < whole; p_2 += 2) {
                 const sc_i64 l = T_crd2[p_2];
+                /* vec r { c[r] += T[i,k,l] * U[l,r] } */
                 const float t = T_val[p_2];
                 const sc_i64 U_at = l * U_stride0;
                 c = c + sc_splat_f32x16(t) * sc_load_f32x16(&U_val[U_at]);
@@ -75,13 +81,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             }
             c = c + c_2;
             c_1 = c_1 + c_3;
-            for (sc_i64 p_3 = whole; p_3 < T_hi_1; p_3++) {
-                const sc_i64 l_2 = T_crd2[p_3];
-                const float t_2 = T_val[p_3];
-                const sc_i64 U_at_2 = l_2 * U_stride0;
-                c = c + sc_splat_f32x16(t_2) * sc_load_f32x16(&U_val[U_at_2]);
-                c_1 = c_1 + sc_splat_f32x8(t_2) * sc_load_f32x8(&U_val[U_at_2 + 16]);
+            for (sc_i64 p_2 = whole; p_2 < T_hi_1; p_2++) {
+                const sc_i64 l = T_crd2[p_2];
+                const float t = T_val[p_2];
+                const sc_i64 U_at = l * U_stride0;
+                c = c + sc_splat_f32x16(t) * sc_load_f32x16(&U_val[U_at]);
+                c_1 = c_1 + sc_splat_f32x8(t) * sc_load_f32x8(&U_val[U_at + 16]);
             }
+            /* vec r { Y[i,k,r] = c[r] } */
             const sc_i64 Y_at = p_1 * 24;
             sc_store_f32x16(&Y_val[Y_at], c);
             sc_store_f32x8(&Y_val[Y_at + 16], c_1);
@@ -100,16 +107,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[2].val;
     (void)lane;
 
+    /* par i in T */
+    /* for k in T */
     for (sc_i64 p = begin; p < end; p++) {
+        /* work c[r]: reg f32 */
         f32x16 c = (f32x16){0};
         f32x8 c_1 = (f32x8){0};
+        /* for l in T unroll 2 */
         const sc_i64 T_lo = T_pos2[p];
         const sc_i64 T_hi = T_pos2[p + 1];
-        const sc_i64 whole = T_lo + (T_hi - T_lo - (T_hi - T_lo) % 2);
+        const sc_i64 count = T_hi - T_lo;
+        const sc_i64 whole = T_lo + (count - count % 2);
         f32x16 c_2 = (f32x16){0};
         f32x8 c_3 = (f32x8){0};
         for (sc_i64 p_1 = T_lo; p_1 < whole; p_1 += 2) {
             const sc_i64 l = T_crd2[p_1];
+            /* vec r { c[r] += T[i,k,l] * U[l,r] } */
             const float t = T_val[p_1];
             const sc_i64 U_at = l * U_stride0;
             c = c + sc_splat_f32x16(t) * sc_load_f32x16(&U_val[U_at]);
@@ -122,13 +135,14 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         c = c + c_2;
         c_1 = c_1 + c_3;
-        for (sc_i64 p_2 = whole; p_2 < T_hi; p_2++) {
-            const sc_i64 l_2 = T_crd2[p_2];
-            const float t_2 = T_val[p_2];
-            const sc_i64 U_at_2 = l_2 * U_stride0;
-            c = c + sc_splat_f32x16(t_2) * sc_load_f32x16(&U_val[U_at_2]);
-            c_1 = c_1 + sc_splat_f32x8(t_2) * sc_load_f32x8(&U_val[U_at_2 + 16]);
+        for (sc_i64 p_1 = whole; p_1 < T_hi; p_1++) {
+            const sc_i64 l = T_crd2[p_1];
+            const float t = T_val[p_1];
+            const sc_i64 U_at = l * U_stride0;
+            c = c + sc_splat_f32x16(t) * sc_load_f32x16(&U_val[U_at]);
+            c_1 = c_1 + sc_splat_f32x8(t) * sc_load_f32x8(&U_val[U_at + 16]);
         }
+        /* vec r { Y[i,k,r] = c[r] } */
         const sc_i64 Y_at = p * 24;
         sc_store_f32x16(&Y_val[Y_at], c);
         sc_store_f32x8(&Y_val[Y_at + 16], c_1);
@@ -142,4 +156,5 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, part}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, part}};

@@ -29,19 +29,25 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[2].val;
     (void)lane;
 
+    /* par i in T */
     for (sc_i64 p = begin; p < end; p++) {
+        /* for k in T */
         const sc_i64 T_lo = (sc_i64)T_pos1[p];
         const sc_i64 T_hi = (sc_i64)T_pos1[p + 1];
         for (sc_i64 p_1 = T_lo; p_1 < T_hi; p_1++) {
+            /* work c: reg f32 */
             float c = 0.0f;
+            /* for l in T unroll 4 */
             const sc_i64 T_lo_1 = (sc_i64)T_pos2[p_1];
             const sc_i64 T_hi_1 = (sc_i64)T_pos2[p_1 + 1];
-            const sc_i64 whole = T_lo_1 + (T_hi_1 - T_lo_1 - (T_hi_1 - T_lo_1) % 4);
+            const sc_i64 count = T_hi_1 - T_lo_1;
+            const sc_i64 whole = T_lo_1 + (count - count % 4);
             float c_1 = 0.0f;
             float c_2 = 0.0f;
             float c_3 = 0.0f;
             for (sc_i64 p_2 = T_lo_1; p_2 < whole; p_2 += 4) {
                 const sc_i64 l = (sc_i64)T_crd2[p_2];
+                /* c += T[i,k,l] * v[l] */
                 c = c + T_val[p_2] * v_val[l];
                 const sc_i64 l_1 = (sc_i64)T_crd2[p_2 + 1];
                 c_1 = c_1 + T_val[p_2 + 1] * v_val[l_1];
@@ -53,10 +59,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c = c + c_1;
             c = c + c_2;
             c = c + c_3;
-            for (sc_i64 p_3 = whole; p_3 < T_hi_1; p_3++) {
-                const sc_i64 l_4 = (sc_i64)T_crd2[p_3];
-                c = c + T_val[p_3] * v_val[l_4];
+            for (sc_i64 p_2 = whole; p_2 < T_hi_1; p_2++) {
+                const sc_i64 l = (sc_i64)T_crd2[p_2];
+                c = c + T_val[p_2] * v_val[l];
             }
+            /* Y[i,k] = c */
             Y_val[p_1] = c;
         }
     }
@@ -72,16 +79,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const Y_val = call->view[2].val;
     (void)lane;
 
+    /* par i in T */
+    /* for k in T */
     for (sc_i64 p = begin; p < end; p++) {
+        /* work c: reg f32 */
         float c = 0.0f;
+        /* for l in T unroll 4 */
         const sc_i64 T_lo = (sc_i64)T_pos2[p];
         const sc_i64 T_hi = (sc_i64)T_pos2[p + 1];
-        const sc_i64 whole = T_lo + (T_hi - T_lo - (T_hi - T_lo) % 4);
+        const sc_i64 count = T_hi - T_lo;
+        const sc_i64 whole = T_lo + (count - count % 4);
         float c_1 = 0.0f;
         float c_2 = 0.0f;
         float c_3 = 0.0f;
         for (sc_i64 p_1 = T_lo; p_1 < whole; p_1 += 4) {
             const sc_i64 l = (sc_i64)T_crd2[p_1];
+            /* c += T[i,k,l] * v[l] */
             c = c + T_val[p_1] * v_val[l];
             const sc_i64 l_1 = (sc_i64)T_crd2[p_1 + 1];
             c_1 = c_1 + T_val[p_1 + 1] * v_val[l_1];
@@ -93,10 +106,11 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         c = c + c_1;
         c = c + c_2;
         c = c + c_3;
-        for (sc_i64 p_2 = whole; p_2 < T_hi; p_2++) {
-            const sc_i64 l_4 = (sc_i64)T_crd2[p_2];
-            c = c + T_val[p_2] * v_val[l_4];
+        for (sc_i64 p_1 = whole; p_1 < T_hi; p_1++) {
+            const sc_i64 l = (sc_i64)T_crd2[p_1];
+            c = c + T_val[p_1] * v_val[l];
         }
+        /* Y[i,k] = c */
         Y_val[p] = c;
     }
     return 0;
@@ -108,4 +122,5 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 2, {body, part}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    2, {body, part}};

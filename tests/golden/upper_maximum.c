@@ -42,8 +42,16 @@ SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {
     return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
 }
-SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10], b[12], b[14]}; }
-SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b) { return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11], b[13], b[15]}; }
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
+                    b[12], b[14]};
+}
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
+                    b[13], b[15]};
+}
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -53,6 +61,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     const float *restrict const A_val = call->view[0].val;
     float *restrict const m_val = call->view[1].val;
 
+    /* par i in A batch 64 */
     sc_i64 from = begin;
     while (from < end) {
         const sc_i64 A_first = (sc_i64)A_pos1[from];
@@ -62,7 +71,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         const sc_i64 A_last = (sc_i64)A_pos1[to];
         const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
         for (sc_i64 p = A_first; p < whole; p += 8) {
+            /* c max= A[i,j] */
             const float term = A_val[p];
             const float term_1 = A_val[p + 1];
             const float term_2 = A_val[p + 2];
@@ -80,109 +91,157 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             c_terms[p - A_first + 6] = term_6;
             c_terms[p - A_first + 7] = term_7;
         }
-        for (sc_i64 p_1 = whole; p_1 < A_last; p_1++) {
-            const float term_8 = A_val[p_1];
-            c_terms[p_1 - A_first] = term_8;
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const float term = A_val[p];
+            c_terms[p - A_first] = term;
         }
         const sc_i64 whole_1 = to - (to - from) % 4;
-        for (sc_i64 p_2 = from; p_2 < whole_1; p_2 += 4) {
-            const sc_i64 at = (sc_i64)A_pos1[p_2] - A_first;
-            const int count = A_pos1[p_2 + 1] - A_pos1[p_2];
-            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]), sc_splat_f32x16(-__builtin_inff()));
+        /* 4 units at a time, each in a vector */
+        for (sc_i64 p = from; p < whole_1; p += 4) {
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
             for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
-                sum = sc_max_f32x16(sum, sc_select_f32x16(sc_first_i32x16((sc_i64)count - q), sc_load_f32x16(&c_terms[at + q]), sc_splat_f32x16(-__builtin_inff())));
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
             }
-            const sc_i64 at_1 = (sc_i64)A_pos1[p_2 + 1] - A_first;
-            const int count_1 = A_pos1[p_2 + 2] - A_pos1[p_2 + 1];
-            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_1 = 16; q_1 < (sc_i64)count_1; q_1 += 16) {
-                sum_1 = sc_max_f32x16(sum_1, sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q_1), sc_load_f32x16(&c_terms[at_1 + q_1]), sc_splat_f32x16(-__builtin_inff())));
+            const sc_i64 at_1 = (sc_i64)A_pos1[p + 1] - A_first;
+            const int count_1 = A_pos1[p + 2] - A_pos1[p + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_1; q += 16) {
+                sum_1 = sc_max_f32x16(sum_1,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q),
+                                                       sc_load_f32x16(&c_terms[at_1 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
-            const sc_i64 at_2 = (sc_i64)A_pos1[p_2 + 2] - A_first;
-            const int count_2 = A_pos1[p_2 + 3] - A_pos1[p_2 + 2];
-            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_2 = 16; q_2 < (sc_i64)count_2; q_2 += 16) {
-                sum_2 = sc_max_f32x16(sum_2, sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q_2), sc_load_f32x16(&c_terms[at_2 + q_2]), sc_splat_f32x16(-__builtin_inff())));
+            const sc_i64 at_2 = (sc_i64)A_pos1[p + 2] - A_first;
+            const int count_2 = A_pos1[p + 3] - A_pos1[p + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_2; q += 16) {
+                sum_2 = sc_max_f32x16(sum_2,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q),
+                                                       sc_load_f32x16(&c_terms[at_2 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
-            const sc_i64 at_3 = (sc_i64)A_pos1[p_2 + 3] - A_first;
-            const int count_3 = A_pos1[p_2 + 4] - A_pos1[p_2 + 3];
-            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_3 = 16; q_3 < (sc_i64)count_3; q_3 += 16) {
-                sum_3 = sc_max_f32x16(sum_3, sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q_3), sc_load_f32x16(&c_terms[at_3 + q_3]), sc_splat_f32x16(-__builtin_inff())));
+            const sc_i64 at_3 = (sc_i64)A_pos1[p + 3] - A_first;
+            const int count_3 = A_pos1[p + 4] - A_pos1[p + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]),
+                                            sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count_3; q += 16) {
+                sum_3 = sc_max_f32x16(sum_3,
+                                      sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q),
+                                                       sc_load_f32x16(&c_terms[at_3 + q]),
+                                                       sc_splat_f32x16(-__builtin_inff())));
             }
             const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum_1), sc_odd_f32x16(sum, sum_1));
             const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(sum_2, sum_3), sc_odd_f32x16(sum_2, sum_3));
-            const f32x16 pairs_2 = sc_max_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
-            const f32x16 pairs_3 = sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
-            const f32x16 pairs_4 = sc_max_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
-            float c = pairs_4[0];
-            const sc_i64 left = j_dim - (sc_i64)count;
-            if (left > 0) {
-                c = sc_max_f32(c, 0.0f);
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs, pairs_1), sc_odd_f32x16(pairs, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            const f32x16 pairs_4 =
+                sc_max_f32x16(sc_even_f32x16(pairs_3, pairs_3), sc_odd_f32x16(pairs_3, pairs_3));
+            {
+                /* work c: reg f32 */
+                float c = pairs_4[0];
+                /* the coordinates of j that were not visited, at once */
+                const sc_i64 left = j_dim - (sc_i64)count;
+                if (left > 0) {
+                    /* c max= 0 */
+                    c = sc_max_f32(c, 0.0f);
+                }
+                /* m[i] = c */
+                m_val[p] = c;
             }
-            m_val[p_2] = c;
-            float c_1 = pairs_4[1];
-            const sc_i64 left_1 = j_dim - (sc_i64)count_1;
-            if (left_1 > 0) {
-                c_1 = sc_max_f32(c_1, 0.0f);
+            {
+                float c = pairs_4[1];
+                const sc_i64 left = j_dim - (sc_i64)count_1;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 1] = c;
             }
-            m_val[p_2 + 1] = c_1;
-            float c_2 = pairs_4[2];
-            const sc_i64 left_2 = j_dim - (sc_i64)count_2;
-            if (left_2 > 0) {
-                c_2 = sc_max_f32(c_2, 0.0f);
+            {
+                float c = pairs_4[2];
+                const sc_i64 left = j_dim - (sc_i64)count_2;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 2] = c;
             }
-            m_val[p_2 + 2] = c_2;
-            float c_3 = pairs_4[3];
-            const sc_i64 left_3 = j_dim - (sc_i64)count_3;
-            if (left_3 > 0) {
-                c_3 = sc_max_f32(c_3, 0.0f);
+            {
+                float c = pairs_4[3];
+                const sc_i64 left = j_dim - (sc_i64)count_3;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p + 3] = c;
             }
-            m_val[p_2 + 3] = c_3;
         }
-        for (sc_i64 p_3 = whole_1, sc_end = to; p_3 < sc_end; p_3++) {
-            const sc_i64 at_4 = (sc_i64)A_pos1[p_3] - A_first;
-            const int count_4 = A_pos1[p_3 + 1] - A_pos1[p_3];
-            f32x16 sum_4 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_4), sc_load_f32x16(&c_terms[at_4]), sc_splat_f32x16(-__builtin_inff()));
-            for (sc_i64 q_4 = 16; q_4 < (sc_i64)count_4; q_4 += 16) {
-                sum_4 = sc_max_f32x16(sum_4, sc_select_f32x16(sc_first_i32x16((sc_i64)count_4 - q_4), sc_load_f32x16(&c_terms[at_4 + q_4]), sc_splat_f32x16(-__builtin_inff())));
+        for (sc_i64 p = whole_1, sc_end = to; p < sc_end; p++) {
+            const sc_i64 at = (sc_i64)A_pos1[p] - A_first;
+            const int count = A_pos1[p + 1] - A_pos1[p];
+            f32x16 sum = sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]),
+                                          sc_splat_f32x16(-__builtin_inff()));
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sc_max_f32x16(sum,
+                                    sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                                     sc_load_f32x16(&c_terms[at + q]),
+                                                     sc_splat_f32x16(-__builtin_inff())));
             }
-            const f32x16 pairs_5 = sc_max_f32x16(sc_even_f32x16(sum_4, sum_4), sc_odd_f32x16(sum_4, sum_4));
-            const f32x16 pairs_6 = sc_max_f32x16(sc_even_f32x16(pairs_5, pairs_5), sc_odd_f32x16(pairs_5, pairs_5));
-            const f32x16 pairs_7 = sc_max_f32x16(sc_even_f32x16(pairs_6, pairs_6), sc_odd_f32x16(pairs_6, pairs_6));
-            const f32x16 pairs_8 = sc_max_f32x16(sc_even_f32x16(pairs_7, pairs_7), sc_odd_f32x16(pairs_7, pairs_7));
-            float c_4 = pairs_8[0];
-            const sc_i64 left_4 = j_dim - (sc_i64)count_4;
-            if (left_4 > 0) {
-                c_4 = sc_max_f32(c_4, 0.0f);
+            const f32x16 pairs = sc_max_f32x16(sc_even_f32x16(sum, sum), sc_odd_f32x16(sum, sum));
+            const f32x16 pairs_1 = sc_max_f32x16(sc_even_f32x16(pairs, pairs), sc_odd_f32x16(pairs, pairs));
+            const f32x16 pairs_2 =
+                sc_max_f32x16(sc_even_f32x16(pairs_1, pairs_1), sc_odd_f32x16(pairs_1, pairs_1));
+            const f32x16 pairs_3 =
+                sc_max_f32x16(sc_even_f32x16(pairs_2, pairs_2), sc_odd_f32x16(pairs_2, pairs_2));
+            {
+                float c = pairs_3[0];
+                const sc_i64 left = j_dim - (sc_i64)count;
+                if (left > 0) {
+                    c = sc_max_f32(c, 0.0f);
+                }
+                m_val[p] = c;
             }
-            m_val[p_3] = c_4;
         }
         if (to == from) {
-            float c_5 = -__builtin_inff();
+            /* a unit of too many entries, alone */
+            /* work c: reg f32 */
+            float c = -__builtin_inff();
+            /* for j in A rest unroll 4 */
             const sc_i64 A_lo = (sc_i64)A_pos1[from];
             const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
-            const sc_i64 whole_2 = A_lo + (A_hi - A_lo - (A_hi - A_lo) % 4);
-            float c_6 = -__builtin_inff();
-            float c_7 = -__builtin_inff();
-            float c_8 = -__builtin_inff();
-            for (sc_i64 p_4 = A_lo; p_4 < whole_2; p_4 += 4) {
-                c_5 = sc_max_f32(c_5, A_val[p_4]);
-                c_6 = sc_max_f32(c_6, A_val[p_4 + 1]);
-                c_7 = sc_max_f32(c_7, A_val[p_4 + 2]);
-                c_8 = sc_max_f32(c_8, A_val[p_4 + 3]);
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            float c_1 = -__builtin_inff();
+            float c_2 = -__builtin_inff();
+            float c_3 = -__builtin_inff();
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                /* c max= A[i,j] */
+                c = sc_max_f32(c, A_val[p]);
+                c_1 = sc_max_f32(c_1, A_val[p + 1]);
+                c_2 = sc_max_f32(c_2, A_val[p + 2]);
+                c_3 = sc_max_f32(c_3, A_val[p + 3]);
             }
-            c_5 = sc_max_f32(c_5, c_6);
-            c_5 = sc_max_f32(c_5, c_7);
-            c_5 = sc_max_f32(c_5, c_8);
-            for (sc_i64 p_5 = whole_2; p_5 < A_hi; p_5++) {
-                c_5 = sc_max_f32(c_5, A_val[p_5]);
+            c = sc_max_f32(c, c_1);
+            c = sc_max_f32(c, c_2);
+            c = sc_max_f32(c, c_3);
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                c = sc_max_f32(c, A_val[p]);
             }
-            const sc_i64 left_5 = j_dim - (A_hi - A_lo);
-            if (left_5 > 0) {
-                c_5 = sc_max_f32(c_5, 0.0f);
+            /* the coordinates of j that were not visited, at once */
+            const sc_i64 left = j_dim - (A_hi - A_lo);
+            if (left > 0) {
+                /* c max= 0 */
+                c = sc_max_f32(c, 0.0f);
             }
-            m_val[from] = c_5;
+            /* m[i] = c */
+            m_val[from] = c;
             to = from + 1;
         }
         from = to;
@@ -196,4 +255,5 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #ifndef SC_OBJECT
 #define SC_OBJECT sc_kernels
 #endif
-__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY, 1, {body}};
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    1, {body}};

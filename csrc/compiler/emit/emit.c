@@ -7,7 +7,8 @@
  * use, the functions of lib.c in use, one function per entry, and the
  * object that lists them. An entry loads the parameters and arrays that it uses
  * at its head. The functions come before the entries but are known only after
- * them, so entries are printed aside first. Flags expected: -fno-math-errno,
+ * them, so entries are printed aside first. Lines come as long as they are and
+ * are broken in the end (lines.c). Flags expected: -fno-math-errno,
  * and -fwrapv where integer values may overflow. */
 #include "../expr/expr.h"
 #include "../nest/nest.h"
@@ -112,13 +113,24 @@ static void note(Emit *e, const char *s)
     emit_add(e, " */\n");
 }
 
+/* What always runs is a block of its own for the names that it declares. */
+static bool is_scope(const Stmt *s) { return s->op == S_IF && val_is_int(s->a, 1); }
+
+static void scope(Emit *e, const Stmt *s, int depth)
+{
+    emit_add(e, "{\n");
+    block(e, s->body, depth + 1);
+    indent(e, depth);
+    emit_add(e, "}\n");
+}
+
 static void test(Emit *e, const Stmt *s, int depth)
 {
     emit_add(e, s->op == S_IF ? "if (" : "while (");
     emit_value(e, s->a);
     emit_add(e, ")");
     braces(e, s->body, depth);
-    if (s->other && stmt_only_if(s->other)) {
+    if (s->other && stmt_only_if(s->other) && !is_scope(s->other)) {
         emit_add(e, " else ");
         test(e, s->other, depth);
         return;
@@ -159,7 +171,7 @@ static void statement(Emit *e, const Stmt *s, int depth)
         emit_add(e, ");\n");
         break;
     case S_NOTE: note(e, s->text); break;
-    default: test(e, s, depth);
+    default: is_scope(s) ? scope(e, s, depth) : test(e, s, depth);
     }
 }
 
@@ -219,8 +231,65 @@ static void param(Emit *e, const Param *q)
     }
 }
 
+static bool same(const Val *a, const Val *b)
+{
+    if (a == b || !a || !b) return a == b;
+    if (a->op != b->op || !type_same(a->type, b->type) || a->i != b->i || a->param != b->param) return false;
+    return same(a->kid[0], b->kid[0]) && same(a->kid[1], b->kid[1]);
+}
+
+/* The array in front of b that has this offset. */
+static const Buf *at_offset(const Emit *e, const Buf *b, const Val *v)
+{
+    for (int k = 0; k < e->m->nbuf && e->m->buf[k] != b; k++) {
+        const Buf *c = e->m->buf[k];
+        if (e->buf[k] && buf_names_offset(c) && same(c->offset, v)) return c;
+    }
+    return NULL;
+}
+
+/* The offset of b, as what lies between the array in front of it and b. */
+static void offset(Emit *e, const Buf *b, const Val *v)
+{
+    const Buf *there = at_offset(e, b, v);
+    if (there) {
+        sc_text_add(e->out, "%s_at", there->name);
+    } else if (v->op == O_ADD) {
+        offset(e, b, v->kid[0]);
+        emit_add(e, " + ");
+        emit_below(e, v, 1);
+    } else if (v != b->offset && val_parens(O_ADD, v, false)) {
+        emit_add(e, "(");
+        emit_value(e, v);
+        emit_add(e, ")");
+    } else {
+        emit_value(e, v);
+    }
+}
+
+static void placed(Emit *e, const Buf *b)
+{
+    const char *from = b->origin == B_SCRATCH   ? "lane->scratch"
+                       : b->origin == B_CURSORS ? "lane->cursor"
+                                                : "lane->partial";
+    if (buf_names_offset(b)) {
+        sc_text_add(e->out, "(void *)((char *)%s + %s_at);\n", from, b->name);
+    } else if (!b->offset || val_is_int(b->offset, 0)) {
+        sc_text_add(e->out, "%s;\n", from);
+    } else {
+        sc_text_add(e->out, "(void *)((char *)%s + ", from);
+        emit_value(e, b->offset);
+        emit_add(e, ");\n");
+    }
+}
+
 static void buffer(Emit *e, const Buf *b)
 {
+    if (buf_names_offset(b)) {
+        sc_text_add(e->out, "    const sc_i64 %s_at = ", b->name);
+        offset(e, b, b->offset);
+        emit_add(e, ";\n");
+    }
     const char *type = c_scalar((int)b->dtype), *keep = b->mut ? "" : "const ";
     sc_text_add(e->out, "    %s%s *restrict const %s = ", keep, type, b->name);
     if (b->origin == B_POS || b->origin == B_CRD) {
@@ -234,13 +303,7 @@ static void buffer(Emit *e, const Buf *b)
     } else if (b->origin == B_SHARED) {
         sc_text_add(e->out, "call->shared[%d];\n", b->arg);
     } else {
-        const char *from = b->origin == B_SCRATCH   ? "lane->scratch"
-                           : b->origin == B_CURSORS ? "lane->cursor"
-                                                    : "lane->partial";
-        bool plain = !b->offset || val_is_int(b->offset, 0);
-        sc_text_add(e->out, plain ? "%s" : "(void *)((char *)%s + (", from);
-        if (!plain) emit_value(e, b->offset);
-        emit_add(e, plain ? ";\n" : "));\n");
+        placed(e, b);
     }
 }
 
@@ -368,7 +431,7 @@ static void object(const Module *m, sc_text *out)
                 "#ifndef SC_KEY\n#define SC_KEY \"\"\n#endif\n"
                 "#ifndef SC_OBJECT\n#define SC_OBJECT sc_kernels\n#endif\n"
                 "__attribute__((visibility(\"default\"))) const sc_object SC_OBJECT = {%d, "
-                "sizeof(sc_object), SC_KEY, %d, {",
+                "sizeof(sc_object), SC_KEY,\n    %d, {",
                 SC_ABI, m->nentry);
     for (int k = 0; k < m->nentry; k++) sc_text_add(out, k ? ", %s" : "%s", m->entry[k].name);
     sc_text_add(out, m->nentry ? "}};\n" : "0}};\n");
@@ -376,14 +439,16 @@ static void object(const Module *m, sc_text *out)
 
 void emit_module(const Prog *p, const Module *m, sc_text *out)
 {
-    sc_text entries = {0};
+    sc_text entries = {0}, all = {0};
     Emit e = {.p = p, .m = m, .out = &entries};
     for (int k = 0; k < m->nentry; k++) entry(&e, &m->entry[k]);
-    head(p, out);
-    abi(out);
-    needs_emit(&e.needs, out);
-    if (entries.s) sc_text_addn(out, entries.s, entries.n);
-    object(m, out);
+    head(p, &all);
+    abi(&all);
+    needs_emit(&e.needs, &all);
+    if (entries.s) sc_text_addn(&all, entries.s, entries.n);
+    object(m, &all);
+    lines_wrap(&all, out);
     out->failed |= entries.failed;
     sc_text_free(&entries);
+    sc_text_free(&all);
 }

@@ -352,12 +352,12 @@ static void print_every_other(sc_text *out, Helper h, Type t)
 {
     print(out, t, "SC_INLINE %T sc_");
     sc_text_add(out, "%s_", names[h]);
-    print(out, t, "%N(%T a, %T b) { return (%T){");
+    print(out, t, "%N(%T a, %T b)\n{\n    return (%T){");
     for (int k = 0; k < t.lanes; k++) {
         const int from = (2 * k + (h == H_ODD)) % t.lanes;
         sc_text_add(out, "%s%s[%d]", k ? ", " : "", 2 * k < t.lanes ? "a" : "b", from);
     }
-    sc_text_add(out, "}; }\n");
+    sc_text_add(out, "};\n}\n");
 }
 
 static void print_helper(sc_text *out, Helper h, Type t)

@@ -68,9 +68,13 @@ void emit_add(Emit *, const char *);
 void emit_type(Emit *, Type);
 void emit_helper(Emit *, Helper, Type); /* "sc_load_f32x8(" */
 void emit_value(Emit *, const Val *);
+void emit_below(Emit *, const Val *, int kid);  /* an operand of an infix operator */
 void emit_mask(Emit *, const Val *, int width); /* truth values as integers of so many bytes */
 int emit_width(const Emit *, int lanes);        /* of truth values in a local */
 void emit_pointer(Emit *, const Buf *, const Val *index);
+
+/* ---- lines.c ---- */
+void lines_wrap(const sc_text *, sc_text *out); /* lines that are too long become several */
 
 /* ---- maths.c: C text of the element-wise functions, per type ---- */
 void maths_emit(sc_text *, Op, Type);

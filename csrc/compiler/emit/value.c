@@ -25,7 +25,7 @@ void emit_helper(Emit *e, Helper h, Type t)
     emit_add(e, "(");
 }
 
-static void kid(Emit *e, const Val *v, int k)
+void emit_below(Emit *e, const Val *v, int k)
 {
     bool parens = val_parens(v->op, v->kid[k], k == 1);
     emit_add(e, parens ? "(" : "");
@@ -132,12 +132,12 @@ static void mask_compare(Emit *e, const Val *v, int width)
     if (masks)
         emit_mask(e, v->kid[0], width);
     else
-        kid(e, v, 0);
+        emit_below(e, v, 0);
     sc_text_add(e->out, " %s ", op_info(v->op)->text);
     if (masks)
         emit_mask(e, v->kid[1], width);
     else
-        kid(e, v, 1);
+        emit_below(e, v, 1);
     emit_add(e, ")");
 }
 
@@ -308,10 +308,10 @@ static void arithmetic(Emit *e, const Val *v)
         emit_add(e, "-");
         tight(e, v->kid[0]);
     } else {
-        kid(e, v, 0);
+        emit_below(e, v, 0);
         bool both = v->op == O_AND && v->type.dtype == SC_BOOL; /* the right side may rely on the left */
         sc_text_add(e->out, " %s ", both ? "&&" : op_info(v->op)->text);
-        kid(e, v, 1);
+        emit_below(e, v, 1);
     }
     emit_add(e, narrow ? ")" : "");
 }

@@ -334,14 +334,10 @@ typedef struct {
     int nlocal;
 } Entry;
 typedef struct Module {
-    int nbuf, nparam, nentry, nname;
+    int nbuf, nparam, nentry;
     Buf *buf[128];
     Param *param[96];
     Entry entry[SC_MAXENTRY];
-    struct { /* generated so far */
-        const char *stem;
-        int count;
-    } name[2048];
 } Module;
 static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
 static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
@@ -362,9 +358,9 @@ void *prog_bytes(Prog *, size_t);
 sc_text prog_text(Prog *); /* an empty text that grows in the arena */
 #define NEW(p, type) ((type *)prog_bytes((p), sizeof(type)))
 Module *prog_module(Prog *); /* of the draft, an empty one if there was none */
-const char *name_fresh(Prog *,
-                       const char *stem); /* stem, stem_1, stem_2 ...; never a word of C; of the module */
-void names_reset(Prog *, int mark);       /* forgets names after nname was mark, but arrays and parameters */
+/* stem, stem_1, stem_2 ...: the first that is no word of C and names nothing in the module yet. */
+const char *name_fresh(Prog *, const char *stem);
+bool name_reserved(const char *);
 /* Refuses words of schedules, and names that with their end take more than `size` bytes. */
 void prog_check_name(Prog *, const char *name, size_t size, int pos);
 int prog_var(Prog *, const char *name, bool add); /* -1 if absent */

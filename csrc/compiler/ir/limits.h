@@ -3,8 +3,8 @@
  * Arrays of fixed size are bounded here, and so is how long a search goes on. What has "refused" behind it ends in an
  * error that says the limit; what has not goes on without, and says how. Limits that kernels and callers share stand
  * in scorch.h (operands, index variables), abi.h (dimensions, levels, cursors, shared workspaces) and plan.h (steps,
- * entries, lane workspaces, bounds), and are refused in the same way; names that a module has, its arrays and
- * parameters are refused beyond the arrays of Module, assignments beyond that of Prog (ir.h). */
+ * entries, lane workspaces, bounds), and are refused in the same way; arrays and parameters of a module are refused
+ * beyond those of Module, assignments beyond that of Prog (ir.h). */
 #ifndef SC_LIMITS_H
 #define SC_LIMITS_H
 
@@ -50,6 +50,7 @@
 #define MAXNESTED 4         /* indices of sums inside of others whose one nest is looked at */
 
 /* ---- lowering ---- */
+#define MAXLOCAL 2048 /* locals of a kernel, which take long to compile: refused */
 #define MAXREG 512    /* vectors kept in registers: refused */
 #define MAXMEMO 64    /* values computed once in front of a vector loop: others are computed inside */
 #define MAXTERM 8     /* terms of a batch computed side by side: the loop takes so many at a time */
@@ -57,4 +58,5 @@
 #define MAXBOUNDING 6 /* operands that bound the entries of a result: others do not */
 #define MAXLINES 16   /* cache lines of a row asked for ahead: the processor goes on by itself */
 #define MAXDEPTH 256  /* blocks, or values, inside of each other in statements: refused */
+#define MAXOPEN 64    /* brackets inside of each other in a line of C: what is deeper is indented by 4 */
 #endif

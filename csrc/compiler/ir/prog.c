@@ -30,8 +30,8 @@ void prog_rewind(Prog *p, const Mark *k)
     for (int t = 0; t < k->ntensor; t++) *p->tensor[t] = k->tensor[t];
 }
 
-/* Words that generated names must avoid: C's, and those that emit itself uses. */
-static bool reserved(const char *s)
+/* C's words, and those that emit itself uses. */
+bool name_reserved(const char *s)
 {
     static const char *const words[] = {
         "auto",     "break",  "case",   "char",     "const",    "continue", "default",  "do",
@@ -52,46 +52,24 @@ Module *prog_module(Prog *p)
     return p->draft.module;
 }
 
-static int name_find(const Module *m, const char *s)
+static bool is_declared(const Module *m, const char *s)
 {
-    for (int i = 0; i < m->nname; i++)
-        if (!strcmp(m->name[i].stem, s)) return i;
-    return -1;
-}
-
-static void name_take(Prog *p, const char *s)
-{
-    Module *m = prog_module(p);
-    if (m->nname == SC_LEN(m->name))
-        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d names", m->nname);
-    m->name[m->nname].stem = s;
-    m->name[m->nname++].count = 0;
+    for (int k = 0; k < m->nbuf; k++)
+        if (!strcmp(m->buf[k]->name, s)) return true;
+    for (int k = 0; k < m->nparam; k++)
+        if (!strcmp(m->param[k]->name, s)) return true;
+    for (int k = 0; k < m->nentry; k++)
+        if (!strcmp(m->entry[k].name, s)) return true;
+    return false;
 }
 
 const char *name_fresh(Prog *p, const char *stem)
 {
-    Module *m = prog_module(p);
-    int at = name_find(m, stem);
-    const char *s = stem;
-    if (at >= 0 || reserved(stem)) {
-        if (at < 0) name_take(p, sc_arena_printf(&p->arena, "%s", stem)), at = m->nname - 1;
-        do s = sc_arena_printf(&p->arena, "%s_%d", stem, ++m->name[at].count);
-        while (name_find(m, s) >= 0);
-    }
-    s = sc_arena_printf(&p->arena, "%s", s);
-    name_take(p, s);
+    const Module *m = prog_module(p);
+    const char *s = sc_arena_printf(&p->arena, "%s", stem);
+    for (int k = 1; name_reserved(s) || is_declared(m, s); k++)
+        s = sc_arena_printf(&p->arena, "%s_%d", stem, k);
     return s;
-}
-
-/* Locals of one entry do not clash with those of the next; arrays and parameters belong to all. */
-void names_reset(Prog *p, int mark)
-{
-    Module *m = prog_module(p);
-    m->nname = mark;
-    for (int i = 0; i < m->nbuf; i++)
-        if (name_find(m, m->buf[i]->name) < 0) name_take(p, m->buf[i]->name);
-    for (int i = 0; i < m->nparam; i++)
-        if (name_find(m, m->param[i]->name) < 0) name_take(p, m->param[i]->name);
 }
 
 #define AROUND 100 /* what is shown of a long line, before the caret and behind it */

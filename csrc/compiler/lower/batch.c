@@ -57,6 +57,7 @@ static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
     for (int u = 0; u < count; u++) {
         l->e = save;
         l->e.batch = b;
+        l->e.again |= u > 0;
         level_at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
     }
     for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
@@ -74,8 +75,10 @@ static void all_entries(Low *l, Batch *b, Val *last)
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, last, b->first), num(l, MAXTERM));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, last, rest));
     Stmt **outer;
+    lower_remark(l, "what the entries of all units add");
     some_entries(l, b, &f, val_local(p, lower_for(l, "p", b->first, whole, MAXTERM, &outer)->local), MAXTERM);
     l->tail = outer;
+    l->e.again = true;
     some_entries(l, b, &f, val_local(p, lower_for(l, "p", whole, last, 1, &outer)->local), 1);
     l->tail = outer;
     l->e = save;
@@ -150,12 +153,15 @@ static void units(Low *l, Batch *b, Val *u, int n)
     }
     Val *sums = across(l, op, v, n);
     for (int k = 0; k < n; k++) {
+        Stmt **outer = lower_block(l);
         l->e = env[k];
         l->e.batch = b;
+        l->e.again |= k > 0;
         b->sum = val_lane(l->p, sums, k);
         b->count = count[k];
         lower_body(l, b->loop->body);
         b->sum = NULL;
+        l->tail = outer;
     }
     l->e = save;
 }
@@ -170,9 +176,13 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, end, first), num(l, k));
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, end, rest));
     Stmt **outer;
+    lower_remark(l, sc_arena_printf(&p->arena, "%d units at a time, each in a vector", k));
     units(l, b, val_local(p, lower_for(l, name, first, whole, k, &outer)->local), k);
     l->tail = outer;
+    const bool again = l->e.again;
+    l->e.again = true;
     units(l, b, val_local(p, lower_for(l, name, whole, end, 1, &outer)->local), 1);
+    l->e.again = again;
     l->tail = outer;
 }
 
@@ -183,6 +193,7 @@ static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
     Stmt *s = lower_put(l, S_IF), **outer = l->tail;
     s->a = val_op(l->p, O_EQ, val_local(l->p, to), from);
     l->tail = &s->body;
+    lower_remark(l, "a unit of too many entries, alone");
     enter_unit(l, n, from);
     lower_body(l, n->body);
     l->e = save;

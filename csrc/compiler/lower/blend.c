@@ -198,6 +198,7 @@ void spread_eval(Low *l, Spread *s, const Nest *n, Val *const in[2])
     const int width = lanes_of(l, r->itype);
     Val *total = lower_let(l, "n", count_of(l, val_op(p, O_OR, in[0], in[1])));
     sc_dtype widest = l->p->type;
+    lower_note(l, n);
     for (int k = 0; k < 3; k++) {
         sc_dtype t = k < 2 ? s->both.t[k]->dtype : r->dtype;
         if (sc_dtype_size(t) > sc_dtype_size(widest)) widest = t;

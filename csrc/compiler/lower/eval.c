@@ -103,7 +103,21 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     }
 }
 
-static Address address(Low *l, const Expr *e)
+#define SHORT 3       /* operators that an address in a value may have */
+#define SHORT_TWICE 1 /* ... where it is written twice */
+
+static int operators(const Val *v)
+{
+    int n = op_infix(v->op);
+    for (int k = 0; k < 2; k++) n += v->kid[k] ? operators(v->kid[k]) : 0;
+    return n;
+}
+
+static Val *base_let(Low *l, const Tensor *t, Val *base)
+{ return lower_let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), base); }
+
+/* twice: what is there is read and written again. */
+static Address address(Low *l, const Expr *e, bool twice)
 {
     const Tensor *t = e->tensor;
     Address a = {.base = val_int(l->p, 0)};
@@ -123,9 +137,9 @@ static Address address(Low *l, const Expr *e)
     if (a.stride && val_is_int(a.stride, 1)) a.stride = NULL;
     if (depends(l, e)) {
         Val *known = memo_find(l, e);
-        a.base = known
-                     ? known
-                     : memo_add(l, e, lower_let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), a.base));
+        a.base = known ? known : memo_add(l, e, base_let(l, t, a.base));
+    } else if (operators(a.base) > (twice ? SHORT_TWICE : SHORT)) {
+        a.base = base_let(l, t, a.base);
     }
     return a;
 }
@@ -186,7 +200,7 @@ static Val *access_val(Low *l, const Expr *e)
     if (lanes_of) return lanes_of;
     if (t->role == T_IN && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
         return sum_run(l, t);
-    Address a = address(l, e);
+    Address a = address(l, e, false);
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
@@ -274,7 +288,7 @@ static void assign(Low *l, const Expr *lhs, Op op, Val *v)
     } else if (tensor_gathers(t)) {
         sparse_store(l, lhs, op, v);
     } else {
-        Address a = address(l, lhs);
+        Address a = address(l, lhs, op != O_CONST);
         lower_store(l, &a, vec ? piece_at(l, &a) : a.base, op, v);
     }
 }
@@ -286,9 +300,11 @@ void lower_eval(Low *l, const Nest *n)
     Op op = n->eval.reduce;
     copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!copy.eval.rhs) return;
+    const bool counts = tensor_assembled(t) || tensor_gathers(t);
+    if (!l->e.vec.on && (l->mode != COUNT || counts)) lower_note(l, &copy);
     if (tensor_assembled(t))
         lower_append(l, &copy, t);
-    else if (l->mode == COUNT && tensor_gathers(t))
+    else if (l->mode == COUNT && counts)
         sparse_store(l, n->eval.lhs, op, NULL);
     else if (l->mode != COUNT)
         assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
@@ -312,7 +328,7 @@ static void hoist_expr(Low *l, const Expr *e)
         lower_value(l, e);
         return;
     }
-    if (e->op == O_ACCESS && !in_register(e)) address(l, e);
+    if (e->op == O_ACCESS && !in_register(e)) address(l, e, false);
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) hoist_expr(l, e->kid[k]);
 }
@@ -321,7 +337,13 @@ static void hoist(Low *l, const Nest *n, void *ctx)
 {
     (void)ctx;
     hoist_expr(l, n->eval.rhs);
-    if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs);
+    if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs, false);
+}
+
+/* Of one of several evaluations. */
+static void vec_note(Low *l, const Nest *n)
+{
+    if (l->e.vec.several) lower_note(l, n);
 }
 
 typedef struct {
@@ -337,6 +359,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
     int k = register_pieces(l, type, x->extent, x->var, piece);
     bool over = depends(l, n->eval.lhs);
     Val *sum[65] = {NULL}, *total = NULL; /* partial sums by number of lanes */
+    vec_note(l, n);
     for (int i = 0; i < k; i++) {
         l->e.vec.off = piece[i].off;
         l->e.vec.lanes = piece[i].lanes;
@@ -380,6 +403,7 @@ static void close_sum(Low *l, const Nest *n, void *ctx)
 static void run_eval(Low *l, const Nest *n, void *ctx)
 {
     Sums *s = ctx;
+    if (s) vec_note(l, n);
     if (depends(l, n->eval.lhs)) {
         lower_eval(l, n);
         return;
@@ -442,7 +466,8 @@ void lower_vec(Low *l, const Nest *loop)
     Vec save = l->e.vec;
     int nmemo = l->nmemo;
     int64_t extent = lower_const_extent(l, &n->ix);
-    l->e.vec = (Vec){.on = true, .ix = n->ix};
+    l->e.vec = (Vec){.on = true, .ix = n->ix, .several = n->body->op == N_SEQ};
+    lower_note(l, n);
     each_eval(l, n->body, hoist, NULL);
     Vector x = {extent, n->ix.var};
     if (extent >= 0)

@@ -123,6 +123,7 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
     for (int u = 0; u < n->unroll; u++) {
         Val *at = plus(l, first, num(l, u));
         Stmt **outer = l->tail;
+        l->e.again |= u > 0;
         if (u && s.elsewhere) {
             Stmt *there = lower_put(l, S_IF);
             there->a = less(l, at, f->hi);
@@ -165,6 +166,7 @@ static void in_pairs(Low *l, const Nest *n, const Fibre *f)
     Stmt *more = lower_put(l, S_IF);
     more->a = less(l, next, f->hi);
     l->tail = &more->body;
+    l->e.again = true;
     level_at_position(l, n, f, next, NULL);
     l->e = save;
     l->tail = outer;
@@ -184,7 +186,7 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
     Stmt **outer;
     Val *from = f->lo;
     if (n->unroll > 1) {
-        Val *count = val_op(l->p, O_SUB, f->hi, f->lo);
+        Val *count = lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo));
         Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
         from = lower_let(l, "whole", plus(l, f->lo, whole));
         register_open_copies(l, n);
@@ -192,10 +194,12 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
         for (int u = 0; u < n->unroll; u++) {
             l->e = save;
             l->e.copy = u;
+            l->e.again |= u > 0;
             level_at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
         }
         l->tail = outer;
         l->e = save;
+        l->e.again = true;
         register_close_copies(l, n);
     }
     Val *first = lower_where(l, f->t)->tile_lo;

@@ -7,6 +7,7 @@ static void unrolled(Low *l, const Nest *n, int64_t extent)
 {
     Env save = l->e;
     for (int64_t i = 0; i < extent; i++) {
+        l->e.again |= i > 0;
         lower_bind(l, n->ix, num(l, i));
         lower_body(l, n->body);
         l->e = save;
@@ -46,12 +47,14 @@ static void powers_of_two(Low *l, const Nest *n, Val *extent)
     Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
     Val *full = lower_let(l, "full", val_op(p, O_SUB, extent, rest));
     int64_t largest = 1;
+    lower_remark(l, "the rest, in powers of two");
     while (2 * largest < b) largest *= 2;
     for (int64_t part = largest; part; part /= 2) {
         Stmt *s = lower_put(l, S_IF), **outer = l->tail;
         s->a = val_op(p, O_NE, val_op(p, O_AND, rest, num(l, part)), num(l, 0));
         l->tail = &s->body;
         Val *before = val_op(p, O_AND, rest, num(l, ~(2 * part - 1)));
+        l->e.again = true;
         tile(l, n, lower_let(l, lower_index_name(l, n->ix), plus(l, full, before)), num(l, part));
         l->e = save;
         l->tail = outer;
@@ -286,7 +289,7 @@ static void vec_loop(Low *l, const Nest *n)
     if (!f.found)
         lower_vec(l, n);
     else if (l->mode != COUNT)
-        dense_loop(l, n);
+        lower_note(l, n), dense_loop(l, n);
 }
 
 static void lower_loop(Low *l, const Nest *n)
@@ -297,6 +300,7 @@ static void lower_loop(Low *l, const Nest *n)
         return;
     }
     if (rest_loop(l, n)) return;
+    if (n->kind != L_VEC) lower_note(l, n);
     if (n->kind == L_PAR)
         par_loop(l, n);
     else if (n->kind == L_VEC)

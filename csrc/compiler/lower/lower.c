@@ -18,7 +18,7 @@
 static void env_reset(Low *l)
 {
     memset(&l->e, 0, sizeof l->e);
-    l->nreg = l->nmemo = l->nlane = l->nplace = 0;
+    l->nreg = l->nmemo = l->nlane = l->nplace = l->nlocal = 0;
     l->scratch = val_int(l->p, 0);
     l->step->nscratch = l->step->hash = l->step->clean = 0;
     for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
@@ -29,19 +29,20 @@ static int entry(Low *l, const char *name, Mode mode)
     Module *m = l->m;
     if (m->nentry == SC_MAXENTRY)
         fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
-    Entry *e = &m->entry[m->nentry];
+    const int number = m->nentry;
+    Entry *e = &m->entry[number];
     e->name = name_fresh(l->p, name);
-    int mark = m->nname;
+    m->nentry++;
     l->mode = mode;
     l->tail = &e->body;
     env_reset(l);
     lanes_place(l);
     results_open(l);
+    if (l->fills) lower_note(l, l->fills);
     lower_body(l, l->kernel);
     results_close(l);
     lanes_close(l);
-    names_reset(l->p, mark);
-    return m->nentry++;
+    return number;
 }
 
 /* ---- plan ---- */
@@ -346,7 +347,9 @@ static void top(Low *l, const Nest *n)
         nest_walk(n->body, facts, &f);
         s->bare = !f.work_misses && !tensor_gathers(w);
     }
+    l->fills = n;
     kernel(l, n->body, w->place == W_PRIVATE ? w : NULL);
+    l->fills = NULL;
     top(l, n->then);
     l->nshared--;
 }

@@ -199,7 +199,10 @@ static void merge_rest(Low *l, const Merge *m, int i)
 {
     Env save = l->e;
     Fibre rest = m->f[i];
-    if (m->next[i]) rest.lo = val_local(l->p, m->next[i]);
+    if (m->next[i]) {
+        lower_remark(l, named(l, "the rest of %s", &m->f[i]));
+        rest.lo = val_local(l->p, m->next[i]);
+    }
     l->e.absent = absent_in(l, m, 1u << i);
     Val *visited = level_walk(l, m->nest, &rest);
     l->e = save;
@@ -229,6 +232,7 @@ static void merge_ahead(Low *l, Merge *m)
     Stmt *some = lower_put(l, S_IF), **after = l->tail;
     some->a = inside(l, m, 3);
     l->tail = &some->body;
+    lower_remark(l, "while both have one more entry: it is loaded ahead");
     for (int i = 0; i < 2; i++)
         c[i] = lower_mut(l, coordinate_name(l, m, i),
                          lower_load_index(l, m->f[i].crd, val_local(p, m->next[i])));
@@ -318,6 +322,7 @@ static void merge_meet(Low *l, Merge *m, Spread *s)
         some[i] = val_op(p, O_LT, s->at[i], m->f[i].hi);
         part[i] = val_part(p, m->f[i].crd, s->at[i], m->f[i].hi);
     }
+    lower_remark(l, "a vector of each at a time: the bits say who has the coordinates, in their order");
     Stmt **outer = begin_while(l, val_op(p, all ? O_OR : O_AND, some[0], some[1]));
     Val *met = lower_let(l, "met", val_meet(p, part[0], part[1]));
     for (int i = 0; i < 2; i++) {
@@ -404,6 +409,7 @@ static bool intersects(const Merge *m)
 static void gallop(Low *l, Merge *m)
 {
     Prog *p = l->p;
+    lower_remark(l, "one is much longer: both jump");
     Stmt **outer = begin_while(l, inside(l, m, 3));
     read_coordinates(l, m, 3, O_MAX);
     meet(l, m, 3);

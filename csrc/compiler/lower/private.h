@@ -38,6 +38,7 @@ typedef struct {
     Index ix;
     Val *at; /* run-time part of the coordinate that the pieces start from */
     int off, lanes;
+    bool several; /* evaluations */
 } Vec;
 
 typedef struct { /* two tensors at one step of a merge, each present or not */
@@ -85,6 +86,7 @@ typedef struct {
     Rest *rest;         /* what is lowered stands for many coordinates, or null */
     uint32_t rests;     /* ... of these variables, which have no coordinate */
     int copy;           /* of the registers, inside an unrolled loop over positions */
+    bool again;         /* the same statements, for other coordinates, stand in front: notes are there */
 } Env;
 
 typedef struct {
@@ -124,9 +126,10 @@ typedef struct {
     } memo[MAXMEMO];
     int nmemo;
     const Nest *kernel; /* the nest of the kernel being lowered */
+    const Nest *fills;  /* the private or shared workspace that it fills, or null */
     sc_step *step;
     Lane lane[SC_MAXWORK];
-    int nlane, nplace;
+    int nlane, nplace, nlocal;
     struct { /* private and shared workspaces, by their slot */
         const Tensor *work;
         Op reduce;
@@ -161,11 +164,14 @@ static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a,
 
 /* lower.c */
 Stmt *lower_put(Low *, StmtOp);
+void lower_note(Low *, const Nest *);   /* here begins what the line of the nest says */
+void lower_remark(Low *, const char *); /* ... or a part of that; it lives as long as the program */
 Local *lower_declare(Low *, const char *stem, Val *, bool mutable);
 Val *lower_let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
 Local *lower_mut(Low *, const char *stem, Val *);
 void lower_set(Low *, Local *, Val *);
 Stmt *lower_for(Low *, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer);
+Stmt **lower_block(Low *); /* opens a block for the names inside; returns where the walk goes on behind it */
 void lower_body(Low *, const Nest *);
 Val *lower_dim(Low *, int var);                   /* extent: a constant where it is folded */
 Val *lower_slot_extent(Low *, const Index *);     /* of a workspace's dimension */

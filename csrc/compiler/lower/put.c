@@ -10,10 +10,24 @@ Stmt *lower_put(Low *l, StmtOp op)
     return s;
 }
 
+void lower_remark(Low *l, const char *text)
+{
+    if (!l->e.again) lower_put(l, S_NOTE)->text = text;
+}
+
+void lower_note(Low *l, const Nest *n) { lower_remark(l, l->e.again ? "" : nest_line(l->p, n)); }
+
+static Local *fresh(Low *l, const char *stem, Type type, bool mutable)
+{
+    if (l->nlocal++ == MAXLOCAL)
+        fail(l->p, SC_ENOTIMPL, -1, "the kernel needs more than %d locals: split the expression", MAXLOCAL);
+    return local_new(l->p, stem, type, mutable);
+}
+
 Local *lower_declare(Low *l, const char *stem, Val *v, bool mutable)
 {
     Stmt *s = lower_put(l, S_LET);
-    s->local = local_new(l->p, stem, v->type, mutable);
+    s->local = fresh(l, stem, v->type, mutable);
     s->a = v;
     return s->local;
 }
@@ -36,7 +50,7 @@ void lower_set(Low *l, Local *x, Val *v)
 Stmt *lower_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt ***outer)
 {
     Stmt *s = lower_put(l, S_FOR);
-    s->local = local_new(l->p, stem, I64, false);
+    s->local = fresh(l, stem, I64, false);
     s->a = lo;
     s->b = hi;
     s->step = step;
@@ -45,15 +59,25 @@ Stmt *lower_for(Low *l, const char *stem, Val *lo, Val *hi, int64_t step, Stmt *
     return s;
 }
 
+Stmt **lower_block(Low *l)
+{
+    Stmt *s = lower_put(l, S_IF), **outer = l->tail;
+    s->a = val_const(l->p, (Type){SC_BOOL, 1}, 1);
+    l->tail = &s->body;
+    return outer;
+}
+
 void lower_store(Low *l, const Address *a, Val *at, Op op, Val *v)
 {
+    Val *stride = v->type.lanes > 1 ? a->stride : NULL;
+    if (op != O_CONST) {
+        Val *old = val_load(l->p, a->buf, v->type.lanes, at, stride);
+        if (!type_same(old->type, v->type)) old = lower_let(l, "old", val_cast(l->p, v->type, old));
+        v = val_op(l->p, op, old, v);
+    }
     Stmt *s = lower_put(l, S_STORE);
     s->buf = a->buf;
     s->a = at;
-    s->c = v->type.lanes > 1 ? a->stride : NULL;
-    if (op != O_CONST) {
-        Val *old = val_cast(l->p, v->type, val_load(l->p, a->buf, v->type.lanes, at, s->c));
-        v = val_op(l->p, op, old, v);
-    }
     s->b = val_cast(l->p, (Type){(uint8_t)a->buf->dtype, v->type.lanes}, v);
+    s->c = stride;
 }

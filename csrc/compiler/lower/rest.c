@@ -28,6 +28,13 @@ static Val *extent_of(Low *l, const Nest *n)
                   val_param(p, module_param(p, P_BEGIN, 0, 0, "begin")));
 }
 
+static void remark(Low *l, const Nest *n, const Val *visited)
+{
+    const char *form = val_is_int(visited, 0) ? "all coordinates of %s at once"
+                                              : "the coordinates of %s that were not visited, at once";
+    lower_remark(l, sc_arena_printf(&l->p->arena, form, lower_index_name(l, n->ix)));
+}
+
 static void at_once(Low *l, const Nest *n, Val *visited)
 {
     Prog *p = l->p;
@@ -35,6 +42,7 @@ static void at_once(Low *l, const Nest *n, Val *visited)
     l->e.absent |= stored_along(p, n->ix.var);
     l->e.blend = NULL;
     if (nest_alive(p, n->body, l->e.absent) && (l->mode != COUNT || results_need(l, n->body))) {
+        remark(l, n, visited);
         Val *left = lower_let(l, "left", val_op(p, O_SUB, extent_of(l, n), visited));
         Rest r = {.around = l->e.rest, .times = left};
         Stmt *some = lower_put(l, S_IF), **outer = l->tail;

@@ -114,6 +114,7 @@ static void unfilled(Low *l, const Nest *n)
 static void lower_gathered(Low *l, const Nest *n)
 {
     if (l->mode == COUNT && !results_need(l, n->then)) return;
+    lower_note(l, n);
     sparse_open(l, n->work);
     lower_body(l, n->body);
     sparse_read(l, n->work);
@@ -180,6 +181,7 @@ void lower_work(Low *l, const Nest *n)
         return;
     }
     const bool summed = l->e.batch && l->e.batch->work == w;
+    lower_note(l, n);
     if (summed)
         register_open(l, w, l->e.batch->sum);
     else if (w->place == W_REG)

@@ -315,7 +315,7 @@ static void print_block(const Prog *p, const Nest *n, int depth, sc_text *out)
     sc_text_add(out, "%*s}", 2 * depth, "");
 }
 
-static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
+static void print_loop(const Prog *p, const Nest *n, sc_text *out)
 {
     static const char *const kind[] = {"for", "par", "vec"};
     sc_text_add(out, "%s ", kind[n->kind]);
@@ -327,10 +327,9 @@ static void print_loop(const Prog *p, const Nest *n, int depth, sc_text *out)
     if (n->unroll) sc_text_add(out, " unroll %d", n->unroll);
     if (n->ahead) sc_text_add(out, " ahead %d", n->ahead);
     if (n->batch) sc_text_add(out, " batch %d", n->batch);
-    print_block(p, n->body, depth, out);
 }
 
-static void print_work(const Prog *p, const Nest *n, int depth, sc_text *out)
+static void print_work(const Prog *p, const Nest *n, sc_text *out)
 {
     static const char *const place[] = {"reg", "lane", "private", "shared"};
     const Tensor *t = n->work;
@@ -344,9 +343,6 @@ static void print_work(const Prog *p, const Nest *n, int depth, sc_text *out)
                 : t->hash ? " hash"
                           : "",
                 sc_dtype_name(t->dtype));
-    print_block(p, n->body, depth, out);
-    sc_text_add(out, " then");
-    print_block(p, n->then, depth, out);
 }
 
 static void print_eval(const Prog *p, const Assign *a, sc_text *out)
@@ -356,6 +352,16 @@ static void print_eval(const Prog *p, const Assign *a, sc_text *out)
     expr_print(p, a->rhs, out);
 }
 
+static void print_line(const Prog *p, const Nest *n, sc_text *out)
+{
+    if (n->op == N_LOOP)
+        print_loop(p, n, out);
+    else if (n->op == N_WORK)
+        print_work(p, n, out);
+    else
+        print_eval(p, &n->eval, out);
+}
+
 static void print_items(const Prog *p, const Nest *n, int depth, sc_text *out)
 {
     if (n->op == N_SEQ) {
@@ -363,13 +369,24 @@ static void print_items(const Prog *p, const Nest *n, int depth, sc_text *out)
         return;
     }
     sc_text_add(out, "%*s", 2 * depth, "");
-    if (n->op == N_LOOP)
-        print_loop(p, n, depth, out);
-    else if (n->op == N_WORK)
-        print_work(p, n, depth, out);
-    else
-        print_eval(p, &n->eval, out);
+    print_line(p, n, out);
+    if (n->body) print_block(p, n->body, depth, out);
+    sc_text_add(out, n->then ? " then" : "");
+    if (n->then) print_block(p, n->then, depth, out);
     sc_text_add(out, "\n");
+}
+
+const char *nest_line(Prog *p, const Nest *n)
+{
+    sc_text line = prog_text(p);
+    const bool whole = n->op == N_LOOP && n->kind == L_VEC && n->body->op == N_EVAL;
+    print_line(p, n, &line);
+    if (whole) {
+        sc_text_add(&line, " { ");
+        print_line(p, n->body, &line);
+        sc_text_add(&line, " }");
+    }
+    return line.s;
 }
 
 void nest_print(const Prog *p, const Nest *n, sc_text *out) { print_items(p, n, 0, out); }

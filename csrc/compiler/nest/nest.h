@@ -12,6 +12,9 @@ Index parse_slot(Lexer *);                                    /* an index of a l
 int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */
 void index_print(const Prog *, Index, sc_text *);
 void nest_print(const Prog *, const Nest *, sc_text *);
+/* The line that a loop, a workspace or an evaluation begins with, without its bracket, in the arena; a vec loop of one
+ * evaluation is a line with it. */
+const char *nest_line(Prog *, const Nest *);
 void nest_verify(Prog *, const Nest *);
 /* Calls f on every node below n, n first. */
 void nest_walk(const Nest *, void (*f)(const Nest *, void *), void *);

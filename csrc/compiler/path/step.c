@@ -101,7 +101,7 @@ static bool is_plain(const Expr *e)
 static void print(const Prog *p, const Assign *a, sc_text *out)
 {
     const bool whole = a->rhs->op == O_REDUCE && !reduces_inside(a->rhs);
-    const Op op = whole ? a->rhs->reduce : a->reduce;
+    const Op op = whole ? a->rhs->reduce : O_CONST;
     sc_text_add(out, "%s", out->n ? "; " : "");
     expr_print(p, a->lhs, out);
     sc_text_add(out, " %s= ", op == O_CONST ? "" : op == O_ADD ? "+" : op_info(op)->text);

@@ -306,8 +306,10 @@ Val *val_param(Prog *p, Param *q)
 }
 
 /* name_fresh() avoids words of C; the vector types of the generated text are ours to avoid. */
-static const char *name_new(Prog *p, const char *stem)
-{ return name_fresh(p, type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : stem); }
+static const char *unlike_type(Prog *p, const char *stem)
+{ return type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : stem; }
+
+static const char *name_new(Prog *p, const char *stem) { return name_fresh(p, unlike_type(p, stem)); }
 
 /* ---- what a module declares ---- */
 Param *module_param(Prog *p, ParamOrigin origin, int a, int b, const char *name)
@@ -352,6 +354,6 @@ Buf *module_buf(Prog *p, BufOrigin origin, int arg, int level, sc_dtype dtype, b
 Local *local_new(Prog *p, const char *stem, Type type, bool mut)
 {
     Local *l = NEW(p, Local);
-    *l = (Local){.name = name_new(p, stem), .type = type, .mut = mut, .slot = -1};
+    *l = (Local){.name = unlike_type(p, stem), .type = type, .mut = mut, .slot = -1};
     return l;
 }

@@ -66,6 +66,7 @@ static bool useless(const Stmt *s)
     case S_FOR: return empty_range(s);
     case S_IF: return only_notes(s->body) && only_notes(s->other);
     case S_WHILE: return val_is_int(s->a, 0);
+    case S_NOTE: return !s->next; /* what it was about is gone */
     default: return false;
     }
 }

@@ -276,6 +276,9 @@ const OriginWord param_words[] = {{"dim", 1},   {"stride", 2}, {"npos", 2},   {"
                                   {"nval", 1},  {"scalar", 1}, {"cursor", 1}, {"copies", 1},
                                   {"slots", 0}, {"begin", 0},  {"end", 0}};
 
+bool buf_names_offset(const Buf *b)
+{ return b->offset && b->offset->op != O_CONST && b->offset->op != O_PARAM; }
+
 static void param_print(const Param *q, sc_text *out)
 {
     sc_text_add(out, "par %s: %s = %s", q->name, sc_dtype_name((sc_dtype)q->type.dtype),

@@ -25,6 +25,8 @@ typedef struct {       /* of a buffer or parameter: its spelling, how many integ
 } OriginWord;
 enum { N_BUF_WORDS = B_PARTIAL + 1, N_PARAM_WORDS = P_END + 1 };
 extern const OriginWord buf_words[], param_words[];
+/* The offset of an array is neither a number nor one name: C calls it NAME_at, as no local is called then. */
+bool buf_names_offset(const Buf *);
 
 /* ---- build.c: constructors of statements that simplify as they build ---- */
 #define I64 ((Type){SC_I64, 1})
@@ -46,7 +48,7 @@ Val *val_param(Prog *, Param *);
 bool val_is_int(const Val *, int64_t);
 Param *module_param(Prog *, ParamOrigin, int a, int b, const char *name); /* finds or adds */
 Buf *module_buf(Prog *, BufOrigin, int arg, int level, sc_dtype, bool mut, const char *name);
-Local *local_new(Prog *, const char *stem, Type, bool mut);
+Local *local_new(Prog *, const char *stem, Type, bool mut); /* named later: names.c */
 
 /* ---- stmt.c: S text ---- */
 void stmt_print(const Prog *, const Module *, sc_text *);
@@ -57,4 +59,7 @@ void stmt_verify(Prog *, Module *);
 
 /* ---- simplify.c: drops dead lets and empty loops, in place; numbers the locals ---- */
 void stmt_simplify(Prog *, Module *);
+
+/* ---- names.c: names of locals, as short as the blocks allow ---- */
+void stmt_name(Prog *, Module *);
 #endif

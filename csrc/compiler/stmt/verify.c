@@ -31,10 +31,19 @@ static bool visible(const Verifier *v, const Local *l)
     return false;
 }
 
+static bool hides(const Verifier *v, const char *name)
+{
+    for (const Seen *s = v->scope; s; s = s->outer)
+        if (!strcmp(s->local->name, name)) return true;
+    return false;
+}
+
+/* Names are given with the slots of the frame. */
 static void declare(Verifier *v, const Local *l)
 {
     Seen *s = NEW(v->p, Seen);
     if (visible(v, l)) WRONG(v, "local %s is declared again inside its own block", l->name);
+    if (l->slot >= 0 && hides(v, l->name)) WRONG(v, "two names %s are visible at once", l->name);
     *s = (Seen){l, v->scope};
     v->scope = s;
 }
@@ -226,8 +235,10 @@ static void check_for(Verifier *v, const Stmt *s, int depth)
         WRONG(v, "the loop over %s steps by %lld: expected a positive step", s->local->name,
               (long long)s->step);
     if (s->local->mut) WRONG(v, "the counter %s is declared mut", s->local->name);
+    Seen *outer = v->scope;
     declare(v, s->local);
     check_block(v, s->body, depth + 1);
+    v->scope = outer;
 }
 
 static void check_keys(Verifier *v, const Buf *b)
@@ -276,12 +287,10 @@ static void check_stmt(Verifier *v, const Stmt *s, int depth)
 
 static void check_block(Verifier *v, const Stmt *s, int depth)
 {
+    Seen *outer = v->scope;
     if (depth > MAXDEPTH) WRONG(v, "more than %d blocks inside each other", MAXDEPTH);
-    for (; s; s = s->next) {
-        Seen *outer = v->scope;
-        check_stmt(v, s, depth);
-        if (s->op != S_LET) v->scope = outer;
-    }
+    for (; s; s = s->next) check_stmt(v, s, depth);
+    v->scope = outer;
 }
 
 static void check_entry(Verifier *v, const Entry *e)
