@@ -170,6 +170,24 @@ def test_terms_of_a_reduction_are_added_once():
         assert torch.allclose(dense(scorch.evaluate(text, **given)), want, rtol=1e-4, atol=1e-4), text
 
 
+def test_sparse_results_store_what_operands_cover():
+    """Zeros too: gradients at them are not lost."""
+    a, b = graph(300, 4), graph(300, 4, 1)
+    zero = torch.zeros(300)
+    for text, given in (
+        ("R[m,i] = x[i] * A[i,n] * B[m,l] * A[i,n]", {"A": a, "B": b, "x": zero}),
+        ("R[i,l] = A[i,j] * B[j,k] * A[k,l] * x[l]", {"A": a, "B": b, "x": zero}),
+    ):
+        whole = scorch.evaluate(text, schedule="path()", **given)
+        assert scorch.evaluate(text, **given).nnz == whole.nnz > 300
+        for order in trees(("x", "A", "B") if "A[i,n]" in text else ("A", "B", "A_1", "x")):
+            try:
+                got = scorch.evaluate(text, schedule=f"path{order}", **given)
+            except ValueError:
+                continue
+            assert got.nnz == whole.nnz, order
+
+
 # ---- infinities ----
 def test_infinities_are_those_of_one_nest():
     """A row without entries has no term: no infinity beside it makes a NaN."""
@@ -262,3 +280,62 @@ def test_many_assignments_keep_their_loops():
     made = scorch.compile(text, **given, **xs)
     assert made.schedule.count("par i") == 8
     assert "finish_7" in made.source
+
+
+# ---- random programs, large enough that steps are chosen ----
+def drawn(seed: int) -> tuple[str, dict[str, tuple[str, torch.Tensor]], str]:
+    """A product of three to six factors, its operands, and the same for torch.einsum."""
+    rng = random.Random(seed)
+    extent = {i: rng.choice((2, 60, 150, 300)) for i in "ijklmn"}
+    count = rng.randint(3, 6)
+    chain = rng.sample("ijklmn", rng.randint(2, 5))
+    operands, accesses = {}, []
+    for name in "ABCDEF"[:count]:
+        rank = rng.choice((1, 2, 2, 2))
+        at = rng.randrange(len(chain))
+        ix = [chain[at], chain[(at + 1) % len(chain)]][:rank]
+        form = rng.choice(("csr", "csr", "csc", "dense")) if rank == 2 else "dense"
+        x = torch.tensor(
+            [float(rng.randint(-2, 2)) for _ in range(torch.Size([extent[i] for i in ix]).numel())]
+        )
+        x = x.reshape([extent[i] for i in ix]).double()
+        if form != "dense":
+            x = x * (torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) < 0.08)
+        operands[name] = (form, x)
+        accesses.append((name, ix))
+    used = sorted({i for _, ix in accesses for i in ix})
+    out = rng.sample(used, min(len(used), rng.choice((0, 1, 2, 2))))
+    body = " * ".join(f"{name}[{','.join(ix)}]" for name, ix in accesses)
+    text = ",".join("".join(ix) for _, ix in accesses) + "->" + "".join(out)
+    return (f"R[{','.join(out)}]" if out else "R") + f" = {body}", operands, text
+
+
+def check_random(seed: int) -> bool:
+    """Result and gradients against torch on dense twins; whether the program was taken in steps."""
+    text, operands, einsum = drawn(seed)
+    twins = [x.clone().requires_grad_() for _, x in operands.values()]
+    want = torch.einsum(einsum, *twins)
+    weight = torch.randint(-2, 3, want.shape, generator=torch.Generator().manual_seed(seed)).double()
+    (want * weight).sum().backward()
+    given = {name: held(x.clone(), form).requires_grad_() for name, (form, x) in operands.items()}
+    got = scorch.evaluate(text, **given)
+    assert torch.equal(dense(got), want), (seed, text)
+    (dense(got) * weight).sum().backward()
+    for x, twin in zip(given.values(), twins, strict=True):
+        grad = twin.grad
+        if scorch.is_sparse(x):
+            grad = grad[tuple(x.indices())]
+            assert torch.equal(x.grad.values(), grad), (seed, text)
+        else:
+            assert torch.equal(x.grad, grad), (seed, text)
+    return "path" in scorch.compile(text, **{k: x.detach() for k, x in given.items()}).directives
+
+
+def test_random_programs_with_gradients():
+    taken = [check_random(seed) for seed in range(12)]
+    assert sum(taken) > 2
+
+
+@pytest.mark.slow
+def test_random_programs_with_gradients_at_length():
+    assert sum(check_random(seed) for seed in range(12, 600)) > 150

@@ -43,7 +43,7 @@ static void front(Prog *p, const sc_request *rq)
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
-        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL);
+        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL), p->own_nest = true;
 }
 
 static void middle(Prog *p)

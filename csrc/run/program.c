@@ -54,8 +54,7 @@ static Prog *compiled(const sc_request *rq, sc_err *err)
     Prog *g = sc_zalloc(sizeof *g);
     if (!g) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
     sc_process_machine(g);
-    if (!sc_compile(g, rq, NULL, width, err) &&
-        (!rq->schedule || g->wishes || !sc_trial_schedule(g, rq, width, err)))
+    if (!sc_compile(g, rq, NULL, width, err) && (!g->own_nest || !sc_trial_schedule(g, rq, width, err)))
         return g;
     sc_prog_free(g);
     return NULL;

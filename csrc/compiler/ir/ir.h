@@ -161,6 +161,7 @@ struct Prog {
     uint32_t settled;          /* operands that are not to be converted */
     bool nofold;               /* no extent becomes a constant */
     const char *wishes;        /* what a user asks of the scheduler, or null */
+    bool own_nest;             /* the nest is a user's */
     bool keeps;                /* a user asks that no other operand is converted */
     int ahead;                 /* 1 + how many entries ahead a user asks for rows; 0: nothing was said */
     sc_format ask[SC_MAXOP];   /* how result r is delivered; Tensor.format is how the kernels make it */

@@ -133,6 +133,13 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
     return rq->ask_like[k] != 0;
 }
 
+static bool reads_temporary(const Planner *pl, const Step *s)
+{
+    for (int q = 0; q < s->request.nin; q++)
+        if (s->from[q] >= pl->p->nin) return true;
+    return false;
+}
+
 /* As the program says that it is. */
 static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, int result)
 {
@@ -140,6 +147,25 @@ static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, i
     const int like = o->like < 0 ? -1 : s->from[o->like];
     return sc_format_equal(&o->spec.format, &pl->p->ask[result]) && o->spec.dtype == t->dtype &&
            like == (tensor_shares_all(t) ? t->like->arg : -1);
+}
+
+/* Indices of the sparse operands of a product; of other expressions those that its operands of the program cover. */
+static uint32_t covered_by(const Expr *e, bool plain)
+{
+    uint32_t vars = 0;
+    if (!plain) return expr_covered(e);
+    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : expr_vars(e);
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) vars |= covered_by(e->kid[k], plain);
+    return vars;
+}
+
+/* A sparse result stores what the operands of the program cover, zeros too. A dense temporary does not say where it has
+ * a term, so the step would store less, or more. */
+static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
+{
+    if (sc_format_is_dense(&pl->p->ask[result])) return true;
+    return !s->holes && !(expr_vars(a->lhs) & ~covered_by(a->rhs, is_plain(a->rhs)));
 }
 
 /* What later steps know of a value. */
@@ -257,6 +283,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     choose_library(pl, s, n, a);
     for (int k = 0; k < n; k++) {
         if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
+        if (result[k] >= 0 && reads_temporary(pl, s) && !keeps_entries(pl, s, &a[k], result[k])) return false;
         settle(pl, a[k].lhs->tensor, &said->made[k]);
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
         pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
