@@ -288,6 +288,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
         pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
+        s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */
         s->like[k] = (int8_t)said->made[k].like;
     }
     path->n++;
