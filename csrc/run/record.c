@@ -111,7 +111,12 @@ sc_program *sc_program_retain(sc_program *p)
 
 void sc_steps_free(sc_steps *s)
 {
-    for (int k = 0; s && k < s->n; k++) sc_program_release(s->step[k].program);
+    for (int k = 0; s && k < s->n; k++) {
+        sc_resolved *r = s->step[k].resolved;
+        sc_program_release(s->step[k].program);
+        sc_program_release(r ? r->program : NULL);
+        free(r);
+    }
     if (!s) return;
     free(s->text);
     free(s->tree);

@@ -61,9 +61,15 @@ struct sc_program {
 };
 
 #define SC_MAXEXTRA 8
+typedef struct { /* the program of a step that reads extra layouts */
+    sc_program *program;
+    uint32_t perms; /* operands whose values are found through a permutation, as bits */
+} sc_resolved;
 typedef struct {
     Step plan;
-    sc_program *program; /* null: it depends on entries of temporaries, or a library computes it */
+    sc_program
+        *program; /* null: it depends on layouts, or on entries of temporaries, or a library computes it */
+    _Atomic(sc_resolved *) resolved; /* set once, by the first run */
 } sc_stage;
 typedef struct sc_steps {
     int n, nvalue;

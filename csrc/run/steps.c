@@ -42,10 +42,12 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     return s;
 }
 
-static bool has_sparse_temporary(const sc_stage *x, int nin)
+static bool has_sparse_temporary(const sc_stage *x, const sc_program *p)
 {
     for (int k = 0; k < x->plan.request.nin; k++)
-        if (x->plan.from[k] >= nin && !sc_format_is_dense(&x->plan.request.in[k].format)) return true;
+        if (x->plan.from[k] >= p->nin && x->plan.from[k] < p->steps->nvalue &&
+            !sc_format_is_dense(&x->plan.request.in[k].format))
+            return true;
     return false;
 }
 
@@ -89,7 +91,7 @@ static bool take_asked(sc_program *p, sc_stage *x)
 /* The program of a step, where it is known before there are data. */
 static int prepare_step(sc_program *p, sc_stage *x, sc_err *err)
 {
-    const bool later = has_sparse_temporary(x, p->nin);
+    const bool later = has_sparse_temporary(x, p);
     if (x->plan.dense.is) return SC_OK;
     if (sc_program_find(&x->plan.request, sc_whole_make, &x->program, NULL, err)) return err->code;
     const bool asks = take_asked(p, x);
@@ -225,23 +227,54 @@ static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *i
     return err->code;
 }
 
-/* The program of a step for what its operands are now; those that it wants in another format are converted. */
-static int program_of(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, sc_err *err)
+/* By a request for what the operands are; *plain: they were taken as they are. */
+static int look_up(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, bool *plain, sc_err *err)
 {
-    if (x->plan.dense.is) return SC_OK;
-    if (x->program) return *out = sc_program_retain(x->program), SC_OK;
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
     *rq = x->plan.request;
     note_facts(r, x, in, rq);
     bool again = true;
+
     for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
         sc_program_release(*out);
         *out = NULL;
         if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
+        *plain &= !again;
     }
     free(rq);
     return err->code;
+}
+
+static uint32_t perms_of(const sc_stage *x, const sc_tensor *in)
+{
+    uint32_t perms = 0;
+    for (int k = 0; k < x->plan.request.nin; k++) perms |= (uint32_t)(in[k].view.perm != NULL) << k;
+    return perms;
+}
+
+/* For the runs to come, where nothing but layouts was waited for. */
+static void keep(sc_stage *x, const sc_tensor *in, sc_program *q)
+{
+    sc_resolved *mine = sc_malloc(sizeof *mine), *none = NULL;
+    if (!mine) return;
+    *mine = (sc_resolved){sc_program_retain(q), perms_of(x, in)};
+    if (atomic_compare_exchange_strong(&x->resolved, &none, mine)) return;
+    sc_program_release(q);
+    free(mine);
+}
+
+/* The program of a step for what its operands are now; those that it wants in another format are converted. */
+static int program_of(run *r, sc_stage *x, sc_tensor *in, sc_program **out, sc_err *err)
+{
+    bool plain = true;
+    if (x->plan.dense.is) return SC_OK;
+    if (x->program) return *out = sc_program_retain(x->program), SC_OK;
+    const sc_resolved *known = atomic_load(&x->resolved);
+    if (known && known->perms == perms_of(x, in)) return *out = sc_program_retain(known->program), SC_OK;
+    if (look_up(r, x, in, out, &plain, err)) return err->code;
+    if (plain && !known && !has_sparse_temporary(x, r->p)) keep(x, in, *out);
+    return SC_OK;
 }
 
 static int place_dense(run *r, sc_tensor *t, sc_err *err)
@@ -377,7 +410,7 @@ static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *ou
 }
 
 /* *finite: what came of it where it had to be. */
-static int run_step(run *r, const sc_stage *x, bool *finite, sc_err *err)
+static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
 {
     sc_tensor in[SC_MAXOP];
     void *ctx[SC_MAXOP];
