@@ -8,8 +8,8 @@
  *
  * Each of the few ways that are left is told to the scheduler, and what it says decides. Right is what is right for
  * one step: sums are taken apart where + and * distribute. A temporary that is dense has zeros where the program has
- * no term; they make a NaN of an infinity that the program never meets, so a step that reads such a one says so
- * (`reads_holes`), and who runs it looks whether its results are finite. */
+ * no term; they make a NaN of an infinity that the program never meets, so a step says which operands are such
+ * (`holes`), and who runs it looks whether all stays finite. */
 #include <math.h>
 #include <string.h>
 
@@ -58,26 +58,25 @@ static double cells(const Prog *p, uint32_t vars)
     return n;
 }
 
-static double entries_of(const Prog *p, const Tensor *t)
+static double entries_of(const Tensor *t)
 {
     double n = 1;
     for (int d = 0; d < t->ndim; d++) n *= fmax(1, (double)t->extent[d]);
     const int known = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
-    (void)p;
     return known ? fmin(n, ldexp(.75, known)) : fmax(1, n / 100);
 }
 
-static double sum_of_entries(const Prog *p, const Expr *e)
+static double sum_of_entries(const Expr *e)
 {
-    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : entries_of(p, e->tensor);
-    return (e->kid[0] ? sum_of_entries(p, e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(p, e->kid[1]) : 0);
+    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : entries_of(e->tensor);
+    return (e->kid[0] ? sum_of_entries(e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(e->kid[1]) : 0);
 }
 
 static Size size_of(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
     s.sparse = has_sparse(e) && s.vars && !(s.vars & ~expr_covered(e));
-    s.entries = s.sparse ? fmin(cells(p, s.vars), sum_of_entries(p, e)) : cells(p, s.vars);
+    s.entries = s.sparse ? fmin(cells(p, s.vars), sum_of_entries(e)) : cells(p, s.vars);
     return s;
 }
 
