@@ -22,6 +22,7 @@ typedef struct Tree Tree;
 struct Tree {
     int leaf; /* a factor, or -1 */
     Size size;
+    bool holes; /* dense, of what is not: it has zeros where there is no term */
     int n;
     Tree *kid[MAXFACTORS];
 };

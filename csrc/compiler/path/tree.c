@@ -89,7 +89,10 @@ static Tree *tree_of(Search *s, int n, Found *const *part, Size size)
 {
     Tree *t = NEW(s->x->p, Tree);
     *t = (Tree){.leaf = -1, .size = size, .n = n};
-    for (int k = 0; k < n; k++) t->kid[k] = part[k]->tree;
+    for (int k = 0; k < n; k++) {
+        t->kid[k] = part[k]->tree;
+        t->holes |= !size.sparse && (t->kid[k]->size.sparse || t->kid[k]->holes);
+    }
     return t;
 }
 
@@ -104,6 +107,7 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
         in_size[k] = &part[k]->tree->size;
         cost += part[k]->cost;
         if (in_size[k]->sparse) held |= in_size[k]->vars;
+        if (s->is_root && sparse && part[k]->tree->holes) return; /* it would not say what is stored */
     }
     if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
     if (!s->is_root && !sparse && cells(s->x->p, kept) > s->room) return;
