@@ -128,7 +128,7 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
 static void consider(Search *s, int n, const uint32_t *set)
 {
     bool has_like = s->x->like < 0;
-    for (int k = 0; k < n; k++) has_like |= set[k] == 1u << s->x->like;
+    for (int k = 0; k < n && !has_like; k++) has_like = set[k] == 1u << s->x->like;
     if (s->is_root && !has_like) return;
     for (uint32_t forms = 0; forms < 1u << n; forms++) {
         Found *part[MAXFACTORS];
