@@ -49,7 +49,7 @@ static int load_again(Front *to, const Front *from, const char *program, const c
         prog_declare(&to->p, &s, t->extent);
     }
     parse_program(&to->p, program);
-    to->p.nest = nest_parse(&to->p, nest, 0, NULL);
+    to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL);
     return SC_OK;
 }
 
@@ -58,10 +58,10 @@ static void print_again(const Front *f)
     Front *g = open_front();
     sc_text program = {0}, nest = {0}, again = {0};
     prog_print(&f->p, &program);
-    nest_print(&f->p, f->p.nest, &nest);
+    nest_print(&f->p, f->p.draft.nest, &nest);
     if (load_again(g, f, program.s, nest.s ? nest.s : ""))
         fuzz_die("%s\n%s%s", g->err.msg, program.s, nest.s);
-    nest_print(&g->p, g->p.nest, &again);
+    nest_print(&g->p, g->p.draft.nest, &again);
     if (nest.s && strcmp(nest.s, again.s) != 0) fuzz_die("%s\nis printed as\n%s", nest.s, again.s);
     sc_text_free(&program), sc_text_free(&nest), sc_text_free(&again);
     close_front(g);
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Front *f = open_front();
     const int rc = load(f, text);
     if (rc) fuzz_refusal(rc, &f->err, text);
-    const bool nest = !rc && f->p.nest;
+    const bool nest = !rc && f->p.draft.nest;
     if (nest) print_again(f);
     close_front(f);
     if (nest) fuzz_run(text, width, seed);
