@@ -191,6 +191,9 @@ void sc_text_free(sc_text *t)
 bool sc_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool sc_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+uint8_t sc_log2_up(int64_t n)
+{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
+
 /* ---- SHA-256 (FIPS 180-4) ---- */
 static const uint32_t sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

@@ -81,6 +81,8 @@ bool sc_add(int64_t a, int64_t b, int64_t *out);
 static inline int64_t sc_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t sc_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+uint8_t sc_log2_up(int64_t n); /* statistics: log2, rounded up, at least 1; 0 stands for unknown */
+
 /* SHA-256, as 64 hexadecimal digits. */
 void sc_sha256(const void *data, size_t n, char hex[65]);
 

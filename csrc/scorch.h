@@ -158,6 +158,11 @@ typedef struct {
     uint32_t wide; /* bit r: result r is stored in the type that is computed in, f32 for 16 bit floats */
 } sc_request;
 
+/* Operand k is this tensor: all of its sc_spec but the name, and its extents. */
+void sc_request_operand(sc_request *, int k, const sc_tensor *);
+/* The dimension of stride 1 (the last one, if several), or -1. */
+int sc_dense_unit(const sc_view *, int ndim);
+
 typedef struct sc_program sc_program;
 enum { SC_WAY_BUNDLE, SC_WAY_JIT, SC_WAY_EXECUTOR };
 

@@ -62,8 +62,6 @@ PyObject *sc_bind_readable(const sc_state *, PyObject *x);
 int sc_bind_read(const sc_state *, PyObject *x, sc_borrowed *out);
 /* The version counter, or -1 where torch keeps none. */
 int64_t sc_bind_version(const sc_state *, PyObject *x);
-/* The dimension of stride 1 (the last one, if several), or -1. */
-int sc_bind_unit(const sc_view *, int ndim);
 
 /* Arrays allocated during a run, for a result and what it is converted from; owned until sc_sink_take hands one
  * over. Start with dl set and n 0. */
@@ -104,8 +102,6 @@ bool sc_level_has_crd(const sc_levelspec *);
  * these lengths, in order. Fills view.level[].size and npos, nval; the pointers
  * are the caller's. */
 int sc_bind_layout(sc_tensor *, const int64_t *length, int n, sc_err *);
-void sc_bind_request(sc_request *, int k, const sc_tensor *);
-uint8_t sc_bind_bucket(int64_t n); /* statistics: log2, rounded up, at least 1 */
 /* Asks for the results of p as they are, before operands are converted. */
 void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and

@@ -13,7 +13,7 @@
 typedef struct {
     const sc_state *s;
     sc_template *template;
-    int nin;
+    int nin, nextra;     /* operands; those in other layouts behind them */
     sc_request *request; /* made when the program must be looked for */
     sc_program *program; /* held for the call */
     uint64_t handle;
@@ -142,7 +142,7 @@ static int convert(call *c)
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
         if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
         if (!changed++) sc_bind_ask(c->request, c->program);
-        sc_bind_request(c->request, k, &c->in[k]);
+        sc_request_operand(c->request, k, &c->in[k]);
         c->request->settled |= 1u << k;
     }
     if (changed) ask_converted(c);
@@ -156,7 +156,7 @@ static int ask(call *c)
     if (!c->request) return PyErr_NoMemory(), -1;
     *c->request = c->template->request;
     for (int k = 0; k < c->nin; k++) {
-        sc_bind_request(c->request, k, &c->in[k]);
+        sc_request_operand(c->request, k, &c->in[k]);
         if (c->core[k]) c->request->in[k].often = sc_core_often(c->core[k]);
     }
     return 0;
@@ -209,10 +209,10 @@ static void read_facts(const call *c, facts *f)
         f->perm = t->view.perm != NULL;
         f->often = c->core[k] ? sc_core_often(c->core[k]) : 0;
         f->ndim = (uint8_t)t->format.ndim;
-        f->unit = (int8_t)(dense ? sc_bind_unit(&t->view, t->format.ndim) : -1);
+        f->unit = (int8_t)(dense ? sc_dense_unit(&t->view, t->format.ndim) : -1);
         memcpy(f->dim, t->view.dim, (size_t)t->format.ndim * sizeof *f->dim);
         for (int l = 0; !dense && l < t->format.nlevel; l++)
-            f->position[l] = sc_bind_bucket(t->view.level[l].npos);
+            f->position[l] = sc_log2_up(t->view.level[l].npos);
     }
 }
 
@@ -269,7 +269,7 @@ static void count_products(const call *c)
 
 static void unload(call *c)
 {
-    for (int k = 0; k < SC_MAXOP; k++) Py_XDECREF(c->temp[k]);
+    for (int k = 0; k < c->nin + c->nextra; k++) Py_XDECREF(c->temp[k]);
     free(c->request);
     sc_program_release(c->program);
     sc_template_put(c->template);
@@ -449,13 +449,14 @@ static results *new_results(const sc_dl_api *dl, int n)
 static int load_extra(call *c)
 {
     const sc_format *f;
-    for (int j = 0, k; (f = sc_program_extra(c->program, j, &k)); j++) {
-        if (c->nin + j == SC_MAXOP || !c->core[k])
+    for (int k; (f = sc_program_extra(c->program, c->nextra, &k)); c->nextra++) {
+        const int at = c->nin + c->nextra;
+        if (at == SC_MAXOP || !c->core[k])
             return PyErr_SetString(PyExc_RuntimeError, "internal error: no room for a layout"), -1;
         sc_core *d = sc_core_derive(c->s, c->core[k], f);
         if (!d) return -1;
-        hold(c, c->nin + j, (PyObject *)d);
-        c->in[c->nin + j] = d->t;
+        hold(c, at, (PyObject *)d);
+        c->in[at] = d->t;
     }
     return 0;
 }
@@ -497,7 +498,7 @@ static call *new_call(const sc_state *s)
     if (!c) return NULL;
     c->s = s;
     c->template = NULL;
-    c->nin = 0;
+    c->nin = c->nextra = 0;
     c->request = NULL;
     c->program = NULL;
     memset(c->core, 0, sizeof c->core);

@@ -190,13 +190,6 @@ int64_t sc_bind_version(const sc_state *s, PyObject *x)
     return n;
 }
 
-int sc_bind_unit(const sc_view *v, int ndim)
-{
-    for (int i = ndim - 1; i >= 0; i--)
-        if (v->stride[i] == 1) return i;
-    return -1;
-}
-
 /* ---- results ---- */
 static sc_dl_dtype dl_dtype(sc_dtype t)
 {

@@ -92,14 +92,14 @@ static int resolve(product *p, sc_slot *slot)
     memset(r, 0, sizeof *r);
     r->text = text[p->kind][slot->ndim - 1];
     r->nin = 2;
-    for (int k = 0; k < 2; k++) sc_bind_request(r, k, &p->in[k]);
+    for (int k = 0; k < 2; k++) sc_request_operand(r, k, &p->in[k]);
     r->in[p->sparse].often = slot->often;
     int rc = get(p, r, slot, &e), done = 0;
     const sc_format *f = rc ? NULL : sc_program_convert(p->program, p->sparse);
     if (f) {
         sc_core *d = sc_core_derive(p->s, p->core, f);
         if (!d) return free(r), -1;
-        sc_bind_request(r, p->sparse, &d->t);
+        sc_request_operand(r, p->sparse, &d->t);
         r->settled = 1u << p->sparse;
         Py_DECREF((PyObject *)d);
         rc = get(p, r, slot, &e);
@@ -118,7 +118,7 @@ static int prepare(product *p)
     const sc_tensor *x = &p->in[p->dense];
     sc_slot want = {.kind = p->kind, .ndim = x->format.ndim, .dtype = x->dtype};
     want.often = sc_core_often(p->core);
-    want.unit = sc_bind_unit(&x->view, want.ndim);
+    want.unit = sc_dense_unit(&x->view, want.ndim);
     memcpy(want.dim, x->view.dim, sizeof want.dim);
     p->program = find(p->core, &want);
     if (p->program) return 1;

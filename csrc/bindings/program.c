@@ -62,24 +62,6 @@ int sc_bind_layout(sc_tensor *t, const int64_t *length, int n, sc_err *e)
                           (long long)npos, (long long)length[at]);
 }
 
-/* 0 stands for unknown. */
-uint8_t sc_bind_bucket(int64_t n)
-{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
-
-void sc_bind_request(sc_request *r, int k, const sc_tensor *t)
-{
-    r->in[k].format = t->format;
-    r->in[k].dtype = t->dtype;
-    r->in[k].itype = t->itype;
-    r->in[k].perm = t->view.perm != NULL;
-    r->in[k].often = 0;
-    memcpy(r->dim[k], t->view.dim, sizeof r->dim[k]);
-    bool dense = sc_format_is_dense(&t->format);
-    r->in[k].unit = dense ? sc_bind_unit(&t->view, t->format.ndim) : -1;
-    for (int l = 0; l < t->format.nlevel; l++)
-        r->in[k].positions[l] = dense ? 0 : sc_bind_bucket(t->view.level[l].npos);
-}
-
 void sc_bind_ask(sc_request *r, const sc_program *p)
 {
     r->nask = sc_program_nresult(p);

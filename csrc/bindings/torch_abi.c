@@ -183,7 +183,7 @@ static int load(call *c)
     for (int k = 0; k < t->request.nin; k++) {
         if (t->sparse[k] ? next_sparse(c, &t->request.in[k].format, &c->in[k]) : next_tensor(c, &c->in[k]))
             return c->e.code;
-        sc_bind_request(&c->request, k, &c->in[k]);
+        sc_request_operand(&c->request, k, &c->in[k]);
     }
     if (c->next != c->noperand)
         return sc_error(&c->e, SC_EVALUE, "expected %d operand tensors, got %d", (int)c->next,
@@ -204,20 +204,27 @@ static int ask_dense(call *c)
     return !sc_format_parse(&c->request.ask[0], all, f->ndim, &c->e);
 }
 
+/* Sparse operand k in another layout, which is held at place `at`. */
+static int derive(call *c, int k, int at, const sc_format *f, sc_tensor *to)
+{
+    if (!(c->kept[at] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
+    *to = c->kept[at]->t;
+    to->dtype = c->in[k].dtype;
+    if (to->view.perm) to->view.val = c->in[k].view.val;
+    return 0;
+}
+
 static int convert(call *c, int k, const sc_format *f)
 {
     sc_tensor to = {.format = *f, .itype = SC_I32};
     c->given[k] = c->in[k];
     if (sc_format_is_dense(&c->in[k].format)) {
         if (sc_convert(&c->in[k], &to, sink_alloc, &c->temp[k], NULL, &c->e)) return c->e.code;
-    } else {
-        if (!(c->kept[k] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
-        to = c->kept[k]->t;
-        to.dtype = c->in[k].dtype;
-        if (to.view.perm) to.view.val = c->in[k].view.val;
+    } else if (derive(c, k, k, f, &to)) {
+        return c->e.code;
     }
     c->in[k] = to;
-    sc_bind_request(&c->request, k, &to);
+    sc_request_operand(&c->request, k, &to);
     c->request.settled |= 1u << k;
     return 0;
 }
@@ -229,10 +236,7 @@ static int load_extra(call *c)
     for (int j = 0, k; (f = sc_program_extra(c->prog, j, &k)); j++) {
         const int to = c->request.nin + j;
         if (to >= SC_MAXOP) return sc_error(&c->e, SC_EINTERNAL, "no room for a layout");
-        if (!(c->kept[to] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
-        c->in[to] = c->kept[to]->t;
-        c->in[to].dtype = c->in[k].dtype;
-        if (c->in[to].view.perm) c->in[to].view.val = c->in[k].view.val;
+        if (derive(c, k, to, f, &c->in[to])) return c->e.code;
     }
     return SC_OK;
 }

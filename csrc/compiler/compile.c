@@ -43,17 +43,7 @@ static void front(Prog *p, const sc_request *rq)
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
-        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL), p->own_nest = true;
-}
-
-static void middle(Prog *p)
-{
-    expr_check(p);
-    expr_infer(p);
-    if (p->draft.nest)
-        lower_nest(p);
-    else
-        schedule(p);
+        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL);
 }
 
 typedef struct { /* what a program is compiled from, and to */
@@ -76,27 +66,33 @@ static void read_program(const Job *j)
         front(j->p, j->rq);
 }
 
+static void understand(const Job *j)
+{
+    read_program(j);
+    expr_check(j->p);
+    expr_infer(j->p);
+}
+
 static void compile(void *ctx)
 {
     const Job *j = ctx;
-    Prog *p = j->p;
-    read_program(j);
-    middle(p);
+    understand(j);
+    if (j->p->draft.nest)
+        lower_nest(j->p);
+    else
+        schedule(j->p);
 }
 
 int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes, sc_err *err)
 {
     p->vector_bytes = vector_bytes;
-    p->vector_regs = vector_bytes == 64 ? 32 : 16;
     return prog_try(p, compile, &(Job){.p = p, .rq = rq, .file = file}, err);
 }
 
 static void compile_gradient(void *ctx)
 {
     const Job *j = ctx;
-    read_program(j);
-    expr_check(j->p);
-    expr_infer(j->p);
+    understand(j);
     if (j->gradient) expr_derive(j->p, j->wanted, j->given, j->gradient);
 }
 
@@ -136,9 +132,7 @@ typedef struct { /* a request, as the scheduler sees it */
 static void cost_request(void *ctx)
 {
     Costing *x = ctx;
-    read_program(&(Job){.p = x->p, .rq = x->rq});
-    expr_check(x->p);
-    expr_infer(x->p);
+    understand(&(Job){.p = x->p, .rq = x->rq});
     x->cost = schedule_cost(x->p);
 }
 
@@ -150,7 +144,7 @@ static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
     Costing x = {p, rq, -1};
     sc_err why = {0};
     if (!p) return -1;
-    p->vector_bytes = machine->vector_bytes, p->vector_regs = machine->vector_regs;
+    p->vector_bytes = machine->vector_bytes;
     p->threads = machine->threads, p->speeds = machine->speeds;
     memcpy(p->cache, machine->cache, sizeof p->cache);
     if (prog_try(p, cost_request, &x, &why)) x.cost = -1;
@@ -169,9 +163,7 @@ static void find_path(void *ctx)
 {
     Pathing *x = ctx;
     Prog *p = x->job.p;
-    read_program(&x->job);
-    expr_check(p);
-    expr_infer(p);
+    understand(&x->job);
     const char *asked = x->job.rq ? asked_path(x->job.rq) : NULL;
     if (!p->draft.nest && !p->wishes) x->path = path_find(p, asked, &(Costs){cost_of, p});
 }
@@ -181,7 +173,6 @@ int sc_compile_path(Prog *p, const sc_request *rq, const char *file, int vector_
 {
     Pathing x = {{.p = p, .rq = rq, .file = file}, NULL};
     p->vector_bytes = vector_bytes;
-    p->vector_regs = vector_bytes == 64 ? 32 : 16;
     const int rc = prog_try(p, find_path, &x, err);
     *out = rc ? NULL : x.path;
     return rc;

@@ -128,7 +128,6 @@ static void parse_width(File *f, int at)
     int64_t n = lex_int(&lx, "the bytes of a vector");
     if (n != 16 && n != 32 && n != 64) fail(f->p, SC_EVALUE, start, "vectors have 16, 32 or 64 bytes");
     f->p->vector_bytes = (int)n;
-    f->p->vector_regs = n == 64 ? 32 : 16;
     line_end(&lx, start);
 }
 

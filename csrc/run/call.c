@@ -63,8 +63,7 @@ int sc_share(const sc_made *t, const sc_tensor *structure, const int64_t *dim, s
     return SC_OK;
 }
 
-/* A dense tensor that becomes the result by conversion. */
-static int make_dense(sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
+int sc_make_dense(sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
 {
     int64_t n = 1;
     for (int l = t->format.nlevel; l-- > 0;) {
@@ -72,7 +71,8 @@ static int make_dense(sc_tensor *t, sc_alloc *alloc, void *ctx, sc_err *err)
         t->view.stride[d] = n;
         t->view.level[l].size = t->view.dim[d];
         if (!sc_mul(n, t->view.dim[d], &n))
-            return sc_error(err, SC_EVALUE, "a result has more than 2^63 elements before it is converted");
+            return sc_error(err, SC_EVALUE,
+                            "a dense tensor on the way to a result has more than 2^63 elements");
     }
     t->view.nval = n;
     t->view.val = alloc(ctx, SC_VAL, -1, t->dtype, n);
@@ -90,7 +90,7 @@ static int prepare_inside(const sc_made *made, const int64_t *dim, sc_tensor *t,
 {
     *t = (sc_tensor){.format = made->format, .dtype = made->dtype};
     for (int d = 0; d < made->format.ndim; d++) t->view.dim[d] = dim[made->dimvar[d]];
-    return make_dense(t, take, NULL, err);
+    return sc_make_dense(t, take, NULL, err);
 }
 
 /* Result r as the kernels write it. */
@@ -106,7 +106,7 @@ static int prepare(const sc_program *p, int r, const sc_tensor *in, const sc_ten
     if (!p->result[r].converts) return strides(t, made->unit, "the result", err);
     t->view = (sc_view){0};
     memcpy(t->view.dim, out->view.dim, sizeof t->view.dim);
-    return sc_format_is_dense(&t->format) ? make_dense(t, alloc, ctx, err) : SC_OK;
+    return sc_format_is_dense(&t->format) ? sc_make_dense(t, alloc, ctx, err) : SC_OK;
 }
 
 /* Where the caller wants a dense result. */

@@ -31,6 +31,28 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }
 
+int sc_dense_unit(const sc_view *v, int ndim)
+{
+    for (int i = ndim - 1; i >= 0; i--)
+        if (v->stride[i] == 1) return i;
+    return -1;
+}
+
+void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
+{
+    sc_spec *s = &rq->in[k];
+    const bool dense = sc_format_is_dense(&t->format);
+    s->format = t->format;
+    s->dtype = t->dtype;
+    s->itype = t->itype;
+    s->perm = t->view.perm != NULL;
+    s->often = 0;
+    s->unit = dense ? sc_dense_unit(&t->view, t->format.ndim) : -1;
+    memcpy(rq->dim[k], t->view.dim, sizeof rq->dim[k]);
+    for (int l = 0; l < t->format.nlevel; l++)
+        s->positions[l] = dense ? 0 : sc_log2_up(t->view.level[l].npos);
+}
+
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     const sc_speeds speeds = sc_speeds_get();
@@ -54,7 +76,7 @@ static Prog *compiled(const sc_request *rq, sc_err *err)
     Prog *g = sc_zalloc(sizeof *g);
     if (!g) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
     sc_process_machine(g);
-    if (!sc_compile(g, rq, NULL, width, err) && (!g->own_nest || !sc_trial_schedule(g, rq, width, err)))
+    if (!sc_compile(g, rq, NULL, width, err) && (g->choices || !sc_trial_schedule(g, rq, width, err)))
         return g;
     sc_prog_free(g);
     return NULL;

@@ -99,6 +99,7 @@ int64_t sc_now(void);              /* nanoseconds */
 typedef int sc_maker(const sc_request *, sc_program **, sc_err *);
 /* The program of a request that is kept, or else made. */
 int sc_program_find(const sc_request *, sc_maker *, sc_program **, uint64_t *handle, sc_err *);
+int sc_make_dense(sc_tensor *, sc_alloc *, void *ctx, sc_err *); /* row-major in the order of its levels */
 int sc_whole_make(const sc_request *, sc_program **, sc_err *);
 int sc_whole_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
                  sc_err *);

@@ -188,20 +188,15 @@ typedef struct {
     sc_tensor value[];
 } run;
 
-static uint8_t bucket(int64_t n)
-{ return (uint8_t)(n <= 2 ? 1 : 64 - __builtin_clzll((unsigned long long)n - 1)); }
-
-/* What a request says of a sparse operand that was not there when the step was made. */
+/* Sparse operands that were not there when the step was made are told as they are. Those of the program stay as they
+ * are, and extra layouts do. */
 static void note_facts(const run *r, const sc_stage *x, const sc_tensor *in, sc_request *rq)
 {
     for (int k = 0; k < rq->nin; k++) {
-        if (x->plan.from[k] < r->p->nin) rq->settled |= sc_format_is_dense(&in[k].format) ? 0 : 1u << k;
-        if (x->plan.from[k] < r->p->nin || sc_format_is_dense(&in[k].format)) continue;
-        if (x->plan.from[k] >= r->p->steps->nvalue) rq->settled |= 1u << k;
-        rq->in[k].itype = in[k].itype;
-        rq->in[k].perm = in[k].view.perm != NULL;
-        for (int l = 0; l < in[k].format.nlevel; l++)
-            rq->in[k].positions[l] = bucket(in[k].view.level[l].npos);
+        const int value = x->plan.from[k];
+        if (sc_format_is_dense(&in[k].format)) continue;
+        if (value < r->p->nin || value >= r->p->steps->nvalue) rq->settled |= 1u << k;
+        if (value >= r->p->nin) sc_request_operand(rq, k, &in[k]);
     }
 }
 
@@ -211,8 +206,7 @@ static int convert(run *r, sc_request *rq, int k, const sc_format *to, sc_tensor
     sc_tensor t = {.format = *to, .itype = in[k].itype == SC_I64 ? SC_I64 : SC_I32};
     if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) return err->code;
     in[k] = t;
-    rq->in[k].format = t.format;
-    if (sc_format_is_dense(&t.format)) rq->in[k].unit = t.format.level[t.format.nlevel - 1].dim;
+    sc_request_operand(rq, k, &t);
     rq->settled |= 1u << k;
     return SC_OK;
 }
@@ -277,20 +271,6 @@ static int program_of(run *r, sc_stage *x, sc_tensor *in, sc_program **out, sc_e
     return SC_OK;
 }
 
-static int place_dense(run *r, sc_tensor *t, sc_err *err)
-{
-    int64_t n = 1;
-    for (int d = t->format.ndim; d-- > 0;) {
-        t->view.stride[d] = n;
-        if (!sc_mul(n, t->view.dim[d], &n))
-            return sc_error(err, SC_EVALUE, "a temporary has more than 2^63 elements");
-    }
-    for (int l = 0; l < t->format.nlevel; l++) t->view.level[l].size = t->view.dim[t->format.level[l].dim];
-    t->view.nval = n;
-    t->view.val = take(&r->kept, SC_VAL, -1, t->dtype, n);
-    return t->view.val ? SC_OK : sc_error(err, SC_ENOMEM, "out of memory for %lld values", (long long)n);
-}
-
 static void dense_shape(const Dense *d, const sc_tensor *in, int64_t *dim)
 {
     dim[d->om] = in[d->a].view.dim[d->am];
@@ -308,7 +288,7 @@ static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc
         sc_program_shape(q, k, in, t->view.dim);
     else
         dense_shape(&x->plan.dense, in, t->view.dim);
-    return sc_format_is_dense(&t->format) ? place_dense(r, t, err) : SC_OK;
+    return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
 }
 
 /* ---- infinities ---- */

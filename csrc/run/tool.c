@@ -60,14 +60,9 @@ static void wanted(const Prog *p, int k, sc_spec *s)
 {
     const Tensor *t = p->tensor[k];
     const sc_format *f = &p->draft.convert[k];
-    memcpy(s->name, t->name, sizeof s->name);
-    s->format = f->nlevel ? *f : t->format;
-    s->dtype = t->dtype;
-    s->itype = t->itype;
-    s->unit = t->unit;
-    s->perm = t->perm;
-    memcpy(s->positions, t->positions, sizeof s->positions);
+    tensor_spec(t, s);
     if (!f->nlevel) return;
+    s->format = *f;
     bool dense = sc_format_is_dense(f), given = !sc_format_is_dense(&t->format);
     if (!given) s->itype = SC_I32;
     s->unit = dense ? f->level[f->nlevel - 1].dim : -1;

@@ -24,7 +24,6 @@ static int read_module(Reading *r, const char *text)
     r->p.arena.nomem = out_of_memory;
     r->p.arena.ctx = &r->p;
     r->p.vector_bytes = 32;
-    r->p.vector_regs = 16;
     if (setjmp(r->escape)) return r->err.code;
     r->m = stmt_parse(&r->p, text);
     stmt_verify(&r->p, r->m);

@@ -227,16 +227,10 @@ static Expr *explicit_sums(Prog *p, const Assign *a)
 }
 
 /* ---- implicit="skip" ---- */
-static bool has_reduce(const Expr *e)
-{
-    if (e->op == O_REDUCE) return true;
-    return (e->kid[0] && has_reduce(e->kid[0])) || (e->kid[1] && has_reduce(e->kid[1]));
-}
-
 /* A sum that no stored entry takes part in has no value that something around it could go on with. */
 static void check_skip(Prog *p, const Expr *e)
 {
-    if (!p->skip || !has_reduce(e->op == O_REDUCE ? e->kid[0] : e)) return;
+    if (!p->skip || !expr_has(e->op == O_REDUCE ? e->kid[0] : e, O_REDUCE)) return;
     fail(p, SC_ENOTIMPL, e->pos,
          "implicit=\"skip\" takes one reduction of the whole right side; assign the sum to a result of its "
          "own and "

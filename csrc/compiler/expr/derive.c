@@ -27,14 +27,6 @@
 #include <string.h>
 
 /* ---- looking at expressions ---- */
-static bool is_reduce(const Expr *e, const void *unused)
-{
-    (void)unused;
-    return e->op == O_REDUCE;
-}
-
-static bool has_reduce(const Expr *e) { return expr_contains(e, is_reduce, NULL); }
-
 static uint32_t free_vars(const Expr *e)
 {
     uint32_t vars = 0;
@@ -244,7 +236,7 @@ static Expr *once(Derive *d, Expr *e)
 {
     for (int k = 0; k < d->nonce; k++)
         if (d->once[k].e == e) return d->once[k].temp;
-    if (!has_reduce(e) || is_covered(e) || d->nonce == SC_LEN(d->once)) return e;
+    if (!expr_has(e, O_REDUCE) || is_covered(e) || d->nonce == SC_LEN(d->once)) return e;
     Expr *temp = assign(d, new_tensor(d, "t", false), free_vars(e), O_CONST, e);
     d->once[d->nonce].e = e;
     d->once[d->nonce++].temp = temp;
@@ -281,7 +273,7 @@ static Expr *value_of(Walk *w, Expr *e)
 {
     const Tensor *t = w->a->lhs->tensor;
     const bool sparse = derive_sparse(t);
-    if (e == w->a->rhs && (!sparse || (has_reduce(e) && e->op != O_SQRT)) &&
+    if (e == w->a->rhs && (!sparse || (expr_has(e, O_REDUCE) && e->op != O_SQRT)) &&
         t->dtype == w->d->p->tensor[0]->dtype)
         return w->a->lhs;
     return once(w->d, e);
@@ -468,7 +460,7 @@ static void off_diagonal(Derive *d, Share *s)
  * that have a sparse factor, a sum or a diagonal come from temporaries. */
 static void stand_alone(Derive *d, Share *s)
 {
-    if (has_reduce(s->value) || expr_contains(s->value, is_sparse_access, NULL))
+    if (expr_has(s->value, O_REDUCE) || expr_contains(s->value, is_sparse_access, NULL))
         s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
     if (is_diagonal(s->at)) off_diagonal(d, s);
 }

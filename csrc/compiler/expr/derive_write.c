@@ -201,12 +201,6 @@ static Expr *write_stored(Writer *w, Expr *at, Expr *e)
     return derive_prefix(w->d->p, expr_new(w->d->p, O_STORED, at, NULL), e);
 }
 
-static bool is_division(const Expr *e, const void *unused)
-{
-    (void)unused;
-    return e->op == O_DIV;
-}
-
 static void write_line(Writer *w, const Line *l)
 {
     Prog *p = w->d->p;
@@ -220,7 +214,7 @@ static void write_line(Writer *w, const Line *l)
     }
     Expr *at = l->of >= 0 && derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
     bool divides = false;
-    for (int k = 0; k < l->n; k++) divides |= expr_contains(l->share[k]->value, is_division, NULL);
+    for (int k = 0; k < l->n; k++) divides |= expr_has(l->share[k]->value, O_DIV);
     for (int k = 0; k < l->n; k++) { /* a divisor that may be missing needs the pattern in its own product */
         Expr *term = write_share(w, l->share[k], left);
         if (at && divides) term = write_stored(w, at, term);

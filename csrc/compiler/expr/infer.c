@@ -166,13 +166,6 @@ static Pattern whole_pattern(const Prog *p, const Assign *a)
     return (Pattern){0};
 }
 
-static int dim_of(const Expr *lhs, int v)
-{
-    for (int d = 0; d < lhs->tensor->ndim; d++)
-        if (lhs->ix[d].var == v) return d;
-    return -1;
-}
-
 /* Whether what stands below a position of the level above has a fixed number of places. */
 static bool has_slots(const sc_format *f, int l)
 {
@@ -189,7 +182,7 @@ static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
     *f = (sc_format){.ndim = lhs->tensor->ndim};
     for (int l = 0; l < n; l++) {
         sc_levelspec s = t->format.level[l];
-        const int d = dim_of(lhs, t->dimvar[s.dim]);
+        const int d = expr_dim_of(lhs, t->dimvar[s.dim]);
         if (d < 0 || seen >> d & 1 || s.part != SC_WHOLE || has_slots(&t->format, l)) return false;
         seen |= 1u << d;
         stored |= sc_kind_of(&s)->crd;
@@ -296,7 +289,7 @@ static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
     if (s->times != 1 || s->reduce != O_CONST) return false;
     for (int k = 0; k < s->nfound; k++) {
         const Nest *n = s->found[k];
-        const int d = dim_of(lhs, n->ix.var);
+        const int d = expr_dim_of(lhs, n->ix.var);
         if (d < 0 || n->ix.part != SC_WHOLE || n->kind == L_VEC || n->by || n->unroll) return false;
         if (seen >> d & 1) continue; /* a lookup */
         seen |= 1u << d;
@@ -312,7 +305,7 @@ static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
 static bool writes_vectors(const Search *s, const Expr *lhs)
 {
     for (int k = 0; k < s->nfound; k++)
-        if (s->found[k]->kind == L_VEC && dim_of(lhs, s->found[k]->ix.var) >= 0) return true;
+        if (s->found[k]->kind == L_VEC && expr_dim_of(lhs, s->found[k]->ix.var) >= 0) return true;
     return false;
 }
 

@@ -36,3 +36,16 @@ uint32_t expr_vars(const Expr *e)
         if (e->kid[k]) vars |= expr_vars(e->kid[k]);
     return vars;
 }
+
+bool expr_has(const Expr *e, Op op)
+{
+    if (e->op == op) return true;
+    return (e->kid[0] && expr_has(e->kid[0], op)) || (e->kid[1] && expr_has(e->kid[1], op));
+}
+
+int expr_dim_of(const Expr *access, int var)
+{
+    for (int d = 0; d < access->tensor->ndim; d++)
+        if (access->ix[d].var == var) return d;
+    return -1;
+}

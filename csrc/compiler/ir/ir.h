@@ -153,7 +153,6 @@ struct Prog {
     int nin, nout;              /* operands; results */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
-    int vector_regs;            /* of the target: 16 or 32 */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
     sc_speeds speeds;
@@ -161,7 +160,6 @@ struct Prog {
     uint32_t settled;          /* operands that are not to be converted */
     bool nofold;               /* no extent becomes a constant */
     const char *wishes;        /* what a user asks of the scheduler, or null */
-    bool own_nest;             /* the nest is a user's */
     bool keeps;                /* a user asks that no other operand is converted */
     int ahead;                 /* 1 + how many entries ahead a user asks for rows; 0: nothing was said */
     sc_format ask[SC_MAXOP];   /* how result r is delivered; Tensor.format is how the kernels make it */
@@ -340,6 +338,7 @@ typedef struct Module {
     Param *param[96];
     Entry entry[SC_MAXENTRY];
 } Module;
+static inline int prog_vector_regs(const Prog *p) { return p->vector_bytes == 64 ? 32 : 16; }
 static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
 static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
 static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
@@ -398,9 +397,12 @@ Expr *expr_new(Prog *, Op, Expr *, Expr *);
 Expr *expr_const(Prog *, double);
 Expr *expr_access(Prog *, Tensor *, const Index *); /* one index for every dimension */
 uint32_t expr_vars(const Expr *);                   /* indices used, reduced ones included */
+bool expr_has(const Expr *, Op);                    /* such a node, e itself included */
+int expr_dim_of(const Expr *access, int var);       /* the first dimension that is over it, or -1 */
 
 /* ---- tensor.c: what a tensor says of itself ---- */
-bool tensor_is_sparse(const Tensor *); /* an operand with absent entries */
+bool tensor_is_sparse(const Tensor *);       /* an operand with absent entries */
+void tensor_spec(const Tensor *, sc_spec *); /* what prog_declare was told, or would be */
 bool index_same(Index, Index);
 Index tensor_level_index(const Tensor *, int level); /* what the level is indexed by */
 bool tensor_assembled(const Tensor *);               /* a sparse result whose structure this program makes */

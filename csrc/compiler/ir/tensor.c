@@ -5,6 +5,18 @@
 
 bool tensor_is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
 
+void tensor_spec(const Tensor *t, sc_spec *s)
+{
+    memcpy(s->name, t->name, sizeof s->name);
+    s->format = t->format;
+    s->dtype = t->dtype;
+    s->itype = t->itype;
+    s->unit = t->unit;
+    s->perm = t->perm;
+    s->often = t->often;
+    memcpy(s->positions, t->positions, sizeof s->positions);
+}
+
 bool index_same(Index a, Index b)
 {
     return a.var == b.var && a.part == b.part && a.slot == b.slot &&

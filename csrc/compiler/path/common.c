@@ -4,7 +4,18 @@
  * the sum over the others is one temporary for both: the gradients of a product of three share two of them. */
 #include "private.h"
 
-static bool in(uint32_t set, int k) { return set >> k & 1; }
+/* The n factors a among the m factors b, each another: as bits of these; 0 where one is not there. */
+static uint64_t among(int n, const Part *a, int m, const Part *b)
+{
+    uint64_t found = 0;
+    for (int k = 0; k < n; k++) {
+        int q = 0;
+        while (q < m && (found >> q & 1 || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
+        if (q == m) return 0;
+        found |= 1ull << q;
+    }
+    return found;
+}
 
 /* The factors of `sum` that are those of `part`, which is a sum of them over all that nothing else needs; 0: not so. */
 static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
@@ -12,14 +23,9 @@ static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
     Part a[MAXFACTOR], b[MAXFACTOR];
     if (!path_is_sum(part) || !path_is_sum(sum)) return 0;
     const int n = expr_factors(p, part->kid[0], a), m = expr_factors(p, sum->kid[0], b);
-    uint32_t mask = 0, mine = 0, others = expr_free(sum);
     if (n >= m || m > MAXFACTORS) return 0;
-    for (int k = 0; k < n; k++) {
-        int q = 0;
-        while (q < m && (in(mask, q) || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
-        if (q == m) return 0;
-        mask |= 1u << q;
-    }
+    const uint32_t mask = (uint32_t)among(n, a, m, b);
+    uint32_t mine = 0, others = expr_free(sum);
     for (int q = 0; q < m; q++) *(in(mask, q) ? &mine : &others) |= expr_free(b[q].e);
     return (mine & others) == expr_free(part) ? mask : 0;
 }
@@ -27,18 +33,10 @@ static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
 bool common_same(Prog *p, const Expr *x, const Expr *y)
 {
     Part a[MAXFACTOR], b[MAXFACTOR];
-    uint64_t seen = 0;
     if (expr_equal(x, y)) return true;
     if (!path_is_sum(x) || !path_is_sum(y) || x->vars != y->vars) return false;
-    const int n = expr_factors(p, x->kid[0], a);
-    if (n != expr_factors(p, y->kid[0], b)) return false;
-    for (int k = 0; k < n; k++) {
-        int q = 0;
-        while (q < n && (seen >> q & 1 || a[k].under != b[q].under || !expr_equal(a[k].e, b[q].e))) q++;
-        if (q == n) return false;
-        seen |= 1ull << q;
-    }
-    return true;
+    const int n = expr_factors(p, x->kid[0], a), m = expr_factors(p, y->kid[0], b);
+    return n == m && among(n, a, m, b);
 }
 
 void common_collect(Planner *pl, const Expr *e)

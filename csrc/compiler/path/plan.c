@@ -19,8 +19,6 @@
 #define FAR 20        /* times the cheapest by a rough look: one nest that takes longer is not looked at */
 #define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
 
-static bool in(uint32_t set, int k) { return set >> k & 1; }
-
 typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;
     double cost;
@@ -40,9 +38,6 @@ static void rewind_to(Planner *pl, Point m)
 }
 
 /* ---- what an expression has ---- */
-static bool has_op(const Expr *e, Op op)
-{ return e->op == op || (e->kid[0] && has_op(e->kid[0], op)) || (e->kid[1] && has_op(e->kid[1], op)); }
-
 static bool has_sparse(const Expr *e)
 {
     if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
@@ -50,14 +45,6 @@ static bool has_sparse(const Expr *e)
 }
 
 /* ---- sizes ---- */
-static double cells(const Prog *p, uint32_t vars)
-{
-    double n = 1;
-    for (int v = 0; v < p->nvar; v++)
-        if (in(vars, v)) n *= fmax(1, (double)p->var[v].extent);
-    return n;
-}
-
 static double entries_of(const Tensor *t)
 {
     double n = 1;
@@ -76,7 +63,7 @@ static Size size_of(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
     s.sparse = has_sparse(e) && s.vars && !(s.vars & ~expr_covered(e));
-    s.entries = s.sparse ? fmin(cells(p, s.vars), sum_of_entries(e)) : cells(p, s.vars);
+    s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
     return s;
 }
 
@@ -129,7 +116,6 @@ static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool t
 typedef struct {
     Planner *pl;
     Product x;
-    Expr *sum; /* the O_REDUCE node */
     Part part[MAXFACTOR];
     bool turned;
 } Taken;
@@ -160,24 +146,6 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
     return e != NULL;
 }
 
-/* What the assignment, or the sum for itself, costs by this tree; the steps before it are added. */
-static double cost_tree(Taken *t, const Tree *tree, const Assign *a, int result, Expr **sum)
-{
-    Planner *pl = t->pl;
-    const Point m = mark(pl);
-    *sum = take_kids(t, tree, t->x.kept);
-    if (!*sum) return -1;
-    const Point before = mark(pl);
-    bool fits;
-    if (a) {
-        fits = step_add(pl, 1, &(Assign){a->lhs, a->reduce, *sum}, &result);
-    } else
-        fits = take_first(pl, *sum, t->x.kept, false, false, 0) != NULL;
-    const double cost = fits ? pl->path->cost - m.cost : -1;
-    rewind_to(pl, before);
-    return cost;
-}
-
 static bool is_flat(const Tree *t)
 {
     for (int k = 0; k < t->n; k++)
@@ -202,16 +170,19 @@ static void note_tree(Taken *t, const Tree *tree)
     pl->tree = text.s;
 }
 
-/* Costs by this tree, the temporaries of dense rows turned or not. */
+/* What the assignment, or the sum for itself, costs by this tree, the temporaries of dense rows turned or not. */
 static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
                          Cheapest *c)
 {
-    const Point m = mark(t->pl);
-    Expr *sum;
+    Planner *pl = t->pl;
+    const Point m = mark(pl);
     t->turned = turned;
-    const double cost = cost_tree(t, tree, a, result, &sum) * tie;
-    rewind_to(t->pl, m);
-    if (cost >= 0 && cost < c->cost) *c = (Cheapest){cost, tree, turned};
+    Expr *sum = take_kids(t, tree, t->x.kept);
+    const bool fits = sum && (a ? step_add(pl, 1, &(Assign){a->lhs, a->reduce, sum}, &result)
+                                : take_first(pl, sum, t->x.kept, false, false, 0) != NULL);
+    const double cost = (pl->path->cost - m.cost) * tie;
+    rewind_to(pl, m);
+    if (fits && cost < c->cost) *c = (Cheapest){cost, tree, turned};
 }
 
 /* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
@@ -243,14 +214,14 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     Found tree[MAXTREES], flat;
     Expr *factor[MAXFACTORS];
     Taken *t = NEW(pl->p, Taken);
-    *t = (Taken){.pl = pl, .sum = e};
+    *t = (Taken){.pl = pl};
     t->x = (Product){.p = pl->p, .kept = expr_free(e)};
     t->x.n = expr_factors(pl->p, e->kid[0], t->part);
     if (t->x.n < 3 || t->x.n > MAXFACTORS) return e;
     for (int k = 0; k < t->x.n; k++) {
         factor[k] = t->part[k].e;
         t->x.factor[k] = size_of(pl->p, factor[k]);
-        if (has_op(factor[k], O_REDUCE)) return e;
+        if (expr_has(factor[k], O_REDUCE)) return e;
     }
     t->x.sparse = a && !sc_format_is_dense(&pl->p->ask[result]);
     t->x.like = like_factor(t, a);
@@ -305,7 +276,7 @@ static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
     const int n = expr_factors(pl->p, e->kid[0], part);
     bool any = false;
     for (int k = 0; k < n; k++) {
-        if (!has_op(part[k].e, O_REDUCE)) continue;
+        if (!expr_has(part[k].e, O_REDUCE)) continue;
         Expr *f = take_apart(pl, part[k].e, NULL, -1, asked);
         Expr *t = take_first(pl, f, expr_free(f), false, false, 0);
         if (t) part[k].e = t, any = true;
@@ -322,12 +293,12 @@ static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
     const int n = expr_terms(pl->p, e, part);
     int stays = -1;
     for (int k = 0; k < n; k++) {
-        if (!has_op(part[k].e, O_REDUCE)) continue;
+        if (!expr_has(part[k].e, O_REDUCE)) continue;
         if (has_sparse(part[k].e)) stays = k;
         part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
     }
     for (int k = 0; k < n && stays >= 0; k++) {
-        if (k == stays || !has_op(part[k].e, O_REDUCE)) continue;
+        if (k == stays || !expr_has(part[k].e, O_REDUCE)) continue;
         Expr *t = take_first(pl, part[k].e, expr_free(part[k].e), false, false, 0);
         if (t) part[k].e = t;
     }
@@ -336,7 +307,7 @@ static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
 
 static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
-    if (!has_op(e, O_REDUCE)) return e;
+    if (!expr_has(e, O_REDUCE)) return e;
     if (path_is_sum(e)) {
         Expr *terms = a && sc_format_is_dense(&pl->p->ask[result]) ? distribute(pl, e) : e;
         if (terms != e) return take_terms(pl, terms, asked);
@@ -350,27 +321,32 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 }
 
 /* ---- the program ---- */
-/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
-static bool is_rich(Prog *p, const Expr *e, int *sums)
+/* sums: of products with entries, that were seen so far. */
+static bool has_more(Prog *p, const Expr *e, int *sums)
 {
-    if (p->multiplies && path_is_sum(e) && !has_sparse(e)) return true;
     Part part[MAXFACTOR];
+    if (p->multiplies && path_is_sum(e) && !has_sparse(e)) return true;
     if (e->op == O_STORED) return false;
     if (path_is_sum(e)) {
         const int n = expr_factors(p, e->kid[0], part);
-        if (n > 2 || has_op(e->kid[0], O_REDUCE)) return true;
-        if (n == 2 && has_sparse(e) && (has_op(e, O_ADD) || has_op(e, O_SUB))) return true;
+        if (n > 2 || expr_has(e->kid[0], O_REDUCE)) return true;
+        if (n == 2 && has_sparse(e) && (expr_has(e, O_ADD) || expr_has(e, O_SUB))) return true;
         return ++*sums > 1 && has_sparse(e);
     }
-    return (e->kid[0] && is_rich(p, e->kid[0], sums)) || (e->kid[1] && is_rich(p, e->kid[1], sums));
+    return (e->kid[0] && has_more(p, e->kid[0], sums)) || (e->kid[1] && has_more(p, e->kid[1], sums));
+}
+
+/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
+static bool is_rich(Prog *p, const Assign *a)
+{
+    int sums = 0;
+    return has_more(p, a->rhs, &sums);
 }
 
 /* With the steps of its temporaries; false where the assignment is best one step. */
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
     const Point m = mark(pl);
-    int sums = 0;
-    if (!is_rich(pl->p, a->rhs, &sums)) return false;
     Expr *e = take_apart(pl, a->rhs, a, result, asked);
     const bool any = e != a->rhs, dense = !has_sparse(a->rhs);
     if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
@@ -379,7 +355,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = mark(pl);
         double whole = -1;
-        const bool compared = path_is_sum(a->rhs) && !has_op(a->rhs->kid[0], O_REDUCE);
+        const bool compared = path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
         if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
@@ -411,9 +387,9 @@ static _Noreturn void refuse(Prog *p, const char *asked)
 const Path *path_find(Prog *p, const char *asked, const Costs *costs)
 {
     Planner *pl = NEW(p, Planner);
-    int from = 0, sums = 0;
+    int from = 0;
     bool rich = false;
-    for (int a = 0; a < p->nassign; a++) sums = 0, rich |= is_rich(p, p->assign[a].rhs, &sums);
+    for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
     if (asked && !strcmp(asked, "path()")) return NULL;
     if (!rich && asked) refuse(p, asked);
     if (p->skip || !rich) return NULL;
@@ -422,13 +398,12 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
     for (int a = 0; a < p->nassign; a++) {
         const Point m = mark(pl);
-        if (!is_rich(p, p->assign[a].rhs, &sums)) continue;
+        if (!is_rich(p, &p->assign[a])) continue;
         if (!take_rest(pl, from, a)) return NULL;
         if (take_assign(pl, &p->assign[a], a, asked))
             from = a + 1;
         else
             rewind_to(pl, m);
-        sums = 0;
     }
     if (asked && !pl->heard) refuse(p, asked);
     if (!from || !take_rest(pl, from, p->nassign)) return NULL;

@@ -10,6 +10,8 @@
 
 #include "path.h"
 
+static inline bool in(uint32_t set, int k) { return set >> k & 1; }
+
 /* ---- tree.c ---- */
 
 typedef struct { /* a factor, or what some of them come to */
@@ -47,6 +49,7 @@ int tree_search(const Product *, Found *out, Found *flat);
 /* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
 double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
 uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
+double tree_cells(const Prog *, uint32_t vars); /* elements that a dense tensor over these indices has */
 
 /* ---- wish.c ---- */
 /* The tree that a user asks for this product: null where none of it is said. */

@@ -46,8 +46,6 @@ Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double 
 }
 
 /* ---- operands ---- */
-static uint8_t bucket(double n) { return (uint8_t)fmin(62, ceil(log2(fmax(2, n)))); }
-
 static bool add_operand(Planner *pl, Step *s, const Tensor *t)
 {
     sc_request *rq = &s->request;
@@ -55,15 +53,7 @@ static bool add_operand(Planner *pl, Step *s, const Tensor *t)
     for (int k = 0; k < rq->nin; k++)
         if (!strcmp(rq->in[k].name, t->name)) return true;
     if (value < 0 || rq->nin == SC_MAXOP) return false;
-    sc_spec *spec = &rq->in[rq->nin];
-    memcpy(spec->name, t->name, sizeof spec->name);
-    spec->format = t->format;
-    spec->dtype = t->dtype;
-    spec->itype = t->itype;
-    spec->unit = t->unit;
-    spec->perm = t->perm;
-    spec->often = t->often;
-    memcpy(spec->positions, t->positions, sizeof spec->positions);
+    tensor_spec(t, &rq->in[rq->nin]);
     memcpy(rq->dim[rq->nin], t->extent, sizeof t->extent);
     if (t->role == T_IN && pl->p->settled >> t->arg & 1) rq->settled |= 1u << rq->nin;
     if (t->role != T_IN && pl->holes[value]) s->holes |= 1u << rq->nin;
@@ -84,13 +74,6 @@ static bool add_operands(Planner *pl, Step *s, const Expr *e, int n, const Assig
 }
 
 /* ---- text ---- */
-static bool reduces_inside(const Expr *e)
-{
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k] && (e->kid[k]->op == O_REDUCE || reduces_inside(e->kid[k]))) return true;
-    return false;
-}
-
 static bool is_plain(const Expr *e)
 {
     if (e->op == O_ACCESS) return true;
@@ -100,7 +83,7 @@ static bool is_plain(const Expr *e)
 
 static void print(const Prog *p, const Assign *a, sc_text *out)
 {
-    const bool whole = a->rhs->op == O_REDUCE && !reduces_inside(a->rhs);
+    const bool whole = a->rhs->op == O_REDUCE && !expr_has(a->rhs->kid[0], O_REDUCE);
     const Op op = whole ? a->rhs->reduce : O_CONST;
     sc_text_add(out, "%s", out->n ? "; " : "");
     expr_print(p, a->lhs, out);
@@ -175,19 +158,13 @@ static void settle(Planner *pl, Tensor *t, const sc_outcome *o)
     t->dtype = o->spec.dtype;
     t->itype = o->spec.itype;
     t->unit = sc_format_is_dense(&t->format) ? t->ndim - 1 : -1;
-    if (t->unit < 0 && t->format.nlevel) t->positions[t->format.nlevel - 1] = bucket(pl->entries);
+    if (t->unit < 0 && t->format.nlevel)
+        t->positions[t->format.nlevel - 1] = sc_log2_up((int64_t)fmin(0x1p62, ceil(pl->entries)));
 }
 
 /* ---- dense products ---- */
 /* Nanoseconds: a call of the library, and a multiply-add of four bytes. */
 static const double called = 3000, multiplied = .02;
-
-static int dim_of(const Expr *access, int v)
-{
-    int d = access->tensor->ndim;
-    while (d-- > 0 && access->ix[d].var != v) continue;
-    return d;
-}
 
 static bool is_matrix(const Expr *e, const Prog *p)
 {
@@ -207,9 +184,9 @@ static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
         return none;
     x = sum->kid[0]->kid[0], y = sum->kid[0]->kid[1];
     if (!is_matrix(x, p) || !is_matrix(y, p)) return none;
-    const int k = __builtin_ctz(sum->vars), xk = dim_of(x, k), yk = dim_of(y, k);
+    const int k = __builtin_ctz(sum->vars), xk = expr_dim_of(x, k), yk = expr_dim_of(y, k);
     if (xk < 0 || yk < 0) return none;
-    const int xm = dim_of(l, x->ix[!xk].var), yn = dim_of(l, y->ix[!yk].var);
+    const int xm = expr_dim_of(l, x->ix[!xk].var), yn = expr_dim_of(l, y->ix[!yk].var);
     if (xm < 0 || yn < 0 || xm == yn) return none;
     Dense d = {.is = true, .am = !xk, .ak = (uint8_t)xk, .bk = (uint8_t)yk, .bn = !yk};
     d.om = (uint8_t)xm, d.on = (uint8_t)yn;
@@ -222,10 +199,7 @@ static Dense dense_of(const Planner *pl, const Step *s, const Assign *a)
 
 static double dense_cost(const Prog *p, const Assign *a)
 {
-    const uint32_t vars = expr_vars(a->rhs);
-    double n = 1;
-    for (int v = 0; v < p->nvar; v++)
-        if (vars >> v & 1) n *= fmax(1, (double)p->var[v].extent);
+    const double n = tree_cells(p, expr_vars(a->rhs));
     return called + n * multiplied * (p->type == SC_F64 ? 2 : 1);
 }
 

@@ -11,10 +11,8 @@
 
 #include "private.h"
 
-static bool in(uint32_t set, int k) { return set >> k & 1; }
-
 /* ---- sizes ---- */
-static double cells(const Prog *p, uint32_t vars)
+double tree_cells(const Prog *p, uint32_t vars)
 {
     double n = 1;
     for (int v = 0; v < p->nvar; v++)
@@ -41,15 +39,15 @@ double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept,
         all |= s->vars;
         if (!s->sparse) time += s->entries * read;
         if (!s->sparse) continue;
-        join *= s->entries / cells(p, s->vars & held);
+        join *= s->entries / tree_cells(p, s->vars & held);
         most = fmax(most, join);
         held |= s->vars;
         nsparse++;
     }
-    const double row = cells(p, all & ~held), pattern = nsparse ? cells(p, kept & held) : 1;
+    const double row = tree_cells(p, all & ~held), pattern = nsparse ? tree_cells(p, kept & held) : 1;
     out->vars = kept;
     out->sparse = sparse;
-    out->entries = (sparse ? fmax(1, distinct(pattern, join)) : pattern) * cells(p, kept & ~held);
+    out->entries = (sparse ? fmax(1, distinct(pattern, join)) : pattern) * tree_cells(p, kept & ~held);
     time += most * row * (!nsparse ? dense_flop : row >= 8 ? vector_flop : number_flop);
     time += nsparse ? most * (nsparse > 1 ? met : walked) : 0;
     return time + out->entries * (sparse ? appended : written);
@@ -110,7 +108,7 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
         if (s->is_root && sparse && part[k]->tree->holes) return; /* it would not say what is stored */
     }
     if (!s->is_root && sparse && (kept & ~held || __builtin_popcount(kept) < 2)) return;
-    if (!s->is_root && !sparse && cells(s->x->p, kept) > s->room) return;
+    if (!s->is_root && !sparse && tree_cells(s->x->p, kept) > s->room) return;
     cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
     if (!s->is_root) cost /= fmax(1, s->x->takers[s->subset]);
     if (!s->is_root && s->x->made[s->subset]) cost = 0;
@@ -186,7 +184,7 @@ static void leaves(Search *s)
 /* Temporaries do not make a program need much more memory than it has. */
 static double room_for(const Product *x)
 {
-    double most = fmax(MAXCELLS, x->sparse ? 0 : cells(x->p, x->kept));
+    double most = fmax(MAXCELLS, x->sparse ? 0 : tree_cells(x->p, x->kept));
     for (int k = 0; k < x->n; k++)
         if (!x->factor[k].sparse) most = fmax(most, x->factor[k].entries);
     return most;

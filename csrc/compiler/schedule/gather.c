@@ -132,7 +132,7 @@ static void choose_width(Gather *g)
 {
     const Var *n = &g->p->var[g->vec];
     const int lanes = g->p->vector_bytes / (int)sc_dtype_size(g->p->type);
-    g->width = lanes * (g->p->vector_regs == 32 ? 4 : 2);
+    g->width = lanes * (prog_vector_regs(g->p) == 32 ? 4 : 2);
     while (g->width > lanes && n->extent < 2 * g->width) g->width /= 2;
 }
 

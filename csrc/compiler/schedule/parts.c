@@ -129,7 +129,7 @@ int schedule_register_tile(const Prog *p, int v, int slots)
     const Var *x = &p->var[v];
     if (p->draft.wish && p->draft.wish->tile[v]) return p->draft.wish->tile[v];
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
-    int room = lanes * (p->vector_regs == 32 ? 16 : 8);
+    int room = lanes * (prog_vector_regs(p) == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
     const bool waste = x->extent % 128 && x->extent < 512; /* the last tile begins earlier */
     const int most = p->nofold || waste ? 64 : 128;        /* nofold: a text for every extent */

@@ -71,7 +71,7 @@ static int rows_of(int block, int room)
 
 int product_slots(Sched *s)
 {
-    int slots = 1, room = s->p->vector_regs == 32 ? 8 : 4;
+    int slots = 1, room = prog_vector_regs(s->p) == 32 ? 8 : 4;
     for (int k = s->a ? s->a->format.nlevel - 1 : -1; k >= s->nmain && s->a; k--) {
         Index ix = tensor_level_index(s->a, k);
         if (!in(s->kept, ix.var)) continue;
