@@ -92,6 +92,15 @@ def test_values_of_padding_are_zero():
         assert a.grad.values().tolist() == [1, 1, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["_", "__", "__x", "sc_a", "f32", "v_f32", "v__"])
+def test_names_that_begin_like_those_of_c(name):
+    Q = torch.rand(6, 5)
+    expected = Q.sum(1)
+    for text in (f"C[i] = Q[i,{name}]", f"C[{name}] = Q[{name},k]", f"{name}[i] = Q[i,k]"):
+        assert torch.allclose(scorch.evaluate(text, Q=Q), expected)
+    assert torch.allclose(scorch.evaluate(f"C[i] = {name}[i,k]", **{name: scorch.sparse(Q)}), expected)
+
+
 def test_padding_of_an_empty_extent():
     a = scorch.from_components("ell(1)", (3, 0), [None, None], [None, T([-1, -1, -1])], T([1, 2, 3]).short())
     assert (a * torch.ones(0, dtype=torch.int16)).shape == (3, 0)

@@ -358,6 +358,8 @@ void *prog_bytes(Prog *, size_t);
 sc_text prog_text(Prog *); /* an empty text that grows in the arena */
 #define NEW(p, type) ((type *)prog_bytes((p), sizeof(type)))
 Module *prog_module(Prog *); /* of the draft, an empty one if there was none */
+/* The name, or another where no name may begin like it. */
+const char *name_stem(Prog *, const char *);
 /* stem, stem_1, stem_2 ...: the first that is no word of C and names nothing in the module yet. */
 const char *name_fresh(Prog *, const char *stem);
 bool name_reserved(const char *);

@@ -30,6 +30,12 @@ void prog_rewind(Prog *p, const Mark *k)
     for (int t = 0; t < k->ntensor; t++) *p->tensor[t] = k->tensor[t];
 }
 
+/* Names that begin so belong to C and to the core, whatever follows. */
+static bool begins_reserved(const char *s) { return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2); }
+
+const char *name_stem(Prog *p, const char *s)
+{ return begins_reserved(s) ? sc_arena_printf(&p->arena, "v_%s", s) : s; }
+
 /* C's words, and those that emit itself uses. */
 bool name_reserved(const char *s)
 {
@@ -43,7 +49,7 @@ bool name_reserved(const char *s)
         "i32",      "i64",    "f32",    "f64",      "inf",      "nan",      "unix",     "linux"};
     for (int i = 0; i < SC_LEN(words); i++)
         if (!strcmp(s, words[i])) return true;
-    return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2);
+    return begins_reserved(s);
 }
 
 Module *prog_module(Prog *p)
@@ -66,7 +72,7 @@ static bool is_declared(const Module *m, const char *s)
 const char *name_fresh(Prog *p, const char *stem)
 {
     const Module *m = prog_module(p);
-    const char *s = sc_arena_printf(&p->arena, "%s", stem);
+    const char *s = stem = sc_arena_printf(&p->arena, "%s", name_stem(p, stem));
     for (int k = 1; name_reserved(s) || is_declared(m, s); k++)
         s = sc_arena_printf(&p->arena, "%s_%d", stem, k);
     return s;

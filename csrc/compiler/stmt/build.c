@@ -307,7 +307,7 @@ Val *val_param(Prog *p, Param *q)
 
 /* name_fresh() avoids words of C; the vector types of the generated text are ours to avoid. */
 static const char *unlike_type(Prog *p, const char *stem)
-{ return type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : stem; }
+{ return type_named(stem, NULL) ? sc_arena_printf(&p->arena, "v_%s", stem) : name_stem(p, stem); }
 
 static const char *name_new(Prog *p, const char *stem) { return name_fresh(p, unlike_type(p, stem)); }
 
