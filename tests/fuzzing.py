@@ -119,7 +119,7 @@ def run(target: str, seconds: int, seed: int) -> tuple[bool, str]:
     shutil.rmtree(faults, ignore_errors=True)
     faults.mkdir(parents=True)
     options = [
-        f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", "-timeout=20",
+        f"-max_total_time={seconds}", f"-seed={seed}", f"-max_len={LONGEST}", "-timeout=60",
         "-rss_limit_mb=4096",
         f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={faults}/",
     ]  # fmt: skip
@@ -140,7 +140,7 @@ def keep(target: str) -> None:
     merged.mkdir(parents=True)
     for n, content in enumerate(seeds(target)):
         (merged / f"seed{n}").write_bytes(content)
-    native.must(build(target, instrumented()), "-merge=1", "-timeout=20", merged, found, given, limit=3600)
+    native.must(build(target, instrumented()), "-merge=1", "-timeout=60", merged, found, given, limit=3600)
     new = [f.read_bytes() for f in merged.iterdir() if not f.name.startswith("seed")]
     lines, room = [], 24_000
     for content in sorted(new, key=lambda c: (len(c), c)):
