@@ -296,14 +296,17 @@ def check(case: Case) -> bool:
     """Whether the case was computed; raises Mismatch where it is wrong, or refused without a known reason."""
     operands = case.operands()
     named = {name: o.tensor for name, o in operands.items()}
-    want = reference.Reference(case.problem, {name: o.held for name, o in operands.items()}).results()
+    held = {name: o.held for name, o in operands.items()}
     options = case.options()
     if case.out:
-        shape = want[case.problem.assigns[0].name].value.shape
+        shape = reference.Reference(case.problem, held).results()[case.problem.assigns[0].name].value.shape
         options["out"] = torch.full(shape, float("nan"), dtype=next(iter(case.types.values())))
     try:
         made = scorch.evaluate(case.text(), **named, **options)
         made = made if isinstance(made, tuple) else (made,)
+        found = dict(zip((a.name for a in case.problem.assigns), made, strict=True))
+        sparse = frozenset(name for name, x in found.items() if scorch.is_sparse(x))
+        want = reference.Reference(case.problem, held, sparse).results()
         for a, got in zip(case.problem.assigns, made, strict=True):
             check_result(case, a.name, got, want[a.name])
         if case.mode == "gradient":

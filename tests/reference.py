@@ -51,7 +51,12 @@ def reduced(op: str, x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
 
 
 class Reference:
-    def __init__(self, problem: Problem, operands: dict[str, Stored]) -> None:
+    """sparse: the results that are sparse where later assignments read them; others are read as dense."""
+
+    def __init__(
+        self, problem: Problem, operands: dict[str, Stored], sparse: frozenset[str] = frozenset()
+    ) -> None:
+        self.sparse = sparse
         self.names = list(problem.extent)
         self.problem, self.known = problem, dict(operands)
         self.skip = "skip" in problem.flags
@@ -61,7 +66,7 @@ class Reference:
         made = {}
         for a in self.problem.assigns:
             made[a.name] = self._assign(a)
-            self.known[a.name] = Stored(made[a.name].value)
+            self.known[a.name] = made[a.name] if a.name in self.sparse else Stored(made[a.name].value)
         return made
 
     def _assign(self, a: generate.Assign) -> Stored:
@@ -72,8 +77,10 @@ class Reference:
         else:
             t = self._reduce(self._term(a.right), generate.indices(a.right) - set(a.left), a.op)
         start = 0.0 if a.op == "=" else REDUCE[a.op][1]
-        value, there = torch.where(t.hit, t.value, start) if self.skip else t.value, t.there
-        return Stored(*(self._result(x, a.left) for x in torch.broadcast_tensors(value, there & t.hit)))
+        value, there = t.value, t.there
+        if self.skip:
+            value, there = torch.where(t.hit, value, start), there & t.hit
+        return Stored(*(self._result(x, a.left) for x in torch.broadcast_tensors(value, there)))
 
     def _result(self, x: torch.Tensor, left: str) -> torch.Tensor:
         axes = [self.names.index(i) for i in left]

@@ -342,3 +342,18 @@ def test_random_programs_with_gradients():
 @pytest.mark.slow
 def test_random_programs_with_gradients_at_length():
     assert sum(check_random(seed) for seed in range(100, 400)) > 10
+
+
+def test_a_sum_that_no_text_can_say_stays_where_it_is():
+    A = scorch.sparse(torch.randint(-2, 3, (5, 6)).float(), format="csr")
+    assert not scorch.evaluate("C[i] += (A[k,i] > A[j,i]) * (A[k,i] - A[k,i])", A=A).any()
+
+
+def test_a_result_with_levels_of_a_layout_that_a_step_reads():
+    d = torch.zeros(3, 6)
+    d[range(3), (4, 0, 5)] = torch.tensor([2.0, -1, 3])
+    A = scorch.sparse(d, format="compressed(0/1), singleton(1, nonunique), dense(0%1)")
+    for _ in range(2):
+        C, S = scorch.evaluate("C = (A[k,i] + A[k,i]) * (A[k,i] / 2); S[k,i] = A[k,i] * A[k,i]", A=A)
+        assert torch.equal(C, (d * d).sum())
+        assert torch.equal(S.to_dense(), d * d)

@@ -417,16 +417,18 @@ static int run(call *c, results *r)
 
 static PyObject *collect(call *c, results *r)
 {
-    sc_core *from[2 * SC_MAXOP]; /* whose arrays results may share: operands, as given and as converted */
+    /* Whose arrays results may share: operands, as given, as converted, and in the layouts that steps read. */
+    sc_core *from[2 * SC_MAXOP];
+    const int n = c->nin + c->nextra;
     PyObject *list = PyList_New(0);
-    for (int k = 0; k < c->nin; k++) {
+    for (int k = 0; k < n; k++) {
         from[2 * k] = c->core[k];
-        from[2 * k + 1] = c->core[k] ? (sc_core *)c->temp[k] : NULL;
+        from[2 * k + 1] = c->core[k] || k >= c->nin ? (sc_core *)c->temp[k] : NULL;
     }
     for (int k = 0; list && k < r->n; k++) {
         PyObject *x = r->object[k];
         r->object[k] = NULL;
-        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], from, 2 * c->nin);
+        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], from, 2 * n);
         if (!x || PyList_Append(list, x)) Py_CLEAR(list);
         Py_XDECREF(x);
     }

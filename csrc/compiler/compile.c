@@ -89,20 +89,6 @@ int sc_compile(Prog *p, const sc_request *rq, const char *file, int vector_bytes
     return prog_try(p, compile, &(Job){.p = p, .rq = rq, .file = file}, err);
 }
 
-static void compile_gradient(void *ctx)
-{
-    const Job *j = ctx;
-    understand(j);
-    if (j->gradient) expr_derive(j->p, j->wanted, j->given, j->gradient);
-}
-
-int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_t wanted, uint32_t given,
-                        sc_gradient *out, sc_err *err)
-{
-    Job j = {.p = p, .rq = rq, .file = file, .wanted = wanted, .given = given, .gradient = out};
-    return prog_try(p, compile_gradient, &j, err);
-}
-
 /* ---- steps ---- */
 void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
 {
@@ -113,7 +99,7 @@ void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
     o->spec.dtype = t->dtype;
     o->spec.itype = t->itype;
     o->spec.unit = t->unit;
-    o->like = tensor_shares_all(t) ? t->like->arg : -1;
+    o->like = tensor_shares_all(t) && sc_format_equal(&o->spec.format, &t->format) ? t->like->arg : -1;
     for (int d = 0; d < t->ndim; d++)
         for (int k = p->nin; k-- > 0;)
             for (int i = 0; i < p->tensor[k]->ndim; i++)
@@ -123,9 +109,10 @@ void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
                 }
 }
 
-typedef struct { /* a request, as the scheduler sees it */
+typedef struct { /* a request, as the scheduler sees it, or inference alone */
     Prog *p;
     const sc_request *rq;
+    bool infers;
     double cost;
 } Costing;
 
@@ -133,15 +120,14 @@ static void cost_request(void *ctx)
 {
     Costing *x = ctx;
     understand(&(Job){.p = x->p, .rq = x->rq});
-    x->cost = schedule_cost(x->p);
+    x->cost = x->infers ? 0 : schedule_cost(x->p);
 }
 
-/* For the machine that *ctx, a program, is compiled for. */
-static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
+/* For the machine that a program is compiled for. */
+static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_outcome *out)
 {
-    const Prog *machine = ctx;
     Prog *p = sc_zalloc(sizeof *p);
-    Costing x = {p, rq, -1};
+    Costing x = {p, rq, infers, -1};
     sc_err why = {0};
     if (!p) return -1;
     p->vector_bytes = machine->vector_bytes;
@@ -154,6 +140,32 @@ static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
     return x.cost;
 }
 
+static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out) { return ask(ctx, rq, false, out); }
+
+static double outcome_of(void *ctx, const sc_request *rq, sc_outcome *out) { return ask(ctx, rq, true, out); }
+
+/* Understood as its assignments one after another; a step, and what a user schedules, is one nest. */
+static void take_apart(const Job *j)
+{
+    Prog *p = j->p;
+    understand(j);
+    if (!p->draft.nest && !p->wishes && !(j->rq && j->rq->whole)) path_cut(p, &(Costs){outcome_of, p});
+}
+
+static void compile_gradient(void *ctx)
+{
+    const Job *j = ctx;
+    take_apart(j);
+    if (j->gradient) expr_derive(j->p, j->wanted, j->given, j->gradient);
+}
+
+int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_t wanted, uint32_t given,
+                        sc_gradient *out, sc_err *err)
+{
+    Job j = {.p = p, .rq = rq, .file = file, .wanted = wanted, .given = given, .gradient = out};
+    return prog_try(p, compile_gradient, &j, err);
+}
+
 typedef struct {
     Job job;
     const Path *path;
@@ -163,7 +175,7 @@ static void find_path(void *ctx)
 {
     Pathing *x = ctx;
     Prog *p = x->job.p;
-    understand(&x->job);
+    take_apart(&x->job);
     const char *asked = x->job.rq ? asked_path(x->job.rq) : NULL;
     if (!p->draft.nest && !p->wishes) x->path = path_find(p, asked, &(Costs){cost_of, p});
 }

@@ -10,6 +10,8 @@
  * work. The same enumeration lists all nests, as the stage "orders". */
 #include "settle.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,7 +292,7 @@ double schedule_cost(Prog *p)
     g->wishes = wishes_parse(p);
     take_apart(g);
     for (int k = 0; k < g->n; k++)
-        if (!search_count(g->task[k].search)) return -1;
+        if (!search_count(g->task[k].search)) return INFINITY;
     return cost_of(g, rank);
 }
 

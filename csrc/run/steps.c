@@ -2,7 +2,7 @@
  *
  * Values are the operands and then what the steps make. Temporaries live in memory that goes back after the run. A step
  * that reads a sparse temporary is compiled when it is first met, for as many entries as there are; all others when the
- * program is made. Where a dense temporary has zeros for what has no term, an infinity beside it makes a NaN that the
+ * program is made; results that are read later count as such. Where a dense temporary has zeros for what has no term, an infinity beside it makes a NaN that the
  * expression does not have: steps that read one look at their results, and where one is not finite the program runs
  * once more, as a whole. */
 #include <stdlib.h>
@@ -36,8 +36,7 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     }
     s->whole = *rq;
     s->whole.text = s->said + at;
-    s->whole.schedule = NULL;
-    s->whole.whole = true;
+    s->whole.schedule = "path()";
     s->whole.settled = UINT32_MAX;
     return s;
 }
@@ -389,6 +388,39 @@ static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *ou
     return sc_this_process.multiply(&p, err);
 }
 
+/* ---- structure that steps hand on ---- */
+/* Whether a value of this run lends the array: operands of the program are the caller's, who shares them. */
+static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const void *array)
+{
+    for (int k = 0; array && k < x->plan.request.nin; k++)
+        for (int l = 0; l < in[k].format.nlevel; l++) {
+            const sc_level *at = &in[k].view.level[l];
+            const bool made = x->plan.from[k] >= r->p->nin && x->plan.from[k] < r->p->steps->nvalue;
+            if (made && (at->pos == array || at->crd == array)) return true;
+        }
+    return false;
+}
+
+/* Copies of the levels that result `number` has of a value: a result is made of memory of its own. */
+static int own_levels(const run *r, const sc_stage *x, const sc_tensor *in, int number, sc_err *err)
+{
+    sc_tensor *t = &r->out[number];
+    int64_t above = 1;
+    for (int l = 0; l < t->format.nlevel; above = t->view.level[l++].npos) {
+        sc_level *at = &t->view.level[l];
+        for (int what = SC_POS; what <= SC_CRD; what++) {
+            const void **array = what == SC_POS ? &at->pos : &at->crd;
+            const int64_t n = what == SC_POS ? above + 1 : at->npos;
+            if (!is_lent(r, x, in, *array)) continue;
+            void *own = r->alloc(r->ctx ? r->ctx[number] : NULL, what, l, t->itype, n);
+            if (!own) return sc_error(err, SC_ENOMEM, "out of memory for %lld positions", (long long)n);
+            memcpy(own, *array, (size_t)n * sc_dtype_size(t->itype));
+            *array = own;
+        }
+    }
+    return SC_OK;
+}
+
 /* *finite: what came of it where it had to be. */
 static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
 {
@@ -408,8 +440,11 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
     else if (!rc)
         rc = sc_whole_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
     sc_program_release(q);
-    for (int k = 0; k < x->plan.n && !rc; k++)
-        if (x->plan.result[k] >= 0) r->out[x->plan.result[k]] = out[k];
+    for (int k = 0; k < x->plan.n && !rc; k++) {
+        if (x->plan.result[k] < 0) continue;
+        r->out[x->plan.result[k]] = out[k];
+        rc = own_levels(r, x, in, x->plan.result[k], err);
+    }
     *finite = rc || stays_finite(x, in, out);
     return rc;
 }
@@ -417,8 +452,8 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
 static int run_whole(const run *r, sc_err *err)
 {
     sc_program *q = NULL;
-    int rc = sc_program_find(&r->p->steps->whole, sc_whole_make, &q, NULL, err);
-    if (!rc) rc = sc_whole_run(q, r->in, r->out, r->alloc, r->ctx, err);
+    int rc = sc_program_find(&r->p->steps->whole, make, &q, NULL, err);
+    if (!rc) rc = sc_program_run(q, r->in, r->out, r->alloc, r->ctx, err);
     sc_program_release(q);
     return rc;
 }

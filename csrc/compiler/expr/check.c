@@ -209,15 +209,23 @@ static Expr *sum_products(Sums *s, Expr *e, Op above)
     return product && !factor ? close_product(s, e) : e;
 }
 
+Expr *expr_explicit(Prog *p, const Expr *lhs, Expr *rhs, uint32_t *unsummed)
+{
+    Sums s = {.p = p, .bound = expr_vars(lhs)};
+    count_uses(rhs, s.total);
+    Expr *e = sum_products(&s, rhs, O_CONST);
+    *unsummed = expr_vars(rhs) & ~s.bound;
+    return e;
+}
+
 static Expr *explicit_sums(Prog *p, const Assign *a)
 {
-    const uint32_t left = expr_vars(a->lhs), right = expr_vars(a->rhs);
-    if (a->reduce != O_CONST) return expr_reduce(p, a->reduce, right & ~left, a->rhs);
-    Sums s = {.p = p, .bound = left};
-    count_uses(a->rhs, s.total);
-    Expr *e = sum_products(&s, a->rhs, O_CONST);
+    uint32_t unsummed;
+    if (a->reduce != O_CONST)
+        return expr_reduce(p, a->reduce, expr_vars(a->rhs) & ~expr_vars(a->lhs), a->rhs);
+    Expr *e = expr_explicit(p, a->lhs, a->rhs, &unsummed);
     for (int v = 0; v < p->nvar; v++)
-        if ((right & ~s.bound) >> v & 1)
+        if (unsummed >> v & 1)
             fail(p, SC_EVALUE, a->rhs->pos,
                  "index %s is not on the left and is used in several terms; write += to sum the whole right "
                  "side over "

@@ -15,7 +15,8 @@
  *
  * An adjoint below a sum is used at many points: where it is more than a product
  * of accesses it gets a temporary, unless it is sparse. A temporary is dense, and
- * a sparse one would cost more than computing it again. A gradient to a sparse
+ * a sparse one would cost more than computing it again; but the adjoint of a
+ * sparse result has its structure, where programs are taken apart. A gradient to a sparse
  * operand is multiplied by stored(), its structure is asked for (derive_write.c).
  *
  * The text must mean what the tree says: "=" sums an index in the smallest
@@ -487,7 +488,9 @@ static Line *collect(Derive *d, Tensor *t, int of)
         }
     }
     const uint32_t all = (1u << t->ndim) - 1;
-    l->has = of >= 0 && derive_sparse(t) ? all : has;
+    l->like = of < 0 && d->p->apart && derive_sparse(t) ? t : NULL;
+    if (l->like) g->format = t->format;
+    l->has = l->like || (of >= 0 && derive_sparse(t)) ? all : has;
     for (int i = 0; i < t->ndim; i++) g->ndim += (int)(l->has >> i & 1);
     return l;
 }

@@ -13,8 +13,9 @@ typedef struct {
 
 typedef struct {
     Tensor *t;
-    Op reduce; /* as in Assign */
-    int of;    /* the operand whose gradient this is, or -1 */
+    Op reduce;    /* as in Assign */
+    int of;       /* the operand whose gradient this is, or -1 */
+    Tensor *like; /* the sparse result whose adjoint this is, and whose structure it has; or null */
     /* Dimensions that t has among those of the access; all but in gradients of dense operands. */
     uint32_t has;
     int n;

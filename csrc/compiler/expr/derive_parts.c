@@ -7,7 +7,7 @@ bool expr_contains(const Expr *e, bool (*test)(const Expr *, const void *), cons
            (e->kid[1] && expr_contains(e->kid[1], test, x));
 }
 
-bool derive_sparse(const Tensor *t) { return t->role != T_WORK && !sc_format_is_dense(&t->format); }
+bool derive_sparse(const Tensor *t) { return !sc_format_is_dense(&t->format); }
 
 Tensor *derive_operand(Derive *d, Tensor *t)
 { return t->role == T_IN && t->arg >= 0 && t->arg < d->p->nin ? d->p->tensor[t->arg] : t; }

@@ -212,7 +212,7 @@ static void write_line(Writer *w, const Line *l)
         left[i] = pick(w, s->at->ix[i].var);
         if (l->has >> i & 1) kept[n++] = left[i];
     }
-    Expr *at = l->of >= 0 && derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
+    Expr *at = (l->of >= 0 || l->like) && derive_sparse(s->to) ? access_to(w, s->to, n, kept) : NULL;
     bool divides = false;
     for (int k = 0; k < l->n; k++) divides |= expr_has(l->share[k]->value, O_DIV);
     for (int k = 0; k < l->n; k++) { /* a divisor that may be missing needs the pattern in its own product */
@@ -239,6 +239,7 @@ static void need_tensor(Writer *w, const Tensor *t)
     for (int l = 0; l < d->nline; l++)
         if (d->line[l].t == t && !(w->line >> l & 1)) {
             w->line |= 1u << l;
+            if (d->line[l].like) need_tensor(w, d->line[l].like);
             for (int k = 0; k < d->line[l].n; k++) need(w, d->line[l].share[k]->value);
         }
 }
@@ -291,6 +292,14 @@ static void add_operands(Writer *w, sc_gradient *g)
     }
 }
 
+/* Result `number` has the structure of this operand. */
+static void ask_like(sc_gradient *g, int number, sc_origin from, int index)
+{
+    for (int k = 0; k < g->request.nin; k++)
+        if (g->source[k].from == from && g->source[k].index == index)
+            g->request.ask_like[number] = (int8_t)(k + 1);
+}
+
 /* Result `number` of the program: a temporary, or a gradient. */
 static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
 {
@@ -308,10 +317,9 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         g->result[r].number = (uint8_t)number;
         g->result[r].operand = (uint8_t)l->of;
         g->result[r].lacks = (uint8_t)(~l->has & ((1u << t->ndim) - 1));
-        for (int k = 0; !sc_format_is_dense(&t->format) && k < rq->nin; k++)
-            if (g->source[k].from == SC_FROM_OPERAND && g->source[k].index == l->of)
-                rq->ask_like[number] = (int8_t)(k + 1);
+        if (!sc_format_is_dense(&t->format)) ask_like(g, number, SC_FROM_OPERAND, l->of);
     }
+    if (l->like) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
     if (!rq->ask_like[number] && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }

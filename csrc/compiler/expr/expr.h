@@ -60,6 +60,8 @@ Expr *expr_split(Prog *, Expr *reduce); /* sum of a sum as a sum of sums */
 
 /* ---- check.c: ranks, extents, types, what is supported; Einstein summation made explicit ---- */
 void expr_check(Prog *);
+/* What "=" means by this right side, its sums explicit; *unsummed: indices that it has no sum for. */
+Expr *expr_explicit(Prog *, const Expr *lhs, Expr *rhs, uint32_t *unsummed);
 
 /* ---- derive*.c: the gradients of a checked and inferred program, as the text of a program; see scorch.h. Changes
  * the formats of p's results to what is delivered. ---- */

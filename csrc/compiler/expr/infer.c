@@ -10,7 +10,7 @@
  * A result is sparse where nothing but zeros can lie outside of what operands
  * store: all its indices are covered (covered.c). A vector is dense all the same
  * unless every sparse operand is one, a number always, and so is what a later
- * assignment reads. What is delivered, p->ask:
+ * assignment of the same nest reads (path/apart.c). What is delivered, p->ask:
  *   what was asked for;
  *   else dense, where the result is not sparse;
  *   else the structure of an operand whose pattern is the result's;
@@ -465,7 +465,8 @@ static void infer_result(Prog *p, const Assign *a)
     const uint32_t vars = expr_vars(a->lhs);
     if (t->dtype == SC_NDTYPE) t->dtype = p->wide >> r & 1 ? p->type : p->result_type;
     infer_index_type(p, t);
-    if (p->ask_like[r]) {
+    if (asked) p->asked |= 1u << r;
+    if (p->ask_like[r] && !read_later(p, t)) {
         infer_like(p, a, p->tensor[p->ask_like[r] - 1]);
         if (!asked) *ask = t->format;
         return;

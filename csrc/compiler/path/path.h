@@ -31,12 +31,16 @@ typedef struct {
     const char *tree; /* the orders of contraction, as schedule="path(..)" takes them */
 } Path;
 
-/* What the scheduler says of a request: what it costs, negative where nothing computes it, and what its results are. */
+/* What the scheduler says of a request: what it costs, infinite where it has no nest for these formats, negative where
+ * the request means nothing; and what its results are. */
 typedef struct {
     double (*of)(void *ctx, const sc_request *, sc_outcome *);
     void *ctx;
 } Costs;
 
+/* Results of a checked and inferred program that are read later are what they would be if nothing read them; what reads
+ * them begins a step (p->apart). `infer` says what results are, and no costs. */
+void path_cut(Prog *, const Costs *infer);
 /* The steps of a checked and inferred program; null where it is best taken as it is. asked: what a user says of the
  * order, "path(..)", or null. */
 const Path *path_find(Prog *, const char *asked, const Costs *);

@@ -19,54 +19,6 @@
 #define FAR 20        /* times the cheapest by a rough look: one nest that takes longer is not looked at */
 #define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
 
-typedef struct { /* steps from here on can be taken back */
-    int n, nvalue, ntemp;
-    double cost;
-    const char *tree;
-} Point;
-
-static Point mark(const Planner *pl)
-{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
-
-static void rewind_to(Planner *pl, Point m)
-{
-    pl->path->n = m.n;
-    pl->path->nvalue = m.nvalue;
-    pl->path->cost = m.cost;
-    pl->ntemp = m.ntemp;
-    pl->tree = m.tree;
-}
-
-/* ---- what an expression has ---- */
-static bool has_sparse(const Expr *e)
-{
-    if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
-    return (e->kid[0] && has_sparse(e->kid[0])) || (e->kid[1] && has_sparse(e->kid[1]));
-}
-
-/* ---- sizes ---- */
-static double entries_of(const Tensor *t)
-{
-    double n = 1;
-    for (int d = 0; d < t->ndim; d++) n *= fmax(1, (double)t->extent[d]);
-    const int known = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
-    return known ? fmin(n, ldexp(.75, known)) : fmax(1, n / 100);
-}
-
-static double sum_of_entries(const Expr *e)
-{
-    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : entries_of(e->tensor);
-    return (e->kid[0] ? sum_of_entries(e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(e->kid[1]) : 0);
-}
-
-static Size size_of(const Prog *p, const Expr *e)
-{
-    Size s = {.vars = expr_free(e)};
-    s.sparse = has_sparse(e) && s.vars && !(s.vars & ~expr_covered(e));
-    s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
-    return s;
-}
-
 /* ---- temporaries ---- */
 static bool is_row(const Expr *e, int v)
 {
@@ -175,13 +127,13 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, co
                          Cheapest *c)
 {
     Planner *pl = t->pl;
-    const Point m = mark(pl);
+    const Point m = step_mark(pl);
     t->turned = turned;
     Expr *sum = take_kids(t, tree, t->x.kept);
     const bool fits = sum && (a ? step_add(pl, 1, &(Assign){a->lhs, a->reduce, sum}, &result)
                                 : take_first(pl, sum, t->x.kept, false, false, 0) != NULL);
     const double cost = (pl->path->cost - m.cost) * tie;
-    rewind_to(pl, m);
+    step_rewind(pl, m);
     if (fits && cost < c->cost) *c = (Cheapest){cost, tree, turned};
 }
 
@@ -220,7 +172,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     if (t->x.n < 3 || t->x.n > MAXFACTORS) return e;
     for (int k = 0; k < t->x.n; k++) {
         factor[k] = t->part[k].e;
-        t->x.factor[k] = size_of(pl->p, factor[k]);
+        t->x.factor[k] = tree_size(pl->p, factor[k]);
         if (expr_has(factor[k], O_REDUCE)) return e;
     }
     t->x.sparse = a && !sc_format_is_dense(&pl->p->ask[result]);
@@ -259,7 +211,7 @@ static Expr *distribute(Planner *pl, Expr *e)
         const int m = expr_terms(p, part[k].e, term);
         bool all = m > 1 && n > 1;
         for (int q = 0; q < m; q++)
-            all &= term[q].e->op == O_ACCESS && has_sparse(term[q].e) && expr_free(term[q].e) == vars;
+            all &= term[q].e->op == O_ACCESS && path_has_sparse(term[q].e) && expr_free(term[q].e) == vars;
         for (int q = 0; q < m && all; q++) {
             part[k].e = term[q].e;
             term[q].e = expr_reduce(p, O_ADD, e->vars, expr_product(p, n, part));
@@ -294,7 +246,7 @@ static Expr *take_terms(Planner *pl, Expr *e, const char *asked)
     int stays = -1;
     for (int k = 0; k < n; k++) {
         if (!expr_has(part[k].e, O_REDUCE)) continue;
-        if (has_sparse(part[k].e)) stays = k;
+        if (path_has_sparse(part[k].e)) stays = k;
         part[k].e = take_apart(pl, part[k].e, NULL, -1, asked);
     }
     for (int k = 0; k < n && stays >= 0; k++) {
@@ -325,13 +277,13 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 static bool has_more(Prog *p, const Expr *e, int *sums)
 {
     Part part[MAXFACTOR];
-    if (p->multiplies && path_is_sum(e) && !has_sparse(e)) return true;
+    if (p->multiplies && path_is_sum(e) && !path_has_sparse(e)) return true;
     if (e->op == O_STORED) return false;
     if (path_is_sum(e)) {
         const int n = expr_factors(p, e->kid[0], part);
         if (n > 2 || expr_has(e->kid[0], O_REDUCE)) return true;
-        if (n == 2 && has_sparse(e) && (expr_has(e, O_ADD) || expr_has(e, O_SUB))) return true;
-        return ++*sums > 1 && has_sparse(e);
+        if (n == 2 && path_has_sparse(e) && (expr_has(e, O_ADD) || expr_has(e, O_SUB))) return true;
+        return ++*sums > 1 && path_has_sparse(e);
     }
     return (e->kid[0] && has_more(p, e->kid[0], sums)) || (e->kid[1] && has_more(p, e->kid[1], sums));
 }
@@ -346,33 +298,25 @@ static bool is_rich(Prog *p, const Assign *a)
 /* With the steps of its temporaries; false where the assignment is best one step. */
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
-    const Point m = mark(pl);
+    const Point m = step_mark(pl);
     Expr *e = take_apart(pl, a->rhs, a, result, asked);
-    const bool any = e != a->rhs, dense = !has_sparse(a->rhs);
+    const bool any = e != a->rhs, dense = !path_has_sparse(a->rhs);
     if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
-    if (!any) rewind_to(pl, m);
+    if (!any) step_rewind(pl, m);
     if (any && step_add(pl, 1, &(Assign){a->lhs, a->reduce, e}, &result)) {
         const double steps = pl->path->cost - m.cost;
-        const Point end = mark(pl);
+        const Point end = step_mark(pl);
         double whole = -1;
         const bool compared = path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
         if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
-            rewind_to(pl, end);
+            step_rewind(pl, end);
         }
         if (whole < 0 || steps * WHOLE_TIE < whole) return true;
     }
-    rewind_to(pl, m);
+    step_rewind(pl, m);
     return false;
-}
-
-/* Assignments from..to-1 as one step. */
-static bool take_rest(Planner *pl, int from, int to)
-{
-    int result[SC_MAXOP];
-    for (int k = from; k < to; k++) result[k - from] = k;
-    return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
 }
 
 static _Noreturn void refuse(Prog *p, const char *asked)
@@ -384,29 +328,48 @@ static _Noreturn void refuse(Prog *p, const char *asked)
          asked);
 }
 
-const Path *path_find(Prog *p, const char *asked, const Costs *costs)
+/* All assignments as steps; `plans`: sums are taken apart where that pays. False where the scheduler has nothing for one. */
+static bool take_all(Planner *pl, bool plans, const char *asked)
 {
-    Planner *pl = NEW(p, Planner);
+    const Prog *p = pl->p;
     int from = 0;
-    bool rich = false;
-    for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
-    if (asked && !strcmp(asked, "path()")) return NULL;
-    if (!rich && asked) refuse(p, asked);
-    if (p->skip || !rich) return NULL;
-    *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
-    pl->path->nvalue = p->nin;
-    for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
     for (int a = 0; a < p->nassign; a++) {
-        const Point m = mark(pl);
-        if (!is_rich(p, &p->assign[a])) continue;
-        if (!take_rest(pl, from, a)) return NULL;
+        const bool cut = in(p->apart, a);
+        if (cut && !step_add_range(pl, from, a)) return false;
+        if (cut) from = a;
+        const Point m = step_mark(pl);
+        if (!plans || !is_rich(pl->p, &p->assign[a])) continue;
+        if (!step_add_range(pl, from, a)) return false;
         if (take_assign(pl, &p->assign[a], a, asked))
             from = a + 1;
         else
-            rewind_to(pl, m);
+            step_rewind(pl, m);
     }
-    if (asked && !pl->heard) refuse(p, asked);
-    if (!from || !take_rest(pl, from, p->nassign)) return NULL;
+    return from && step_add_range(pl, from, p->nassign);
+}
+
+const Path *path_find(Prog *p, const char *asked, const Costs *costs)
+{
+    Planner *pl = NEW(p, Planner);
+    bool rich = false, whole = asked && !strcmp(asked, "path()");
+    for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
+    if (!rich && asked && !whole) refuse(p, asked);
+    if (p->skip || (!p->apart && (whole || !rich))) return NULL;
+    *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
+    pl->path->nvalue = p->nin;
+    const Point start = step_mark(pl);
+    for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
+    bool all = take_all(pl, !whole, asked);
+    if (asked && !whole && !pl->heard) refuse(p, asked);
+    if (!all && p->apart) {
+        step_rewind(pl, start);
+        pl->must = true;
+        all = take_all(pl, false, NULL);
+    }
+    if (!all && p->apart)
+        fail(p, SC_ENOTIMPL, -1,
+             "a program that reads its sparse results takes more than %d steps, or tensors", MAXPATHSTEP);
+    if (!all) return NULL;
     pl->path->tree = pl->tree;
     return pl->path;
 }

@@ -1,5 +1,6 @@
 /* private.h: shared by the files of this folder.
  *
+ * apart.c  where steps must begin, since what was in front is sparse
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
@@ -11,6 +12,8 @@
 #include "path.h"
 
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
+
+static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
 
 /* ---- tree.c ---- */
 
@@ -51,6 +54,9 @@ double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bo
 uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
 double tree_cells(const Prog *, uint32_t vars); /* elements that a dense tensor over these indices has */
 
+Size tree_size(const Prog *, const Expr *);
+double tree_entries(Prog *, Expr *); /* of a result that is sparse, estimated */
+
 /* ---- wish.c ---- */
 /* The tree that a user asks for this product: null where none of it is said. */
 Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
@@ -77,16 +83,29 @@ typedef struct {
     const char *tree; /* what was taken so far, as a user would say it */
     Said *said[MAXSAID];
     int nsaid;
-    bool heard; /* what a user said of the order was said of a product that is here */
+    bool heard;  /* what a user said of the order was said of a product that is here */
+    bool infers; /* steps say what results are: nothing is promised yet */
+    bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
+
 } Planner;
+typedef struct { /* steps from here on can be taken back */
+    int n, nvalue, ntemp;
+    double cost;
+    const char *tree;
+} Point;
+Point step_mark(const Planner *);
+void step_rewind(Planner *, Point);
+/* Assignments from..to-1 as one step. */
+bool step_add_range(Planner *, int from, int to);
 /* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
  * another result of it than the program has: then nothing has changed. */
 bool step_add(Planner *, int n, const Assign *, const int *result);
+bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
+uint32_t step_covered(const Expr *); /* indices whose coordinates entries say */
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 
 /* ---- common.c ---- */
-static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
 bool common_same(Prog *, const Expr *, const Expr *); /* but for the order of factors */
 void common_collect(Planner *, const Expr *);         /* adds the sums in e to pl->sum */
 int common_takers(Planner *, const Expr *part);       /* how many sums could take it, at least 1 */

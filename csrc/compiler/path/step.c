@@ -2,7 +2,7 @@
  *
  * A step is told to the compiler as a user would tell it: a text, and what its operands are. Operands that are read at
  * several tuples of indices go in once for each, so that each may have a layout of its own. Reductions are not written
- * in the text: where nothing is reduced inside, "+=" reduces the whole right side, else "=" finds the same ones. */
+ * in the text: where nothing is reduced inside, "+=" reduces the whole right side, else "=" must find the same ones. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static bool add_operand(Planner *pl, Step *s, const Tensor *t)
     tensor_spec(t, &rq->in[rq->nin]);
     memcpy(rq->dim[rq->nin], t->extent, sizeof t->extent);
     if (t->role == T_IN && pl->p->settled >> t->arg & 1) rq->settled |= 1u << rq->nin;
-    if (t->role != T_IN && pl->holes[value]) s->holes |= 1u << rq->nin;
+    if (t->role != T_IN && pl->holes[value] && sc_format_is_dense(&t->format)) s->holes |= 1u << rq->nin;
     s->from[rq->nin++] = (uint8_t)value;
     return true;
 }
@@ -81,10 +81,28 @@ static bool is_plain(const Expr *e)
     return e->op == O_MUL && is_plain(e->kid[0]) && is_plain(e->kid[1]);
 }
 
+/* "+=", "max=" or "min=" says all of its reductions. */
+static bool reduces_whole(const Expr *e) { return e->op == O_REDUCE && !expr_has(e->kid[0], O_REDUCE); }
+
+static Expr *without_sums(Prog *p, Expr *e)
+{
+    if (e->op == O_REDUCE) return without_sums(p, e->kid[0]);
+    Expr *a = e->kid[0] ? without_sums(p, e->kid[0]) : NULL;
+    return expr_with_kids(p, e, a, e->kid[1] ? without_sums(p, e->kid[1]) : NULL);
+}
+
+/* Whether the text means the assignment: "=" finds the sums that it has, where they stand. */
+static bool is_said(Prog *p, const Assign *a)
+{
+    uint32_t unsummed;
+    if (reduces_whole(a->rhs) || !expr_has(a->rhs, O_REDUCE)) return true;
+    const Expr *e = expr_explicit(p, a->lhs, without_sums(p, a->rhs), &unsummed);
+    return !unsummed && expr_equal(e, a->rhs);
+}
+
 static void print(const Prog *p, const Assign *a, sc_text *out)
 {
-    const bool whole = a->rhs->op == O_REDUCE && !expr_has(a->rhs->kid[0], O_REDUCE);
-    const Op op = whole ? a->rhs->reduce : O_CONST;
+    const Op op = reduces_whole(a->rhs) ? a->rhs->reduce : O_CONST;
     sc_text_add(out, "%s", out->n ? "; " : "");
     expr_print(p, a->lhs, out);
     sc_text_add(out, " %s= ", op == O_CONST ? "" : op == O_ADD ? "+" : op_info(op)->text);
@@ -105,7 +123,10 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
     sc_request *rq = &s->request;
     rq->nask = k + 1;
     if (result < 0 || p->wide >> result & 1) rq->wide |= 1u << k;
-    rq->ask[k] = result < 0 ? lhs->tensor->format : p->ask[result];
+    if (result < 0)
+        rq->ask[k] = lhs->tensor->format;
+    else if (!pl->infers || p->asked >> result & 1)
+        rq->ask[k] = p->ask[result];
     if (result < 0 || !p->ask_like[result]) return true;
     for (int q = 0; q < rq->nin; q++) {
         const Tensor *t = s->from[q] < p->nin ? prog_tensor(pl->p, rq->in[q].name) : NULL;
@@ -119,7 +140,7 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
 static bool reads_temporary(const Planner *pl, const Step *s)
 {
     for (int q = 0; q < s->request.nin; q++)
-        if (s->from[q] >= pl->p->nin) return true;
+        if (s->from[q] >= pl->p->nin && pl->value[s->from[q]]->role == T_WORK) return true;
     return false;
 }
 
@@ -127,9 +148,15 @@ static bool reads_temporary(const Planner *pl, const Step *s)
 static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, int result)
 {
     const Tensor *t = prog_result(pl->p, result);
-    const int like = o->like < 0 ? -1 : s->from[o->like];
+    const int like = o->like < 0 || s->from[o->like] >= pl->p->nin ? -1 : s->from[o->like];
     return sc_format_equal(&o->spec.format, &pl->p->ask[result]) && o->spec.dtype == t->dtype &&
            like == (tensor_shares_all(t) ? t->like->arg : -1);
+}
+
+bool path_has_sparse(const Expr *e)
+{
+    if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
+    return (e->kid[0] && path_has_sparse(e->kid[0])) || (e->kid[1] && path_has_sparse(e->kid[1]));
 }
 
 /* Indices of the sparse operands of a product; of other expressions those that its operands of the program cover. */
@@ -143,23 +170,43 @@ static uint32_t covered_by(const Expr *e, bool plain)
     return vars;
 }
 
+uint32_t step_covered(const Expr *e) { return covered_by(e, is_plain(e)); }
+
 /* A sparse result stores what the operands of the program cover, zeros too. A dense temporary does not say where it has
  * a term, so the step would store less, or more. */
 static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
 {
     if (sc_format_is_dense(&pl->p->ask[result])) return true;
-    return !s->holes && !(expr_vars(a->lhs) & ~covered_by(a->rhs, is_plain(a->rhs)));
+    return !s->holes && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
 }
 
 /* What later steps know of a value. */
-static void settle(Planner *pl, Tensor *t, const sc_outcome *o)
+static void settle(Planner *pl, const Assign *a, const sc_outcome *o)
 {
+    Tensor *t = a->lhs->tensor;
+    const double entries = t->role == T_WORK ? pl->entries : tree_entries(pl->p, a->rhs);
     t->format = o->spec.format;
     t->dtype = o->spec.dtype;
     t->itype = o->spec.itype;
     t->unit = sc_format_is_dense(&t->format) ? t->ndim - 1 : -1;
     if (t->unit < 0 && t->format.nlevel)
-        t->positions[t->format.nlevel - 1] = sc_log2_up((int64_t)fmin(0x1p62, ceil(pl->entries)));
+        t->positions[t->format.nlevel - 1] = sc_log2_up((int64_t)fmin(0x1p62, ceil(entries)));
+}
+
+/* The result is what the step says, if that is of the type that the program has. */
+static bool take_outcome(const Planner *pl, const Step *s, const sc_outcome *o, int result)
+{
+    Prog *p = pl->p;
+    Tensor *t = prog_result(p, result);
+    if (o->spec.dtype != t->dtype) return false;
+    t->like = NULL;
+    for (int k = 0; o->like >= 0 && !t->like && k < p->ntensor; k++) {
+        Tensor *x = p->tensor[k];
+        const bool same = x->role == T_IN && x->arg == s->from[o->like];
+        if (same && !memcmp(x->dimvar, t->dimvar, (size_t)t->ndim * sizeof *t->dimvar)) t->like = x;
+    }
+    t->format = p->ask[result] = o->spec.format;
+    return true;
 }
 
 /* ---- dense products ---- */
@@ -234,6 +281,25 @@ static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
     if (s->dense.is) s->cost = cost;
 }
 
+Point step_mark(const Planner *pl)
+{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
+
+void step_rewind(Planner *pl, Point m)
+{
+    pl->path->n = m.n;
+    pl->path->nvalue = m.nvalue;
+    pl->path->cost = m.cost;
+    pl->ntemp = m.ntemp;
+    pl->tree = m.tree;
+}
+
+bool step_add_range(Planner *pl, int from, int to)
+{
+    int result[SC_MAXOP];
+    for (int k = from; k < to; k++) result[k - from] = k;
+    return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
+}
+
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
@@ -245,7 +311,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     for (int k = 0; k < n; k++) {
         s->result[k] = (int8_t)result[k];
         pl->value[path->nvalue + k] = a[k].lhs->tensor;
-        if (!add_operands(pl, s, a[k].rhs, k, a)) return false;
+        if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, k, a)) return false;
     }
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
@@ -253,12 +319,14 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
-    if (s->cost < 0) return false;
+    if (s->cost < 0 || (isinf(s->cost) && !pl->must)) return false;
+    if (isinf(s->cost)) s->cost = 0;
     choose_library(pl, s, n, a);
     for (int k = 0; k < n; k++) {
+        if (pl->infers && !take_outcome(pl, s, &said->made[k], result[k])) return false;
         if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
         if (result[k] >= 0 && reads_temporary(pl, s) && !keeps_entries(pl, s, &a[k], result[k])) return false;
-        settle(pl, a[k].lhs->tensor, &said->made[k]);
+        settle(pl, &a[k], &said->made[k]);
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
         pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;

@@ -23,6 +23,28 @@ double tree_cells(const Prog *p, uint32_t vars)
 /* Of n cells, those that entries fall into at random. */
 static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
 
+static double entries_of(const Tensor *t)
+{
+    double n = 1;
+    for (int d = 0; d < t->ndim; d++) n *= fmax(1, (double)t->extent[d]);
+    const int known = t->format.nlevel ? t->positions[t->format.nlevel - 1] : 0;
+    return known ? fmin(n, ldexp(.75, known)) : fmax(1, n / 100);
+}
+
+static double sum_of_entries(const Expr *e)
+{
+    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : entries_of(e->tensor);
+    return (e->kid[0] ? sum_of_entries(e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(e->kid[1]) : 0);
+}
+
+Size tree_size(const Prog *p, const Expr *e)
+{
+    Size s = {.vars = expr_free(e)};
+    s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~step_covered(e));
+    s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
+    return s;
+}
+
 /* Times in nanoseconds: of a multiply-add in a dense product, beside an entry in vectors, and of a number; of an entry
  * that is walked, met with another, appended; of an element that is read, or written. */
 static const double dense_flop = .06, vector_flop = .12, number_flop = 1, walked = .6, met = 6, appended = 6,
@@ -51,6 +73,17 @@ double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept,
     time += most * row * (!nsparse ? dense_flop : row >= 8 ? vector_flop : number_flop);
     time += nsparse ? most * (nsparse > 1 ? met : walked) : 0;
     return time + out->entries * (sparse ? appended : written);
+}
+
+double tree_entries(Prog *p, Expr *e)
+{
+    Part part[MAXFACTOR];
+    Size factor[MAXFACTORS], *at[MAXFACTORS], out;
+    const int n = path_is_sum(e) ? expr_factors(p, e->kid[0], part) : 0;
+    if (!n || n > MAXFACTORS) return sum_of_entries(e);
+    for (int k = 0; k < n; k++) factor[k] = tree_size(p, part[k].e), at[k] = &factor[k];
+    tree_node_cost(&(Product){.p = p}, n, at, expr_free(e), true, &out);
+    return out.entries;
 }
 
 uint32_t tree_kept(const Product *x, uint32_t inside)

@@ -1,0 +1,70 @@
+/* apart.c: where a program must be taken apart.
+ *
+ * A program means its assignments one after another, so a result that later ones read is what it would be if they were
+ * another program: sparse where nothing but zeros can lie outside of what operands store. One nest cannot read what it
+ * assembles, so a step begins in front of the first assignment that reads such a result. What is read so is an operand
+ * of that step like any other. Where types are mixed, so that a step by itself would compute in another one, the
+ * program stays whole and what is read is dense. */
+#include <string.h>
+
+#include "private.h"
+
+/* Whether the result may be sparse, if nobody asked that it is not. */
+static bool may_be_sparse(const Prog *p, const Assign *a)
+{
+    const Tensor *t = a->lhs->tensor;
+    const int r = t->arg - p->nin;
+    if (in(p->asked, r) && sc_format_is_dense(&p->ask[r])) return false;
+    return t->ndim > 0 && path_has_sparse(a->rhs);
+}
+
+typedef bool Test(const Prog *, const Assign *);
+
+static bool is_sparse(const Prog *p, const Assign *a)
+{
+    (void)p;
+    return !sc_format_is_dense(&a->lhs->tensor->format);
+}
+
+/* Whether assignment a reads a result of those from `from` on that passes. */
+static bool reads(const Prog *p, int from, int a, Test *passes)
+{
+    for (int b = from; b < a; b++)
+        if (expr_reads(p->assign[a].rhs, p->assign[b].lhs->tensor) && passes(p, &p->assign[b])) return true;
+    return false;
+}
+
+/* False where a step comes to something else than the program says. */
+static bool cut(Planner *pl)
+{
+    Prog *p = pl->p;
+    int from = 0;
+    for (int a = 1; a < p->nassign; a++) {
+        const Point m = step_mark(pl);
+        if (!reads(p, from, a, may_be_sparse)) continue;
+        if (!step_add_range(pl, from, a)) return false;
+        if (reads(p, from, a, is_sparse))
+            p->apart |= 1u << a, from = a;
+        else
+            step_rewind(pl, m);
+    }
+    return p->apart && step_add_range(pl, from, p->nassign);
+}
+
+void path_cut(Prog *p, const Costs *infer)
+{
+    Tensor before[SC_MAXOP];
+    sc_format ask[SC_MAXOP];
+    bool any = false;
+    for (int a = 1; a < p->nassign; a++) any |= reads(p, 0, a, may_be_sparse);
+    if (!any || p->skip) return;
+    Planner *pl = NEW(p, Planner);
+    *pl = (Planner){.p = p, .costs = infer, .path = NEW(p, Path), .tree = "", .infers = true};
+    pl->path->nvalue = p->nin;
+    for (int r = 0; r < p->nout; r++) before[r] = *prog_result(p, r);
+    memcpy(ask, p->ask, sizeof ask);
+    if (cut(pl)) return;
+    for (int r = 0; r < p->nout; r++) *prog_result(p, r) = before[r];
+    memcpy(p->ask, ask, sizeof ask);
+    p->apart = 0;
+}
