@@ -14,9 +14,10 @@
  *   skip          every sparse operand of an assignment must be stored where the point counts
  *
  * An adjoint below a sum is used at many points: where it is more than a product
- * of accesses it gets a temporary, unless it is sparse. A temporary is dense, and
- * a sparse one would cost more than computing it again; but the adjoint of a
- * sparse result has its structure, where programs are taken apart. A gradient to a sparse
+ * of accesses it gets a temporary, and so does what stands beside it; beside
+ * something sparse, only where that is stored. Such temporaries are sparse where
+ * the gradient program may be taken apart (path/apart.c); elsewhere what would be
+ * sparse is computed again. The adjoint of a sparse result has its structure. A gradient to a sparse
  * operand is multiplied by stored(), its structure is asked for (derive_write.c).
  *
  * The text must mean what the tree says: "=" sums an index in the smallest
@@ -215,6 +216,15 @@ static Share *new_share(Derive *d, Tensor *to, Expr *at, Expr *value)
     return s;
 }
 
+/* What later lines read of a temporary that is sparse, whichever format it will have. */
+static sc_format some_sparse_format(Derive *d, int ndim)
+{
+    sc_format f;
+    sc_err err = {0};
+    if (sc_format_parse(&f, "coo", ndim, &err)) fail(d->p, SC_EINTERNAL, -1, "%s", err.msg);
+    return f;
+}
+
 /* t[vars] <reduce> value, ahead of what follows; the access to it. */
 static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
 {
@@ -229,15 +239,37 @@ static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
     Expr *at = new_access(d, t, ix);
     Line *l = new_line(d, t, reduce, -1);
     l->share[l->n++] = new_share(d, t, at, value);
+    l->sparse = d->apart && reduce == O_CONST && t->ndim > 1 && is_covered(value);
+    if (l->sparse) t->format = some_sparse_format(d, t->ndim);
     return at;
 }
 
-/* e where it is used more than once, or where a sum would be: from a dense temporary if that can be. */
-static Expr *once(Derive *d, Expr *e)
+/* A sparse factor of the product that has these indices, or null. */
+static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
 {
+    Product m = {.c = 1};
+    flatten(d, &m, product, false);
+    for (int k = 0; k < m.nover; k++) {
+        Expr *at = m.over[k]->op == O_STORED ? m.over[k]->kid[0] : m.over[k];
+        if (at->op == O_ACCESS && derive_sparse(at->tensor) && free_vars(at) == vars) return at;
+    }
+    return NULL;
+}
+
+/* e, a factor beside `around`, where it is used more than once, or where a sum would be: from a temporary if that can be.
+ * What stands beside something sparse is computed only there. */
+static Expr *once(Derive *d, Expr *e, Expr *around)
+{
+    if (!expr_has(e, O_REDUCE)) return e;
+    if (e->op == O_MUL && d->apart) {
+        Expr *a = once(d, e->kid[0], around), *beside = around ? times(d->p, around, a) : a;
+        return times(d->p, a, once(d, e->kid[1], beside));
+    }
+    const Expr *mask = d->apart && around && !is_covered(e) ? mask_over(d, around, free_vars(e)) : NULL;
+    if (mask) e = derive_prefix(d->p, stored(d, mask), e);
     for (int k = 0; k < d->nonce; k++)
-        if (d->once[k].e == e) return d->once[k].temp;
-    if (!expr_has(e, O_REDUCE) || is_covered(e) || d->nonce == SC_LEN(d->once)) return e;
+        if (expr_equal(d->once[k].e, e)) return d->once[k].temp;
+    if ((is_covered(e) && !d->apart) || d->nonce == SC_LEN(d->once)) return e;
     Expr *temp = assign(d, new_tensor(d, "t", false), free_vars(e), O_CONST, e);
     d->once[d->nonce].e = e;
     d->once[d->nonce++].temp = temp;
@@ -252,7 +284,7 @@ static Expr *settle(Derive *d, Expr *adj)
     flatten(d, &m, adj, false);
     for (int k = 0; k < m.nover; k++) plain &= m.over[k]->op == O_ACCESS || m.over[k]->op == O_STORED;
     for (int k = 0; k < m.nunder; k++) plain &= m.under[k]->op == O_ACCESS;
-    if ((plain && m.nover + m.nunder <= 3) || is_covered(adj)) return adj;
+    if ((plain && m.nover + m.nunder <= 3) || (is_covered(adj) && !d->apart)) return adj;
     adj = rebuild(d->p, &m);
     return assign(d, new_tensor(d, "t", false), free_vars(adj), O_CONST, adj);
 }
@@ -269,15 +301,15 @@ static void walk(Walk *, Expr *, Expr *adj);
 static Expr *binary(Walk *w, Op op, Expr *a, Expr *b) { return expr_new(w->d->p, op, a, b); }
 static Expr *number(Walk *w, double c) { return expr_const(w->d->p, c); }
 
-/* The value of e, from the result where e is all of it. */
-static Expr *value_of(Walk *w, Expr *e)
+/* The value of e, beside its adjoint; from the result where e is all of it. */
+static Expr *value_of(Walk *w, Expr *e, Expr *adj)
 {
     const Tensor *t = w->a->lhs->tensor;
     const bool sparse = derive_sparse(t);
     if (e == w->a->rhs && (!sparse || (expr_has(e, O_REDUCE) && e->op != O_SQRT)) &&
         t->dtype == w->d->p->tensor[0]->dtype)
         return w->a->lhs;
-    return once(w->d, e);
+    return once(w->d, e, adj);
 }
 
 static bool has_access(const Expr *e, const void *at)
@@ -335,7 +367,7 @@ static Expr *gather(Walk *w, const Expr *e, Expr *adj)
     const uint32_t around = w->scope & ~free_vars(e);
     if (!around || d->p->skip) return adj;
     Expr *sum = sum_over(d, tidy(d, adj), around, w->scope);
-    if (is_covered(sum)) return adj;
+    if (is_covered(sum) && !d->apart) return adj;
     w->scope = free_vars(e);
     return assign(d, new_tensor(d, "t", false), w->scope, O_CONST, sum);
 }
@@ -360,7 +392,7 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
 
 static void walk_extremum(Walk *w, Expr *e, Expr *adj)
 {
-    Expr *a = once(w->d, e->kid[0]), *b = once(w->d, e->kid[1]);
+    Expr *a = once(w->d, e->kid[0], adj), *b = once(w->d, e->kid[1], adj);
     Expr *tie = binary(w, O_MUL, number(w, 0.5), binary(w, O_EQ, a, b));
     Expr *left = binary(w, O_ADD, binary(w, e->op == O_MAX ? O_GT : O_LT, a, b), tie);
     Expr *right = binary(w, O_ADD, binary(w, e->op == O_MAX ? O_LT : O_GT, a, b), tie);
@@ -370,27 +402,27 @@ static void walk_extremum(Walk *w, Expr *e, Expr *adj)
 
 static void walk_division(Walk *w, Expr *e, Expr *adj)
 {
-    Expr *by = once(w->d, e->kid[1]);
+    Expr *by = once(w->d, e->kid[1], NULL); /* not where it is zero beside entries */
     walk(w, e->kid[0], binary(w, O_DIV, adj, by));
     if (!expr_contains(e->kid[1], is_wanted, w->d)) return;
-    Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0]));
+    Expr *num = binary(w, O_MUL, adj, once(w->d, e->kid[0], adj));
     walk(w, e->kid[1], expr_new(w->d->p, O_NEG, binary(w, O_DIV, binary(w, O_DIV, num, by), by), NULL));
 }
 
 /* The derivative of a unary function at its argument. */
-static Expr *slope(Walk *w, Expr *e)
+static Expr *slope(Walk *w, Expr *e, Expr *adj)
 {
     Expr *x = e->kid[0], *zero = number(w, 0), *y;
     switch (e->op) {
-    case O_RELU: return binary(w, O_GT, value_of(w, e), zero);
+    case O_RELU: return binary(w, O_GT, value_of(w, e, adj), zero);
     case O_ABS:
-        x = once(w->d, x);
+        x = once(w->d, x, adj);
         return binary(w, O_SUB, binary(w, O_GT, x, zero), binary(w, O_LT, x, zero));
-    case O_SQRT: return binary(w, O_DIV, number(w, 0.5), value_of(w, e));
-    case O_EXP: return value_of(w, e);
-    case O_LOG: return binary(w, O_DIV, number(w, 1), once(w->d, x));
-    case O_TANH: y = value_of(w, e); return binary(w, O_SUB, number(w, 1), binary(w, O_MUL, y, y));
-    case O_SIGMOID: y = value_of(w, e); return binary(w, O_MUL, y, binary(w, O_SUB, number(w, 1), y));
+    case O_SQRT: return binary(w, O_DIV, number(w, 0.5), value_of(w, e, NULL));
+    case O_EXP: return value_of(w, e, adj);
+    case O_LOG: return binary(w, O_DIV, number(w, 1), once(w->d, x, NULL));
+    case O_TANH: y = value_of(w, e, adj); return binary(w, O_SUB, number(w, 1), binary(w, O_MUL, y, y));
+    case O_SIGMOID: y = value_of(w, e, adj); return binary(w, O_MUL, y, binary(w, O_SUB, number(w, 1), y));
     default: fail(w->d->p, SC_EINTERNAL, e->pos, "%s has no derivative", op_info(e->op)->text);
     }
 }
@@ -419,12 +451,12 @@ static void walk(Walk *w, Expr *e, Expr *adj)
     case O_MUL:
         for (int k = 0; k < 2; k++)
             if (expr_contains(e->kid[k], is_wanted, w->d))
-                walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k])));
+                walk(w, e->kid[k], binary(w, O_MUL, adj, once(w->d, e->kid[1 - k], adj)));
         return;
     case O_DIV: walk_division(w, e, adj); return;
     case O_MAX:
     case O_MIN: walk_extremum(w, e, adj); return;
-    default: walk(w, e->kid[0], binary(w, O_MUL, adj, slope(w, e)));
+    default: walk(w, e->kid[0], binary(w, O_MUL, adj, slope(w, e, adj)));
     }
 }
 
@@ -517,12 +549,21 @@ static Expr *incoming(Derive *d, Expr *lhs)
     return new_access(d, l->t, ix);
 }
 
+/* Whether each step of the gradient program computes in the type of the whole (path/apart.c). */
+static bool has_one_type(const Prog *p)
+{
+    bool one = p->type == p->result_type && !p->skip;
+    for (int k = 0; k < p->nin; k++) one &= p->tensor[k]->dtype == p->type;
+    return one;
+}
+
 void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
 {
     Derive *d = NEW(p, Derive);
     d->p = p;
     d->wanted = wanted;
     d->given = given;
+    d->apart = has_one_type(p);
     for (int a = 0; a < p->nassign; a++)
         if (expr_contains(p->assign[a].rhs, is_wanted, d)) d->active |= 1u << a;
     for (int r = 0; r < p->nout; r++) {

@@ -16,6 +16,7 @@ typedef struct {
     Op reduce;    /* as in Assign */
     int of;       /* the operand whose gradient this is, or -1 */
     Tensor *like; /* the sparse result whose adjoint this is, and whose structure it has; or null */
+    bool sparse;  /* a temporary that inference may find to be sparse */
     /* Dimensions that t has among those of the access; all but in gradients of dense operands. */
     uint32_t has;
     int n;
@@ -26,6 +27,7 @@ typedef struct {
     Prog *p;
     uint32_t wanted, given; /* operands, results */
     uint32_t active;        /* assignments that something wanted goes into */
+    bool apart;             /* the gradient program may read sparse temporaries: its types are all the same */
     Share share[MAXSHARE];
     int nshare;
     Line line[MAXLINE];

@@ -320,7 +320,7 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         if (!sc_format_is_dense(&t->format)) ask_like(g, number, SC_FROM_OPERAND, l->of);
     }
     if (l->like) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
-    if (!rq->ask_like[number] && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
+    if (!rq->ask_like[number] && !l->sparse && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }
 
