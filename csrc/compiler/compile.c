@@ -127,11 +127,11 @@ typedef struct { /* a request, as the scheduler sees it */
     Prog *p;
     const sc_request *rq;
     double cost;
-} Costing;
+} RequestCosting;
 
 static void cost_request(void *ctx)
 {
-    Costing *x = ctx;
+    RequestCosting *x = ctx;
     understand(&(Job){.p = x->p, .rq = x->rq});
     x->cost = schedule_cost(x->p);
 }
@@ -141,7 +141,7 @@ static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out)
 {
     const Prog *machine = ctx;
     Prog *p = sc_zalloc(sizeof *p);
-    Costing x = {p, rq, -1};
+    RequestCosting x = {p, rq, -1};
     sc_err why = {0};
     if (!p) return -1;
     p->vector_bytes = machine->vector_bytes;

@@ -66,9 +66,9 @@ typedef struct {
     Expr *over[48], *under[48];
     int nover, nunder;
     double c;
-} Product;
+} Fraction;
 
-static void flatten(Derive *d, Product *m, Expr *e, bool under)
+static void flatten(Derive *d, Fraction *m, Expr *e, bool under)
 {
     if (e->op == O_NEG) {
         m->c = -m->c;
@@ -92,7 +92,7 @@ static void flatten(Derive *d, Product *m, Expr *e, bool under)
 static Expr *times(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
 
 /* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
-static Expr *rebuild(Prog *p, const Product *m)
+static Expr *rebuild(Prog *p, const Fraction *m)
 {
     Expr *e = m->c == 1 || m->c == -1 ? NULL : expr_const(p, m->c);
     for (int k = 0; k < m->nover; k++)
@@ -104,7 +104,7 @@ static Expr *rebuild(Prog *p, const Product *m)
 
 static Expr *tidy(Derive *d, Expr *e)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     flatten(d, &m, e, false);
     return rebuild(d->p, &m);
 }
@@ -139,7 +139,7 @@ static const Expr *find_access(const Expr *e, int v, uint32_t vars)
 /* e with factors that make v an index of the product itself. */
 static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     int uses = 0;
     const Expr *at = NULL;
     flatten(d, &m, e, false);
@@ -246,7 +246,7 @@ static Expr *once(Derive *d, Expr *e)
 /* The adjoint of a sum. */
 static Expr *settle(Derive *d, Expr *adj)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     bool plain = true;
     flatten(d, &m, adj, false);
     for (int k = 0; k < m.nover; k++) plain &= m.over[k]->op == O_ACCESS || m.over[k]->op == O_STORED;

@@ -76,7 +76,7 @@ typedef struct {
     int n;
     int64_t extent[SC_MAXDIM];
     bool vec[SC_MAXDIM];
-} Shape;
+} SlotShape;
 
 static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int copy, Val *init)
 {
@@ -95,7 +95,7 @@ void register_open(Low *l, const Tensor *w, Val *init)
     add_register(l, w, key, 1, 0, init);
 }
 
-static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, int lanes, double init)
+static void add_slots(Low *l, const Tensor *w, const SlotShape *s, int d, int *key, int lanes, double init)
 {
     if (d == s->n) {
         add_register(l, w, key, lanes, 0, val_const(l->p, (Type){(uint8_t)w->dtype, (uint8_t)lanes}, init));
@@ -112,7 +112,7 @@ static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, 
 void register_open_all(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
-    Shape s = {.n = w->ndim};
+    SlotShape s = {.n = w->ndim};
     for (int d = 0; d < w->ndim; d++) {
         SlotVec v = {.ix = w->slot[d]};
         nest_walk(n, find_slot_vec, &v);

@@ -186,7 +186,8 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, co
 }
 
 /* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
-static Expr *take_cheapest(Taken *t, int n, const Found *found, const Tree *flat, const Assign *a, int result)
+static Expr *take_cheapest(Taken *t, int n, const CostedTree *found, const Tree *flat, const Assign *a,
+                           int result)
 {
     Cheapest c = {.cost = INFINITY};
     if (flat) look_closely(t, flat, false, 1, a, result, &c);
@@ -211,7 +212,7 @@ static int like_factor(const Taken *t, const Assign *a)
 /* A sum of a product, in the cheapest order; a: the assignment that it is all of, or null. */
 static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
-    Found tree[MAXTREES], flat;
+    CostedTree tree[MAXTREES], flat;
     Expr *factor[MAXFACTORS];
     Taken *t = NEW(pl->p, Taken);
     *t = (Taken){.pl = pl};

@@ -43,9 +43,9 @@ typedef struct {
 typedef struct {
     double cost;
     Tree *tree;
-} Found;
+} CostedTree;
 /* Up to MAXTREES, the cheapest first by a rough look, and *flat, of a single node. */
-int tree_search(const Product *, Found *out, Found *flat);
+int tree_search(const Product *, CostedTree *out, CostedTree *flat);
 /* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
 double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
 uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
