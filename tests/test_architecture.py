@@ -165,8 +165,15 @@ def test_a_type_name_means_one_thing():
 
 @pytest.mark.parametrize(
     "definition",
-    ["typedef struct { int n; } x;", "typedef struct {\n    int n;\n} x;", "struct x {", "enum x {"]
-    + ["typedef struct x {", "typedef void x(int *, int);", "typedef struct y *x;", "typedef int x;"],
+    (
+        "typedef struct { int n; } x;",
+        "typedef struct {\n    int n;\n} x;",
+        "typedef struct x {",
+        "struct x {",
+        "typedef void x(int *, int);",
+        "typedef struct y *x;",
+        "typedef int x;",
+    ),
 )
 def test_definitions_of_types_are_found(definition):
     assert defined_types(definition) == {"x"}

@@ -118,7 +118,7 @@ static void wrap_comment(SourceLine *l)
     while (l->column + l->n - l->from > WIDTH) {
         int at = l->from + WIDTH - l->column;
         while (at > l->from && (l->s[at] != ' ' || at <= text)) at--;
-        if (at == l->from) break;
+        if (at <= l->from) break; /* nothing fits behind a star so far to the right */
         sc_text_addn(l->out, l->s + l->from, (size_t)(at - l->from));
         sc_text_add(l->out, "\n%*s*%*s", star, "", text + 3 - star, "");
         l->from = at + 1;

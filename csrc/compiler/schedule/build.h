@@ -24,12 +24,14 @@ typedef struct {
 } Build;
 
 typedef struct {
+    Tensor *t;
+    int levels;   /* that are walked: all of what is read, of what the result is like those that it shares */
+    bool outside; /* of every reduction, at least once */
+} Source;
+
+typedef struct {
     int n;
-    struct {
-        Tensor *t;
-        int levels; /* that are walked: all of what is read, of what the result is like those that it shares */
-        bool outside; /* of every reduction, at least once */
-    } at[MAXSOURCE];
+    Source at[MAXTENSOR];
 } Sources;
 
 typedef struct {

@@ -406,21 +406,27 @@ static bool wishes_form(const Search *s, int form)
     return !w->ninner || (w->inner[0] == taken[0] && w->inner[1] == taken[1]);
 }
 
+/* The subset of `can` behind this one, counting up through those of at most two, and all of it last. */
+static uint32_t next_subset(uint32_t set, uint32_t can)
+{
+    if (__builtin_popcount(set) < 2) return (set - can) & can;
+    const uint32_t next = ((set | ~can) + (set & -set)) & can;
+    return next > set ? next : can;
+}
+
 static void consider_all(Search *s)
 {
     const uint32_t can = convertible(s);
-    for (uint32_t set = 0;; set = (set - can) & can) { /* the subsets of can, none first */
-        if (__builtin_popcount(set) <= 2 || set == can) {
-            s->converted = set;
-            for (s->now = 0; s->now < s->nform; s->now++) {
-                if (!wishes_form(s, s->now)) continue;
-                Order all = all_loops(s), o = all;
-                o.n = 0;
-                if (all.n <= MAXPERMUTED)
-                    permute(s, &all, &o, 0);
-                else
-                    climb(s, &all);
-            }
+    for (uint32_t set = 0;; set = next_subset(set, can)) {
+        s->converted = set;
+        for (s->now = 0; s->now < s->nform; s->now++) {
+            if (!wishes_form(s, s->now)) continue;
+            Order all = all_loops(s), o = all;
+            o.n = 0;
+            if (all.n <= MAXPERMUTED)
+                permute(s, &all, &o, 0);
+            else
+                climb(s, &all);
         }
         if (set == can) return;
     }
