@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "settle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,11 @@ static void take_asks(Prog *p, const sc_request *rq)
 
 /* What is asked of the order of contraction goes alone, and is no matter of a step. */
 static const char *asked_path(const sc_request *rq)
-{ return rq->schedule && !strncmp(rq->schedule, "path", 4) ? rq->schedule : NULL; }
+{
+    int n = 0;
+    if (rq->schedule) sscanf(rq->schedule, " path (%n", &n); /* a nest may assign to a scalar of this name */
+    return n ? rq->schedule : NULL;
+}
 
 static void front(Prog *p, const sc_request *rq)
 {
