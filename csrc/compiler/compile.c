@@ -211,7 +211,7 @@ static void print_stage(void *ctx)
     else if (!strcmp(j->stage, "orders"))
         orders_print(p, out);
     else if (!strcmp(j->stage, "path"))
-        prog_print(p, out); /* one step */
+        prog_print(p, out); /* there is one step: the program */
     else if (!strcmp(j->stage, "why"))
         add_text(out, &p->draft.why), add_text(out, &p->draft.orders);
     else

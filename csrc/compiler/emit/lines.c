@@ -22,7 +22,7 @@ typedef struct {
     const char *s;
     int n, indent;
     int from, column; /* what is left begins at s[from] and stands at this column */
-    Inside in;        /* there */
+    Inside in;        /* the brackets and the string that are open there */
     sc_text *out;
 } SourceLine;
 

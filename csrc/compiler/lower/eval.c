@@ -103,8 +103,8 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     }
 }
 
-#define SHORT 3       /* operators that an address in a value may have */
-#define SHORT_TWICE 1 /* ... where it is written twice */
+#define SHORT 3       /* operators of an address in place: one with more gets a name */
+#define SHORT_TWICE 1 /* operators of an address that is written twice */
 
 static int operators(const Val *v)
 {

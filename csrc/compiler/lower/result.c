@@ -12,13 +12,13 @@
 
 typedef struct {
     Low *l;
-    const Nest *loop[80];
+    const Nest *loop[MAXLOOP];
     int n, found; /* assembled evaluations */
     bool keeps;   /* there are workspaces in memory */
     /* Of the last evaluation: operands that are stored wherever it is reached. */
     const Tensor *t[MAXBOUNDING];
     int nt;
-    const Nest *stored; /* ... the part of the nest in which they may be absent */
+    const Nest *stored; /* the part of the nest whose loops run over what operands store, or null */
 } BoundSearch;
 
 /* The outermost loop around that counts coordinates of the index. */

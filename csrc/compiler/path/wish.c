@@ -2,8 +2,8 @@
  *
  *   wish := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
  *
- * Names are those of operands, with _1, _2 .. where one is read at several tuples of indices. A product takes the wish
- * that names its factors; without a name the program stays one step. */
+ * Names are those of operands, with _1, _2 and so on where one is read at several tuples of indices. A product takes
+ * the wish that names its factors; without a name the program stays one step. */
 #include <stdio.h>
 #include <string.h>
 

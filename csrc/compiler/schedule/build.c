@@ -40,7 +40,7 @@ static Nest *out_of_order(Build *b, const Assign *a, Index ix)
     return none(b, "%s is sparse and made in order, and a loop over %s would come back to its entries",
                 a->lhs->tensor->name, b->p->var[ix.var].name);
 }
-/* ... and the operand whose structure the result has. */
+/* The sparse tensors that are read, and the operand whose structure the result has. */
 static Sources sources_for(const Assign *a)
 {
     Sources s = build_sources(a->rhs);

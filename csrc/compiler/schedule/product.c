@@ -106,7 +106,7 @@ static Nest *added(Sched *s, const ProductStep *step, int n)
     return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
-/* The same, adding to memory: what is summed lies outside of what is kept. */
+/* Sums are added to memory: loops over what is summed stand outside of those over what is kept. */
 static Nest *scattered(Sched *s)
 {
     ProductStep step[MAXPRODUCTSTEP];

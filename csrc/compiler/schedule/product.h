@@ -26,14 +26,14 @@ typedef struct {
     bool owned;
     int cut; /* a is stored in panels of so many coordinates of what is summed, one after the other; 0: not */
     Expr *packed;    /* a dense factor that is packed first */
-    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
+    Tensor *panel;   /* the workspace that it is packed into, a tile of the vector at a time */
     Tensor *through; /* the workspace that takes the sums instead of the result */
 } Sched;
 
 /* ---- product_sum.c ---- */
 int product_first_loop(Sched *,
                        ProductStep *); /* over the result, where nothing is sparse; the number of steps */
-/* Those of the sparse operand, behind n steps. */
+/* Adds loops over levels of the sparse operand behind n steps. */
 int product_levels(Sched *, int from, int to, ProductStep *, int n);
 int product_dense_loops(Sched *, bool kept, ProductStep *, int n); /* over what it has no level of */
 int product_block_loops(Sched *, ProductStep *, int n);            /* over its dense blocks */

@@ -42,7 +42,7 @@ int product_levels(Sched *s, int from, int to, ProductStep *step, int n)
     return n;
 }
 
-/* Those that the result keeps; below a cut they are dense and entered by coordinate. */
+/* Loops over the levels that the result keeps; below a cut these are dense and entered by coordinate. */
 static int kept_levels(Sched *s, ProductStep *step, int n)
 {
     if (!s->cut) return product_levels(s, 0, s->last_kept + 1, step, n);
