@@ -189,35 +189,42 @@ static void add_text(sc_text *out, const sc_text *t)
     if (t->n) sc_text_addn(out, t->s, t->n);
 }
 
+static void print_index(Prog *p, sc_text *out) { prog_print(p, out); }
+static void print_sums(Prog *p, sc_text *out) { sums_print(p, out); }
+static void print_chosen(Prog *p, sc_text *out)
+{
+    add_text(out, &p->draft.chosen);
+    if (p->draft.chosen.n) sc_text_add(out, "\n");
+}
+static void print_nest(Prog *p, sc_text *out) { nest_print(p, p->draft.nest, out); }
+static void print_module(Prog *p, sc_text *out) { stmt_print(p, p->draft.module, out); }
+static void print_c(Prog *p, sc_text *out) { emit_module(p, p->draft.module, out); }
+static void print_plan(Prog *p, sc_text *out) { plan_print(p, out); }
+static void print_why(Prog *p, sc_text *out)
+{ add_text(out, &p->draft.why), add_text(out, &p->draft.orders); }
+
+static const struct {
+    const char *name;
+    void (*print)(Prog *, sc_text *);
+} stages[] = {
+    {"index", print_index},     {"sums", print_sums},     {"path", print_index}, /* of a single step */
+    {"schedule", print_chosen}, {"nest", print_nest},     {"stmt", print_module}, {"c", print_c},
+    {"plan", print_plan},       {"orders", orders_print}, {"why", print_why}};
+
+const char *sc_stage_name(int k) { return k < SC_LEN(stages) ? stages[k].name : NULL; }
+
 static void print_stage(void *ctx)
 {
     const Job *j = ctx;
-    Prog *p = j->p;
-    sc_text *out = j->out;
-    if (!strcmp(j->stage, "index"))
-        prog_print(p, out);
-    else if (!strcmp(j->stage, "sums"))
-        sums_print(p, out);
-    else if (!strcmp(j->stage, "nest"))
-        nest_print(p, p->draft.nest, out);
-    else if (!strcmp(j->stage, "schedule"))
-        add_text(out, &p->draft.chosen), sc_text_add(out, p->draft.chosen.n ? "\n" : "");
-    else if (!strcmp(j->stage, "stmt"))
-        stmt_print(p, p->draft.module, out);
-    else if (!strcmp(j->stage, "c"))
-        emit_module(p, p->draft.module, out);
-    else if (!strcmp(j->stage, "plan"))
-        plan_print(p, out);
-    else if (!strcmp(j->stage, "orders"))
-        orders_print(p, out);
-    else if (!strcmp(j->stage, "path"))
-        prog_print(p, out); /* there is one step: the program */
-    else if (!strcmp(j->stage, "why"))
-        add_text(out, &p->draft.why), add_text(out, &p->draft.orders);
-    else
-        fail(p, SC_EVALUE, -1,
-             "unknown stage '%s': expected index, sums, path, schedule, nest, stmt, c, plan, orders or why",
-             j->stage);
+    sc_text names = prog_text(j->p);
+    for (int k = 0; k < SC_LEN(stages); k++) {
+        if (!strcmp(j->stage, stages[k].name)) {
+            stages[k].print(j->p, j->out);
+            return;
+        }
+        sc_text_add(&names, "%s%s", k ? ", " : "", stages[k].name);
+    }
+    fail(j->p, SC_EVALUE, -1, "unknown stage '%s': expected %s", j->stage, names.s);
 }
 
 int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)

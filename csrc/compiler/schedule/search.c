@@ -18,7 +18,7 @@
 
 #define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
-#define PLAIN_TIE 1.06  /* what a nest must gain over one of a product without them, of the same parallel index */
+#define PLAIN_TIE 1.06  /* what a nest must gain over one without tiles that shares out the same index */
 #define BLOCKS 8
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
