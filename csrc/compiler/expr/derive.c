@@ -63,7 +63,7 @@ static bool is_wanted(const Expr *e, const void *x)
 
 /* ---- products ---- */
 typedef struct {
-    Expr *over[48], *under[48];
+    Expr *over[MAXFRACTION], *under[MAXFRACTION];
     int nover, nunder;
     double c;
 } Fraction;
@@ -79,9 +79,9 @@ static void flatten(Derive *d, Fraction *m, Expr *e, bool under)
     } else if (e->op == O_CONST && (!under || e->c != 0)) {
         m->c = under ? m->c / e->c : m->c * e->c;
     } else {
-        if ((under ? m->nunder : m->nover) == SC_LEN(m->over))
+        if ((under ? m->nunder : m->nover) == MAXFRACTION)
             fail(d->p, SC_ENOTIMPL, -1, "a gradient has more than %d factors; split the expression",
-                 SC_LEN(m->over));
+                 MAXFRACTION);
         if (under)
             m->under[m->nunder++] = e;
         else

@@ -249,7 +249,7 @@ static sc_format delivered(Prog *p, const Assign *a)
 /* ---- what a user's nest assembles ---- */
 typedef struct {
     const Tensor *t;
-    const Nest *path[64], *found[64]; /* loops and workspaces around; around the one evaluation of t */
+    const Nest *path[MAXNEST], *found[MAXNEST]; /* loops around; around the one evaluation of t */
     int depth, nfound, times;
     Op reduce;
 } EvalSearch;
@@ -261,7 +261,7 @@ static void search(EvalSearch *s, const Nest *n)
         s->reduce = n->eval.reduce;
         for (int k = 0; k < s->depth; k++) s->found[k] = s->path[k];
     }
-    if (n->op == N_LOOP && s->depth < SC_LEN(s->path)) s->path[s->depth++] = n;
+    if (n->op == N_LOOP) s->path[s->depth++] = n;
     if (n->body) search(s, n->body);
     if (n->then) search(s, n->then);
     for (int k = 0; k < n->n; k++) search(s, n->kid[k]);

@@ -15,6 +15,7 @@
 #define MAXFILELINE 32 /* lines of a kind in an .sc file: refused */
 #define MAXFACTOR 64   /* factors of a product, terms of a sum: more are one part, not looked into */
 #define MAXSHARE 64    /* terms of all gradients: refused */
+#define MAXFRACTION 48 /* factors, or divisors, of a term of a gradient: refused */
 #define MAXLINE 32     /* assignments of a gradient program: refused */
 #define MAXORDER                                                                                             \
     20 /* loops of an order: refused in a text; more parts of indices have no loop of their own */

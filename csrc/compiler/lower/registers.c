@@ -157,23 +157,21 @@ Reg *register_find(Low *l, const Tensor *w, const Expr *access, int copy)
 }
 
 typedef struct {
-    Tensor *inner[16]; /* workspaces opened inside the loop */
-    int n;
+    const Tensor *w;
+    bool opened; /* inside the loop */
 } Inner;
 
 static void find_inner(const Nest *n, void *ctx)
 {
     Inner *in = ctx;
-    if (n->op == N_WORK && in->n < SC_LEN(in->inner)) in->inner[in->n++] = n->work;
+    in->opened |= n->op == N_WORK && n->work == in->w;
 }
 
 static bool accumulates(const Nest *loop, const Tensor *w)
 {
-    Inner in = {.n = 0};
+    Inner in = {.w = w};
     nest_walk(loop, find_inner, &in);
-    for (int i = 0; i < in.n; i++)
-        if (in.inner[i] == w) return false;
-    return work_reduce(loop, w) != O_CONST;
+    return !in.opened && work_reduce(loop, w) != O_CONST;
 }
 
 void register_open_copies(Low *l, const Nest *loop)
