@@ -142,7 +142,7 @@ static int bundle(const Options *o)
     return rc;
 }
 
-/* As the package reads them. */
+/* The environment is read as by the package. */
 static int configure(void)
 {
     sc_err err = {0};

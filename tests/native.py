@@ -126,8 +126,8 @@ class Core:
         """A program of these sources and the core, named after the first."""
         objects = self.objects()
         target = self.folder / sources[0].stem
-        beside = list(sources[0].parent.glob("*.h"))
-        if _stale(target, [*sources, *objects, *beside]):
+        headers = (ROOT / "tests").glob("*/*.h")
+        if _stale(target, [*sources, *objects, *headers]):
             libraries = ("-ldl", "-lpthread", "-lm")
             _make(target, self.cc or compiler(), [*self.flags, *flags], *sources, *objects, *libraries)
         return target

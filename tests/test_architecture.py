@@ -145,6 +145,41 @@ def test_limits_of_the_compiler_stand_in_one_table():
             assert not re.search(r"^#define (SC_)?MAX", file.read_text(), re.M), relative(file)
 
 
+def defined_types(text):
+    """The types that C text defines; a declaration ahead, such as `typedef struct x x;`, defines none."""
+    tags = re.findall(r"^(?:typedef )?(?:struct|union|enum) (\w+)\s*\{", text, re.M)
+    bodies = re.findall(r"^(?:typedef .*)?\} (\w+);", text, re.M)
+    names = re.findall(r"^typedef (?!struct (\w+) \1;)[^{;]*?(\w+)(?:\(.*\))?;", text, re.M)
+    return {*tags, *bodies, *(name for _, name in names)}
+
+
+def test_a_type_name_means_one_thing():
+    homes = {}
+    for file in sorted(CSRC.rglob("*.[ch]")):
+        for name in defined_types(uncommented(file.read_text())):
+            homes.setdefault(name, []).append(relative(file))
+    assert len(homes) > 200
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert not twice, f"types of one name, defined in several files: {twice}"
+
+
+@pytest.mark.parametrize(
+    "definition",
+    (
+        "typedef struct { int n; } x;",
+        "typedef struct {\n    int n;\n} x;",
+        "typedef struct x {",
+        "struct x {",
+        "typedef void x(int *, int);",
+        "typedef struct y *x;",
+        "typedef int x;",
+    ),
+)
+def test_definitions_of_types_are_found(definition):
+    assert defined_types(definition) == {"x"}
+    assert not defined_types("typedef struct x x;\nstatic x x(void);\nstruct {\n    int n;\n} x[2];")
+
+
 def test_the_compiler_names_no_operation():
     word = re.compile(rf"(?<![a-z])({OPERATIONS})(?![a-z])", re.I)
     for file in sorted((CSRC / "compiler").rglob("*.[ch]")):

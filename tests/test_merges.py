@@ -59,3 +59,19 @@ def test_sum_over_shared_coordinates():
 def test_results_own_no_more_than_they_store(f):
     made = f(_random(0, torch.float32, torch.int32)[1], _random(1, torch.float32, torch.int32)[1])
     assert made.values().untyped_storage().nbytes() == 4 * made.nnz
+
+
+@pytest.mark.parametrize("sign, implicit, n", [("*", "zero", 30), ("+", "skip", 31)], ids=["product", "sum"])
+def test_as_many_operands_as_a_program_takes(sign, implicit, n):
+    """One is walked and the others are looked up: loops inside of each other, far to the right in C text."""
+    torch.manual_seed(0)
+    dense = [torch.randint(1, 3, (9, 12)) * (torch.rand(9, 12) < 0.97).float() for _ in range(n)]
+    operands = {f"A{k}": scorch.sparse(x) for k, x in enumerate(dense)}
+    text = "C[i,j] = " + f" {sign} ".join(f"{name}[i,j]" for name in operands)
+    made = scorch.evaluate(text, **operands, implicit=implicit)
+    stacked = torch.stack(dense)
+    want = stacked.prod(0) if sign == "*" else stacked.sum(0) * stacked.all(0)
+    assert want.count_nonzero() > 20 and torch.equal(made.to_dense(), want)
+    assert made.nnz == want.count_nonzero()
+    lines = scorch.compile(text, **operands, implicit=implicit).source.splitlines()
+    assert any(line.startswith(104 * " ") for line in lines)

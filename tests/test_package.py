@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import scorch
+from scorch import _C, _torch
 from scorch.tensor import rooms
 from scorch.tensor.sparsetensor import SparseTensor
 
@@ -75,6 +76,16 @@ def test_nn_is_there_without_its_own_import():
 
 
 # ---- the class ----
+def test_stages_that_can_be_asked_for_are_those_of_the_compiler():
+    kernel = scorch.compile("ij->i", scorch.sparse(torch.eye(3)))
+    with pytest.raises(ValueError, match='no stage "loops": expected index, ') as info:
+        _C.text(kernel._program, kernel._example, "loops")
+    known = str(info.value).split("expected ")[1].split(", ")
+    assert {"sums", *_torch._STAGES} <= set(known)
+    for stage in known:
+        assert isinstance(_C.text(kernel._program, kernel._example, stage), str)
+
+
 def test_methods_are_defined_in_the_class():
     """Nothing is put on the class from elsewhere, where readers and type checkers would not see it."""
     known = {"__hash__": torch.Tensor.__hash__}  # of torch; the body of a class with __eq__ must say so

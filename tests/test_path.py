@@ -263,6 +263,18 @@ def test_orders_that_are_none_are_refused(words: str):
         scorch.einsum("ij,jk,k->i", a, a, x, schedule=words)
 
 
+@pytest.mark.parametrize("words", ["path(A (B C))", " path ( A(B C) )", "path()", "path ( )"])
+def test_blanks_do_not_matter(words: str):
+    a, x = graph(50, 3), torch.rand(50)
+    assert torch.allclose(scorch.einsum("ij,jk,k->i", a, a, x, schedule=words), a @ (a @ x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["path", "path2", "pathology"])
+def test_a_nest_may_assign_to_a_name_like_the_word(name: str):
+    got = scorch.evaluate(f"{name} = 2 * x", x=torch.tensor(3.0), schedule=f"{name} = 2 * x")
+    assert got == 6
+
+
 def test_explain_prints_the_steps_first():
     a, x = graph(2000, 8), torch.rand(2000)
     text = scorch.explain("ij,jk,k->i", a, a, x)

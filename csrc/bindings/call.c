@@ -417,8 +417,7 @@ static int run(call *c, results *r)
 
 static PyObject *collect(call *c, results *r)
 {
-    /* Whose arrays results may share: operands, as given, as converted, and in the layouts that steps read. */
-    sc_core *from[2 * SC_MAXOP];
+    sc_core *from[2 * SC_MAXOP]; /* whose arrays results may share: operands, as given and in other layouts */
     const int n = c->nin + c->nextra;
     PyObject *list = PyList_New(0);
     for (int k = 0; k < n; k++) {

@@ -204,7 +204,7 @@ static sc_dl_dtype dl_dtype(sc_dtype t)
 typedef struct {
     sc_dl_managed m;
     int64_t shape[SC_MAXDIM], stride[SC_MAXDIM];
-} result;
+} dense_result;
 
 static void free_result(sc_dl_managed *m) { free(m); }
 
@@ -214,10 +214,10 @@ static void free_large(sc_dl_managed *m)
     free(m);
 }
 
-static result *take(int64_t bytes)
+static dense_result *take(int64_t bytes)
 {
     const bool large = bytes >= LARGE;
-    result *r = sc_malloc(sizeof *r + (large ? 0 : ALIGN + (size_t)bytes));
+    dense_result *r = sc_malloc(sizeof *r + (large ? 0 : ALIGN + (size_t)bytes));
     if (!r) return NULL;
     void *data = large ? sc_work_take((size_t)bytes)
                        : (void *)(((uintptr_t)(r + 1) + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
@@ -236,7 +236,7 @@ sc_dl_managed *sc_dense_alloc(const sc_dl_api *dl, sc_dtype t, int ndim, const i
         if (!sc_mul(n, sc_max(dim[i], 1), &n)) return NULL;
     }
     if (!sc_mul(n, (int64_t)sc_dtype_size(t), &bytes)) return NULL;
-    result *r = take(empty ? 0 : bytes);
+    dense_result *r = take(empty ? 0 : bytes);
     if (!r) return NULL;
     for (int i = 0; i < ndim; i++) r->shape[i] = dim[i];
     memcpy(r->stride, stride, sizeof stride);

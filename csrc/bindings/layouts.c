@@ -71,7 +71,7 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     mine->tensor = Py_NewRef(c->comp[c->ncomp - 1].tensor);
     mine->seen = Py_NewRef(c->comp[c->ncomp - 1].seen);
     mine->n = c->comp[c->ncomp - 1].n;
-    mine->dtype = c->comp[c->ncomp - 1].dtype; /* which another type of its size may have stood for */
+    mine->dtype = c->comp[c->ncomp - 1].dtype; /* that of its array may be another one of the same size */
     d->perm = perm;
     d->perm_data = b.n ? b.t.view.val : nothing;
     return sc_core_refresh(s, d);

@@ -82,19 +82,19 @@ void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_
 }
 
 /* ---- program strings ---- */
-typedef struct entry {
+typedef struct cached_template {
     sc_template t; /* first: what callers hold */
-    struct entry *next;
+    struct cached_template *next;
     uint64_t hash, used;
     size_t len;
     atomic_int refs;
     char *key;
-} entry;
+} cached_template;
 
 enum { MOST = 1024 };
 static struct {
     pthread_mutex_t lock;
-    entry *bucket[256];
+    cached_template *bucket[256];
     int n;
     uint64_t clock;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -173,9 +173,9 @@ static int parse(sc_template *t, char *text, sc_err *e)
     return 0;
 }
 
-static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
+static cached_template *make(const char *text, size_t len, uint64_t h, sc_err *e)
 {
-    entry *n = sc_malloc(sizeof *n + 2 * (len + 1));
+    cached_template *n = sc_malloc(sizeof *n + 2 * (len + 1));
     if (!n) return sc_error(e, SC_ENOMEM, "out of memory"), NULL;
     memset(n, 0, sizeof *n);
     n->hash = h;
@@ -192,12 +192,12 @@ static entry *make(const char *text, size_t len, uint64_t h, sc_err *e)
 /* Frees the one that nobody holds and that was used longest ago. */
 static void forget_one(void)
 {
-    entry **oldest = NULL;
+    cached_template **oldest = NULL;
     for (int b = 0; b < SC_LEN(cache.bucket); b++)
-        for (entry **e = &cache.bucket[b]; *e; e = &(*e)->next)
+        for (cached_template **e = &cache.bucket[b]; *e; e = &(*e)->next)
             if (!atomic_load(&(*e)->refs) && (!oldest || (*e)->used < (*oldest)->used)) oldest = e;
     if (!oldest) return;
-    entry *gone = *oldest;
+    cached_template *gone = *oldest;
     *oldest = gone->next;
     free(gone->t.known);
     free(gone);
@@ -209,7 +209,7 @@ sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
     if (memchr(text, 0, len))
         return sc_error(e, SC_EVALUE, "the expression has a character 0 in it; remove it"), NULL;
     uint64_t h = hash(text, len);
-    entry **b = &cache.bucket[h & 255], *n;
+    cached_template **b = &cache.bucket[h & 255], *n;
     pthread_mutex_lock(&cache.lock);
     for (n = *b; n; n = n->next)
         if (n->hash == h && n->len == len && !memcmp(n->key, text, len)) break;
@@ -225,5 +225,5 @@ sc_template *sc_template_get(const char *text, size_t len, sc_err *e)
 
 void sc_template_put(sc_template *t)
 {
-    if (t) atomic_fetch_sub(&((entry *)(void *)t)->refs, 1);
+    if (t) atomic_fetch_sub(&((cached_template *)(void *)t)->refs, 1);
 }

@@ -70,11 +70,11 @@ typedef struct {
     bool spread;                             /* the one result is dense, whatever is inferred */
     int nresult;
     result *result;
-} call;
+} torch_call;
 
-static int broken(call *c) { return sc_torch_broken(&c->e); }
+static int broken(torch_call *c) { return sc_torch_broken(&c->e); }
 
-static int next_tensor(call *c, sc_tensor *t)
+static int next_tensor(torch_call *c, sc_tensor *t)
 {
     if (c->next == c->noperand)
         return sc_error(&c->e, SC_EVALUE, "expected more operand tensors than %d", (int)c->noperand);
@@ -82,7 +82,7 @@ static int next_tensor(call *c, sc_tensor *t)
 }
 
 /* One component array; its length goes to *n. */
-static int component(call *c, sc_tensor *t, const void **data, int64_t *n, bool values)
+static int component(torch_call *c, sc_tensor *t, const void **data, int64_t *n, bool values)
 {
     sc_tensor x;
     if (next_tensor(c, &x)) return c->e.code;
@@ -101,7 +101,7 @@ static int component(call *c, sc_tensor *t, const void **data, int64_t *n, bool 
     return 0;
 }
 
-static int take_sizes(call *c, sc_tensor *t)
+static int take_sizes(torch_call *c, sc_tensor *t)
 {
     for (int i = 0; i < t->format.ndim; i++) {
         StableIValue v;
@@ -133,7 +133,7 @@ static uint64_t structure(const sc_tensor *t, const int64_t *length)
     return sc_fingerprint(part, sizeof part) | 1;
 }
 
-static int validate(call *c, const sc_tensor *t, const int64_t *length)
+static int validate(torch_call *c, const sc_tensor *t, const int64_t *length)
 {
     const uint64_t key = c->key[t - c->in] = structure(t, length);
     if (valid[key >> 58] == key) return 0;
@@ -141,7 +141,7 @@ static int validate(call *c, const sc_tensor *t, const int64_t *length)
     return c->e.code;
 }
 
-static int next_sparse(call *c, const sc_format *f, sc_tensor *t)
+static int next_sparse(torch_call *c, const sc_format *f, sc_tensor *t)
 {
     int64_t length[SC_MAXCOMP], seen = -1;
     int n = 0;
@@ -162,7 +162,7 @@ static int next_sparse(call *c, const sc_format *f, sc_tensor *t)
     return sc_bind_layout(t, length, n + 1, &c->e) ? c->e.code : validate(c, t, length);
 }
 
-static int load(call *c)
+static int load(torch_call *c)
 {
     size_t len;
     const char *text;
@@ -193,7 +193,7 @@ static int load(call *c)
 
 /* ---- operands in the layouts the program wants ---- */
 /* A sparse result is asked for in dense form: 1 if that changes the request. */
-static int ask_dense(call *c)
+static int ask_dense(torch_call *c)
 {
     char all[] = "dense";
     if (sc_program_nresult(c->prog) != 1)
@@ -205,7 +205,7 @@ static int ask_dense(call *c)
 }
 
 /* Sparse operand k in another layout, which is held at place `at`. */
-static int derive(call *c, int k, int at, const sc_format *f, sc_tensor *to)
+static int derive(torch_call *c, int k, int at, const sc_format *f, sc_tensor *to)
 {
     if (!(c->kept[at] = sc_kept_derive(c->key[k], &c->in[k], f, &c->e))) return c->e.code;
     *to = c->kept[at]->t;
@@ -214,7 +214,7 @@ static int derive(call *c, int k, int at, const sc_format *f, sc_tensor *to)
     return 0;
 }
 
-static int convert(call *c, int k, const sc_format *f)
+static int convert(torch_call *c, int k, const sc_format *f)
 {
     sc_tensor to = {.format = *f, .itype = SC_I32};
     c->given[k] = c->in[k];
@@ -230,7 +230,7 @@ static int convert(call *c, int k, const sc_format *f)
 }
 
 /* Operands in the other layouts that steps of the program read, behind the operands. */
-static int load_extra(call *c)
+static int load_extra(torch_call *c)
 {
     const sc_format *f;
     for (int j = 0, k; (f = sc_program_extra(c->prog, j, &k)); j++) {
@@ -242,7 +242,7 @@ static int load_extra(call *c)
 }
 
 /* 1 if any was converted. */
-static int convert_all(call *c)
+static int convert_all(torch_call *c)
 {
     int changed = 0;
     for (int k = 0; k < c->request.nin && !c->e.code; k++) {
@@ -261,7 +261,7 @@ static int convert_all(call *c)
     return changed;
 }
 
-static int settle(call *c)
+static int settle(torch_call *c)
 {
     for (int round = 0; round < SC_MAXOP; round++) {
         sc_program_release(c->prog);
@@ -277,7 +277,7 @@ static int settle(call *c)
 /* ---- results ---- */
 static AtenTensorHandle *add_array(result *r) { return &r->array[r->n++]; }
 
-static int place(call *c)
+static int place(torch_call *c)
 {
     c->nresult = sc_program_nresult(c->prog);
     c->result = sc_zalloc((size_t)c->nresult * sizeof *c->result);
@@ -300,7 +300,7 @@ static int place(call *c)
 
 /* One array of a sparse result as a tensor of its own: the run's, or a copy where it is an operand's, or part of a
  * larger one. */
-static int take(call *c, result *r, const void *p, sc_dtype type, int64_t n)
+static int take(torch_call *c, result *r, const void *p, sc_dtype type, int64_t n)
 {
     AtenTensorHandle *h = add_array(r);
     void *to = NULL;
@@ -316,7 +316,7 @@ static int take(call *c, result *r, const void *p, sc_dtype type, int64_t n)
     return 0;
 }
 
-static int take_components(call *c, result *r)
+static int take_components(torch_call *c, result *r)
 {
     const sc_tensor *t = &r->t;
     int64_t above = 1;
@@ -330,7 +330,7 @@ static int take_components(call *c, result *r)
 }
 
 /* The values of a result that is like operand k, in the order of the operand as it was given. */
-static int take_values(call *c, result *r, int k)
+static int take_values(torch_call *c, result *r, int k)
 {
     const sc_kept *kept = c->kept[k];
     if (kept) {
@@ -343,14 +343,14 @@ static int take_values(call *c, result *r, int k)
     return take(c, r, r->t.view.val, r->t.dtype, r->t.view.nval);
 }
 
-static int deliver(call *c, int k)
+static int deliver(torch_call *c, int k)
 {
     int like = sc_program_like(c->prog, k);
     if (sc_format_is_dense(&sc_program_result(c->prog, k)->format)) return 0;
     return like >= 0 ? take_values(c, &c->result[k], like) : take_components(c, &c->result[k]);
 }
 
-static int execute(call *c)
+static int execute(torch_call *c)
 {
     void *ctx[SC_MAXOP];
     sc_tensor out[SC_MAXOP];
@@ -364,7 +364,7 @@ static int execute(call *c)
     return 0;
 }
 
-static int list_results(call *c, StableListHandle *list)
+static int list_results(torch_call *c, StableListHandle *list)
 {
     int rc = torch.torch_new_list_reserve_size((size_t)c->nresult, list);
     for (int k = 0; !rc && k < c->nresult; k++)
@@ -375,7 +375,7 @@ static int list_results(call *c, StableListHandle *list)
     return rc ? broken(c) : 0;
 }
 
-static void finish(call *c)
+static void finish(torch_call *c)
 {
     for (size_t i = 0; c->handle && i < c->noperand; i++) sc_torch_drop(&c->handle[i]);
     free(c->handle);
@@ -396,7 +396,7 @@ static void run(StableIValue *stack, bool spread)
     StringHandle program = (StringHandle)(uintptr_t)stack[0];
     StableListHandle operands = (StableListHandle)(uintptr_t)stack[1],
                      sizes = (StableListHandle)(uintptr_t)stack[2], list = NULL;
-    call *c = sc_zalloc(sizeof *c);
+    torch_call *c = sc_zalloc(sizeof *c);
     if (c) {
         c->program = program, c->operands = operands, c->sizes = sizes, c->spread = spread;
         if (!load(c) && !settle(c) && !execute(c)) {

@@ -23,12 +23,12 @@ typedef struct {
     int nin;
     AtenTensorHandle in[MAXIN], out[5];
     sc_tensor t[MAXIN];
-} call;
+} attention_call;
 
 /* ---- arguments ---- */
 static int64_t extent(const sc_tensor *t, int d) { return t->view.dim[d]; }
 
-static int shaped(call *c, int i, const char *name, int ndim, const int64_t *want)
+static int shaped(attention_call *c, int i, const char *name, int ndim, const int64_t *want)
 {
     const sc_tensor *t = &c->t[i];
     bool good = t->format.ndim == ndim;
@@ -47,7 +47,7 @@ static int shaped(call *c, int i, const char *name, int ndim, const int64_t *wan
 }
 
 /* A contiguous array of a type, whose data goes to *data. */
-static int array(call *c, int i, const char *name, sc_dtype type, const void *data)
+static int array(attention_call *c, int i, const char *name, sc_dtype type, const void *data)
 {
     const sc_tensor *t = &c->t[i];
     int64_t stride = 1;
@@ -61,7 +61,7 @@ static int array(call *c, int i, const char *name, sc_dtype type, const void *da
     return SC_OK;
 }
 
-static int heads(call *c, int i, const char *name, sc_dtype type, const int64_t *want, sc_heads *x)
+static int heads(attention_call *c, int i, const char *name, sc_dtype type, const int64_t *want, sc_heads *x)
 {
     const sc_tensor *t = &c->t[i];
     if (shaped(c, i, name, 4, want)) return c->e.code;
@@ -74,7 +74,7 @@ static int heads(call *c, int i, const char *name, sc_dtype type, const int64_t 
 }
 
 /* The four tensors of strips from i on. */
-static int strips(call *c, int i, int64_t height, sc_dtype computed, sc_strips *s)
+static int strips(attention_call *c, int i, int64_t height, sc_dtype computed, sc_strips *s)
 {
     const int64_t any[3] = {-1, -1, -1}, n = extent(&c->t[i + 1], 0);
     if (shaped(c, i, "strips: pos", 3, any) || shaped(c, i + 1, "strips: crd", 1, any) ||
@@ -93,7 +93,7 @@ static int strips(call *c, int i, int64_t height, sc_dtype computed, sc_strips *
 }
 
 /* q, k and v from i on; the extents that they have. */
-static int inputs(call *c, int i, sc_attention *a)
+static int inputs(attention_call *c, int i, sc_attention *a)
 {
     const sc_tensor *q = &c->t[i], *k = &c->t[i + 1], *v = &c->t[i + 2];
     const int64_t any[4] = {-1, -1, -1, -1};
@@ -114,7 +114,7 @@ static int inputs(call *c, int i, sc_attention *a)
            heads(c, i + 2, "v", a->dtype, values, &a->v);
 }
 
-static void *result(call *c, int i, sc_dtype type, int ndim, const int64_t *dim)
+static void *result(attention_call *c, int i, sc_dtype type, int ndim, const int64_t *dim)
 {
     void *p = NULL;
     if (!(c->out[i] = sc_torch_empty(type, ndim, dim)))
@@ -138,10 +138,10 @@ static void *strips_alloc(void *ctx, int what, int level, sc_dtype t, int64_t n)
 {
     static char nothing[64];
     void *p = result(ctx, (what == SC_POS ? 0 : what == SC_VAL ? 3 : 1) + level, t, 1, &n);
-    return p || ((call *)ctx)->e.code ? p : nothing;
+    return p || ((attention_call *)ctx)->e.code ? p : nothing;
 }
 
-static void make_strips(call *c, const StableIValue *rest)
+static void make_strips(attention_call *c, const StableIValue *rest)
 {
     const sc_tensor *pos = &c->t[0], *crd = &c->t[1], *val = &c->t[2];
     sc_strip_source from = {.matrices = whole(rest[0]), .rows = whole(rest[1]), .columns = whole(rest[2])};
@@ -169,7 +169,7 @@ static void make_strips(call *c, const StableIValue *rest)
 }
 
 /* The numbers behind the tensors, and the seed at i. */
-static int numbers(call *c, int i, const StableIValue *rest, sc_attention *a)
+static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attention *a)
 {
     const int64_t *seed = NULL;
     a->scale = number(rest[1]), a->added = (uint8_t)rest[2], a->dropout = number(rest[3]);
@@ -182,7 +182,7 @@ static int numbers(call *c, int i, const StableIValue *rest, sc_attention *a)
     return SC_OK;
 }
 
-static void attend(call *c, const StableIValue *rest)
+static void attend(attention_call *c, const StableIValue *rest)
 {
     sc_attention a = {0};
     if (numbers(c, 7, rest, &a) || inputs(c, 0, &a) ||
@@ -194,7 +194,7 @@ static void attend(call *c, const StableIValue *rest)
     if (!c->e.code) sc_attention_forward(&a, &c->e);
 }
 
-static void attend_backward(call *c, const StableIValue *rest)
+static void attend_backward(attention_call *c, const StableIValue *rest)
 {
     sc_attention a = {0};
     if (numbers(c, 10, rest, &a) || inputs(c, 1, &a)) return;
@@ -218,9 +218,9 @@ static void attend_backward(call *c, const StableIValue *rest)
 }
 
 /* Takes nin tensors off the stack, calls body with what follows, puts nout results there. */
-static void run(StableIValue *stack, int nin, int nout, void (*body)(call *, const StableIValue *))
+static void run(StableIValue *stack, int nin, int nout, void (*body)(attention_call *, const StableIValue *))
 {
-    call c = {.nin = nin};
+    attention_call c = {.nin = nin};
     for (int i = 0; i < nin; i++) c.in[i] = (AtenTensorHandle)(uintptr_t)stack[i];
     for (int i = 0; i < nin && !c.e.code; i++) sc_torch_view(c.in[i], &c.t[i], &c.e);
     if (!c.e.code) body(&c, stack + nin);

@@ -11,6 +11,7 @@
 #include "schedule/schedule.h"
 #include "settle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,11 @@ static void take_asks(Prog *p, const sc_request *rq)
 
 /* What is asked of the order of contraction goes alone, and is no matter of a step. */
 static const char *asked_path(const sc_request *rq)
-{ return rq->schedule && !strncmp(rq->schedule, "path", 4) ? rq->schedule : NULL; }
+{
+    int n = 0;
+    if (rq->schedule) sscanf(rq->schedule, " path (%n", &n); /* a nest may assign to a scalar of this name */
+    return n ? rq->schedule : NULL;
+}
 
 static void front(Prog *p, const sc_request *rq)
 {
@@ -114,11 +119,11 @@ typedef struct { /* a request, as the scheduler sees it, or inference alone */
     const sc_request *rq;
     bool infers;
     double cost;
-} Costing;
+} RequestCosting;
 
 static void cost_request(void *ctx)
 {
-    Costing *x = ctx;
+    RequestCosting *x = ctx;
     understand(&(Job){.p = x->p, .rq = x->rq});
     x->cost = x->infers ? 0 : schedule_cost(x->p);
 }
@@ -127,7 +132,7 @@ static void cost_request(void *ctx)
 static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_outcome *out)
 {
     Prog *p = sc_zalloc(sizeof *p);
-    Costing x = {p, rq, infers, -1};
+    RequestCosting x = {p, rq, infers, -1};
     sc_err why = {0};
     if (!p) return -1;
     p->vector_bytes = machine->vector_bytes;
@@ -196,35 +201,42 @@ static void add_text(sc_text *out, const sc_text *t)
     if (t->n) sc_text_addn(out, t->s, t->n);
 }
 
+static void print_index(Prog *p, sc_text *out) { prog_print(p, out); }
+static void print_sums(Prog *p, sc_text *out) { sums_print(p, out); }
+static void print_chosen(Prog *p, sc_text *out)
+{
+    add_text(out, &p->draft.chosen);
+    if (p->draft.chosen.n) sc_text_add(out, "\n");
+}
+static void print_nest(Prog *p, sc_text *out) { nest_print(p, p->draft.nest, out); }
+static void print_module(Prog *p, sc_text *out) { stmt_print(p, p->draft.module, out); }
+static void print_c(Prog *p, sc_text *out) { emit_module(p, p->draft.module, out); }
+static void print_plan(Prog *p, sc_text *out) { plan_print(p, out); }
+static void print_why(Prog *p, sc_text *out)
+{ add_text(out, &p->draft.why), add_text(out, &p->draft.orders); }
+
+static const struct {
+    const char *name;
+    void (*print)(Prog *, sc_text *);
+} stages[] = {
+    {"index", print_index},     {"sums", print_sums},     {"path", print_index}, /* of a single step */
+    {"schedule", print_chosen}, {"nest", print_nest},     {"stmt", print_module}, {"c", print_c},
+    {"plan", print_plan},       {"orders", orders_print}, {"why", print_why}};
+
+const char *sc_stage_name(int k) { return k < SC_LEN(stages) ? stages[k].name : NULL; }
+
 static void print_stage(void *ctx)
 {
     const Job *j = ctx;
-    Prog *p = j->p;
-    sc_text *out = j->out;
-    if (!strcmp(j->stage, "index"))
-        prog_print(p, out);
-    else if (!strcmp(j->stage, "sums"))
-        sums_print(p, out);
-    else if (!strcmp(j->stage, "nest"))
-        nest_print(p, p->draft.nest, out);
-    else if (!strcmp(j->stage, "schedule"))
-        add_text(out, &p->draft.chosen), sc_text_add(out, p->draft.chosen.n ? "\n" : "");
-    else if (!strcmp(j->stage, "stmt"))
-        stmt_print(p, p->draft.module, out);
-    else if (!strcmp(j->stage, "c"))
-        emit_module(p, p->draft.module, out);
-    else if (!strcmp(j->stage, "plan"))
-        plan_print(p, out);
-    else if (!strcmp(j->stage, "orders"))
-        orders_print(p, out);
-    else if (!strcmp(j->stage, "path"))
-        prog_print(p, out); /* one step */
-    else if (!strcmp(j->stage, "why"))
-        add_text(out, &p->draft.why), add_text(out, &p->draft.orders);
-    else
-        fail(p, SC_EVALUE, -1,
-             "unknown stage '%s': expected index, sums, path, schedule, nest, stmt, c, plan, orders or why",
-             j->stage);
+    sc_text names = prog_text(j->p);
+    for (int k = 0; k < SC_LEN(stages); k++) {
+        if (!strcmp(j->stage, stages[k].name)) {
+            stages[k].print(j->p, j->out);
+            return;
+        }
+        sc_text_add(&names, "%s%s", k ? ", " : "", stages[k].name);
+    }
+    fail(j->p, SC_EVALUE, -1, "unknown stage '%s': expected %s", j->stage, names.s);
 }
 
 int sc_compile_text(Prog *p, const char *stage, sc_text *out, sc_err *err)

@@ -20,5 +20,6 @@ int sc_compile_path(Prog *p, const sc_request *, const char *file, int vector_by
 /* What result r of a checked and inferred program is. */
 void sc_compile_outcome(Prog *, int r, sc_outcome *);
 int sc_compile_text(Prog *, const char *stage, sc_text *out, sc_err *);
+const char *sc_stage_name(int k); /* of those that it prints; null behind the last */
 void sc_compile_free(Prog *);
 #endif

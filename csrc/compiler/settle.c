@@ -28,7 +28,7 @@ typedef struct { /* one assignment */
 
 typedef struct Choices {
     Prog *p;
-    const Wish *wishes; /* one an assignment */
+    const Wish *wishes; /* one for each assignment */
     int n;              /* 0: nothing was searched, as these ask that operands are converted first */
     Task task[SC_LEN(((Prog *)0)->assign)];
     const Mark *before; /* the first composition */

@@ -210,18 +210,18 @@ bool sc_cache_get(const char *text_hash, const sc_cc *cc, sc_text *object)
 typedef struct {
     int64_t mtime, size;
     char name[NAME];
-} entry;
+} cached_object;
 
 static int older(const void *a, const void *b)
 {
-    const entry *x = a, *y = b;
+    const cached_object *x = a, *y = b;
     return x->mtime != y->mtime ? (x->mtime < y->mtime ? -1 : 1) : strcmp(x->name, y->name);
 }
 
 /* Entries of the cache; old leftovers of writers that died are removed. */
-static entry *survey(int fd, int *n, int64_t *bytes)
+static cached_object *survey(int fd, int *n, int64_t *bytes)
 {
-    entry *all = NULL;
+    cached_object *all = NULL;
     int cap = 0;
     DIR *d = list(fd);
     *n = 0;
@@ -236,11 +236,11 @@ static entry *survey(int fd, int *n, int64_t *bytes)
             continue;
         }
         if (*n == cap) {
-            entry *more = sc_realloc(all, (size_t)(cap = cap ? 2 * cap : 64) * sizeof *all);
+            cached_object *more = sc_realloc(all, (size_t)(cap = cap ? 2 * cap : 64) * sizeof *all);
             if (!more) break;
             all = more;
         }
-        all[*n] = (entry){.mtime = st.st_mtime, .size = st.st_size};
+        all[*n] = (cached_object){.mtime = st.st_mtime, .size = st.st_size};
         memcpy(all[(*n)++].name, f->d_name, NAME);
         *bytes += st.st_size;
     }
@@ -252,7 +252,7 @@ static void evict(int fd)
 {
     int n;
     int64_t bytes;
-    entry *all = survey(fd, &n, &bytes);
+    cached_object *all = survey(fd, &n, &bytes);
     if (bytes > CAP) qsort(all, (size_t)n, sizeof *all, older);
     for (int i = 0; i < n && bytes > CAP && time(NULL) - all[i].mtime > YOUNG; i++) {
         unlinkat(fd, all[i].name, 0);

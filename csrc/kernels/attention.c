@@ -87,11 +87,11 @@ typedef struct {
     char *memory;
     size_t bytes;
     _Atomic int64_t next;
-} region;
+} attention_region;
 
 static void run_units(void *arg, int id, int n)
 {
-    region *r = arg;
+    attention_region *r = arg;
     (void)n;
     for (int64_t u; (u = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < r->n;) {
         const int64_t head = u / r->units, first = u % r->units * r->each;
@@ -106,7 +106,7 @@ static int run(const sc_attention *a, const sc_strips *s, int64_t batches, int64
                sc_attention_block *block, double work, sc_err *e)
 {
     int lanes = sc_team_lanes(work);
-    region r = {.a = a, .block = block, .heads = heads, .blocks = s->blocks, .each = 1};
+    attention_region r = {.a = a, .block = block, .heads = heads, .blocks = s->blocks, .each = 1};
     if (s->height == 1) r.each = sc_min(512, batches * heads * s->blocks / (8 * lanes) + 1);
     r.units = (s->blocks + r.each - 1) / r.each, r.n = batches * heads * r.units;
     if (r.n <= 0) return SC_OK;

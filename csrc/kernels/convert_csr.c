@@ -13,11 +13,11 @@ typedef struct {
     void *out;
     const void *in;
     sc_dtype to, from;
-} copying;
+} casting;
 
 static void narrow_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const copying *c = arg;
+    const casting *c = arg;
     (void)lane;
 #define PUT(to, from)                                                                                        \
     for (int64_t i = begin; i < end; i++) sc_index_put(c->out, to, i, sc_index(c->in, from, i))
@@ -30,7 +30,7 @@ static void narrow_range(void *arg, int lane, int64_t begin, int64_t end)
 
 static void copy_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const copying *c = arg;
+    const casting *c = arg;
     size_t size = sc_dtype_size(c->to), at = (size_t)begin * size;
     (void)lane;
     if (begin < end) memcpy((char *)c->out + at, (const char *)c->in + at, (size_t)(end - begin) * size);
@@ -38,13 +38,13 @@ static void copy_range(void *arg, int lane, int64_t begin, int64_t end)
 
 void sc_convert_copy(void *out, const void *in, int64_t n, sc_dtype t)
 {
-    copying c = {out, in, t, t};
+    casting c = {out, in, t, t};
     sc_parallel_ranges(sc_team_lanes((double)n / 4), n, copy_range, &c);
 }
 
 void sc_convert_narrow(void *out, sc_dtype itype, const void *in, sc_dtype from, int64_t n)
 {
-    copying c = {out, in, itype, from};
+    casting c = {out, in, itype, from};
     if (itype == from)
         sc_convert_copy(out, in, n, itype);
     else

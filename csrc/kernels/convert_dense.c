@@ -322,9 +322,9 @@ typedef struct {
     const sc_conversion *c;
     int64_t *perm;
     bool stray[SC_MAXLANE];
-} scattering;
+} densifying;
 
-SC_INLINE bool scatter_entries(const scattering *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
+SC_INLINE bool scatter_entries(const densifying *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
 {
     const sc_view *v = &x->c->from->view, *to = &x->c->to->view;
     int outer = x->c->from->format.level[0].dim, inner = !outer;
@@ -344,7 +344,7 @@ SC_INLINE bool scatter_entries(const scattering *x, sc_dtype itype, size_t size,
 
 static void scatter_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    scattering *x = arg;
+    densifying *x = arg;
 #define RUN(size)                                                                                            \
     x->stray[lane] = x->c->from->itype == SC_I64 ? scatter_entries(x, SC_I64, size, begin, end)              \
                                                  : scatter_entries(x, SC_I32, size, begin, end)
@@ -354,7 +354,7 @@ static void scatter_range(void *arg, int lane, int64_t begin, int64_t end)
 
 int sc_convert_coo_dense(const sc_conversion *c)
 {
-    scattering x = {.c = c};
+    densifying x = {.c = c};
     int64_t n = c->from->view.dim[0] * c->from->view.dim[1], entries = c->from->view.nval;
     void *val;
     int rc;

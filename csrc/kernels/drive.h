@@ -30,7 +30,7 @@ typedef struct {
     bool appends;
     int out;           /* the result */
     int64_t most;      /* entries it has room for */
-    sc_view to;        /* ... there */
+    sc_view to;        /* the arrays that kernels append to */
     void *room;        /* of the lanes, or null: the only lane appends to the result itself */
     int64_t share;     /* entries in the room of a lane */
     atomic_int placed; /* chunks whose place in the result is known */

@@ -11,7 +11,7 @@
 #define CHUNKS 8 /* a lane, at least: so many that lanes end together */
 #define LEAVES                                                                                               \
     8192 /* of an operand in a chunk: what is appended for them stays in a cache of the second level */
-#define COUNTED 16384 /* ... in one whose entries are counted first: a pause is asked for between chunks */
+#define COUNTED 16384 /* of an operand in a chunk that is counted first; stops are between chunks */
 #define MOST 4096     /* chunks */
 
 int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t total, int nlane)

@@ -249,19 +249,25 @@ int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint
 /* ---- stages ---- */
 int sc_check_stage(const char *stage, sc_err *err)
 {
-    static const char *const names[] = {"index", "path", "schedule", "nest",   "stmt",
-                                        "c",     "plan", "why",      "orders", "explain"};
-    for (int i = 0; i < SC_LEN(names); i++)
-        if (!strcmp(stage, names[i])) return SC_OK;
-    return sc_error(
-        err, SC_EVALUE,
-        "no stage \"%s\": expected index, path, schedule, nest, stmt, c, plan, orders, why or explain",
-        stage);
+    sc_text names = {0};
+    bool known = !strcmp(stage, "explain");
+    for (int k = 0; sc_stage_name(k); k++) {
+        known |= !strcmp(stage, sc_stage_name(k));
+        sc_text_add(&names, "%s, ", sc_stage_name(k));
+    }
+    const int rc = known ? SC_OK
+                         : sc_error(err, SC_EVALUE, "no stage \"%s\": expected %sexplain", stage,
+                                    names.s ? names.s : "");
+    sc_text_free(&names);
+    return rc;
 }
 
 /* Nothing was lowered where operands are to be converted first. */
 static bool is_early(const char *stage)
-{ return !strcmp(stage, "index") || !strcmp(stage, "why") || !strcmp(stage, "orders"); }
+{
+    return !strcmp(stage, "index") || !strcmp(stage, "sums") || !strcmp(stage, "why") ||
+           !strcmp(stage, "orders");
+}
 
 int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {

@@ -13,7 +13,7 @@
 
 typedef struct { /* an operand */
     char name[32];
-    /* As kernels read it; what it is to be converted to first, nlevel 0: nothing. */
+    /* The format that kernels read; the one that it is converted to first, nlevel 0: none. */
     sc_format format, convert;
     int unit;
     uint32_t index[SC_MAXDIM]; /* the variables, as bits, that run over each dimension */
@@ -28,7 +28,7 @@ typedef struct { /* a result as kernels make it */
     int dimvar[SC_MAXDIM];
 } sc_made;
 
-typedef struct { /* ... and as it is delivered */
+typedef struct { /* a result as it is delivered */
     sc_spec spec;
     int like; /* the operand whose structure it shares, or -1 */
     bool converts;

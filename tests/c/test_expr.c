@@ -5,35 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/nest/nest.h"
-#include "compiler/settle.h"
+#include "front.h"
 
 static int failed;
-
-typedef struct {
-    Prog p;
-    sc_err err;
-    jmp_buf escape;
-} Front;
-
-static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory"); }
-
-static Front *open_front(void)
-{
-    Front *f = calloc(1, sizeof *f);
-    if (!f) exit(2);
-    f->p.err = &f->err;
-    f->p.escape = &f->escape;
-    f->p.arena.nomem = out_of_memory;
-    f->p.arena.ctx = &f->p;
-    return f;
-}
-
-static void close_front(Front *f)
-{
-    sc_arena_free(&f->p.arena);
-    free(f);
-}
 
 /* ---- formats of results ---- */
 /* name: delivered [(made "format" | made like NAME | made by the scheduler)] */

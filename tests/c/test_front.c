@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../csrc/run/oracle.h"
-#include "compiler/nest/nest.h"
-#include "compiler/settle.h"
+#include "front.h"
+#include "run/oracle.h"
 
 #define HEAD                                                                                                 \
     "in A: f32 csr i32 (6, 5)\nin B: f32 dense (5, 4)\nin b: f32 dense (4)\nin S: f32 csr i32 (5, 4)\n"      \
@@ -26,31 +25,6 @@ static void report(const char *what, const char *text, const char *got)
 }
 
 /* ---- running the front ---- */
-typedef struct {
-    Prog p;
-    sc_err err;
-    jmp_buf escape;
-} Front;
-
-static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory"); }
-
-static Front *open_front(void)
-{
-    Front *f = calloc(1, sizeof *f);
-    if (!f) exit(2);
-    f->p.err = &f->err;
-    f->p.escape = &f->escape;
-    f->p.arena.nomem = out_of_memory;
-    f->p.arena.ctx = &f->p;
-    return f;
-}
-
-static void close_front(Front *f)
-{
-    sc_arena_free(&f->p.arena);
-    free(f);
-}
-
 static int load(Front *f, const char *text, bool verify)
 {
     if (setjmp(f->escape)) return f->err.code;
@@ -62,25 +36,6 @@ static int load(Front *f, const char *text, bool verify)
 }
 
 /* ---- fixed points ---- */
-static void declare_again(Front *to, const Front *from)
-{
-    for (int k = 0; k < from->p.nin; k++) {
-        const Tensor *t = from->p.tensor[k];
-        sc_spec s = {.format = t->format, .dtype = t->dtype, .itype = t->itype, .unit = t->unit};
-        memcpy(s.name, t->name, sizeof s.name);
-        prog_declare(&to->p, &s, t->extent);
-    }
-}
-
-static int read_again(Front *to, const Front *from, const char *program, const char *nest)
-{
-    if (setjmp(to->escape)) return to->err.code;
-    declare_again(to, from);
-    parse_program(&to->p, program);
-    if (nest) to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL);
-    return SC_OK;
-}
-
 /* What is printed parses, and prints the same. `expected` may be null. */
 static void round_trip(const char *text, const char *expected, bool verify)
 {

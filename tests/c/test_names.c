@@ -2,42 +2,13 @@
  *
  * Modules are written by hand in S text, where every name is another; then locals get the names that lowering
  * gives them, which may all be one, and are named anew. */
-#include <setjmp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "compiler/compile.h"
-#include "compiler/stmt/stmt.h"
-
 #include "check.h"
+#include "module.h"
 
 #define ARRAYS "par n: i64 = dim 0\nbuf l: i64 mut = val 0\n"
-
-static Prog prog;
-static sc_err err;
-static jmp_buf escape;
-
-static void prog_open(void)
-{
-    memset(&prog, 0, sizeof prog);
-    memset(&err, 0, sizeof err);
-    prog.err = &err;
-    prog.escape = &escape;
-    prog.vector_bytes = 32;
-}
-
-static Module *module_from(const char *text)
-{
-    if (setjmp(escape)) {
-        printf("%s\n%s\n", err.msg, text);
-        exit(1);
-    }
-    Module *m = stmt_parse(&prog, text);
-    stmt_verify(&prog, m);
-    stmt_simplify(&prog, m);
-    return m;
-}
 
 /* As lowering leaves them: without what stands behind the last '0'. */
 static void forget_numbers(Stmt *s)
@@ -47,7 +18,7 @@ static void forget_numbers(Stmt *s)
         const char *zero = declares ? strrchr(s->local->name, '0') : NULL;
         if (zero)
             s->local->name =
-                sc_arena_printf(&prog.arena, "%.*s", (int)(zero - s->local->name), s->local->name);
+                sc_arena_printf(&front.p.arena, "%.*s", (int)(zero - s->local->name), s->local->name);
         forget_numbers(s->body);
         forget_numbers(s->other);
     }
@@ -92,33 +63,33 @@ static void test_blocks(void)
                                "    let int_1: i64 = l[l_1]\n"
                                "    let t_at_1: i64 = t[int_1]\n"
                                "    l[0] = t_at_1\n}\n";
-    prog_open();
-    Module *m = module_from(sc_arena_printf(&prog.arena, ARRAYS "%s", text));
+    open_module();
+    Module *m = module_from(sc_arena_printf(&front.p.arena, ARRAYS "%s", text));
     forget_numbers(m->entry[0].body);
     for (int again = 0; again < 2; again++) {
-        stmt_name(&prog, m);
-        stmt_verify(&prog, m);
+        stmt_name(&front.p, m);
+        stmt_verify(&front.p, m);
         sc_text out = {0};
-        stmt_print(&prog, m, &out);
+        stmt_print(&front.p, m, &out);
         const char *body = strstr(out.s, "entry body");
         if (strcmp(body, want) != 0) printf("%s\n", body);
         CHECK(!strcmp(body, want));
         sc_text_free(&out);
     }
-    sc_compile_free(&prog);
+    close_module();
 }
 
 static void refuses(Module *m, const char *want)
 {
-    if (setjmp(escape) == 0) stmt_verify(&prog, m);
-    if (!strstr(err.msg, want)) printf("  %s\n", err.msg);
-    CHECK(strstr(err.msg, want));
-    sc_compile_free(&prog);
+    if (setjmp(front.escape) == 0) stmt_verify(&front.p, m);
+    if (!strstr(front.err.msg, want)) printf("  %s\n", front.err.msg);
+    CHECK(strstr(front.err.msg, want));
+    close_module();
 }
 
 static Module *two_sides(void)
 {
-    prog_open();
+    open_module();
     return module_from(ARRAYS
                        "entry body {\n let x: i64 = l[0]\n if x > 1 {\n  let y: i64 = l[2]\n  l[1] = y\n"
                        " } else {\n  l[1] = n\n }\n}\n");

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compiler/compile.h"
 #include "compiler/emit/emit.h"
+#include "module.h"
 #include "run/exec.h"
 
 #define CHECK(c)                                                                                             \
@@ -26,39 +26,10 @@
     } while (0)
 
 /* ---- modules ---- */
-static Prog prog;
-static sc_err err;
-static jmp_buf escape;
-
-static void prog_open(void)
-{
-    memset(&prog, 0, sizeof prog);
-    memset(&err, 0, sizeof err);
-    prog.err = &err;
-    prog.escape = &escape;
-    prog.vector_bytes = 32;
-}
-
-static void prog_close(void) { sc_compile_free(&prog); }
-
-static Module *module_from(const char *text)
-{
-    if (setjmp(escape)) {
-        printf("%s\n%s\n", err.msg, text);
-        exit(1);
-    }
-    Module *m = stmt_parse(&prog, text);
-    stmt_verify(&prog, m);
-    stmt_simplify(&prog, m);
-    stmt_name(&prog, m);
-    stmt_verify(&prog, m);
-    return m;
-}
-
 static char *printed(const Module *m)
 {
     sc_text out = {0};
-    stmt_print(&prog, m, &out);
+    stmt_print(&front.p, m, &out);
     CHECK(!out.failed);
     return out.s;
 }
@@ -140,17 +111,17 @@ static const char *const good[] = {
 
 static void round_trip(const char *text)
 {
-    prog_open();
-    if (setjmp(escape)) {
-        printf("%s\n%s\n", err.msg, text);
+    open_module();
+    if (setjmp(front.escape)) {
+        printf("%s\n%s\n", front.err.msg, text);
         exit(1);
     }
-    char *a = printed(stmt_parse(&prog, text)), *b = printed(stmt_parse(&prog, a));
+    char *a = printed(stmt_parse(&front.p, text)), *b = printed(stmt_parse(&front.p, a));
     CHECK(!strcmp(a, b));
     char *c = printed(module_from(b)), *d = printed(module_from(c));
     CHECK(!strcmp(c, d));
     free(a), free(b), free(c), free(d);
-    prog_close();
+    close_module();
 }
 
 static void test_round_trip(void)
@@ -163,7 +134,7 @@ static void becomes(const char *body, const char *want)
 {
     char text[2000];
     snprintf(text, sizeof text, ARRAYS "entry body {\n%s\n}\n", body);
-    prog_open();
+    open_module();
     char *got = printed(module_from(text)), *entry = strstr(got, "entry body ");
     CHECK(entry);
     if (strncmp(entry + 11, want, strlen(want)) != 0) {
@@ -171,7 +142,7 @@ static void becomes(const char *body, const char *want)
         exit(1);
     }
     free(got);
-    prog_close();
+    close_module();
 }
 
 static void test_folding(void)
@@ -257,13 +228,13 @@ static const char *const bad[][2] = {
 static bool refused(const char *text, const char *want)
 {
     volatile bool ok = false;
-    prog_open();
-    if (setjmp(escape) == 0)
-        stmt_verify(&prog, stmt_parse(&prog, text));
+    open_module();
+    if (setjmp(front.escape) == 0)
+        stmt_verify(&front.p, stmt_parse(&front.p, text));
     else
-        ok = strstr(err.msg, want) != NULL;
-    if (!ok) printf("  expected \"%s\", got \"%s\"\n", want, err.msg);
-    prog_close();
+        ok = strstr(front.err.msg, want) != NULL;
+    if (!ok) printf("  expected \"%s\", got \"%s\"\n", want, front.err.msg);
+    close_module();
     return ok;
 }
 
@@ -284,23 +255,23 @@ static void test_refused(void)
 /* Trees that no text can spell. */
 static void test_refused_trees(void)
 {
-    prog_open();
+    open_module();
     Module *m = module_from(
         ARRAYS "entry body {\n mut x: i64 = 0\n for i = 0, n {\n  x = x + i\n  l[i] = x\n }\n}\n");
     Stmt *let = m->entry[0].body, *loop = let->next;
     for (int k = 0; k < 3; k++) {
-        memset(&err, 0, sizeof err);
-        if (setjmp(escape) == 0) {
+        memset(&front.err, 0, sizeof front.err);
+        if (setjmp(front.escape) == 0) {
             if (k == 0) m->entry[0].body = loop;
             if (k == 1) m->entry[0].body = let, loop->body->next->next = let;
             if (k == 2) loop->body->next->next = NULL, loop->local->type.dtype = SC_I32;
-            stmt_verify(&prog, m);
+            stmt_verify(&front.p, m);
         }
         static const char *const want[] = {"x is", "x is declared again", "a counter needs i64, got i32"};
-        if (!strstr(err.msg, want[k])) printf("  %s\n", err.msg);
-        CHECK(strstr(err.msg, want[k]));
+        if (!strstr(front.err.msg, want[k])) printf("  %s\n", front.err.msg);
+        CHECK(strstr(front.err.msg, want[k]));
     }
-    prog_close();
+    close_module();
 }
 
 /* ---- compiling ---- */
@@ -334,8 +305,8 @@ static const sc_object *compiled(const char *c, const char *flags)
 static const sc_object *compile_module(const Module *m, const char *flags)
 {
     sc_text c = {0}, again = {0};
-    emit_module(&prog, m, &c);
-    emit_module(&prog, m, &again);
+    emit_module(&front.p, m, &c);
+    emit_module(&front.p, m, &again);
     CHECK(!c.failed && !again.failed && !strcmp(c.s, again.s));
     const sc_object *o = compiled(c.s, flags);
     sc_text_free(&c);
@@ -432,7 +403,7 @@ static int differs(sc_dtype t, const void *x, const void *y)
 static void test_run(void)
 {
     for (int k = 0; k < SC_LEN(good); k++) {
-        prog_open();
+        open_module();
         Module *m = module_from(good[k]);
         World *a = world_new(), *b = world_new();
         int code = world_run(a, sc_exec_kernels, m->nentry, m);
@@ -447,14 +418,14 @@ static void test_run(void)
         }
         world_free(a);
         world_free(b);
-        prog_close();
+        close_module();
     }
 }
 
 /* The executor against plain C, where there is no compiler to compare with. */
 static void test_spmm(void)
 {
-    prog_open();
+    open_module();
     Module *m = module_from(good[0]);
     World *w = world_new();
     CHECK(world_run(w, sc_exec_kernels, 1, m) == 0);
@@ -469,7 +440,7 @@ static void test_spmm(void)
             CHECK(sum == c[i * 12 + k]);
         }
     world_free(w);
-    prog_close();
+    close_module();
 }
 
 /* A frame that does not fit the stack, and memory that runs out. */
@@ -480,7 +451,7 @@ static void test_large_frame(void)
     for (int k = 0; k < 40; k++) sc_text_add(&text, "let x%d: f32x16 = f[%d; 16]\n", k, k);
     for (int k = 0; k < 40; k++) sc_text_add(&text, "f[%d; 16] = x%d\n", 1000 + 16 * k, k);
     sc_text_add(&text, "}\n");
-    prog_open();
+    open_module();
     Module *m = module_from(text.s);
     World *w = world_new();
     CHECK(world_run(w, sc_exec_kernels, 1, m) == 0);
@@ -489,7 +460,7 @@ static void test_large_frame(void)
     CHECK(world_run(w, sc_exec_kernels, 1, m) == SC_ENOMEM);
     sc_fail_alloc(0, 0);
     world_free(w);
-    prog_close();
+    close_module();
     sc_text_free(&text);
 }
 
@@ -550,7 +521,7 @@ static void maths_one(int f, bool f32, int lanes, const char *flags)
              "par lo: i64 = begin\npar hi: i64 = end\nbuf x: %s = val 0\nbuf y: %s mut = val 1\n"
              "entry body {\nfor i = lo, hi, %d {\nlet v: %s = x[i%s%s]\ny[i%s%s] = %s(v)\n}\n}\n",
              t, t, lanes, type, at, n, at, n, maths[f].name);
-    prog_open();
+    open_module();
     const sc_object *o = compile_module(module_from(text), flags);
     double *x = malloc(COUNT * 8), *y = malloc(COUNT * 8), worst = 0, worst_at = 0, sum = 0;
     CHECK(x && y);
@@ -578,7 +549,7 @@ static void maths_one(int f, bool f32, int lanes, const char *flags)
     CHECK(worst <= (f32 ? maths[f].f32 : maths[f].f64));
     free(x);
     free(y);
-    prog_close();
+    close_module();
 }
 
 static void test_maths(void)

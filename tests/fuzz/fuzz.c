@@ -156,12 +156,11 @@ static bool comparable(const Prog *p)
 
 void fuzz_print(Prog *p, const char *text)
 {
-    static const char *const stages[] = {"index", "sums", "schedule", "nest", "stmt",
-                                         "plan",  "c",    "orders",   "why"};
-    for (int k = 0; k < SC_LEN(stages); k++) {
+    const char *stage;
+    for (int k = 0; (stage = sc_stage_name(k)); k++) {
         sc_text out = {0};
         sc_err err = {0};
-        if (sc_compile_text(p, stages[k], &out, &err)) fuzz_die("stage %s: %s\n%s", stages[k], err.msg, text);
+        if (sc_compile_text(p, stage, &out, &err)) fuzz_die("stage %s: %s\n%s", stage, err.msg, text);
         sc_text_free(&out);
     }
 }

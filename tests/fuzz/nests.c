@@ -3,53 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/nest/nest.h"
-#include "compiler/settle.h"
+#include "../c/front.h"
 #include "fuzz.h"
-
-typedef struct {
-    Prog p;
-    sc_err err;
-    jmp_buf escape;
-} Front;
-
-static void out_of_memory(void *ctx) { fail(ctx, SC_ENOMEM, -1, "out of memory"); }
-
-static Front *open_front(void)
-{
-    Front *f = calloc(1, sizeof *f);
-    if (!f) exit(2);
-    f->p.err = &f->err;
-    f->p.escape = &f->escape;
-    f->p.arena.nomem = out_of_memory;
-    f->p.arena.ctx = &f->p;
-    return f;
-}
-
-static void close_front(Front *f)
-{
-    sc_arena_free(&f->p.arena);
-    free(f);
-}
 
 static int load(Front *f, const char *text)
 {
     if (setjmp(f->escape)) return f->err.code;
     file_parse(&f->p, text);
-    return SC_OK;
-}
-
-static int load_again(Front *to, const Front *from, const char *program, const char *nest)
-{
-    if (setjmp(to->escape)) return to->err.code;
-    for (int k = 0; k < from->p.nin; k++) {
-        const Tensor *t = from->p.tensor[k];
-        sc_spec s = {.format = t->format, .dtype = t->dtype, .itype = t->itype, .unit = t->unit};
-        memcpy(s.name, t->name, sizeof s.name);
-        prog_declare(&to->p, &s, t->extent);
-    }
-    parse_program(&to->p, program);
-    to->p.draft.nest = nest_parse(&to->p, nest, 0, NULL);
     return SC_OK;
 }
 
@@ -59,7 +19,7 @@ static void print_again(const Front *f)
     sc_text program = {0}, nest = {0}, again = {0};
     prog_print(&f->p, &program);
     nest_print(&f->p, f->p.draft.nest, &nest);
-    if (load_again(g, f, program.s, nest.s ? nest.s : ""))
+    if (read_again(g, f, program.s, nest.s ? nest.s : ""))
         fuzz_die("%s\n%s%s", g->err.msg, program.s, nest.s);
     nest_print(&g->p, g->p.draft.nest, &again);
     if (nest.s && strcmp(nest.s, again.s) != 0) fuzz_die("%s\nis printed as\n%s", nest.s, again.s);

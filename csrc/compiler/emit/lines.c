@@ -22,9 +22,9 @@ typedef struct {
     const char *s;
     int n, indent;
     int from, column; /* what is left begins at s[from] and stands at this column */
-    Inside in;        /* there */
+    Inside in;        /* the brackets and the string that are open there */
     sc_text *out;
-} Line;
+} SourceLine;
 
 /* ---- places ---- */
 #define BRACKET 1000
@@ -57,7 +57,7 @@ static void pass(Inside *in, const char *s, int at, int column)
 }
 
 /* The column of what follows a break here. */
-static int below(const Line *l, const Inside *in)
+static int below(const SourceLine *l, const Inside *in)
 {
     if (!in->depth || in->depth > MAXOPEN) return l->indent + 4;
     const int column = in->open[in->depth - 1];
@@ -65,7 +65,7 @@ static int below(const Line *l, const Inside *in)
 }
 
 /* What a break at s[at] costs. A short piece in front is as bad as a bracket more, unless it makes the rest fit. */
-static int cost(const Line *l, const Inside *in, int at)
+static int cost(const SourceLine *l, const Inside *in, int at)
 {
     const int column = l->column + at - l->from, length = l->n - at - 1;
     const bool fits = below(l, in) + length <= WIDTH;
@@ -74,7 +74,7 @@ static int cost(const Line *l, const Inside *in, int at)
 }
 
 /* Where to break what is left, or -1: the cheapest place that fits, or the first one at all. */
-static int best(const Line *l)
+static int best(const SourceLine *l)
 {
     Inside in = l->in;
     int found = -1, least = 0;
@@ -91,7 +91,7 @@ static int best(const Line *l)
 }
 
 /* ---- lines ---- */
-static void break_at(Line *l, int at)
+static void break_at(SourceLine *l, int at)
 {
     sc_text_addn(l->out, l->s + l->from, (size_t)(at - l->from));
     for (int i = l->from; i < at; i++) pass(&l->in, l->s, i, l->column + i - l->from);
@@ -101,7 +101,7 @@ static void break_at(Line *l, int at)
     sc_text_add(l->out, "\n%*s", l->column, "");
 }
 
-static void wrap_code(Line *l)
+static void wrap_code(SourceLine *l)
 {
     while (l->column + l->n - l->from > WIDTH) {
         const int at = best(l);
@@ -112,13 +112,13 @@ static void wrap_code(Line *l)
 }
 
 /* Further lines begin with a star below the first one. */
-static void wrap_comment(Line *l)
+static void wrap_comment(SourceLine *l)
 {
     const int star = (int)(strchr(l->s, '*') - l->s), text = star + 1 + (int)strspn(l->s + star + 1, " ");
     while (l->column + l->n - l->from > WIDTH) {
         int at = l->from + WIDTH - l->column;
         while (at > l->from && (l->s[at] != ' ' || at <= text)) at--;
-        if (at == l->from) break;
+        if (at <= l->from) break; /* nothing fits behind a star so far to the right */
         sc_text_addn(l->out, l->s + l->from, (size_t)(at - l->from));
         sc_text_add(l->out, "\n%*s*%*s", star, "", text + 3 - star, "");
         l->from = at + 1;
@@ -129,7 +129,7 @@ static void wrap_comment(Line *l)
 
 static void wrap(const char *s, int n, sc_text *out)
 {
-    Line l = {.s = s, .n = n, .indent = (int)strspn(s, " "), .out = out};
+    SourceLine l = {.s = s, .n = n, .indent = (int)strspn(s, " "), .out = out};
     const char *first = s + l.indent;
     if (n <= WIDTH || *first == '#')
         sc_text_addn(out, s, (size_t)n);

@@ -20,7 +20,7 @@ typedef struct {
 static const Word words[] = {
     {'e', "1.44269502f", "1.4426950408889634"},          /* 1 / ln 2 */
     {'h', "0.693359375f", "0x1.62e42feep-1"},            /* ln 2, high part: n times it is exact */
-    {'l', "-0.000212194442f", "1.9082149292705877e-10"}, /* ... low part */
+    {'l', "-0.000212194442f", "1.9082149292705877e-10"}, /* ln 2, low part */
     {'r', "12582912.0f", "6755399441055744.0"},          /* 1.5 * 2^mantissa: adding it rounds */
     {'x', "89.0f", "710.0"},                             /* exp overflows below */
     {'n', "-104.0f", "-746.0"},                          /* exp is 0 here */

@@ -117,7 +117,7 @@ typedef struct {
     uint32_t bound;       /* on the left, or summed already */
     uint32_t spread;      /* summed in each term of the sum that we are in */
     int total[SC_MAXVAR]; /* uses on the right */
-} Sums;
+} SumScope;
 
 static bool in_product(const Expr *e) { return e->op == O_MUL || e->op == O_DIV; }
 static bool in_sum(const Expr *e) { return e->op == O_ADD || e->op == O_SUB; }
@@ -158,7 +158,7 @@ static void count_uses(const Expr *e, int *n)
 }
 
 /* Indices that e has, and nothing outside of it. */
-static uint32_t used_here(const Sums *s, const Expr *e)
+static uint32_t used_here(const SumScope *s, const Expr *e)
 {
     int uses[SC_MAXVAR] = {0};
     uint32_t vars = 0;
@@ -169,7 +169,7 @@ static uint32_t used_here(const Sums *s, const Expr *e)
 }
 
 /* e is a whole product: sums what is used nowhere else, and what is summed in each term. */
-static Expr *close_product(Sums *s, Expr *e)
+static Expr *close_product(SumScope *s, Expr *e)
 {
     uint32_t vars = used_here(s, e);
     for (int v = 0; v < s->p->nvar; v++)
@@ -179,7 +179,7 @@ static Expr *close_product(Sums *s, Expr *e)
 }
 
 /* e is a whole sum: what all of its terms have, and nothing outside, is summed in each. */
-static uint32_t spread_over(const Sums *s, const Expr *e)
+static uint32_t spread_over(const SumScope *s, const Expr *e)
 {
     uint32_t vars = used_here(s, e);
     for (int v = 0; v < s->p->nvar; v++)
@@ -188,7 +188,7 @@ static uint32_t spread_over(const Sums *s, const Expr *e)
 }
 
 /* above: what e is an operand of; O_CONST: nothing. */
-static Expr *sum_products(Sums *s, Expr *e, Op above)
+static Expr *sum_products(SumScope *s, Expr *e, Op above)
 {
     const bool factor = above == O_MUL || above == O_DIV,
                term = above == O_ADD || above == O_SUB || above == O_NEG;
@@ -211,7 +211,7 @@ static Expr *sum_products(Sums *s, Expr *e, Op above)
 
 Expr *expr_explicit(Prog *p, const Expr *lhs, Expr *rhs, uint32_t *unsummed)
 {
-    Sums s = {.p = p, .bound = expr_vars(lhs)};
+    SumScope s = {.p = p, .bound = expr_vars(lhs)};
     count_uses(rhs, s.total);
     Expr *e = sum_products(&s, rhs, O_CONST);
     *unsummed = expr_vars(rhs) & ~s.bound;

@@ -65,12 +65,12 @@ static bool is_wanted(const Expr *e, const void *x)
 
 /* ---- products ---- */
 typedef struct {
-    Expr *over[48], *under[48];
+    Expr *over[MAXFRACTION], *under[MAXFRACTION];
     int nover, nunder;
     double c;
-} Product;
+} Fraction;
 
-static void flatten(Derive *d, Product *m, Expr *e, bool under)
+static void flatten(Derive *d, Fraction *m, Expr *e, bool under)
 {
     if (e->op == O_NEG) {
         m->c = -m->c;
@@ -81,9 +81,9 @@ static void flatten(Derive *d, Product *m, Expr *e, bool under)
     } else if (e->op == O_CONST && (!under || e->c != 0)) {
         m->c = under ? m->c / e->c : m->c * e->c;
     } else {
-        if ((under ? m->nunder : m->nover) == SC_LEN(m->over))
+        if ((under ? m->nunder : m->nover) == MAXFRACTION)
             fail(d->p, SC_ENOTIMPL, -1, "a gradient has more than %d factors; split the expression",
-                 SC_LEN(m->over));
+                 MAXFRACTION);
         if (under)
             m->under[m->nunder++] = e;
         else
@@ -94,7 +94,7 @@ static void flatten(Derive *d, Product *m, Expr *e, bool under)
 static Expr *times(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
 
 /* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
-static Expr *rebuild(Prog *p, const Product *m)
+static Expr *rebuild(Prog *p, const Fraction *m)
 {
     Expr *e = m->c == 1 || m->c == -1 ? NULL : expr_const(p, m->c);
     for (int k = 0; k < m->nover; k++)
@@ -106,7 +106,7 @@ static Expr *rebuild(Prog *p, const Product *m)
 
 static Expr *tidy(Derive *d, Expr *e)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     flatten(d, &m, e, false);
     return rebuild(d->p, &m);
 }
@@ -141,7 +141,7 @@ static const Expr *find_access(const Expr *e, int v, uint32_t vars)
 /* e with factors that make v an index of the product itself. */
 static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     int uses = 0;
     const Expr *at = NULL;
     flatten(d, &m, e, false);
@@ -247,7 +247,7 @@ static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
 /* A sparse factor of the product that has these indices, or null. */
 static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     flatten(d, &m, product, false);
     for (int k = 0; k < m.nover; k++) {
         Expr *at = m.over[k]->op == O_STORED ? m.over[k]->kid[0] : m.over[k];
@@ -279,7 +279,7 @@ static Expr *once(Derive *d, Expr *e, Expr *around)
 /* The adjoint of a sum. */
 static Expr *settle(Derive *d, Expr *adj)
 {
-    Product m = {.c = 1};
+    Fraction m = {.c = 1};
     bool plain = true;
     flatten(d, &m, adj, false);
     for (int k = 0; k < m.nover; k++) plain &= m.over[k]->op == O_ACCESS || m.over[k]->op == O_STORED;

@@ -32,7 +32,7 @@ bool expr_sure(const Expr *);                                  /* present at eve
 bool expr_equal(const Expr *, const Expr *);                   /* the same tree */
 bool expr_reads(const Expr *, const Tensor *);                 /* this very Tensor, not its aliases */
 Expr *expr_replace(Prog *, Expr *, const Expr *old, Expr *by); /* the node old, wherever it is shared */
-/* The same node over others; e where they are its own. */
+/* A node like e over these kids; e itself where it has them already. */
 Expr *expr_with_kids(Prog *, Expr *, Expr *, Expr *);
 Expr *expr_reduce(Prog *, Op, uint32_t vars, Expr *); /* the expression itself without vars */
 /* The maximal product (* / and unary -, which becomes a factor -1) or sum (+ -) at e, left to right: how many parts;
@@ -78,5 +78,5 @@ void expr_check_division(Prog *, const Expr *); /* refuses divisors that are zer
 /* ---- infer.c: types of results, p->ask, and Tensor.format where it is settled: dense, or like an operand, or by the
  * nest of a user. A sparse result that the scheduler may lay out has nlevel 0. ---- */
 void expr_infer(Prog *);
-void expr_result_format(Prog *, Tensor *, const char *format); /* settles it: "dense", "csr", .. */
+void expr_result_format(Prog *, Tensor *, const char *format); /* settles it by name */
 #endif

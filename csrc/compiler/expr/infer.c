@@ -249,19 +249,19 @@ static sc_format delivered(Prog *p, const Assign *a)
 /* ---- what a user's nest assembles ---- */
 typedef struct {
     const Tensor *t;
-    const Nest *path[64], *found[64]; /* loops and workspaces around; around the one evaluation of t */
+    const Nest *path[MAXNEST], *found[MAXNEST]; /* loops around; around the one evaluation of t */
     int depth, nfound, times;
     Op reduce;
-} Search;
+} EvalSearch;
 
-static void search(Search *s, const Nest *n)
+static void search(EvalSearch *s, const Nest *n)
 {
     if (n->op == N_EVAL && n->eval.lhs->tensor == s->t && !s->times++) {
         s->nfound = s->depth;
         s->reduce = n->eval.reduce;
         for (int k = 0; k < s->depth; k++) s->found[k] = s->path[k];
     }
-    if (n->op == N_LOOP && s->depth < SC_LEN(s->path)) s->path[s->depth++] = n;
+    if (n->op == N_LOOP) s->path[s->depth++] = n;
     if (n->body) search(s, n->body);
     if (n->then) search(s, n->then);
     for (int k = 0; k < n->n; k++) search(s, n->kid[k]);
@@ -281,7 +281,7 @@ static bool runs_over_all(const Nest *n)
 
 /* The levels that the loops around the evaluation make: dense where a loop runs over all coordinates in front of
  * the others, then compressed. False where a dense result is what it fills. */
-static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
+static bool levels_of(const EvalSearch *s, const Expr *lhs, sc_format *f)
 {
     uint32_t seen = 0;
     bool all = true;
@@ -302,7 +302,7 @@ static bool levels_of(const Search *s, const Expr *lhs, sc_format *f)
 }
 
 /* Vectors are stored where every coordinate has a place. */
-static bool writes_vectors(const Search *s, const Expr *lhs)
+static bool writes_vectors(const EvalSearch *s, const Expr *lhs)
 {
     for (int k = 0; k < s->nfound; k++)
         if (s->found[k]->kind == L_VEC && expr_dim_of(lhs, s->found[k]->ix.var) >= 0) return true;
@@ -321,7 +321,7 @@ static bool assembles(const sc_format *f)
 }
 
 /* Whether the nest walks every level of the pattern around the evaluation. */
-static bool follows(const Search *s, const Pattern *pattern)
+static bool follows(const EvalSearch *s, const Pattern *pattern)
 {
     const Tensor *mask = pattern->of;
     int walked = 0, need = 0;
@@ -360,7 +360,7 @@ static void settle_by_nest(Prog *p, const Assign *a, bool asked, const Pattern *
 {
     Tensor *t = a->lhs->tensor;
     const sc_format *ask = &p->ask[t->arg - p->nin];
-    Search s = {.t = t};
+    EvalSearch s = {.t = t};
     sc_format f;
     search(&s, p->draft.nest);
     const bool known = levels_of(&s, a->lhs, &f), can = asked && assembles(ask);

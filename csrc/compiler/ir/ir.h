@@ -95,8 +95,8 @@ struct Tensor {
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
     int often;                      /* operands: as in sc_spec */
-    Tensor *like; /* result that shares the structure of this operand (an alias with the result's indices), */
-    int shared;   /* ... so many of its levels; dense ones of its other indices follow */
+    Tensor *like; /* the operand whose structure a result shares: an alias with the result's indices */
+    int shared;   /* with `like`: how many of its levels; dense ones of other indices follow */
     /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */
     bool covered;
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
@@ -410,10 +410,10 @@ void tensor_spec(const Tensor *, sc_spec *); /* what prog_declare was told, or w
 bool index_same(Index, Index);
 Index tensor_level_index(const Tensor *, int level); /* what the level is indexed by */
 bool tensor_assembled(const Tensor *);               /* a sparse result whose structure this program makes */
-/* A result that differs from the operand it is like by values alone. */
+/* A result with all levels of the operand that it is like: only the values differ. */
 bool tensor_shares_all(const Tensor *);
-bool tensor_shares_upper(const Tensor *); /* ... by the levels too */
-/* To a result, which would have others if the operand were converted. */
+bool tensor_shares_upper(const Tensor *); /* it has the first levels alone, and its own behind them */
+/* The operand gives its first levels to a result, which would have others if it were converted. */
 bool tensor_gives_upper(const Prog *, int operand);
 bool tensor_shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
 bool tensor_gathers(const Tensor *); /* a workspace that stores what was written: bitmap or hash */

@@ -15,6 +15,7 @@
 #define MAXFILELINE 32 /* lines of a kind in an .sc file: refused */
 #define MAXFACTOR 64   /* factors of a product, terms of a sum: more are one part, not looked into */
 #define MAXSHARE 64    /* terms of all gradients: refused */
+#define MAXFRACTION 48 /* factors, or divisors, of a term of a gradient: refused */
 #define MAXLINE 32     /* assignments of a gradient program: refused */
 #define MAXORDER                                                                                             \
     20 /* loops of an order: refused in a text; more parts of indices have no loop of their own */
@@ -33,11 +34,11 @@
 #define MAXFORM 12                 /* ways to split sums: the others are not looked at */
 #define MAXBEST 24                 /* candidates that are kept: the cheapest */
 #define MAXINTERMEDIATE (64 << 20) /* bytes of a dense intermediate: no larger one is considered */
-#define MAXSOURCE 16      /* sparse tensors of one assignment: others get no loop, and no nest is found */
-#define MAXPRODUCTSTEP 32 /* loops of a product: levels, dense indices and tiles are fewer */
-#define MAXTRIES 120      /* compositions that are lowered on trial: then no loops are found */
-#define MAXLISTED 40      /* nests of the stage "orders": the others are not listed */
-#define MAXSHOWN 8        /* orders that explain shows, beside the chosen one */
+#define MAXPRODUCTSTEP                                                                                       \
+    (SC_MAXLEVEL + SC_MAXVAR) /* loops of a product: never more, each is of a level or of a dense index */
+#define MAXTRIES 120          /* compositions that are lowered on trial: then no loops are found */
+#define MAXLISTED 40          /* nests of the stage "orders": the others are not listed */
+#define MAXSHOWN 8            /* orders that explain shows, beside the chosen one */
 
 /* ---- orders of contraction ---- */
 #define MAXFACTORS 8        /* factors of a product that is taken apart: longer ones stay one nest */

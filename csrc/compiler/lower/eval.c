@@ -103,8 +103,8 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     }
 }
 
-#define SHORT 3       /* operators that an address in a value may have */
-#define SHORT_TWICE 1 /* ... where it is written twice */
+#define SHORT 3       /* operators of an address in place: one with more gets a name */
+#define SHORT_TWICE 1 /* operators of an address that is written twice */
 
 static int operators(const Val *v)
 {
@@ -382,11 +382,11 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
 typedef struct {
     Local *sum[8];
     int n;
-} Sums;
+} PartialSums;
 
 static void open_sum(Low *l, const Nest *n, void *ctx)
 {
-    Sums *s = ctx;
+    PartialSums *s = ctx;
     if (depends(l, n->eval.lhs)) return;
     if (s->n == SC_LEN(s->sum)) fail(l->p, SC_ENOTIMPL, -1, "too many reductions in one vec loop");
     Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
@@ -395,14 +395,14 @@ static void open_sum(Low *l, const Nest *n, void *ctx)
 
 static void close_sum(Low *l, const Nest *n, void *ctx)
 {
-    Sums *s = ctx;
+    PartialSums *s = ctx;
     if (depends(l, n->eval.lhs)) return;
     assign(l, n->eval.lhs, n->eval.reduce, val_hred(l->p, n->eval.reduce, val_local(l->p, s->sum[s->n++])));
 }
 
 static void run_eval(Low *l, const Nest *n, void *ctx)
 {
-    Sums *s = ctx;
+    PartialSums *s = ctx;
     if (s) vec_note(l, n);
     if (depends(l, n->eval.lhs)) {
         lower_eval(l, n);
@@ -420,7 +420,7 @@ static void run_eval(Low *l, const Nest *n, void *ctx)
 static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
 {
     Prog *p = l->p;
-    Sums sums = {.n = 0};
+    PartialSums sums = {.n = 0};
     Vec *v = &l->e.vec;
     v->lanes = lanes;
     each_eval(l, n->body, open_sum, &sums);

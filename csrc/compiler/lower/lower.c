@@ -67,7 +67,7 @@ typedef struct {
     uint64_t sources; /* tensors that loops run over */
     Op op[SC_MAXOP];
     const Tensor *work; /* a shared workspace */
-    bool work_misses;   /* ... that is added to, or not written everywhere */
+    bool work_misses;   /* `work` is added to, or not written everywhere: it is filled first */
 } Facts;
 
 static void facts(const Nest *n, void *ctx)

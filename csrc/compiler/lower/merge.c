@@ -29,7 +29,7 @@ typedef struct {
     Val *coord;
     Local *seen;                 /* coordinates whose case was run, where there is a rest */
     bool alive[1u << MAXMERGE];  /* whether the case of a set computes something */
-    bool useful[1u << MAXMERGE]; /* ... or that of a part of it */
+    bool useful[1u << MAXMERGE]; /* whether that of the set, or of a part of it, does */
 } Merge;
 
 static bool has(unsigned set_, int i) { return set_ >> i & 1; }

@@ -29,8 +29,8 @@ typedef struct {               /* where a tensor stands; how many of its levels 
     Val *lo, *hi;              /* positions [lo, hi) share the coordinate of a nonunique level */
     Val *tile_lo, *tile_hi;    /* a tile of the positions of the next level */
     Local *cursor;             /* moves on through the next level as an enclosing loop does */
-    const Fibre *fibre;        /* ... in this part of it */
-    bool steps;                /* ... by single positions */
+    const Fibre *fibre;        /* the part of that level that the cursor moves in */
+    bool steps;                /* the cursor moves by single positions */
 } Where;
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct { /* rows summed together */
     Buf *terms;
     Val *first; /* position of the first term */
     Val *sum;   /* of the row the walk is at; null while terms are computed */
-    Val *count; /* ... and its terms */
+    Val *count; /* the number of terms of that row */
     struct {    /* computed, not yet stored */
         Val *at, *value;
     } term[MAXTERM];
@@ -84,7 +84,7 @@ typedef struct {
     Batch *batch;       /* the rows that are summed together, or null */
     Spread *spread;     /* not null: values are lanes */
     Rest *rest;         /* what is lowered stands for many coordinates, or null */
-    uint32_t rests;     /* ... of these variables, which have no coordinate */
+    uint32_t rests;     /* the variables that `rest` stands for, which have no coordinate */
     int copy;           /* of the registers, inside an unrolled loop over positions */
     bool again;         /* the same statements, for other coordinates, stand in front: notes are there */
 } Env;
@@ -139,7 +139,7 @@ typedef struct {
     uint32_t assigned;     /* results that kernels assigned so far, by arg */
     Val *scratch;          /* bytes of lane scratch so far */
     Tensor *split;         /* PART, FINISH: the tensor whose level 1 is cut */
-    const Nest *carried;   /* ... and the work node whose registers travel through carry slots */
+    const Nest *carried;   /* with `split`: the work node whose registers travel through carry slots */
     bool unit;             /* inside the parallel loop */
     /* result.c: results that the kernel assembles, and what surrounds the loops over their levels */
     int ncursor, nfibre;
@@ -164,8 +164,8 @@ static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a,
 
 /* lower.c */
 Stmt *lower_put(Low *, StmtOp);
-void lower_note(Low *, const Nest *);   /* here begins what the line of the nest says */
-void lower_remark(Low *, const char *); /* ... or a part of that; it lives as long as the program */
+void lower_note(Low *, const Nest *);   /* a comment: the line of the nest that the next statements compute */
+void lower_remark(Low *, const char *); /* any comment; the text must live as long as the program */
 Local *lower_declare(Low *, const char *stem, Val *, bool mutable);
 Val *lower_let(Low *, const char *stem, Val *); /* a constant, unless v is a name already */
 Local *lower_mut(Low *, const char *stem, Val *);
@@ -182,7 +182,8 @@ Val *lower_position(Low *, const Tensor *);       /* at the last level that is r
 Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
 
 /* result.c: sparse results that the nest assembles */
-/* Those of l->kernel; how many cursors they have. Sets the bound of a step over its units, where there is one. */
+/* Finds the results that l->kernel assembles: how many cursors they have. Sets the bound of a step over its units,
+ * where there is one. */
 int results_find(Low *, sc_step *units);
 void results_open(Low *);                     /* at the head of an entry */
 void results_close(Low *);                    /* at its end */
@@ -248,7 +249,7 @@ bool rest_skips(Low *, const Nest *work); /* nobody needs what fills the workspa
 /* blend.c */
 /* Absence of either may be a zero in place of its terms. */
 bool blend_applies(Low *, const Blend *, const Expr *);
-Val *blend_value(Low *, const Expr *); /* ... by l->e.blend */
+Val *blend_value(Low *, const Expr *); /* the value where l->e.blend says which tensors are here */
 /* The evaluation can append vectors of entries, and does for the coordinates that in[k] has bits for. */
 bool spread_applies(Low *, const Spread *, const Nest *eval);
 void spread_eval(Low *, Spread *, const Nest *eval, Val *const in[2]);

@@ -76,7 +76,7 @@ typedef struct {
     int n;
     int64_t extent[SC_MAXDIM];
     bool vec[SC_MAXDIM];
-} Shape;
+} SlotShape;
 
 static void add_register(Low *l, const Tensor *w, const int *key, int lanes, int copy, Val *init)
 {
@@ -95,7 +95,7 @@ void register_open(Low *l, const Tensor *w, Val *init)
     add_register(l, w, key, 1, 0, init);
 }
 
-static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, int lanes, double init)
+static void add_slots(Low *l, const Tensor *w, const SlotShape *s, int d, int *key, int lanes, double init)
 {
     if (d == s->n) {
         add_register(l, w, key, lanes, 0, val_const(l->p, (Type){(uint8_t)w->dtype, (uint8_t)lanes}, init));
@@ -112,7 +112,7 @@ static void add_slots(Low *l, const Tensor *w, const Shape *s, int d, int *key, 
 void register_open_all(Low *l, const Nest *n)
 {
     const Tensor *w = n->work;
-    Shape s = {.n = w->ndim};
+    SlotShape s = {.n = w->ndim};
     for (int d = 0; d < w->ndim; d++) {
         SlotVec v = {.ix = w->slot[d]};
         nest_walk(n, find_slot_vec, &v);
@@ -157,23 +157,21 @@ Reg *register_find(Low *l, const Tensor *w, const Expr *access, int copy)
 }
 
 typedef struct {
-    Tensor *inner[16]; /* workspaces opened inside the loop */
-    int n;
+    const Tensor *w;
+    bool opened; /* inside the loop */
 } Inner;
 
 static void find_inner(const Nest *n, void *ctx)
 {
     Inner *in = ctx;
-    if (n->op == N_WORK && in->n < SC_LEN(in->inner)) in->inner[in->n++] = n->work;
+    in->opened |= n->op == N_WORK && n->work == in->w;
 }
 
 static bool accumulates(const Nest *loop, const Tensor *w)
 {
-    Inner in = {.n = 0};
+    Inner in = {.w = w};
     nest_walk(loop, find_inner, &in);
-    for (int i = 0; i < in.n; i++)
-        if (in.inner[i] == w) return false;
-    return work_reduce(loop, w) != O_CONST;
+    return !in.opened && work_reduce(loop, w) != O_CONST;
 }
 
 void register_open_copies(Low *l, const Nest *loop)

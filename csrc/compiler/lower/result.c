@@ -12,24 +12,24 @@
 
 typedef struct {
     Low *l;
-    const Nest *loop[80];
+    const Nest *loop[MAXLOOP];
     int n, found; /* assembled evaluations */
     bool keeps;   /* there are workspaces in memory */
     /* Of the last evaluation: operands that are stored wherever it is reached. */
     const Tensor *t[MAXBOUNDING];
     int nt;
-    const Nest *stored; /* ... the part of the nest in which they may be absent */
-} Path;
+    const Nest *stored; /* the part of the nest whose loops run over what operands store, or null */
+} BoundSearch;
 
 /* The outermost loop around that counts coordinates of the index. */
-static const Nest *loop_over(const Path *path, Index ix)
+static const Nest *loop_over(const BoundSearch *path, Index ix)
 {
     for (int k = 0; k < path->n; k++)
         if (index_same(path->loop[k]->ix, ix) && !path->loop[k]->by) return path->loop[k];
     return NULL;
 }
 
-static void add_result(Path *path, const Tensor *t)
+static void add_result(BoundSearch *path, const Tensor *t)
 {
     Low *l = path->l;
     for (int k = 0; k < t->format.nlevel; k++) {
@@ -50,7 +50,7 @@ static void add_result(Path *path, const Tensor *t)
 
 /* ---- bounds ---- */
 /* Every level that stores coordinates is entered by a loop around. */
-static bool entered(const Path *path, const Tensor *t)
+static bool entered(const BoundSearch *path, const Tensor *t)
 {
     for (int k = 0; k < t->format.nlevel; k++) {
         bool in = !sc_kind_of(&t->format.level[k])->crd;
@@ -81,7 +81,7 @@ static bool along_dense(const Nest *n)
 }
 
 /* The part of the nest in which loops over an operand are over what it stores, or null. */
-static const Nest *stored_part(const Path *path)
+static const Nest *stored_part(const BoundSearch *path)
 {
     int k = 0;
     while (k < path->n && along_dense(path->loop[k])) k++;
@@ -90,7 +90,7 @@ static const Nest *stored_part(const Path *path)
     return k < path->n ? path->loop[k] : NULL;
 }
 
-static void find_bounding(Path *path, const Expr *lhs)
+static void find_bounding(BoundSearch *path, const Expr *lhs)
 {
     const Prog *p = path->l->p;
     path->found++;
@@ -103,7 +103,7 @@ static void find_bounding(Path *path, const Expr *lhs)
     }
 }
 
-static void find(Path *path, const Nest *n)
+static void find(BoundSearch *path, const Nest *n)
 {
     if (n->op == N_EVAL && tensor_assembled(n->eval.lhs->tensor)) {
         add_result(path, n->eval.lhs->tensor);
@@ -130,7 +130,7 @@ static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
 }
 
 /* The sets of operands without whose entries nothing is appended, and of which none is part of another. */
-static void add_terms(Low *l, const Path *path, sc_step *s)
+static void add_terms(Low *l, const BoundSearch *path, sc_step *s)
 {
     bool alive[1u << MAXBOUNDING];
     for (unsigned set_ = 0; set_ < 1u << path->nt; set_++) {
@@ -156,7 +156,7 @@ static void add_terms(Low *l, const Path *path, sc_step *s)
 }
 
 /* s: the units of the kernel. */
-static void bound(Low *l, Path *path, sc_step *s)
+static void bound(Low *l, BoundSearch *path, sc_step *s)
 {
     if (path->found != 1 || path->keeps || !path->stored) return;
     const Tensor *r = l->cursor[0].result;
@@ -169,7 +169,7 @@ static void bound(Low *l, Path *path, sc_step *s)
 
 int results_find(Low *l, sc_step *s)
 {
-    Path path = {.l = l};
+    BoundSearch path = {.l = l};
     l->ncursor = l->nfibre = 0;
     find(&path, l->kernel);
     if (l->ncursor) bound(l, &path, s);

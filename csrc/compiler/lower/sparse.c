@@ -118,9 +118,9 @@ typedef struct {
     const Tensor *w;
     const Nest *loop;
     int uses;
-} Reader;
+} WorkReaders;
 
-static void find_loops(const Nest *n, Reader *r, bool inside)
+static void find_loops(const Nest *n, WorkReaders *r, bool inside)
 {
     bool here = n->op == N_LOOP && n->in == r->w;
     for (int k = 0; k < n->nmerge; k++)
@@ -144,7 +144,7 @@ static bool appends(const Nest *loop)
 /* The loop behind "then" that takes the entries as they come, run exactly once, or null. */
 static const Nest *direct_loop(Low *l, const Nest *n)
 {
-    Reader r = {.w = n->work};
+    WorkReaders r = {.w = n->work};
     find_loops(n->then, &r, false);
     if (!r.loop || r.loop->rest || r.uses != 1 || n->work->ndim != 1) return NULL;
     if (l->mode == COUNT) return appends(r.loop) && results_need(l, r.loop) ? r.loop : NULL;

@@ -100,7 +100,7 @@ typedef struct {
     /* Along it something is absent: assignments to workspaces at this index do not count, and results that share its
      * level have no entry. */
     const Index *missing;
-} Search;
+} EffectSearch;
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
 {
@@ -108,10 +108,10 @@ static bool enters(const Prog *p, const Nest *n, uint64_t absent)
     return true; /* a merge may be a lookup, which runs for no tensor at all too */
 }
 
-static bool alive(Search *, const Nest *, uint64_t absent);
+static bool alive(EffectSearch *, const Nest *, uint64_t absent);
 
 /* Filled for the coordinates that are visited, and read there only: what has a slot of the index, or is assigned. */
-static bool copies(const Search *s, const Assign *a)
+static bool copies(const EffectSearch *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     if (!s->missing || t->role != T_WORK) return false;
@@ -119,14 +119,14 @@ static bool copies(const Search *s, const Assign *a)
            (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->var & 1);
 }
 
-static bool work_alive(Search *s, const Nest *n, uint64_t absent)
+static bool work_alive(EffectSearch *s, const Nest *n, uint64_t absent)
 {
     s->inner |= tensor_bit(s->p, n->work);
     const bool first = alive(s, n->body, absent);
     return alive(s, n->then, work_absent(s->p, n, absent)) || first;
 }
 
-static bool alive(Search *s, const Nest *n, uint64_t absent)
+static bool alive(EffectSearch *s, const Nest *n, uint64_t absent)
 {
     const Tensor *t;
     switch (n->op) {
@@ -149,19 +149,19 @@ static bool alive(Search *s, const Nest *n, uint64_t absent)
 
 bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
 {
-    Search s = {.p = p};
+    EffectSearch s = {.p = p};
     return alive(&s, n, absent);
 }
 
 bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
 {
-    Search s = {.p = p, .missing = &n->ix};
+    EffectSearch s = {.p = p, .missing = &n->ix};
     return alive(&s, n->body, absent);
 }
 
 uint64_t work_absent(Prog *p, const Nest *n, uint64_t absent)
 {
-    Search s = {.p = p, .target = n->work};
+    EffectSearch s = {.p = p, .target = n->work};
     const Op op = work_reduce(n->body, n->work);
     const bool zero = op == O_CONST || op == O_ADD || p->skip;
     return zero && !alive(&s, n->body, absent) ? absent | tensor_bit(p, n->work) : absent;

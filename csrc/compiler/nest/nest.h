@@ -37,7 +37,7 @@ Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
 /* Before sums are loops: nothing is left to assign. A reduction that is all of the right side may be gathered where it
  * is stored, from its identity on. */
 bool assign_dead(Prog *, const Assign *, uint64_t absent);
-/* ... but into a reduction, and the same for every coordinate of var. */
+/* What is left to assign goes into a reduction, and is the same for every coordinate of var. */
 bool assign_repeats(Prog *, const Assign *, int var, uint64_t absent);
 /* Whether something that is seen outside of the nest is still assigned. */
 bool nest_alive(Prog *, const Nest *, uint64_t absent);
@@ -46,7 +46,7 @@ bool nest_alive(Prog *, const Nest *, uint64_t absent);
 bool loop_misses(Prog *, const Nest *loop, uint64_t absent);
 /* What the nest still does outside is the same for every coordinate of var, and reduced. */
 bool nest_repeats(Prog *, const Nest *, int var, uint64_t absent);
-/* It does the same with either set. */
+/* The nest does the same with either set absent. */
 bool nest_alike(Prog *, const Nest *, uint64_t absent, uint64_t other);
 /* Something that is still assigned reads the tensor. */
 bool nest_needs(Prog *, const Nest *, const Tensor *, uint64_t absent);

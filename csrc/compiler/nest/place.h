@@ -18,7 +18,7 @@ void place_bind(Place *, Index);
 bool place_knows(const Place *, Index);
 /* The level follows one whose coordinates repeat: it is entered by runs of positions, as singleton levels are only. */
 bool place_below_runs(const Tensor *, int level);
-/* A level that is next, dense and over a known index resolves by itself. */
+/* The next level is dense and over an index that is known: its position follows without a loop. */
 bool place_descends(const Place *, const Tensor *, int level);
-void place_advance(Place *, const Tensor *, int levels); /* ... and those below it, of so many levels */
+void place_advance(Place *, const Tensor *, int levels); /* passes all such levels, of the first so many */
 #endif

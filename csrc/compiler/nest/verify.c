@@ -23,7 +23,7 @@
 #include "verify.h"
 
 /* ---- indices ---- */
-static void bind_index(Verifier *v, Scene *s, const Nest *n)
+static void bind_index(NestVerifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
     const Index ix = n->ix;
@@ -49,7 +49,7 @@ static bool parts_a_vector(const Scene *s, Index ix)
     return by && by->kind == L_VEC && !index_same(by->ix, ix);
 }
 
-static void advance(Verifier *v, Scene *s)
+static void advance(NestVerifier *v, Scene *s)
 {
     for (int k = 0; k < v->p->ntensor; k++) {
         const Tensor *t = v->p->tensor[k];
@@ -62,7 +62,7 @@ static void advance(Verifier *v, Scene *s)
 
 /* ---- loops ---- */
 /* requires of a source: a sparse operand whose next level is over the index of the loop. returns its id */
-static int check_source(Verifier *v, const Scene *s, const Nest *n, const Tensor *t)
+static int check_source(NestVerifier *v, const Scene *s, const Nest *n, const Tensor *t)
 {
     Prog *p = v->p;
     const int k = prog_id(p, t), l = s->known.level[k];
@@ -90,7 +90,7 @@ static int check_source(Verifier *v, const Scene *s, const Nest *n, const Tensor
 }
 
 /* The index of the loop becomes known; where it is, the loop looks up. */
-static void bind_or_look_up(Verifier *v, Scene *s, const Nest *n)
+static void bind_or_look_up(NestVerifier *v, Scene *s, const Nest *n)
 {
     if (!verify_binder(s, n->ix)) {
         bind_index(v, s, n);
@@ -103,7 +103,7 @@ static void bind_or_look_up(Verifier *v, Scene *s, const Nest *n)
              verify_loop(v->p, n), verify_index(v->p, n->ix));
 }
 
-static void enter_tensor(Verifier *v, Scene *s, const Nest *n)
+static void enter_tensor(NestVerifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
     const int k = check_source(v, s, n, n->in);
@@ -133,7 +133,7 @@ static void enter_tensor(Verifier *v, Scene *s, const Nest *n)
     s->known.level[k]++;
 }
 
-static void check_merged(Verifier *v, const Scene *s, const Nest *n, int m)
+static void check_merged(NestVerifier *v, const Scene *s, const Nest *n, int m)
 {
     Prog *p = v->p;
     const Tensor *t = n->merge[m];
@@ -148,7 +148,7 @@ static void check_merged(Verifier *v, const Scene *s, const Nest *n, int m)
             fail(p, SC_EVALUE, -1, "schedule: '%s' merges %s twice", verify_loop(p, n), t->name);
 }
 
-static void enter_merge(Verifier *v, Scene *s, const Nest *n)
+static void enter_merge(NestVerifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
     for (int m = 0; m < n->nmerge; m++) check_merged(v, s, n, m);
@@ -160,7 +160,7 @@ static void enter_merge(Verifier *v, Scene *s, const Nest *n)
 }
 
 /* Where the tensor has no entry its loop does nothing, so nothing may be left to do there; so for a merge. */
-static void check_visits(Verifier *v, const Scene *outer, const Nest *n)
+static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
 {
     Prog *p = v->p;
     const char *i = verify_index(p, n->ix);
@@ -218,7 +218,7 @@ static void check_head(Prog *p, const Nest *n)
              n->unroll);
 }
 
-static void check_rest(Verifier *v, const Scene *outer, const Nest *n)
+static void check_rest(NestVerifier *v, const Scene *outer, const Nest *n)
 {
     Prog *p = v->p;
     if (!n->rest) return;
@@ -231,16 +231,16 @@ static void check_rest(Verifier *v, const Scene *outer, const Nest *n)
             verify_loop(p, n));
 }
 
-static void check_batch(Verifier *v, const Scene *s, const Nest *n)
+static void check_batch(NestVerifier *v, const Scene *s, const Nest *n)
 {
     const char *why = n->batch ? nest_batch_refused(n) : NULL;
     if (n->batch && !why && verify_binder(s, n->body->body->ix)) why = "its entries are looked up";
     if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", verify_loop(v->p, n), n->batch, why);
 }
 
-static void walk(Verifier *, const Scene *, const Nest *);
+static void walk(NestVerifier *, const Scene *, const Nest *);
 
-static void walk_loop(Verifier *v, const Scene *outer, const Nest *n)
+static void walk_loop(NestVerifier *v, const Scene *outer, const Nest *n)
 {
     Scene s = *outer;
     check_head(v->p, n);
@@ -264,9 +264,9 @@ static void walk_loop(Verifier *v, const Scene *outer, const Nest *n)
 }
 
 /* ---- blocks ---- */
-typedef void Walk(Verifier *, const Scene *, const Nest *);
+typedef void Visit(NestVerifier *, const Scene *, const Nest *);
 
-static void walk_blocks(Verifier *v, const Scene *s, const Nest *n, Walk *fill, Walk *read)
+static void walk_blocks(NestVerifier *v, const Scene *s, const Nest *n, Visit *fill, Visit *read)
 {
     const int k = prog_id(v->p, n->work);
     verify_workspace(v, s, n->work);
@@ -279,7 +279,7 @@ static void walk_blocks(Verifier *v, const Scene *s, const Nest *n, Walk *fill, 
     v->use[k].scope = CLOSED;
 }
 
-static void walk_work(Verifier *v, const Scene *s, const Nest *n)
+static void walk_work(NestVerifier *v, const Scene *s, const Nest *n)
 {
     if (n->work->place == W_PRIVATE || n->work->place == W_SHARED)
         fail(v->p, SC_EVALUE, -1,
@@ -293,7 +293,7 @@ static void walk_work(Verifier *v, const Scene *s, const Nest *n)
     walk_blocks(v, s, n, walk, walk);
 }
 
-static void walk(Verifier *v, const Scene *s, const Nest *n)
+static void walk(NestVerifier *v, const Scene *s, const Nest *n)
 {
     switch (n->op) {
     case N_LOOP: walk_loop(v, s, n); break;
@@ -305,7 +305,7 @@ static void walk(Verifier *v, const Scene *s, const Nest *n)
     }
 }
 
-static void walk_kernel(Verifier *v, const Scene *s, const Nest *n)
+static void walk_kernel(NestVerifier *v, const Scene *s, const Nest *n)
 {
     const int pars = nest_pars(n);
     v->kernel = n;
@@ -320,7 +320,7 @@ static void walk_kernel(Verifier *v, const Scene *s, const Nest *n)
 
 /* Kernels are the items at the top and those of the second block of a private or shared workspace; its
  * first block is one kernel. */
-static void walk_top(Verifier *v, const Scene *s, const Nest *n)
+static void walk_top(NestVerifier *v, const Scene *s, const Nest *n)
 {
     if (n->op == N_SEQ)
         for (int k = 0; k < n->n; k++) walk_top(v, s, n->kid[k]);
@@ -341,7 +341,7 @@ static void check_extent(Prog *p, const Tensor *t)
 
 void nest_verify(Prog *p, const Nest *n)
 {
-    Verifier v = {.p = p};
+    NestVerifier v = {.p = p};
     Scene s = {0};
     if (n->op == N_SEQ && !n->n) fail(p, SC_EVALUE, -1, "schedule: the nest is empty");
     advance(&v, &s);

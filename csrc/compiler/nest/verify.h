@@ -31,7 +31,7 @@ typedef struct {
     int nkernel; /* so far */
     int nlane;   /* lane workspaces of the kernel */
     bool serial; /* the kernel has no par loop */
-} Verifier;
+} NestVerifier;
 
 /* verify.c */
 const char *verify_index(Prog *, Index); /* as text, for messages */
@@ -44,6 +44,6 @@ const Nest *verify_binder(const Scene *, Index); /* the loop that makes an index
 int64_t verify_extent(const Prog *, Index);      /* -1: not constant */
 
 /* verify_eval.c */
-void verify_eval(Verifier *, const Scene *, const Assign *);
-void verify_workspace(Verifier *, const Scene *, const Tensor *);
+void verify_eval(NestVerifier *, const Scene *, const Assign *);
+void verify_workspace(NestVerifier *, const Scene *, const Tensor *);
 #endif

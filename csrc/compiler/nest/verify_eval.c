@@ -3,7 +3,7 @@
 #include "verify.h"
 
 /* ---- evaluations ---- */
-static void check_known(Verifier *v, const Scene *s, const Expr *e, Index ix)
+static void check_known(NestVerifier *v, const Scene *s, const Expr *e, Index ix)
 {
     if (verify_binder(s, ix)) return;
     fail(v->p, SC_EVALUE, e->pos, "schedule: %s needs index %s, which no loop around it binds",
@@ -11,7 +11,7 @@ static void check_known(Verifier *v, const Scene *s, const Expr *e, Index ix)
 }
 
 /* Dense tensors are read at any indices; what is written, and what is walked, has those of the expression. */
-static void check_plain(Verifier *v, const Scene *s, const Expr *e, bool written)
+static void check_plain(NestVerifier *v, const Scene *s, const Expr *e, bool written)
 {
     const Tensor *t = e->tensor;
     for (int d = 0; d < t->ndim; d++) {
@@ -31,7 +31,7 @@ static void check_plain(Verifier *v, const Scene *s, const Expr *e, bool written
     }
 }
 
-static void check_resolved(Verifier *v, const Scene *s, const Expr *e, const Tensor *t, int levels)
+static void check_resolved(NestVerifier *v, const Scene *s, const Expr *e, const Tensor *t, int levels)
 {
     const int n = s->known.level[prog_id(v->p, t)];
     if (n >= levels) return;
@@ -41,7 +41,7 @@ static void check_resolved(Verifier *v, const Scene *s, const Expr *e, const Ten
 }
 
 /* Registers have no address: every slot is a constant of an unrolled or vector loop inside. */
-static void check_register(Verifier *v, const Scene *s, const Expr *e)
+static void check_register(NestVerifier *v, const Scene *s, const Expr *e)
 {
     const int depth = v->use[prog_id(v->p, e->tensor)].depth;
     for (int d = 0; d < e->tensor->ndim; d++) {
@@ -58,7 +58,7 @@ static void check_register(Verifier *v, const Scene *s, const Expr *e)
 }
 
 /* One coordinate after the other goes into a bitmap or hash table. */
-static void check_scalar(Verifier *v, const Scene *s, const Expr *e)
+static void check_scalar(NestVerifier *v, const Scene *s, const Expr *e)
 {
     for (int d = 0; d < e->tensor->ndim; d++)
         if (verify_binder(s, e->ix[d])->kind == L_VEC)
@@ -74,7 +74,7 @@ static bool reads_elsewhere(const Prog *p, const Tensor *t, Scope scope, int d, 
            p->var[ix.var].extent == p->var[t->slot[d].var].extent;
 }
 
-static void check_work(Verifier *v, const Scene *s, const Expr *e, Scope scope)
+static void check_work(NestVerifier *v, const Scene *s, const Expr *e, Scope scope)
 {
     Prog *p = v->p;
     const Tensor *t = e->tensor;
@@ -96,7 +96,7 @@ static void check_work(Verifier *v, const Scene *s, const Expr *e, Scope scope)
 }
 
 /* A dense result that an earlier kernel assigned. */
-static void check_result(Verifier *v, const Tensor *t, const Expr *e)
+static void check_result(NestVerifier *v, const Tensor *t, const Expr *e)
 {
     const int k = prog_id(v->p, t);
     if (!verify_dense(t) || t->like)
@@ -109,7 +109,7 @@ static void check_result(Verifier *v, const Tensor *t, const Expr *e)
              t->name);
 }
 
-static void check_reads(Verifier *v, const Scene *s, const Expr *e)
+static void check_reads(NestVerifier *v, const Scene *s, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) check_reads(v, s, e->kid[k]);
@@ -159,7 +159,7 @@ static bool counts(const Nest *loop)
     return false;
 }
 
-static _Noreturn void fail_order(Verifier *v, const Nest *loop, const Assign *a, const char *want)
+static _Noreturn void fail_order(NestVerifier *v, const Nest *loop, const Assign *a, const char *want)
 {
     fail(v->p, SC_EVALUE, a->lhs->pos, "schedule: %s is assembled in order, but '%s' stands where %s",
          verify_expr(v->p, a->lhs), verify_loop(v->p, loop), want);
@@ -167,7 +167,7 @@ static _Noreturn void fail_order(Verifier *v, const Nest *loop, const Assign *a,
 
 /* The loops around are over the levels of the result, in order; lookups may stand between them, but not around a
  * dense level: every position of it has its fibre. */
-static void check_order(Verifier *v, const Scene *s, const Assign *a)
+static void check_order(NestVerifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     const Tensor *t = a->lhs->tensor;
@@ -193,7 +193,7 @@ static void check_order(Verifier *v, const Scene *s, const Assign *a)
 }
 
 /* A result that is appended to. */
-static void check_append(Verifier *v, const Scene *s, const Assign *a)
+static void check_append(NestVerifier *v, const Scene *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     check_levels(v->p, t);
@@ -207,7 +207,7 @@ static void check_append(Verifier *v, const Scene *s, const Assign *a)
 }
 
 /* What all threads share is written inside par, at an index that par tells apart. */
-static void check_race(Verifier *v, const Scene *s, const Expr *lhs)
+static void check_race(NestVerifier *v, const Scene *s, const Expr *lhs)
 {
     Prog *p = v->p;
     const Tensor *t = lhs->tensor;
@@ -235,7 +235,7 @@ static bool has_hash(const Nest *n)
 }
 
 /* A range of units whose hash table was full is computed again. */
-static void check_again(Verifier *v, const Assign *a)
+static void check_again(NestVerifier *v, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     if (a->reduce == O_CONST || (t->role == T_WORK && (t->place == W_REG || t->place == W_LANE))) return;
@@ -248,7 +248,7 @@ static void check_again(Verifier *v, const Assign *a)
 }
 
 /* A result that shares the levels of an operand: every entry of it is assigned, and nothing else. */
-static void check_like(Verifier *v, const Scene *s, const Assign *a)
+static void check_like(NestVerifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     const Tensor *t = a->lhs->tensor, *x = t->like;
@@ -268,7 +268,7 @@ static void check_like(Verifier *v, const Scene *s, const Assign *a)
                  verify_expr(p, a->lhs), verify_level(p, x, l));
 }
 
-void verify_eval(Verifier *v, const Scene *s, const Assign *a)
+void verify_eval(NestVerifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
     Tensor *t = a->lhs->tensor;
@@ -299,7 +299,7 @@ void verify_eval(Verifier *v, const Scene *s, const Assign *a)
 }
 
 /* ---- workspaces ---- */
-static void check_slots(Verifier *v, const Scene *s, const Tensor *t)
+static void check_slots(NestVerifier *v, const Scene *s, const Tensor *t)
 {
     Prog *p = v->p;
     for (int d = 0; d < t->ndim; d++) {
@@ -336,7 +336,7 @@ static void check_gathered(Prog *p, const Tensor *t)
             fail(p, SC_EVALUE, -1, "schedule: workspace %s has more than 2^61 coordinates", t->name);
 }
 
-void verify_workspace(Verifier *v, const Scene *s, const Tensor *t)
+void verify_workspace(NestVerifier *v, const Scene *s, const Tensor *t)
 {
     Prog *p = v->p;
     if (t->role != T_WORK || v->use[prog_id(p, t)].scope != CLOSED)

@@ -11,7 +11,7 @@
  * no term; they make a NaN of an infinity that the program never meets, so a step says which operands are such
  * (`holes`), and who runs it looks whether all stays finite. */
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "private.h"
 
@@ -138,7 +138,8 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, co
 }
 
 /* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
-static Expr *take_cheapest(Taken *t, int n, const Found *found, const Tree *flat, const Assign *a, int result)
+static Expr *take_cheapest(Taken *t, int n, const CostedTree *found, const Tree *flat, const Assign *a,
+                           int result)
 {
     Cheapest c = {.cost = INFINITY};
     if (flat) look_closely(t, flat, false, 1, a, result, &c);
@@ -163,7 +164,7 @@ static int like_factor(const Taken *t, const Assign *a)
 /* A sum of a product, in the cheapest order; a: the assignment that it is all of, or null. */
 static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
-    Found tree[MAXTREES], flat;
+    CostedTree tree[MAXTREES], flat;
     Expr *factor[MAXFACTORS];
     Taken *t = NEW(pl->p, Taken);
     *t = (Taken){.pl = pl};
@@ -319,6 +320,14 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
     return false;
 }
 
+/* "path()", with blanks anywhere. */
+static bool is_one_step(const char *asked)
+{
+    int n = 0;
+    sscanf(asked, " path ( ) %n", &n);
+    return n && !asked[n];
+}
+
 static _Noreturn void refuse(Prog *p, const char *asked)
 {
     fail(p, SC_EVALUE, -1,
@@ -351,7 +360,7 @@ static bool take_all(Planner *pl, bool plans, const char *asked)
 const Path *path_find(Prog *p, const char *asked, const Costs *costs)
 {
     Planner *pl = NEW(p, Planner);
-    bool rich = false, whole = asked && !strcmp(asked, "path()");
+    bool rich = false, whole = asked && is_one_step(asked);
     for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
     if (!rich && asked && !whole) refuse(p, asked);
     if (p->skip || (!p->apart && (whole || !rich))) return NULL;

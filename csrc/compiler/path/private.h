@@ -39,16 +39,16 @@ typedef struct {
     uint32_t kept; /* indices of the result */
     bool sparse;   /* the result is */
     int like;      /* the factor whose structure the result has: it stands in the last step; or -1 */
-    /* Of each subset: how many sums of the program take it, 0 like 1; and whether it is there already. */
+    /* Of each subset: how many sums of the program take it, where 0 counts as 1; whether it is computed already. */
     uint8_t takers[1 << MAXFACTORS], made[1 << MAXFACTORS];
 } Product;
 
 typedef struct {
     double cost;
     Tree *tree;
-} Found;
+} CostedTree;
 /* Up to MAXTREES, the cheapest first by a rough look, and *flat, of a single node. */
-int tree_search(const Product *, Found *out, Found *flat);
+int tree_search(const Product *, CostedTree *out, CostedTree *flat);
 /* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
 double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
 uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
@@ -63,7 +63,7 @@ Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
 
 /* ---- step.c ---- */
-typedef struct { /* ... to a request */
+typedef struct { /* what the scheduler says to a request */
     sc_request request;
     double cost;
     sc_outcome made[SC_MAXOP];
@@ -75,18 +75,17 @@ typedef struct {
     int ntemp;
     /* Values that are no operands: temporaries, and results that are read later. */
     Tensor *value[MAXTENSOR];
-    bool holes[MAXTENSOR];   /* ... that have zeros where no term was */
-    Expr *how[MAXTENSOR];    /* ... and what they are computed by */
+    bool holes[MAXTENSOR];   /* values that have zeros where no term was */
+    Expr *how[MAXTENSOR];    /* what temporaries are computed by */
     const Expr *sum[MAXSUM]; /* all sums of products of the program */
     int nsum;
     double entries;   /* of the temporary that was made last, estimated */
     const char *tree; /* what was taken so far, as a user would say it */
     Said *said[MAXSAID];
     int nsaid;
-    bool heard;  /* what a user said of the order was said of a product that is here */
+    bool heard;  /* the order that a user asked for fitted a product of the program */
     bool infers; /* steps say what results are: nothing is promised yet */
     bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
-
 } Planner;
 typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;
@@ -106,7 +105,7 @@ uint32_t step_covered(const Expr *); /* indices whose coordinates entries say */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 
 /* ---- common.c ---- */
-bool common_same(Prog *, const Expr *, const Expr *); /* but for the order of factors */
+bool common_same(Prog *, const Expr *, const Expr *); /* equal but for the order of factors */
 void common_collect(Planner *, const Expr *);         /* adds the sums in e to pl->sum */
 int common_takers(Planner *, const Expr *part);       /* how many sums could take it, at least 1 */
 /* Fills takers and made of the product that is the sum of these factors. */

@@ -61,7 +61,7 @@ static bool add_operand(Planner *pl, Step *s, const Tensor *t)
     return true;
 }
 
-/* But for those that the n assignments of the step make themselves. */
+/* What e reads becomes operands of the step, but for what its n assignments make themselves. */
 static bool add_operands(Planner *pl, Step *s, const Expr *e, int n, const Assign *a)
 {
     bool all = true;
@@ -144,7 +144,7 @@ static bool reads_temporary(const Planner *pl, const Step *s)
     return false;
 }
 
-/* As the program says that it is. */
+/* The result comes out as the program says that it is. */
 static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, int result)
 {
     const Tensor *t = prog_result(pl->p, result);

@@ -96,27 +96,27 @@ uint32_t tree_kept(const Product *x, uint32_t inside)
 /* ---- subsets ---- */
 typedef struct {
     const Product *x;
-    Found best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse; infinite where there is none */
-    Found root[MAXTREES], flat;
+    CostedTree best[1 << MAXFACTORS][2]; /* of each subset: dense, sparse; infinite where there is none */
+    CostedTree root[MAXTREES], flat;
     int nroot;
     double room; /* elements of a dense temporary, at most */
     /* the node that is being looked at */
     uint32_t subset;
     bool is_root;
-} Search;
+} TreeSearch;
 
-static void keep_root(Search *s, double cost, Tree *tree)
+static void keep_root(TreeSearch *s, double cost, Tree *tree)
 {
     int k = s->nroot < MAXTREES ? s->nroot++ : MAXTREES;
     while (k > 0 && cost < s->root[k - 1].cost) {
         if (k < MAXTREES) s->root[k] = s->root[k - 1];
         k--;
     }
-    if (k < MAXTREES) s->root[k] = (Found){cost, tree};
-    if (tree->n == s->x->n) s->flat = (Found){cost, tree};
+    if (k < MAXTREES) s->root[k] = (CostedTree){cost, tree};
+    if (tree->n == s->x->n) s->flat = (CostedTree){cost, tree};
 }
 
-static Tree *tree_of(Search *s, int n, Found *const *part, Size size)
+static Tree *tree_of(TreeSearch *s, int n, CostedTree *const *part, Size size)
 {
     Tree *t = NEW(s->x->p, Tree);
     *t = (Tree){.leaf = -1, .size = size, .n = n};
@@ -128,7 +128,7 @@ static Tree *tree_of(Search *s, int n, Found *const *part, Size size)
 }
 
 /* The parts, each in one of its forms, as a node of this form. */
-static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
+static void consider_forms(TreeSearch *s, int n, CostedTree *const *part, bool sparse)
 {
     Size *in_size[MAXFACTORS], out;
     uint32_t held = 0;
@@ -145,7 +145,7 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
     cost += tree_node_cost(s->x, n, in_size, kept, sparse, &out);
     if (!s->is_root) cost /= fmax(1, s->x->takers[s->subset]);
     if (!s->is_root && s->x->made[s->subset]) cost = 0;
-    Found *b = &s->best[s->subset][sparse];
+    CostedTree *b = &s->best[s->subset][sparse];
     const bool better =
         s->is_root ? s->nroot < MAXTREES || cost < s->root[MAXTREES - 1].cost : cost < b->cost;
     if (!better) return;
@@ -153,16 +153,16 @@ static void consider_forms(Search *s, int n, Found *const *part, bool sparse)
     if (s->is_root)
         keep_root(s, cost, t);
     else
-        *b = (Found){cost, t};
+        *b = (CostedTree){cost, t};
 }
 
-static void consider(Search *s, int n, const uint32_t *set)
+static void consider(TreeSearch *s, int n, const uint32_t *set)
 {
     bool has_like = s->x->like < 0;
     for (int k = 0; k < n && !has_like; k++) has_like = set[k] == 1u << s->x->like;
     if (s->is_root && !has_like) return;
     for (uint32_t forms = 0; forms < 1u << n; forms++) {
-        Found *part[MAXFACTORS];
+        CostedTree *part[MAXFACTORS];
         bool all = true;
         for (int k = 0; k < n; k++) {
             part[k] = &s->best[set[k]][in(forms, k)];
@@ -177,7 +177,7 @@ static void consider(Search *s, int n, const uint32_t *set)
 }
 
 /* All factors of the subset at once: always of the whole, else where one of them is sparse at most. */
-static void consider_flat(Search *s)
+static void consider_flat(TreeSearch *s)
 {
     uint32_t set[MAXFACTORS];
     int n = 0, nsparse = 0;
@@ -189,7 +189,7 @@ static void consider_flat(Search *s)
     if (n > 2 && (s->is_root || nsparse < 2)) consider(s, n, set);
 }
 
-static void consider_splits(Search *s)
+static void consider_splits(TreeSearch *s)
 {
     const uint32_t all = s->subset, lowest = all & -all;
     for (uint32_t a = (all - 1) & all; a; a = (a - 1) & all) {
@@ -204,13 +204,13 @@ static void consider_splits(Search *s)
     }
 }
 
-static void leaves(Search *s)
+static void leaves(TreeSearch *s)
 {
     for (int set = 0; set < 1 << s->x->n; set++) s->best[set][0].cost = s->best[set][1].cost = INFINITY;
     for (int k = 0; k < s->x->n; k++) {
         Tree *t = NEW(s->x->p, Tree);
         *t = (Tree){.leaf = k, .size = s->x->factor[k]};
-        s->best[1 << k][s->x->factor[k].sparse] = (Found){0, t};
+        s->best[1 << k][s->x->factor[k].sparse] = (CostedTree){0, t};
     }
 }
 
@@ -223,9 +223,9 @@ static double room_for(const Product *x)
     return most;
 }
 
-int tree_search(const Product *x, Found *out, Found *flat)
+int tree_search(const Product *x, CostedTree *out, CostedTree *flat)
 {
-    Search *s = NEW(x->p, Search);
+    TreeSearch *s = NEW(x->p, TreeSearch);
     const uint32_t all = (1u << x->n) - 1;
     s->x = x;
     s->room = room_for(x);

@@ -2,8 +2,8 @@
  *
  *   wish := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
  *
- * Names are those of operands, with _1, _2 .. where one is read at several tuples of indices. A product takes the wish
- * that names its factors; without a name the program stays one step. */
+ * Names are those of operands, with _1, _2 and so on where one is read at several tuples of indices. A product takes
+ * the wish that names its factors; without a name the program stays one step. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,9 +24,9 @@ typedef struct {
     Lexer lx;
     uint32_t seen;
     bool strange; /* a name that is no factor, or that comes again */
-} Reader;
+} PathReader;
 
-static Tree *read_leaf(Reader *r, uint32_t *inside)
+static Tree *read_leaf(PathReader *r, uint32_t *inside)
 {
     const int pos = r->lx.pos, len = r->lx.len;
     lex_name(&r->lx, "the name of an operand, or (");
@@ -41,7 +41,7 @@ static Tree *read_leaf(Reader *r, uint32_t *inside)
 }
 
 /* Sparse where nearly all of a dense one would be zero. */
-static void guess_size(const Reader *r, Tree *t, uint32_t kept)
+static void guess_size(const PathReader *r, Tree *t, uint32_t kept)
 {
     Size *in[MAXFACTORS], dense;
     uint32_t held = 0;
@@ -53,7 +53,7 @@ static void guess_size(const Reader *r, Tree *t, uint32_t kept)
     if (may && t->size.entries * 8 > dense.entries) t->size = dense;
 }
 
-static Tree *read_node(Reader *r, uint32_t *inside)
+static Tree *read_node(PathReader *r, uint32_t *inside)
 {
     if (!lex_is(&r->lx, "(")) return read_leaf(r, inside);
     Tree *t = NEW(r->x->p, Tree);
@@ -75,7 +75,7 @@ static Tree *read_node(Reader *r, uint32_t *inside)
 
 Tree *wish_tree(const Product *x, Expr *const *factor, const char *asked)
 {
-    Reader r = {.x = x, .factor = factor};
+    PathReader r = {.x = x, .factor = factor};
     const char *source = x->p->source;
     uint32_t inside = 0;
     Tree *t = NULL;

@@ -13,7 +13,7 @@
 typedef struct {
     const Prog *p;
     int var;     /* the index of the loop */
-    Index along; /* ... of the vector loop inside, which there is */
+    Index along; /* with `vec`: the index of the vector loop inside */
     bool vec, asked, far;
 } Rows;
 

@@ -40,16 +40,14 @@ static Nest *out_of_order(Build *b, const Assign *a, Index ix)
     return none(b, "%s is sparse and made in order, and a loop over %s would come back to its entries",
                 a->lhs->tensor->name, b->p->var[ix.var].name);
 }
-/* ... and the operand whose structure the result has. */
+/* The sparse tensors that are read, and the operand whose structure the result has. */
 static Sources sources_for(const Assign *a)
 {
     Sources s = build_sources(a->rhs);
     Tensor *like = a->lhs->tensor->like;
     bool seen = !like;
     for (int k = 0; k < s.n; k++) seen |= s.at[k].t == like;
-    if (seen || s.n == MAXSOURCE) return s;
-    s.at[s.n].t = like;
-    s.at[s.n++].levels = a->lhs->tensor->shared;
+    if (!seen) s.at[s.n++] = (Source){.t = like, .levels = a->lhs->tensor->shared};
     return s;
 }
 
@@ -123,7 +121,7 @@ static Nest *looped(Build *b, LoopKind kind, Index ix, Tensor *t, Nest *body)
  * merge of the others. What only sums read waits for them. *done: there was such a tensor. */
 static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, bool *done)
 {
-    Tensor *late[MAXSOURCE];
+    Tensor *late[MAXTENSOR];
     Index at = {0};
     int n = 0;
     *done = true;
@@ -155,7 +153,7 @@ static Nest *look_up(Build *b, State s, const Assign *a, const Sources *src, boo
 static int choose_sources(Build *b, const State *s, const Assign *a, const Sources *src, Index ix,
                           Tensor **out, bool *rest)
 {
-    Tensor *next[MAXSOURCE], *optional[MAXSOURCE];
+    Tensor *next[MAXTENSOR], *optional[MAXTENSOR];
     int n = 0, needed = 0, left = 0;
     *rest = false;
     for (int k = 0; k < src->n; k++) {
@@ -237,7 +235,7 @@ static Tensor *weighs(const Build *b, const State *s, const Sources *src, Index 
 
 static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
 {
-    Tensor *t[2 * MAXSOURCE];
+    Tensor *t[MAXTENSOR];
     bool rest;
     const int n = choose_sources(b, &s, &a, src, ix, t, &rest);
     const bool own = in(expr_vars(a.lhs), ix.var), fresh = !s.par && build_shares(a.lhs->tensor);

@@ -1,5 +1,4 @@
-/* build.h: shared by schedule_build.c, which builds nests loop by loop, and schedule_sums.c, which says where a
- * sum is taken. */
+/* build.h: shared by build.c, which builds nests loop by loop, and sums.c, which says where a sum is taken. */
 #ifndef SC_SCHEDULE_BUILD_H
 #define SC_SCHEDULE_BUILD_H
 
@@ -16,20 +15,22 @@ typedef struct { /* at a place of the nest; copied at every loop */
 typedef struct {
     Prog *p;
     const Order *order;
-    const Tensor *layout; /* the result whose levels follow the loops, or null ... */
-    sc_format made;       /* ... and those it has so far */
-    bool dense_so_far;    /* ... all of them dense up to here */
-    uint32_t covered;     /* ... and the indices along which it is missing where nothing is stored */
+    const Tensor *layout; /* the result whose levels follow the loops, or null */
+    sc_format made;       /* the levels that `layout` has so far */
+    bool dense_so_far;    /* all levels of `made` are dense */
+    uint32_t covered;     /* indices along which `layout` is missing where nothing is stored */
     char *why;            /* WHY bytes */
 } Build;
 
 typedef struct {
+    Tensor *t;
+    int levels;   /* that are walked: all of what is read, of what the result is like those that it shares */
+    bool outside; /* of every reduction, at least once */
+} Source;
+
+typedef struct {
     int n;
-    struct {
-        Tensor *t;
-        int levels; /* that are walked: all of what is read, of what the result is like those that it shares */
-        bool outside; /* of every reduction, at least once */
-    } at[MAXSOURCE];
+    Source at[MAXTENSOR];
 } Sources;
 
 typedef struct {
@@ -45,7 +46,7 @@ bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
 bool build_repeats_without(const Build *, const Assign *, int var, int n, Tensor *const *t);
 bool build_runs_along(const Expr *, int var); /* something is read at stride 1 along it */
 bool build_shares(const Tensor *);            /* among threads */
-/* ... and of sums; body: what is summed, left: what the sum depends on */
+/* ---- sums.c: where sums are taken; body: what is summed, left: what the sum depends on ---- */
 Left build_left(const Build *, const State *, uint32_t vars);
 bool build_may_lack_terms(const Build *, const State *, const Assign *, const Expr *body, uint32_t vars);
 bool build_fits_registers(const Build *, const State *, const Assign *, const Expr *body, const Left *);

@@ -79,7 +79,7 @@ typedef struct {
     double shared; /* of it, inside the parallel loop */
     bool assembles;
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
-    double entries[MAXTENSOR]; /* ... entries in one filling */
+    double entries[MAXTENSOR]; /* workspaces: entries in one filling */
 } Cost;
 
 /* The typical machine with the speeds of this one. */

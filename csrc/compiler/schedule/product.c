@@ -86,7 +86,7 @@ static bool adds_entries(const Sched *s, int first)
 
 /* Every entry is added to memory. What varies along the vector but not with the last loop is multiplied once, in
  * registers around it. */
-static Nest *added(Sched *s, const Step *step, int n)
+static Nest *added(Sched *s, const ProductStep *step, int n)
 {
     Prog *p = s->p;
     product_tile(s, 1);
@@ -106,10 +106,10 @@ static Nest *added(Sched *s, const Step *step, int n)
     return product_wrap(s, step, n - 1, nest_work(p, c, fill, body));
 }
 
-/* The same, adding to memory: what is summed lies outside of what is kept. */
+/* Sums are added to memory: loops over what is summed stand outside of those over what is kept. */
 static Nest *scattered(Sched *s)
 {
-    Step step[MAXPRODUCTSTEP];
+    ProductStep step[MAXPRODUCTSTEP];
     int first = s->last_kept + 1 > 1 ? s->last_kept + 1 : 1, n;
     bool blocks = s->a && s->nmain < s->a->format.nlevel;
     if (!blocks) {
@@ -130,7 +130,7 @@ static Nest *scattered(Sched *s)
 /* No sum: every stored entry is written once (or added, where coordinates may repeat). */
 static Nest *elementwise(Sched *s)
 {
-    Step step[MAXPRODUCTSTEP];
+    ProductStep step[MAXPRODUCTSTEP];
     Op store = O_CONST;
     for (int k = 0; k < s->nmain; k++)
         if (!s->a->format.level[k].unique) store = O_ADD;
@@ -148,7 +148,7 @@ static Nest *through(Sched *s, Storage place, Nest *f(Sched *))
 {
     Prog *p = s->p;
     Tensor *w = work_new(s->p, "w", place);
-    Step step[MAXPRODUCTSTEP];
+    ProductStep step[MAXPRODUCTSTEP];
     int n = 0, ndim = s->lhs->tensor->ndim;
     for (int d = 0; d < ndim; d++) work_slot(w, s->lhs->ix[d]);
     s->through = w;
@@ -221,9 +221,9 @@ typedef struct {
     int sparse, reduces; /* accesses to sparse operands, O_REDUCE nodes */
     const Expr *first, *reduce;
     bool nested;
-} Shape;
+} ExprShape;
 
-static void look(const Expr *e, Shape *s, bool inside)
+static void look(const Expr *e, ExprShape *s, bool inside)
 {
     if (e->op == O_ACCESS && source_is_sparse(e->tensor)) {
         s->sparse++;
@@ -252,7 +252,7 @@ static bool reads(const Expr *e, const Expr *node)
 bool product_fits(Prog *p, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
-    Shape s = {0};
+    ExprShape s = {0};
     look(a->rhs, &s, false);
     if (!t->format.nlevel && t->ndim) return false;
     if (s.sparse > 1 || s.reduces > 1 || s.nested) return false;

@@ -9,7 +9,7 @@ typedef struct {
     Tensor *in;
     LoopKind kind;
     int unroll;
-} Step;
+} ProductStep;
 
 typedef struct {
     Prog *p;
@@ -26,23 +26,24 @@ typedef struct {
     bool owned;
     int cut; /* a is stored in panels of so many coordinates of what is summed, one after the other; 0: not */
     Expr *packed;    /* a dense factor that is packed first */
-    Tensor *panel;   /* ... into this workspace, a tile of the vector at a time */
+    Tensor *panel;   /* the workspace that it is packed into, a tile of the vector at a time */
     Tensor *through; /* the workspace that takes the sums instead of the result */
 } Sched;
 
 /* ---- product_sum.c ---- */
-int product_first_loop(Sched *, Step *); /* over the result, where nothing is sparse; the number of steps */
-/* Those of the sparse operand, behind n steps. */
-int product_levels(Sched *, int from, int to, Step *, int n);
-int product_dense_loops(Sched *, bool kept, Step *, int n); /* over what it has no level of */
-int product_block_loops(Sched *, Step *, int n);            /* over its dense blocks */
-void product_tile(Sched *, int slots);                      /* chooses it, for so many sums at a time */
+int product_first_loop(Sched *,
+                       ProductStep *); /* over the result, where nothing is sparse; the number of steps */
+/* Adds loops over levels of the sparse operand behind n steps. */
+int product_levels(Sched *, int from, int to, ProductStep *, int n);
+int product_dense_loops(Sched *, bool kept, ProductStep *, int n); /* over what it has no level of */
+int product_block_loops(Sched *, ProductStep *, int n);            /* over its dense blocks */
+void product_tile(Sched *, int slots); /* chooses it, for so many sums at a time */
 Nest *product_tiled(Sched *, Nest *body);
 Nest *product_vec_loop(Sched *, Nest *body);
 Nest *product_write(Sched *, Expr *sum, Op store);
 Tensor *product_accumulator(Sched *);
-int product_step(Step *, int n, Index, Tensor *, LoopKind);
-Nest *product_wrap(Sched *, const Step *, int n, Nest *body);
+int product_step(ProductStep *, int n, Index, Tensor *, LoopKind);
+Nest *product_wrap(Sched *, const ProductStep *, int n, Nest *body);
 /* Loops down to the last level that the result keeps, then the sum in registers. */
 Nest *product_rows(Sched *);
 /* work c { c += product over the levels from `first` } then { target op= c } */

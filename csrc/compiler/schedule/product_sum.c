@@ -9,7 +9,7 @@ void product_tile(Sched *s, int slots)
         s->tile = schedule_register_tile(s->p, s->vec, slots);
 }
 
-Nest *product_wrap(Sched *s, const Step *step, int n, Nest *body)
+Nest *product_wrap(Sched *s, const ProductStep *step, int n, Nest *body)
 {
     while (n-- > 0) {
         Nest *loop = nest_loop(s->p, step[n].kind, step[n].ix, step[n].in, body);
@@ -29,21 +29,21 @@ Index product_vec(const Sched *s)
 Nest *product_vec_loop(Sched *s, Nest *body)
 { return s->vec < 0 ? body : nest_loop(s->p, L_VEC, product_vec(s), NULL, body); }
 
-int product_step(Step *step, int n, Index ix, Tensor *t, LoopKind kind)
+int product_step(ProductStep *step, int n, Index ix, Tensor *t, LoopKind kind)
 {
-    step[n] = (Step){.ix = ix, .in = t, .kind = kind};
+    step[n] = (ProductStep){.ix = ix, .in = t, .kind = kind};
     return n + 1;
 }
 
-int product_levels(Sched *s, int from, int to, Step *step, int n)
+int product_levels(Sched *s, int from, int to, ProductStep *step, int n)
 {
     for (int k = from; k < to; k++)
         n = product_step(step, n, tensor_level_index(s->a, k), s->a, k ? L_FOR : L_PAR);
     return n;
 }
 
-/* Those that the result keeps; below a cut they are dense and entered by coordinate. */
-static int kept_levels(Sched *s, Step *step, int n)
+/* Loops over the levels that the result keeps; below a cut these are dense and entered by coordinate. */
+static int kept_levels(Sched *s, ProductStep *step, int n)
 {
     if (!s->cut) return product_levels(s, 0, s->last_kept + 1, step, n);
     for (int k = 1; k <= s->last_kept; k++)
@@ -52,7 +52,7 @@ static int kept_levels(Sched *s, Step *step, int n)
 }
 
 /* Dense indices that are neither the vector nor stored: the kept ones, or the summed ones. */
-int product_dense_loops(Sched *s, bool kept, Step *step, int n)
+int product_dense_loops(Sched *s, bool kept, ProductStep *step, int n)
 {
     for (int v = 0; v < s->p->nvar; v++)
         if (in(s->all & ~s->stored, v) && v != s->vec && in(s->kept, v) == kept)
@@ -88,7 +88,7 @@ static Index rows_index(const Sched *s, int k)
     return ix;
 }
 
-int product_block_loops(Sched *s, Step *step, int n)
+int product_block_loops(Sched *s, ProductStep *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++)
         n = product_step(step, n, tensor_level_index(s->a, k), NULL, L_FOR);
@@ -96,7 +96,7 @@ int product_block_loops(Sched *s, Step *step, int n)
 }
 
 /* The rows that are summed at a time. */
-static int row_loops(Sched *s, Step *step, int n)
+static int row_loops(Sched *s, ProductStep *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         if (!s->rows[k]) continue;
@@ -107,7 +107,7 @@ static int row_loops(Sched *s, Step *step, int n)
 }
 
 /* Loops over groups of rows, around. */
-static int group_loops(Sched *s, Step *step, int n)
+static int group_loops(Sched *s, ProductStep *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = rows_index(s, k);
@@ -119,7 +119,7 @@ static int group_loops(Sched *s, Step *step, int n)
 }
 
 /* The summed columns of a block: unrolled where that is little code. */
-static int column_loops(Sched *s, int slots, Step *step, int n)
+static int column_loops(Sched *s, int slots, ProductStep *step, int n)
 {
     for (int k = s->nmain; s->a && k < s->a->format.nlevel; k++) {
         Index ix = tensor_level_index(s->a, k);
@@ -130,7 +130,7 @@ static int column_loops(Sched *s, int slots, Step *step, int n)
     return n;
 }
 
-static void unroll_positions(Sched *s, Step *last)
+static void unroll_positions(Sched *s, ProductStep *last)
 {
     const bool vec = s->vec >= 0 && in(s->kept, s->vec);
     if (!last->in || last->kind == L_PAR) return;
@@ -176,7 +176,7 @@ Nest *product_tiled(Sched *s, Nest *body)
 Nest *product_sum(Sched *s, int first, Op store)
 {
     Prog *p = s->p;
-    Step step[MAXPRODUCTSTEP];
+    ProductStep step[MAXPRODUCTSTEP];
     const int slots = product_slots(s);
     product_tile(s, slots);
     Tensor *c = product_accumulator(s);
@@ -199,7 +199,7 @@ Nest *product_sum(Sched *s, int first, Op store)
 }
 
 /* The parallel loop of an expression without a sparse operand. */
-int product_first_loop(Sched *s, Step *step)
+int product_first_loop(Sched *s, ProductStep *step)
 {
     int v = s->lhs->tensor->ndim ? s->lhs->ix[0].var : -1;
     for (int k = 0; v < 0 && k < s->p->nvar; k++)
@@ -211,7 +211,7 @@ int product_first_loop(Sched *s, Step *step)
 
 Nest *product_rows(Sched *s)
 {
-    Step step[MAXPRODUCTSTEP];
+    ProductStep step[MAXPRODUCTSTEP];
     int n = s->a ? kept_levels(s, step, 0) : product_first_loop(s, step);
     n = product_dense_loops(s, true, step, n);
     return product_wrap(s, step, n, product_sum(s, s->last_kept + 1, s->cut ? O_ADD : O_CONST));

@@ -35,7 +35,7 @@ typedef struct Wish { /* zero: anything will do */
     sc_format format[SC_MAXOP];
     int ahead; /* 1 + entries */
 } Wish;
-const Wish *wishes_parse(Prog *); /* one an assignment, from p->wishes */
+const Wish *wishes_parse(Prog *); /* one for each assignment, from p->wishes */
 /* Takes what holds for the program; operands are to be converted. */
 bool wishes_convert(Prog *, const Wish *);
 void wishes_finish(const Prog *, const Wish *, sc_text *);

@@ -18,12 +18,12 @@
 
 #define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
-#define PLAIN_TIE 1.06  /* ... where that has none either, and threads share out the same index */
+#define PLAIN_TIE 1.06  /* what a nest must gain over one without tiles that shares out the same index */
 #define BLOCKS 8
-#define CONVERT_TIE 1.3 /* ... over one that takes the operands as they are */
-#define CALLS 16        /* that share a conversion */
-#define OFTEN 256       /* ... of an operand known to be multiplied often */
-#define OFTEN_TIE 1.05  /* what converting that one must gain */
+#define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
+#define CALLS 16        /* calls that share the time of a conversion */
+#define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
+#define OFTEN_TIE 1.05  /* what converting such an operand must gain */
 #define SMALLCUT 64
 #define LARGECUT 128
 
@@ -35,7 +35,7 @@ typedef struct {
     int split;    /* form whose inner sum is computed first, as a whole; 0: none */
     sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
     double cost;
-    bool tiles; /* or sums outside of registers */
+    bool tiles; /* the nest has tiles, or sums outside of registers */
     int par;    /* 1 + the index that threads share, 0: none */
     int rank;   /* what is smaller is better */
 } Candidate;
@@ -406,21 +406,27 @@ static bool wishes_form(const Search *s, int form)
     return !w->ninner || (w->inner[0] == taken[0] && w->inner[1] == taken[1]);
 }
 
+/* The subset of `can` behind this one, counting up through those of at most two, and all of it last. */
+static uint32_t next_subset(uint32_t set, uint32_t can)
+{
+    if (__builtin_popcount(set) < 2) return (set - can) & can;
+    const uint32_t next = ((set | ~can) + (set & -set)) & can;
+    return next > set ? next : can;
+}
+
 static void consider_all(Search *s)
 {
     const uint32_t can = convertible(s);
-    for (uint32_t set = 0;; set = (set - can) & can) { /* the subsets of can, none first */
-        if (__builtin_popcount(set) <= 2 || set == can) {
-            s->converted = set;
-            for (s->now = 0; s->now < s->nform; s->now++) {
-                if (!wishes_form(s, s->now)) continue;
-                Order all = all_loops(s), o = all;
-                o.n = 0;
-                if (all.n <= MAXPERMUTED)
-                    permute(s, &all, &o, 0);
-                else
-                    climb(s, &all);
-            }
+    for (uint32_t set = 0;; set = next_subset(set, can)) {
+        s->converted = set;
+        for (s->now = 0; s->now < s->nform; s->now++) {
+            if (!wishes_form(s, s->now)) continue;
+            Order all = all_loops(s), o = all;
+            o.n = 0;
+            if (all.n <= MAXPERMUTED)
+                permute(s, &all, &o, 0);
+            else
+                climb(s, &all);
         }
         if (set == can) return;
     }

@@ -15,9 +15,7 @@ static void collect(const Expr *e, bool inside, Sources *s)
     if (e->op == O_ACCESS && source_is_sparse(e->tensor)) {
         int k = 0;
         while (k < s->n && s->at[k].t != e->tensor) k++;
-        if (k == MAXSOURCE) return;
-        if (k == s->n) s->at[s->n++].t = e->tensor;
-        s->at[k].levels = source_levels(e->tensor);
+        if (k == s->n) s->at[s->n++] = (Source){.t = e->tensor, .levels = source_levels(e->tensor)};
         s->at[k].outside |= !inside;
     }
     for (int k = 0; k < 2; k++)
@@ -26,7 +24,8 @@ static void collect(const Expr *e, bool inside, Sources *s)
 
 Sources build_sources(const Expr *e)
 {
-    Sources s = {0};
+    Sources s;
+    s.n = 0;
     collect(e, false, &s);
     return s;
 }
@@ -160,7 +159,7 @@ bool build_goes_straight(const Build *b, const State *s, const Assign *a, const 
 /* The result is sparse along what is left, or what follows needs no more than what was summed. */
 static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
-    Tensor *over[MAXSOURCE];
+    Tensor *over[MAXTENSOR];
     int n = 0;
     const Sources src = build_sources(body);
     if (use->lhs->tensor->like) return false;

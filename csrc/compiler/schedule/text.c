@@ -161,7 +161,7 @@ bool wishes_convert(Prog *p, const Wish *w)
 typedef struct {
     const Nest *loop[MAXLOOP];
     int n;
-} Path;
+} LoopStack;
 
 typedef struct {
     const Prog *p;
@@ -181,14 +181,14 @@ static bool has_sums(const Nest *n)
 }
 
 /* The place of a loop of the order, -1: there is none. An index without a part is its innermost loop. */
-static int place_in(const Path *path, Index ix)
+static int place_in(const LoopStack *path, Index ix)
 {
     int k = path->n - 1;
     while (k >= 0 && !(ix.part ? index_same(path->loop[k]->ix, ix) : path->loop[k]->ix.var == ix.var)) k--;
     return k;
 }
 
-static bool ordered(const Wish *w, const Path *path)
+static bool ordered(const Wish *w, const LoopStack *path)
 {
     for (int a = 0; a < w->norder; a++)
         for (int b = a + 1; b < w->norder; b++) {
@@ -198,7 +198,7 @@ static bool ordered(const Wish *w, const Path *path)
     return true;
 }
 
-static int parallel_of(const Path *path)
+static int parallel_of(const LoopStack *path)
 {
     for (int k = 0; k < path->n; k++)
         if (path->loop[k]->kind == L_PAR) return 1 + path->loop[k]->ix.var;
@@ -215,7 +215,7 @@ static bool in_blocks(const Prog *p, int v)
 }
 
 /* Adds the loops of a path to the order, each behind the one around it; tiles are no loops of their own. */
-static void join_order(const Prog *p, Wish *w, const Path *path)
+static void join_order(const Prog *p, Wish *w, const LoopStack *path)
 {
     int at = 0;
     for (int k = 0; k < path->n; k++) {
@@ -233,7 +233,7 @@ static void join_order(const Prog *p, Wish *w, const Path *path)
     }
 }
 
-static void visit(Look *l, const Path *path)
+static void visit(Look *l, const LoopStack *path)
 {
     const int parallel = parallel_of(path);
     if (l->w) {
@@ -247,7 +247,7 @@ static void visit(Look *l, const Path *path)
 }
 
 /* A loop in tensors over an index that is bound: it visits nothing. */
-static bool looks_up(const Path *path, const Nest *n)
+static bool looks_up(const LoopStack *path, const Nest *n)
 {
     bool bound = false;
     for (int k = 0; k < path->n; k++) {
@@ -257,7 +257,7 @@ static bool looks_up(const Path *path, const Nest *n)
     return bound && n->ix.part == SC_WHOLE && (n->in || n->nmerge);
 }
 
-static void walk(Look *l, const Nest *n, Path *path)
+static void walk(Look *l, const Nest *n, LoopStack *path)
 {
     const bool loop = n->op == N_LOOP && path->n < MAXLOOP && !looks_up(path, n);
     if (loop) path->loop[path->n++] = n;
@@ -271,7 +271,7 @@ static void walk(Look *l, const Nest *n, Path *path)
 static Look look_at(const Prog *p, const Wish *w, const Nest *n)
 {
     Look l = {.p = p, .w = w, .fits = true, .sums = has_sums(n)};
-    Path path = {.n = 0};
+    LoopStack path = {.n = 0};
     walk(&l, n, &path);
     return l;
 }
@@ -336,7 +336,7 @@ void wishes_finish(const Prog *p, const Wish *w, sc_text *out)
 bool wish_orders(const Wish *w, const Order *o)
 {
     Nest loop[MAXORDER];
-    Path path = {.n = o->n};
+    LoopStack path = {.n = o->n};
     for (int k = 0; k < o->n; k++) loop[k].ix = o->loop[k], path.loop[k] = &loop[k];
     return ordered(w, &path);
 }

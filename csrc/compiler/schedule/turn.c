@@ -20,7 +20,7 @@ typedef struct {
     int vec;         /* the dense index that is to run at stride 1 */
     Expr *product;
     int n;
-    Expr *from[MAXTURNED]; /* the matrices that are turned ... */
+    Expr *from[MAXTURNED]; /* the matrices that are turned, and to what */
     Tensor *to[MAXTURNED];
 } Turn;
 

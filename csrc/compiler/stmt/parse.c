@@ -21,48 +21,48 @@ typedef struct {
     Module *m;
     Name *scope;
     int depth;
-} Reader;
+} StmtReader;
 
-static Val *read_val(Reader *, int min);
-static Stmt *read_block(Reader *);
+static Val *read_val(StmtReader *, int min);
+static Stmt *read_block(StmtReader *);
 
-static _Noreturn void wrong(Reader *r, const char *what, const char *name)
+static _Noreturn void wrong(StmtReader *r, const char *what, const char *name)
 { fail(r->p, SC_EVALUE, r->lx.pos, what, name); }
 
-static Local *find_local(const Reader *r, const char *name)
+static Local *find_local(const StmtReader *r, const char *name)
 {
     for (const Name *n = r->scope; n; n = n->outer)
         if (!strcmp(n->local->name, name)) return n->local;
     return NULL;
 }
 
-static Param *find_param(const Reader *r, const char *name)
+static Param *find_param(const StmtReader *r, const char *name)
 {
     for (int k = 0; k < r->m->nparam; k++)
         if (!strcmp(r->m->param[k]->name, name)) return r->m->param[k];
     return NULL;
 }
 
-static Buf *find_buf(const Reader *r, const char *name)
+static Buf *find_buf(const StmtReader *r, const char *name)
 {
     for (int k = 0; k < r->m->nbuf; k++)
         if (!strcmp(r->m->buf[k]->name, name)) return r->m->buf[k];
     return NULL;
 }
 
-static void must_be_new(Reader *r, const char *name)
+static void must_be_new(StmtReader *r, const char *name)
 {
     if (find_local(r, name) || find_param(r, name) || find_buf(r, name))
         wrong(r, "'%s' is declared already: choose another name", name);
     if (type_named(name, NULL)) wrong(r, "'%s' is the name of a type: choose another name", name);
 }
 
-static void deeper(Reader *r)
+static void deeper(StmtReader *r)
 {
     if (++r->depth > MAXDEPTH) wrong(r, "nested too deeply%s", "");
 }
 
-static Type read_type(Reader *r)
+static Type read_type(StmtReader *r)
 {
     Type t;
     const char *name = lex_name(&r->lx, "a type");
@@ -71,7 +71,7 @@ static Type read_type(Reader *r)
     return t;
 }
 
-static Val *read_number(Reader *r, bool minus)
+static Val *read_number(StmtReader *r, bool minus)
 {
     Lexer *lx = &r->lx;
     Val *v;
@@ -92,7 +92,7 @@ static bool at_number(const Lexer *lx)
 { return lx->kind == K_NUMBER || (lx->kind == K_NAME && (lex_is(lx, "inf") || lex_is(lx, "nan"))); }
 
 /* Index, lanes and stride of a load or store, up to "]". */
-static Val *read_place(Reader *r, int *lanes, Val **stride)
+static Val *read_place(StmtReader *r, int *lanes, Val **stride)
 {
     Val *index = read_val(r, 1);
     *lanes = 1;
@@ -106,7 +106,7 @@ static Val *read_place(Reader *r, int *lanes, Val **stride)
     return index;
 }
 
-static Val *read_args(Reader *r, Op op)
+static Val *read_args(StmtReader *r, Op op)
 {
     Val *kid[3] = {0};
     for (int k = 0; k < op_info(op)->arity; k++) {
@@ -117,7 +117,7 @@ static Val *read_args(Reader *r, Op op)
     return op == O_SELECT ? val_select(r->p, kid[0], kid[1], kid[2]) : val_op(r->p, op, kid[0], kid[1]);
 }
 
-static Val *read_search(Reader *r)
+static Val *read_search(StmtReader *r)
 {
     const char *name = lex_name(&r->lx, "an index array");
     Val *kid[3];
@@ -131,7 +131,7 @@ static Val *read_search(Reader *r)
     return val_search(r->p, b, kid[0], kid[1], kid[2]);
 }
 
-static Val *read_first(Reader *r)
+static Val *read_first(StmtReader *r)
 {
     Val *n = read_val(r, 1);
     lex_expect(&r->lx, ";", "between the count and the lanes");
@@ -140,7 +140,7 @@ static Val *read_first(Reader *r)
     return val_first(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
 }
 
-static Val *read_lane(Reader *r)
+static Val *read_lane(StmtReader *r)
 {
     Val *v = read_val(r, 1);
     lex_expect(&r->lx, ";", "between the lanes and the number of one");
@@ -149,7 +149,7 @@ static Val *read_lane(Reader *r)
     return val_lane(r->p, v, lane >= 0 && lane < 64 ? (int)lane : -1);
 }
 
-static Buf *read_buffer(Reader *r)
+static Buf *read_buffer(StmtReader *r)
 {
     const char *name = lex_name(&r->lx, "a buffer");
     Buf *b = find_buf(r, name);
@@ -158,7 +158,7 @@ static Buf *read_buffer(Reader *r)
     return b;
 }
 
-static Val *read_meet(Reader *r)
+static Val *read_meet(StmtReader *r)
 {
     Val *part[2];
     for (int k = 0; k < 2; k++) {
@@ -172,7 +172,7 @@ static Val *read_meet(Reader *r)
     return val_meet(r->p, part[0], part[1]);
 }
 
-static Val *read_spread(Reader *r)
+static Val *read_spread(StmtReader *r)
 {
     int lanes;
     Buf *b = read_buffer(r);
@@ -186,7 +186,7 @@ static Val *read_spread(Reader *r)
     return val_spread(r->p, b, lanes, at, kid[0], kid[1]);
 }
 
-static Val *read_call(Reader *r, const char *name)
+static Val *read_call(StmtReader *r, const char *name)
 {
     static const struct {
         const char *name;
@@ -215,7 +215,7 @@ static Val *read_call(Reader *r, const char *name)
     wrong(r, "'%s' is not a function", name);
 }
 
-static Val *read_name(Reader *r)
+static Val *read_name(StmtReader *r)
 {
     const char *name = lex_name(&r->lx, "a value");
     if (lex_accept(&r->lx, "(")) return read_call(r, name);
@@ -232,7 +232,7 @@ static Val *read_name(Reader *r)
     return l ? val_local(r->p, l) : val_param(r->p, q);
 }
 
-static Val *read_unary(Reader *r)
+static Val *read_unary(StmtReader *r)
 {
     if (lex_accept(&r->lx, "(")) {
         Val *v = read_val(r, 1);
@@ -245,7 +245,7 @@ static Val *read_unary(Reader *r)
 }
 
 /* Climbs precedences: the operators of at least `min` that follow a value. */
-static Val *read_val(Reader *r, int min)
+static Val *read_val(StmtReader *r, int min)
 {
     deeper(r);
     Val *v = read_unary(r);
@@ -264,14 +264,14 @@ static Val *read_val(Reader *r, int min)
     return v;
 }
 
-static Stmt *stmt_new(Reader *r, StmtOp op)
+static Stmt *stmt_new(StmtReader *r, StmtOp op)
 {
     Stmt *s = NEW(r->p, Stmt);
     s->op = op;
     return s;
 }
 
-static Local *declare(Reader *r, const char *name, Type t, bool mut)
+static Local *declare(StmtReader *r, const char *name, Type t, bool mut)
 {
     Local *l = NEW(r->p, Local);
     Name *n = NEW(r->p, Name);
@@ -281,7 +281,7 @@ static Local *declare(Reader *r, const char *name, Type t, bool mut)
     return l;
 }
 
-static Stmt *read_let(Reader *r, bool mut)
+static Stmt *read_let(StmtReader *r, bool mut)
 {
     Stmt *s = stmt_new(r, S_LET);
     const char *name = lex_name(&r->lx, "the name of a local");
@@ -294,7 +294,7 @@ static Stmt *read_let(Reader *r, bool mut)
     return s;
 }
 
-static Stmt *read_for(Reader *r)
+static Stmt *read_for(StmtReader *r)
 {
     Stmt *s = stmt_new(r, S_FOR);
     Name *outer = r->scope;
@@ -311,7 +311,7 @@ static Stmt *read_for(Reader *r)
     return s;
 }
 
-static Stmt *read_test(Reader *r, StmtOp op)
+static Stmt *read_test(StmtReader *r, StmtOp op)
 {
     Stmt *s = stmt_new(r, op);
     s->a = read_val(r, 1);
@@ -323,7 +323,7 @@ static Stmt *read_test(Reader *r, StmtOp op)
     return s;
 }
 
-static Stmt *read_note(Reader *r)
+static Stmt *read_note(StmtReader *r)
 {
     Stmt *s = stmt_new(r, S_NOTE);
     const char *from = r->lx.text + r->lx.pos + 1, *to = from + strcspn(from, "\n");
@@ -335,7 +335,7 @@ static Stmt *read_note(Reader *r)
     return s;
 }
 
-static Stmt *read_assign(Reader *r)
+static Stmt *read_assign(StmtReader *r)
 {
     const char *name = lex_name(&r->lx, "a statement");
     Stmt *s = stmt_new(r, S_SET);
@@ -359,7 +359,7 @@ static Stmt *read_assign(Reader *r)
     return s;
 }
 
-static Stmt *read_sort(Reader *r)
+static Stmt *read_sort(StmtReader *r)
 {
     Stmt *s = stmt_new(r, S_SORT);
     s->buf = find_buf(r, lex_name(&r->lx, "the array to sort"));
@@ -371,7 +371,7 @@ static Stmt *read_sort(Reader *r)
     return s;
 }
 
-static Stmt *read_fetch(Reader *r)
+static Stmt *read_fetch(StmtReader *r)
 {
     Stmt *s = stmt_new(r, S_FETCH);
     const char *name = lex_name(&r->lx, "an array");
@@ -383,7 +383,7 @@ static Stmt *read_fetch(Reader *r)
     return s;
 }
 
-static Stmt *read_stmt(Reader *r)
+static Stmt *read_stmt(StmtReader *r)
 {
     Lexer *lx = &r->lx;
     if (lex_is(lx, "#")) return read_note(r);
@@ -400,7 +400,7 @@ static Stmt *read_stmt(Reader *r)
     return s;
 }
 
-static Stmt *read_block(Reader *r)
+static Stmt *read_block(StmtReader *r)
 {
     Name *outer = r->scope;
     Stmt *first = NULL, **tail = &first;
@@ -415,14 +415,14 @@ static Stmt *read_block(Reader *r)
     return first;
 }
 
-static int read_small(Reader *r)
+static int read_small(StmtReader *r)
 {
     int64_t n = lex_int(&r->lx, "a number");
     if (n > SC_MAXOP * SC_MAXOP) wrong(r, "the number is too large%s", "");
     return (int)n;
 }
 
-static void read_param(Reader *r)
+static void read_param(StmtReader *r)
 {
     Param *q = NEW(r->p, Param);
     q->name = lex_name(&r->lx, "the name of a parameter");
@@ -442,7 +442,7 @@ static void read_param(Reader *r)
     r->m->param[r->m->nparam++] = q;
 }
 
-static void read_buf(Reader *r)
+static void read_buf(StmtReader *r)
 {
     Buf *b = NEW(r->p, Buf);
     b->name = lex_name(&r->lx, "the name of a buffer");
@@ -463,7 +463,7 @@ static void read_buf(Reader *r)
     r->m->buf[r->m->nbuf++] = b;
 }
 
-static void read_entry(Reader *r)
+static void read_entry(StmtReader *r)
 {
     if (r->m->nentry == SC_MAXENTRY) wrong(r, "too many entries%s", "");
     Entry *e = &r->m->entry[r->m->nentry++];
@@ -474,7 +474,7 @@ static void read_entry(Reader *r)
 Module *stmt_parse(Prog *p, const char *text)
 {
     const char *source = p->source;
-    Reader r = {.p = p, .m = NEW(p, Module)};
+    StmtReader r = {.p = p, .m = NEW(p, Module)};
     p->source = text;
     lex_open(&r.lx, p, text, 0);
     while (r.lx.kind != K_END) {

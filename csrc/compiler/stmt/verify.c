@@ -16,22 +16,22 @@ typedef struct {
     const Module *m;
     const char *entry;
     Seen *scope; /* locals that are set here */
-} Verifier;
+} StmtVerifier;
 
 #define WRONG(v, ...)                                                                                        \
     fail((v)->p, SC_EINTERNAL, -1, "statements, %s: %s", (v)->entry,                                         \
          sc_arena_printf(&(v)->p->arena, __VA_ARGS__))
 
-static const char *text(Verifier *v, Type t) { return type_text(v->p, t); }
+static const char *text(StmtVerifier *v, Type t) { return type_text(v->p, t); }
 
-static bool visible(const Verifier *v, const Local *l)
+static bool visible(const StmtVerifier *v, const Local *l)
 {
     for (const Seen *s = v->scope; s; s = s->outer)
         if (s->local == l) return true;
     return false;
 }
 
-static bool hides(const Verifier *v, const char *name)
+static bool hides(const StmtVerifier *v, const char *name)
 {
     for (const Seen *s = v->scope; s; s = s->outer)
         if (!strcmp(s->local->name, name)) return true;
@@ -39,7 +39,7 @@ static bool hides(const Verifier *v, const char *name)
 }
 
 /* Names are given with the slots of the frame. */
-static void declare(Verifier *v, const Local *l)
+static void declare(StmtVerifier *v, const Local *l)
 {
     Seen *s = NEW(v->p, Seen);
     if (visible(v, l)) WRONG(v, "local %s is declared again inside its own block", l->name);
@@ -48,21 +48,22 @@ static void declare(Verifier *v, const Local *l)
     v->scope = s;
 }
 
-static void check_type(Verifier *v, Type t)
+static void check_type(StmtVerifier *v, Type t)
 {
     bool lanes = t.lanes >= 1 && t.lanes <= 64 && (t.lanes & (t.lanes - 1)) == 0;
     if (t.dtype >= SC_NDTYPE) WRONG(v, "a value of no known type");
     if (!lanes) WRONG(v, "%d lanes: expected a power of two up to 64", t.lanes);
 }
 
-static void check_same(Verifier *v, const char *what, Type want, Type got)
+static void check_same(StmtVerifier *v, const char *what, Type want, Type got)
 {
     if (!type_same(want, got)) WRONG(v, "%s needs %s, got %s", what, text(v, want), text(v, got));
 }
 
-static void check_value(Verifier *v, const Val *x, int depth);
+static void check_value(StmtVerifier *v, const Val *x, int depth);
 
-static void check_place(Verifier *v, const Buf *b, const Val *index, const Val *stride, int lanes, int depth)
+static void check_place(StmtVerifier *v, const Buf *b, const Val *index, const Val *stride, int lanes,
+                        int depth)
 {
     bool known = false;
     for (int k = 0; k < v->m->nbuf; k++) known |= v->m->buf[k] == b;
@@ -75,7 +76,7 @@ static void check_place(Verifier *v, const Buf *b, const Val *index, const Val *
     if (lanes == 1) WRONG(v, "a stride in %s without lanes", b->name);
 }
 
-static void check_cast(Verifier *v, const Val *x)
+static void check_cast(StmtVerifier *v, const Val *x)
 {
     Type from = x->kid[0]->type;
     bool splat = from.lanes == 1 && x->type.lanes > 1;
@@ -102,7 +103,7 @@ static bool op_takes(Op op, Type t)
     return t.dtype != SC_BOOL || op_compares(op) || op == O_AND || op == O_OR;
 }
 
-static void check_op(Verifier *v, const Val *x)
+static void check_op(StmtVerifier *v, const Val *x)
 {
     const OpInfo *op = op_info(x->op);
     Type t = x->kid[0]->type;
@@ -111,14 +112,14 @@ static void check_op(Verifier *v, const Val *x)
     check_same(v, op->text, op_compares(x->op) ? (Type){SC_BOOL, t.lanes} : t, x->type);
 }
 
-static void check_select(Verifier *v, const Val *x)
+static void check_select(StmtVerifier *v, const Val *x)
 {
     check_same(v, "select", (Type){SC_BOOL, x->type.lanes}, x->kid[0]->type);
     check_same(v, "select", x->type, x->kid[1]->type);
     check_same(v, "select", x->type, x->kid[2]->type);
 }
 
-static void check_kids(Verifier *v, const Val *x, int n, int depth)
+static void check_kids(StmtVerifier *v, const Val *x, int n, int depth)
 {
     for (int k = 0; k < n; k++) {
         if (!x->kid[k]) WRONG(v, "'%s' lacks an operand", op_info(x->op)->text);
@@ -126,14 +127,14 @@ static void check_kids(Verifier *v, const Val *x, int n, int depth)
     }
 }
 
-static void check_param(Verifier *v, const Val *x)
+static void check_param(StmtVerifier *v, const Val *x)
 {
     for (int k = 0; k < v->m->nparam; k++)
         if (v->m->param[k] == x->param) return check_same(v, x->param->name, x->param->type, x->type);
     WRONG(v, "a parameter that the module does not declare");
 }
 
-static void check_meet(Verifier *v, const Val *x, int depth)
+static void check_meet(StmtVerifier *v, const Val *x, int depth)
 {
     for (int k = 0; k < 2; k++) {
         const Val *part = x->kid[k];
@@ -146,7 +147,7 @@ static void check_meet(Verifier *v, const Val *x, int depth)
     check_same(v, "a meet", I64, x->type);
 }
 
-static void check_value(Verifier *v, const Val *x, int depth)
+static void check_value(StmtVerifier *v, const Val *x, int depth)
 {
     if (depth > MAXDEPTH)
         WRONG(v, "an expression of more than %d levels: store parts of it in locals", MAXDEPTH);
@@ -214,9 +215,9 @@ static void check_value(Verifier *v, const Val *x, int depth)
         check_op(v, x);
 }
 
-static void check_block(Verifier *v, const Stmt *s, int depth);
+static void check_block(StmtVerifier *v, const Stmt *s, int depth);
 
-static void check_store(Verifier *v, const Stmt *s)
+static void check_store(StmtVerifier *v, const Stmt *s)
 {
     if (!s->buf->mut) WRONG(v, "buffer %s is written but not declared mut", s->buf->name);
     check_value(v, s->b, 1);
@@ -224,7 +225,7 @@ static void check_store(Verifier *v, const Stmt *s)
     check_same(v, s->buf->name, (Type){(uint8_t)s->buf->dtype, s->b->type.lanes}, s->b->type);
 }
 
-static void check_for(Verifier *v, const Stmt *s, int depth)
+static void check_for(StmtVerifier *v, const Stmt *s, int depth)
 {
     check_value(v, s->a, 1);
     check_value(v, s->b, 1);
@@ -241,12 +242,12 @@ static void check_for(Verifier *v, const Stmt *s, int depth)
     v->scope = outer;
 }
 
-static void check_keys(Verifier *v, const Buf *b)
+static void check_keys(StmtVerifier *v, const Buf *b)
 {
     if (b->dtype != SC_I64 || !b->mut) WRONG(v, "sort takes buffers of i64 that are mut, got %s", b->name);
 }
 
-static void check_stmt(Verifier *v, const Stmt *s, int depth)
+static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
 {
     switch (s->op) {
     case S_LET:
@@ -285,7 +286,7 @@ static void check_stmt(Verifier *v, const Stmt *s, int depth)
     }
 }
 
-static void check_block(Verifier *v, const Stmt *s, int depth)
+static void check_block(StmtVerifier *v, const Stmt *s, int depth)
 {
     Seen *outer = v->scope;
     if (depth > MAXDEPTH) WRONG(v, "more than %d blocks inside each other", MAXDEPTH);
@@ -293,14 +294,14 @@ static void check_block(Verifier *v, const Stmt *s, int depth)
     v->scope = outer;
 }
 
-static void check_entry(Verifier *v, const Entry *e)
+static void check_entry(StmtVerifier *v, const Entry *e)
 {
     v->entry = sc_arena_printf(&v->p->arena, "entry %s", e->name);
     v->scope = NULL;
     check_block(v, e->body, 0);
 }
 
-static void check_buf(Verifier *v, const Buf *b)
+static void check_buf(StmtVerifier *v, const Buf *b)
 {
     bool placed = b->origin >= B_CURSORS;
     v->entry = sc_arena_printf(&v->p->arena, "buffer %s", b->name);
@@ -318,7 +319,7 @@ static void check_buf(Verifier *v, const Buf *b)
     check_same(v, "an offset", I64, b->offset->type);
 }
 
-static void check_origin(Verifier *v, const Param *q)
+static void check_origin(StmtVerifier *v, const Param *q)
 {
     int limit = q->origin == P_STRIDE                        ? SC_MAXDIM
                 : q->origin == P_NPOS || q->origin == P_SIZE ? SC_MAXLEVEL
@@ -332,7 +333,7 @@ static void check_origin(Verifier *v, const Param *q)
 
 void stmt_verify(Prog *p, Module *m)
 {
-    Verifier v = {.p = p, .m = m};
+    StmtVerifier v = {.p = p, .m = m};
     for (int k = 0; k < m->nparam; k++) check_origin(&v, m->param[k]);
     for (int k = 0; k < m->nbuf; k++) check_buf(&v, m->buf[k]);
     for (int k = 0; k < m->nentry; k++) check_entry(&v, &m->entry[k]);
