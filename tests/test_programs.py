@@ -92,13 +92,16 @@ def test_values_of_padding_are_zero():
         assert a.grad.values().tolist() == [1, 1, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("name", ["_", "__", "__x", "sc_a", "f32", "v_f32", "v__"])
+@pytest.mark.parametrize("name", ["_", "__", "__x", "sc_a", "sc", "f32", "v_f32", "v__"])
 def test_names_that_begin_like_those_of_c(name):
     Q = torch.rand(6, 5)
     expected = Q.sum(1)
     for text in (f"C[i] = Q[i,{name}]", f"C[{name}] = Q[{name},k]", f"{name}[i] = Q[i,k]"):
         assert torch.allclose(scorch.evaluate(text, Q=Q), expected)
     assert torch.allclose(scorch.evaluate(f"C[i] = {name}[i,k]", **{name: scorch.sparse(Q)}), expected)
+    A, B = (scorch.sparse(torch.rand(6, 6), format=f) for f in ("dcsc", "bsc(2,3)"))
+    found = scorch.evaluate(f"C[i,j] = A[{name},k] * B[j,k] * Q[i,j]", A=A, B=B, Q=Q[:, :1].expand(6, 6))
+    assert torch.allclose(found, Q[:, :1] * (B.to_dense() @ A.to_dense().sum(0)))
 
 
 def test_padding_of_an_empty_extent():

@@ -186,3 +186,9 @@ def test_random_problems(tmp_path):
 @pytest.mark.slow
 def test_random_problems_at_length(tmp_path):
     assert check_problems(600, 4, tmp_path) > 450
+
+
+def test_a_nest_over_rows_of_few_places():
+    A, x = scorch.sparse(torch.eye(30, 20), format="ell(1)"), torch.rand(20)
+    nest = "for i { for j in A { y[i] += A[i,j] * x[j] } }"
+    assert torch.equal(scorch.evaluate("y[i] = A[i,j] * x[j]", A=A, x=x, schedule=nest), A @ x)

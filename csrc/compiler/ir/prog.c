@@ -34,7 +34,10 @@ void prog_rewind(Prog *p, const Mark *k)
 static bool begins_reserved(const char *s) { return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2); }
 
 const char *name_stem(Prog *p, const char *s)
-{ return begins_reserved(s) ? sc_arena_printf(&p->arena, "v_%s", s) : s; }
+{
+    const char *numbered = sc_arena_printf(&p->arena, "%s_", s);
+    return begins_reserved(numbered) ? sc_arena_printf(&p->arena, "v_%s", s) : s;
+}
 
 /* C's words, and those that emit itself uses. */
 bool name_reserved(const char *s)
