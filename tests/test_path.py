@@ -189,6 +189,22 @@ def test_sparse_results_store_what_operands_cover():
 
 
 # ---- infinities ----
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_infinities_anywhere_are_seen(dtype):
+    """A row of A has no entry: its sum is zero, whatever stands beside it."""
+    n, k = 700, 3  # more than is looked at in one piece, and a rest
+    a = scorch.sparse(torch.zeros(n, n, dtype=dtype), format="csr")
+    d = torch.eye(n, dtype=dtype)
+    d[5] = 0
+    b, x = scorch.sparse(d, format="csr"), torch.rand(n, k, dtype=dtype)
+    for row, bad in ((0, torch.inf), (n - 1, torch.nan), (333, -torch.inf)):
+        y = x.clone()
+        y[row, k - 1] = bad
+        assert not scorch.einsum("ij,jk,kf->if", a, b, y).any()
+        got = scorch.evaluate("R[i,f] = A[i,j]*B[j,k]*X[k,f] + B[i,k]*X[k,f]", A=a, B=b, X=y)
+        assert torch.equal(got.isfinite(), (b @ y).isfinite())
+
+
 def test_infinities_are_those_of_one_nest():
     """A row without entries has no term: no infinity beside it makes a NaN."""
     for bad in (torch.inf, -torch.inf, torch.nan):

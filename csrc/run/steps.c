@@ -291,30 +291,38 @@ static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc
 }
 
 /* ---- infinities ---- */
-enum { LANES = 16, PART = 1 << 18 };
+enum { BYTES = 64, PART = 1 << 18 };
 
-#define ANY_INFINITE(type, exponent)                                                                         \
-    for (; i + LANES <= n; i += LANES)                                                                       \
-        for (int l = 0; l < LANES; l++) {                                                                    \
-            type x;                                                                                          \
-            memcpy(&x, (const type *)val + i + l, sizeof x);                                                 \
-            any |= (x & (exponent)) == (exponent);                                                           \
-        }                                                                                                    \
-    for (; i < n; i++) any |= (((const type *)val)[i] & (exponent)) == (exponent);
+/* Bytes at a time, four of them in flight: what each says of itself, summed up, stays 0 where all numbers are finite. */
+#define SUM_UP(type, op, says)                                                                               \
+    {                                                                                                        \
+        typedef type vector __attribute__((vector_size(BYTES)));                                             \
+        const int lanes = BYTES / sizeof(type);                                                              \
+        vector sum[4] = {{0}}, x = {0};                                                                      \
+        for (; i + 4 * lanes <= n; i += 4 * lanes)                                                           \
+            for (int k = 0; k < 4; k++) {                                                                    \
+                memcpy(&x, (const type *)val + i + k * lanes, sizeof x);                                     \
+                sum[k] op says;                                                                              \
+            }                                                                                                \
+        x = (vector){0};                                                                                     \
+        for (; i < n; i++) x[0] = ((const type *)val)[i], sum[0] op says;                                    \
+        for (int l = 0; l < lanes; l++)                                                                      \
+            any |= sum[0][l] != 0 || sum[1][l] != 0 || sum[2][l] != 0 || sum[3][l] != 0;                     \
+    }
 
-/* Numbers whose exponent is the largest one: infinities, and what is no number. */
+/* Infinities, and what is no number: x - x is not 0, and of 16 bits the exponent is the largest one. */
 static bool has_infinite(const void *val, sc_dtype dtype, int64_t n)
 {
-    uint32_t any = 0;
     int64_t i = 0;
+    bool any = false;
     switch (dtype) {
-    case SC_F16: ANY_INFINITE(uint16_t, 0x7c00) break;
-    case SC_BF16: ANY_INFINITE(uint16_t, 0x7f80) break;
-    case SC_F32: ANY_INFINITE(uint32_t, 0x7f800000) break;
-    case SC_F64: ANY_INFINITE(uint64_t, 0x7ff0000000000000) break;
+    case SC_F32: SUM_UP(float, +=, x - x) break;
+    case SC_F64: SUM_UP(double, +=, x - x) break;
+    case SC_F16: SUM_UP(uint16_t, |=, (vector)((x & 0x7c00) == 0x7c00)) break;
+    case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;
     default: break;
     }
-    return any != 0;
+    return any;
 }
 
 static bool strided(const sc_tensor *t)
@@ -349,21 +357,26 @@ static bool is_finite(const sc_tensor *t)
 
 /* Whether what stands beside a temporary with holes is finite, so that nothing but zeros comes of them: the operands, or
  * all that was computed, whichever is less to look at. */
-static bool stays_finite(const sc_stage *x, const sc_tensor *in, const sc_tensor *out)
+static bool stays_finite(const run *r, const sc_stage *x, const sc_tensor *in, const sc_tensor *out)
 {
+    const sc_tensor *given[SC_MAXOP]; /* what is read in another layout has the same values */
     const bool one = __builtin_popcount(x->plan.holes) == 1;
     int64_t before = 0, behind = 0;
     bool finite = true, flat = true;
     if (!x->plan.holes) return true;
     for (int k = 0; k < x->plan.request.nin; k++) {
+        const int extra = x->plan.from[k] - r->p->steps->nvalue;
+        given[k] = extra < 0 ? &in[k] : &r->in[r->p->steps->extra[extra].operand];
+    }
+    for (int k = 0; k < x->plan.request.nin; k++) {
         if (one && x->plan.holes >> k & 1) continue;
-        before += in[k].view.nval;
-        flat &= in[k].view.perm == NULL && !strided(&in[k]);
+        before += given[k]->view.nval;
+        flat &= given[k]->view.perm == NULL && !strided(given[k]);
     }
     for (int k = 0; k < x->plan.n; k++) behind += out[k].view.nval;
     if (x->plan.plain && flat && before <= behind) {
         for (int k = 0; k < x->plan.request.nin; k++)
-            if (!(one && x->plan.holes >> k & 1)) finite &= is_finite(&in[k]);
+            if (!(one && x->plan.holes >> k & 1)) finite &= is_finite(given[k]);
         if (finite) return true;
         finite = true;
     }
@@ -445,7 +458,7 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
         r->out[x->plan.result[k]] = out[k];
         rc = own_levels(r, x, in, x->plan.result[k], err);
     }
-    *finite = rc || stays_finite(x, in, out);
+    *finite = rc || stays_finite(r, x, in, out);
     return rc;
 }
 

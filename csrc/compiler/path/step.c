@@ -46,30 +46,36 @@ Tensor *step_temporary(Planner *pl, const Index *ix, int n, bool sparse, double 
 }
 
 /* ---- operands ---- */
-static bool add_operand(Planner *pl, Step *s, const Tensor *t)
+static bool has_holes(const Planner *pl, int value)
+{ return value >= pl->p->nin && pl->holes[value] && sc_format_is_dense(&pl->value[value]->format); }
+
+/* factor: it stands in a product, where a zero is not the same as nothing. */
+static bool add_operand(Planner *pl, Step *s, const Tensor *t, bool factor)
 {
     sc_request *rq = &s->request;
     const int value = value_of(pl, t);
+    const bool holes = factor && has_holes(pl, value);
     for (int k = 0; k < rq->nin; k++)
-        if (!strcmp(rq->in[k].name, t->name)) return true;
+        if (!strcmp(rq->in[k].name, t->name)) return s->holes |= (uint32_t)holes << k, true;
     if (value < 0 || rq->nin == SC_MAXOP) return false;
     tensor_spec(t, &rq->in[rq->nin]);
     memcpy(rq->dim[rq->nin], t->extent, sizeof t->extent);
     if (t->role == T_IN && pl->p->settled >> t->arg & 1) rq->settled |= 1u << rq->nin;
-    if (t->role != T_IN && pl->holes[value] && sc_format_is_dense(&t->format)) s->holes |= 1u << rq->nin;
+    s->holes |= (uint32_t)holes << rq->nin;
     s->from[rq->nin++] = (uint8_t)value;
     return true;
 }
 
 /* What e reads becomes operands of the step, but for what its n assignments make themselves. */
-static bool add_operands(Planner *pl, Step *s, const Expr *e, int n, const Assign *a)
+static bool add_operands(Planner *pl, Step *s, const Expr *e, bool factor, int n, const Assign *a)
 {
     bool all = true;
+    factor |= e->op == O_MUL || e->op == O_DIV;
     for (int k = 0; e->op == O_ACCESS && k < n; k++)
         if (a[k].lhs->tensor == e->tensor) return true;
-    if (e->op == O_ACCESS) return add_operand(pl, s, e->tensor);
+    if (e->op == O_ACCESS) return add_operand(pl, s, e->tensor, factor);
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) all &= add_operands(pl, s, e->kid[k], n, a);
+        if (e->kid[k]) all &= add_operands(pl, s, e->kid[k], factor, n, a);
     return all;
 }
 
@@ -137,6 +143,13 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
     return rq->ask_like[k] != 0;
 }
 
+static bool reads_holes(const Planner *pl, const Step *s)
+{
+    for (int q = 0; q < s->request.nin; q++)
+        if (has_holes(pl, s->from[q])) return true;
+    return false;
+}
+
 static bool reads_temporary(const Planner *pl, const Step *s)
 {
     for (int q = 0; q < s->request.nin; q++)
@@ -177,7 +190,7 @@ uint32_t step_covered(const Expr *e) { return covered_by(e, is_plain(e)); }
 static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
 {
     if (sc_format_is_dense(&pl->p->ask[result])) return true;
-    return !s->holes && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
+    return !reads_holes(pl, s) && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
 }
 
 /* What later steps know of a value. */
@@ -311,7 +324,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     for (int k = 0; k < n; k++) {
         s->result[k] = (int8_t)result[k];
         pl->value[path->nvalue + k] = a[k].lhs->tensor;
-        if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, k, a)) return false;
+        if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, false, k, a)) return false;
     }
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
@@ -328,7 +341,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (result[k] >= 0 && reads_temporary(pl, s) && !keeps_entries(pl, s, &a[k], result[k])) return false;
         settle(pl, &a[k], &said->made[k]);
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
-        pl->holes[path->nvalue + k] = s->holes || !expr_sure(a[k].rhs);
+        pl->holes[path->nvalue + k] = reads_holes(pl, s) || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
         s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */
         s->like[k] = (int8_t)said->made[k].like;
