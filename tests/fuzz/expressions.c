@@ -187,6 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (getenv("FUZZ_SHOW")) show(rq);
     const int rc = front(rq, &err, &small);
     if (rc) fuzz_refusal(rc, &err, text);
+    rq->whole = true; /* what is compiled here is one nest, also of a program that means several */
     if (small && compiles) whole(rq, width, fails);
     free(rq);
     free(text);
