@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["DisableTorchFunctionSubclass", "outside_graphs"]
 
 _JIT_MODES = {"off": 0, "load": 1, "on": 2, "auto": 3}
-_STAGES = ("index", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
+_STAGES = ("index", "path", "schedule", "nest", "stmt", "c", "plan", "why", "orders", "explain")
 _VALIDATE = "validate"  # no stage: structures are looked through before every use
 
 

@@ -308,6 +308,9 @@ def test_old_torch_is_refused():
 def test_debug_prints_stages():
     text = "import torch, scorch; scorch.einsum('ij,jk->ik', scorch.sparse(torch.eye(3)), torch.eye(3))"
     assert "-- nest" in run_python(text, SCORCH_DEBUG="nest").stderr
+    masked = "import torch, scorch; A = scorch.sparse(torch.eye(3)); "
+    masked += "scorch.evaluate('P[i,k] = A[i,j]*A[j,k]; D[i,k] = P[i,k]*A[i,k]', A=A)"
+    assert run_python(masked, SCORCH_DEBUG="path").stderr.count("->  csr") == 2
 
 
 @pytest.mark.parametrize("command", [["info"], ["demo"], ["explain", "ij,jk->ik", "csr", "dense"], ["cache"]])
