@@ -189,13 +189,14 @@ static double stored(sc_dtype type, double v)
     return sc_number_get(type, array, 0);
 }
 
-/* Within the rounding of the type, of numbers about 1 that may have cancelled; integers are exact as far as the oracle,
- * which counts in doubles, knows them: beyond, they wrap. */
+/* Within the rounding of the type, of numbers about 1 that may have cancelled. Integers are exact where the oracle,
+ * which counts in doubles, knows them; at the largest one and beyond 2^53 they may have wrapped. */
 static bool close_to(sc_dtype type, double a, double b)
 {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b)) return a == b;
-    if (type < SC_F16 && fmax(fabs(a), fabs(b)) > 0x1p53) return true;
+    const double largest = fmin(0x1p53, ldexp(1, 8 * (int)sc_dtype_size(type) - 1) - 1);
+    if (type < SC_F16 && fabs(b) >= largest) return true;
     const double unit = type == SC_F16 ? 1e-3 : type == SC_BF16 ? 1e-2 : 1e-5;
     return a == b || fabs(a - b) <= unit * fmax(1, fmax(fabs(a), fabs(b)));
 }
