@@ -43,7 +43,7 @@
 /* ---- orders of contraction ---- */
 #define MAXFACTORS 8        /* factors of a product that is taken apart: longer ones stay one nest */
 #define MAXTREES 4          /* orders that are costed: the cheapest by a rough look */
-#define MAXPATHSTEP 48      /* steps of a program: what needs more stays one step */
+#define MAXPATHSTEP 48      /* steps: more stay one, or are refused where sparse results are read */
 #define MAXSUM 64           /* sums of products whose common parts are known: others share nothing */
 #define MAXSAID 128         /* answers of the scheduler that are kept: others are asked for again */
 #define MAXCELLS 16777216.0 /* elements of a dense temporary, or what the largest dense tensor has: no more */
