@@ -300,6 +300,18 @@ static void ask_like(sc_gradient *g, int number, sc_origin from, int index)
             g->request.ask_like[number] = (int8_t)(k + 1);
 }
 
+/* A gradient with the structure of an operand that has several terms: there may be no loops that meet the entries of
+ * sparse temporaries of one of them along with the other terms, so temporaries are dense. */
+static bool mixes_terms(const Writer *w)
+{
+    const Derive *d = w->d;
+    bool any = false;
+    for (int l = 0; l < d->nline; l++)
+        any |= w->line >> l & 1 && d->line[l].of >= 0 && d->line[l].n > 1 &&
+               derive_sparse(d->p->tensor[d->line[l].of]);
+    return any;
+}
+
 /* Result `number` of the program: a temporary, or a gradient. */
 static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
 {
@@ -319,8 +331,10 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         g->result[r].lacks = (uint8_t)(~l->has & ((1u << t->ndim) - 1));
         if (!sc_format_is_dense(&t->format)) ask_like(g, number, SC_FROM_OPERAND, l->of);
     }
-    if (l->like) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
-    if (!rq->ask_like[number] && !l->sparse && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
+    const bool sparse = !mixes_terms(w);
+    if (l->like && sparse) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
+    if (!rq->ask_like[number] && !(l->sparse && sparse) &&
+        sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }
 
