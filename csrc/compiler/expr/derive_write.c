@@ -300,16 +300,25 @@ static void ask_like(sc_gradient *g, int number, sc_origin from, int index)
             g->request.ask_like[number] = (int8_t)(k + 1);
 }
 
-/* A gradient with the structure of an operand that has several terms: there may be no loops that meet the entries of
- * sparse temporaries of one of them along with the other terms, so temporaries are dense. */
+static bool is_sparse_temporary(const Expr *e, const void *unused)
+{
+    (void)unused;
+    return e->op == O_ACCESS && e->tensor->role == T_WORK && derive_sparse(e->tensor);
+}
+
+/* A gradient with the structure of an operand, some of whose terms read sparse temporaries: there may be no loops that
+ * meet the entries of these along with the other terms, so temporaries are dense. */
 static bool mixes_terms(const Writer *w)
 {
     const Derive *d = w->d;
-    bool any = false;
-    for (int l = 0; l < d->nline; l++)
-        any |= w->line >> l & 1 && d->line[l].of >= 0 && d->line[l].n > 1 &&
-               derive_sparse(d->p->tensor[d->line[l].of]);
-    return any;
+    for (int l = 0; l < d->nline; l++) {
+        const Line *x = &d->line[l];
+        int n = 0;
+        if (!(w->line >> l & 1) || x->of < 0 || !derive_sparse(d->p->tensor[x->of])) continue;
+        for (int k = 0; k < x->n; k++) n += expr_contains(x->share[k]->value, is_sparse_temporary, NULL);
+        if (n && n < x->n) return true;
+    }
+    return false;
 }
 
 /* Result `number` of the program: a temporary, or a gradient. */
