@@ -98,6 +98,7 @@ float sc_half_get(sc_dtype, uint16_t);
 uint16_t sc_half_put(sc_dtype, float);                   /* to nearest, ties to even; NaN stays NaN */
 double sc_number_get(sc_dtype, const void *, int64_t i); /* element i; i64 beyond 2^53 is rounded */
 void sc_number_put(sc_dtype, void *, int64_t i, double); /* integers saturate, NaN becomes 0 */
+double sc_number_as(sc_dtype, double);                   /* what becomes of it in an array of the type */
 sc_dtype sc_dtype_promote(sc_dtype, sc_dtype);
 sc_dtype sc_dtype_computed(sc_dtype); /* the type that sums of such numbers are made in */
 

@@ -108,3 +108,10 @@ void sc_number_put(sc_dtype t, void *p, int64_t i, double v)
     case SC_NDTYPE: break;
     }
 }
+
+double sc_number_as(sc_dtype t, double v)
+{
+    int64_t array = 0; /* of one element of any type */
+    sc_number_put(t, &array, 0, v);
+    return sc_number_get(t, &array, 0);
+}

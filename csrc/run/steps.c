@@ -2,9 +2,9 @@
  *
  * Values are the operands and then what the steps make. Temporaries live in memory that goes back after the run. A step
  * that reads a sparse temporary is compiled when it is first met, for as many entries as there are; all others when the
- * program is made; results that are read later count as such. Where a dense temporary has zeros for what has no term, an infinity beside it makes a NaN that the
- * expression does not have: steps that read one look at their results, and where one is not finite the program runs
- * once more, as a whole. */
+ * program is made; sparse results that are read later count as such temporaries. Where a dense temporary has zeros for
+ * what has no term, an infinity beside it makes a NaN that the expression does not have: steps that read one look at
+ * their operands or results, and where one is not finite the program runs once more, without temporaries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +41,13 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     return s;
 }
 
+/* A step gives it, unlike an operand of the program or another layout of one. */
+static bool is_made(const sc_program *p, int value) { return value >= p->nin && value < p->steps->nvalue; }
+
 static bool has_sparse_temporary(const sc_stage *x, const sc_program *p)
 {
     for (int k = 0; k < x->plan.request.nin; k++)
-        if (x->plan.from[k] >= p->nin && x->plan.from[k] < p->steps->nvalue &&
-            !sc_format_is_dense(&x->plan.request.in[k].format))
-            return true;
+        if (is_made(p, x->plan.from[k]) && !sc_format_is_dense(&x->plan.request.in[k].format)) return true;
     return false;
 }
 
@@ -194,7 +195,7 @@ static void note_facts(const run *r, const sc_stage *x, const sc_tensor *in, sc_
     for (int k = 0; k < rq->nin; k++) {
         const int value = x->plan.from[k];
         if (sc_format_is_dense(&in[k].format)) continue;
-        if (value < r->p->nin || value >= r->p->steps->nvalue) rq->settled |= 1u << k;
+        if (!is_made(r->p, value)) rq->settled |= 1u << k;
         if (value >= r->p->nin) sc_request_operand(rq, k, &in[k]);
     }
 }
@@ -408,8 +409,7 @@ static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const 
     for (int k = 0; array && k < x->plan.request.nin; k++)
         for (int l = 0; l < in[k].format.nlevel; l++) {
             const sc_level *at = &in[k].view.level[l];
-            const bool made = x->plan.from[k] >= r->p->nin && x->plan.from[k] < r->p->steps->nvalue;
-            if (made && (at->pos == array || at->crd == array)) return true;
+            if (is_made(r->p, x->plan.from[k]) && (at->pos == array || at->crd == array)) return true;
         }
     return false;
 }

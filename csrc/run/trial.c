@@ -181,14 +181,6 @@ static int make_result(const Tensor *t, Heap *h, sc_tensor *out, sc_err *err)
 }
 
 /* ---- comparison ---- */
-/* What becomes of v in an array: infinity is the largest integer. */
-static double stored(sc_dtype type, double v)
-{
-    char array[sizeof(double)] = {0};
-    sc_number_put(type, array, 0, v);
-    return sc_number_get(type, array, 0);
-}
-
 /* Within the rounding of the type, of numbers about 1 that may have cancelled. Integers are exact where the oracle,
  * which counts in doubles, knows them; at the largest one and beyond 2^53 they may have wrapped. */
 static bool close_to(sc_dtype type, double a, double b)
@@ -223,7 +215,8 @@ static int convert(sc_tensor *x, const sc_tensor *where, const sc_format *format
 static bool is_empty(const Tensor *t, const sc_format *ask, double want, double v)
 {
     const double none = op_identity(t->empty);
-    return none != 0 && want == none && !sc_format_is_dense(ask) && (v == 0 || v == stored(t->dtype, none));
+    return none != 0 && want == none && !sc_format_is_dense(ask) &&
+           (v == 0 || v == sc_number_as(t->dtype, none));
 }
 
 typedef struct { /* what the oracle says: values, and whether there is an entry */
@@ -245,7 +238,8 @@ static int check_values(const Tensor *t, const sc_format *ask, const Wanted *wan
                         sc_err *err)
 {
     for (int64_t i = 0; i < size_of(t); i++) {
-        const double v = sc_number_get(t->dtype, x->view.val, i), wanted = stored(t->dtype, want->value[i]);
+        const double v = sc_number_get(t->dtype, x->view.val, i),
+                     wanted = sc_number_as(t->dtype, want->value[i]);
         if (!close_to(t->dtype, v, wanted) && !is_empty(t, ask, want->value[i], v))
             return sc_error(err, SC_EVALUE, "%s[element %lld]: expected %.9g, got %.9g", t->name,
                             (long long)i, wanted, v);

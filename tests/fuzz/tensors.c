@@ -399,14 +399,6 @@ static List *read_list(const sc_tensor *t, const uint8_t *where, Heap *h)
 /* ---- comparing ---- */
 static bool same(double a, double b) { return a == b || (a != a && b != b); }
 
-/* A sum of entries as the type holds it. */
-static double rounded(sc_dtype dtype, double v)
-{
-    double room = 0;
-    sc_number_put(dtype, &room, 0, v);
-    return sc_number_get(dtype, &room, 0);
-}
-
 static void describe(const Item *e, const char *what, const char *from, const char *to)
 {
     fuzz_die("%s to %s: (%lld, %lld, %lld): %s, %g", from, to, (long long)e->c[0], (long long)e->c[1],
@@ -423,7 +415,7 @@ static void compare(List *want, List *got, bool drops, const sc_format *from, co
     for (int k = 0; k < want->n; k++) {
         const Item *e = &want->item[k], *f = find(got, e->c);
         if (!f && !(drops && e->v == 0)) describe(e, "is missing", source, target);
-        if (f && !same(rounded(got->dtype, e->v), f->v)) describe(f, "another value", source, target);
+        if (f && !same(sc_number_as(got->dtype, e->v), f->v)) describe(f, "another value", source, target);
     }
     for (int k = 0; k < got->n; k++)
         if (!find(want, got->item[k].c) && !(adds && got->item[k].v == 0))

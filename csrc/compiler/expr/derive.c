@@ -17,8 +17,9 @@
  * of accesses it gets a temporary, and so does what stands beside it; beside
  * something sparse, only where that is stored. Such temporaries are sparse where
  * the gradient program may be taken apart (path/apart.c); elsewhere what would be
- * sparse is computed again. The adjoint of a sparse result has its structure. A gradient to a sparse
- * operand is multiplied by stored(), its structure is asked for (derive_write.c).
+ * sparse is computed again. The adjoint of a sparse result has its structure. A
+ * gradient to a sparse operand is multiplied by stored(), its structure is asked
+ * for (derive_write.c).
  *
  * The text must mean what the tree says: "=" sums an index in the smallest
  * product with all its uses. An index that a product lacks, or hides in one
@@ -29,20 +30,11 @@
 #include <string.h>
 
 /* ---- looking at expressions ---- */
-static uint32_t free_vars(const Expr *e)
-{
-    uint32_t vars = 0;
-    for (int k = 0; e->op == O_ACCESS && k < e->tensor->ndim; k++) vars |= 1u << e->ix[k].var;
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) vars |= free_vars(e->kid[k]);
-    return e->op == O_REDUCE ? vars & ~e->vars : vars;
-}
-
 /* Indices for which e is surely zero where nothing is stored. */
 static uint32_t covered(const Expr *e)
 {
     if (e->op == O_CONST) return e->c == 0 ? UINT32_MAX : 0;
-    if (e->op == O_ACCESS) return derive_sparse(e->tensor) ? free_vars(e) : 0;
+    if (e->op == O_ACCESS) return derive_sparse(e->tensor) ? expr_free(e) : 0;
     const uint32_t a = covered(e->kid[0]), b = e->kid[1] ? covered(e->kid[1]) : UINT32_MAX;
     if (e->op == O_REDUCE) return e->reduce == O_ADD ? a & ~e->vars : 0;
     if (e->op == O_MUL) return a | b;
@@ -50,7 +42,7 @@ static uint32_t covered(const Expr *e)
     return op_info(e->op)->zero == 0 ? a & b : 0;
 }
 
-static bool is_covered(const Expr *e) { return free_vars(e) && !(free_vars(e) & ~covered(e)); }
+static bool is_covered(const Expr *e) { return expr_free(e) && !(expr_free(e) & ~covered(e)); }
 
 /* Whether a gradient to e, or to what it was computed from, is wanted. */
 static bool is_wanted(const Expr *e, const void *x)
@@ -133,7 +125,7 @@ static Expr *one(Derive *d, const Expr *at)
 /* An access in e with index v, whose indices are all among vars. */
 static const Expr *find_access(const Expr *e, int v, uint32_t vars)
 {
-    if (e->op == O_ACCESS) return (free_vars(e) >> v & 1) && !(free_vars(e) & ~vars) ? e : NULL;
+    if (e->op == O_ACCESS) return (expr_free(e) >> v & 1) && !(expr_free(e) & ~vars) ? e : NULL;
     const Expr *at = e->kid[0] ? find_access(e->kid[0], v, vars) : NULL;
     return at || !e->kid[1] ? at : find_access(e->kid[1], v, vars);
 }
@@ -147,7 +139,7 @@ static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
     flatten(d, &m, e, false);
     for (int k = 0; k < m.nover + m.nunder; k++) {
         const Expr *f = k < m.nover ? m.over[k] : m.under[k - m.nover];
-        if (!(free_vars(f) >> v & 1)) continue;
+        if (!(expr_free(f) >> v & 1)) continue;
         if (f->op == O_ACCESS) return e;
         if (!at) at = find_access(f, v, scope);
         uses++;
@@ -239,8 +231,8 @@ static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
     Expr *at = new_access(d, t, ix);
     Line *l = new_line(d, t, reduce, -1);
     l->share[l->n++] = new_share(d, t, at, value);
-    l->sparse = d->apart && reduce == O_CONST && t->ndim > 1 && is_covered(value);
-    if (l->sparse) t->format = some_sparse_format(d, t->ndim);
+    if (d->apart && reduce == O_CONST && t->ndim > 1 && is_covered(value))
+        t->format = some_sparse_format(d, t->ndim);
     return at;
 }
 
@@ -251,7 +243,7 @@ static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
     flatten(d, &m, product, false);
     for (int k = 0; k < m.nover; k++) {
         Expr *at = m.over[k]->op == O_STORED ? m.over[k]->kid[0] : m.over[k];
-        if (at->op == O_ACCESS && derive_sparse(at->tensor) && free_vars(at) == vars) return at;
+        if (at->op == O_ACCESS && derive_sparse(at->tensor) && expr_free(at) == vars) return at;
     }
     return NULL;
 }
@@ -265,12 +257,12 @@ static Expr *once(Derive *d, Expr *e, Expr *around)
         Expr *a = once(d, e->kid[0], around), *beside = around ? times(d->p, around, a) : a;
         return times(d->p, a, once(d, e->kid[1], beside));
     }
-    const Expr *mask = d->apart && around && !is_covered(e) ? mask_over(d, around, free_vars(e)) : NULL;
+    const Expr *mask = d->apart && around && !is_covered(e) ? mask_over(d, around, expr_free(e)) : NULL;
     if (mask) e = derive_prefix(d->p, stored(d, mask), e);
     for (int k = 0; k < d->nonce; k++)
         if (expr_equal(d->once[k].e, e)) return d->once[k].temp;
     if ((is_covered(e) && !d->apart) || d->nonce == SC_LEN(d->once)) return e;
-    Expr *temp = assign(d, new_tensor(d, "t", false), free_vars(e), O_CONST, e);
+    Expr *temp = assign(d, new_tensor(d, "t", false), expr_free(e), O_CONST, e);
     d->once[d->nonce].e = e;
     d->once[d->nonce++].temp = temp;
     return temp;
@@ -286,7 +278,7 @@ static Expr *settle(Derive *d, Expr *adj)
     for (int k = 0; k < m.nunder; k++) plain &= m.under[k]->op == O_ACCESS;
     if ((plain && m.nover + m.nunder <= 3) || (is_covered(adj) && !d->apart)) return adj;
     adj = rebuild(d->p, &m);
-    return assign(d, new_tensor(d, "t", false), free_vars(adj), O_CONST, adj);
+    return assign(d, new_tensor(d, "t", false), expr_free(adj), O_CONST, adj);
 }
 
 /* ---- walking ---- */
@@ -327,7 +319,7 @@ static Expr *count_where(Walk *w, const Expr *e, Expr *value)
 {
     if (e->op == O_ACCESS && e->tensor->role == T_IN && derive_sparse(e->tensor) &&
         !expr_contains(value, has_access, e)) {
-        if (free_vars(e) & ~w->scope)
+        if (expr_free(e) & ~w->scope)
             fail(w->d->p, SC_ENOTIMPL, e->pos,
                  "no gradient of implicit=\"skip\" where %s is inside of a sum of its own; use two calls",
                  e->tensor->name);
@@ -346,7 +338,7 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
     if (d->nshare == MAXSHARE)
         fail(d->p, SC_ENOTIMPL, e->pos, "the gradient has more than %d terms; split the expression",
              MAXSHARE);
-    value = sum_over(d, value, w->scope & ~free_vars(e), w->scope);
+    value = sum_over(d, value, w->scope & ~expr_free(e), w->scope);
     d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
 }
 
@@ -356,7 +348,7 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
 static Expr *attained(Walk *w, Expr *e)
 {
     if (e->kid[0]->op == O_ACCESS) return w->a->lhs;
-    return assign(w->d, new_tensor(w->d, "m", false), free_vars(e), e->reduce, e->kid[0]);
+    return assign(w->d, new_tensor(w->d, "m", false), expr_free(e), e->reduce, e->kid[0]);
 }
 
 /* A sum inside of others has one value for all points around that it does not depend on: its adjoint is summed over
@@ -364,11 +356,11 @@ static Expr *attained(Walk *w, Expr *e)
 static Expr *gather(Walk *w, const Expr *e, Expr *adj)
 {
     Derive *d = w->d;
-    const uint32_t around = w->scope & ~free_vars(e);
+    const uint32_t around = w->scope & ~expr_free(e);
     if (!around || d->p->skip) return adj;
     Expr *sum = sum_over(d, tidy(d, adj), around, w->scope);
     if (is_covered(sum) && !d->apart) return adj;
-    w->scope = free_vars(e);
+    w->scope = expr_free(e);
     return assign(d, new_tensor(d, "t", false), w->scope, O_CONST, sum);
 }
 
@@ -383,7 +375,7 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
         walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));
     } else {
         Expr *hit = binary(w, O_EQ, body, attained(w, e));
-        Expr *n = assign(d, new_tensor(d, "n", false), free_vars(e), O_ADD, hit);
+        Expr *n = assign(d, new_tensor(d, "n", false), expr_free(e), O_ADD, hit);
         n = binary(w, O_MAX, n, number(w, 1)); /* of NaN there is none */
         walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
     }
@@ -494,7 +486,7 @@ static void off_diagonal(Derive *d, Share *s)
 static void stand_alone(Derive *d, Share *s)
 {
     if (expr_has(s->value, O_REDUCE) || expr_contains(s->value, is_sparse_access, NULL))
-        s->value = assign(d, new_tensor(d, "t", false), free_vars(s->value), O_CONST, s->value);
+        s->value = assign(d, new_tensor(d, "t", false), expr_free(s->value), O_CONST, s->value);
     if (is_diagonal(s->at)) off_diagonal(d, s);
 }
 
@@ -516,7 +508,7 @@ static Line *collect(Derive *d, Tensor *t, int of)
         for (int i = 0; i < t->ndim; i++) {
             bool again = false; /* a diagonal: both dimensions are those of the identity */
             for (int j = 0; j < t->ndim; j++) again |= j != i && s->at->ix[j].var == s->at->ix[i].var;
-            if (again || free_vars(s->value) >> s->at->ix[i].var & 1) has |= 1u << i;
+            if (again || expr_free(s->value) >> s->at->ix[i].var & 1) has |= 1u << i;
         }
     }
     const uint32_t all = (1u << t->ndim) - 1;
@@ -577,7 +569,7 @@ void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
     }
     for (int a = p->nassign; a-- > 0;) {
         if (!(d->active >> a & 1)) continue;
-        Walk w = {d, &p->assign[a], free_vars(p->assign[a].lhs)};
+        Walk w = {d, &p->assign[a], expr_free(p->assign[a].lhs)};
         Expr *adj = incoming(d, p->assign[a].lhs);
         if (adj) walk(&w, p->assign[a].rhs, adj);
     }

@@ -12,11 +12,10 @@ typedef struct {
 } Share;
 
 typedef struct {
-    Tensor *t;
+    Tensor *t;    /* sparse: a temporary that inference may find to be so */
     Op reduce;    /* as in Assign */
     int of;       /* the operand whose gradient this is, or -1 */
     Tensor *like; /* the sparse result whose adjoint this is, and whose structure it has; or null */
-    bool sparse;  /* a temporary that inference may find to be sparse */
     /* Dimensions that t has among those of the access; all but in gradients of dense operands. */
     uint32_t has;
     int n;

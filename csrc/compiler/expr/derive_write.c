@@ -20,6 +20,7 @@ typedef struct {
     uint32_t used;      /* names of the current assignment */
     /* What is needed: lines of d, operands, results and their gradients. */
     uint32_t line, operand, result, grad;
+    bool dense; /* temporaries are, whatever they could be */
     struct {
         Tensor *t;
         int operand, dim, kin;
@@ -116,15 +117,6 @@ static Expr *renamed(Writer *w, const Expr *e, Names names)
     return r;
 }
 
-static uint32_t vars_of(const Expr *e)
-{
-    uint32_t vars = 0;
-    for (int i = 0; e->op == O_ACCESS && i < e->tensor->ndim; i++) vars |= 1u << e->ix[i].var;
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) vars |= vars_of(e->kid[k]);
-    return e->op == O_REDUCE ? vars & ~e->vars : vars;
-}
-
 static Expr *access_to(Writer *w, Tensor *t, int n, const int *name)
 {
     Expr *e = expr_new(w->d->p, O_ACCESS, NULL, NULL);
@@ -171,7 +163,7 @@ static Expr *write_share(Writer *w, const Share *s, const int *left)
         eyes = eyes ? expr_new(w->d->p, O_MUL, eyes, eye) : eye;
     }
     for (int v = 0; v < w->d->p->nvar; v++) /* of "+=": summed because the left side lacks it */
-        if (vars_of(s->value) >> v & 1 && names.of[v] < 0) names.of[v] = (int8_t)pick(w, v);
+        if (expr_free(s->value) >> v & 1 && names.of[v] < 0) names.of[v] = (int8_t)pick(w, v);
     Expr *e = renamed(w, s->value, names);
     return eyes ? derive_prefix(w->d->p, eyes, e) : e;
 }
@@ -340,10 +332,9 @@ static void add_result(Writer *w, sc_gradient *g, const Line *l, int number)
         g->result[r].lacks = (uint8_t)(~l->has & ((1u << t->ndim) - 1));
         if (!sc_format_is_dense(&t->format)) ask_like(g, number, SC_FROM_OPERAND, l->of);
     }
-    const bool sparse = !mixes_terms(w);
+    const bool sparse = l->of < 0 && derive_sparse(l->t) && !w->dense;
     if (l->like && sparse) ask_like(g, number, SC_FROM_RESULT, l->like->arg - w->d->p->nin);
-    if (!rq->ask_like[number] && !(l->sparse && sparse) &&
-        sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
+    if (!rq->ask_like[number] && !sparse && sc_format_parse(&rq->ask[number], "dense", l->t->ndim, &err))
         fail(w->d->p, err.code, -1, "%s", err.msg);
 }
 
@@ -373,6 +364,7 @@ void derive_write(Derive *d, sc_gradient *g)
     }
     for (int l = 0; l < d->nline; l++)
         if (w->line >> l & 1) write_line(w, &d->line[l]);
+    w->dense = mixes_terms(w);
     memset(g, 0, sizeof *g);
     g->request.skip = d->p->skip;
     g->request.nofold = d->p->nofold;

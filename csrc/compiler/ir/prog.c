@@ -33,10 +33,11 @@ void prog_rewind(Prog *p, const Mark *k)
 /* Names that begin so belong to C and to the core, whatever follows. */
 static bool begins_reserved(const char *s) { return !strncmp(s, "sc_", 3) || !strncmp(s, "__", 2); }
 
+/* "_1" may follow, so these two begin like them as well. */
 const char *name_stem(Prog *p, const char *s)
 {
-    const char *numbered = sc_arena_printf(&p->arena, "%s_", s);
-    return begins_reserved(numbered) ? sc_arena_printf(&p->arena, "v_%s", s) : s;
+    const bool reserved = begins_reserved(s) || !strcmp(s, "sc") || !strcmp(s, "_");
+    return reserved ? sc_arena_printf(&p->arena, "v_%s", s) : s;
 }
 
 /* C's words, and those that emit itself uses. */

@@ -143,18 +143,15 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
     return rq->ask_like[k] != 0;
 }
 
-static bool reads_holes(const Planner *pl, const Step *s)
-{
-    for (int q = 0; q < s->request.nin; q++)
-        if (has_holes(pl, s->from[q])) return true;
-    return false;
-}
+static bool is_temporary(const Planner *pl, int value)
+{ return value >= pl->p->nin && pl->value[value]->role == T_WORK; }
 
-static bool reads_temporary(const Planner *pl, const Step *s)
+/* An operand of the step is such a value. */
+static bool reads(const Planner *pl, const Step *s, bool (*such)(const Planner *, int value))
 {
-    for (int q = 0; q < s->request.nin; q++)
-        if (s->from[q] >= pl->p->nin && pl->value[s->from[q]]->role == T_WORK) return true;
-    return false;
+    bool any = false;
+    for (int q = 0; q < s->request.nin; q++) any |= such(pl, s->from[q]);
+    return any;
 }
 
 /* The result comes out as the program says that it is. */
@@ -190,7 +187,7 @@ uint32_t step_covered(const Expr *e) { return covered_by(e, is_plain(e)); }
 static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
 {
     if (sc_format_is_dense(&pl->p->ask[result])) return true;
-    return !reads_holes(pl, s) && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
+    return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
 }
 
 /* What later steps know of a value. */
@@ -338,10 +335,11 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     for (int k = 0; k < n; k++) {
         if (pl->infers && !take_outcome(pl, s, &said->made[k], result[k])) return false;
         if (result[k] >= 0 && !is_promised(pl, s, &said->made[k], result[k])) return false;
-        if (result[k] >= 0 && reads_temporary(pl, s) && !keeps_entries(pl, s, &a[k], result[k])) return false;
+        if (result[k] >= 0 && reads(pl, s, is_temporary) && !keeps_entries(pl, s, &a[k], result[k]))
+            return false;
         settle(pl, &a[k], &said->made[k]);
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
-        pl->holes[path->nvalue + k] = reads_holes(pl, s) || !expr_sure(a[k].rhs);
+        pl->holes[path->nvalue + k] = reads(pl, s, has_holes) || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
         s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */
         s->like[k] = (int8_t)said->made[k].like;
