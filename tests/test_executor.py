@@ -137,6 +137,18 @@ def test_narrow():
     assert check(made) == len(made)
 
 
+def test_integers_into_floats():
+    """The least of nothing, an infinity in memory, is no integer."""
+    made = [
+        f"in A: {of} csr i32 (6, 9)\nin B: {of} dense (9)\nout C: {into} dense\nC[i] {how} A[i,j] * B[j]\n"
+        f"nest {{ par i {{ for j {{ for j merge A {{ C[i] {how} A[i,j] * B[j] }} }} }} }}\n"
+        for of in ("i64", "i32", "bool")
+        for into in ("f64", "f32", "bf16")
+        for how in ("min=", "max=", "+=")
+    ]
+    assert check(made) == len(made)
+
+
 def tiled(tile: int, extent: int, word: str) -> str:
     return f"""in A: f32 csr i32 (9, 12)
 in B: f32 dense (12, {extent})

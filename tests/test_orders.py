@@ -1,7 +1,8 @@
 """Every nest that the scheduler considered, not only the one it chose, against the oracle.
 
-The stage "orders" lists them: a line ``-- cost X`` with the operands it converts, then the nest. Each becomes
-a problem of its own: the same text with the nest, and with operands in the formats it wants.
+The stage "orders" lists them: a line ``-- cost X`` with the operands it converts and the results it computes
+dense whatever was asked for, then the nest. Each becomes a problem of its own: the same text with the nest, and
+with operands and results in the formats it wants.
 """
 
 import copy
@@ -14,7 +15,7 @@ import sweep
 import test_executor
 from generate import Problem
 
-HEAD = re.compile(r"^-- cost (\S+)(?: converts (.*))?\n", re.M)
+HEAD = re.compile(r"^-- cost (\S+)(?: converts (.*?))?((?: dense \w+)*)\n", re.M)
 
 
 def candidates(p: Problem, folder) -> list[str]:
@@ -27,10 +28,12 @@ def candidates(p: Problem, folder) -> list[str]:
         return []
     _, *parts = HEAD.split(done.stdout)
     found = []
-    for converts, nest in zip(parts[1::3], parts[2::3], strict=True):
+    for converts, dense, nest in zip(parts[1::4], parts[2::4], parts[3::4], strict=True):
         q, names = copy.deepcopy(p), list(p.operands)
         for k, form in re.findall(r"(\d+) to ([^;]+)", converts or ""):
             q.operands[names[int(k)]].format = form
+        for name in dense.split()[1::2]:
+            q.asks[name] = "dense"
         found.append(f"{q}nest {{\n{nest}}}\n")
     return found
 
@@ -51,8 +54,8 @@ def test_every_nest_at_length(tmp_path):
 
 
 ASKED = {  # a schedule, and what all heads, or some nest, then say
-    "convert(A: csc)": lambda heads, text: all(converts == "0 to csc" for _, converts in heads),
-    "convert()": lambda heads, text: not any(converts for _, converts in heads),
+    "convert(A: csc)": lambda heads, text: all(converts == "0 to csc" for _, converts, _ in heads),
+    "convert()": lambda heads, text: not any(converts for _, converts, _ in heads),
     "ahead(32)": lambda heads, text: " ahead 32 " in text,
 }
 

@@ -309,6 +309,7 @@ static int by_cost(const void *a, const void *b)
     return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : (x->turn > y->turn) - (x->turn < y->turn);
 }
 
+/* With the operands that it converts, and the results that it computes dense though others are delivered. */
 static void print_candidate(const Prog *p, double cost, const Nest *n, sc_text *out)
 {
     char format[200];
@@ -319,6 +320,12 @@ static void print_candidate(const Prog *p, double cost, const Nest *n, sc_text *
         sc_format_print(&p->draft.convert[k], format, sizeof format);
         sc_text_add(out, "%s%d to %s", between, k, format);
         between = "; ";
+    }
+    for (int k = 0; k < p->nassign; k++) {
+        const Tensor *t = p->assign[k].lhs->tensor;
+        if (t->role == T_OUT && !sc_format_is_dense(&p->ask[t->arg - p->nin]) &&
+            sc_format_is_dense(&t->format))
+            sc_text_add(out, " dense %s", t->name);
     }
     sc_text_add(out, "\n");
     nest_print(p, n, out);

@@ -67,13 +67,21 @@ Stmt **lower_block(Low *l)
     return outer;
 }
 
+/* The wider of both types: a float in memory may be an infinity, which no integer is. */
+static Type combined(Type memory, Type value)
+{
+    const sc_dtype wide = sc_dtype_promote((sc_dtype)memory.dtype, (sc_dtype)value.dtype);
+    return (Type){(uint8_t)sc_dtype_computed(wide), value.lanes};
+}
+
 void lower_store(Low *l, const Address *a, Val *at, Op op, Val *v)
 {
     Val *stride = v->type.lanes > 1 ? a->stride : NULL;
     if (op != O_CONST) {
         Val *old = val_load(l->p, a->buf, v->type.lanes, at, stride);
-        if (!type_same(old->type, v->type)) old = lower_let(l, "old", val_cast(l->p, v->type, old));
-        v = val_op(l->p, op, old, v);
+        const Type type = combined(old->type, v->type);
+        if (!type_same(old->type, type)) old = lower_let(l, "old", val_cast(l->p, type, old));
+        v = val_op(l->p, op, old, val_cast(l->p, type, v));
     }
     Stmt *s = lower_put(l, S_STORE);
     s->buf = a->buf;
