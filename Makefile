@@ -33,7 +33,7 @@ test-off: .venv/.editable
 NATIVE = tests/test_c.py tests/test_golden.py tests/test_executor.py tests/test_packaging.py
 lint: .venv/.tools
 	$(BIN)/ruff check .
-	$(BIN)/clang-format --dry-run -Werror $(CFILES) $(wildcard tests/c/*.[ch])
+	$(BIN)/clang-format --dry-run -Werror $(CFILES) $(wildcard tests/c/*.[ch] tests/fuzz/*.[ch])
 
 # The Python tests that run instrumented; what the undefined-behaviour sanitizer says goes to files, since pytest
 # shows no output of tests that pass.

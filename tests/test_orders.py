@@ -1,8 +1,8 @@
 """Every nest that the scheduler considered, not only the one it chose, against the oracle.
 
 The stage "orders" lists them: a line ``-- cost X`` with the operands it converts and the results it computes
-dense whatever was asked for, then the nest. Each becomes a problem of its own: the same text with the nest, and
-with operands and results in the formats it wants.
+dense whatever was asked for, then the nest. Each becomes a problem of its own: the same text with the nest,
+and with operands and results in the formats it wants.
 """
 
 import copy

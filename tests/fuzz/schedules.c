@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz.h"
 #include "compiler/schedule/schedule.h"
+#include "fuzz.h"
 #include "run/run.h"
 #include "run/tool.h"
 
