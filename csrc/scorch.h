@@ -174,6 +174,7 @@ sc_program *sc_program_again(uint64_t handle); /* null: it is kept no longer; 0 
 sc_program *sc_program_retain(sc_program *);
 void sc_program_release(sc_program *); /* null is fine */
 int sc_program_nresult(const sc_program *);
+int sc_program_nreturned(const sc_program *); /* the first of them; a "tmp" is not returned */
 /* Result r as it is delivered: its format and types; its shape for operands of these extents. */
 const sc_spec *sc_program_result(const sc_program *, int r);
 void sc_program_shape(const sc_program *, int r, const sc_tensor *in, int64_t *dim);

@@ -97,6 +97,10 @@ class Assign:
     left: str
     op: str
     right: Node
+    hidden: bool = False  # a tmp, which is not returned
+
+    def __str__(self) -> str:
+        return f"{'tmp ' * self.hidden}{at(self.name, self.left)} {self.op} {text(self.right)}"
 
 
 @dataclass
@@ -140,7 +144,7 @@ class Problem:
                 f"in {name}: {o.dtype or self.dtype} {kind} ({', '.join(map(str, self.dims(name)))}){unit}"
             )
         lines += [f"out {name}: {self.dtype} {form}" for name, form in self.asks.items()] + self.flags
-        lines += [f"{at(a.name, a.left)} {a.op} {text(a.right)}" for a in self.assigns]
+        lines += map(str, self.assigns)
         return "\n".join(lines) + "\n"
 
 
@@ -317,6 +321,8 @@ class Draw:
                 upper = upper_levels(r, a.left, r.choice(list(self.indices.values())))
                 if upper and r.random() < 0.3:
                     p.asks[a.name] = upper
+        for a in assigns:
+            a.hidden = bool(p.accesses(a.name)) and r.random() < 0.4
         return p
 
 

@@ -369,6 +369,7 @@ static int out_of(PyObject *out, int k, int n, PyObject **one)
 
 static int place(const call *c, results *r, PyObject *out)
 {
+    const int nreturned = sc_program_nreturned(c->program);
     for (int k = 0; k < r->n; k++) {
         PyObject *one;
         const sc_spec *spec = sc_program_result(c->program, k);
@@ -377,7 +378,7 @@ static int place(const call *c, results *r, PyObject *out)
         t->dtype = spec->dtype;
         t->itype = spec->itype;
         sc_program_shape(c->program, k, c->in, t->view.dim);
-        if (out_of(out, k, r->n, &one)) return -1;
+        if (out_of(k < nreturned ? out : NULL, k, nreturned, &one)) return -1;
         if (sc_format_is_dense(&spec->format)) {
             if (place_dense(c, r, k, one)) return -1;
         } else if (one) {
@@ -424,7 +425,7 @@ static PyObject *collect(call *c, results *r)
         from[2 * k] = c->core[k];
         from[2 * k + 1] = c->core[k] || k >= c->nin ? (sc_core *)c->temp[k] : NULL;
     }
-    for (int k = 0; list && k < r->n; k++) {
+    for (int k = 0; list && k < sc_program_nreturned(c->program); k++) {
         PyObject *x = r->object[k];
         r->object[k] = NULL;
         if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], from, 2 * n);

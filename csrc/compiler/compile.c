@@ -42,6 +42,7 @@ static void front(Prog *p, const sc_request *rq)
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
     p->wide = rq->wide;
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
+    p->inlines = !rq->schedule || asked_path(rq);
     parse_program(p, rq->text);
     take_asks(p, rq);
     if (asked_path(rq)) return;
@@ -105,13 +106,11 @@ void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
     o->spec.itype = t->itype;
     o->spec.unit = t->unit;
     o->like = tensor_shares_all(t) && sc_format_equal(&o->spec.format, &t->format) ? t->like->arg : -1;
-    for (int d = 0; d < t->ndim; d++)
-        for (int k = p->nin; k-- > 0;)
-            for (int i = 0; i < p->tensor[k]->ndim; i++)
-                if (p->tensor[k]->dimvar[i] == t->dimvar[d]) {
-                    o->extent[d].operand = (int8_t)k;
-                    o->extent[d].dim = (int8_t)i;
-                }
+    for (int d = 0; d < t->ndim; d++) {
+        const Var *v = &p->var[t->dimvar[d]];
+        o->extent[d].operand = (int8_t)v->arg;
+        o->extent[d].dim = (int8_t)v->dim;
+    }
 }
 
 typedef struct { /* a request, as the scheduler sees it, or inference alone */

@@ -93,6 +93,7 @@ sc_program *sc_program_describe(const Prog *g, sc_err *err)
     p->refs = 1;
     p->bytes = (int64_t)bytes;
     p->nin = g->nin, p->nout = g->nout, p->nmade = g->draft.nmade, p->nvar = g->nvar;
+    p->nhidden = g->nhidden;
     p->asks = g->draft.converts;
     p->plan = g->draft.plan;
     p->plan.step = p->step;
@@ -135,6 +136,8 @@ void sc_program_release(sc_program *p)
 }
 
 int sc_program_nresult(const sc_program *p) { return p->nout; }
+
+int sc_program_nreturned(const sc_program *p) { return p->nout - p->nhidden; }
 
 const sc_spec *sc_program_result(const sc_program *p, int r) { return &p->result[r].spec; }
 

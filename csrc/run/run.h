@@ -46,6 +46,7 @@ struct sc_program {
     bool general; /* found for run-time widths */
     bool asks;    /* for conversions: it has no code */
     int nin, nout, nmade, nvar;
+    int nhidden; /* results behind those that are returned */
     int64_t bytes;
     sc_plan plan;
     sc_kernel *entry[SC_MAXENTRY];

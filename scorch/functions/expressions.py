@@ -6,6 +6,8 @@ found by the extension itself; what is left goes one of the ways of run.py.
 
 from __future__ import annotations
 
+from itertools import compress
+
 import torch
 
 from .. import _C, _torch
@@ -15,7 +17,7 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import notation
 from .multiply import fast_product
-from .program import Asked, known_program, of_operand, program_of
+from .program import Asked, known_program, of_operand, program_of, revealed_program
 from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
@@ -133,18 +135,19 @@ def compute(
     implicit: str,
     out: Out,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    if format is None and isinstance(out, torch.Tensor) and ";" not in expression:
+    if format is None and isinstance(out, torch.Tensor) and notation.has_one_result(expression):
         format = "dense"
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
     xs = operands_of(operands)
-    program = program_of(expression, names, tuple(map(of_operand, xs)), format, schedule, implicit)
+    how = (names, tuple(map(of_operand, xs)), format, schedule, implicit)
     if is_plain(xs):
-        return unpacked(run(program, xs, out))
+        return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
-    return unpacked(recorded(program, xs))
+    program, shown = revealed_program(expression, *how)
+    return unpacked(compress(recorded(program, xs), shown))
 
 
 def evaluate(
@@ -172,13 +175,18 @@ class Kernel:
     """A program for operands of the formats and types it was made with; see :func:`compile`."""
 
     def __init__(
-        self, expression: str, program: str, names: tuple[str, ...], example: list[torch.Tensor]
+        self,
+        expression: str,
+        program: str,
+        revealed: tuple[str, tuple[bool, ...]],
+        names: tuple[str, ...],
+        example: list[torch.Tensor],
     ) -> None:
         self.expression = expression
         self._program, self._names = program, names
         self._example = tuple(map(as_passed, example))
         self._kinds = [getattr(x, "_fmt", "dense") for x in example]
-        self._recorded, self._again = program, ()
+        self._revealed, self._again = revealed, ()
         _C.results(program, self._example)
 
     def _go_apart(self, program: str, again: tuple[int, ...], example: list[torch.Tensor]) -> None:
@@ -206,7 +214,8 @@ class Kernel:
             return unpacked(run(self._program, xs + [xs[k] for k in self._again], out))
         if out is not None:
             raise ValueError(_NO_OUT)
-        return unpacked(recorded(self._recorded, xs))
+        program, shown = self._revealed
+        return unpacked(compress(recorded(program, xs), shown))
 
     @property
     def source(self) -> str:
@@ -254,8 +263,8 @@ def compile(
     _check(expression, format, schedule, None)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
     kinds = tuple(map(of_operand, xs))
-    program = program_of(expression, names, kinds, format, schedule, implicit)
-    kernel = Kernel(expression, program, names, xs)
+    how = (names, kinds, format, schedule, implicit)
+    kernel = Kernel(expression, program_of(expression, *how), revealed_program(expression, *how), names, xs)
     text, more, again = notation.apart(expression, names, kinds)
     if again and is_plain(xs):
         xs += [xs[k] for k in again]

@@ -8,7 +8,8 @@ from functools import lru_cache
 from .. import _torch
 
 _LEFT = r"([A-Za-z_]\w*)\s*(?:\[([^\]]*)\])?\s*(?:\+|max|min)?=(?!=)"  # of an assignment
-_NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?={_LEFT})")
+_HIDDEN = r"tmp\s+(?!(?:max|min)\s*=)"  # in front of a left side that is not returned
+_NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?=(?:{_HIDDEN})?{_LEFT})")
 _ACCESS = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 MOST = 8  # operands; calls with more are not remembered by the extension
@@ -24,16 +25,30 @@ def einsum_text(text: str) -> str:
 
 @_torch.constant
 def assignments(expression: str) -> tuple[str, tuple[int, ...]]:
-    """An expression on one line, and the rank of each result."""
+    """An expression on one line, and the rank of each result that is returned."""
     return _taken_apart(expression)
 
 
 @lru_cache(maxsize=4096)
 def _taken_apart(expression: str) -> tuple[str, tuple[int, ...]]:
     text = " ".join(_NEXT_LINE.sub("; ", expression.strip()).split())
-    lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]
+    lefts = [left for part in text.split(";") if (left := re.match(_LEFT, part.strip()))]  # not of a tmp
     ranks = tuple(left[2].count(",") + 1 if left[2] else 0 for left in lefts)
     return text, ranks
+
+
+def has_one_result(text: str) -> bool:
+    """Whether an einsum string or index notation returns one tensor."""
+    return "=" not in text or len(assignments(text)[1]) == 1
+
+
+@_torch.constant
+def revealed(expression: str) -> tuple[str, tuple[bool, ...]]:
+    """An expression that returns its temporaries too, and which of its results those are not."""
+    parts = [part.strip() for part in assignments(expression)[0].split(";") if part.strip()]
+    hidden = [re.match(_HIDDEN + r"[A-Za-z_]", part) for part in parts]
+    text = "; ".join(re.sub(rf"^{_HIDDEN}", "", p) if h else p for p, h in zip(parts, hidden, strict=True))
+    return text, tuple(not h for h in hidden)
 
 
 @lru_cache(maxsize=4096)

@@ -77,6 +77,25 @@ def program_of(
     return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
 
 
+def revealed_program(
+    expression: str,
+    names: tuple[str, ...],
+    kinds: tuple[tuple[int, str] | None, ...],
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+) -> tuple[str, tuple[bool, ...]]:
+    """The program string that returns temporaries too, for calls that are recorded, and what else it returns."""
+    shown: tuple[bool, ...] = (True,)
+    if names:
+        program_of(expression, names, kinds, format, schedule, implicit)  # refuses what is wrong with it
+        expression, shown = notation.revealed(expression)
+        if format is not None and not all(shown):
+            each = iter([format] * sum(shown) if isinstance(format, (str, Format)) else format)
+            format = [next(each) if returned else None for returned in shown]
+    return program_of(expression, names, kinds, format, schedule, implicit), shown
+
+
 known_program = lru_cache(maxsize=4096)(program_of)
 
 

@@ -8,6 +8,7 @@ component tensors.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from numbers import Number
 
 import torch
@@ -130,6 +131,7 @@ def recorded(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
     return run_eagerly(program, operands, run)
 
 
-def unpacked(results: list[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
+def unpacked(results: Iterable[torch.Tensor]) -> torch.Tensor | tuple[torch.Tensor, ...]:
     """The result, or the tuple of several."""
-    return results[0] if len(results) == 1 else tuple(results)
+    found = tuple(results)
+    return found[0] if len(found) == 1 else found

@@ -114,10 +114,10 @@ class SparseTensor(_Tensor):
         return made(SparseTensor, text, names, tuple(outer_size), [inner[name] for name in names])
 
     def _stable_hash_for_caching(self) -> str:
-        """What cached graphs are found by; "meta 2" counts changes of what ``__tensor_flatten__`` returns."""
+        """What cached graphs are found by; "meta 3" counts changes of what ``__tensor_flatten__`` returns."""
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
         facts = self._fmt, self._names, tuple(map(str, self.shape)), inner, self.requires_grad
-        return f"scorch {_C.version} meta 2 {facts}"
+        return f"scorch {_C.version} meta 3 {facts}"
 
     def __reduce_ex__(self, protocol: builtins.int) -> tuple:
         is_param = bool(self.__dict__.get("_is_param"))

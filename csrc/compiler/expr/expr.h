@@ -14,6 +14,9 @@ void expr_print(const Prog *, const Expr *, sc_text *);
 void prog_print(const Prog *, sc_text *); /* parses back */
 void sums_print(const Prog *, sc_text *); /* the same with reductions and aliases written out, for people */
 
+/* ---- inline.c: temporaries that are read once; before names.c ---- */
+void expr_inline(Prog *);
+
 /* ---- names.c: results numbered, aliases made ---- */
 void name_results(Prog *);
 void name_aliases(Prog *);

@@ -1,7 +1,7 @@
 /* names.c: what the names of a program stand for, once it is parsed.
  *
  * Every left side is a result; results are numbered behind the operands in the
- * order of the assignments. A sparse operand is walked level by level, in the
+ * order of the assignments, those that are not returned behind the others. A sparse operand is walked level by level, in the
  * order of its indices, so each tuple of indices that it is accessed with gets a
  * Tensor of its own: the passes behind see one walk for each Tensor, and two walks
  * of one operand are as independent as those of two operands. */
@@ -21,8 +21,13 @@ void name_results(Prog *p)
                      "operands and "
                      "earlier results",
                      t->name);
-        t->arg = p->nin + p->nout++;
+        p->nhidden += t->hidden;
     }
+    for (int hidden = 0; hidden < 2; hidden++)
+        for (int a = 0; a < p->nassign; a++) {
+            Tensor *t = p->assign[a].lhs->tensor;
+            if (t->hidden == hidden) t->arg = p->nin + p->nout++;
+        }
     p->draft.nmade = p->nout;
     if (p->nin + p->nout > SC_MAXOP)
         fail(p, SC_ENOTIMPL, -1, "expected at most %d operands and results, got %d", SC_MAXOP,

@@ -316,14 +316,29 @@ static Op parse_reduce(Lexer *lx)
     return op;
 }
 
-/* assign := access ("=" | "+=" | "max=" | "min=") expr */
+/* "tmp" in front of a name; a tensor may have this name as well. */
+static bool parse_tmp(Lexer *lx)
+{
+    Lexer next = *lx;
+    if (lx->kind != K_NAME || !lex_accept(&next, "tmp") || next.kind != K_NAME) return false;
+    Lexer behind = next;
+    lex_next(&behind);
+    const bool reduces = (lex_is(&next, "max") || lex_is(&next, "min")) && behind.kind == K_PUNCT && lex_is(&behind, "=");
+    if (reduces) return false;
+    *lx = next;
+    return true;
+}
+
+/* assign := ["tmp"] access ("=" | "+=" | "max=" | "min=") expr */
 static void parse_assign(Lexer *lx)
 {
     Prog *p = lx->prog;
     Parser ps = {lx, MAXNODE, true};
     if (p->nassign == SC_LEN(p->assign))
         fail(p, SC_ENOTIMPL, lx->pos, "expected at most %d assignments, got one more", SC_LEN(p->assign));
+    const bool hidden = parse_tmp(lx);
     Assign a = {.lhs = parse_left(&ps)};
+    a.lhs->tensor->hidden = hidden;
     a.reduce = parse_reduce(lx);
     a.rhs = parse_compare(&ps);
     p->assign[p->nassign++] = a;
@@ -444,6 +459,7 @@ void parse_program(Prog *p, const char *text)
         parse_index_notation(p, text);
     else
         parse_einsum(p, text);
+    expr_inline(p);
     name_results(p);
     name_aliases(p);
 }

@@ -123,6 +123,7 @@ static void print_program(const Printer *to)
 {
     for (int a = 0; a < to->p->nassign; a++) {
         const Assign *s = &to->p->assign[a];
+        sc_text_add(to->out, s->lhs->tensor->hidden ? "tmp " : "");
         print_at(to, s->lhs, COMPARE);
         sc_text_add(to->out, " %s= ", s->reduce == O_CONST || to->sums ? "" : op_info(s->reduce)->text);
         print_at(to, s->rhs, COMPARE);

@@ -100,6 +100,7 @@ struct Tensor {
     /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */
     bool covered;
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */
+    bool hidden;   /* results: a "tmp", which is not returned */
     Op empty;      /* results: where no point counts they hold the identity of this; 0 of O_CONST */
     /* workspaces */
     Storage place;
@@ -150,7 +151,9 @@ struct Prog {
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[32];
-    int nin, nout;              /* operands; results */
+    int nin, nout;              /* operands; results: those that are returned, then the hidden ones */
+    int nhidden;
+    bool inlines; /* temporaries may become part of what reads them: no schedule speaks of them */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */

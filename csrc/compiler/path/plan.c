@@ -349,7 +349,7 @@ static bool take_all(Planner *pl, bool plans, const char *asked)
         const Point m = step_mark(pl);
         if (!plans || !is_rich(pl->p, &p->assign[a])) continue;
         if (!step_add_range(pl, from, a)) return false;
-        if (take_assign(pl, &p->assign[a], a, asked))
+        if (take_assign(pl, &p->assign[a], path_result(p, a), asked))
             from = a + 1;
         else
             step_rewind(pl, m);

@@ -13,6 +13,9 @@
 
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
 
+/* The number of the result that an assignment makes. */
+static inline int path_result(const Prog *p, int a) { return p->assign[a].lhs->tensor->arg - p->nin; }
+
 static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
 
 /* ---- tree.c ---- */

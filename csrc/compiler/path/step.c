@@ -306,7 +306,7 @@ void step_rewind(Planner *pl, Point m)
 bool step_add_range(Planner *pl, int from, int to)
 {
     int result[SC_MAXOP];
-    for (int k = from; k < to; k++) result[k - from] = k;
+    for (int k = from; k < to; k++) result[k - from] = path_result(pl->p, k);
     return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
 }
 
