@@ -31,8 +31,8 @@ typedef struct Choices {
     const Wish *wishes; /* one for each assignment */
     int n;              /* 0: nothing was searched, as these ask that operands are converted first */
     Task task[SC_LEN(((Prog *)0)->assign)];
-    const Mark *before; /* the first composition */
-    sc_err refused;     /* why the last one was */
+    const Mark *before; /* the program as it was before the first composition */
+    sc_err refused;     /* why the last composition was */
 } Choices;
 
 /* ---- lowering ---- */
@@ -94,8 +94,9 @@ static Nest *compose(const Choices *g, const int *rank)
     return rest;
 }
 
-/* The ranks of turn t: the best of all, then one assignment after the other with its next, then all of them.
- * False where there is none; *end where no later one has. */
+/* The ranks of turn t. First every assignment has its best candidate, rank 0. Then, for each rank r from 1 on, one
+ * assignment after the other has rank r beside the best of the others, and in the end all have it, or their last.
+ * False where turn t has no ranks; *end where no later one has any. */
 static bool ranks(const Choices *g, int t, int *rank, bool *end)
 {
     const int r = t ? (t - 1) / (g->n + 1) + 1 : 0, who = t ? (t - 1) % (g->n + 1) : g->n;
@@ -186,7 +187,7 @@ static Expr *simplified(Prog *p, const Assign *a)
     return expr_new(p, O_MUL, expr_stored_access(p, like), e);
 }
 
-/* Nothing is legal as it was asked for, though other nests are. */
+/* Fails where there are nests for the assignment, though none as the user asked for. */
 static void refuse(Prog *p, const Task *x, const char *why)
 {
     Search *s = search_new(p, &x->a, NEW(p, Wish));
@@ -249,7 +250,8 @@ static bool make_plain(Prog *p)
     return any;
 }
 
-/* Nobody asked for the loops that were refused: what is said of them, without where. */
+/* Fails with the reason of a refusal. As no user asked for those loops, it is given without its prefix and the source
+ * line below it. */
 static void fail_unasked(Choices *g)
 {
     static const char asked[] = "schedule: ";
@@ -348,7 +350,7 @@ static int list(Choices *g, Listed *found)
     return n;
 }
 
-/* What there will be to choose from when operands were converted as a schedule text asks. */
+/* Searches what there will be to choose from once operands are converted as a schedule text asks. */
 static void search_converted(Choices *g)
 {
     Prog *p = g->p;

@@ -1,11 +1,11 @@
-/* ahead.c: rows are asked for before they are needed.
+/* ahead.c: prefetches rows of dense operands.
  *
  * A loop over positions reads, at every coordinate, a row of a dense operand. Where the operand is larger than the
- * caches each row is a wait for memory, unless the processor was told before. The position asked for is one that
- * exists, the last one of the level at most, so that no address is made up. */
+ * caches each row is a wait for memory, unless it is prefetched. The position ahead is the last one of the level at
+ * most, so only addresses of the operand are prefetched. */
 #include "private.h"
 
-#define LINE 64 /* bytes that a request brings */
+#define LINE 64 /* bytes of a cache line */
 
 typedef struct {
     Low *l;
@@ -35,10 +35,10 @@ static Val *start(const Ahead *a, const Expr *e)
     return at;
 }
 
-static void ask(Ahead *a, const Expr *e)
+static void prefetch(Ahead *a, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) ask(a, e->kid[k]);
+        if (e->kid[k]) prefetch(a, e->kid[k]);
     if (!expr_reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
     for (int k = 0; k < a->n; k++)
         if (a->seen[k]->tensor == e->tensor) return;
@@ -62,9 +62,9 @@ static void look(const Nest *n, void *ctx)
     Ahead *a = ctx;
     if (n->op != N_LOOP || n->kind != L_VEC) return;
     a->along = n->ix;
-    if (n->body->op == N_EVAL) ask(a, n->body->eval.rhs);
+    if (n->body->op == N_EVAL) prefetch(a, n->body->eval.rhs);
     for (int k = 0; k < n->body->n; k++)
-        if (n->body->kid[k]->op == N_EVAL) ask(a, n->body->kid[k]->eval.rhs);
+        if (n->body->kid[k]->op == N_EVAL) prefetch(a, n->body->kid[k]->eval.rhs);
 }
 
 void ahead_fetch(Low *l, const Nest *n, Buf *crd, Val *pos)

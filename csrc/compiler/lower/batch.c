@@ -1,13 +1,13 @@
 /* batch.c: rows summed in batches.
  *
- * A loop over rows that each sum a few entries stands still at most row ends: where a row ends cannot be foreseen.
- * So what the entries add is computed first, for a number of rows in one loop, into memory of the lane; then every
- * row is a piece of that, which vectors add up, the lanes beyond its end left out. As many rows are taken as there
- * is memory for; a row that is too long by itself is summed as if there were no batches. So how a row is summed
- * depends on its length alone. */
+ * Where each row sums a few entries, processors mispredict the end of most rows. So the terms of several rows are
+ * computed first, in one loop over all their entries, into memory of the lane; then every row is a piece of that
+ * memory, which vectors add up, the lanes beyond its end masked out. As many rows are taken as their terms fit there;
+ * a row with more terms than fit is summed as if there were no batches. So how a row is summed depends on its length
+ * alone. A unit is what the loop counts for a row: a coordinate or a position. */
 #include "private.h"
 
-#define TOGETHER 4 /* units whose sums are added up across lanes */
+#define TOGETHER 4 /* units whose vectors are added up across lanes in the same steps */
 
 static int term_lanes(const Low *l, const Tensor *w)
 { return l->p->vector_bytes / (int)sc_dtype_size(w->dtype); }
@@ -20,7 +20,7 @@ bool batch_wanted(Low *l, const Nest *n)
 }
 
 /* ---- units ---- */
-/* The unit u of the loop: a coordinate, or a position that has one. */
+/* Unit u of the loop becomes known: a coordinate, or a position whose coordinate is loaded. */
 static void enter_unit(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
@@ -47,8 +47,8 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 }
 
 /* ---- terms ---- */
-/* What the entries from p on add, `count` of them. They are stored together, so that compilers, which cannot know
- * that nothing read here is written, make vectors of them. */
+/* Computes the terms of the `count` entries from p on, then stores them. A store between them would keep compilers from
+ * making vectors, as they cannot know that it changes nothing which is read here. */
 static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
 {
     const Env save = l->e;
@@ -64,7 +64,7 @@ static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
     l->e = save;
 }
 
-/* What the entries [first, last) add; the units that they belong to are not looked at. */
+/* Computes the terms of the entries [first, last), whatever units they belong to. */
 static void all_entries(Low *l, Batch *b, Val *last)
 {
     Prog *p = l->p;
@@ -92,7 +92,7 @@ static Val *some_terms(Low *l, const Batch *b, Op op, Val *at, Val *n)
     return val_select(l->p, val_first(l->p, k, n), v, val_const(l->p, v->type, op_identity(op)));
 }
 
-/* The n terms from `at` on, added up in the lanes of one vector. */
+/* The n terms from `at` on, added up lane by lane into one vector. */
 static Val *summed(Low *l, const Batch *b, Op op, Val *at, Val *n)
 {
     Prog *p = l->p;
@@ -122,7 +122,7 @@ static Val *across(Low *l, Op op, Val **v, int n)
     return v[0];
 }
 
-/* The unit u, entered: its terms in a vector. */
+/* Enters unit u: its terms, added up lane by lane into one vector. */
 static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
 {
     const Tensor *t = b->loop->in;
@@ -133,12 +133,12 @@ static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
         *to = val_load(l->p, pos, 1, plus(l, unit, num(l, 1)), NULL);
     Val *at = lower_let(l, "at", val_op(l->p, O_SUB, val_cast(l->p, I64, from), b->first));
     Val *count = lower_let(l, "count",
-                           val_op(l->p, O_SUB, to, from)); /* fits their type, which is cheaper to compare */
+                           val_op(l->p, O_SUB, to, from)); /* in the type of positions: cheaper to compare */
     b->count = val_cast(l->p, I64, count);
     return summed(l, b, op, at, b->count);
 }
 
-/* n units from u on. Side by side their vectors take fewer steps to add up; the order of each sum is the same. */
+/* n units from u on. Adding up n vectors across lanes takes fewer steps together, and each sum keeps its order. */
 static void units(Low *l, Batch *b, Val *u, int n)
 {
     const Env save = l->e;
@@ -186,7 +186,7 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
     l->tail = outer;
 }
 
-/* Unit `from` has more entries than there is memory for. */
+/* Where `to` is still `from`, that unit alone has more entries than there is memory for: no batch takes it. */
 static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
 {
     const Env save = l->e;

@@ -1,10 +1,11 @@
 /* blend.c: two tensors merged without a branch for every case.
  *
- * Where the coordinate of one tensor is not that of this step, its term counts as the zero that changes no sum: an
- * expression has the same value with that zero as with the tensor absent, when terms reach its root only through
- * sums, maxima and the like, and through products with finite numbers. A term is the largest part that is absent
- * with its tensor. It is computed from the entry that the tensor has next and then chosen or not, so an infinite or
- * NaN value is never multiplied by zero. */
+ * A term is the largest part of an expression that is absent where one of the tensors is. Where that tensor has no
+ * entry at the coordinate of this step, the term is replaced by a zero that changes no sum. That gives the value with
+ * the tensor absent, where terms reach the root of the expression only through sums, maxima and the like, and through
+ * products with finite numbers. A term is computed from the entry that its tensor has next, and then selected or not:
+ * nothing is multiplied by zero, so infinities and NaN do no harm. A Spread is the same for a vector of coordinates:
+ * zeros are read in place of the entries, where that makes every term its zero. */
 #include "private.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static bool is_term(Low *l, const Blend *b, const Expr *e)
 
 static bool is_factor(const Expr *e) { return e->op == O_CONST && isfinite(e->c) && e->c != 0; }
 
-/* What is cheap, and harmless where the result is not used. */
+/* Cheap to compute, and no trap where the value is not used: integers are not divided. */
 static bool is_short(const Low *l, const Expr *e)
 {
     if (op_info(e->op)->work != W_SIMPLE) return false;
@@ -48,11 +49,11 @@ bool blend_applies(Low *l, const Blend *b, const Expr *e)
     }
 }
 
-/* What changes nothing, not the sign of a zero, as part k of an operation; else zero as it is where nothing is stored. */
+/* The zero that as operand k of the operation changes nothing, not even the sign of a zero; +0 where there is none. */
 static double zero_of(Op op, int k) { return op == O_ADD || (op == O_SUB && !k) ? -0.0 : 0.0; }
 
 /* ---- lanes ---- */
-/* The value of a term of one tensor where its entry is this number; false if that takes more than constants. */
+/* The value of a term with one access, where that reads `entry`; false where there is a stored() around it. */
 static bool term_value(const Expr *e, double entry, double *out)
 {
     double kid[2] = {0, 0};
@@ -66,7 +67,7 @@ static bool term_value(const Expr *e, double entry, double *out)
     return e->op != O_STORED;
 }
 
-/* The zero which a term becomes that zero for. */
+/* Whether the term becomes this zero where +0 or -0 is read in place of its entry; *fill: which of the two. */
 static bool vanishing(const Expr *e, double zero, double *fill)
 {
     for (int k = 0; k < 2; k++) {
@@ -84,7 +85,7 @@ static int accesses(const Expr *e)
     return n;
 }
 
-/* Every term is a zero where the entries of its tensor are; nothing else changes from lane to lane. */
+/* Every term becomes its zero where a zero is read in place of the entry; nothing else differs between lanes. */
 static bool vanish(Low *l, const Blend *b, const Expr *e, double zero, uint32_t along)
 {
     double fill;
@@ -95,7 +96,7 @@ static bool vanish(Low *l, const Blend *b, const Expr *e, double zero, uint32_t 
     return true;
 }
 
-/* Both of one number of lanes. */
+/* Gives both as many lanes: a scalar becomes a vector beside one. */
 static void level_lanes(Low *l, Val *kid[2])
 {
     for (int k = 0; k < 2 && kid[1]; k++)
@@ -164,7 +165,7 @@ Val *spread_access(Low *l, const Tensor *t)
 static int lanes_of(const Low *l, sc_dtype t) { return l->p->vector_bytes / (int)sc_dtype_size(t); }
 static Val *count_of(Low *l, Val *bits) { return val_op(l->p, O_COUNT, bits, NULL); }
 
-/* The entries from the coordinate numbered `off` on. */
+/* Stores the coordinates from number `off` on, and their values: a vector of each, where one begins there. */
 static void spread_from(Low *l, Spread *s, const Nest *n, Val *const in[2], int off)
 {
     Prog *p = l->p;

@@ -178,11 +178,11 @@ Lane *lane_of(Low *l, const Tensor *w)
     fail(l->p, SC_EINTERNAL, -1, "lane workspace %s has no place", w->name);
 }
 
-#define TERMS_BYTES (16 << 10) /* beside operands in the first cache */
+#define TERMS_BYTES (16 << 10) /* leaves room for operands in the first cache */
 
 int64_t batch_most_terms(const Tensor *w) { return TERMS_BYTES / (int64_t)sc_dtype_size(w->dtype); }
 
-/* Vectors may begin at the last term. */
+/* A vector may be loaded from the last term on. */
 sc_size batch_size(const Low *l) { return (sc_size){.bytes = TERMS_BYTES + l->p->vector_bytes}; }
 
 typedef struct {

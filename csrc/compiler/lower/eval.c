@@ -103,8 +103,8 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     }
 }
 
-#define SHORT 3       /* operators of an address in place: one with more gets a name */
-#define SHORT_TWICE 1 /* operators of an address that is written twice */
+#define SHORT 3       /* operators of an address at most: one with more becomes a local */
+#define SHORT_TWICE 1 /* the same of an address that stands in the text twice */
 
 static int operators(const Val *v)
 {
@@ -116,7 +116,7 @@ static int operators(const Val *v)
 static Val *base_let(Low *l, const Tensor *t, Val *base)
 { return lower_let(l, sc_arena_printf(&l->p->arena, "%s_at", t->name), base); }
 
-/* twice: what is there is read and written again. */
+/* twice: the address stands in a load and in a store. */
 static Address address(Low *l, const Expr *e, bool twice)
 {
     const Tensor *t = e->tensor;
@@ -250,7 +250,7 @@ Val *lower_value(Low *l, const Expr *e)
 static void batch_term(Low *l, Val *v)
 {
     Batch *b = l->e.batch;
-    const Tensor *t = b->loop->in; /* may have gone down dense levels since */
+    const Tensor *t = b->loop->in; /* dense levels below the entry may be resolved too */
     Val *entry = lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
     b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
     b->term[b->nterm++].value = lower_let(l, "term", v);
@@ -340,7 +340,7 @@ static void hoist(Low *l, const Nest *n, void *ctx)
     if (depends(l, n->eval.lhs) && !in_register(n->eval.lhs)) address(l, n->eval.lhs, false);
 }
 
-/* Of one of several evaluations. */
+/* The note of an evaluation that is one of several. */
 static void vec_note(Low *l, const Nest *n)
 {
     if (l->e.vec.several) lower_note(l, n);
@@ -378,7 +378,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
     if (total) assign(l, n->eval.lhs, n->eval.reduce, total);
 }
 
-/* One vector of a loop whose extent is known at run time; a reduction goes to its vector accumulator. */
+/* A vector accumulator for each reduction of a loop whose extent is known at run time only. */
 typedef struct {
     Local *sum[8];
     int n;
@@ -388,7 +388,9 @@ static void open_sum(Low *l, const Nest *n, void *ctx)
 {
     PartialSums *s = ctx;
     if (depends(l, n->eval.lhs)) return;
-    if (s->n == SC_LEN(s->sum)) fail(l->p, SC_ENOTIMPL, -1, "too many reductions in one vec loop");
+    if (s->n == SC_LEN(s->sum))
+        fail(l->p, SC_ENOTIMPL, -1, "a vec loop of run-time extent has at most %d reductions: split it",
+             s->n);
     Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
     s->sum[s->n++] = lower_mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
 }
@@ -447,7 +449,7 @@ static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
     }
 }
 
-/* The evaluations with what is absent here replaced. */
+/* The evaluations as they are left where tensors are absent. */
 static Nest *present(Low *l, const Nest *n)
 {
     if (n->op == N_EVAL) {

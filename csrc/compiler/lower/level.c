@@ -100,7 +100,7 @@ void level_at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slo
 
 typedef struct {
     const Nest *loop;
-    bool elsewhere;
+    bool elsewhere; /* something is written that has no slot #i */
 } Slots;
 
 static void find_elsewhere(const Nest *n, void *ctx)
@@ -111,8 +111,9 @@ static void find_elsewhere(const Nest *n, void *ctx)
     if (t->role != T_WORK || !work_has_slot(t, s->loop->ix.var)) s->elsewhere = true;
 }
 
-/* All positions of a tile side by side, so that #i is a constant in each. A tile that is not full computes its last
- * position again where only what #i tells apart is written, and nobody reads it; else it leaves out what is missing. */
+/* All positions of a tile side by side, so that #i is a constant in each. Where all that is written has a slot #i, a
+ * tile that is not full computes its last position again, into slots that nobody reads; else the missing positions are
+ * left out. */
 static void whole_tile(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
@@ -137,7 +138,7 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
     }
 }
 
-#define SMALL 2 /* vectors that an entry brings, at most */
+#define SMALL 2 /* vectors that an entry adds, at most */
 
 /* Whether all that an entry does is to add little to registers. */
 static bool small_sum(Low *l, const Nest *n)
@@ -152,9 +153,8 @@ static bool small_sum(Low *l, const Nest *n)
     return in->op == N_EVAL && in->eval.lhs->tensor->role == T_WORK && in->eval.lhs->tensor->place == W_REG;
 }
 
-/* Two positions a turn, with a look at the end between them: the branches that tell how long a row is then lie apart.
- * Where they all share one line of code, some processors do not learn from what was taken before, and miss the end
- * of every row. */
+/* Two positions a turn, with a test of the end between them: the branches that a row takes then lie apart. Where they
+ * share one cache line of code, some processors do not learn from earlier ones, and mispredict the end of every row. */
 static void in_pairs(Low *l, const Nest *n, const Fibre *f)
 {
     const Env save = l->e;
@@ -208,7 +208,7 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
     l->tail = outer;
 }
 
-/* The value now of a local that moves on. */
+/* The present value of a variable that will change. */
 static Val *snapshot(Low *l, const char *stem, Local *x)
 { return val_local(l->p, lower_declare(l, stem, val_local(l->p, x), false)); }
 
@@ -410,7 +410,7 @@ static Val *entries(Low *l, const Nest *n, const Fibre *f)
     return num(l, 1);
 }
 
-/* The part of a heavy unit that this entry is run for; the rest is what finishes it. */
+/* The positions of a heavy unit that the entry `part` is called for. */
 static Fibre piece(Low *l, const Tensor *t)
 {
     Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, 1), .unique = true};
@@ -432,7 +432,7 @@ void level_loop(Low *l, const Nest *n)
     }
     const Env save = l->e;
     const bool cut = t == l->split && lower_level(l, t) == 1;
-    if (cut && l->mode == FINISH) return; /* its producer was run by the parts */
+    if (cut && l->mode == FINISH) return; /* the entry `part` has run it */
     const Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
     if (n->by) {
         position_tiles(l, n, &f);

@@ -38,7 +38,7 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
     lower_body(l, n->body);
 }
 
-/* A partial tile of an extent known at run time: as constant tiles of 2^k, so that vectors stay typed values. */
+/* A partial tile of an extent known at run time: cut into tiles of 2^k, so that vectors have constant lengths. */
 static void powers_of_two(Low *l, const Nest *n, Val *extent)
 {
     Prog *p = l->p;
@@ -263,7 +263,7 @@ static void for_loop(Low *l, const Nest *n)
         dense_loop(l, n);
 }
 
-/* Whether values that lie side by side in positions are elsewhere in memory: no vector can load them. */
+/* Whether a tensor has its values behind a permutation along ix: no vector can load those of neighbouring positions. */
 static bool scattered(const Expr *e, Index ix)
 {
     const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;

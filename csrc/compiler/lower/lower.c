@@ -28,7 +28,7 @@ static int entry(Low *l, const char *name, Mode mode)
 {
     Module *m = l->m;
     if (m->nentry == SC_MAXENTRY)
-        fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels", SC_MAXENTRY);
+        fail(l->p, SC_ENOTIMPL, -1, "the nest needs more than %d kernels: split the program", SC_MAXENTRY);
     const int number = m->nentry;
     Entry *e = &m->entry[number];
     e->name = name_fresh(l->p, name);
@@ -50,7 +50,7 @@ static sc_step *step(Low *l, sc_step_op op)
 {
     sc_plan *plan = &l->p->draft.plan;
     if (plan->nstep == SC_MAXSTEP)
-        fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps", SC_MAXSTEP);
+        fail(l->p, SC_ENOTIMPL, -1, "the plan needs more than %d steps: split the program", SC_MAXSTEP);
     sc_step *s = &plan->step[plan->nstep++];
     s->op = (uint8_t)op;
     s->arg = s->out = -1;
@@ -132,7 +132,7 @@ static void find_merge(const Nest *n, void *ctx)
     if (n->nmerge > 1) *(bool *)ctx = true;
 }
 
-/* Work is counted in multiply-adds of vectors; a term of a batch takes longer. */
+/* Work is counted in multiply-adds of vectors; terms of a batch, and entries that are merged, take longer. */
 static void leaf_work(Low *l, sc_step *s, const Tensor *t)
 {
     bool batch = false;
@@ -179,7 +179,7 @@ static bool has_pieces(const Low *l, const Nest *par, const sc_step *s)
     return t->format.nlevel >= 2 && sc_kind_of(&t->format.level[1])->pos && t->format.level[1].unique;
 }
 
-/* A loop over level 1 of the parallel operand; a coordinate of it that is known is only looked up. */
+/* A loop over the entries of level 1 of the parallel operand, and no lookup in it. */
 static bool walks_pieces(const Nest *par, const Nest *n)
 { return n->op == N_LOOP && n->in == par->in && n->ix.var != par->ix.var && !n->by; }
 
@@ -235,7 +235,7 @@ static sc_size carry_size(const Tensor *w, const Nest *par)
     return size;
 }
 
-/* Heavy units in pieces; work: what their sums travel in, null where nothing is summed over them. */
+/* Heavy units are cut into pieces; work: the workspace that is summed over them (sum_of_pieces), or null. */
 static void split_entries(Low *l, sc_step *s, const Nest *par, const Nest *work)
 {
     l->split = par->in;

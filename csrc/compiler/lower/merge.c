@@ -13,8 +13,8 @@
  * tensor has a coordinate beyond every other. */
 #include "private.h"
 
-/* Ratios of lengths from which the longer side is searched: a search costs as much as 12 single steps, or 24 entries
- * of vectors. */
+/* Ratios of the lengths of two fibres from which an intersection gallops, where it else takes single steps, or vectors:
+ * a search costs as much as passing so many entries. */
 #define GALLOP 12
 #define GALLOP_MEET 24
 
@@ -23,13 +23,13 @@ typedef struct {
     int n;
     bool lookup;
     Fibre f[MAXMERGE];
-    Local *next[MAXMERGE];               /* where a tensor goes on */
+    Local *next[MAXMERGE];               /* the position that a tensor has reached */
     Val *pos[MAXMERGE], *end[MAXMERGE];  /* at this coordinate: its entry; the end of its run, or null */
     Val *crd[MAXMERGE], *here[MAXMERGE]; /* its own coordinate; whether that is this one */
     Val *coord;
-    Local *seen;                 /* coordinates whose case was run, where there is a rest */
+    Local *seen;                 /* how many coordinates had a case that was run, where there is a rest */
     bool alive[1u << MAXMERGE];  /* whether the case of a set computes something */
-    bool useful[1u << MAXMERGE]; /* whether that of the set, or of a part of it, does */
+    bool useful[1u << MAXMERGE]; /* whether that of the set, or of a subset, does */
 } Merge;
 
 static bool has(unsigned set_, int i) { return set_ >> i & 1; }
@@ -47,13 +47,13 @@ static Val *conjunction(Low *l, const Merge *m, unsigned set_, Val *const *each)
     return v;
 }
 
-/* The parts of a set, larger ones first, the empty one last; returns how many. */
-static int parts_of(unsigned set_, unsigned *part)
+/* The subsets of a set, larger ones first, the empty one last; returns how many. */
+static int subsets_of(unsigned set_, unsigned *subset)
 {
     int n = 0;
     for (int size = size_of(set_); size >= 0; size--)
         for (unsigned s = set_ + 1; s-- > 0;)
-            if ((s & set_) == s && size_of(s) == size) part[n++] = s;
+            if ((s & set_) == s && size_of(s) == size) subset[n++] = s;
     return n;
 }
 
@@ -86,7 +86,7 @@ static void merge_case(Low *l, const Merge *m, unsigned set_)
     l->e = save;
 }
 
-/* Whether one evaluation does for all cases of two tensors. */
+/* Whether one evaluation, with a Blend, takes the place of all cases of two tensors. */
 static bool is_blend(Low *l, const Merge *m, Blend *b)
 {
     const Nest *n = m->nest->body;
@@ -99,12 +99,12 @@ static bool is_blend(Low *l, const Merge *m, Blend *b)
     return rhs && (l->mode == COUNT || blend_applies(l, b, rhs));
 }
 
-/* if all of a larger part are here ... else if ... A part that computes nothing has a case in front of a smaller
- * one that does; the last part has no test where nothing else remains. */
+/* if all of a larger subset are here ... else if ... A subset that computes nothing has a case in front of a smaller
+ * one that does; the last one has no test where nothing else remains. */
 static void merge_cases(Low *l, const Merge *m, unsigned set_)
 {
-    unsigned part[1u << MAXMERGE];
-    const int n = parts_of(set_, part);
+    unsigned subset[1u << MAXMERGE];
+    const int n = subsets_of(set_, subset);
     Blend blend;
     if (is_blend(l, m, &blend)) {
         const Blend *around = l->e.blend;
@@ -113,11 +113,11 @@ static void merge_cases(Low *l, const Merge *m, unsigned set_)
         l->e.blend = around;
         return;
     }
-    Stmt **outer = NULL; /* where the walk goes on behind the whole chain */
+    Stmt **outer = NULL; /* the tail behind the whole chain */
     bool all = !m->lookup;
-    for (int k = 0; k < n - 1; k++) all &= m->useful[part[k]];
+    for (int k = 0; k < n - 1; k++) all &= m->useful[subset[k]];
     for (int k = 0; k < n; k++) {
-        const unsigned s = part[k];
+        const unsigned s = subset[k];
         if (!m->useful[s]) continue;
         if (!s || (all && k == n - 2)) {
             merge_case(l, m, s);
@@ -209,7 +209,7 @@ static void merge_rest(Low *l, const Merge *m, int i)
     count_seen(l, m, visited);
 }
 
-/* One evaluation for a step of two tensors. */
+/* Two tensors are merged, and each step does one evaluation. */
 static bool is_short(const Merge *m)
 { return m->n == 2 && m->nest->body->op == N_EVAL && m->f[0].unique && m->f[1].unique; }
 
@@ -222,8 +222,8 @@ static Val *one_more(Low *l, const Merge *m)
     return conjunction(l, m, 3, in);
 }
 
-/* While two tensors have two entries left each. Whether a tensor goes on takes a comparison; that its next
- * coordinate is loaded by then, wanted or not, makes the steps follow each other in a fraction of the time. */
+/* While two tensors have two entries left each. The next coordinate of both is loaded before the comparison says which
+ * of them moves on: then no step waits for a load, and takes a fraction of the time. */
 static void merge_ahead(Low *l, Merge *m)
 {
     Prog *p = l->p;
@@ -271,7 +271,7 @@ static void merge_loop(Low *l, Merge *m, unsigned set_)
 /* ---- a vector of each at a time ---- */
 #define HALF 32 /* where the bits of the second tensor begin */
 
-/* Two tensors whose coordinates can be merged so, and a nest inside that takes them like this. */
+/* Two tensors whose coordinates can be merged so: an intersection, or a union that appends vectors of entries. */
 static bool meets(Low *l, const Merge *m, Spread *s)
 {
     *s = (Spread){.both.t = {m->f[0].t, m->f[1].t}};
@@ -346,14 +346,14 @@ static void merge_loops(Low *l, Merge *m)
         return;
     }
 
-    unsigned part[1u << MAXMERGE];
-    const int n = parts_of(all_of(m), part);
+    unsigned subset[1u << MAXMERGE];
+    const int n = subsets_of(all_of(m), subset);
     for (int k = 0; k < n - 1; k++)
-        if (m->useful[part[k]]) merge_loop(l, m, part[k]);
+        if (m->useful[subset[k]]) merge_loop(l, m, subset[k]);
 }
 
 /* ---- one loop for all ---- */
-/* Something is left in a set that computes, none of whose parts does. */
+/* All tensors of some set have entries left, where the set computes something and no smaller one in it does. */
 static Val *something_left(Low *l, const Merge *m)
 {
     Val *v = NULL;
@@ -397,7 +397,7 @@ static void find_source(const Nest *n, void *ctx)
     if (n->op == N_LOOP && (n->in || n->nmerge)) *(bool *)ctx = true;
 }
 
-/* Only what both of two tensors have counts, and what is done there is short. */
+/* Two tensors are merged, only coordinates that both have count, and no loop in a tensor stands inside. */
 static bool intersects(const Merge *m)
 {
     bool loops = false;
@@ -439,7 +439,7 @@ static void intersect(Low *l, Merge *m)
 }
 
 /* ---- merges ---- */
-/* The case is done with all coordinates that are not visited: it is the same as where nothing is stored. */
+/* The case does what the rest does at coordinates that are not visited, and is left to it. */
 static bool is_rest(Low *l, const Merge *m, unsigned set_)
 {
     const Nest *n = m->nest;
@@ -471,7 +471,7 @@ static void look_up_all(Low *l, Merge *m)
     merge_cases(l, m, all_of(m));
 }
 
-/* Units of the parallel loop are coordinates. */
+/* The part of a fibre in the range of units, which are coordinates. */
 static void cut(Low *l, Fibre *f)
 {
     Prog *p = l->p;

@@ -1,4 +1,4 @@
-/* put.c: statements as they are put down. */
+/* put.c: appends statements to the block that is being filled, and declares their locals. */
 #include "private.h"
 
 Stmt *lower_put(Low *l, StmtOp op)
@@ -67,7 +67,7 @@ Stmt **lower_block(Low *l)
     return outer;
 }
 
-/* The wider of both types: a float in memory may be an infinity, which no integer is. */
+/* The type that both are promoted to: a float in memory may be infinite, which no integer can be. */
 static Type combined(Type memory, Type value)
 {
     const sc_dtype wide = sc_dtype_promote((sc_dtype)memory.dtype, (sc_dtype)value.dtype);

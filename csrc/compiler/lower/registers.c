@@ -1,4 +1,4 @@
-/* registers.c: workspaces in registers, and the copies of sums. */
+/* registers.c: workspaces in registers, and the copies of them that unrolled loops sum in. */
 #include "private.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* rest.c: coordinates that a loop does not visit, all at once.
  *
  * Where a loop over entries has a rest, its body is lowered once more behind it, with the operands that have no entry
- * there absent and the index without a coordinate. The verifier saw that nothing which is left depends on it: a maximum
- * takes the value, a sum takes it times the number of coordinates, unless there are none. Every operand that is stored
- * along the index counts as absent, as nothing that is left reads it. Loops inside, over entries that are all absent or
- * over all coordinates of an index that does not matter either, have no visits but a rest of their own. */
+ * there absent and the index without a coordinate. The verifier has checked that nothing which is left depends on it: a
+ * maximum takes the value, a sum takes it times the number of coordinates, unless there are none. Every operand that is
+ * stored along the index counts as absent, as nothing that is left reads it. Loops inside visit no coordinate either:
+ * over entries that are all absent, or over an index that does not matter, they are done at once in the same way. */
 #include "private.h"
 
-/* Nothing that is left reads what is stored along var. */
+/* The tensors that store coordinates along var: nothing that is left reads them. */
 static uint64_t stored_along(const Prog *p, int var)
 {
     uint64_t set = 0;
@@ -61,7 +61,7 @@ void rest_of(Low *l, const Nest *n, Val *visited)
     if (n->rest) at_once(l, n, visited);
 }
 
-/* Tiles of an index may be shorter than others, so they are no rest; blocks of a level are not. */
+/* A loop over tiles has to run, as tiles may differ in length; blocks of a level do not. */
 bool rest_loop(Low *l, const Nest *n)
 {
     if (!l->e.rest || n->in || n->nmerge) return false;

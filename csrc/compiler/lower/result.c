@@ -65,7 +65,7 @@ static bool entered(const BoundSearch *path, const Tensor *t)
     return true;
 }
 
-/* One entry of the operand for every entry of the result. */
+/* The operand has the indices of the result, so each of its entries appends one entry at most. */
 static bool same_indices(const Tensor *t, const Expr *lhs)
 {
     uint32_t vars = 0;
@@ -80,7 +80,7 @@ static bool along_dense(const Nest *n)
     return !n->nmerge;
 }
 
-/* The part of the nest in which loops over an operand are over what it stores, or null. */
+/* The outermost loop over stored entries, if no loop inside of it runs over a dense level of an operand; else null. */
 static const Nest *stored_part(const BoundSearch *path)
 {
     int k = 0;
@@ -129,7 +129,7 @@ static bool has_units(const Prog *p, const Tensor *t, const sc_step *s)
            (!sc_kind_of(v)->crd || (sc_kind_of(v)->pos && s->coords));
 }
 
-/* The sets of operands without whose entries nothing is appended, and of which none is part of another. */
+/* The terms of the bound: the least sets of operands whose entries, without those of others, append something. */
 static void add_terms(Low *l, const BoundSearch *path, sc_step *s)
 {
     bool alive[1u << MAXBOUNDING];
@@ -155,7 +155,7 @@ static void add_terms(Low *l, const BoundSearch *path, sc_step *s)
     }
 }
 
-/* s: the units of the kernel. */
+/* s: the step over the units of the kernel, which gets the bound. */
 static void bound(Low *l, BoundSearch *path, sc_step *s)
 {
     if (path->found != 1 || path->keeps || !path->stored) return;

@@ -1,15 +1,14 @@
 /* sparse.c: lane workspaces that store what was written.
  *
- * A bitmap has a value for every coordinate, a bit that says whether it was written, and a bit for every word of
- * those that is not zero, so that clearing and reading cost what was touched: all set without a branch, since first
- * touches are hard to foresee. A hash table has slots, found by open
- * addressing from the linear coordinate plus one, and a list of those in use; it is at most half full, or the kernel
- * asks for a larger one.
+ * A bitmap has a value for every coordinate, a bit that says whether it was written, and a bit for every word of those
+ * that is not zero, so that reading and clearing cost what was written. All are set without a branch, which would be
+ * mispredicted often. A hash table has slots, found by open addressing from the linear coordinate plus one, and a list
+ * of those in use; it is at most half full, or the kernel asks for a larger one.
  *
  * What was filled is read as a tensor of coordinates in order: arrays of coordinates, one a level, and their number.
- * One loop over one index needs no such array: it takes the bits one by one. Where entries are counted and a loop
- * only appends, it is not run at all; then a bitmap is marks instead, the number of the time it was filled, which
- * nobody clears. */
+ * One loop over one index needs no such array: it takes the bits one by one. Where entries are only counted, a loop
+ * that appends one for each coordinate is not run at all; then marks take the place of a bitmap. The mark of a
+ * coordinate is the number of the filling that wrote it last, so nothing is cleared. */
 #include "private.h"
 
 static Val *load(Low *l, Buf *b, Val *at) { return val_load(l->p, b, 1, at, NULL); }
@@ -21,7 +20,7 @@ static void keep(Low *l, Buf *b, Val *at, Val *v)
     lower_store(l, &to, at, O_CONST, v);
 }
 
-/* Opens while (v != 0); returns where the walk goes on behind it. */
+/* Opens while (v != 0); returns the tail behind it. */
 static Stmt **while_bits(Low *l, Val *v)
 {
     Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail;
@@ -74,7 +73,7 @@ static Buf *slots(Low *l, const Tensor *w, const char *what, sc_dtype type)
     return b;
 }
 
-/* bytes for every `each` elements along the last index */
+/* A word of 8 bytes for every `each` elements along the last index. */
 static sc_size words(const Tensor *w, int each)
 {
     sc_size s = work_size(w);
@@ -253,7 +252,7 @@ static void bitmap_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     keep(l, a->val, k, v);
 }
 
-/* Opens a walk along the slots that a key may be in. returns where it begins; *mask is the last slot */
+/* The first slot that a key may be in, as a variable; *mask: the number of the last slot of the table. */
 static Local *first_slot(Low *l, Val *key, Val **mask)
 {
     Prog *p = l->p;
@@ -338,7 +337,7 @@ Val *sparse_slot(Low *l, const Expr *access)
 }
 
 /* ---- reading ---- */
-/* Opens loops over the words that have bits, in order, which are cleared behind; outer: where the walk goes on. */
+/* Opens loops over the words that have bits, in order, and clears what says so. *outer: the tail behind them. */
 static Val *open_words(Low *l, const Lane *a, Stmt ***outer)
 {
     Prog *p = l->p;
@@ -352,7 +351,7 @@ static Val *open_words(Low *l, const Lane *a, Stmt ***outer)
     return word;
 }
 
-/* The coordinates in a word. */
+/* Opens a loop over the coordinates whose bits a word has, and clears the word. */
 static Val *open_bits(Low *l, const Lane *a, Val *word, const char *name)
 {
     Prog *p = l->p;
@@ -410,7 +409,7 @@ void sparse_read(Low *l, const Tensor *w)
         list_bitmap(l, a);
 }
 
-/* What the lists say is cleared. */
+/* Clears the values, or slots of the hash table, of the entries that are listed. */
 void sparse_close(Low *l, const Tensor *w)
 {
     const Lane *a = lane_of(l, w);

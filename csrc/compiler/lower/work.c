@@ -95,7 +95,7 @@ static void clear_lane(Low *l, const Nest *n)
     l->tail = outer;
 }
 
-/* The second block without these. */
+/* The block behind "then", with these tensors absent. */
 static void read_without(Low *l, const Nest *n, uint64_t absent)
 {
     const uint64_t before = l->e.absent;
@@ -107,7 +107,7 @@ static void read_without(Low *l, const Nest *n, uint64_t absent)
 /* Where nothing fills the workspace, it is absent there. */
 static void read_block(Low *l, const Nest *n) { read_without(l, n, work_absent(l->p, n, l->e.absent)); }
 
-/* Nothing that is left reads the workspace. */
+/* The workspace is not filled, as nothing that is left reads it (rest_skips). */
 static void unfilled(Low *l, const Nest *n)
 { read_without(l, n, work_absent(l->p, n, l->e.absent) | tensor_bit(l->p, n->work)); }
 
@@ -157,7 +157,7 @@ static void go_on(Low *l, const Nest *n, const Assign *a)
     lower_body(l, around(l->p, n->then, a->lhs, a->rhs));
 }
 
-/* The entries were summed elsewhere, with those of other rows or in the parts of a unit. */
+/* The rest of a loop whose entries were summed elsewhere: with those of other rows, or in the pieces of a unit. */
 static void entries_rest(Low *l, const Nest *loop, bool summed)
 {
     if (loop->rest) rest_of(l, loop, summed ? l->e.batch->count : level_stored(l, loop->in));
@@ -175,7 +175,7 @@ void lower_work(Low *l, const Nest *n)
         lower_gathered(l, n);
         return;
     }
-    if (l->mode == COUNT) { /* its values decide nothing */
+    if (l->mode == COUNT) { /* its values do not decide what results store */
         lower_body(l, n->body);
         read_block(l, n);
         return;
@@ -192,7 +192,8 @@ void lower_work(Low *l, const Nest *n)
         fail(l->p, SC_EVALUE, -1, "workspace %s is %s, so it must stand at the top of the nest", w->name,
              w->place == W_PRIVATE ? "private" : "shared");
     const bool carried = n == l->carried;
-    const Assign *on = carried || l->e.rest ? NULL : goes_on(n); /* a rest multiplies the sum alone */
+    const Assign *on =
+        carried || l->e.rest ? NULL : goes_on(n); /* a rest multiplies the sum, not what is in memory */
     if (on) {
         go_on(l, n, on);
         l->nreg = nreg;

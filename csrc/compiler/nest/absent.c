@@ -50,7 +50,7 @@ Expr *expr_absent(Prog *p, Expr *e, uint64_t absent)
     return e->kid[1] ? binary_absent(p, e, a, expr_absent(p, e->kid[1], absent)) : unary_absent(p, e, a);
 }
 
-/* Whether one of the tensors is read, in sums as well, or outside of them only. */
+/* Whether one of the tensors is read; without `sums`, outside of reductions. */
 static bool names(const Prog *p, const Expr *e, uint64_t absent, bool sums)
 {
     if (e->op == O_ACCESS) return tensor_bit(p, e->tensor) & absent;
@@ -59,7 +59,7 @@ static bool names(const Prog *p, const Expr *e, uint64_t absent, bool sums)
            (e->kid[1] && names(p, e->kid[1], absent, sums));
 }
 
-/* The right side without the tensors; null where it is what the target starts from, of "=": 0. */
+/* The right side with the tensors absent; null where it is what the target starts from, which is 0 for "=". */
 static Expr *without(Prog *p, const Assign *a, uint64_t absent)
 {
     Expr *e = expr_absent(p, a->rhs, absent);
@@ -97,8 +97,8 @@ typedef struct {
     Prog *p;
     const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
     uint64_t inner;       /* workspaces opened inside */
-    /* Along it something is absent: assignments to workspaces at this index do not count, and results that share its
-     * level have no entry. */
+    /* Not null: the index of a loop that leaves out coordinates. At those, assignments to workspaces at this index do
+     * not count, and results that share a level over it have no entry. */
     const Index *missing;
 } EffectSearch;
 
@@ -110,8 +110,9 @@ static bool enters(const Prog *p, const Nest *n, uint64_t absent)
 
 static bool alive(EffectSearch *, const Nest *, uint64_t absent);
 
-/* Filled for the coordinates that are visited, and read there only: what has a slot of the index, or is assigned. */
-static bool copies(const EffectSearch *s, const Assign *a)
+/* A workspace is filled for the coordinates that are visited, and read at those only: it has a slot of the index, or is
+ * assigned there. */
+static bool fills_visited(const EffectSearch *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     if (!s->missing || t->role != T_WORK) return false;
@@ -138,7 +139,7 @@ static bool alive(EffectSearch *s, const Nest *n, uint64_t absent)
     case N_WORK: return work_alive(s, n, absent);
     case N_EVAL:
         t = n->eval.lhs->tensor;
-        if (copies(s, &n->eval)) return false;
+        if (fills_visited(s, &n->eval)) return false;
         if (s->missing && tensor_shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
             return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;

@@ -1,7 +1,7 @@
 /* batch.c: which loops can take their rows in batches. Shared by the verifier, which must know, and the scheduler. */
 #include "nest.h"
 
-/* Reads at places that depend on the index, other than stored values of t. */
+/* Something is read at the index, other than stored values of t. */
 static bool follows(const Expr *e, int var, const Tensor *t)
 {
     if (e->op == O_ACCESS && e->tensor != t && e->tensor->like != t)
@@ -17,7 +17,7 @@ int nest_loop_level(const Nest *n)
     return -1;
 }
 
-/* A level of unique coordinates, all of them or a range of positions. */
+/* A level of unique coordinates: with `stored`, a compressed one, else one that is entered by coordinate. */
 static bool is_unique(const Tensor *t, int level, bool stored)
 {
     const sc_levelspec *s = &t->format.level[level];

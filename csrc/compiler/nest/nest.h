@@ -34,8 +34,8 @@ uint64_t tensor_bit(const Prog *, const Tensor *);
 Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */
 /* What the evaluation still assigns; null: nothing, its target keeps what it started from. */
 Expr *eval_absent(Prog *, const Assign *, uint64_t absent);
-/* Before sums are loops: nothing is left to assign. A reduction that is all of the right side may be gathered where it
- * is stored, from its identity on. */
+/* As eval_absent(), while reductions are not loops yet: nothing is left to assign. A maximum or minimum that is all of
+ * the right side is dead in skip mode only: it may be taken in the result itself, which would keep the identity. */
 bool assign_dead(Prog *, const Assign *, uint64_t absent);
 /* What is left to assign goes into a reduction, and is the same for every coordinate of var. */
 bool assign_repeats(Prog *, const Assign *, int var, uint64_t absent);

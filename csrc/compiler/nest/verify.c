@@ -8,8 +8,9 @@
  * - levels: a level is resolved when the one above it is and its own loop runs,
  *   or, for a dense level, when its coordinate is known. Nothing else is asked of
  *   the loop order.
- * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks inside of them. A loop in a tensor over a
- *   bound index looks its coordinate up.
+ * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks
+ *   inside of the blocks. A loop in a tensor over a bound index looks its
+ *   coordinate up.
  * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
  * - parallel: at most one par loop in a kernel; without one the kernel runs on
  *   one thread. What threads share is written inside par, and told apart by its
@@ -42,7 +43,7 @@ static void bind_index(NestVerifier *v, Scene *s, const Nest *n)
     by[ix.part] = n;
 }
 
-/* A part of a vector's index is no vector. */
+/* The index is known by a vec loop over another part of it (of i, i/N and i%N): no vector enters a level over it. */
 static bool parts_a_vector(const Scene *s, Index ix)
 {
     const Nest *by = verify_binder(s, ix);
@@ -61,7 +62,8 @@ static void advance(NestVerifier *v, Scene *s)
 }
 
 /* ---- loops ---- */
-/* requires of a source: a sparse operand whose next level is over the index of the loop. returns its id */
+/* Requires that t is a sparse operand, or a sparse workspace that is read, whose next level is over the index of the
+ * loop. Returns its id. */
 static int check_source(NestVerifier *v, const Scene *s, const Nest *n, const Tensor *t)
 {
     Prog *p = v->p;
@@ -75,8 +77,8 @@ static int check_source(NestVerifier *v, const Scene *s, const Nest *n, const Te
     if (verify_dense(t))
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s is dense; leave its name out", verify_loop(p, n), t->name);
     if (l == t->format.nlevel)
-        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already", verify_loop(p, n),
-             t->name);
+        fail(p, SC_EVALUE, -1, "schedule: '%s': all levels of %s are bound already; leave its name out",
+             verify_loop(p, n), t->name);
     if (!index_same(tensor_level_index(t, l), n->ix))
         fail(p, SC_EVALUE, -1, "schedule: '%s': %s must come first, by a loop over it", verify_loop(p, n),
              verify_level(p, t, l));
@@ -159,7 +161,8 @@ static void enter_merge(NestVerifier *v, Scene *s, const Nest *n)
     }
 }
 
-/* Where the tensor has no entry its loop does nothing, so nothing may be left to do there; so for a merge. */
+/* A loop in a tensor, or a merge, leaves out coordinates: nothing may be left to do there, or, with `rest`, the same at
+ * each of them. */
 static void check_visits(NestVerifier *v, const Scene *outer, const Nest *n)
 {
     Prog *p = v->p;
@@ -330,7 +333,7 @@ static void walk_top(NestVerifier *v, const Scene *s, const Nest *n)
         walk_kernel(v, s, n);
 }
 
-/* Addresses of dense results count. */
+/* The offset in bytes of every element of a dense result must be an int64. */
 static void check_extent(Prog *p, const Tensor *t)
 {
     int64_t size = 8;

@@ -33,7 +33,7 @@ typedef struct {
     bool serial; /* the kernel has no par loop */
 } NestVerifier;
 
-/* verify.c */
+/* verify_say.c */
 const char *verify_index(Prog *, Index); /* as text, for messages */
 const char *verify_loop(Prog *, const Nest *);
 const char *verify_expr(Prog *, const Expr *);

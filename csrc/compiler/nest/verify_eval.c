@@ -10,7 +10,7 @@ static void check_known(NestVerifier *v, const Scene *s, const Expr *e, Index ix
          verify_expr(v->p, e), verify_index(v->p, ix));
 }
 
-/* Dense tensors are read at any indices; what is written, and what is walked, has those of the expression. */
+/* Dense tensors may be read at any indices; results and sparse operands are accessed at those of the expression. */
 static void check_plain(NestVerifier *v, const Scene *s, const Expr *e, bool written)
 {
     const Tensor *t = e->tensor;
@@ -86,7 +86,8 @@ static void check_work(NestVerifier *v, const Scene *s, const Expr *e, Scope sco
                                        : "written after 'then'; write it in its first block");
     for (int d = 0; d < t->ndim; d++) {
         if (!index_same(e->ix[d], t->slot[d]) && !reads_elsewhere(p, t, scope, d, e->ix[d]))
-            fail(p, SC_EVALUE, e->pos, "schedule: %s: dimension %d of workspace %s is %s", verify_expr(p, e),
+            fail(p, SC_EVALUE, e->pos,
+                 "schedule: %s: dimension %d of workspace %s is over %s; write that index", verify_expr(p, e),
                  d, t->name, verify_index(p, t->slot[d]));
         check_known(v, s, e, e->ix[d]);
     }
@@ -124,7 +125,7 @@ static void check_reads(NestVerifier *v, const Scene *s, const Expr *e)
     if (!verify_dense(e->tensor)) check_resolved(v, s, e, e->tensor, e->tensor->format.nlevel);
 }
 
-/* requires of an assembled result: dense levels, then compressed unique ones */
+/* Requires that an assembled result has dense levels, then compressed unique ones. */
 static void check_levels(Prog *p, const Tensor *t)
 {
     bool stored = false;
@@ -192,7 +193,7 @@ static void check_order(NestVerifier *v, const Scene *s, const Assign *a)
              verify_expr(p, a->lhs), verify_level(p, t, level));
 }
 
-/* A result that is appended to. */
+/* The assignment appends an entry to a sparse result. */
 static void check_append(NestVerifier *v, const Scene *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;

@@ -1,4 +1,4 @@
-/* verify_say.c: what a refused nest is called, and where it stands. */
+/* verify_say.c: parts of a nest as text for messages, and what the verifier asks of tensors and indices. */
 #include "verify.h"
 
 const char *verify_index(Prog *p, Index ix)

@@ -26,7 +26,7 @@ static bool is_sparse(const Prog *p, const Assign *a)
     return !sc_format_is_dense(&a->lhs->tensor->format);
 }
 
-/* Whether assignment a reads a result of those from `from` on that passes. */
+/* Whether assignment a reads a result that passes, of the assignments from..a-1. */
 static bool reads(const Prog *p, int from, int a, Test *passes)
 {
     for (int b = from; b < a; b++)
@@ -34,7 +34,7 @@ static bool reads(const Prog *p, int from, int a, Test *passes)
     return false;
 }
 
-/* False where a step comes to something else than the program says. */
+/* Finds where steps begin. False where a step would make another result than the program has. */
 static bool cut(Planner *pl)
 {
     Prog *p = pl->p;

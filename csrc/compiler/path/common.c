@@ -4,7 +4,8 @@
  * the sum over the others is one temporary for both: the gradients of a product of three share two of them. */
 #include "private.h"
 
-/* The n factors a among the m factors b, each another: as bits of these; 0 where one is not there. */
+/* Where the n factors a stand among the m factors b, each at a place of its own: a set of places, 0 where one is not
+ * there. */
 static uint64_t among(int n, const Part *a, int m, const Part *b)
 {
     uint64_t found = 0;
@@ -17,7 +18,8 @@ static uint64_t among(int n, const Part *a, int m, const Part *b)
     return found;
 }
 
-/* The factors of `sum` that are those of `part`, which is a sum of them over all that nothing else needs; 0: not so. */
+/* The set of factors of `sum` that `part` is the product of, if it sums that over all indices which the other factors
+ * and the result do not need; else 0. */
 static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
 {
     Part a[MAXFACTOR], b[MAXFACTOR];
@@ -53,7 +55,7 @@ int common_takers(Planner *pl, const Expr *part)
     return n > 1 ? n : 1;
 }
 
-/* The sum of a part of the factors, by itself. */
+/* The sum of the product of these factors over all indices that the others and the result do not need. */
 static Expr *part_sum(Prog *p, const Product *x, const Part *factor, uint32_t mask)
 {
     Part part[MAXFACTORS];

@@ -18,7 +18,8 @@ typedef struct {
     int8_t result[SC_MAXOP]; /* which of the program they are, or -1: temporaries */
     sc_spec made[SC_MAXOP];
     int8_t like[SC_MAXOP]; /* the operand whose structure a result has, or -1 */
-    /* Bit k: operand k is dense, has zeros where the program has no term, and is a factor: infinities beside it show. */
+    /* Bit k: operand k is dense, has zeros where the program has no term, and is a factor: times an infinity, such a
+     * zero makes a NaN. */
     uint32_t holes;
     bool plain;           /* the step is a sum of products of its operands */
     Dense dense;          /* the step is for a library */

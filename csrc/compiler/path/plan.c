@@ -6,8 +6,8 @@
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
  *   terms that are sums of products               computed first but for one, which adds them where it is written
  *
- * Each of the few ways that are left is told to the scheduler, and what it says decides. Right is what is right for
- * one step: sums are taken apart where + and * distribute. A temporary that is dense has zeros where the program has
+ * Each of the few ways that are left is told to the scheduler, and its costs decide. Sums are taken apart only where +
+ * and * distribute, so steps compute what one step does. A temporary that is dense has zeros where the program has
  * no term; they make a NaN of an infinity that the program never meets, so a step says which operands are such
  * (`holes`), and who runs it looks whether all stays finite. */
 #include <math.h>
@@ -16,14 +16,15 @@
 #include "private.h"
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest */
-#define FAR 20        /* times the cheapest by a rough look: one nest that takes longer is not looked at */
-#define NEAR 4        /* orders of contraction that are looked at take no more than so often the least */
+#define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
+#define NEAR 4        /* an order of contraction of more than so many times the least is not looked at */
 
 /* ---- temporaries ---- */
-static bool is_row(const Expr *e, int v)
+/* Entries run over v: a sparse tensor has it. */
+static bool is_stored(const Expr *e, int v)
 {
     if (e->op == O_ACCESS && !sc_format_is_dense(&e->tensor->format)) return in(expr_vars(e), v);
-    return (e->kid[0] && is_row(e->kid[0], v)) || (e->kid[1] && is_row(e->kid[1], v));
+    return (e->kid[0] && is_stored(e->kid[0], v)) || (e->kid[1] && is_stored(e->kid[1], v));
 }
 
 /* The indices of a temporary: those that entries run over first, in the order in which they are met, then those of
@@ -34,9 +35,9 @@ static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
     int n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int v = 0; v < p->nvar; v++) {
-            bool row = false;
-            for (int a = 0; a < p->nassign; a++) row |= is_row(p->assign[a].rhs, v);
-            if (in(vars, v) && row == !pass && n < SC_MAXDIM) out[n++] = (Index){.var = (uint8_t)v};
+            bool stored = false;
+            for (int a = 0; a < p->nassign; a++) stored |= is_stored(p->assign[a].rhs, v);
+            if (in(vars, v) && stored == !pass && n < SC_MAXDIM) out[n++] = (Index){.var = (uint8_t)v};
         }
     for (int k = 0; turned && k < n / 2; k++) {
         const Index x = out[k];
@@ -122,7 +123,8 @@ static void note_tree(Taken *t, const Tree *tree)
     pl->tree = text.s;
 }
 
-/* What the assignment, or the sum for itself, costs by this tree, the temporaries of dense rows turned or not. */
+/* Asks what the assignment, or the sum by itself, costs by this tree, with dense temporaries turned or not (order_of).
+ * *c: the cheapest so far. */
 static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
                          Cheapest *c)
 {
@@ -137,7 +139,7 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, co
     if (fits && cost < c->cost) *c = (Cheapest){cost, tree, turned};
 }
 
-/* The cheapest tree by what the scheduler says; the sum as it is, if it is looked at, wins near ties. Null: it stays. */
+/* The sum by the cheapest tree, as the scheduler says. Null: it stays as it is, which wins near ties. */
 static Expr *take_cheapest(Taken *t, int n, const CostedTree *found, const Tree *flat, const Assign *a,
                            int result)
 {
@@ -161,7 +163,7 @@ static int like_factor(const Taken *t, const Assign *a)
     return -1;
 }
 
-/* A sum of a product, in the cheapest order; a: the assignment that it is all of, or null. */
+/* A sum of a product, in the cheapest order; a: the assignment whose right side it is, or null. */
 static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, const char *asked)
 {
     CostedTree tree[MAXTREES], flat;
@@ -199,8 +201,8 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
 /* ---- one right side ---- */
 static Expr *take_apart(Planner *, Expr *, const Assign *, int result, const char *asked);
 
-/* sum((a + b) * x) as sum(a * x) + sum(b * x), where each of them is a product with entries: the loops of one run in one
- * operand. The sum as it is, where there is no such factor. */
+/* sum((a + b) * x) as sum(a * x) + sum(b * x), where a and b are sparse: then the loops of each sum run in one operand.
+ * The sum as it is, where there is no such factor. */
 static Expr *distribute(Planner *pl, Expr *e)
 {
     Part part[MAXFACTOR], term[MAXFACTOR];
@@ -222,7 +224,7 @@ static Expr *distribute(Planner *pl, Expr *e)
     return e;
 }
 
-/* A factor that has a sum inside is computed first. */
+/* The sum, after the factors that have a sum inside are computed first. */
 static Expr *take_factors(Planner *pl, Expr *e, const char *asked)
 {
     Part part[MAXFACTOR];
@@ -274,7 +276,7 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 }
 
 /* ---- the program ---- */
-/* sums: of products with entries, that were seen so far. */
+/* Whether e has what is_rich() looks for; *sums counts the sums of products that were seen so far. */
 static bool has_more(Prog *p, const Expr *e, int *sums)
 {
     Part part[MAXFACTOR];
@@ -289,14 +291,15 @@ static bool has_more(Prog *p, const Expr *e, int *sums)
     return (e->kid[0] && has_more(p, e->kid[0], sums)) || (e->kid[1] && has_more(p, e->kid[1], sums));
 }
 
-/* More than one nest may be better for it: a sum of three factors, sums inside of sums, or two of them; or a library. */
+/* Several steps may be better than one nest: for a sum of three factors, sums inside of sums, several sums, a sum of
+ * sparse operands that distributes, or a dense product that a library takes. */
 static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
     return has_more(p, a->rhs, &sums);
 }
 
-/* With the steps of its temporaries; false where the assignment is best one step. */
+/* Adds the steps of an assignment and its temporaries; false where it is best taken in one step with others. */
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
     const Point m = step_mark(pl);
@@ -337,7 +340,8 @@ static _Noreturn void refuse(Prog *p, const char *asked)
          asked);
 }
 
-/* All assignments as steps; `plans`: sums are taken apart where that pays. False where the scheduler has nothing for one. */
+/* All assignments as steps; plans: sums are taken apart where that pays. False where there is nothing to take apart, or
+ * the scheduler has no nest for a step. */
 static bool take_all(Planner *pl, bool plans, const char *asked)
 {
     const Prog *p = pl->p;

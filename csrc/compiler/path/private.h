@@ -1,6 +1,6 @@
 /* private.h: shared by the files of this folder.
  *
- * apart.c  where steps must begin, since what was in front is sparse
+ * apart.c  where steps must begin, since a sparse result is read
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
@@ -30,7 +30,7 @@ typedef struct Tree Tree;
 struct Tree {
     int leaf; /* a factor, or -1 */
     Size size;
-    bool holes; /* dense, of what is not: it has zeros where there is no term */
+    bool holes; /* dense, but made of something sparse: it has zeros where there is no term */
     int n;
     Tree *kid[MAXFACTORS];
 };
@@ -54,7 +54,7 @@ typedef struct {
 int tree_search(const Product *, CostedTree *out, CostedTree *flat);
 /* What computing a node from its kids takes, in nanoseconds of a typical machine, and its size. */
 double tree_node_cost(const Product *, int n, Size *const *in, uint32_t kept, bool sparse, Size *out);
-uint32_t tree_kept(const Product *, uint32_t inside); /* indices that the factors in `inside` hand on */
+uint32_t tree_kept(const Product *, uint32_t inside); /* indices of these that others or the result need */
 double tree_cells(const Prog *, uint32_t vars); /* elements that a dense tensor over these indices has */
 
 Size tree_size(const Prog *, const Expr *);
@@ -83,11 +83,11 @@ typedef struct {
     const Expr *sum[MAXSUM]; /* all sums of products of the program */
     int nsum;
     double entries;   /* of the temporary that was made last, estimated */
-    const char *tree; /* what was taken so far, as a user would say it */
+    const char *tree; /* the orders of contraction so far, as in schedule="path(..)" */
     Said *said[MAXSAID];
     int nsaid;
     bool heard;  /* the order that a user asked for fitted a product of the program */
-    bool infers; /* steps say what results are: nothing is promised yet */
+    bool infers; /* formats of results are what steps make of them, and are not settled before (path_cut) */
     bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
 } Planner;
 typedef struct { /* steps from here on can be taken back */
@@ -103,7 +103,7 @@ bool step_add_range(Planner *, int from, int to);
  * another result of it than the program has: then nothing has changed. */
 bool step_add(Planner *, int n, const Assign *, const int *result);
 bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
-uint32_t step_covered(const Expr *); /* indices whose coordinates entries say */
+uint32_t step_covered(const Expr *); /* indices along which entries of sparse tensors say what is stored */
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 

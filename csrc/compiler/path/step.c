@@ -282,7 +282,7 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
     return s;
 }
 
-/* Whether the library is the faster one. */
+/* Takes the library for a dense product where it is faster. */
 static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
 {
     if (n == 1) s->dense = dense_of(pl, s, a);

@@ -20,7 +20,7 @@ double tree_cells(const Prog *p, uint32_t vars)
     return n;
 }
 
-/* Of n cells, those that entries fall into at random. */
+/* How many of n cells have an entry, where entries fall into them at random. */
 static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
 
 static double entries_of(const Tensor *t)
@@ -45,8 +45,8 @@ Size tree_size(const Prog *p, const Expr *e)
     return s;
 }
 
-/* Times in nanoseconds: of a multiply-add in a dense product, beside an entry in vectors, and of a number; of an entry
- * that is walked, met with another, appended; of an element that is read, or written. */
+/* Times in nanoseconds: a multiply-add in a dense product, in vectors at an entry, and of single numbers; an entry that
+ * is walked, merged with another, appended; an element that is read, or written; a step that is started. */
 static const double dense_flop = .06, vector_flop = .12, number_flop = 1, walked = .6, met = 6, appended = 6,
                     read = .1, written = .4, started = 2000;
 
@@ -214,7 +214,7 @@ static void leaves(TreeSearch *s)
     }
 }
 
-/* Temporaries do not make a program need much more memory than it has. */
+/* The largest dense temporary: MAXCELLS, or as large as the largest dense tensor of the product. */
 static double room_for(const Product *x)
 {
     double most = fmax(MAXCELLS, x->sparse ? 0 : tree_cells(x->p, x->kept));

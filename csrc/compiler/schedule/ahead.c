@@ -1,10 +1,10 @@
-/* ahead.c: which loops ask for rows ahead of their use.
+/* ahead.c: which loops prefetch rows.
  *
  * requires  a nest; sets `ahead` of loops
  *
  * A loop over the entries of an operand whose vector loop runs along rows of a dense operand, chosen by the
  * entries, waits for memory at each of them if the operand is larger than the caches. Extents count in powers of
- * two, so that a new batch seldom makes a new kernel. */
+ * two, so that a new batch size seldom makes a new kernel. */
 #include "private.h"
 
 #define CACHED_BYTES (4 << 20)
@@ -14,7 +14,9 @@ typedef struct {
     const Prog *p;
     int var;     /* the index of the loop */
     Index along; /* with `vec`: the index of the vector loop inside */
-    bool vec, asked, far;
+    bool vec;
+    bool asked; /* the user asked for it, whatever the operand's size */
+    bool far;   /* some row is prefetched */
 } Rows;
 
 static int64_t bytes_of(const Tensor *t)
@@ -26,7 +28,7 @@ static int64_t bytes_of(const Tensor *t)
     return bytes;
 }
 
-/* With many tiles of a row between, what comes ahead is needed too late. */
+/* Where a row is cut into more than two tiles, prefetching comes too late. */
 static bool few_tiles(const Prog *p, Index along)
 { return along.part != SC_MOD || schedule_bucket(p->var[along.var].extent) <= 2 * (int64_t)along.block; }
 
@@ -63,7 +65,7 @@ static bool walks_entries(const Nest *n)
 
 void schedule_ahead(const Prog *p, Nest *n)
 {
-    if (p->nofold && !p->ahead) return; /* a text for every extent */
+    if (p->nofold && !p->ahead) return; /* one text serves every extent */
     if (walks_entries(n)) {
         Rows r = {.p = p, .var = n->ix.var, .asked = p->ahead};
         look(n->body, &r);

@@ -2,14 +2,14 @@
  *
  * requires  a nest; sets `batch` of loops
  *
- * Wherever it is legal, unless only a few rows follow each other: a row sums its terms as fast as any other way
- * when it is long, and several times as fast when it is short. */
+ * All loops for which that is legal, unless they visit a few rows only: long rows are summed as fast in batches as
+ * without, short ones several times as fast. */
 #include "private.h"
 
-#define ROWS 64
+#define ROWS 64 /* of a batch */
 #define FEW 8
 
-/* Units that follow each other in a visit of the loop, as far as known. */
+/* A visit of the loop takes FEW rows or more on average; those of a first level count as many, unknown ones do not. */
 static bool many(const Tensor *t, int level)
 {
     if (!level || !t->positions[level] || !t->positions[level - 1]) return level == 0;

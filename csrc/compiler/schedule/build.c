@@ -40,6 +40,7 @@ static Nest *out_of_order(Build *b, const Assign *a, Index ix)
     return none(b, "%s is sparse and made in order, and a loop over %s would come back to its entries",
                 a->lhs->tensor->name, b->p->var[ix.var].name);
 }
+
 /* The sparse tensors that are read, and the operand whose structure the result has. */
 static Sources sources_for(const Assign *a)
 {
@@ -61,6 +62,7 @@ static bool is_linear(const Expr *e, const Tensor *t, bool truth)
     if (e->op == O_REDUCE) return e->reduce == O_ADD && is_linear(e->kid[0], t, truth);
     return e->op == O_MUL && (is_linear(e->kid[0], t, truth) || is_linear(e->kid[1], t, truth));
 }
+
 /* ---- indices ---- */
 static void bind(State *s, Index ix)
 {
@@ -198,6 +200,7 @@ static bool add_level(Build *b, const Assign *a, Index ix, bool dense)
         (sc_levelspec){.kind = compressed ? SC_COMPRESSED : SC_DENSE, .unique = 1, .dim = (uint8_t)d};
     return f->nlevel < f->ndim || compressed;
 }
+
 static bool is_vector(const Build *b, const State *inside, const Assign *a)
 {
     Index ix;
@@ -272,6 +275,7 @@ static Nest *loop(Build *b, State s, Assign a, const Sources *src, Index ix)
     if (n && !par) body->unroll = positions_at_a_time(b, &a, t[0], level, body->body);
     return body;
 }
+
 /* ---- sums ---- */
 /* work w { w op= body } then { lhs = ... w ... }; r: the O_REDUCE node, null where the assignment itself sums */
 static Nest *sum(Build *b, State s, Assign a, const Sources *src, Expr *r, Index ix)
@@ -322,7 +326,8 @@ static Expr *reduce_over(Expr *e, int v)
     return found || !e->kid[1] ? found : reduce_over(e->kid[1], v);
 }
 
-/* An assembled result has no entry where its sum has no term. A workspace over its last index says which have. */
+/* An assembled result has no entry where its sum has no term: the sums along its last index go through a workspace,
+ * which says where there are terms. */
 static bool sums_apart(const Build *b, const State *s, const Assign *a, Index ix)
 {
     const Expr *r = a->rhs;

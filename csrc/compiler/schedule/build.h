@@ -24,8 +24,8 @@ typedef struct {
 
 typedef struct {
     Tensor *t;
-    int levels;   /* that are walked: all of what is read, of what the result is like those that it shares */
-    bool outside; /* of every reduction, at least once */
+    int levels;   /* that loops pass: all of what is read; those that the result shares with an operand */
+    bool outside; /* it is read outside of all reductions, at least once */
 } Source;
 
 typedef struct {
@@ -34,13 +34,13 @@ typedef struct {
 } Sources;
 
 typedef struct {
-    Index left[SC_MAXDIM]; /* of what a sum depends on, still to be bound, in the order of loops */
+    Index left[SC_MAXDIM]; /* indices that a sum depends on and no loop binds yet, in the order of loops */
     int n;
 } Left;
 
 /* ---- sums.c: what is known of tensors at a place ---- */
 Sources build_sources(const Expr *); /* sparse operands and workspaces that are read */
-/* The size of the blocks that loops over it have, 0: none. */
+/* The size of the blocks or tiles in which loops run over var; 0: there are none. */
 int build_block(const Build *, const State *, int var);
 bool build_dead_without(const Build *, const Assign *, int n, Tensor *const *);
 bool build_repeats_without(const Build *, const Assign *, int var, int n, Tensor *const *t);
@@ -51,13 +51,14 @@ Left build_left(const Build *, const State *, uint32_t vars);
 bool build_may_lack_terms(const Build *, const State *, const Assign *, const Expr *body, uint32_t vars);
 bool build_fits_registers(const Build *, const State *, const Assign *, const Expr *body, const Left *);
 bool build_goes_straight(const Build *, const State *, const Assign *, const Expr *body, const Left *);
-/* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
+/* Makes a workspace of the lane sparse where only what is written to it counts: a bitmap, or a hash table where a
+ * bitmap would be large. */
 void build_choose_kind(const Build *, const Assign *use, Tensor *w, const Expr *body, const Left *);
 bool build_has_terms(const Build *, const State *, const Expr *reduce, const Tensor *w, const Left *);
-/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
- * where no access says them. */
+/* The right side that reads a sum from its workspace, for a result like an operand: with stored(operand) as a factor
+ * where nothing else restricts it to the entries of the operand. Null where that cannot be said. */
 Expr *build_at_entries(const Build *, const Assign *, const Left *, Expr *rhs);
-/* Factors of a dense sum that are known where it opens: they multiply it once, behind, where that saves something. Else
- * null. */
+/* The factors of a dense sum that are known where its loops begin, to multiply it once behind them; *rest: the others.
+ * Null where there are none, or that saves nothing. */
 Expr *build_known_factors(const Build *, const State *, const Expr *reduce, const Left *, Expr **rest);
 #endif

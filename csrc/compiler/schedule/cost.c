@@ -17,16 +17,16 @@
 
 typedef struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
-    double factor[4];                 /* of an access that each of them answers, or the memory */
+    double factor[4];                 /* of an access that L1, L2, L3 or the memory answers */
     double across;                    /* a load that is not along the unit stride */
     double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
-    double leave;                     /* a loop over stored entries, whose end no processor foresees */
-    double search, halving;           /* of a coordinate in a fibre; half of the branches are missed */
+    double leave;                     /* a loop over stored entries, whose end is mispredicted */
+    double search, halving;           /* of a coordinate in a fibre; a halving, often mispredicted */
     double lanes;                     /* adding up the lanes of a vector */
     double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
     double clear;                     /* bytes a nanosecond */
     double append;                    /* an entry of a sparse result */
-    double twice;                     /* what the pass that counts entries adds to a kernel */
+    double twice;                     /* factor: a kernel that is run to count entries, then again to fill */
     double convert;                   /* an entry of a result into the format that is asked */
     double start, team;               /* of a kernel, of threads */
 } Machine;
@@ -60,8 +60,8 @@ typedef struct {
     double trips;  /* how often its body runs, in all */
     bool gathered; /* its coordinates are those of stored entries, gone through again and again */
     bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
-    double turns;  /* of the body, each time */
-    double side;   /* turns, where all stand side by side in the code; else 1 */
+    double turns;  /* of the body, each time the loop is reached */
+    double side;   /* turns, where the loop is unrolled and they stand side by side; else 1 */
 } Loop;
 
 typedef struct { /* at a place of the nest; copied at every loop */
@@ -119,7 +119,7 @@ static double elements(const Cost *c, const Tensor *t)
     return n;
 }
 
-/* Of n cells, those that entries fall into at random. */
+/* How many of n cells have an entry, where entries fall into them at random. */
 static double distinct(double n, double entries) { return n * -expm1(-entries / n); }
 
 static double positions(const Cost *c, const Tensor *t, int level)
@@ -207,7 +207,7 @@ static double turns_dense(Cost *c, const Spot *at, const Nest *n)
 
 static void walk(Cost *, const Spot *, const Nest *);
 
-/* Lanes that are added up in the end. */
+/* A vec loop that sums over its index: the lanes are added up in the end. */
 static bool sums_lanes(const Nest *n)
 {
     return n->kind == L_VEC && n->body->op == N_EVAL && n->body->eval.reduce != O_CONST &&
@@ -263,7 +263,8 @@ static double region(const Cost *c, const Spot *at, const Expr *e, int j)
     return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
 }
 
-/* Of what is larger than a cache, as much is found there as it holds. What streams by takes half of the larger ones. */
+/* What an access in a region of so many bytes costs, in accesses to the first cache. A cache answers as large a part of
+ * the accesses as it holds of the region; half of the larger caches is taken by data that streams through. */
 static double by_size(const Cost *c, double bytes)
 {
     static const int64_t typical[] = {32 << 10, 1 << 20, 16 << 20};
@@ -277,8 +278,9 @@ static double by_size(const Cost *c, double bytes)
     return factor;
 }
 
-/* What an access that loop k moves costs more than one in the first cache: every loop around that it does not
- * depend on finds again what stood inside; what none does comes from where all of it is. */
+/* What an access that loop k moves costs, in accesses to the first cache. A loop around that it does not depend on
+ * reads the same region in every turn: all but the first find it in the cache that holds the region. What no such loop
+ * reads again comes from where the whole tensor is. */
 static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
 {
     double share = 1, sum = 0;
@@ -340,7 +342,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     return trips * (k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far);
 }
 
-/* fused: what is done with the value comes for nothing after a product */
+/* fused: the value is added to a sum, so a product costs nothing beside it (a multiply-add). */
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;

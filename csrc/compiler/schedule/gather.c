@@ -6,16 +6,15 @@
  * all entries of one e share. Positions of the last level are taken TILE at a time: their rows are gathered into a
  * tile of registers, so that what is loaded of W serves all of them, and the finished rows are scattered (the
  * micro-tiles of PIT, Zheng et al., SOSP 2023). Threads share out the vector index: nothing is written by two of
- * them, and an uneven routing leaves none idle. Where nothing runs along the vector at stride 1 in W, a panel of it
- * is turned around first.
+ * them, and an uneven routing leaves none idle. Where W does not have stride 1 along the vector, a panel of it is
+ * transposed first.
  *
  * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
  * matrix stay in registers, and threads share out its rows. */
 #include "private.h"
 
-#define TILE 6 /* rows: with four vectors each, or two, accumulators and operands fit 32 and 16 registers */
-
-#define STRIP 64
+#define TILE 6   /* rows: accumulators and operands fit 32 registers with four vectors each, 16 with two */
+#define STRIP 64 /* elements at stride 1 that are transposed at a time */
 
 typedef struct {
     Prog *p;
@@ -31,7 +30,7 @@ typedef struct {
 static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
 
 /* ---- what kind of expression ---- */
-/* The shared factor runs along the vector at stride 1, or along an index that is summed, and is turned around. */
+/* The shared factor has stride 1 along the vector, or along an index that is summed: then it is transposed. */
 static bool is_readable(const Gather *g)
 {
     const int v = expr_unit_var(g->shared);
@@ -66,7 +65,7 @@ static bool choose_indices(Gather *g)
     return false;
 }
 
-/* The result has two dense indices, and no factor both: its rows and the vector. */
+/* The result has two dense indices, its rows and the vector, and no factor has both. */
 static bool choose_outer(Gather *g)
 {
     const uint32_t dense = g->kept & ~g->stored;
@@ -189,8 +188,8 @@ static Nest *tile(const Gather *g, Expr *inside)
     return n;
 }
 
-/* work w { a panel of the shared factor, strips of it turned around } then { the tiles } */
-static Nest *turned(const Gather *g, Expr *inside)
+/* work w { a panel of the shared factor, transposed } then { the tiles } */
+static Nest *transposed_panel(const Gather *g, Expr *inside)
 {
     Prog *p = g->p;
     Tensor *w = work_new(p, "w", W_LANE);
@@ -218,7 +217,7 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     choose_width(&g);
     Expr *inside = factors(&g, true);
     const int last = g.a->format.nlevel - 1;
-    Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : turned(&g, inside);
+    Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : transposed_panel(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
     n = levels(p, g.a, 0, last, n);
     if (why)

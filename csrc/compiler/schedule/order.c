@@ -35,7 +35,8 @@ sc_format order_format(const Tensor *t, const Order *o)
 }
 
 /* ---- many indices ---- */
-/* Levels first that lie on top of others, of the result first. */
+/* The indices as they come, each one behind those of the levels above it in every operand; where operands disagree, the
+ * first that is left. */
 Order order_natural(const Prog *p, const Order *all)
 {
     Order o = *all;

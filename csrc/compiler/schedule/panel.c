@@ -7,8 +7,8 @@
  *
  * - F.linear(x, W) and x @ A: nothing runs along the one dense index n at stride 1, so no vector is at hand. A tile
  *   of x, transposed, makes one; blocks of the result are transposed back as they are stored.
- * - Rows that are long, or many: entries choose them in any order, and the caches hold a tile of each only if it
- *   lies apart from the rest.
+ * - Rows that are long, or many: entries choose them in any order, and the caches hold a tile of each row only where
+ *   the tiles are copied together.
  *
  * Where the sparse operand is stored cut along what is summed, dense(j/N), .., compressed(j%N), the panel has the N
  * rows of one cut; sums are added to the result one cut after the other. */
@@ -33,10 +33,10 @@ static int uses(const Expr *e, int v, Expr **found)
     return n;
 }
 
-/* Of a matrix with a unit stride: the other index. */
+/* The index of a matrix along which it does not have stride 1. */
 static int row_var(const Expr *e) { return e->ix[1 - e->tensor->unit].var; }
 
-/* Whether the blocks that begin at the root end in the levels behind the main ones. */
+/* Whether the index of the first level is also that of a dense level inside the blocks. */
 static bool blocked(const Sched *s, Index root)
 {
     for (int k = s->nmain; k < s->a->format.nlevel; k++)

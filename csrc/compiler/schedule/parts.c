@@ -60,7 +60,8 @@ void work_add(Prog *p, Tensor *w, const char *name)
         else
             snprintf(free_name, sizeof free_name, "%.20s%c%d", name, 'a' + n % 26, n / 26);
     if (p->ntensor == SC_LEN(p->tensor))
-        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces", SC_LEN(p->tensor));
+        fail(p, SC_ENOTIMPL, -1, "the program needs more than %d tensors and workspaces: split it",
+             SC_LEN(p->tensor));
     strcpy(w->name, free_name);
     prog_keep(p, w);
 }
@@ -92,8 +93,8 @@ Expr *expr_stored_access(Prog *p, Tensor *t)
     return expr_new(p, O_STORED, expr_access(p, t, ix), NULL);
 }
 
-/* Rows of fewer than 2^bits positions, where that is known, are over before an unrolled loop begins: it has one branch
- * more to miss. */
+/* Rows are known to have fewer than 2^bits positions on average. Unrolling gains nothing in them, and adds a branch
+ * that is mispredicted. */
 static bool has_short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
 
@@ -131,8 +132,8 @@ int schedule_register_tile(const Prog *p, int v, int slots)
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
     int room = lanes * (prog_vector_regs(p) == 32 ? 16 : 8);
     while (slots > 1 && room > lanes) room /= 2, slots = (slots + 1) / 2;
-    const bool waste = x->extent % 128 && x->extent < 512; /* the last tile begins earlier */
-    const int most = p->nofold || waste ? 64 : 128;        /* nofold: a text for every extent */
+    const bool waste = x->extent % 128 && x->extent < 512; /* the last tile overlaps the one before it */
+    const int most = p->nofold || waste ? 64 : 128;        /* nofold: one text serves every extent */
     if (!x->fold) room = room < most ? room : most;
     return !x->fold || x->extent > room ? room : 0;
 }

@@ -1,21 +1,21 @@
-/* private.h: shared by the schedule*.c files and cost.c.
+/* private.h: shared by the files of this folder.
  *
- * schedule.c          assignments -> kernels in a row, temporaries, formats of results
  * search.c   which orders and rewritings there are, and the cheapest
  * order.c    orders of loops
  * build.c    an assignment and an order of its indices -> nest
  * sums.c     ... where its sums are taken
  * text.c     what a user asks for, and what was chosen, as text
  * fuse.c     kernels in a row over the same rows, as one
+ * ahead.c    which loops prefetch rows
  * batch.c    which loops take their rows in batches
  * parts.c    what builders share
  * product.c  one sparse operand times dense ones: the nest with register tiles
  * panel.c    ... and with packed panels
  * turn.c     ... and with dense operands that are transposed first
  * gather.c   rows that the entries of a sparse operand route through dense matrices
- * narrow.c   sums of 16 bit floats that memory takes
- * where.c    where results have entries that are computed dense and delivered sparse
- * cost.c              what running a nest takes */
+ * narrow.c   sums of 16 bit floats, which are not rounded until they are stored
+ * where.c    which entries a result has that is computed dense and delivered sparse
+ * cost.c     what running a nest takes */
 #ifndef SC_SCHEDULE_PRIVATE_H
 #define SC_SCHEDULE_PRIVATE_H
 
@@ -23,7 +23,7 @@
 
 /* ---- parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
-int64_t schedule_bucket(int64_t n); /* the power of two from n on */
+int64_t schedule_bucket(int64_t n); /* n rounded up to a power of two */
 int source_levels(const Tensor *);
 const sc_kind *source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);
@@ -36,7 +36,7 @@ int expr_unit_var(const Expr *access); /* the index along which a tensor has str
 int source_unroll(const Prog *, const Tensor *, int level, int vec);
 bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 */
 bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
-/* Elements of a register tile over variable v; 0 where all of it fits. */
+/* Elements of a register tile over variable v, where `slots` sums are made at a time; 0 where all of v fits. */
 int schedule_register_tile(const Prog *, int v, int slots);
 /* Factors that do not vary under the vector loop come first, if this is summed: the terms of a maximum or minimum are
  * computed as written, to the last bit as elsewhere (derive.c compares them). */
@@ -60,7 +60,7 @@ void wish_print(const Prog *, const Order *, const Nest *, sc_text *);
 /* Every level that cannot be entered by coordinate comes after those above it. */
 bool order_follows(const Tensor *, const Order *);
 sc_format order_format(const Tensor *, const Order *); /* levels in the order of the loops */
-Order order_natural(const Prog *, const Order *all);   /* levels first that lie on top of others */
+Order order_natural(const Prog *, const Order *all);   /* levels of operands from the first to the last */
 bool order_legal(const Order *);                       /* blocks come before what is inside of them */
 Order order_moved(const Order *, int from, int to);
 
@@ -70,23 +70,24 @@ Nest *schedule_build(Prog *, const Assign *, const Order *, char why[WHY]);
 
 /* ---- product.c ---- */
 bool product_fits(Prog *, const Assign *);
-/* Null: *to is the format that the sparse operand should be converted to first. Adds to *why, if not null. */
+/* Null: there is none; where one would be if the sparse operand were converted first, *to is the format. Adds to *why,
+ * if not null. */
 Nest *product_nest(Prog *, const Assign *, sc_format *to, sc_text *why);
 /* The same, with a panel of rows that entries choose; null where there is none. */
 Nest *schedule_packed(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- panel.c ---- */
-/* dense levels that the result keeps, then one that is compressed and summed: the same in cuts of about so many
- * coordinates, in *to. Cuts divide the extent. */
+/* Where a format has dense levels over indices of the result, then a compressed one that is summed: *to is that format
+ * in cuts of about so many coordinates, which divide the extent. Else false. */
 bool panel_format(const Prog *, const Assign *, const Tensor *, const sc_format *from, int about,
                   sc_format *to);
 
 /* ---- turn.c ---- */
-/* As product_nest, of dense operands that are transposed first; null where none lies across. */
+/* As product_nest, with dense operands that are transposed first; null where none has to be. */
 Nest *schedule_turned(Prog *, const Assign *, sc_format *to, sc_text *why);
 
 /* ---- narrow.c ---- */
-/* The nest of an assignment, or one whose sums do not pass through 16 bit floats in memory; null where there is none. */
+/* The nest, or one whose sums are not kept as 16 bit floats in memory; null where there is none. */
 Nest *schedule_narrow(Prog *, const Assign *, Nest *);
 
 /* ---- gather.c ---- */

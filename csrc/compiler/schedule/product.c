@@ -84,8 +84,8 @@ static bool adds_entries(const Sched *s, int first)
     return s->a && first == s->nmain && kept && !(s->all & ~s->stored & ~s->kept);
 }
 
-/* Every entry is added to memory. What varies along the vector but not with the last loop is multiplied once, in
- * registers around it. */
+/* Every entry is added to memory. Factors that vary along the vector, but not with the innermost level, are multiplied
+ * once around it, in registers. */
 static Nest *added(Sched *s, const ProductStep *step, int n)
 {
     Prog *p = s->p;

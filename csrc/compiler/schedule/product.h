@@ -22,7 +22,7 @@ typedef struct {
     int tile;                   /* of the vector variable, 0: none */
     int nmain;                  /* levels of a in front of its dense blocks */
     int last_kept;              /* last of those whose variable is kept, -1: none */
-    int rows[SC_MAXLEVEL];      /* of a dense block, of a kept index: how many are summed at a time */
+    int rows[SC_MAXLEVEL];      /* of a kept level inside dense blocks: rows summed at a time */
     bool owned;
     int cut; /* a is stored in panels of so many coordinates of what is summed, one after the other; 0: not */
     Expr *packed;    /* a dense factor that is packed first */
@@ -52,7 +52,7 @@ Index product_vec(const Sched *); /* the vector, or its part inside a tile */
 int product_slots(Sched *);       /* sums of a dense block that are made at a time */
 
 /* ---- panel.c ---- */
-/* a.cut: its format is dense(j/N), dense levels of the result, compressed(j%N). */
+/* N, where a is stored dense(j/N), dense levels of the result, compressed(j%N); else 0. */
 int panel_cut(const Sched *);
 /* Whether a dense factor is packed; chooses the vector, its tile and what is packed. Where the vector runs at
  * stride 1, and a is not cut, only if asked. */

@@ -1,7 +1,7 @@
 /* product_sum.c: the rows of a product: how its sum is tiled, unrolled and kept in registers. */
 #include "product.h"
 
-#define UNROLLED 32 /* products of one vector each */
+#define UNROLLED 32 /* products of one vector each that unrolled columns of a block have at most */
 
 void product_tile(Sched *s, int slots)
 {
@@ -60,8 +60,8 @@ int product_dense_loops(Sched *s, bool kept, ProductStep *step, int n)
     return n;
 }
 
-/* Most rows of a block whose sums stay in registers, two vectors each, and that divide it; all of them where that
- * is few and one vector each will do. */
+/* The most rows that divide a block and whose sums fit the registers, two vectors each; all rows where those would be
+ * few and sums of one vector each fit. */
 static int rows_of(int block, int room)
 {
     int rows = block < room ? block : room;
@@ -155,7 +155,8 @@ Tensor *product_accumulator(Sched *s)
     return c;
 }
 
-/* What multiplies a sum over the entries below one that was just found, where it varies with none of its indices. */
+/* The factors that vary with none of the indices of a sum, which runs over entries below one that was just found: they
+ * multiply the sum once. Null where there are none. */
 static Expr *multiplier(Sched *s, int first)
 {
     uint32_t vars = s->all & ~s->stored & ~s->kept;

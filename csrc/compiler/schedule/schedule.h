@@ -5,7 +5,7 @@
 #include "../nest/nest.h"
 
 /* ---- parts.c, fuse.c: nests of several assignments as one ---- */
-/* work w { first } then { rest }; private copies that `first` gathers in stand around. */
+/* work w { first } then { rest }; private and shared workspaces that `first` begins with stay around both. */
 Nest *schedule_before_rest(Prog *, Nest *first, Tensor *w, Nest *rest);
 /* The two kernels as one loop, where t is a number for each of its turns; else null, and nothing has changed. */
 Nest *schedule_fuse(Prog *, Nest *first, Tensor *t, Nest *rest);
@@ -18,7 +18,7 @@ Tensor *work_new(Prog *, const char *name, Storage);
 void work_slot(Tensor *, Index);
 Expr *work_access(Prog *, Tensor *);
 Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t has */
-/* Appended, of t in another format: csr or csc of a matrix, else compressed levels. */
+/* Appends a level over dimension d of t to a format: such levels are csr or csc of a matrix, else all compressed. */
 void schedule_plain_level(sc_format *, const Tensor *t, int d);
 
 /* ---- text.c: what a user asks of the scheduler ---- */
@@ -26,19 +26,19 @@ void schedule_plain_level(sc_format *, const Tensor *t, int d);
 enum { SERIAL = -1 };
 typedef struct Wish { /* zero: anything will do */
     int norder, ninner;
-    Index order[MAXORDER]; /* a loop of those that is there stands outside of the later ones */
+    Index order[MAXORDER]; /* loops, outermost first; a nest need not have all of them */
     int parallel;          /* 1 + the index that threads share, or SERIAL */
     uint32_t inner[2];     /* sums over these are taken first, inside of the others; 0: none is */
     uint32_t first;        /* a sum over these is computed first, as a whole */
     int tile[SC_MAXVAR];   /* size of register tiles */
     bool converts;         /* to these formats, and no others */
     sc_format format[SC_MAXOP];
-    int ahead; /* 1 + entries */
+    int ahead; /* 1 + how many entries ahead rows are prefetched; 0: not said */
 } Wish;
 const Wish *wishes_parse(Prog *); /* one for each assignment, from p->wishes */
-/* Takes what holds for the program; operands are to be converted. */
+/* Takes what is asked of the program as a whole. True: operands are to be converted first. */
 bool wishes_convert(Prog *, const Wish *);
-void wishes_finish(const Prog *, const Wish *, sc_text *);
+void wishes_finish(const Prog *, const Wish *, sc_text *); /* prints that part again */
 bool wishes_text(Prog *, const char *text); /* whether it is not a nest but what is asked of the scheduler */
 
 /* ---- search.c: the nests of one assignment ---- */
@@ -47,7 +47,7 @@ Search *search_new(Prog *, const Assign *, const Wish *); /* the candidates for 
 int search_count(const Search *);
 double search_cost(const Search *, int k);
 const char *search_why(const Search *); /* of the first order that gave no nest; may be null */
-/* Candidate k as a wish, its nest is given. */
+/* Candidate k, whose nest is given, as the text that asks for it. */
 void search_print(const Search *, int k, const Nest *, sc_text *);
 /* The nest of candidate k, null where it cannot be built. Settles the format of a result that had none; operands
  * that are converted have their new formats from here on, and p->draft.convert. */
@@ -55,12 +55,12 @@ Nest *search_nest(Search *, int k);
 void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
 /* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
-/* Loops that read rows of large dense operands ask for them ahead. */
+/* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
 double cost_nest(Prog *, const Nest *);
-/* Gives an operand a format, and as many positions as its levels may have then: less than entries at random would take
- * by as much as the level of the same depth had less. */
+/* Gives an operand a format, and estimates the positions of its levels: as many as entries at random would have, times
+ * the share of those that its level of the same depth had before. */
 void cost_convert(Prog *, Tensor *, const sc_format *to);
 
 /* The nest, and behind it those that say where results have entries, which cannot be told from values. */

@@ -7,9 +7,8 @@
  * the search knows nothing of either. The nests of product.c and
  * gather.c are candidates too, and win near ties: they have tiles and
  * panels that the builder lacks. Other near ties go to fewer conversions, then to
- * the first order: costs count in steps, so that the candidates stand in one
- * order, in which the choice among a part of them is the same as among all if it
- * is in that part. Same
+ * the first order. Costs count in steps, so that all candidates stand in one
+ * order: the best of all is also the best of any part of them that it is in. Same
  * input, same choice. */
 #include <math.h>
 #include <string.h>
@@ -18,14 +17,14 @@
 
 #define TIE 1.02        /* a step of scores: those in one step are equal, and the first order wins */
 #define PRODUCT_TIE 1.3 /* what a nest must gain over the one with register tiles and panels */
-#define PLAIN_TIE 1.06  /* what a nest must gain over one without tiles that shares out the same index */
-#define BLOCKS 8
+#define PLAIN_TIE 1.06  /* the same over one that has no tiles, and shares out the same index among threads */
+#define BLOCKS 8        /* how many times faster whole blocks are converted than single entries */
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
-#define SMALLCUT 64
-#define LARGECUT 128
+#define SMALLCUT 64     /* coordinates in a cut: from this size .. */
+#define LARGECUT 128    /* .. to this, by doubling */
 
 typedef struct {
     Order order;
@@ -33,11 +32,11 @@ typedef struct {
     int form;
     int special;  /* whose nest it is: 0, of schedule_build(), or special[special - 1] */
     int split;    /* form whose inner sum is computed first, as a whole; 0: none */
-    sc_format to; /* what the sparse operand is cut to, though it could stay: products with it are many */
+    sc_format to; /* the cut format of a sparse operand that is multiplied often; nlevel 0: it is not cut */
     double cost;
     bool tiles; /* the nest has tiles, or sums outside of registers */
     int par;    /* 1 + the index that threads share, 0: none */
-    int rank;   /* what is smaller is better */
+    int rank;   /* the smallest is the best */
 } Candidate;
 
 typedef struct { /* the right side, and what was split off its sums */
@@ -57,12 +56,12 @@ struct Search {
     const Wish *wish;
     Version form[MAXFORM];
     Split split[MAXFORM];
-    int nform, now;
+    int nform, now;     /* now: the form of the candidates being tried */
     uint32_t converted; /* of the candidates being tried */
     sc_format wants[5]; /* what a special nest asks of the sparse operand */
     Candidate best[MAXBEST];
     int nbest, ntrial;
-    int par; /* of the best one of special[], where it has no tiles; else 0 */
+    int par; /* Candidate.par of the best one of special[], where that has no tiles; else 0 */
     /* Of the first that was not built, or that is not as it was asked for. */
     char why_not[WHY], not_asked[WHY];
 };
@@ -94,7 +93,6 @@ static void convert_all(Search *s, const Candidate *c)
     }
 }
 
-/* Blocks that stay whole are moved faster than single entries. */
 static double conversion_cost(const Search *s, const Candidate *c)
 {
     double sum = 0;
@@ -109,7 +107,7 @@ static double conversion_cost(const Search *s, const Candidate *c)
     return sum;
 }
 
-/* Near ties: cost with what speaks against a candidate. */
+/* The cost times what a candidate must gain over others, in steps of TIE. */
 static int rank(const Search *s, const Candidate *c)
 {
     const double convert = c->to.nlevel ? OFTEN_TIE : c->converted ? CONVERT_TIE : 1;
@@ -233,7 +231,7 @@ static Order all_loops(const Search *s)
 
 static bool fits(const Tensor *t, const Order *o) { return order_follows(t, o) && !source_may_repeat(t); }
 
-/* Operands that are converted must gain by it. */
+/* No operand is converted that fits the order as it is. */
 static bool all_gain(const Search *s, const Order *o)
 {
     for (int k = 0; k < s->p->nin; k++) {
@@ -245,7 +243,7 @@ static bool all_gain(const Search *s, const Order *o)
     return true;
 }
 
-/* The others lie as the order wants them; without conversions they may also be searched. */
+/* Where operands are converted, the others must fit the order as they are; else they may also be searched. */
 static bool is_sensible(const Search *s, const Order *o)
 {
     for (int k = 0; k < s->p->nin && s->converted; k++) {
@@ -333,10 +331,10 @@ static void find_forms(Search *s)
     for (int k = 1; k < once; k++) add_forms(s, k, 1);
 }
 
-/* ---- the search ---- */
+/* ---- conversions and special nests ---- */
 static bool keeps(const Search *s) { return s->p->keeps || s->wish->converts; }
 
-/* Operands that occur once, in this assignment only. */
+/* The sparse operands that may be converted: they occur once, in this assignment only. */
 static uint32_t convertible(const Search *s)
 {
     const Prog *p = s->p;
@@ -365,7 +363,7 @@ static int sparse_operand(const Expr *e)
     return k >= 0 || !e->kid[1] ? k : sparse_operand(e->kid[1]);
 }
 
-/* Layouts in which the rows that are read lie in a near cache. */
+/* The nest of a candidate on a cut operand: the rows that a cut reads fit a near cache. */
 static void consider_cuts(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];

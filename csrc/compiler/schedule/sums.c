@@ -29,6 +29,7 @@ Sources build_sources(const Expr *e)
     collect(e, false, &s);
     return s;
 }
+
 /* ---- indices ---- */
 int build_block(const Build *b, const State *s, int v)
 {
@@ -59,6 +60,7 @@ bool build_runs_along(const Expr *e, int v)
     }
     return (e->kid[0] && build_runs_along(e->kid[0], v)) || (e->kid[1] && build_runs_along(e->kid[1], v));
 }
+
 bool build_shares(const Tensor *t)
 { return t->role == T_OUT || t->place == W_SHARED || t->place == W_PRIVATE; }
 
@@ -111,8 +113,8 @@ static bool is_large(const Build *b, const Tensor *t)
     return bytes > COPY_BYTES;
 }
 
-/* The places of the result that a sum goes to lie apart, each in a line of its own and often all in one set of the
- * cache, and they are few: side by side they stay in the first cache. */
+/* The elements of the result that a sum goes to lie apart, each in a cache line of its own and often all in one set of
+ * the cache, and they are few: side by side they stay in the first cache. */
 static bool lie_apart(const Build *b, const State *s, const Assign *a, const Left *left)
 {
     const Tensor *t = a->lhs->tensor;
@@ -156,7 +158,7 @@ bool build_goes_straight(const Build *b, const State *s, const Assign *a, const 
     return !build_fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
 }
 
-/* The result is sparse along what is left, or what follows needs no more than what was summed. */
+/* The sum has terms only where operands store the last index that is left, and what reads it does nothing elsewhere. */
 static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
     Tensor *over[MAXTENSOR];
@@ -177,7 +179,6 @@ static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Ex
     return sparse;
 }
 
-/* A workspace of the lane is sparse where it should be: a bitmap, or a hash table where that would be large. */
 void build_choose_kind(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
     double extent = 1;
@@ -204,8 +205,6 @@ bool build_has_terms(const Build *b, const State *s, const Expr *r, const Tensor
     return src.n == 1 && l > 0 && source_kind(t, l - 1)->crd;
 }
 
-/* A result like an operand has entries at those of the operand, which the sum knows and the workspace does not: null
- * where no access says them. */
 Expr *build_at_entries(const Build *b, const Assign *a, const Left *left, Expr *rhs)
 {
     Tensor *like = a->lhs->tensor->like;
@@ -217,8 +216,6 @@ Expr *build_at_entries(const Build *b, const Assign *a, const Left *left, Expr *
     return expr_new(b->p, O_MUL, expr_stored_access(b->p, like), rhs);
 }
 
-/* Factors of the dense sum r that are known where it opens: they multiply it once, behind, where that saves
- * something. Else null. */
 Expr *build_known_factors(const Build *b, const State *s, const Expr *r, const Left *left, Expr **rest)
 {
     uint32_t vars = r->vars;

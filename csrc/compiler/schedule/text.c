@@ -82,7 +82,7 @@ static void parse_directive(Lexer *lx, Wish *w)
     Prog *p = lx->prog;
     const int pos = lx->pos;
     const char *word = lex_name(lx, "order, parallel, inner, first, tile, convert or ahead");
-    lex_expect(lx, "(", "behind it");
+    lex_expect(lx, "(", sc_arena_printf(&p->arena, "after %s", word));
     if (!strcmp(word, "order"))
         parse_order(lx, w);
     else if (!strcmp(word, "parallel"))
@@ -168,7 +168,8 @@ typedef struct {
     const Wish *w;
     bool sums, fits;
     Wish made; /* order and parallel, as they are */
-    bool any, torn;
+    bool any;  /* an assignment was visited */
+    bool torn; /* not all of those visited have the same parallel index */
 } Look;
 
 static bool has_sums(const Nest *n)
@@ -246,7 +247,7 @@ static void visit(Look *l, const LoopStack *path)
     l->any = true;
 }
 
-/* A loop in tensors over an index that is bound: it visits nothing. */
+/* A loop in tensors over an index that is bound: it only looks the coordinate up. */
 static bool looks_up(const LoopStack *path, const Nest *n)
 {
     bool bound = false;

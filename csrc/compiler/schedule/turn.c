@@ -20,7 +20,7 @@ typedef struct {
     int vec;         /* the dense index that is to run at stride 1 */
     Expr *product;
     int n;
-    Expr *from[MAXTURNED]; /* the matrices that are turned, and to what */
+    Expr *from[MAXTURNED]; /* the matrices that are transposed, and into what */
     Tensor *to[MAXTURNED];
 } Turn;
 
@@ -34,7 +34,7 @@ static void find(Turn *t, const Expr *e)
         if (e->kid[k]) find(t, e->kid[k]);
 }
 
-/* A matrix with rows and columns, whose columns are not where the vector is. */
+/* A dense matrix over the vector index that has stride 1 along its other index. */
 static bool lies_across(const Turn *t, const Expr *e)
 {
     const Tensor *x = e->tensor;
@@ -42,8 +42,8 @@ static bool lies_across(const Turn *t, const Expr *e)
            in(expr_vars(e), t->vec) && unit_of(e) != t->vec;
 }
 
-/* rows[v, vec], its last index at stride 1 */
-static Tensor *turned(Turn *t, const char *name, const Expr *e)
+/* A workspace for the transpose of e: its last index, at stride 1, is the vector. */
+static Tensor *transpose_of(Turn *t, const char *name, const Expr *e)
 {
     Tensor *w = work_new(t->p, name, W_SHARED);
     work_slot(w, index_whole(unit_of(e)));
@@ -53,7 +53,7 @@ static Tensor *turned(Turn *t, const char *name, const Expr *e)
     return w;
 }
 
-/* Everything in the product that lies across; false: there is something that cannot be turned. */
+/* Everything in the product that lies across; false: there is something that cannot be transposed. */
 static bool collect(Turn *t, Expr *e)
 {
     if (e->op == O_ACCESS && !source_is_sparse(e->tensor) && in(expr_vars(e), t->vec) &&
@@ -107,11 +107,11 @@ Nest *schedule_turned(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (!choose(t)) return NULL;
     Expr *product = t->sum->kid[0], *result = a->lhs;
     for (int k = 0; k < t->n; k++) {
-        t->to[k] = turned(t, "t", t->from[k]);
+        t->to[k] = transpose_of(t, "t", t->from[k]);
         product = expr_replace(p, product, t->from[k], work_access(p, t->to[k]));
     }
     Assign sum = {a->lhs, a->reduce, expr_replace(p, a->rhs, t->sum->kid[0], product)};
-    Tensor *back = lies_across(t, a->lhs) ? turned(t, "u", a->lhs) : NULL;
+    Tensor *back = lies_across(t, a->lhs) ? transpose_of(t, "u", a->lhs) : NULL;
     if (back) {
         result = work_access(p, back);
         sum = (Assign){result, O_CONST, expr_replace(p, (Expr *)t->sum, t->sum->kid[0], product)};

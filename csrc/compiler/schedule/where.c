@@ -1,17 +1,18 @@
-/* where.c: where results have entries that are computed dense and delivered sparse.
+/* where.c: which entries a result has that is computed dense and delivered sparse.
  *
  * requires  formats of all results. sets: Tensor.where
  *
  * The structure of a sparse result follows from what operands store, never from values: a zero that comes out of
- * stored numbers is an entry, and has a gradient. Kernels that write all coordinates do not say which they are, so
- * others are put behind them, which compute a second result of truth values (expr/covered.c). The conversion reads entries
- * off that one. */
+ * stored numbers is an entry, and has a gradient. Kernels that write all coordinates do not say which these are, so
+ * others are put behind them, which compute a second result of truth values (expr/covered.c). The conversion reads
+ * entries off that one. */
 #include <stdio.h>
 #include <string.h>
 
 #include "private.h"
 
-/* A maximum in skip mode is infinite where no point counts, which is no entry. */
+/* The values of a covered result do not say which entries it has; nor do those of a maximum in skip mode, which is
+ * infinite where no point counts. */
 static bool is_unknown(const Prog *p, const Tensor *t)
 {
     const sc_format *ask = &p->ask[t->arg - p->nin];
@@ -49,8 +50,8 @@ static Nest *add(Prog *p, Expr *where, Expr *term)
     return search_count(s) ? search_nest(s, 0) : NULL;
 }
 
-/* Where no loops are found for a product, because coordinates repeat, one of its factors has more entries; in the end
- * everything is one. */
+/* Where no loops are found for a product, because coordinates repeat, one of its factors takes its place, which has
+ * entries at more coordinates; in the end a 1, which has all. */
 static Nest *add_term(Prog *p, Expr *where, Expr *term)
 {
     Part factor[MAXFACTOR];
