@@ -16,7 +16,9 @@ tmp d[i] += E[i,j]
 P[i,j] = E[i,j]/d[i]"""
 INSIDE = "tmp t[i] = A[i,j]*x[j]; y[i] = M[i,j]*relu(t[j]); z[i] = y[i]/(t[i] + 1)"
 OWN = [CHAIN, FACTORS, TWICE, SOFTMAX, INSIDE]
-APART = ["; ".join([*(f"tmp {a}" for a in p.split("; ")[:-1]), p.split("; ")[-1]]) for p in test_apart.PROGRAMS]
+APART = [
+    "; ".join([*(f"tmp {a}" for a in p.split("; ")[:-1]), p.split("; ")[-1]]) for p in test_apart.PROGRAMS
+]
 
 
 def dense(x: torch.Tensor) -> torch.Tensor:

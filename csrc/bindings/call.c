@@ -350,19 +350,14 @@ static int place_dense(const call *c, results *r, int k, PyObject *out)
 /* What takes result k, or null; out is null, a tensor, or a tuple with one entry (which may be None) a result. */
 static int out_of(PyObject *out, int k, int n, PyObject **one)
 {
-    *one = out;
-    if (out && PyTuple_Check(out)) {
-        if (PyTuple_Size(out) != n)
-            return PyErr_Format(PyExc_ValueError,
-                                "out: expected a tuple of %d tensors, one a result, got %zd", n,
-                                PyTuple_Size(out)),
-                   -1;
-        *one = PyTuple_GetItem(out, k);
-    } else if (out && n > 1) {
+    const bool several = out && PyTuple_Check(out);
+    if (out && (several ? PyTuple_Size(out) : 1) != n) {
         PyErr_Format(PyExc_ValueError,
-                     "out: expected a tuple of %d tensors, one a result (None where it is to be made)", n);
+                     "out: expected %d tensors, one a result (None where it is to be made), got %zd", n,
+                     several ? PyTuple_Size(out) : 1);
         return -1;
     }
+    *one = several ? PyTuple_GetItem(out, k) : out;
     if (*one == Py_None) *one = NULL;
     return 0;
 }

@@ -162,9 +162,10 @@ def evaluate(
     """Index notation: ``evaluate("C[i,k] = relu(A[i,j] * B[j,k] + b[k])", A=A, B=B, b=b)``.
 
     Operands are given by name; several assignments, separated by ``;`` or on lines of their own, give a tuple
-    of their results, in order. Reductions are ``=`` and ``+=``, ``max=``, ``min=``; an index
-    that the left side lacks is reduced. ``format`` is one format for all results or a sequence with one
-    (or None) a result, ``out`` a tuple likewise. The other arguments, the types and the errors are those of
+    of their results, in order, but for those of assignments that begin with ``tmp``. Reductions are ``=``
+    and ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. ``format`` is one format for
+    all results or a sequence with one (or None) a result, ``out`` a tuple likewise. The other arguments, the
+    types and the errors are those of
     :func:`einsum`.
     """
     _check(expression, format, schedule, out)

@@ -85,7 +85,7 @@ def revealed_program(
     schedule: str | None,
     implicit: str,
 ) -> tuple[str, tuple[bool, ...]]:
-    """The program string that returns temporaries too, for calls that are recorded, and what else it returns."""
+    """The program string that returns temporaries too, for calls that are recorded, and which are not."""
     shown: tuple[bool, ...] = (True,)
     if names:
         program_of(expression, names, kinds, format, schedule, implicit)  # refuses what is wrong with it

@@ -68,6 +68,17 @@ static const char *const good[][2] = {
     {"in A: f32 csr (6, 5)\nin B: f32 dense (5, 4)\nij,jk->ik", "out[i,k] = A[i,j] * B[j,k]\n"},
     {"in A: f32 csr (6, 5)\nin B: f32 dense (5, 4)\n jz , Za", "out[Z,a,j,z] = A[j,z] * B[Z,a]\n"},
     {"in A: f64 dense (5, 5)\nii->i", "out[i] = A[i,i]\n"},
+    {"in A: f64 dense (5, 5)\ntmp m[i] max= A[i,j]\nC[i] = m[i] * m[i]",
+     "tmp m[i] max= A[i,j]\nC[i] = m[i] * m[i]\n"},
+    {"in A: f64 dense (5, 5)\ntmp t[k,i] = A[k,j] * A[j,i]; C[i,k] = A[i,j] * t[j,k]",
+     "C[i,k] = A[i,j] * (A[j,j_1] * A[j_1,k])\n"},
+    {"in A: f64 dense (5, 5)\ntmp t[i] += A[i,j] * A[j,i]; C[i] = exp(t[i]) / 2",
+     "C[i] = exp(A[i,j] * A[j,i]) / 2\n"},
+    {"in A: f64 dense (5, 5)\ntmp t[i] = A[i,j] * A[j,i]; C[i] = A[i,i] / t[i]",
+     "tmp t[i] = A[i,j] * A[j,i]\nC[i] = A[i,i] / t[i]\n"},
+    {"in A: f64 dense (5, 5)\ntmp t[i] = A[i,i]; C[i] += exp(t[i] * A[i,j])",
+     "tmp t[i] = A[i,i]\nC[i] += exp(t[i] * A[i,j])\n"},
+    {"in A: f64 dense (5, 5)\ntmp[i] = A[i,j] * A[j,i]", "tmp[i] = A[i,j] * A[j,i]\n"},
     {"in A: f64 dense (5, 5)\nii", "out = A[i,i]\n"},
     {"in w: f64 dense ()\nin A: f64 dense (5, 5)\n,ij->", "out = w * A[i,j]\n"},
     {"in x: f32 dense (5)\ny[i]=- -x[i]/(2*x[i])*3-(4-x[i]-(1-2))",
@@ -528,8 +539,34 @@ static void oracle_case(const Meaning *m)
     close_front(f);
 }
 
+/* A tensor in the place of another that was there at the mark; the other comes back. */
+static int replace_and_rewind(Front *f)
+{
+    Prog *p = &f->p;
+    if (setjmp(f->escape)) return f->err.code;
+    Tensor *first = prog_add(p, "first", T_OUT, -1);
+    const Mark *empty = prog_mark(p);
+    Tensor *second = prog_add(p, "second", T_WORK, -1);
+    const Mark *now = prog_mark(p);
+    p->ntensor = 1;
+    Tensor *other = prog_add(p, "other", T_WORK, -1);
+    other->ndim = 3;
+    prog_rewind(p, now);
+    if (p->ntensor != 2 || p->tensor[1] != second || other->ndim != 3) return SC_EINTERNAL;
+    prog_rewind(p, empty);
+    return p->ntensor == 1 && p->tensor[0] == first ? SC_OK : SC_EINTERNAL;
+}
+
+static void rewind_case(void)
+{
+    Front *f = open_front();
+    if (replace_and_rewind(f)) report("a program is not what it was at a mark", "", f->err.msg);
+    close_front(f);
+}
+
 int main(int argc, char **argv)
 {
+    rewind_case();
     for (int k = 0; k < SC_LEN(good); k++) round_trip(good[k][0], good[k][1], false);
     expect_errors(bad, SC_LEN(bad), HEAD, "");
     expect_errors(files, SC_LEN(files), "", "");

@@ -13,8 +13,6 @@
 
 #include "expr.h"
 
-#define MAXJOINED 8 /* accesses of one product: more factors are not searched for an order of contraction */
-
 /* ---- looking ---- */
 static const Expr *find_access(const Expr *e, const Tensor *t)
 {
@@ -56,7 +54,7 @@ static bool may_join(const Assign *maker, const Assign *reader)
     const Expr *at = find_access(reader->rhs, t);
     if (!adds(maker) || !adds(reader) || (summed(maker) && !is_product(maker->rhs))) return false;
     if (is_product(maker->rhs) && is_product(reader->rhs))
-        return count_accesses(maker->rhs, NULL) + count_accesses(reader->rhs, NULL) <= MAXJOINED + 1;
+        return count_accesses(maker->rhs, NULL) + count_accesses(reader->rhs, NULL) <= MAXFACTORS + 1;
     return reader->reduce == O_CONST && !summed(reader) && expr_vars(at) == expr_vars(reader->lhs) &&
            takes_sum(reader->rhs, t);
 }
@@ -71,7 +69,8 @@ static Expr *renamed(const Renaming *r, const Expr *e)
 {
     Expr *x = NEW(r->p, Expr);
     *x = *e;
-    for (int d = 0; e->op == O_ACCESS && d < e->tensor->ndim; d++) x->ix[d].var = (uint8_t)r->of[e->ix[d].var];
+    for (int d = 0; e->op == O_ACCESS && d < e->tensor->ndim; d++)
+        x->ix[d].var = (uint8_t)r->of[e->ix[d].var];
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) x->kid[k] = renamed(r, e->kid[k]);
     return x;
@@ -122,8 +121,10 @@ static bool join(Prog *p, int a)
         if (n) reader = &p->assign[b];
         reads += n;
     }
-    if (!reads) fail(p, SC_EVALUE, maker.lhs->pos, "tmp %s is not read; remove it, or tmp to return it", t->name);
-    if (reads > 1 || reader <= &p->assign[a] || !may_join(&maker, reader) || !find_names(p, &maker, reader, &r))
+    if (!reads)
+        fail(p, SC_EVALUE, maker.lhs->pos, "tmp %s is not read; remove it, or tmp to return it", t->name);
+    if (reads > 1 || reader <= &p->assign[a] || !may_join(&maker, reader) ||
+        !find_names(p, &maker, reader, &r))
         return false;
     reader->rhs = expr_replace(p, reader->rhs, find_access(reader->rhs, t), renamed(&r, maker.rhs));
     forget(p, a);

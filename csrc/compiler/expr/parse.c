@@ -323,7 +323,8 @@ static bool parse_tmp(Lexer *lx)
     if (lx->kind != K_NAME || !lex_accept(&next, "tmp") || next.kind != K_NAME) return false;
     Lexer behind = next;
     lex_next(&behind);
-    const bool reduces = (lex_is(&next, "max") || lex_is(&next, "min")) && behind.kind == K_PUNCT && lex_is(&behind, "=");
+    const bool reduces =
+        (lex_is(&next, "max") || lex_is(&next, "min")) && behind.kind == K_PUNCT && lex_is(&behind, "=");
     if (reduces) return false;
     *lx = next;
     return true;

@@ -151,7 +151,7 @@ struct Prog {
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
     Assign assign[32];
-    int nin, nout;              /* operands; results: those that are returned, then the hidden ones */
+    int nin, nout; /* operands; results: those that are returned, then the hidden ones */
     int nhidden;
     bool inlines; /* temporaries may become part of what reads them: no schedule speaks of them */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */

@@ -11,7 +11,9 @@ sc_text prog_text(Prog *p) { return (sc_text){.arena = &p->arena}; }
 struct Mark {
     Draft draft;
     int ntensor;
-    Tensor tensor[];
+    struct {
+        Tensor *at, was; /* another may have taken its place since */
+    } tensor[];
 };
 
 const Mark *prog_mark(Prog *p)
@@ -19,7 +21,10 @@ const Mark *prog_mark(Prog *p)
     Mark *k = prog_bytes(p, sizeof *k + (size_t)p->ntensor * sizeof *k->tensor);
     k->draft = p->draft;
     k->ntensor = p->ntensor;
-    for (int t = 0; t < k->ntensor; t++) k->tensor[t] = *p->tensor[t];
+    for (int t = 0; t < k->ntensor; t++) {
+        k->tensor[t].at = p->tensor[t];
+        k->tensor[t].was = *p->tensor[t];
+    }
     return k;
 }
 
@@ -27,7 +32,10 @@ void prog_rewind(Prog *p, const Mark *k)
 {
     p->draft = k->draft;
     p->ntensor = k->ntensor;
-    for (int t = 0; t < k->ntensor; t++) *p->tensor[t] = k->tensor[t];
+    for (int t = 0; t < k->ntensor; t++) {
+        p->tensor[t] = k->tensor[t].at;
+        *p->tensor[t] = k->tensor[t].was;
+    }
 }
 
 /* Names that begin so belong to C and to the core, whatever follows. */

@@ -271,12 +271,24 @@ static void lower_append(Low *l, const Nest *n, const Tensor *t)
     lower_set(l, next, val_op(p, O_ADD, at, l->times ? l->times : val_int(p, 1)));
 }
 
+/* What a sum into the tensor takes for all coordinates of the rests around, given the value at one. */
+static Val *times_rests(Low *l, const Tensor *t, Op op, Val *v)
+{
+    Prog *p = l->p;
+    for (const Rest *r = l->e.rest; r && op == O_ADD; r = r->around) {
+        if (tensor_bit(p, t) & r->inner) break;
+        Val *times = val_cast(p, (Type){v->type.dtype, 1}, r->times);
+        v = val_op(p, O_MUL, v, val_cast(p, v->type, times));
+    }
+    return v;
+}
+
 static void assign(Low *l, const Expr *lhs, Op op, Val *v)
 {
     Prog *p = l->p;
     const Tensor *t = lhs->tensor;
     bool vec = depends(l, lhs);
-    v = rest_times(l, t, op, v);
+    v = times_rests(l, t, op, v);
     if (vec) v = widen(l, v, l->e.vec.lanes);
     if (l->e.batch && l->e.batch->work == t && !l->e.batch->sum) {
         batch_term(l, v);

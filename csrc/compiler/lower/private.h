@@ -247,8 +247,6 @@ void lower_merge(Low *, const Nest *);
 void rest_of(Low *, const Nest *loop, Val *visited);
 /* Inside a rest: a dense loop that does the same in all its turns does them at once. False: it has to run. */
 bool rest_loop(Low *, const Nest *loop);
-/* What the reduction into the tensor takes for all coordinates of the rests around, given the value at one. */
-Val *rest_times(Low *, const Tensor *, Op, Val *);
 /* A workspace is opened; true inside a rest where nothing that is left reads it, so that it need not be filled. */
 bool rest_skips(Low *, const Nest *work);
 

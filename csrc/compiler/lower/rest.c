@@ -72,17 +72,6 @@ bool rest_loop(Low *l, const Nest *n)
     return true;
 }
 
-Val *rest_times(Low *l, const Tensor *t, Op op, Val *v)
-{
-    Prog *p = l->p;
-    for (const Rest *r = l->e.rest; r && op == O_ADD; r = r->around) {
-        if (tensor_bit(p, t) & r->inner) break;
-        Val *times = val_cast(p, (Type){v->type.dtype, 1}, r->times);
-        v = val_op(p, O_MUL, v, val_cast(p, v->type, times));
-    }
-    return v;
-}
-
 bool rest_skips(Low *l, const Nest *n)
 {
     if (!l->e.rest) return false;

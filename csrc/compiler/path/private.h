@@ -5,7 +5,8 @@
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * wish.c   "path(..)" as a user says it, and the plan as text
- * step.c   an assignment as a request of its own */
+ * step.c   an assignment as a request of its own
+ * entries.c where the entries of sparse tensors make what is stored of an expression */
 #ifndef SC_PATH_PRIVATE_H
 #define SC_PATH_PRIVATE_H
 
@@ -17,6 +18,11 @@ static inline bool in(uint32_t set, int k) { return set >> k & 1; }
 static inline int path_result(const Prog *p, int a) { return p->assign[a].lhs->tensor->arg - p->nin; }
 
 static inline bool path_is_sum(const Expr *e) { return e->op == O_REDUCE && e->reduce == O_ADD; }
+
+/* ---- entries.c ---- */
+bool path_is_product(const Expr *);  /* of accesses, and sums of such */
+bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
+uint32_t path_covered(const Expr *); /* indices along which entries of sparse tensors say what is stored */
 
 /* ---- tree.c ---- */
 
@@ -102,8 +108,6 @@ bool step_add_range(Planner *, int from, int to);
 /* Appends assignments as a step; result: of the program, or -1. False where the scheduler has nothing for it, or makes
  * another result of it than the program has: then nothing has changed. */
 bool step_add(Planner *, int n, const Assign *, const int *result);
-bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
-uint32_t step_covered(const Expr *); /* indices along which entries of sparse tensors say what is stored */
 /* A tensor over these indices that a step makes; sparse ones get their format from the scheduler. */
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 

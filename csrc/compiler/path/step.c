@@ -80,13 +80,6 @@ static bool add_operands(Planner *pl, Step *s, const Expr *e, bool factor, int n
 }
 
 /* ---- text ---- */
-static bool is_plain(const Expr *e)
-{
-    if (e->op == O_ACCESS) return true;
-    if (e->op == O_REDUCE) return e->reduce == O_ADD && is_plain(e->kid[0]);
-    return e->op == O_MUL && is_plain(e->kid[0]) && is_plain(e->kid[1]);
-}
-
 /* "+=", "max=" or "min=" says all of its reductions. */
 static bool reduces_whole(const Expr *e) { return e->op == O_REDUCE && !expr_has(e->kid[0], O_REDUCE); }
 
@@ -163,31 +156,12 @@ static bool is_promised(const Planner *pl, const Step *s, const sc_outcome *o, i
            like == (tensor_shares_all(t) ? t->like->arg : -1);
 }
 
-bool path_has_sparse(const Expr *e)
-{
-    if (e->op == O_ACCESS) return !sc_format_is_dense(&e->tensor->format);
-    return (e->kid[0] && path_has_sparse(e->kid[0])) || (e->kid[1] && path_has_sparse(e->kid[1]));
-}
-
-/* Indices of the sparse operands of a product; of other expressions those that its operands of the program cover. */
-static uint32_t covered_by(const Expr *e, bool plain)
-{
-    uint32_t vars = 0;
-    if (!plain) return expr_covered(e);
-    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format) ? 0 : expr_vars(e);
-    for (int k = 0; k < 2; k++)
-        if (e->kid[k]) vars |= covered_by(e->kid[k], plain);
-    return vars;
-}
-
-uint32_t step_covered(const Expr *e) { return covered_by(e, is_plain(e)); }
-
 /* A sparse result stores what the operands of the program cover, zeros too. A dense temporary does not say where it has
  * a term, so the step would store less, or more. */
 static bool keeps_entries(const Planner *pl, const Step *s, const Assign *a, int result)
 {
     if (sc_format_is_dense(&pl->p->ask[result])) return true;
-    return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~step_covered(a->rhs));
+    return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(a->rhs));
 }
 
 /* What later steps know of a value. */
@@ -325,7 +299,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     }
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
-    s->plain = n == 1 && is_plain(a->rhs);
+    s->plain = n == 1 && path_is_product(a->rhs);
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;

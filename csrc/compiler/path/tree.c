@@ -40,7 +40,7 @@ static double sum_of_entries(const Expr *e)
 Size tree_size(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
-    s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~step_covered(e));
+    s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(e));
     s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
     return s;
 }
