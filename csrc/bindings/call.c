@@ -352,9 +352,10 @@ static int out_of(PyObject *out, int k, int n, PyObject **one)
 {
     const bool several = out && PyTuple_Check(out);
     if (out && (several ? PyTuple_Size(out) : 1) != n) {
-        PyErr_Format(PyExc_ValueError,
-                     "out: expected %d tensors, one a result (None where it is to be made), got %zd", n,
-                     several ? PyTuple_Size(out) : 1);
+        PyErr_Format(
+            PyExc_ValueError,
+            "out: expected a tuple of %d tensors, one a result (None where it is to be made), got %zd", n,
+            several ? PyTuple_Size(out) : 1);
         return -1;
     }
     *one = several ? PyTuple_GetItem(out, k) : out;
