@@ -42,7 +42,6 @@ static void front(Prog *p, const sc_request *rq)
     memcpy(p->ask_like, rq->ask_like, sizeof p->ask_like);
     p->wide = rq->wide;
     for (int i = 0; i < rq->nin; i++) prog_declare(p, &rq->in[i], rq->dim[i]);
-    p->inlines = !rq->schedule || asked_path(rq);
     parse_program(p, rq->text);
     take_asks(p, rq);
     if (asked_path(rq)) return;

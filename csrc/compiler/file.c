@@ -216,7 +216,6 @@ void file_parse(Prog *p, const char *text)
     blank_comments(f.text);
     for (size_t i = 0; i < n; i++) f.program[i] = f.text[i] == '\n' ? '\n' : ' ';
     for (int at = 0; f.text[at];) at = parse_line(&f, at);
-    p->inlines = f.nest < 0 && !p->wishes;
     parse_program(p, f.program);
     for (int k = 0; k < f.nout; k++) parse_out(&f, f.out[k]);
     for (int k = 0; k < f.nfold; k++) parse_fold(&f, f.fold[k]);

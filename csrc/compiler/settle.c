@@ -187,10 +187,12 @@ static Expr *simplified(Prog *p, const Assign *a)
     return expr_new(p, O_MUL, expr_stored_access(p, like), e);
 }
 
+static Search *unasked(Prog *p, const Task *x) { return search_new(p, &x->a, NEW(p, Wish)); }
+
 /* Fails where there are nests for the assignment, though none as the user asked for. */
 static void refuse(Prog *p, const Task *x, const char *why)
 {
-    Search *s = search_new(p, &x->a, NEW(p, Wish));
+    Search *s = unasked(p, x);
     if (!search_count(s)) return;
     Nest *n = search_nest(s, 0);
     sc_text *chosen = &p->draft.chosen;
@@ -225,8 +227,7 @@ static void take_apart(Choices *g)
         Task *x = &g->task[k];
         x->search = search_new(p, &x->a, x->wish);
         if (search_count(x->search)) continue;
-        if (p->wishes) refuse(p, x, search_why(x->search));
-        make_dense(g, x);
+        if (!p->wishes || !search_count(unasked(p, x))) make_dense(g, x);
     }
 }
 
@@ -266,6 +267,20 @@ static void fail_unasked(Choices *g)
          g->task[0].a.lhs->tensor->name, (int)strcspn(why, "\n"), why);
 }
 
+/* Whether there are loops that make the results as they are to be, if nobody asks for others. */
+static bool settles_unasked(const Choices *g)
+{
+    Choices free = *g;
+    const Mark *before = prog_mark(g->p);
+    for (int k = 0; k < g->n; k++) {
+        free.task[k].search = unasked(g->p, &g->task[k]);
+        if (!search_count(free.task[k].search)) return false;
+    }
+    const bool settled = settle(&free);
+    prog_rewind(g->p, before);
+    return settled;
+}
+
 void schedule(Prog *p)
 {
     Choices *g = p->choices = NEW(p, Choices);
@@ -278,10 +293,14 @@ void schedule(Prog *p)
     }
     take_apart(g);
     if (settle(g)) return;
-    for (int k = 0; k < g->n; k++) make_dense(g, &g->task[k]);
-    if (settle(g)) return;
-    if (p->wishes && g->refused.code)
-        for (int k = 0; k < g->n; k++) refuse(p, &g->task[k], g->refused.msg);
+    const bool heeds = p->wishes && settles_unasked(g);
+    for (int k = 0; k < g->n && !heeds; k++) make_dense(g, &g->task[k]);
+    if (!heeds && settle(g)) return;
+    for (int k = 0; k < g->n && p->wishes; k++) {
+        const bool any = search_count(g->task[k].search) > 0;
+        if (!any || g->refused.code)
+            refuse(p, &g->task[k], any ? g->refused.msg : search_why(g->task[k].search));
+    }
     if (!p->keeps && make_plain(p)) return;
     fail_unasked(g);
 }

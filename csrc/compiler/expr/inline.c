@@ -6,8 +6,8 @@
  * results like all, numbered behind those that are returned: what is read several times is computed once, and so is
  * what would be computed once for each entry of something else.
  *
- * Runs on what was parsed, where sums are those of "=" and "+=". Nothing is replaced where a schedule speaks of the
- * assignments, or where implicit="skip" makes a value depend on the assignment that it stands in. */
+ * Runs on what was parsed, where sums are those of "=" and "+=". Schedules speak of the assignments that are
+ * left. Nothing is replaced where implicit="skip" makes a value depend on the assignment that it stands in. */
 #include <stdio.h>
 #include <string.h>
 
@@ -156,7 +156,7 @@ void expr_inline(Prog *p)
     for (int a = 0; a < p->nassign; a++) visible |= !p->assign[a].lhs->tensor->hidden;
     if (!visible) fail(p, SC_EVALUE, -1, "every result is a tmp; expected one that is returned");
     for (int a = 0; a < p->nassign;)
-        if (p->assign[a].lhs->tensor->hidden && !p->skip && p->inlines && join(p, a))
+        if (p->assign[a].lhs->tensor->hidden && !p->skip && join(p, a))
             any = true, a = 0;
         else
             a++;

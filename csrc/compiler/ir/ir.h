@@ -153,7 +153,6 @@ struct Prog {
     Assign assign[32];
     int nin, nout; /* operands; results: those that are returned, then the hidden ones */
     int nhidden;
-    bool inlines; /* temporaries may become part of what reads them: no schedule speaks of them */
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
