@@ -85,6 +85,8 @@ PROGRAMS = {
     "C[i,j] = A[i,j] * d[i] / e[j]": {"d": (6,), "e": (4,)},
     "t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i])": {"x": (4,)},
     "C[i] = A[i,j] * x[j]; D[j] = A[i,j] * y[i]": {"x": (4,), "y": (6,)},
+    "C = w[k] * (A[i,j] + y[k] * x[j])": {"w": (3,), "y": (3,), "x": (4,)},  # what A adds to has no index
+    "tmp t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i]); D = t[i] * y[i]": {"x": (4,), "y": (6,)},
 }
 
 

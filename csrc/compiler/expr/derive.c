@@ -361,7 +361,7 @@ static Expr *gather(Walk *w, const Expr *e, Expr *adj)
     Expr *sum = sum_over(d, tidy(d, adj), around, w->scope);
     if (is_covered(sum) && !d->apart) return adj;
     w->scope = expr_free(e);
-    return assign(d, new_tensor(d, "t", false), w->scope, O_CONST, sum);
+    return assign(d, new_tensor(d, "t", false), expr_free(sum), O_CONST, sum);
 }
 
 static void walk_reduce(Walk *w, Expr *e, Expr *adj)
