@@ -17,7 +17,8 @@
 
 #define WHOLE_TIE 1.1 /* what steps must gain over one nest */
 #define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
-#define NEAR 4        /* an order of contraction of more than so many times the least is not looked at */
+#define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
+#define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
 
 /* ---- temporaries ---- */
 /* Entries run over v: a sparse tensor has it. */
@@ -191,7 +192,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     }
     common_find(pl, &t->x, t->part, e);
     const int n = tree_search(&t->x, tree, &flat);
-    if (!n || is_flat(tree[0].tree)) return e;
+    if (!n || (is_flat(tree[0].tree) && (n == 1 || tree[1].cost > CLOSE * tree[0].cost))) return e;
     const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
     if (!whole) flat.tree = NULL;
     Expr *sum = take_cheapest(t, n, tree, flat.tree, a, result);

@@ -16,12 +16,16 @@ static bool many(const Tensor *t, int level)
     return t->positions[level] >= t->positions[level - 1] + __builtin_ctz(FEW);
 }
 
+bool batch_suits(const Nest *n, uint32_t bound)
+{
+    return !in(bound, n->ix.var) && !nest_batch_refused(n) && !in(bound, n->body->body->ix.var) &&
+           many(n->in, nest_loop_level(n));
+}
+
 static void look(Nest *n, uint32_t bound)
 {
     if (n->op == N_LOOP) {
-        if (!in(bound, n->ix.var) && !nest_batch_refused(n) && !in(bound, n->body->body->ix.var) &&
-            many(n->in, nest_loop_level(n)))
-            n->batch = ROWS;
+        if (batch_suits(n, bound)) n->batch = ROWS;
         bound |= 1u << n->ix.var;
     }
     if (n->body) look(n->body, bound);

@@ -62,6 +62,7 @@ typedef struct {
     bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
     double turns;  /* of the body, each time the loop is reached */
     double side;   /* turns, where the loop is unrolled and they stand side by side; else 1 */
+    bool batch;    /* its rows are summed in batches */
 } Loop;
 
 typedef struct { /* at a place of the nest; copied at every loop */
@@ -172,7 +173,9 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         c->time += at->trips * search_time(c, f);
         return fmin(1, f / e);
     }
-    c->time += at->trips * (f * c->m.entry + c->m.leave);
+    const bool batch =
+        at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
+    c->time += at->trips * (batch ? f * c->m.dense : f * c->m.entry + c->m.leave);
     return f;
 }
 
@@ -214,6 +217,13 @@ static bool sums_lanes(const Nest *n)
            !in(expr_vars(n->body->eval.lhs), n->ix.var);
 }
 
+static uint32_t bound_around(const Spot *at)
+{
+    uint32_t bound = 0;
+    for (int k = 0; k < at->nloop; k++) bound |= 1u << at->loop[k].ix.var;
+    return bound;
+}
+
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
@@ -231,8 +241,8 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
     if (!cut) place_bind(&at.known, n->ix);
     if (at.nloop < MAXLOOP)
         at.loop[at.nloop++] =
-            (Loop){n->ix, at.trips,        sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
-                   turns, side ? turns : 1};
+            (Loop){n->ix, at.trips,         sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
+                   turns, side ? turns : 1, batch_suits(n, bound_around(outer))};
     advance(c, &at);
     walk(c, &at, n->body);
     if (n->kind == L_PAR) c->shared += c->time - before;

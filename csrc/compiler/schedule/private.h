@@ -94,6 +94,9 @@ Nest *schedule_narrow(Prog *, const Assign *, Nest *);
 Nest *schedule_outer(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
 Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 
+/* ---- batch.c ---- */
+bool batch_suits(const Nest *loop, uint32_t bound); /* it will take its rows in batches */
+
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
 double cost_positions(Prog *, const Tensor *); /* entries stored, as far as known */
