@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -385,3 +386,19 @@ def test_a_result_with_levels_of_a_layout_that_a_step_reads():
         C, S = scorch.evaluate("C = (A[k,i] + A[k,i]) * (A[k,i] / 2); S[k,i] = A[k,i] * A[k,i]", A=A)
         assert torch.equal(C, (d * d).sum())
         assert torch.equal(S.to_dense(), d * d)
+
+
+def test_explain_shows_what_was_next_best_and_what_a_run_made():
+    torch.manual_seed(0)
+    A = scorch.sparse((torch.rand(90, 80) < 0.1).float(), "csr")
+    B = scorch.sparse((torch.rand(80, 70) < 0.1).float(), "csr")
+    X = torch.rand(70, 50)
+    said = scorch.explain("ij,jk,kf->if", A, B, X)
+    steps = said[: said.index("\n\n")]
+    assert re.search(r"^temporaries: about 16 KB$", steps, re.M)  # 80 x 50 of 4 bytes
+    assert re.search(r"^next best: (one step|path\(\(A B\) C\)), \d+\.\d us more$", steps, re.M)
+    A, B = (scorch.sparse(torch.eye(2000).roll(k, 0), "csr") for k in (1, 2))
+    X, how = torch.rand(2000, 4), {"schedule": "path((A B) C)"}
+    assert "in the last run" not in scorch.explain("ij,jk,kf->if", A, B, X, **how)
+    scorch.einsum("ij,jk,kf->if", A, B, X, **how)
+    assert "step 1 made 2000 entries in the last run" in scorch.explain("ij,jk,kf->if", A, B, X, **how)

@@ -71,6 +71,7 @@ typedef struct {
     sc_program
         *program; /* null: it depends on layouts, or on entries of temporaries, or a library computes it */
     _Atomic(sc_resolved *) resolved; /* set once, by the first run */
+    _Atomic int64_t entries;         /* of a sparse temporary, in the last run; 0 before */
 } sc_stage;
 typedef struct sc_steps {
     int n, nvalue;

@@ -458,6 +458,7 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
         r->out[x->plan.result[k]] = out[k];
         rc = own_levels(r, x, in, x->plan.result[k], err);
     }
+    if (!rc && inside && !sc_format_is_dense(&out->format)) x->entries = out->view.nval;
     *finite = rc || stays_finite(r, x, in, out);
     return rc;
 }
@@ -494,12 +495,21 @@ static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, s
 }
 
 /* ---- text ---- */
+static void print_entries(const sc_steps *s, sc_text *out)
+{
+    for (int k = 0; k < s->n; k++)
+        if (s->step[k].entries)
+            sc_text_add(out, "step %d made %lld entries in the last run, %.3g were expected\n", k + 1,
+                        (long long)s->step[k].entries, s->step[k].plan.entries);
+}
+
 static int text_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_steps *s = p->steps;
     if (!s) return sc_whole_text(rq, p, stage, out, err);
     if (!strcmp(stage, "schedule")) return sc_text_add(out, "%s\n", s->tree), SC_OK;
     if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
+    if (!strcmp(stage, "explain")) print_entries(s, out);
     for (int k = 0; k < s->n && strcmp(stage, "path"); k++) {
         const sc_request *one = &s->step[k].plan.request;
         sc_program *q = NULL;

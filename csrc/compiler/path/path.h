@@ -24,12 +24,14 @@ typedef struct {
     bool plain;           /* the step is a sum of products of its operands */
     Dense dense;          /* the step is for a library */
     double cost, entries; /* nanoseconds; of a temporary, estimated */
+    double bytes;         /* of a temporary, by these entries */
 } Step;
 typedef struct {
     int n, nvalue;
     Step *step[MAXPATHSTEP];
     double cost;      /* of all steps */
     const char *tree; /* the orders of contraction, as schedule="path(..)" takes them */
+    const char *next; /* what was next best to each, for people */
 } Path;
 
 /* What the scheduler says of a request: what it costs, infinite where it has no nest for these formats, negative where

@@ -108,26 +108,59 @@ static bool is_flat(const Tree *t)
 }
 
 typedef struct {
-    double cost;
+    double cost; /* nanoseconds */
     const Tree *tree;
     bool turned;
+} Costed;
+
+typedef struct {
+    Costed best, next; /* of two trees; null where there is none */
 } Cheapest;
+
+static const char *tree_text(const Taken *t, const Tree *tree)
+{
+    Expr *factor[MAXFACTORS];
+    sc_text text = prog_text(t->pl->p);
+    for (int k = 0; k < t->x.n; k++) factor[k] = t->part[k].e;
+    sc_text_add(&text, "path");
+    tree_print(tree, factor, &text);
+    return text.s;
+}
 
 static void note_tree(Taken *t, const Tree *tree)
 {
     Planner *pl = t->pl;
-    Expr *factor[MAXFACTORS];
-    sc_text text = prog_text(pl->p);
-    for (int k = 0; k < t->x.n; k++) factor[k] = t->part[k].e;
-    sc_text_add(&text, "%s%spath", pl->tree, *pl->tree ? " " : "");
-    tree_print(tree, factor, &text);
-    pl->tree = text.s;
+    pl->tree = sc_arena_printf(&pl->p->arena, "%s%s%s", pl->tree, *pl->tree ? " " : "", tree_text(t, tree));
 }
 
-/* Asks what the assignment, or the sum by itself, costs by this tree, with dense temporaries turned or not (order_of).
- * *c: the cheapest so far. */
-static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, const Assign *a, int result,
-                         Cheapest *c)
+static void note_next(Taken *t, const Cheapest *c)
+{
+    Planner *pl = t->pl;
+    if (!c->next.tree) return;
+    const char *tree = is_flat(c->next.tree) ? "one step" : tree_text(t, c->next.tree);
+    pl->next = sc_arena_printf(&pl->p->arena, "%s%s%s, %.1f us more", pl->next, *pl->next ? "; " : "", tree,
+                               (c->next.cost - c->best.cost) / 1000);
+}
+
+/* One nest wins near ties with the steps of another tree. */
+static bool is_cheaper(const Costed *a, const Costed *b)
+{
+    if (!b->tree) return true;
+    return a->cost * (is_flat(a->tree) ? 1 : WHOLE_TIE) < b->cost * (is_flat(b->tree) ? 1 : WHOLE_TIE);
+}
+
+static void compare(Cheapest *c, Costed x)
+{
+    if (is_cheaper(&x, &c->best)) {
+        if (c->best.tree != x.tree) c->next = c->best;
+        c->best = x;
+    } else if (x.tree != c->best.tree && is_cheaper(&x, &c->next)) {
+        c->next = x;
+    }
+}
+
+/* Asks what the assignment, or the sum by itself, costs by this tree, with dense temporaries turned or not (order_of). */
+static void look_closely(Taken *t, const Tree *tree, bool turned, const Assign *a, int result, Cheapest *c)
 {
     Planner *pl = t->pl;
     const Point m = step_mark(pl);
@@ -135,25 +168,26 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, double tie, co
     Expr *sum = take_kids(t, tree, t->x.kept);
     const bool fits = sum && (a ? step_add(pl, 1, &(Assign){a->lhs, a->reduce, sum}, &result)
                                 : take_first(pl, sum, t->x.kept, false, false, 0) != NULL);
-    const double cost = (pl->path->cost - m.cost) * tie;
+    const double cost = pl->path->cost - m.cost;
     step_rewind(pl, m);
-    if (fits && cost < c->cost) *c = (Cheapest){cost, tree, turned};
+    if (fits) compare(c, (Costed){cost, tree, turned});
 }
 
 /* The sum by the cheapest tree, as the scheduler says. Null: it stays as it is, which wins near ties. */
 static Expr *take_cheapest(Taken *t, int n, const CostedTree *found, const Tree *flat, const Assign *a,
                            int result)
 {
-    Cheapest c = {.cost = INFINITY};
-    if (flat) look_closely(t, flat, false, 1, a, result, &c);
+    Cheapest c = {0};
+    if (flat) look_closely(t, flat, false, a, result, &c);
     for (int k = 0; k < n; k++)
         for (int turned = 0; turned < 2; turned++)
             if (!is_flat(found[k].tree) && found[k].cost <= NEAR * found[0].cost)
-                look_closely(t, found[k].tree, turned, WHOLE_TIE, a, result, &c);
-    if (!c.tree || c.tree == flat) return NULL;
-    t->turned = c.turned;
-    note_tree(t, c.tree);
-    return take_kids(t, c.tree, t->x.kept);
+                look_closely(t, found[k].tree, turned, a, result, &c);
+    if (!c.best.tree || is_flat(c.best.tree)) return NULL;
+    t->turned = c.best.turned;
+    note_tree(t, c.best.tree);
+    note_next(t, &c);
+    return take_kids(t, c.best.tree, t->x.kept);
 }
 
 static int like_factor(const Taken *t, const Assign *a)
@@ -369,7 +403,7 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
     if (!rich && asked && !whole) refuse(p, asked);
     if (p->skip || (!p->apart && (whole || !rich))) return NULL;
-    *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = ""};
+    *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = "", .next = ""};
     pl->path->nvalue = p->nin;
     const Point start = step_mark(pl);
     for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
@@ -385,5 +419,6 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
              "a program that reads its sparse results takes more than %d steps, or tensors", MAXPATHSTEP);
     if (!all) return NULL;
     pl->path->tree = pl->tree;
+    pl->path->next = pl->next;
     return pl->path;
 }

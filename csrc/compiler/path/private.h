@@ -90,6 +90,7 @@ typedef struct {
     int nsum;
     double entries;   /* of the temporary that was made last, estimated */
     const char *tree; /* the orders of contraction so far, as in schedule="path(..)" */
+    const char *next; /* what was next best to each, for people */
     Said *said[MAXSAID];
     int nsaid;
     bool heard;  /* the order that a user asked for fitted a product of the program */
@@ -99,7 +100,7 @@ typedef struct {
 typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;
     double cost;
-    const char *tree;
+    const char *tree, *next;
 } Point;
 Point step_mark(const Planner *);
 void step_rewind(Planner *, Point);

@@ -266,7 +266,7 @@ static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
 }
 
 Point step_mark(const Planner *pl)
-{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree}; }
+{ return (Point){pl->path->n, pl->path->nvalue, pl->ntemp, pl->path->cost, pl->tree, pl->next}; }
 
 void step_rewind(Planner *pl, Point m)
 {
@@ -275,6 +275,7 @@ void step_rewind(Planner *pl, Point m)
     pl->path->cost = m.cost;
     pl->ntemp = m.ntemp;
     pl->tree = m.tree;
+    pl->next = m.next;
 }
 
 bool step_add_range(Planner *pl, int from, int to)
@@ -282,6 +283,15 @@ bool step_add_range(Planner *pl, int from, int to)
     int result[SC_MAXOP];
     for (int k = from; k < to; k++) result[k - from] = path_result(pl->p, k);
     return from == to || step_add(pl, to - from, &pl->p->assign[from], result);
+}
+
+/* Memory of a temporary: its elements, or its entries with their coordinates. */
+static double bytes_of(const Prog *p, const Step *s, const Expr *lhs)
+{
+    const sc_spec *made = &s->made[0];
+    const double value = (double)sc_dtype_size(made->dtype);
+    if (sc_format_is_dense(&made->format)) return tree_cells(p, expr_vars(lhs)) * value;
+    return s->entries * (value + made->format.ndim * (double)sc_dtype_size(made->itype));
 }
 
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
@@ -318,6 +328,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */
         s->like[k] = (int8_t)said->made[k].like;
     }
+    if (result[0] < 0) s->bytes = bytes_of(pl->p, s, a->lhs);
     path->n++;
     path->nvalue += n;
     path->cost += s->cost;

@@ -4,6 +4,7 @@
  *
  * Names are those of operands, with _1, _2 and so on where one is read at several tuples of indices. A product takes
  * the wish that names its factors; without a name the program stays one step. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,11 +120,15 @@ static void print_size(const Step *s, sc_text *out)
 
 void path_print(const Path *path, sc_text *out)
 {
+    double bytes = 0;
     for (int k = 0; k < path->n; k++) {
         const Step *s = path->step[k];
         sc_text_add(out, "%s\n  ->", s->request.text);
         print_size(s, out);
         sc_text_add(out, ", %.1f us%s%s\n", s->cost / 1000, s->dense.is ? ", by the dense library" : "",
                     s->holes ? ", where it is finite" : "");
+        bytes += s->bytes;
     }
+    if (bytes > 0) sc_text_add(out, "temporaries: about %.0f KB\n", ceil(bytes / 1024));
+    if (*path->next) sc_text_add(out, "next best: %s\n", path->next);
 }
