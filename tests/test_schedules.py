@@ -76,6 +76,7 @@ def test_orders_of_a_sampled_product_and_of_a_tensor(tmp_path):
         ("order(i, l)", "l is no index of the expression"),
         ("order(i, j", "expected ')' at the end of order, got the end of the text"),
         ("order(i, i)", "every loop stands once"),
+        ("order(#i, j)", "expected a loop, such as i, i/4 or i%4, got a slot"),
         ("orders(i)", "expected order, parallel, inner"),
         ("order(i); order(j)", "expected one part for each of 1 assignments"),
         ("convert(C: csr)", "expected the name of an operand"),

@@ -39,8 +39,9 @@ static void parse_order(Lexer *lx, Wish *w)
     do {
         const int pos = lx->pos;
         const Index ix = parse_slot(lx);
+        if (ix.slot) fail(lx->prog, SC_EVALUE, pos, "expected a loop, such as i, i/4 or i%%4, got a slot");
         for (int k = 0; k < w->norder; k++)
-            if (index_same(w->order[k], ix) || ix.slot)
+            if (index_same(w->order[k], ix))
                 fail(lx->prog, SC_EVALUE, pos, "every loop stands once in an order");
         if (w->norder == MAXORDER) fail(lx->prog, SC_EVALUE, pos, "an order has at most %d loops", MAXORDER);
         w->order[w->norder++] = ix;
