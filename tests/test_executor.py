@@ -149,6 +149,18 @@ def test_integers_into_floats():
     assert check(made) == len(made)
 
 
+@pytest.mark.parametrize("batch", ["", " batch 64"])
+def test_rows_that_are_not_stored(batch):
+    """Rows that are summed in batches, and those that are not stored, which add as well."""
+    inner = "work r: reg f64 { for j in A rest { r += A[i,j] + 2 } } then { c += B[k] * r }"
+    made = [
+        f"in A: f64 dcsr i32 ({rows}, 7)\nin B: f64 dense (4)\nt[k] += (A[i,j] + 2) * B[k]\nnest {{\n"
+        f"par k {{ work c: reg f64 {{ for i in A rest{batch} {{ {inner} }} }} then {{ t[k] = c }} }}\n}}\n"
+        for rows in (1, 9, 64, 1000)
+    ]
+    assert check(made) == len(made)
+
+
 def tiled(tile: int, extent: int, word: str) -> str:
     return f"""in A: f32 csr i32 (9, 12)
 in B: f32 dense (12, {extent})

@@ -438,11 +438,11 @@ void level_loop(Low *l, const Nest *n)
         position_tiles(l, n, &f);
         return;
     }
-    if (batch_wanted(l, n)) {
+    Val *visited = val_op(l->p, O_SUB, f.hi, f.lo);
+    if (batch_wanted(l, n))
         batch_lower(l, n, f.lo, f.hi);
-        return;
-    }
-    Val *visited = entries(l, n, &f);
+    else
+        visited = entries(l, n, &f);
     l->e = save;
     if (!cut) rest_of(l, n, visited);
 }
