@@ -402,3 +402,43 @@ def test_explain_shows_what_was_next_best_and_what_a_run_made():
     assert "in the last run" not in scorch.explain("ij,jk,kf->if", A, B, X, **how)
     scorch.einsum("ij,jk,kf->if", A, B, X, **how)
     assert "step 1 made 2000 entries in the last run" in scorch.explain("ij,jk,kf->if", A, B, X, **how)
+
+
+def test_what_is_the_same_but_for_names_in_sums_is_computed_once():
+    """A factorisation machine, and the squared length of rows of a product, given the same operands twice."""
+    torch.manual_seed(0)
+    X = scorch.sparse((torch.rand(300, 200) < 0.05) * torch.rand(300, 200), "csr").double()
+    V = torch.randn(200, 16, dtype=torch.float64)
+    text = "y[b] = X[b,j]*V[j,f]*X[b,k]*V[k,f] - X[b,l]*X[b,l]*V[l,g]*V[l,g]"
+    dense = X.to_dense()
+    pairs = (dense @ V).square().sum(1)
+    assert torch.allclose(scorch.evaluate(text, X=X, V=V), pairs - dense.square() @ V.square().sum(1))
+    plan = scorch.explain(text, X=X, V=V).partition("\n\n")[0]
+    assert len(re.findall(r"^t\d+\[b,f\] \+= X", plan, re.M)) == 1, plan
+    assert torch.allclose(scorch.einsum("bi,if,bj,jf->b", X, V, X, V), pairs)
+    into = torch.empty(300, dtype=torch.float64)
+    assert scorch.einsum("bi,if,bj,jf->b", X, V, X, V, out=into) is into
+    Vs = [V.clone().requires_grad_() for _ in range(2)]
+    scorch.einsum("bi,if,bj,jf->b", X, Vs[0], X, Vs[0]).sum().backward()
+    (dense @ Vs[1]).square().sum().backward()
+    assert torch.allclose(Vs[0].grad, Vs[1].grad)
+    with pytest.raises(ValueError, match="for 3 operands, got 4"):
+        scorch.einsum("bi,if,bj->b", X, V, X, V)
+
+
+def test_sums_of_other_factors_are_not_the_same():
+    torch.manual_seed(0)
+    A = scorch.sparse((torch.rand(7, 7) < 0.4) * torch.rand(7, 7).double(), "csr")
+    V, W = torch.rand(2, 7, 5, dtype=torch.float64)
+    d = A.to_dense()
+    for text, want in {
+        "y[b] = A[b,j]*V[j,f]*A[b,k]*W[k,f]": ((d @ V) * (d @ W)).sum(1),
+        "y[b] = A[b,j]*V[j,f]*A[k,b]*V[k,f]": ((d @ V) * (d.T @ V)).sum(1),
+        "y[b] = A[b,j]*V[j,f]*A[b,k]*V[k,g]*V[b,f]": ((d @ V) * V).sum(1) * (d @ V).sum(1),
+        "y[b] = A[b,j]*A[j,i]*A[b,k]*A[k,l]*V[i,f]*V[l,f]": (d @ d @ V).square().sum(1),
+        "y[b] = A[b,j]*A[j,i]*A[b,k]*A[i,k]*V[i,f]*V[k,f]": torch.einsum(
+            "bj,ji,bk,ik,if,kf->b", d, d, d, d, V, V
+        ),
+    }.items():
+        named = {"A": A, "V": V} | ({"W": W} if "W" in text else {})
+        assert torch.allclose(scorch.evaluate(text, **named), want), text

@@ -123,7 +123,23 @@ def einsum(
         y = _einsum_product(text, operands, out)
         if y is not NotImplemented:
             return y
+        if len(operands) > 3 and (y := _with_repeated_operands(text, operands, out)) is not NotImplemented:
+            return y
     return compute(text, (), operands, format, schedule, implicit, out)
+
+
+def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tensor:
+    """An einsum that is given an operand twice, as one that says so: what is the same is computed once."""
+    places = tuple(next(k for k, y in enumerate(operands) if y is x) for x in operands)
+    if torch.compiler.is_dynamo_compiling() or len(set(places)) == len(places):
+        return NotImplemented
+    given = {f"x{k}": operands[k] for k in places}
+    try:
+        return compute(
+            notation.named(text, places), tuple(given), tuple(given.values()), None, None, "zero", out
+        )
+    except (ValueError, NotImplementedError):
+        return NotImplemented  # it is said of what was written
 
 
 def compute(

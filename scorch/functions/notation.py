@@ -23,6 +23,18 @@ def einsum_text(text: str) -> str:
     return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
 
 
+@lru_cache(maxsize=4096)
+def named(text: str, places: tuple[int, ...]) -> str:
+    """An einsum string as index notation over operands x0, x1 ..; ``places`` says which each factor is."""
+    given, _, result = einsum_text(text).partition("->")
+
+    def access(name: str, indices: str) -> str:
+        return f"{name}[{','.join(indices)}]" if indices else name
+
+    factors = [access(f"x{k}", ix) for k, ix in zip(places, given.split(","), strict=True)]
+    return f"{access('out', result)} = {' * '.join(factors)}"
+
+
 @_torch.constant
 def assignments(expression: str) -> tuple[str, tuple[int, ...]]:
     """An expression on one line, and the rank of each result that is returned."""
@@ -55,19 +67,22 @@ def revealed(expression: str) -> tuple[str, tuple[bool, ...]]:
 def apart(
     expression: str, names: tuple[str, ...], kinds: tuple[object, ...]
 ) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """Index notation in which every sparse operand is read at one tuple of indices.
+    """Index notation in which every sparse operand is read in one way.
 
-    So each may have a layout of its own. Operand A is called A at the first one and A_1, A_2 .. at the
+    So each may have a layout of its own. Tuples of indices that differ in what is summed are one way: what is
+    computed twice is seen to be the same. Operand A is called A at the first one and A_1, A_2 .. at the
     others, as in schedules. ``kinds`` are None of dense operands. Also returns all names, and the places
     of the operands that go in again. Where there is nothing to do, or no room, nothing changes.
     """
     place = {name: k for k, name in enumerate(names) if kinds[k]}
     seen: dict[str, dict[str, str]] = {name: {} for name in place}
+    kept = {i for left in re.finditer(_LEFT, expression) for i in _NAME.findall(left[2] or "")}
     taken = set(_NAME.findall(expression)).union(names)
     again: dict[str, int] = {}
 
     def renamed(access: re.Match) -> str:
-        name, indices = access[1], "".join(access[2].split())
+        name, all_of_them = access[1], "".join(access[2].split()).split(",")
+        indices = ",".join(i if i in kept else f"#{all_of_them.index(i)}" for i in all_of_them)
         if name not in seen:
             return access[0]
         called = seen[name]

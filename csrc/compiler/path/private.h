@@ -113,7 +113,7 @@ bool step_add(Planner *, int n, const Assign *, const int *result);
 Tensor *step_temporary(Planner *, const Index *, int n, bool sparse, double entries);
 
 /* ---- common.c ---- */
-bool common_same(Prog *, const Expr *, const Expr *); /* equal but for the order of factors */
+bool common_same(Prog *, const Expr *, const Expr *); /* equal but for orders and names in sums */
 void common_collect(Planner *, const Expr *);         /* adds the sums in e to pl->sum */
 int common_takers(Planner *, const Expr *part);       /* how many sums could take it, at least 1 */
 /* Fills takers and made of the product that is the sum of these factors. */
