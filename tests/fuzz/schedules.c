@@ -78,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc) {
         fuzz_refusal(rc, &err, text);
     } else {
-        if (p->wishes) choose_again(p, problem, width);
-        if (sc_trial(p, false, width, 1, &err)) fuzz_die("%s\n%s", err.msg, text);
+        if (p->wishes) choose_again(p, problem, width); /* "schedule = .." assigns to a scalar of this name */
+        if (p->wishes && sc_trial(p, false, width, 1, &err)) fuzz_die("%s\n%s", err.msg, text);
         sc_tool_free(p);
     }
     free(text);
