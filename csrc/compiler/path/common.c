@@ -38,9 +38,9 @@ static uint32_t part_of(Prog *p, const Expr *part, const Expr *sum)
 typedef struct {
     int8_t to[SC_MAXVAR]; /* of an index that is summed in one, the index in the other, or -1 */
     uint32_t from, into;  /* that are summed in each */
-} Renaming;
+} IndexMap;
 
-static bool same_index(Renaming *r, int v, int w)
+static bool same_index(IndexMap *r, int v, int w)
 {
     if (!in(r->from, v)) return v == w;
     for (int u = 0; u < SC_MAXVAR; u++)
@@ -54,7 +54,7 @@ static bool same_tensor(const Tensor *s, const Tensor *t)
 { return s == t || (s->role == T_IN && t->role == T_IN && s->arg == t->arg); }
 
 /* The same tree, with one name for another. */
-static bool same_tree(Renaming *r, const Expr *x, const Expr *y)
+static bool same_tree(IndexMap *r, const Expr *x, const Expr *y)
 {
     if (x->op != y->op || x->op == O_REDUCE) return false;
     if (x->op == O_CONST) return x->c == y->c;
@@ -67,10 +67,10 @@ static bool same_tree(Renaming *r, const Expr *x, const Expr *y)
 }
 
 /* Whether the factors a[k..] are, in some order, those of b that are not taken. */
-static bool same_factors(Renaming *r, int n, int k, const Part *a, const Part *b, uint32_t taken)
+static bool same_factors(IndexMap *r, int n, int k, const Part *a, const Part *b, uint32_t taken)
 {
     for (int q = 0; k < n && q < n; q++) {
-        Renaming next = *r;
+        IndexMap next = *r;
         if (!in(taken, q) && a[k].under == b[q].under && same_tree(&next, a[k].e, b[q].e) &&
             same_factors(&next, n, k + 1, a, b, taken | 1u << q))
             return true;
@@ -81,7 +81,7 @@ static bool same_factors(Renaming *r, int n, int k, const Part *a, const Part *b
 bool common_same(Prog *p, const Expr *x, const Expr *y)
 {
     Part a[MAXFACTOR], b[MAXFACTOR];
-    Renaming r = {.from = x->vars, .into = y->vars};
+    IndexMap r = {.from = x->vars, .into = y->vars};
     if (expr_equal(x, y)) return true;
     if (!path_is_sum(x) || !path_is_sum(y)) return false;
     const int n = expr_factors(p, x->kid[0], a), m = expr_factors(p, y->kid[0], b);
