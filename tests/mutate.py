@@ -48,7 +48,7 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/rest.c", "val_op(p, O_GT, left, num(l, 0))", "val_op(p, O_GE, left, num(l, 0))",
     ),
     "a sum takes its rest once": (
-        "compiler/lower/rest.c", "v = val_op(p, O_MUL, v, val_cast(p, v->type, times));", "(void)times;",
+        "compiler/lower/eval.c", "v = val_op(p, O_MUL, v, val_cast(p, v->type, times));", "(void)times;",
     ),
     "a batch adds what the next row has": (
         "compiler/lower/batch.c", "val_first(l->p, k, n)", "val_first(l->p, k, num(l, k))",

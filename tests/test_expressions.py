@@ -48,8 +48,12 @@ def make(
     return a, reference.Stored(torch.from_numpy(value), torch.from_numpy(there))
 
 
-def compute(p: generate.Problem, operands: dict[str, torch.Tensor], **how: object) -> list[np.ndarray]:
-    program = "; ".join(f"{generate.at(a.name, a.left)} {a.op} {generate.text(a.right)}" for a in p.assigns)
+def array(x: torch.Tensor) -> np.ndarray:
+    return (x.to_dense() if scorch.is_sparse(x) else x).double().numpy()
+
+
+def run(p: generate.Problem, operands: dict[str, torch.Tensor], **how: object) -> tuple[torch.Tensor, ...]:
+    program = "; ".join(map(str, p.assigns))
     form = next(iter(p.asks.values()), "").rsplit(" ", 1)[0].strip('"') if len(p.assigns) == 1 else ""
     how |= {"format": form} if form else {}
     how |= {"implicit": "skip"} if "skip" in p.flags else {}
@@ -60,7 +64,11 @@ def compute(p: generate.Problem, operands: dict[str, torch.Tensor], **how: objec
             assert (str(x.format) if scorch.is_sparse(x) else "dense") == scorch.Format(form).bind(
                 x.dim()
             ).text
-    return [(x.to_dense() if scorch.is_sparse(x) else x).double().numpy() for x in made]
+    return made
+
+
+def compute(p: generate.Problem, operands: dict[str, torch.Tensor], **how: object) -> list[np.ndarray]:
+    return [array(x) for x in run(p, operands, **how)]
 
 
 def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> bool:
@@ -69,13 +77,14 @@ def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> 
     made = {name: make(r, p, name, values) for name in p.operands}
     note(f"{p}seed {seed}")
     try:
-        got = compute(p, {name: x for name, (x, _) in made.items()})
+        results = run(p, {name: x for name, (x, _) in made.items()})
     except (ValueError, NotImplementedError) as error:
         assert sweep.REFUSED.match(str(error)), f"{p}{error}"
         return False
-    found = reference.Reference(p, {name: s for name, (_, s) in made.items()}).results()
-    want = {name: s.value.numpy() for name, s in found.items()}
     names = [a.name for a in p.assigns]
+    sparse = frozenset(name for name, x in zip(names, results, strict=True) if scorch.is_sparse(x))
+    found = reference.Reference(p, {name: s for name, (_, s) in made.items()}, sparse).results()
+    got, want = [array(x) for x in results], {name: s.value.numpy() for name, s in found.items()}
     close = any(f in str(p) for f in INEXACT)
     if "skip" in p.flags:  # what no point reached is infinite in a dense result, absent in a sparse one
         got = [np.where(np.isinf(x), 0, x) for x in got]
@@ -88,6 +97,8 @@ def check(p: generate.Problem, seed: int, values: tuple[float, ...] = SMALL) -> 
 
 def draw(random) -> generate.Problem | None:
     p = generate.Draw(random).problem()
+    for a in p.assigns:
+        a.hidden = False  # test_tmp.py and the campaign have temporaries
     for o in p.operands.values():
         o.dtype, o.perm = "", False
     return p if p.is_valid() else None
