@@ -74,7 +74,7 @@ def _shifted(csr: torch.Tensor) -> torch.Tensor:
 
 def candidates(text: str, operands: list[torch.Tensor]) -> list[tuple[float, str, str]]:
     """Cost, conversions ("0 to csc, ..."), nest; the chosen one first."""
-    listing = scorch.compile(text, *operands).orders
+    listing = scorch.compile(text, *operands, schedule="path()").orders  # of one nest
     found = list(CANDIDATE.finditer(listing))
     ends = [f.start() for f in found[1:]] + [len(listing)]
     return [
