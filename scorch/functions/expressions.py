@@ -181,8 +181,7 @@ def evaluate(
     of their results, in order, but for those of assignments that begin with ``tmp``. Reductions are ``=``
     and ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. ``format`` is one format for
     all results or a sequence with one (or None) a result, ``out`` a tuple likewise. The other arguments, the
-    types and the errors are those of
-    :func:`einsum`.
+    types and the errors are those of :func:`einsum`.
     """
     _check(expression, format, schedule, out)
     return compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)

@@ -78,22 +78,17 @@ def program_of(
 
 
 def revealed_program(
-    expression: str,
-    names: tuple[str, ...],
-    kinds: tuple[tuple[int, str] | None, ...],
-    format: Asked,
-    schedule: str | None,
-    implicit: str,
+    expression: str, names: tuple[str, ...], kinds: tuple, format: Asked, *how: str | None
 ) -> tuple[str, tuple[bool, ...]]:
-    """The program string that returns temporaries too, for calls that are recorded, and which are not."""
-    shown: tuple[bool, ...] = (True,)
-    if names:
-        program_of(expression, names, kinds, format, schedule, implicit)  # refuses what is wrong with it
-        expression, shown = notation.revealed(expression)
-        if format is not None and not all(shown):
-            each = iter([format] * sum(shown) if isinstance(format, (str, Format)) else format)
-            format = [next(each) if returned else None for returned in shown]
-    return program_of(expression, names, kinds, format, schedule, implicit), shown
+    """As program_of, for calls that are recorded: it returns temporaries too. Also which results are none."""
+    program = program_of(expression, names, kinds, format, *how)
+    text, shown = notation.revealed(expression) if names else (expression, (True,))
+    if all(shown):
+        return program, shown
+    if format is not None:
+        each = iter([format] * sum(shown) if isinstance(format, (str, Format)) else format)
+        format = [next(each) if returned else None for returned in shown]
+    return program_of(text, names, kinds, format, *how), shown
 
 
 known_program = lru_cache(maxsize=4096)(program_of)

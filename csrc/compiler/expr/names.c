@@ -1,10 +1,11 @@
 /* names.c: what the names of a program stand for, once it is parsed.
  *
  * Every left side is a result; results are numbered behind the operands in the
- * order of the assignments, those that are not returned behind the others. A sparse operand is walked level by level, in the
- * order of its indices, so each tuple of indices that it is accessed with gets a
- * Tensor of its own: the passes behind see one walk for each Tensor, and two walks
- * of one operand are as independent as those of two operands. */
+ * order of the assignments, those that are not returned behind the others. A
+ * sparse operand is walked level by level, in the order of its indices, so each
+ * tuple of indices that it is accessed with gets a Tensor of its own: the passes
+ * behind see one walk for each Tensor, and two walks of one operand are as
+ * independent as those of two operands. */
 #include <stdio.h>
 
 #include "expr.h"

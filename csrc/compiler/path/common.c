@@ -125,10 +125,10 @@ static bool repeats(const Product *x, const Part *factor)
     return false;
 }
 
-/* How many parts of the product come to the same as this one, which is one of them; no factor stands in two. */
-static int count_alike(Prog *p, const Product *x, const Part *factor, uint32_t mask)
+/* How many parts of the product come to the same as `own`, that of these factors, which is one of them; no factor
+ * stands in two. */
+static int count_alike(Prog *p, const Product *x, const Part *factor, uint32_t mask, const Expr *own)
 {
-    const Expr *own = part_sum(p, x, factor, mask);
     const int size = __builtin_popcount(mask);
     uint32_t used = mask;
     int n = 1;
@@ -145,10 +145,12 @@ void common_find(Planner *pl, Product *x, const Part *factor, const Expr *sum)
     const bool again = repeats(x, factor);
     for (int v = pl->p->nin; v < pl->path->nvalue; v++)
         if (pl->how[v]) x->made[part_of(pl->p, pl->how[v], sum)] = 1;
-    for (uint32_t mask = 1; mask < all; mask++) {
-        if (__builtin_popcount(mask) < 2) continue;
-        int takers = pl->nsum > 1 ? common_takers(pl, part_sum(pl->p, x, factor, mask)) : 1;
-        if (again && 2 * __builtin_popcount(mask) <= x->n) takers *= count_alike(pl->p, x, factor, mask);
+    for (uint32_t mask = 1; mask < all && (again || pl->nsum > 1); mask++) {
+        const int size = __builtin_popcount(mask);
+        if (size < 2) continue;
+        const Expr *part = part_sum(pl->p, x, factor, mask);
+        int takers = common_takers(pl, part);
+        if (again && 2 * size <= x->n) takers *= count_alike(pl->p, x, factor, mask, part);
         x->takers[mask] = (uint8_t)takers;
     }
 }
