@@ -551,3 +551,19 @@ def test_tensors_of_dense_levels(fmt, f):
     torch.testing.assert_close(torch.func.grad(of_values)(values), a.grad.values())
     many = torch.func.vmap(of_values)(torch.stack([values, 2 * values]))
     torch.testing.assert_close(many, torch.stack([of_values(values), of_values(2 * values)]))
+
+
+def test_a_gradient_has_the_padding_of_its_operand():
+    """Also where the program of both takes a step that wants the operand in another format."""
+    crd, ell = [torch.tensor(x) for x in ([1, 2], [-1, 0])]
+    pos, values = torch.tensor([0, 2]), torch.tensor([2.0, -1.0], dtype=torch.float64)
+    B = scorch.from_components("compressed(0/1), ell(0%1, 1)", (3,), [pos, None], [crd, ell], values)
+    b = B.to_dense().requires_grad_()
+    a = (matrix(30, 3) * 3).reshape(5, 6, 3).requires_grad_()
+    A = scorch.sparse(a.detach(), "csf").requires_grad_()
+    B.requires_grad_()
+    scorch.evaluate("C[i,k] = relu((A[i,j,k] + B[k]) * A[i,j,k])", A=A, B=B).to_dense().sum().backward()
+    torch.relu(((a + b) * a).sum(1)).sum().backward()
+    assert B.grad.values().shape == B.values().shape
+    assert torch.allclose(B.grad.to_dense()[2], b.grad[2])
+    assert torch.allclose(A.grad.to_dense(), a.grad * (a != 0))

@@ -160,6 +160,7 @@ void fuzz_print(Prog *p, const char *text)
     for (int k = 0; (stage = sc_stage_name(k)); k++) {
         sc_text out = {0};
         sc_err err = {0};
+        if (p->nvar > 3 && !strcmp(stage, "orders")) continue; /* thousands of nests */
         if (sc_compile_text(p, stage, &out, &err)) fuzz_die("stage %s: %s\n%s", stage, err.msg, text);
         sc_text_free(&out);
     }

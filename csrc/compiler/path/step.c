@@ -294,6 +294,14 @@ static double bytes_of(const Prog *p, const Step *s, const Expr *lhs)
     return s->entries * (value + made->format.ndim * (double)sc_dtype_size(made->itype));
 }
 
+/* A result has the structure of an operand, which must stay as it is for that. */
+static bool shares(int n, const sc_outcome *made)
+{
+    bool any = false;
+    for (int k = 0; k < n; k++) any |= made[k].like >= 0;
+    return any;
+}
+
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
@@ -313,7 +321,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
-    if (s->cost < 0 || (isinf(s->cost) && !pl->must)) return false;
+    if (s->cost < 0 || (isinf(s->cost) && (!pl->must || shares(n, said->made)))) return false;
     if (isinf(s->cost)) s->cost = 0;
     choose_library(pl, s, n, a);
     for (int k = 0; k < n; k++) {
