@@ -124,17 +124,17 @@ def _fitted(out: Group, lacks: int, x: Group) -> torch.Tensor:
     return fit(out.values, lacks, () if x.structure else x.shape, x.values.dtype)
 
 
-def _backward(
-    program: str, groups: list[Group], made: list[Group], grads: Sequence[torch.Tensor | None], wanted: int
-) -> list[torch.Tensor | None]:
-    """The gradient to the values of each operand, None where it is not wanted or zero."""
-    gradient = gradient_of(program, _ranks(groups), wanted, mask([g is not None for g in grads]))
-    found: list[torch.Tensor | None] = [None] * len(groups)
-    if gradient.results:
-        outs = _call(gradient.program, _inputs(gradient, groups, made, grads))
-        for k, lacks, number in gradient.results:
-            found[k] = _fitted(outs[number], lacks, groups[k])
-    return found
+def _add(
+    gradient: Gradient,
+    groups: list[Group],
+    made: list[Group],
+    grads: Sequence[torch.Tensor | None],
+    found: list[torch.Tensor | None],
+) -> None:
+    """The gradients to the values of the operands that a program is for."""
+    outs = _call(gradient.program, _inputs(gradient, groups, made, grads))
+    for k, lacks, number in gradient.results:
+        found[k] = _fitted(outs[number], lacks, groups[k])
 
 
 def _jvp(
@@ -208,9 +208,9 @@ class _Operator(torch.autograd.Function):
             at += n
             wanted |= ctx.needs_input_grad[at - 1] << k
         incoming = [grads[p.values] for p in places]
-        body = lambda some: _backward(ctx.program, groups, made, incoming, some)  # noqa: E731
+        add = lambda gradient, found: _add(gradient, groups, made, incoming, found)  # noqa: E731
         given = mask([g is not None for g in incoming])
-        found = gradients_by(ctx.program, _ranks(groups), given, body, wanted)
+        found = gradients_by(ctx.program, _ranks(groups), wanted, given, add)
         flat = [x for n, grad in zip(counts, found, strict=True) for x in (*[None] * (n - 1), grad)]
         return None, None, None, *flat
 

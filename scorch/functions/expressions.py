@@ -17,7 +17,7 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import notation
 from .multiply import fast_product
-from .program import Asked, known_program, of_operand, program_of, revealed_program
+from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program
 from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
@@ -82,8 +82,6 @@ def _quick(
             direct.append(x)
         else:
             return NotImplemented
-    if format.__class__ is list:
-        format = tuple(format)
     found = _evaluate(expression, names, tuple(kinds), direct, (format, schedule, implicit), out)
     if found is NotImplemented:
         return NotImplemented
@@ -153,6 +151,8 @@ def compute(
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     if format is None and isinstance(out, torch.Tensor) and notation.has_one_result(expression):
         format = "dense"
+    if format.__class__ is list:
+        format = tuple(format)
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
@@ -162,7 +162,8 @@ def compute(
         return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
-    program, shown = revealed_program(expression, *how)
+    revealed = revealed_program if torch.compiler.is_dynamo_compiling() else known_revealed
+    program, shown = revealed(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
 
 

@@ -43,17 +43,59 @@ def gradient_of(program: str, ranks: tuple[int, ...], wanted: int, given: int) -
     return Gradient(*_C.gradient(program, ranks, wanted, given))
 
 
+def _share_nothing(gradient: Gradient) -> bool:
+    """Whether there is a sparse operand, and the gradients share neither a temporary nor a part of a product.
+
+    Then each may want the operand in another layout, and one program has one layout of it. Such are the
+    gradients of a product of two.
+    """
+    text, *lines = gradient.program.split("\n")
+    sparse = any(not line.startswith("!") and not line.endswith("::") for line in lines)
+    products = [line for line in text.split(";") if line.count("*") > 1]
+    return sparse and text.count(";") + 1 == len(gradient.results) and len(products) < 2
+
+
+@lru_cache(maxsize=4096)
+def gradients_of(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> tuple[Gradient, ...]:
+    """The gradients to all operands in the mask ``wanted``, by as few programs as are fast and within the
+    limits of one.
+
+    Raises: NotImplementedError: the gradient to one operand is beyond the limits.
+    """
+    alone = [1 << k for k in range(wanted.bit_length()) if wanted >> k & 1]
+    try:
+        whole = gradient_of(program, ranks, wanted, given)
+        found = [whole]
+        if len(alone) > 1 and _share_nothing(whole):
+            found = [gradient_of(program, ranks, one, given) for one in alone]
+    except NotImplementedError:
+        if len(alone) == 1:
+            raise
+        found = [gradient_of(program, ranks, one, given) for one in alone]
+    return tuple([g for g in found if g.results])
+
+
+def gradients_by(
+    program: str, ranks: tuple[int, ...], wanted: int, given: int, add: Callable[[Gradient, list], None]
+) -> list:
+    """The gradient to each operand, None where it has none: ``add(gradient, found)`` runs a program."""
+    found: list = [None] * len(ranks)
+    for gradient in gradients_of(program, ranks, wanted, given):
+        try:
+            add(gradient, found)
+        except NotImplementedError:
+            if len(gradient.results) == 1:
+                raise
+            for k, _, _ in gradient.results:
+                add(gradient_of(program, ranks, 1 << k, given), found)
+    return found
+
+
 @lru_cache(maxsize=4096)
 def results_read(program: str, ranks: tuple[int, ...], wanted: int, count: int) -> tuple[int, ...]:
     """The results, of ``count``, that the gradients to the operands in a mask are computed from."""
-    programs = []
-
-    def read(some: int) -> list:
-        programs.append(gradient_of(program, ranks, some, (1 << count) - 1))
-        return []
-
     try:
-        each_if_not_all(read, wanted)
+        programs = gradients_of(program, ranks, wanted, (1 << count) - 1)
     except NotImplementedError:  # beyond the limits with all gradients given: it may be asked for with fewer
         return tuple(range(count))
     return tuple(sorted({index for g in programs for origin, index, _ in g.sources if origin == "result"}))
@@ -103,9 +145,9 @@ class _Call(torch.autograd.Function):
     def backward(ctx, *grads):
         saved, n = ctx.saved_tensors, len(ctx.ranks)
         results = dict(zip(ctx.kept, saved[n:], strict=False))
-        body = lambda some: _gradients(ctx, saved, results, grads, some)  # noqa: E731
+        add = lambda gradient, found: _add(ctx, gradient, saved, results, grads, found)  # noqa: E731
         given, wanted = mask([g is not None for g in grads]), mask(ctx.needs_input_grad[2:])
-        return None, None, *gradients_by(ctx.program, ctx.ranks, given, body, wanted)
+        return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, add)
 
 
 @lru_cache(maxsize=4096)
@@ -124,57 +166,8 @@ def _sums_rows(program: str) -> bool:
     return all(len(i) == 2 and i[0] not in of_sparse for i in dense)
 
 
-@lru_cache(maxsize=4096)
-def _share_nothing(program: str, ranks: tuple[int, ...], wanted: int, given: int) -> bool:
-    """Whether there is a sparse operand, and the gradients share neither a temporary nor a part of a product.
-
-    Then each may want the operand in another layout, and one program has one layout of it. Such are the
-    gradients of a product of two.
-
-    Raises: NotImplementedError: the gradient is beyond the limits of one program.
-    """
-    gradient = gradient_of(program, ranks, wanted, given)
-    text, *lines = gradient.program.split("\n")
-    sparse = any(not line.startswith("!") and not line.endswith("::") for line in lines)
-    products = [line for line in text.split(";") if line.count("*") > 1]
-    return sparse and text.count(";") + 1 == len(gradient.results) and len(products) < 2
-
-
-def gradients_by(
-    program: str, ranks: tuple[int, ...], given: int, body: Callable[[int], list], wanted: int
-) -> list:
-    """The gradients to all wanted operands from those in the mask ``given``, by as few programs as are fast
-    and within the limits of one."""
-
-    def all_or_each(some: int) -> list:
-        if some & (some - 1) and _share_nothing(program, ranks, some, given):
-            return each(body, some)
-        return body(some)
-
-    return each_if_not_all(all_or_each, wanted)
-
-
-def each(body: Callable[[int], list], wanted: int) -> list:
-    """The gradients to all wanted operands by one program each."""
-    rows = [body(1 << k) for k in range(wanted.bit_length()) if wanted >> k & 1]
-    return [next((x for x in column if x is not None), None) for column in zip(*rows, strict=True)]
-
-
-def each_if_not_all(body: Callable[[int], list], wanted: int) -> list:
-    """The gradients to all wanted operands by one program; by one each where that is beyond its limits."""
-    try:
-        return body(wanted)
-    except NotImplementedError:
-        if not wanted & (wanted - 1):
-            raise
-        return each(body, wanted)
-
-
-def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor | None]:
-    gradient = gradient_of(ctx.program, ctx.ranks, wanted, mask([g is not None for g in grads]))
-    found: list[torch.Tensor | None] = [None] * len(ctx.ranks)
-    if not gradient.results:
-        return found
+def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Tensor | None]) -> None:
+    """Runs a program of gradients, and finds those to the operands that it is for."""
     inputs = []
     for origin, index, dim in gradient.sources:
         if origin == "operand":
@@ -201,7 +194,6 @@ def _gradients(ctx, operands, results, grads, wanted: int) -> list[torch.Tensor 
         elif out._val.dtype is not x._val.dtype:
             out = out.to(x._val.dtype)
         found[k] = out
-    return found
 
 
 _raw_call = _torch.raw_apply(_Call)
@@ -226,16 +218,12 @@ class Step(NamedTuple):
 @lru_cache(maxsize=1024)
 def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> list[Step]:
     """The programs of the gradients to a mask of (sparse, dense); sparse: the place of that operand."""
-    found: list[Step] = []
-
-    def add(some: int) -> list:
-        gradient = gradient_of(program, ranks, some, 1)
+    both = wanted if not sparse else (wanted & 1) << 1 | wanted >> 1
+    found = []
+    for gradient in gradients_of(program, ranks, both, 1):
         inputs = tuple(2 if origin == "gradient" else k ^ sparse for origin, k, _ in gradient.sources)
         number = {k ^ sparse: n for k, _, n in gradient.results}
         found.append(Step(gradient.program, inputs, (number.get(0, -1), number.get(1, -1))))
-        return []
-
-    gradients_by(program, ranks, 1, add, wanted if not sparse else (wanted & 1) << 1 | wanted >> 1)
     return found
 
 

@@ -92,6 +92,7 @@ def revealed_program(
 
 
 known_program = lru_cache(maxsize=4096)(program_of)
+known_revealed = lru_cache(maxsize=4096)(revealed_program)
 
 
 # ---- what a program returns ----

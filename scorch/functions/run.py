@@ -58,11 +58,11 @@ def operands_of(given: tuple) -> list[torch.Tensor]:
 
 def is_plain(operands: list[torch.Tensor]) -> bool:
     """Whether the extension may be called on the objects themselves."""
-    return not _tracing(operands) and not needs_grad(*operands)
+    return not needs_grad(*operands) and not _tracing(operands)
 
 
 def _tracing(operands: list[torch.Tensor]) -> bool:
-    return _torch.is_tracing(*(x for x in operands if not isinstance(x, SparseTensor)))
+    return _torch.is_tracing(*[x for x in operands if not isinstance(x, SparseTensor)])
 
 
 def as_passed(x: torch.Tensor) -> object:

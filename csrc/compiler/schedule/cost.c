@@ -349,7 +349,9 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
     const double far = distance(c, at, e, k);
-    return trips * (k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far);
+    const double first = k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far;
+    const double side = inner >= 0 && runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
+    return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
 }
 
 /* fused: the value is added to a sum, so a product costs nothing beside it (a multiply-add). */
