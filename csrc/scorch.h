@@ -110,10 +110,19 @@ int sc_convert_layout(const sc_tensor *from, sc_tensor *to, sc_alloc *, void *ct
 /* A dense tensor, row-major, whose entries are where the truth values `where` of the same shape say, zeros or not. */
 int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *, void *ctx,
                      sc_err *);
+/* A matrix as csr, if no more than `most` of its values are not zero; else *over, found as early as may be, and no
+ * result. */
+int sc_convert_few(const sc_tensor *from, int64_t most, sc_tensor *to, sc_alloc *, void *ctx, bool *over,
+                   sc_err *);
 /* out[i] = in[perm[i]] for n values of one dtype, for perm of an index type, in parallel. */
 void sc_gather_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 /* A number that changes with any bit of n bytes, but for one case in 2^64; in parallel, the same for any threads. */
 uint64_t sc_fingerprint(const void *, size_t n);
+/* Of every step-th row of a matrix: how many were seen, how many of them and of their values are not zero. */
+typedef struct {
+    int64_t seen, rows, values;
+} sc_census;
+void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 

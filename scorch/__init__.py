@@ -21,6 +21,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
 from . import _C, _saved, boundary  # noqa: F401
 from ._C import CompileError
 from .functions.attention import attention
+from .functions.dynamic import dynamic
 from .functions.expressions import compile, einsum, evaluate, explain
 from .functions.pointwise import map
 from .functions.products import sddmm
@@ -42,9 +43,9 @@ rooms.find_all()
 __version__ = _C.version
 __all__ = [
     "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache",
-    "collate", "compile", "einsum", "evaluate", "explain", "from_components", "from_edge_index", "info",
-    "is_sparse", "log_softmax", "map", "nn", "release", "reorder", "sddmm", "softmax", "sparse", "sparsify",
-    "stats",
+    "collate", "compile", "dynamic", "einsum", "evaluate", "explain", "from_components", "from_edge_index",
+    "info", "is_sparse", "log_softmax", "map", "nn", "release", "reorder", "sddmm", "softmax", "sparse",
+    "sparsify", "stats",
 ]  # fmt: skip
 
 

@@ -39,7 +39,15 @@ def test_rows_that_the_caches_do_not_hold_are_packed(tmp_path):
         tmp_path,
         "in A: f32 csr i32 (32768, 2048)\nin B: f32 dense (2048, 512)\nC[i,k] = A[i,j] * B[j,k]\n",
     )
-    assert found.startswith("for k/64 {\n  work t[j,k%64]: lane")
+    assert found.startswith("par k/64 {\n  work t[j,k%64]: lane")
+
+
+def test_threads_share_rows_where_there_are_few_tiles(tmp_path):
+    found = nest(
+        tmp_path,
+        "in A: f32 csr i32 (32768, 2048)\nin B: f32 dense (2048, 192)\nC[i,k] = A[i,j] * B[j,k]\n",
+    )
+    assert found.startswith("for k/64 {\n  work t[j,k%64]: lane") and "par i in A" in found
 
 
 def test_rows_that_the_caches_hold_are_not_packed(tmp_path):

@@ -118,6 +118,31 @@ static int read_source(const sc_state *s, PyObject *x, sc_tensor *from, sc_core 
     return 0;
 }
 
+/* few(matrix, most) -> the core of a dense matrix as csr, None where it has more values than that. */
+static PyObject *module_few(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    long long most;
+    bool over;
+    int rc;
+    sc_borrowed b;
+    sc_err e = {0};
+    sc_sink sink = {.dl = s->dl};
+    if (!PyArg_ParseTuple(args, "OL", &x, &most) || sc_bind_read(s, x, &b)) return NULL;
+    const bool wide = b.n > INT32_MAX || b.t.view.dim[0] > INT32_MAX || b.t.view.dim[1] > INT32_MAX;
+    sc_tensor to = {.itype = wide ? SC_I64 : SC_I32};
+    if (sc_format_parse(&to.format, "csr", b.t.format.ndim, &e)) return sc_bind_raise(s, &e);
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_convert_few(&b.t, most, &to, sc_sink_alloc, &sink, &over, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *r = rc     ? sc_bind_raise(s, &e)
+                  : over ? Py_NewRef(Py_None)
+                         : (PyObject *)sc_core_wrap(s, &to, &sink, NULL);
+    sc_sink_clear(&sink);
+    return r;
+}
+
 /* convert(source, format, wide, perm=False) -> (format, shape, components), and with perm: the source
  * position of each value, or None. wide: int64 indices. */
 static PyObject *module_convert(PyObject *module, PyObject *args)
@@ -163,6 +188,22 @@ static PyObject *module_fingerprint(PyObject *module, PyObject *list)
         all = sc_fingerprint(part, sizeof part);
     }
     return n < 0 ? NULL : PyLong_FromUnsignedLongLong(all);
+}
+
+/* census(matrix, step) -> (rows seen, rows that are not zero, values that are not) */
+static PyObject *module_census(PyObject *module, PyObject *args)
+{
+    PyObject *x;
+    long long step;
+    sc_borrowed b;
+    sc_census c;
+    if (!PyArg_ParseTuple(args, "OL", &x, &step) || sc_bind_read(PyModule_GetState(module), x, &b))
+        return NULL;
+    if (b.t.format.ndim != 2) return PyErr_Format(PyExc_ValueError, "expected a matrix");
+    Py_BEGIN_ALLOW_THREADS;
+    sc_census_take(&b.t, step, &c);
+    Py_END_ALLOW_THREADS;
+    return Py_BuildValue("(LLL)", (long long)c.seen, (long long)c.rows, (long long)c.values);
 }
 
 /* ---- the process ---- */
@@ -245,8 +286,10 @@ static PyMethodDef methods[] = {
     {"configure", module_configure, METH_VARARGS, "configure(jit, cc, cflags, cache_dir, memory)"},
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
+    {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},
     {"fingerprint", module_fingerprint, METH_O,
      "fingerprint(tensors) -> a number that changes with any byte"},
+    {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},
     {"width", module_width, METH_NOARGS, "threads a region may use now"},

@@ -201,6 +201,14 @@ int sc_convert_layout(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, voi
         .from = from, .to = to, .alloc = alloc, .ctx = ctx, .perm = perm, .err = e, .whole = true});
 }
 
+int sc_convert_few(const sc_tensor *from, int64_t most, sc_tensor *to, sc_alloc *alloc, void *ctx, bool *over,
+                   sc_err *e)
+{
+    *over = false;
+    return start(&(sc_conversion){
+        .from = from, .to = to, .alloc = alloc, .ctx = ctx, .err = e, .most = most, .over = over});
+}
+
 int sc_convert_where(const sc_tensor *from, const uint8_t *where, sc_tensor *to, sc_alloc *alloc, void *ctx,
                      sc_err *e)
 {

@@ -20,6 +20,9 @@ typedef struct {
     bool lent;            /* the source's values are not the caller's: the result may not have them */
     bool whole;           /* of a source whose levels are dense all elements are entries, zeros too */
     const uint8_t *where; /* a dense source: which elements are entries; null: those that are not zero */
+    int64_t
+        most; /* a dense source with more entries is not converted: *over becomes true; if over is not null */
+    bool *over;
 } sc_conversion;
 
 /* Where a coordinate lies in the words of a key: key[word] >> shift & mask. */

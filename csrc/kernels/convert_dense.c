@@ -12,6 +12,7 @@
 #include "convert_wide.h"
 
 #define TILE 64
+#define ROUND (1 << 18) /* values that are counted before it is asked how many there are */
 
 /* ---- strided to strided ---- */
 typedef struct {
@@ -64,6 +65,7 @@ int sc_convert_dense_copy(const sc_conversion *c)
 typedef struct {
     const sc_conversion *c;
     int64_t rows, cols, row_step, col_step;
+    int64_t first;  /* of the rows that are counted now */
     int64_t *pos;   /* counts, then positions */
     uint64_t *bits; /* what is not zero, in rows of words; null where columns are not neighbours */
     int64_t words;
@@ -157,7 +159,7 @@ static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     const sifting *x = arg;
     (void)lane;
-#define RUN(t) count_typed(x, t, begin, end)
+#define RUN(t) count_typed(x, t, x->first + begin, x->first + end)
     SC_BY_DTYPE(x->c->from->dtype, RUN);
 #undef RUN
 }
@@ -202,15 +204,30 @@ static int sift_pos(const sifting *x, int64_t n, bool list)
     return SC_OK;
 }
 
+/* Positions; in rounds, where more than so many entries would be too many. */
+static int count(sifting *x)
+{
+    const sc_conversion *c = x->c;
+    const int64_t round = c->over ? sc_max(1, ROUND / sc_max(x->cols, 1)) : x->rows;
+    x->pos[0] = 0;
+    for (; x->first < x->rows; x->first += round) {
+        const int64_t n = sc_min(round, x->rows - x->first);
+        const double work = (double)n * (double)x->cols;
+        if (sc_parallel_pieces(sc_team_lanes(work), work, n, count_range, x)) return SC_ESTOP;
+        for (int64_t r = x->first; r < x->first + n; r++) x->pos[r + 1] += x->pos[r];
+        if (c->over && x->pos[x->first + n] > c->most) return *c->over = true, SC_OK;
+    }
+    return SC_OK;
+}
+
 static int sift(sifting *x, bool list)
 {
     const sc_conversion *c = x->c;
     sc_level *level = c->to->view.level;
     int lanes = sc_team_lanes((double)x->rows * (double)x->cols), rc;
-    x->pos[0] = 0;
     const double work = (double)x->rows * (double)x->cols;
-    if (sc_parallel_pieces(lanes, work, x->rows, count_range, x)) return SC_ESTOP;
-    for (int64_t r = 0; r < x->rows; r++) x->pos[r + 1] += x->pos[r];
+    if (count(x)) return SC_ESTOP;
+    if (c->over && *c->over) return SC_OK;
     int64_t n = x->pos[x->rows];
     sc_convert_csr_levels(c->to, n);
     if ((rc = sift_pos(x, n, list)) || (list && (rc = sc_convert_crd(c, 0, n, &x->row))) ||

@@ -11,6 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from .. import _torch
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import tracked
+from .dynamic import Dynamic
 from .expressions import einsum
 
 _COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 4.5}  # of a score, by the rows of a block; measured
@@ -146,7 +147,7 @@ def attention(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
-    mask: SparseTensor,
+    mask: SparseTensor | Dynamic,
     *,
     scale: float | None = None,
     additive: bool = False,
@@ -165,7 +166,8 @@ def attention(
             of which each then serves as many heads of q (grouped queries). Under autocast they are cast as
             torch casts those of its own attention.
         mask: [n, m], or with batch dimensions of extent 1 or those of q; bool or numbers, which multiply
-            scores. What is made from it is kept with it.
+            scores. What is made from it is kept with it. ``scorch.dynamic(mask)`` of a dense mask, or of one
+            of blocks, is listed anew in each call.
         scale: by default 1 / sqrt(d).
         additive: ``softmax(q @ k.mT * scale + mask) @ v`` over all stored entries, those that are zero and
             those that fill blocks included.
@@ -183,6 +185,7 @@ def attention(
     """
     if torch.is_autocast_enabled("cpu"):
         q, k, v = _cast(q, k, v)
+    mask = mask.as_mask() if isinstance(mask, Dynamic) else mask
     _check(q, k, v, mask)
     if additive and mask.dtype == torch.bool:
         raise TypeError("attention: expected numbers to add to scores, got a mask of bool")

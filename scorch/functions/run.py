@@ -19,6 +19,7 @@ from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import as_dense, assemble, needs_grad, once, values_of
 from ..tensor.wrapping import from_run
+from .dynamic import Dynamic, resolved
 from .gradients import run_eagerly
 from .program import TYPES, results
 
@@ -34,6 +35,8 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
         return as_dense(once(x))
     if isinstance(x, Number):
         return torch.tensor(x, dtype=dtype)
+    if isinstance(x, Dynamic):
+        return resolved(x)
     if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
         return sparse(x)
     if not isinstance(x, torch.Tensor):

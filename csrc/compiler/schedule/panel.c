@@ -167,8 +167,15 @@ static Nest *transposed(Sched *s)
     return tiles(s, nest_work(p, t, pack, rows));
 }
 
+/* Whether the tiles of the result keep the threads of a machine equally busy. */
+static bool tiles_suit(const Sched *s)
+{
+    const int64_t tiles = s->p->var[s->vec].extent / s->tile, threads = s->p->threads ? s->p->threads : 4;
+    return tiles >= threads && (tiles % threads == 0 || tiles >= 4 * threads);
+}
+
 /* for k/T { for j/N { work t { t[j%N, k%T] = B[j,k] } then { par i { the sum over j%N in A } } } }; without cuts
- * the panel has all rows. */
+ * the panel has all rows. Threads share the tiles where they can, so that each is packed once; else the rows. */
 static Nest *straight(Sched *s)
 {
     Prog *p = s->p;
@@ -177,7 +184,12 @@ static Nest *straight(Sched *s)
     Tensor *t = panel_new(s, row);
     Nest *pack =
         nest_loop(p, L_VEC, product_vec(s), NULL, nest_eval(p, work_access(p, t), O_CONST, s->packed));
-    return tiles(s, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), product_rows(s))));
+    Nest *rows = product_rows(s);
+    const bool shared = tiles_suit(s) && rows->op == N_LOOP && rows->kind == L_PAR;
+    if (shared) rows->kind = L_FOR;
+    Nest *all = tiles(s, panel_cuts(s, nest_work(p, t, nest_loop(p, L_FOR, row, NULL, pack), rows)));
+    if (shared) all->kind = L_PAR;
+    return all;
 }
 
 bool panel_straight(const Sched *s) { return expr_unit_var(s->packed) == s->vec; }

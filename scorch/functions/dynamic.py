@@ -1,0 +1,398 @@
+"""Dense tensors whose zeros are found in the call.
+
+Activations behind a ReLU, padded batches and masks are dense in memory and mostly zero, at other places in
+every call. A product with such a matrix runs in one of three ways: dense; dense over its rows that are not
+zero; or over its values that are not, listed anew. A sample of its rows says what to expect. Only where that
+looks better than dense are all values looked at, up to the number from which on dense is faster, so a sample
+that misleads costs a part of one pass over the matrix. What each way takes is measured at the first product
+of a shape, in turns, and kept.
+
+The idea is that of PIT (Zheng et al., SOSP 2023): nothing has to be known before the call.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional as F
+
+from .. import _C, _torch
+from ..tensor.making import sparse
+from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
+
+_TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+_STEP = 16  # one row of so many is looked at,
+_FEW = 8  # but at least so many
+_WORTH = 0.5  # the share of zeros below which nothing but dense is tried
+_SMALL = 1 << 20  # multiply-adds of a product that is too short for any way but dense
+_LISTED = 3e-5  # seconds, of finding rows and putting them back
+_TURNS = 3  # of each way, where they are measured
+_SHAPES = 256  # whose speeds are kept
+
+
+# ---- a copy that is kept ----
+_kept: dict[int, tuple[weakref.ref, tuple, torch.Tensor]] = {}
+
+
+def _along_rows(w: torch.Tensor) -> torch.Tensor:
+    """A matrix whose rows are contiguous. The copy of a weight that lies turned is kept until it changes."""
+    if w.stride(1) == 1 or w.shape[1] == 1:
+        return w
+    base = w if w._base is None else w._base
+    key, state = id(base), (_torch.address(w), w._version, tuple(w.shape), w.stride())
+    kept = _kept.get(key)
+    if kept and kept[0]() is base and kept[1] == state:
+        return kept[2]
+    copy = w.detach().contiguous()
+    _kept[key] = weakref.ref(base, lambda _: _kept.pop(key, None)), state, copy
+    return copy
+
+
+# ---- the ways: x [m, k] @ w [k, n], or, turned, x.T @ w of w [m, n] ----
+def _dense(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    return torch.mm(x.t() if turned else x, w)
+
+
+def _by_library(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    """oneDNN, which torch carries: on some CPUs it is faster than what torch.mm calls."""
+    return torch.ops.mkldnn._linear_pointwise(x.t() if turned else x, w.t(), None, "none", [], "")
+
+
+def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 62) -> torch.Tensor | None:
+    """Over the values that are not zero; None where there are more than ``most``."""
+    core, w = _C.few(x, most), _along_rows(w)
+    if core is None:
+        return None
+    y = _C.matmul(core, w, TRANSPOSED if turned else MATMUL)
+    if y is not NotImplemented:
+        return y
+    a = sparse(x, "csr")
+    return (a.T if turned else a) @ w
+
+
+def _by_rows(
+    x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Over some rows of x: those at these places, else those that are not zero."""
+    rows = x.any(1).nonzero().squeeze(1) if rows is None else rows
+    if rows.numel() == x.shape[0]:
+        return _dense(x, w, turned)
+    if turned:
+        return torch.mm(x[rows].t(), w[rows])
+    return x.new_zeros(x.shape[0], w.shape[1]).index_copy_(0, rows, torch.mm(x[rows], w))
+
+
+# ---- which one ----
+class Speeds(NamedTuple):
+    """Of products of a shape: the dense way, and seconds of a row of it and of a value that is listed."""
+
+    dense: Callable
+    row: float
+    value: float
+
+
+_known: dict[tuple, Speeds] = {}
+
+
+def _key(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple:
+    """Numbers of rows count in powers of two."""
+    return x.shape[0].bit_length(), x.shape[1], w.shape[1], x.dtype, w.stride(1) == 1, turned
+
+
+def _times(ways: Sequence[Callable], *args: object) -> list[float]:
+    """The shortest time of each, in turns, after one to warm up."""
+    found = [float("inf")] * len(ways)
+    for turn in range(_TURNS + 1):
+        for k, way in enumerate(ways):
+            start = time.perf_counter()
+            way(*args)
+            if turn:
+                found[k] = min(found[k], time.perf_counter() - start)
+    return found
+
+
+def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, known: Speeds | None) -> Speeds:
+    """values: how many are listed; 0: that way is not tried."""
+    ways = [known.dense] if known else [_dense]
+    if not known and x.dtype is torch.float32 and torch.backends.mkldnn.is_available():
+        ways.append(_by_library)
+    if values:
+        ways.append(_by_values)
+    times = _times(ways, x, w, turned)
+    value = times.pop() / values if values else 0.0
+    speeds = Speeds(ways[times.index(min(times))], min(times) / x.shape[0], value)
+    while len(_known) >= _SHAPES:
+        _known.pop(next(iter(_known)))
+    _known[_key(x, w, turned)] = speeds
+    return speeds
+
+
+def _fastest(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
+    """The product, in the way that is expected to be fastest."""
+    rows, columns = x.shape
+    seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW)))
+    known, share = _known.get(_key(x, w, turned)), rows / seen
+    if values * share > (1 - _WORTH) * rows * columns:
+        return (known or _measure(x, w, turned, 0, None)).dense(x, w, turned)
+    if not known or not known.value:
+        known = _measure(x, w, turned, max(values * share, 1), known)
+    dense = rows * known.row
+    if full < seen and full * share * known.row + _LISTED < min(dense, values * share * known.value):
+        return _by_rows(x, w, turned)
+    most = int(dense / known.value)
+    y = _by_values(x, w, turned, most) if values * share <= most else None
+    return known.dense(x, w, turned) if y is None else y
+
+
+# ---- products ----
+def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
+    """x [m, k] @ w [k, n], or x.T @ w of w [m, n] if turned, without derivatives.
+
+    valid: bool [m], the rows of x that count; None: all.
+    """
+    if valid is not None:
+        return _by_rows(x, w, turned, valid.nonzero().squeeze(1))
+    if x.numel() * w.shape[1] < _SMALL:
+        return _dense(x, w, turned)
+    x, w = (a if 1 in a.stride() else a.contiguous() for a in (x, w))
+    x = x if x.stride(1) == 1 else x.contiguous()
+    return _fastest(x, w, turned)
+
+
+class _Product(torch.autograd.Function):
+    """``multiply``; its derivatives are such products again."""
+
+    @staticmethod
+    def forward(ctx, x, w, valid, turned):
+        ctx.save_for_backward(x, w, valid)
+        ctx.turned = turned
+        return multiply(x, w, valid, turned)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return *gradients(times, *ctx.saved_tensors, ctx.turned, grad, ctx.needs_input_grad), None, None
+
+
+def gradients(
+    times: Callable,
+    x: torch.Tensor,
+    w: torch.Tensor,
+    valid: torch.Tensor | None,
+    turned: bool,
+    grad: torch.Tensor,
+    needed: Sequence[bool],
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """The gradients of ``times(x, w, valid, turned)`` to x and w: that to x is dense where x is zero, too."""
+    to_x = to_w = None
+    if needed[0]:
+        left, right = (w, grad.t()) if turned else (grad, w.t())
+        to_x = torch.mm(left, right) if valid is None else times(left, right, valid, False)
+    if needed[1]:
+        to_w = times(x, grad, valid, not turned)
+    return to_x, to_w
+
+
+_node = _torch.raw_apply(_Product)
+
+
+def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
+    """``multiply``, recorded where a gradient is asked for, and one operator where torch traces."""
+    if _torch.is_tracing(x, w):
+        if torch.compiler.is_compiling() or not _torch.in_transform():
+            return torch.ops.scorch.dynamic_product(x, w, valid, turned)
+        if valid is not None:
+            x = x * valid[:, None]
+        return torch.mm(x.t() if turned else x, w)
+    recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
+    return (_node if recorded else multiply)(x, w, valid, turned)
+
+
+# ---- what the user holds ----
+class Dynamic:
+    """A dense tensor whose zeros are found in each product; made by :func:`dynamic`.
+
+    ``@``, ``F.linear``, ``torch.matmul``, ``torch.mm``, ``scorch.einsum`` and ``scorch.evaluate`` look for
+    its zeros; every other function of torch takes it as the dense tensor that it is, and gives a dense one.
+    """
+
+    def __init__(self, x: torch.Tensor, valid: torch.Tensor | None, tile: tuple[int, int] | None) -> None:
+        self._x, self._valid, self._tile = x, valid, tile
+
+    @property
+    def shape(self) -> torch.Size:
+        return self._x.shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self._x.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self._x.device
+
+    @property
+    def ndim(self) -> int:
+        return self._x.dim()
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._x.requires_grad
+
+    def dim(self) -> int:
+        return self._x.dim()
+
+    def size(self, dim: int | None = None) -> torch.Size | int:
+        return self._x.shape if dim is None else self._x.shape[dim]
+
+    def to_dense(self) -> torch.Tensor:
+        """The tensor, zero in rows that do not count."""
+        return self._x if self._valid is None else self._x * self._valid.unsqueeze(-1)
+
+    def as_mask(self) -> SparseTensor:
+        """As a mask of attention: sparse, and of single entries where it is of blocks."""
+        x = self.to_dense()
+        for dim, n in zip((-2, -1), self._tile or (1, 1), strict=True):
+            x = x.repeat_interleave(n, dim)
+        return sparse(x, "auto")
+
+    def __matmul__(self, other: object) -> torch.Tensor:
+        return _matmul(self, other)
+
+    def __rmatmul__(self, other: object) -> torch.Tensor:
+        return _matmul(other, self)
+
+    def __repr__(self) -> str:
+        by = "" if self._valid is None else ", rows that a mask names"
+        return f"Dynamic({'x'.join(map(str, self.shape))}, {self.dtype}{by})".replace("torch.", "")
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        body = _BODIES.get(func)
+        if body is not None:
+            return body(*args, **kwargs)
+        return func(*_unwrapped(args), **{name: _unwrapped(x) for name, x in kwargs.items()})
+
+
+def _unwrapped(x: object) -> object:
+    if isinstance(x, Dynamic):
+        return x.to_dense()
+    return type(x)(map(_unwrapped, x)) if type(x) in (tuple, list) else x
+
+
+def _is_matrix(x: object, other: torch.Tensor) -> bool:
+    """Whether a product with x is one of this module."""
+    if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or x.layout is not torch.strided:
+        return False
+    return x.dim() == 2 and x.dtype == other.dtype and not torch.is_autocast_enabled("cpu")
+
+
+def _matmul(left: object, right: object) -> torch.Tensor:
+    if isinstance(left, Dynamic) and _is_matrix(right, left._x) and left._x.dim() > 0:
+        x, valid = left._x, left._valid
+        if x.shape[-1] != right.shape[0]:
+            raise ValueError(f"matmul: expected {x.shape[-1]} rows on the right, got {right.shape[0]}")
+        if x.dim() == 2:
+            return times(x, right, valid, False)
+        valid = None if valid is None else valid.reshape(-1)
+        return times(x.reshape(-1, x.shape[-1]), right, valid, False).reshape(*x.shape[:-1], right.shape[1])
+    if isinstance(right, Dynamic) and right.dim() == 2 and _is_matrix(left, right._x):
+        if left.shape[1] != right.shape[0]:
+            raise ValueError(f"matmul: expected {left.shape[1]} rows on the right, got {right.shape[0]}")
+        return times(right._x, left.t(), right._valid, True).t()
+    return torch.matmul(_unwrapped(left), _unwrapped(right))
+
+
+def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x):
+        return F.linear(_unwrapped(input), _unwrapped(weight), _unwrapped(bias))
+    y = _matmul(input, weight.t())
+    return y if bias is None else y + bias
+
+
+def _method(left: object, right: object) -> torch.Tensor:
+    """``Tensor.matmul``, and what torch.compile makes of ``h @ w``: with the operands turned round."""
+    turned = torch.compiler.is_dynamo_compiling() and not isinstance(left, Dynamic)
+    if not turned or right.shape[-1] != left.shape[0]:
+        return _matmul(left, right)
+    if right.shape[0] == left.shape[-1]:
+        raise NotImplementedError("torch.compile does not tell h @ w from w @ h: use torch.matmul(h, w)")
+    return _matmul(right, left)
+
+
+def _mm(input: object, mat2: object) -> torch.Tensor:
+    for x in (input, mat2):
+        if x.dim() != 2:
+            raise ValueError(f"mm: expected matrices, got a tensor of {x.dim()} dimensions")
+    return _matmul(input, mat2)
+
+
+_BODIES = {
+    F.linear: _linear,
+    torch.matmul: _matmul,
+    torch.Tensor.matmul: _method,
+    torch.Tensor.__matmul__: _matmul,
+    operator.matmul: _matmul,
+    torch.mm: _mm,
+    torch.Tensor.mm: _mm,
+}
+
+
+def resolved(h: Dynamic) -> torch.Tensor:
+    """As an operand of an expression: sparse where most values are zero, and no gradient is asked of it."""
+    x = h.to_dense()
+    if _torch.is_tracing(x) or (x.requires_grad and torch.is_grad_enabled()) or x.dim() < 2:
+        return x
+    matrix = x.detach().reshape(-1, x.shape[-1])
+    most = (1 - _WORTH) / 2 * matrix.numel()
+    return x if not x.numel() or _C.census(matrix, 1)[2] > most else sparse(x, "auto")
+
+
+def dynamic(
+    x: torch.Tensor, by: str | torch.Tensor = "nonzero", tile: tuple[int, int] | None = None
+) -> Dynamic:
+    """A dense tensor whose zeros are found in the call: ``scorch.dynamic(relu(x @ W1)) @ W2``.
+
+    A product with a matrix runs dense, over the rows that are not zero, or over the values that are not,
+    whichever is expected to be fastest; what each takes is measured at the first product of a shape. The
+    result is that of the dense product, up to the order of sums, but that a zero times an infinity may be
+    left out. Gradients are those of the dense product, also where x is zero.
+
+    Args:
+        x: [..., k], float32, float64, bfloat16 or float16, on the CPU; a mask of attention may be of bool.
+        by: "nonzero", or a mask of bool: [...], the rows of x that count, the others taken as zero, as in
+            padded batches; or of the shape of x, the values that count.
+        tile: (r, c): x is a mask of blocks of r rows and c columns, for :func:`scorch.attention`.
+
+    Raises:
+        TypeError: x is no dense tensor of a floating point type, or by is no mask.
+        ValueError: shapes do not fit.
+    """
+    if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
+        raise TypeError(f"dynamic: expected a dense torch.Tensor, got {type(x).__name__}")
+    if x.dtype not in _TYPES and x.dtype is not torch.bool:
+        raise TypeError(
+            f"dynamic: expected a floating point type of at most 64 bits or a mask, got {x.dtype}"
+        )
+    if tile is not None and (len(tile) != 2 or min(tile) < 1 or x.dim() < 2):
+        raise ValueError(f"dynamic: expected tile=(rows, columns) of a mask of two dimensions, got {tile}")
+    if isinstance(by, str):
+        if by != "nonzero":
+            raise ValueError(f'dynamic: by: expected "nonzero" or a mask, got {by!r}')
+        return Dynamic(x, None, tile)
+    if not isinstance(by, torch.Tensor) or by.dtype is not torch.bool:
+        got = by.dtype if isinstance(by, torch.Tensor) else type(by).__name__
+        raise TypeError(f'dynamic: by: expected "nonzero" or a mask of torch.bool, got {got}')
+    if by.shape == x.shape:
+        return Dynamic(x * by, None, tile)
+    if x.dim() < 2 or by.shape != x.shape[:-1]:
+        raise ValueError(
+            f"dynamic: by: expected a mask {list(x.shape[:-1])} of rows or {list(x.shape)} of values, got "
+            f"{list(by.shape)}"
+        )
+    return Dynamic(x, by, tile)

@@ -1,0 +1,272 @@
+"""Dense tensors whose zeros are found in the call: every way gives what dense does, and so do gradients."""
+
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scorch
+from scorch import _C
+from scorch.functions import dynamic as ways
+
+SHAPES = [(1, 600, 40), (9, 300, 64), (70, 130, 150), (64, 128, 1), (200, 90, 260)]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Products of a test are short, so all of them are looked at."""
+    monkeypatch.setattr(ways, "_SMALL", 0)
+    ways._known.clear()
+
+
+def integers(*shape: int, zeros: float = 0, dtype=torch.float32, seed: int = 0) -> torch.Tensor:
+    """Small integers: every order of summation gives the same floats."""
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    x = torch.randint(1, 4, shape, generator=g) * (1 - 2 * torch.randint(0, 2, shape, generator=g))
+    return (x * (torch.rand(shape, generator=g) >= zeros)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("zeros", [0.0, 0.6, 0.97, 1.0])
+def test_every_way_is_the_dense_product(shape, zeros, dtype):
+    m, k, n = shape
+    x, w, g = (
+        integers(m, k, zeros=zeros, dtype=dtype),
+        integers(k, n, dtype=dtype),
+        integers(m, n, dtype=dtype),
+    )
+    x[: m // 2] = 0
+    for a, wanted, turned in ((w, x @ w, False), (g, x.T @ g, True)):
+        found = [way(x, a, turned) for way in (ways._dense, ways._by_values, ways._by_rows)]
+        if dtype is torch.float32:
+            found.append(ways._by_library(x, a, turned))
+        assert all(torch.equal(y, wanted) for y in found)
+    assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+    assert torch.equal(w.T @ scorch.dynamic(x.T.contiguous()), w.T @ x.T)
+
+
+def test_the_cheapest_way_is_taken(monkeypatch):
+    """By what is known of a shape, not by what is measured here."""
+    x, w = integers(64, 100, zeros=0.9), integers(100, 32)
+    taken = []
+    for name in ("_dense", "_by_values", "_by_rows"):
+        way = getattr(ways, name)
+        monkeypatch.setattr(ways, name, lambda *a, name=name, way=way: taken.append(name) or way(*a))
+    count = int(x.count_nonzero())
+
+    def run(row: float, value: float, x=x) -> str:
+        taken.clear()
+        ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, row, value)
+        assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+        return taken[-1]
+
+    assert run(1.0, 0.5 * 64 / count) == "_by_values"
+    assert run(1.0, 4 * 64 / count) == "_dense"
+    few = x.clone()
+    few[8:] = 0
+    assert run(1.0, 100 * 64 / count, few) == "_by_rows"
+    assert run(1.0, 1e-9, integers(64, 100, zeros=0.2)) == "_dense"
+
+
+def test_a_sample_that_misleads_is_found_out(monkeypatch):
+    """The rows of the sample are zero, all others full: values are counted no further than they may pay."""
+    x, w = integers(512, 256), integers(256, 32)
+    monkeypatch.setattr(_C, "census", lambda x, step: (32, 1, 5))
+    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 100 * 512 / x.numel())
+    monkeypatch.setattr(ways, "_by_rows", ways._dense)
+    core = []
+    few = _C.few
+    monkeypatch.setattr(_C, "few", lambda *a: core.append(few(*a)) or core[-1])
+    ways._known[ways._key(x, w, False)] = ways.Speeds(ways._dense, 1.0, 10 * 512 / x.numel())
+    monkeypatch.setattr(_C, "census", lambda x, step: (32, 32, 5))
+    assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+    assert core == [None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_values_are_counted(dtype):
+    for shape, step in itertools.product([(1, 1), (3, 70), (130, 4100), (40, 0), (0, 5)], (1, 7)):
+        x = integers(*shape, zeros=0.7).to(dtype)
+        seen, rows, values = _C.census(x, step)
+        assert seen == -(-shape[0] // step)
+        if step == 1:
+            assert (rows, values) == (int((x != 0).any(1).sum()), int((x != 0).sum()))
+            assert _C.census(x.T, 1)[2] == values
+            assert _C.few(x, values) is not None
+            assert not values or _C.few(x, values - 1) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_halves(dtype):
+    x, w = integers(30, 40, zeros=0.95, dtype=dtype), integers(40, 20, dtype=dtype)
+    assert torch.equal(scorch.dynamic(x) @ w, x @ w)
+
+
+# ---- gradients ----
+@pytest.mark.parametrize("mask", [False, True])
+def test_gradients_are_those_of_the_dense_product(mask):
+    x, w = integers(40, 30, zeros=0.9, dtype=torch.float64), integers(30, 20, dtype=torch.float64)
+    valid = torch.rand(40, generator=torch.Generator().manual_seed(0)) < 0.3
+    by = valid if mask else "nonzero"
+    found, wanted = [], []
+    for product, out in (
+        (lambda x, w: scorch.dynamic(x, by=by) @ w, found),
+        (lambda x, w: (x * valid[:, None] if mask else x) @ w, wanted),
+    ):
+        a, b = x.clone().requires_grad_(), w.clone().requires_grad_()
+        y = product(a, b)
+        first = torch.autograd.grad((y**2).sum(), (a, b), create_graph=True)
+        out += [y, *first, *torch.autograd.grad(sum((g**2).sum() for g in first), (a, b))]
+    assert all(torch.equal(f, w) for f, w in zip(found, wanted, strict=True))
+    a, b = x.clone().requires_grad_(), w.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda a, b: scorch.dynamic(a, by=by) @ b, (a, b))
+
+
+def test_training_a_feed_forward_network():
+    def losses(wrap):
+        torch.manual_seed(0)
+        first, second = torch.nn.Linear(16, 64).double(), torch.nn.Linear(64, 4).double()
+        x, y = torch.randn(50, 16).double(), torch.randn(50, 4).double()
+        optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], 0.05)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = F.mse_loss(second(wrap(first(x).relu())), y)
+            loss.backward()
+            optimizer.step()
+            yield float(loss.detach())
+
+    assert torch.allclose(torch.tensor([*losses(scorch.dynamic)]), torch.tensor([*losses(lambda x: x)]))
+
+
+def test_a_weight_that_changes_is_read_again():
+    x = integers(20, 50, zeros=0.97)
+    layer = torch.nn.Linear(50, 30, bias=False)
+    with torch.no_grad():
+        for scale in (1.0, 2.0, 3.0):
+            layer.weight.copy_(integers(30, 50) * scale)
+            ways._known[ways._key(x, layer.weight.T, False)] = ways.Speeds(ways._dense, 1.0, 1e-9)
+            assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)
+            layer.weight.data = integers(30, 50, seed=int(scale))
+            assert torch.equal(layer(scorch.dynamic(x)), x @ layer.weight.T)
+    kept = len(ways._kept)
+    del layer
+    assert len(ways._kept) < kept
+
+
+# ---- what a user writes ----
+def test_batches_and_functions():
+    x, w, b = integers(3, 5, 40, zeros=0.9), integers(40, 20), integers(20)
+    h = scorch.dynamic(x)
+    assert h.shape == x.shape and h.dtype == x.dtype and h.dim() == 3 and "3x5x40" in repr(h)
+    assert torch.equal(h @ w, x @ w)
+    assert torch.equal(F.linear(h, w.T, b), F.linear(x, w.T, b))
+    assert torch.equal(torch.matmul(h, w), x @ w)
+    assert torch.equal(torch.mm(scorch.dynamic(x[0]), w), x[0] @ w)
+    assert torch.equal(h @ w[:, 0], x @ w[:, 0])
+    assert torch.equal(scorch.dynamic(x[0, 0]) @ w, x[0, 0] @ w)
+    assert torch.equal(torch.cat([h, x]), torch.cat([x, x]))
+    assert torch.equal(torch.relu(h), x.relu())
+    assert torch.equal(h.to_dense(), x)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_rows_that_count(share):
+    x, w, b = integers(4, 50, 16), integers(16, 24), integers(24)
+    valid = torch.rand(4, 50, generator=torch.Generator().manual_seed(0)) < share
+    h = scorch.dynamic(x, by=valid)
+    zeroed = x * valid[..., None]
+    assert torch.equal(h @ w, zeroed @ w)
+    assert torch.equal(F.linear(h, w.T, b), F.linear(zeroed, w.T, b))
+    assert torch.equal(h.to_dense(), zeroed)
+    picked = torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) < 0.2
+    assert torch.equal(scorch.dynamic(x, by=picked) @ w, (x * picked) @ w)
+
+
+def test_expressions():
+    x, w = integers(30, 40, zeros=0.95), integers(40, 20)
+    h = scorch.dynamic(x)
+    assert torch.equal(scorch.einsum("ij,jk->ik", h, w), x @ w)
+    assert torch.equal(scorch.evaluate("y[i,k] = relu(x[i,j] * w[j,k])", x=h, w=w), (x @ w).relu())
+    a = x.clone().requires_grad_()
+    scorch.einsum("ij,jk->ik", scorch.dynamic(a), w).sum().backward()
+    assert torch.equal(a.grad, w.sum(1).expand(30, 40))
+    A = scorch.sparse(integers(10, 30, zeros=0.5), "csr")
+    assert torch.equal(A @ h, A.to_dense() @ x)
+
+
+def test_compiled_and_exported():
+    layer = torch.nn.Linear(40, 20)
+
+    def f(x, valid):
+        h = scorch.dynamic(x.relu())
+        return layer(h) + scorch.dynamic(x, by=valid) @ layer.weight.T
+
+    x, valid = torch.randn(12, 40), torch.arange(12) % 3 == 0
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+    for rows in (12, 7):
+        a, b = x[:rows].clone().requires_grad_(), x[:rows].clone().requires_grad_()
+        y, z = compiled(a, valid[:rows]), f(b, valid[:rows])
+        assert torch.allclose(y, z, atol=1e-5)
+        y.sum().backward()
+        z.sum().backward()
+        assert torch.allclose(a.grad, b.grad, atol=1e-5)
+
+    square = integers(12, 12, zeros=0.9), integers(12, 12)
+    for product in (lambda x, w: scorch.dynamic(x) @ w, lambda x, w: w @ scorch.dynamic(x)):
+        assert torch.equal(torch.compile(product, backend="eager")(*square), product(*square))
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return self.layer(scorch.dynamic(x.relu()))
+
+    program = torch.export.export(Net(), (x,))
+    assert "dynamic_product" in str(program.graph)
+    assert torch.allclose(program.module()(x), Net()(x), atol=1e-5)
+
+
+def test_masks_of_attention():
+    q, k, v = (torch.randn(2, 3, 32, 8) for _ in "qkv")
+    blocks = torch.rand(4, 8, generator=torch.Generator().manual_seed(0)) < 0.5
+    mask = blocks.repeat_interleave(8, 0).repeat_interleave(4, 1)
+    wanted = scorch.attention(q, k, v, scorch.sparse(mask))
+    assert torch.allclose(scorch.attention(q, k, v, scorch.dynamic(mask)), wanted)
+    assert torch.allclose(scorch.attention(q, k, v, scorch.dynamic(blocks, tile=(8, 4))), wanted)
+    with pytest.raises(ValueError, match=r"expected tile=\(rows, columns\)"):
+        scorch.dynamic(blocks, tile=(8, 0))
+
+
+def test_opcheck():
+    x, w = torch.randn(5, 8, requires_grad=True), torch.randn(8, 3, requires_grad=True)
+    torch.library.opcheck(torch.ops.scorch.dynamic_product.default, (x, w, None, False))
+    valid = torch.tensor([True, False, True, True, False])
+    torch.library.opcheck(torch.ops.scorch.dynamic_product.default, (x, torch.randn(5, 3), valid, True))
+
+
+def test_transforms_take_it_as_dense():
+    x, w = integers(6, 8, zeros=0.5, dtype=torch.float64), integers(8, 3, dtype=torch.float64)
+    y, t = torch.func.jvp(lambda x: scorch.dynamic(x) @ w, (x,), (x,))
+    assert torch.equal(y, x @ w) and torch.equal(t, x @ w)
+    found = torch.func.vmap(lambda x: scorch.dynamic(x[None]) @ w)(x)
+    assert torch.equal(found[:, 0], x @ w)
+
+
+def test_what_is_refused():
+    x = torch.randn(3, 4)
+    with pytest.raises(TypeError, match=r"dense torch.Tensor, got SparseTensor"):
+        scorch.dynamic(scorch.sparse(x))
+    with pytest.raises(TypeError, match=r"floating point type .*, got torch.int64"):
+        scorch.dynamic(torch.arange(3))
+    with pytest.raises(ValueError, match="expected \"nonzero\" or a mask, got 'zero'"):
+        scorch.dynamic(x, by="zero")
+    with pytest.raises(TypeError, match=r"mask of torch.bool, got torch.float32"):
+        scorch.dynamic(x, by=x)
+    with pytest.raises(ValueError, match=r"mask \[3\] of rows or \[3, 4\] of values, got \[4\]"):
+        scorch.dynamic(x, by=torch.ones(4, dtype=torch.bool))
+    with pytest.raises(ValueError, match="expected 4 rows on the right, got 5"):
+        scorch.dynamic(x) @ torch.randn(5, 2)
