@@ -1,7 +1,7 @@
 """Kernel maps of sparse convolutions: which sites a convolution multiplies by which matrix.
 
-A sparse convolution is out[i] = sum over r and j of M[r,i,j] X[j] W[r], one einsum over a sparse tensor M that
-says which input site j lies at offset r of output site i. This makes M; the compiler does the rest.
+A sparse convolution is out[i] = sum over r and j of M[r,i,j] X[j] W[r], one einsum over a sparse tensor M
+that says which input site j lies at offset r of output site i. This makes M; the compiler does the rest.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def _sites(coordinates: object) -> torch.Tensor:
         )
     if coordinates.dim() != 2 or not 2 <= coordinates.shape[1] <= 1 + MOST_DIMENSIONS:
         raise ValueError(
-            f"coordinates: expected [n, 1 + d], a batch index and then d of 1 to {MOST_DIMENSIONS} coordinates, "
-            f"got {list(coordinates.shape)}: without batches put a column of zeros in front"
+            f"coordinates: expected [n, 1 + d], a batch index and then d of 1 to {MOST_DIMENSIONS} "
+            f"coordinates, got {list(coordinates.shape)}: without batches put a column of zeros in front"
         )
-    return coordinates.to(torch.int64).contiguous()
+    return _torch.numbers_of(coordinates, "making a kernel map").to(torch.int64).contiguous()
 
 
 @_torch.apart
@@ -78,9 +78,9 @@ def conv_map(
 ) -> ConvMap:
     """The kernel map of a sparse convolution: a SparseTensor M [offsets, output sites, input sites].
 
-    M[r, i, j] is stored where input site j lies at offset r of output site i, on every axis
-    ``coordinate(j) = coordinate(i) * stride + tap(r) * dilation``, in the same batch. With features X [n, in] and
-    weights W [offsets, in, out] the convolution is ``scorch.einsum("rij,jk,rkn->in", M, X, W)``, with gradients;
+    M[r, i, j] is stored where input site j lies at offset r of output site i, in the same batch and on every
+    axis: ``coordinate(j) = coordinate(i) * stride + tap(r) * dilation``. With features X [n, in] and weights
+    W [offsets, in, out] the convolution is ``scorch.einsum("rij,jk,rkn->in", M, X, W)``, with gradients;
     values are true, so the types of X and W decide. :class:`scorch.nn.SparseConv3d` is the layer.
 
     Args:
@@ -88,20 +88,22 @@ def conv_map(
             torchsparse, then d of 1 to 7 coordinates, which may be negative and far apart. Each site once.
         kernel_size, stride, dilation: a number, or one a dimension.
 
-    Taps of an odd kernel are centred, -(size - 1) / 2 to (size - 1) / 2; those of an even one begin at the site, 0
-    to size - 1, as in MinkowskiEngine. Offsets are numbered with the last dimension fastest, as the weights of
-    torch.nn.Conv3d lie in memory: ``W.view(*kernel_size, in, out)`` permuted to [out, in, *kernel_size] is such a
-    weight. (The odd kernels of MinkowskiEngine and torchsparse have the first dimension fastest.)
+    Taps of an odd kernel are centred, -(size - 1) / 2 to (size - 1) / 2; those of an even one begin at the
+    site, 0 to size - 1, as in MinkowskiEngine. Offsets are numbered with the last dimension fastest, as the
+    weights of torch.nn.Conv3d lie in memory: ``W.view(*kernel_size, in, out)`` permuted to
+    [out, in, *kernel_size] is such a weight. (The odd kernels of MinkowskiEngine and torchsparse have the
+    first dimension fastest.)
 
-    Where every stride is 1 the output sites are the input sites (a submanifold convolution). Else they are the
-    sites ``floor(coordinate / stride)``, each once, in the order in which the input reaches them (the generalised
-    convolution of MinkowskiEngine; coordinates are divided by the stride, as in spconv, so a layer behind has
-    stride 1 again). One whose kernel reaches no input site, as a kernel of 1 and a stride of 2 allow, is a row
-    without entries.
+    Where every stride is 1 the output sites are the input sites (a submanifold convolution). Else they are
+    the sites ``floor(coordinate / stride)``, each once, in the order in which the input reaches them: the
+    generalised convolution of MinkowskiEngine, with coordinates divided by the stride as in spconv, so a
+    layer behind has stride 1 again. A site whose kernel reaches no input, as a kernel of 1 and a stride of 2
+    allow, is a row without entries.
 
     Returns:
-        (map, coordinates): M, whose layouts for gradients are kept with it, so share it between layers; the
-        coordinates of the output sites, of the type of those given, which they are where every stride is 1.
+        (map, coordinates): M, which keeps the layouts that gradients need, so share it between layers; and
+        the coordinates of the output sites, of the type of those given: these themselves where every stride
+        is 1.
 
     Raises:
         ValueError: a site comes twice, shapes do not fit, or a number is below 1. TypeError: no integers.
@@ -113,8 +115,6 @@ def conv_map(
     (torch.Size([27, 3, 3]), 5)
     """
     with _torch.plainly():
-        if isinstance(coordinates, torch.Tensor):
-            coordinates = _torch.numbers_of(coordinates, "making a kernel map")
         sites = _sites(coordinates)
         dimensions = sites.shape[1] - 1
         size, stride, dilation = (

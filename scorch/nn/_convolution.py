@@ -1,8 +1,9 @@
 """Sparse convolutions: submanifold ones, and strided ones as MinkowskiEngine and torchsparse generalise them.
 
-Which sites meet which matrix of the kernel is a sparse tensor M [offsets, output sites, input sites], the kernel
-map that ``scorch.conv_map`` makes, and a layer is one einsum over it, M[r,i,j] X[j,k] W[r,k,n]: no row of features
-is copied to be multiplied and no result is scattered. Derivatives are those of the expression.
+Which sites meet which matrix of the kernel is a sparse tensor M [offsets, output sites, input sites], the
+kernel map that ``scorch.conv_map`` makes, and a layer is one expression over it, M[r,i,j] X[j,k] W[r,k,n] +
+b[n]: no row of features is copied to be multiplied and no result is scattered. Derivatives are those of the
+expression.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from ._graph import _Derived
 class SparseConv3d(nn.Module):
     """Convolution over the sites of a sparse voxel grid: ``out[i] = sum_r,j M[r,i,j] x[j] W[r] + b``.
 
-    With a stride of 1 it is a submanifold convolution (Graham et al., 2018): output sites are input sites. With
-    another one output sites are those that :func:`scorch.conv_map` lists, where kernels, their order and strides
-    are described too.
+    With a stride of 1 it is a submanifold convolution (Graham et al., 2018): output sites are input sites.
+    With another one output sites are those that :func:`scorch.conv_map` lists, where kernels, their order and
+    strides are described too.
 
     >>> down = scorch.nn.SparseConv3d(16, 32, kernel_size=2, stride=2)
     >>> M, coarse = down.map(sites)  # made once, for every layer with this kernel and stride on these sites
@@ -36,9 +37,9 @@ class SparseConv3d(nn.Module):
         bias: adds a learnt bias [out_channels].
         device, dtype: as in torch.nn.Conv3d; the device is the CPU.
 
-    Parameters: ``weight`` [offsets, in_channels, out_channels], torchsparse's ``kernel``; ``bias`` [out_channels].
-    Both start as those of torch.nn.Conv3d, uniform in +-1/sqrt(in_channels * offsets).
-    Raises: TypeError, ValueError: a number is none, or below 1. NotImplementedError: a device other than the CPU.
+    Parameters: ``weight`` [offsets, in_channels, out_channels], torchsparse's ``kernel``; ``bias``
+    [out_channels]. Both start as those of torch.nn.Conv3d, uniform in +-1/sqrt(in_channels * offsets).
+    Raises: TypeError, ValueError: a number is none, or below 1. NotImplementedError: another device.
     """
 
     def __init__(
@@ -73,19 +74,20 @@ class SparseConv3d(nn.Module):
             nn.init.uniform_(self.bias, -bound, bound)
 
     def map(self, coordinates: torch.Tensor) -> ConvMap:
-        """coordinates [n, 4] of integers, a batch index first -> the kernel map, and [m, 4] of the output sites."""
+        """coordinates [n, 4] of integers, a batch index first -> the kernel map, [m, 4] of output sites"""
         if isinstance(coordinates, torch.Tensor) and coordinates.shape[1:] != (4,):
             raise ValueError(
-                f"coordinates: expected [n, 4], a batch index and three coordinates, got {list(coordinates.shape)}"
+                f"coordinates: expected [n, 4], a batch index and three coordinates, got "
+                f"{list(coordinates.shape)}"
             )
         return conv_map(coordinates, self.kernel_size, self.stride, self.dilation)
 
     def forward(self, x: torch.Tensor, sites: SparseTensor | ConvMap | torch.Tensor) -> torch.Tensor:
         """x [n, in_channels], with sites of n rows -> [m, out_channels], a row an output site
 
-        sites: a kernel map, [offsets, m, n] or as :meth:`map` returns it; or coordinates [n, 4], whose map is made,
-        and kept for as long as they are the ones given, live and are not written to. Inside of torch.compile a
-        map is a part of the graph, and coordinates break it.
+        sites: a kernel map, [offsets, m, n] or as :meth:`map` returns it; or coordinates [n, 4], whose map is
+        made, and kept for as long as they are the ones given, live and are not written to. Inside of
+        torch.compile a map is a part of the graph, and coordinates break it.
         """
         kernel_map = self._map_of(sites)
         if not isinstance(x, torch.Tensor) or x.dim() != 2 or x.shape[1] != self.in_channels:
@@ -94,8 +96,8 @@ class SparseConv3d(nn.Module):
         offsets, wanted = kernel_map.shape[0], kernel_map.shape[-1]
         if kernel_map.dim() != 3 or offsets != len(self.weight) or wanted != len(x):
             raise ValueError(
-                f"sites: expected a kernel map [{len(self.weight)}, m, {len(x)}], offsets of the kernel, output sites "
-                f"and rows of x, got {list(kernel_map.shape)}"
+                f"sites: expected a kernel map [{len(self.weight)}, m, {len(x)}], offsets of the kernel, "
+                f"output sites and rows of x, got {list(kernel_map.shape)}: make it with map(coordinates)"
             )
         if self.bias is None:
             return evaluate("y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n]", M=kernel_map, x=x, W=self.weight)
