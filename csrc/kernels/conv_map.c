@@ -6,7 +6,7 @@
  * equal keys are equal sites. Elsewhere factors are odd numbers without a pattern, and equal keys are looked at again,
  * axis by axis.
  *
- * Most neighbours are not there, and a filter of 16 bits a site says so without a look at the table: 64 cells that
+ * Most neighbours are not there, and a filter of 16 bits a site or more says so without a look at the table: 64 cells that
  * follow one another on the last axis are the bits of one word, so neighbours on that axis are found in one line.
  * Offsets that pass go to a list, without a branch, and only those are looked up in the table.
  *
@@ -44,7 +44,7 @@ typedef struct {
     uint64_t *word; /* the filter */
     int word_shift;
     atomic_bool repeats;
-} table;
+} site_table;
 
 static int nomem(const mapping *c) { return sc_error(c->err, SC_ENOMEM, "out of memory"); }
 
@@ -123,7 +123,7 @@ static uint64_t mixed(uint64_t key)
 SC_INLINE uint64_t word_of(uint64_t key, int shift) { return (key >> 6) * 0x9e3779b97f4a7c15u >> shift; }
 
 /* Whether two rows with one key are the same. */
-static bool same_rows(const table *t, int64_t i, int64_t j)
+static bool same_rows(const site_table *t, int64_t i, int64_t j)
 {
     const sc_conv_map *m = t->c->m;
     bool same = true;
@@ -136,7 +136,7 @@ static bool same_rows(const table *t, int64_t i, int64_t j)
 
 static void key_range(void *arg, int lane, int64_t begin, int64_t end)
 {
-    const table *t = arg;
+    const site_table *t = arg;
     const sc_conv_map *m = t->c->m;
     (void)lane;
     for (int64_t i = begin; i < end; i++) {
@@ -155,7 +155,7 @@ static bool swap(uint32_t *slot, uint32_t *held, uint32_t row)
 { return __atomic_compare_exchange_n(slot, held, row, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); }
 
 /* Claims a slot for row i; of equal rows the first stays. */
-static void insert(table *t, int64_t i)
+static void insert(site_table *t, int64_t i)
 {
     const uint64_t key = t->key[i];
     const uint32_t row = (uint32_t)i + 1;
@@ -178,7 +178,7 @@ static void insert_range(void *arg, int lane, int64_t begin, int64_t end)
 }
 
 /* The row that stands for the site of row i. */
-static int64_t find_row(const table *t, int64_t i)
+static int64_t find_row(const site_table *t, int64_t i)
 {
     for (uint64_t at = mixed(t->key[i]) & t->mask;; at = (at + 1) & t->mask) {
         const int64_t j = (int64_t)t->slot[at] - 1;
@@ -186,20 +186,20 @@ static int64_t find_row(const table *t, int64_t i)
     }
 }
 
-static void table_free(table *t)
+static void table_free(site_table *t)
 {
     sc_work_give(t->key);
     sc_work_give(t->slot);
     sc_work_give(t->word);
 }
 
-static int table_make(table *t, const mapping *c, bool quotient)
+static int table_make(site_table *t, const mapping *c, bool quotient)
 {
     const int64_t n = c->m->n;
     const int64_t slots = (int64_t)2 << sc_log2_up(n + 1); /* at most half full */
     const int64_t words = sc_max(slots / 8, 2);
     const int lanes = sc_team_lanes(LOOKUP * (double)n);
-    *t = (table){.c = c, .quotient = quotient, .mask = (uint64_t)slots - 1};
+    *t = (site_table){.c = c, .quotient = quotient, .mask = (uint64_t)slots - 1};
     t->word_shift = 64 - __builtin_ctzll((unsigned long long)words);
     t->key = take(c, n, sizeof *t->key);
     t->slot = take(c, slots, sizeof *t->slot);
@@ -213,7 +213,7 @@ static int table_make(table *t, const mapping *c, bool quotient)
     return SC_OK;
 }
 
-static int refuse_repeats(const table *t)
+static int refuse_repeats(const site_table *t)
 {
     int64_t i = 0;
     while (find_row(t, i) == i) i++;
@@ -226,7 +226,7 @@ static int refuse_repeats(const table *t)
 
 /* ---- output sites ---- */
 typedef struct {
-    const table *t;
+    const site_table *t;
     int64_t count[SC_MAXLANE + 1]; /* of a lane, then of all before it */
     int64_t *out;
 } listing;
@@ -250,7 +250,7 @@ static void list_range(void *arg, int lane, int64_t begin, int64_t end)
     }
 }
 
-static int list_outputs(mapping *c, const table *t)
+static int list_outputs(mapping *c, const site_table *t)
 {
     sc_conv_map *m = c->m;
     listing l = {.t = t};
@@ -266,7 +266,7 @@ static int list_outputs(mapping *c, const table *t)
 
 static int make_outputs(mapping *c)
 {
-    table t;
+    site_table t;
     c->m->nout = c->m->n, c->m->out = c->m->site;
     if (!c->strided) return SC_OK;
     int rc = table_make(&t, c, true);
@@ -278,10 +278,10 @@ static int make_outputs(mapping *c)
 /* ---- neighbours ---- */
 typedef struct {
     int32_t offset, input;
-} entry;
+} neighbour;
 
 typedef struct {
-    entry *entry;
+    neighbour *entry;
     int32_t *passed; /* offsets that the filter lets through */
     int64_t n, room, begin, end;
     bool failed;
@@ -289,7 +289,7 @@ typedef struct {
 
 typedef struct {
     const mapping *c;
-    const table *t;
+    const site_table *t;
     uint64_t *step;  /* [noffset] what an offset adds to a key */
     int64_t *count;  /* [nout] entries of each output site */
     int32_t *passed; /* [lanes, noffset] */
@@ -325,7 +325,7 @@ static bool meets(const mapping *c, int64_t i, int64_t r, int64_t j)
 /* The input site of output site i at offset r, or -1. */
 static int64_t find(const search *s, uint64_t key, int64_t i, int64_t r)
 {
-    const table *t = s->t;
+    const site_table *t = s->t;
     for (uint64_t at = mixed(key) & t->mask;; at = (at + 1) & t->mask) {
         const int64_t j = (int64_t)t->slot[at] - 1;
         if (j < 0 || (t->key[j] == key && (s->c->exact || meets(s->c, i, r, j)))) return j;
@@ -338,7 +338,7 @@ static bool make_room(const search *s, found *f)
     const int64_t more = s->c->m->noffset;
     if (f->room - f->n >= more) return true;
     const int64_t room = sc_max(2 * f->room, f->n + more);
-    entry *grown = sc_work_take((size_t)room * sizeof *grown);
+    neighbour *grown = sc_work_take((size_t)room * sizeof *grown);
     if (!grown) return false;
     if (f->n) memcpy(grown, f->entry, (size_t)f->n * sizeof *grown);
     sc_work_give(f->entry);
@@ -372,7 +372,7 @@ static void search_site(const search *s, found *f, int64_t i)
     for (int64_t k = 0; k < passed; k++) {
         const int32_t r = f->passed[k];
         const int64_t j = find(s, base + s->step[r], i, r);
-        f->entry[f->n] = (entry){r, (int32_t)j};
+        f->entry[f->n] = (neighbour){r, (int32_t)j};
         f->n += j >= 0;
     }
     s->count[i] = f->n - before;
@@ -442,7 +442,7 @@ static int search_all(search *s)
     return rc;
 }
 
-static int search_neighbours(const mapping *c, const table *t)
+static int search_neighbours(const mapping *c, const site_table *t)
 {
     const sc_conv_map *m = c->m;
     search s = {.c = c, .t = t, .work = LOOKUP * (double)m->nout * (double)m->noffset};
@@ -460,7 +460,7 @@ static int search_neighbours(const mapping *c, const table *t)
 
 static int make_map(mapping *c)
 {
-    table t;
+    site_table t;
     int rc = table_make(&t, c, false);
     if (!rc && atomic_load(&t.repeats)) rc = refuse_repeats(&t);
     if (!rc) rc = make_outputs(c);
