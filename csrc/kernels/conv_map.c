@@ -6,8 +6,8 @@
  * equal keys are equal sites. Elsewhere factors are odd numbers without a pattern, and equal keys are looked at again,
  * axis by axis.
  *
- * Most neighbours are not there, and a filter of 16 bits a site or more says so without a look at the table: 64 cells that
- * follow one another on the last axis are the bits of one word, so neighbours on that axis are found in one line.
+ * Most neighbours are not there, and a filter of 16 bits a site or more says so without a look at the table: 64 cells
+ * that follow one another on the last axis are the bits of one word, so neighbours on that axis are found in one line.
  * Offsets that pass go to a list, without a branch, and only those are looked up in the table.
  *
  * The table has open addressing and holds rows. All threads insert at once: a free slot is claimed by compare and
