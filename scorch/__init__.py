@@ -21,6 +21,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
 from . import _C, _saved, boundary  # noqa: F401
 from ._C import CompileError
 from .functions.attention import attention
+from .functions.convolution import ConvMap, conv_map
 from .functions.dynamic import dynamic
 from .functions.expressions import compile, einsum, evaluate, explain
 from .functions.pointwise import map
@@ -42,10 +43,10 @@ rooms.find_all()
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "Format", "Reordering", "SparseTensor", "attention", "calibrate", "clear_cache",
-    "collate", "compile", "dynamic", "einsum", "evaluate", "explain", "from_components", "from_edge_index",
-    "info", "is_sparse", "log_softmax", "map", "nn", "release", "reorder", "sddmm", "softmax", "sparse",
-    "sparsify", "stats",
+    "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
+    "clear_cache", "collate", "compile", "conv_map", "dynamic", "einsum", "evaluate", "explain",
+    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release", "reorder",
+    "sddmm", "softmax", "sparse", "sparsify", "stats",
 ]  # fmt: skip
 
 

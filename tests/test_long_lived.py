@@ -181,6 +181,10 @@ SIGNALLED = {
     ),
     "conversion": ("A = scorch.sparse(torch.rand(3000, 3000), 'csr')", "A.convert('dcsc')"),
     "from dense": ("d = torch.rand(6000, 6000)", "scorch.sparse(d, 'csr')"),
+    "kernel map": (
+        "c = torch.arange(1_000_000); c = torch.stack([c % 100, c // 100, c], 1) * 20",
+        "scorch.conv_map(c, 11)",
+    ),
     "validation": (
         "n = 20_000_000; a = [None, torch.arange(0, n + 1, 2)], [None, torch.tensor([0, 1]).repeat(n // 2)]",
         "scorch.from_components('csr', (n // 2, 2), *a, torch.ones(n))",

@@ -13,6 +13,7 @@ import rgcn
 import scorch
 import sparse_attention
 import sparse_autoencoder
+import sparse_convolution
 
 QUICK = ["--compare", "--seconds", "0"]
 
@@ -72,6 +73,14 @@ def test_rgcn_reads_triples(tmp_path):
     graph = rgcn.aifb(rgcn.find(str(tmp_path)))
     assert (graph.nodes, graph.relations, graph.classes) == (4, 4, 1)
     assert graph.edge_index.shape == (2, 6) and graph.test[0].tolist() == [2]
+
+
+def test_sparse_convolution(capsys):
+    assert sparse_convolution.main(["--sites", "2000", "--channels", "3", "8", "--steps", "8", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "all agree" in out and "stride 2, forward and backward" in out
+    first, last = (float(word) for word in out.split("loss ")[1].split()[:3:2])
+    assert last < 0.9 * first
 
 
 def test_moe(capsys):

@@ -310,6 +310,7 @@ static int module_exec(PyObject *module)
     if (!s->compile_error || PyModule_AddObjectRef(module, "CompileError", s->compile_error)) return -1;
     if (PyModule_AddFunctions(module, methods) || PyModule_AddFunctions(module, sc_call_methods) ||
         PyModule_AddFunctions(module, sc_gradient_methods) ||
+        PyModule_AddFunctions(module, sc_conv_map_methods) ||
         PyModule_AddFunctions(module, sc_matmul_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;

@@ -1,11 +1,12 @@
-"""Layers with sparse weights and on graphs, for models written with torch.nn.
+"""Layers with sparse weights, on graphs and on sparse grids, for models written with torch.nn.
 
 Parameters keep the names and the initialisation of torch and of PyTorch Geometric: weights load across.
 """
 
+from ._convolution import SparseConv3d
 from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
 from ._moe import MoE
 
-__all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv"]
+__all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SparseConv3d"]

@@ -223,6 +223,38 @@ def attention() -> Calls:
     return call, same([y.detach(), *grads, grads[0], grads[2]])
 
 
+def kernel_maps(side: int) -> Calls:
+    """Maps of a cube of sites, and a product over one."""
+    near = F.pad(torch.cartesian_prod(*[torch.arange(side)] * 3), (1, 0))
+    far = near + torch.tensor([0, 2**62, -(2**62), -(2**62)]) * (near[:, 1:2] == 0)  # keys that do not fit
+    weight, x = numbers(27, 2, 3), numbers(len(near), 2)
+    M = scorch.conv_map(near, 3).map
+    grid = x.view(1, side, side, side, 2).movedim(-1, 1)
+    y = F.conv3d(grid, weight.view(3, 3, 3, 2, 3).permute(4, 3, 0, 1, 2), padding=1)
+
+    def call() -> list:
+        made = [scorch.conv_map(near, 3), scorch.conv_map(far, 3), scorch.conv_map(near, 2, 2)]
+        return [
+            *(m.map.nnz for m in made),
+            made[2].coordinates,
+            scorch.einsum("rij,jk,rkn->in", M, x, weight),
+        ]
+
+    coarse = torch.unique(near // 2, dim=0)
+    apart = (3 * side - 2) ** 2 * (3 * (side - 1) - 2 + 1)
+    return call, same([(3 * side - 2) ** 3, apart, len(near), coarse, y.movedim(1, -1).flatten(0, 3)])
+
+
+@scenario(again=True)
+def convolutions() -> Calls:
+    return kernel_maps(3)
+
+
+@scenario(threads=2)
+def convolutions_of_two_threads() -> Calls:
+    return kernel_maps(16)
+
+
 def expression() -> Calls:
     (d, A), (e, B) = matrix(), matrix(30, 20, seed=1)
     x = numbers(20, 3)
