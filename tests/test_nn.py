@@ -143,13 +143,18 @@ def test_relations_agree_with_a_dense_sum(relations, bases, features, out, aggr)
     weight = layer.weight if bases is None else torch.einsum("rb,bko->rko", layer.comp, layer.weight)
     given, wanted = torch.eye(n).double() if x is None else x, [*layer.parameters()]
     wanted += [] if x is None else [x]
-    y = torch.einsum("irj,jk,rko->io", count / size, given, weight) + given @ layer.root + layer.bias
-    expected = torch.autograd.grad(y.square().sum(), wanted)
-    matrix = layer.adjacency(edge_index, edge_type, n)
-    for edges in ((edge_index, edge_type), (matrix,), (matrix.clone().requires_grad_(),)):
+    shares = (count / size).requires_grad_()
+    y = torch.einsum("irj,jk,rko->io", shares, given, weight) + given @ layer.root + layer.bias
+    *expected, of_shares = torch.autograd.grad(y.square().sum(), [*wanted, shares])
+    matrix = layer.adjacency(edge_index, edge_type, n).double()
+    for edges in ((edge_index, edge_type), (matrix,)):
         found = layer(x, *edges)
         torch.testing.assert_close(found, y)
-        torch.testing.assert_close(torch.autograd.grad(found.square().sum(), wanted), expected)
+        torch.testing.assert_close(list(torch.autograd.grad(found.square().sum(), wanted)), expected)
+    trained = matrix.clone().requires_grad_()
+    *found, of_edges = torch.autograd.grad(layer(x, trained).square().sum(), [*wanted, trained])
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(of_edges.to_dense().view(n, relations, n), of_shares * count)
 
 
 @pytest.mark.parametrize(("relations", "bases"), [(100_000, None), (4000, 2000)])
