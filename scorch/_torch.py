@@ -210,6 +210,15 @@ def unknown_size() -> int:
     return n
 
 
+def surely(condition: bool) -> bool:
+    """Whether a condition on sizes holds; no where torch.compile cannot say before the call."""
+    if type(condition) is bool and not torch.compiler.is_compiling():
+        return condition
+    from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+    return guard_or_false(condition)
+
+
 def divides(block: int, extent: int) -> bool:
     """Whether a block divides an extent; of one that is a symbol, whether it is known to."""
     if type(extent) is int and not torch.compiler.is_compiling():

@@ -14,6 +14,7 @@ import scorch
 import sparse_attention
 import sparse_autoencoder
 import sparse_convolution
+import sparse_training
 
 QUICK = ["--compare", "--seconds", "0"]
 
@@ -94,6 +95,20 @@ def test_sparse_autoencoder(capsys):
     args = ["--features", "64", "--hidden", "32", "--sparsity", "0.5", "0.95", "--batch", "8", "--steps", "5"]
     assert sparse_autoencoder.main([*args, *QUICK]) == 0
     assert "all agree" in capsys.readouterr().out
+
+
+def test_sparse_training(capsys):
+    args = ["--features", "48", "--hidden", "64", "--sparsity", "0.8", "--batch", "16"]
+    assert sparse_training.main([*args, "--steps", "40", "--every", "5", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "all agree" in out and "5 new patterns moved" in out
+
+
+def test_new_patterns_drop_small_weights_and_grow_at_large_gradients():
+    weight = torch.tensor([[4.0, -1.0, 0.0, 0.0], [0.0, 3.0, -2.0, 0.0]])
+    gradient = torch.tensor([[9.0, 0.0, 0.5, 1.0], [-5.0, 8.0, 0.0, 0.0]])
+    mask = sparse_training.rigl(weight, weight != 0, gradient, share=0.5)
+    assert mask.tolist() == [[True, False, False, True], [True, True, False, False]]
 
 
 def test_pruned_cnn(capsys):

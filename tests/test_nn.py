@@ -126,6 +126,69 @@ def test_relations_agree_with_torch_geometric(bases):
         close(ours(x, ours.adjacency(edge_index, edge_type, 50)), theirs(x, edge_index, edge_type))
 
 
+@pytest.mark.parametrize("aggr", ("mean", "sum"))
+@pytest.mark.parametrize(("features", "out"), [(12, 5), (5, 12), (None, 5)])
+@pytest.mark.parametrize("relations", (2, 40), ids=("rows", "edges"))
+@pytest.mark.parametrize("bases", (None, 2, 30))
+def test_relations_agree_with_a_dense_sum(relations, bases, features, out, aggr):
+    """Where each way of evaluating it is taken, with edges that are fixed or trained."""
+    torch.manual_seed(0)
+    edge_index, n = graph(), 50
+    edge_type = torch.randint(relations, (edge_index.shape[1],))
+    layer = scorch.nn.RGCNConv(features or n, out, relations, bases, aggr).double()
+    x = None if features is None else torch.randn(n, features, dtype=torch.double, requires_grad=True)
+    count = torch.zeros(n, relations, n, dtype=torch.double)
+    count[edge_index[1], edge_type, edge_index[0]] = 1
+    size = count.sum(2, keepdim=True).clamp(min=1) if aggr == "mean" else 1
+    weight = layer.weight if bases is None else torch.einsum("rb,bko->rko", layer.comp, layer.weight)
+    given, wanted = torch.eye(n).double() if x is None else x, [*layer.parameters()]
+    wanted += [] if x is None else [x]
+    shares = (count / size).requires_grad_()
+    y = torch.einsum("irj,jk,rko->io", shares, given, weight) + given @ layer.root + layer.bias
+    *expected, of_shares = torch.autograd.grad(y.square().sum(), [*wanted, shares])
+    matrix = layer.adjacency(edge_index, edge_type, n).double()
+    for edges in ((edge_index, edge_type), (matrix,)):
+        found = layer(x, *edges)
+        torch.testing.assert_close(found, y)
+        torch.testing.assert_close(list(torch.autograd.grad(found.square().sum(), wanted)), expected)
+    trained = matrix.clone().requires_grad_()
+    *found, of_edges = torch.autograd.grad(layer(x, trained).square().sum(), [*wanted, trained])
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(of_edges.to_dense().view(n, relations, n), of_shares * count)
+
+
+@pytest.mark.parametrize(("relations", "bases"), [(100_000, None), (4000, 2000)])
+def test_no_array_of_relations_or_bases_times_nodes(relations, bases):
+    """Such a one would take 64 GB here, or more."""
+    nodes, edges = 1_000_000, 2000
+    edge_index, edge_type = torch.randint(nodes, (2, edges)), torch.randint(relations, (edges,))
+    layer, x = scorch.nn.RGCNConv(4, 8, relations, bases), torch.randn(nodes, 4, requires_grad=True)
+    y = layer(x, edge_index, edge_type)
+    y.square().sum().backward()
+    weight = layer.weight if bases is None else (layer.comp @ layer.weight.flatten(1)).view(-1, 4, 8)
+    row = edge_index[1] * relations + edge_type
+    share = (row[:, None] == row).sum(1).reciprocal()[:, None]
+    message = torch.einsum("ek,eko->eo", x[edge_index[0]], weight[edge_type]) * share
+    close(y, (x @ layer.root).index_add(0, edge_index[1], message))
+    assert x.grad.shape == x.shape and layer.weight.grad.count_nonzero() > 0
+
+
+@pytest.mark.parametrize("bases", (None, 3))
+@pytest.mark.parametrize("relations", (2, 40), ids=("rows", "edges"))
+def test_relations_compile(relations, bases):
+    edge_index, x = graph(), torch.randn(50, 12)
+    edge_type = torch.randint(relations, (edge_index.shape[1],))
+    layer = scorch.nn.RGCNConv(12, 16, relations, num_bases=bases)
+    close(
+        torch.compile(layer, backend="aot_eager")(x, edge_index, edge_type), layer(x, edge_index, edge_type)
+    )
+    matrix = layer.adjacency(edge_index, edge_type, 50)
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    wanted = torch.autograd.grad(layer(x, matrix).square().sum(), list(layer.parameters()))
+    found = torch.autograd.grad(compiled(x, matrix).square().sum(), list(layer.parameters()))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("bases", (3, 5))
 @pytest.mark.parametrize("onehot", (True, False))
 def test_gradients_through_bases(bases, onehot):
@@ -213,8 +276,10 @@ def test_linear_state():
     x = torch.randn(4, 30)
     with torch.no_grad():
         assert torch.equal(twin(x), layer(x))
-    with pytest.raises(ValueError, match="another pattern"):
-        scorch.nn.Linear(30, 20).load_state_dict(layer.state_dict())
+    twin = scorch.nn.Linear(30, 20)  # of another pattern, which the state replaces
+    assert not torch.equal(twin.crd1, layer.crd1)
+    twin.load_state_dict(layer.state_dict())
+    assert torch.equal(twin(x), layer(x)) and torch.equal(twin.crd1, layer.crd1)
 
 
 @pytest.mark.parametrize("format", ("csr", "csc", "bsr(4,4)"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 from .. import _C
-from .._torch import unknown_size
+from .._torch import apart, unknown_size
 from ..tensor.format import layout
 from ..tensor.sparsetensor import core_of
 from ..tensor.wrapping import wrap
@@ -22,7 +22,7 @@ _lib = torch.library.Library("scorch", "FRAGMENT")
 def _operator(schema: str, kernel, fake) -> None:
     name = schema.partition("(")[0]
     _lib.define(schema)
-    _lib.impl(name, kernel, "CompositeExplicitAutograd")  # also of no tensors at all
+    _lib.impl(name, apart(kernel), "CompositeExplicitAutograd")  # also of no tensors at all
     torch.library.register_fake(f"scorch::{name}", fake, lib=_lib)
 
 

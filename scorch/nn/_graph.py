@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from .. import _C
-from .._torch import apart, unknown_size
+from .._torch import apart, surely, unknown_size
 from ..functions.expressions import einsum
 from ..tensor.format import layout
 from ..tensor.making import from_edge_index, sparse
@@ -385,24 +385,32 @@ class RGCNConv(nn.Module):
         return y if self.bias is None else y + self.bias
 
     def _sum(self, matrix: SparseTensor, x: torch.Tensor | None) -> torch.Tensor:
-        """sum_r A_r X W_r -> [N, out]"""
-        weight = self.weight
-        fewer = x is None or weight.size(0) < self.num_relations  # rows of x W than with a weight a relation
-        fixed = not torch.compiler.is_compiling() and not matrix.values().requires_grad
-        if self.comp is not None and fewer and fixed:
-            # kernels over edges and bases, no array of relations x nodes
-            cube = self._cube(
-                matrix,
-                None,
-                matrix.dtype,
-                lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf"),
-            )
-            bases = weight if x is None else torch.einsum("nk,bko->bno", x, weight)
-            return einsum("irj,rb,bjo->io", cube, self.comp, bases, format="dense")
-        if self.comp is not None:
-            weight = (self.comp @ weight.flatten(1)).view(self.num_relations, *weight.shape[1:])
-        messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
-        return matrix @ messages.reshape(-1, self.out_channels)
+        """sum_r A_r X W_r -> [N, out]
+
+        Each relation, or basis, has a row of features a node. Where these rows are no more than the edges,
+        dense products of them are fastest, most of all backwards: of sums over neighbours or of x W, which is
+        narrower. Else one expression goes along the edges, and no such rows exist; with bases, the weights of
+        relations as an expression of their own took as long forwards and up to 2.6 times as long backwards.
+        Measured with 10000 nodes, 60000 edges, uniform and power law, 2 to 50 relations, 16 and 64 features.
+        """
+        weight, comp = self.weight, self.comp
+        if comp is not None and x is not None and weight.size(0) >= self.num_relations:
+            weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
+        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix.nnz)
+        narrows = x is None or self.out_channels < self.in_channels
+        if few and narrows and comp is None:
+            messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
+            return matrix @ messages.reshape(-1, self.out_channels)
+        cube = self._cube(
+            matrix, None, matrix.dtype, lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf")
+        )
+        text, edges = ("ibj", [cube]) if comp is None else ("irj,rb", [cube, comp])
+        if not few:
+            return einsum(f"{text},jk,bko->io", *edges, x, weight, format="dense")
+        if narrows:
+            messages = weight if x is None else torch.einsum("nk,bko->bno", x, weight)
+            return einsum(f"{text},bjo->io", *edges, messages, format="dense")
+        return einsum(f"{text},jk->ibk", *edges, x, format="dense").flatten(1) @ weight.flatten(0, 1)
 
     def adjacency(self, edge_index: torch.Tensor, edge_type: torch.Tensor, nodes: int) -> SparseTensor:
         """The relations' matrices side by side, [nodes, relations * nodes], rows divided by their number of
@@ -421,9 +429,8 @@ class RGCNConv(nn.Module):
         row = target.long() * self.num_relations + edge_type
         weight = torch.ones(source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32))
         if self.aggr == "mean":
-            weight = (
-                torch.bincount(row, minlength=nodes * self.num_relations).to(weight.dtype).reciprocal()[row]
-            )
+            _, place, count = torch.unique(row, return_inverse=True, return_counts=True)
+            weight = count.to(weight.dtype).reciprocal()[place]
         column = edge_type.long() * nodes + source
         size = (nodes, self.num_relations * nodes)
         return sparse(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._torch import is_tracing
+from .._torch import apart, is_tracing
 from ..functions.products import linear_of_values
 from ..tensor.format import Format, Layout
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import assemble
 from ..tensor.wrapping import wrap
+from ._pattern import carried, carried_state, entries_of, exchange, origins, pattern_of, starts
 
 
 def _random_pattern(
@@ -43,12 +45,13 @@ def largest(size: torch.Tensor, density: float) -> torch.Tensor:
 
 
 class Linear(nn.Module):
-    """``torch.nn.Linear`` with a sparse weight [out_features, in_features] of fixed pattern.
+    """``torch.nn.Linear`` with a sparse weight [out_features, in_features].
 
     The stored values are the parameter ``values`` [nnz]; the pattern is in buffers (``pos1``, ``crd1``, ...
     by level), so optimizers, state_dict, DistributedDataParallel and torch.export see plain tensors. The
-    pattern is looked through once; layouts that backward passes need are derived from it once. A state dict
-    of a torch.nn.Linear loads where its weight is zero outside of the pattern.
+    pattern is looked through once; layouts that backward passes need are derived from it once. It is fixed
+    but for :meth:`set_pattern` and state dicts: one of a layer of this format brings its pattern; one of a
+    torch.nn.Linear loads where its weight is zero outside of the pattern.
 
     Args:
         in_features, out_features: sizes of the last dimension of input and output.
@@ -144,6 +147,53 @@ class Linear(nn.Module):
             self.bias.requires_grad_(linear.bias.requires_grad)
         return self
 
+    @apart
+    @torch.no_grad()
+    def set_pattern(
+        self,
+        mask: torch.Tensor,
+        optimizer: torch.optim.Optimizer | None = None,
+        *,
+        values: torch.Tensor | float = 0.0,
+    ) -> None:
+        """Stores other entries of the weight, as dynamic sparse training does (SET, RigL), between steps.
+
+        Entries that stay keep their values, new ones start at ``values``. The parameter stays the same
+        object, with as many values as are stored now, and without a gradient. Formats of blocks store a block
+        whole if the mask has any entry of it; all of it stays if the block was stored before.
+
+        Args:
+            mask: [out_features, in_features], dense or sparse: entries are stored where it is not zero.
+            optimizer: the one that trains the values. What it keeps for each value (momentum, squares ...)
+                stays for entries that stay and starts anew for new ones; step counts stay. Without it, an
+                optimizer that has taken a step must be made again.
+            values: a number, or a dense tensor [out_features, in_features] with the numbers of new entries.
+
+        Results computed before can no longer be differentiated: their backward passes raise. Wrap the layer
+        in DistributedDataParallel again, which knows the parameter as it was.
+
+        Raises: ValueError, TypeError: mask or values do not fit, or the optimizer does not train this layer.
+            NotImplementedError: the optimizer keeps what is no number for each value (LBFGS). Where it
+            raises, nothing has changed.
+        """
+        shape = (self.out_features, self.in_features)
+        index_dtype = getattr(self, self._structure[-1]).dtype if self._structure else None
+        pattern = pattern_of(mask, self.layout, shape, self.values.dtype, index_dtype)
+        entries = entries_of(pattern)
+        origin = origins(entries_of(self._over(self.values)), entries)
+        made = carried(self.values.detach(), origin, starts(values, shape, entries))
+        state = {} if optimizer is None else carried_state(optimizer, self.values, origin)
+        self._store(pattern._arrays()[:-1], made)
+        if state:
+            optimizer.state[self.values].update(state)
+
+    def _store(self, structure: Sequence[torch.Tensor], values: torch.Tensor) -> None:
+        """Another pattern, and its values, in the buffers and the parameter that there are."""
+        exchange(self.values, values)
+        for name, array in zip(self._structure, structure, strict=True):
+            self._buffers[name] = array
+        self._structured = None
+
     def reset_parameters(self) -> None:
         """Draws the values and the bias again."""
         bound = 1 / math.sqrt(max(1.0, self.values.numel() / max(1, self.out_features)))
@@ -210,18 +260,43 @@ class Linear(nn.Module):
         state[prefix + "values"] = values
         state.update((prefix + name, getattr(self, name)) for name in self._structure)
 
-    def _load_from_state_dict(self, state: dict, prefix: str, *args: object) -> None:
+    def _take_pattern(self, state: dict, prefix: str, format: str | None) -> None:
+        """The pattern of a state, which may be another one than this layer's, in memory of its own."""
+        own = [getattr(self, name) for name in self._structure]
+        given = [state.get(prefix + name) for name in self._structure]
+        if any(x is None for x in given):
+            return  # torch names what is missing
+        if format not in (None, self.layout.text):
+            raise ValueError(
+                f"{prefix}values: expected a weight of the format {self.layout.text}, the state has one of "
+                f"{format}: make the layer with that format"
+            )
+        given = [x.to(y.dtype) for x, y in zip(given, own, strict=True)]
+        if all(map(torch.equal, given, own)):
+            return
+        values = state.get(prefix + "values", self.values)
+        arrays = [*(x.clone() for x in given), values.detach().to(self.values.dtype, copy=True)]
+        try:
+            core_of(wrap(self.layout, (self.out_features, self.in_features), arrays))
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"{prefix}values: the state has no pattern of a weight "
+                f"{[self.out_features, self.in_features]} in {self.layout.text}: {error}"
+            ) from None
+        self._store(arrays[:-1], arrays[-1])
+
+    def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        facts = getattr(destination, "_metadata", {}).get(prefix[:-1])
+        if facts is not None:  # arrays of other formats have the same names
+            facts["format"] = self.layout.text
+
+    def _load_from_state_dict(self, state: dict, prefix: str, facts: dict, *args: object) -> None:
         if prefix + "weight" in state and prefix + "values" not in state:
             self._take_dense(state, prefix)
-        for name in self._structure:
-            given = state.get(prefix + name)
-            own = getattr(self, name)
-            if given is not None and not torch.equal(given.to(own.dtype), own):
-                raise ValueError(
-                    f"{prefix}{name}: the state holds another pattern than this layer: build the layer from "
-                    "the weight that was saved"
-                )
-        super()._load_from_state_dict(state, prefix, *args)
+        else:
+            self._take_pattern(state, prefix, facts.get("format"))
+        super()._load_from_state_dict(state, prefix, facts, *args)
 
     def extra_repr(self) -> str:
         size = self.in_features * self.out_features
