@@ -17,7 +17,7 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import notation
 from .multiply import fast_product
-from .program import Asked, known_program, of_operand, program_of, revealed_program
+from .program import Asked, known_program, of_operand, program_of, revealed_program, written
 from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
@@ -153,6 +153,9 @@ def compute(
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     if format is None and isinstance(out, torch.Tensor) and notation.has_one_result(expression):
         format = "dense"
+    if out is None and torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+        return compute_in_graph(expression, names, written(format), schedule, implicit, *operands)
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
@@ -164,6 +167,19 @@ def compute(
         raise ValueError(_NO_OUT)
     program, shown = revealed_program(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
+
+
+@_torch.node
+def compute_in_graph(
+    expression: str,
+    names: tuple[str, ...],
+    format: str | tuple[str | None, ...] | None,
+    schedule: str | None,
+    implicit: str,
+    *operands: object,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """:func:`compute` as the one node that a graph of torch.compile has of it."""
+    return compute(expression, names, operands, format, schedule, implicit, None)
 
 
 def evaluate(
