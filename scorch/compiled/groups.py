@@ -1,7 +1,7 @@
 """Which nodes of a graph belong together.
 
 Nodes are joined along edges where one program is faster than two, or never slower, as measured
-(``python -m benchmarks --suite compiled``):
+(``python -m benchmarks --suite joined``):
 
 - between operations on SparseTensors: products, masks, softmax;
 - from what a sparse factor masks, a dense product or function of the mask's shape that nothing else reads: it
@@ -10,9 +10,10 @@ Nodes are joined along edges where one program is faster than two, or never slow
   what lies between: the order of contraction is chosen by cost;
 - from a product to bias, scale and activation behind it.
 
-An activation ends a group, unless its result is sparse: a program across two layers was not faster than one
-for each. No group spans a node that writes to memory or changes the state of torch, and none has a way out
-and back in.
+A softmax that a gradient is wanted of stays by itself: its own gradient is shorter than the one derived from
+its steps (joined, such functions took 1.0 to 1.3 times as long). An activation ends a group, unless its
+result is sparse: a program across two layers was not faster than one for each. No group spans a node that
+writes to memory or changes the state of torch, and none has a way out and back in.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 
 import torch
 
-from .words import EACH, EINSUM, PRODUCT, VIEW, Op, extent, in_words, is_sparse, shape
+from .words import EACH, EINSUM, PRODUCT, SOFTMAX, VIEW, Op, extent, in_words, is_sparse, shape, value
 
 Node = torch.fx.Node
 _MOST = 6  # operations on SparseTensors in a group: programs of more take long to plan
@@ -65,6 +66,11 @@ class Graph:
         op = self.ops.get(x)
         return op is not None and op.kind != VIEW and (is_sparse(x) or any(map(is_sparse, op.reads)))
 
+    def sums(self, x: Node) -> bool:
+        """Whether the text of a node has a sum, so that to compute it twice costs more than to keep it."""
+        op = self.ops.get(x)
+        return op is not None and (op.sums or any(map(self.sums, op.reads)))
+
     def _segments(self) -> dict[Node, int]:
         segment, found = 0, {}
         for x in self.nodes:
@@ -96,6 +102,8 @@ class Graph:
     def _joins(self, p: Node, c: Node) -> bool:
         """Whether to join p and c, which reads it."""
         if c not in self.ops or self._segment[p] != self._segment[c]:
+            return False
+        if any(self.ops[x].kind == SOFTMAX and value(x).requires_grad for x in (p, c)):
             return False
         if p in self.masked:
             return True

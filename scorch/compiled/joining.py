@@ -69,7 +69,7 @@ def _written(words: Graph, group: Sequence[Node]) -> Program:
     for x in group:
         readers = list(words.readers(x))
         outside = not all(r in inside for r in readers)
-        count = sum(1 + words.ops[r].twice for r in readers if r in inside)
+        count = sum(1 + (words.ops[r].twice and words.sums(x)) for r in readers if r in inside)
         if x in words.masked and not outside and x not in whole:
             continue
         if words.ops[x].kind == SOFTMAX:

@@ -41,6 +41,7 @@ class Op:
     say: Callable[[Writer, Indices], str]
     scales: bool = False  # a product or quotient, in which a sparse operand is a mask
     dim: int = 0  # of a softmax
+    sums: bool = False  # over an index of its own
     twice: bool = False  # its text has what it reads more than once
     whole: frozenset = frozenset()  # what it reads by name
     drops: frozenset = frozenset()  # of a view: dimensions of extent 1 that the text lacks
@@ -157,7 +158,7 @@ def _matmul(a: torch.fx.Node, b: torch.fx.Node) -> Op | None:
         right = (j, ix[-1]) if m == 2 else (j,)
         return f"{w.factor(a, left)} * {w.factor(b, right)}"
 
-    return Op(PRODUCT, (a, b), say)
+    return Op(PRODUCT, (a, b), say, sums=True)
 
 
 def _linear(x: torch.fx.Node, weight: torch.fx.Node, bias: torch.fx.Node | None = None) -> Op | None:
@@ -169,7 +170,7 @@ def _linear(x: torch.fx.Node, weight: torch.fx.Node, bias: torch.fx.Node | None 
         product = f"{w.factor(x, (ix[0], j))} * {w.factor(weight, (ix[1], j))}"
         return product if bias is None else f"{product} + {w.read(bias, ix[1:])}"
 
-    return Op(PRODUCT, (x, weight) if bias is None else (x, weight, bias), say)
+    return Op(PRODUCT, (x, weight) if bias is None else (x, weight, bias), say, sums=True)
 
 
 def _addmm(bias: torch.fx.Node, a: torch.fx.Node, b: torch.fx.Node) -> Op | None:
@@ -180,7 +181,7 @@ def _addmm(bias: torch.fx.Node, a: torch.fx.Node, b: torch.fx.Node) -> Op | None
     def say(w: Writer, ix: Indices) -> str:
         return f"{product.say(w, ix)} + {w.broadcast(bias, ix)}"
 
-    return Op(PRODUCT, (bias, a, b), say)
+    return Op(PRODUCT, (bias, a, b), say, sums=True)
 
 
 # ---- element by element ----
@@ -276,7 +277,7 @@ def _einsum(text: str, xs: tuple) -> Op | None:
         at = [renamed(w, known, letters, shape(x)) for letters, x in zip(inputs, xs, strict=True)]
         return " * ".join([w.factor(x, own) for x, own in zip(xs, at, strict=True)])
 
-    return Op(EINSUM, xs, say)
+    return Op(EINSUM, xs, say, sums=not set("".join(inputs)) <= set(output))
 
 
 def renamed(w: Writer, known: dict[str, str], indices: Sequence[str], extents: Sequence) -> Indices:
@@ -313,7 +314,9 @@ def _notation(text: str, names: Indices, xs: tuple) -> Op | None:
 
     counts = [p[2] for p in parts]
     whole = frozenset(operands[p[2]] for p in parts if p[1])
-    return Op(EINSUM, tuple(dict.fromkeys(xs)), say, whole=whole, twice=len(set(counts)) < len(counts))
+    sums = not {i for p in parts for i in _indices(p)} <= set(left)
+    twice = len(set(counts)) < len(counts)
+    return Op(EINSUM, tuple(dict.fromkeys(xs)), say, sums=sums, twice=twice, whole=whole)
 
 
 def _indices(part: re.Match) -> list[str]:

@@ -121,7 +121,7 @@ class Writer:
 
     def _quotient(self, x: torch.fx.Node, ix: Indices) -> str:
         power, total = self._sums[x]
-        return f"{at(power, ix)} / {at(total, self._kept(x, ix))}"
+        return softmax.quotient(at(power, ix), at(total, self._kept(x, ix)))
 
     def program(self) -> Program:
         """What was written."""

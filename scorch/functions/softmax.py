@@ -30,8 +30,6 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     dim, type = axis(dim, a._ndim), a.dtype
     a = a.to(torch.float32 if type in (torch.float16, torch.bfloat16) else type)
     values = a.values()
-    if _is_one_program(a, values):
-        return _in_one_program(a, dim, log).to(type)
     if _recorded(values):
         result = _Softmax.apply(values, a.detach(), dim, log)
     else:
@@ -60,6 +58,12 @@ def powers(stored: str, score: str, top: str, power: str) -> str:
     return f"{power} = {stored} * exp({score} - {top})"
 
 
+def quotient(power: str, total: str) -> str:
+    """A power over the sum of its row. That is at least 1, but where a row has no entry: then it is not 0,
+    since a quotient may be taken of the sum of a product instead of its terms."""
+    return f"{power} / max({total}, 0.5)"
+
+
 @lru_cache
 def _text(ndim: int, dim: int, log: bool) -> str:
     """Softmax of A as a program of four assignments."""
@@ -67,7 +71,7 @@ def _text(ndim: int, dim: int, log: bool) -> str:
     every, kept = ",".join(letters), ",".join(c for d, c in enumerate(letters) if d != dim)
     score, stored = f"A[{every}]", f"stored(A[{every}])"
     top, total = (f"{name}[{kept}]" if kept else name for name in ("m", "n"))
-    result = f"{stored} * ({score} - {top} - log({total}))" if log else f"E[{every}] / {total}"
+    result = f"{stored} * ({score} - {top} - log({total}))" if log else quotient(f"E[{every}]", total)
     return "; ".join(
         [
             maximum(stored, score, top),
@@ -85,14 +89,16 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor) -> bool:
     return is_compressed(layout(a._fmt, rank(a)))
 
 
-def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
+def _in_one_program(a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     asked = ("dense", a._fmt, "dense", a._fmt)
-    return evaluate(_text(a._ndim, dim, log), A=a, format=asked)[3]
+    return evaluate(_text(a._ndim, dim, log), A=a, format=asked)[3].values()
 
 
 # ---- as steps ----
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
+    if _is_one_program(a, values):
+        return _in_one_program(a._with_values(values), dim, log)
     top = kernel(a._with_values(values), [dim], "max=", "skip").unsqueeze(dim)
     shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))
     powers = shifted.exp()
