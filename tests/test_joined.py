@@ -205,12 +205,13 @@ def test_nothing_of_the_shape_of_the_mask_is_formed(f):
 
 def test_rows_without_an_entry_are_zero():
     """Of a size at which the quotient is taken of sums."""
-    n = 20_000
-    at = torch.stack((torch.arange(0, n, 2).repeat(8), torch.arange(4 * n) * 7919 % n))
-    m = scorch.sparse(torch.sparse_coo_tensor(at, torch.ones(4 * n), (n, n)).coalesce(), "csr")
-    args = [m, *(operand(n, 32, seed=k).detach().float().requires_grad_() for k in (1, 2, 3))]
+    n, g = 20_000, torch.Generator().manual_seed(0)
+    at, values = torch.randint(n, (2, 10 * n), generator=g), torch.rand(10 * n, generator=g)
+    m = scorch.sparse(torch.sparse_coo_tensor(at, values, (n, n)).coalesce(), "csr")
+    assert (m.pos(1).diff() == 0).any()
+    args = [m, *(operand(n, 32, seed=k, grad=False).float() for k in (1, 2, 3))]
     f = lambda m, q, k, v: torch.softmax(scorch.sddmm(m, q, k), -1) @ v  # noqa: E731
-    assert (agree(f, args, tolerance=1e-3).call(*args)[1::2] == 0).all()
+    agree(f, args, tolerance=1e-4)
 
 
 def test_scores_that_are_not_numbers():
@@ -289,9 +290,9 @@ def test_what_is_unknown_stays_between_two_groups():
 def test_no_way_out_and_back_in():
     def f(a, x):
         y = a @ x
-        return a @ (y + torch.special.i0(y))
+        return scorch.einsum("ij,jk,jk->ik", a, y, torch.special.i0(y))
 
-    agree(f, (A, X))
+    assert not agree(f, (A, X / 9)).programs()[1:]
 
 
 def test_a_value_that_others_read_is_a_result():
