@@ -115,6 +115,11 @@ def bundle_jobs(tools, scorchc):
 
 
 class Build(build_ext):
+    def run(self):
+        super().run()
+        if self.inplace:
+            self.run_command("egg_info")  # by which torch finds the backend of torch.compile
+
     def build_extension(self, ext):
         tools = Toolchain()
         library = tools.compile([(f, CFLAGS) for f in library_sources()])

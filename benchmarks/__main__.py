@@ -14,12 +14,19 @@ import numpy as np
 import torch
 
 import scorch
-from benchmarks import bound, cases, compiled, convolution, models, peers, plot, programs
+from benchmarks import bound, cases, compiled, convolution, joined, models, peers, plot, programs
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = cases.SUITES | models.SUITES | compiled.SUITES | convolution.SUITES | programs.SUITES
-QUICK = programs.QUICK  # on small operands
+SUITES = (
+    cases.SUITES
+    | models.SUITES
+    | compiled.SUITES
+    | convolution.SUITES
+    | programs.SUITES
+    | joined.SUITES
+)
+QUICK = programs.QUICK | joined.QUICK  # on small operands
 
 
 def machine() -> dict[str, object]:

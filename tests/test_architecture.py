@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "tensor": {"_C", "_torch"},
     "functions": {"_C", "_torch", "tensor"},
     "boundary": {"_C", "_torch", "tensor", "functions"},
+    "compiled": {"_C", "_torch", "tensor", "functions"},
     "nn": {"_C", "_torch", "tensor", "functions"},
     "tools": {"_C", "_torch", "tensor", "functions", "nn"},
     "_saved": {"tensor", "tools"},

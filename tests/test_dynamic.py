@@ -201,7 +201,8 @@ def test_compiled_and_exported():
 
     def f(x, valid):
         h = scorch.dynamic(x.relu())
-        return layer(h) + scorch.dynamic(x, by=valid) @ layer.weight.T
+        y = layer(h) + scorch.dynamic(x, by=valid) @ layer.weight.T
+        return y + scorch.einsum("ij,kj->ik", h, layer.weight)
 
     x, valid = torch.randn(12, 40), torch.arange(12) % 3 == 0
     compiled = torch.compile(f, backend="aot_eager", fullgraph=True)

@@ -16,8 +16,9 @@ from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import notation
+from .dynamic import Dynamic
 from .multiply import fast_product
-from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program
+from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
 from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
@@ -151,6 +152,10 @@ def compute(
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
     if format is None and isinstance(out, torch.Tensor) and notation.has_one_result(expression):
         format = "dense"
+    if out is None and torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+        plain = [x.to_dense() if isinstance(x, Dynamic) else x for x in operands]
+        return compute_in_graph(expression, names, written(format), schedule, implicit, *plain)
     if format.__class__ is list:
         format = tuple(format)
     found = _quick(expression, names, operands, format, schedule, implicit, out)
@@ -165,6 +170,19 @@ def compute(
     revealed = revealed_program if torch.compiler.is_dynamo_compiling() else known_revealed
     program, shown = revealed(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
+
+
+@_torch.node
+def compute_in_graph(
+    expression: str,
+    names: tuple[str, ...],
+    format: str | tuple[str | None, ...] | None,
+    schedule: str | None,
+    implicit: str,
+    *operands: object,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """:func:`compute` as the one node that a graph of torch.compile has of it."""
+    return compute(expression, names, operands, format, schedule, implicit, None)
 
 
 def evaluate(

@@ -44,6 +44,15 @@ def _ask(format: str | Format, ndim: int) -> str:
     return _ask_line(format._text if isinstance(format, Format) else format, ndim)
 
 
+def written(format: Asked) -> str | tuple[str | None, ...] | None:
+    """What is asked for, in strings."""
+    if format is None or isinstance(format, str):
+        return format
+    if isinstance(format, Format):
+        return format._text
+    return tuple([f._text if isinstance(f, Format) else f for f in format])
+
+
 @_torch.constant
 def _ask_line(format: str, ndim: int) -> str:
     bound = Format(format).bind(ndim)

@@ -6,12 +6,15 @@ A missing entry takes no part, as if it were minus infinity, and stays missing.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import torch
 
 from .. import _torch
+from ..tensor.format import is_compressed, layout
 from ..tensor.index import axis
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, rank
+from .expressions import evaluate
 from .pointwise import gather
 from .reduce import kernel
 
@@ -41,8 +44,61 @@ def _recorded(values: torch.Tensor) -> bool:
     return torch.is_grad_enabled() and values.requires_grad
 
 
+# ---- as index notation ----
+LOWEST = 3e38  # minus this stands for entries that are missing
+
+
+def maximum(stored: str, score: str, top: str) -> str:
+    """The assignment of the largest score to ``top``, among the entries that ``stored`` is 1 of."""
+    return f"{top} max= {score} + {LOWEST} * ({stored} - 1)"
+
+
+def powers(stored: str, score: str, top: str, power: str) -> str:
+    """The assignment of the exponentials to ``power``."""
+    return f"{power} = {stored} * exp({score} - {top})"
+
+
+def quotient(power: str, total: str) -> str:
+    """A power over the sum of its row. That is at least 1, but where a row has no entry: then it is not 0,
+    since a quotient may be taken of the sum of a product instead of its terms."""
+    return f"{power} / max({total}, 0.5)"
+
+
+@lru_cache
+def _text(ndim: int, dim: int, log: bool) -> str:
+    """Softmax of A as a program of four assignments."""
+    letters = "abcdefghijklmnop"[:ndim]
+    every, kept = ",".join(letters), ",".join(c for d, c in enumerate(letters) if d != dim)
+    score, stored = f"A[{every}]", f"stored(A[{every}])"
+    top, total = (f"{name}[{kept}]" if kept else name for name in ("m", "n"))
+    result = f"{stored} * ({score} - {top} - log({total}))" if log else quotient(f"E[{every}]", total)
+    return "; ".join(
+        [
+            maximum(stored, score, top),
+            powers(stored, score, top, f"E[{every}]"),
+            f"{total} = E[{every}]",
+            f"P[{every}] = {result}",
+        ]
+    )
+
+
+def _is_one_program(a: SparseTensor, values: torch.Tensor) -> bool:
+    """Whether a call that a graph records is one program: it knows no padding, and no other transforms."""
+    if _torch.in_transform() or not _torch.is_tracing(values) or torch.compiler.is_exporting():
+        return False
+    return is_compressed(layout(a._fmt, rank(a)))
+
+
+def _in_one_program(a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
+    asked = ("dense", a._fmt, "dense", a._fmt)
+    return evaluate(_text(a._ndim, dim, log), A=a, format=asked)[3].values()
+
+
+# ---- as steps ----
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
+    if _is_one_program(a, values):
+        return _in_one_program(a._with_values(values), dim, log)
     top = kernel(a._with_values(values), [dim], "max=", "skip").unsqueeze(dim)
     shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))
     powers = shifted.exp()
@@ -68,6 +124,19 @@ class _Softmax(torch.autograd.Function):
         return part - share * gather(ctx.a, total), None, None, None
 
 
+@_torch.node
+def softmax_in_graph(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
+    """Either function as the one node that a graph of torch.compile has of it."""
+    return _normalised(a, dim, dtype, log)
+
+
+def _called(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+        return softmax_in_graph(a, dim, dtype, log)
+    return _normalised(a, dim, dtype, log)
+
+
 def softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:
@@ -76,11 +145,11 @@ def softmax(
     A missing entry takes no part, as if it were minus infinity. Stored zeros do, also in blocks.
     ``torch.softmax``, ``F.softmax`` and ``torch.sparse.softmax`` of a SparseTensor are this too.
     """
-    return _normalised(input, dim, dtype, False)
+    return _called(input, dim, dtype, False)
 
 
 def log_softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:
     """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing."""
-    return _normalised(input, dim, dtype, True)
+    return _called(input, dim, dtype, True)

@@ -48,6 +48,13 @@ def repeats(form: Layout) -> bool:
     )
 
 
+def is_compressed(form: Layout) -> bool:
+    """Whether each coordinate is stored at most once, and there is no padding."""
+    return any(kind == "compressed" and part == 0 for kind, _, _, part, *_ in form.levels) and all(
+        unique and part == 0 and kind in ("dense", "compressed") for kind, unique, _, part, *_ in form.levels
+    )
+
+
 def has_slots(form: Layout) -> bool:
     """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
     above = ("", 1)
