@@ -18,14 +18,7 @@ from benchmarks import bound, cases, compiled, convolution, joined, models, peer
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = (
-    cases.SUITES
-    | models.SUITES
-    | compiled.SUITES
-    | convolution.SUITES
-    | programs.SUITES
-    | joined.SUITES
-)
+SUITES = cases.SUITES | models.SUITES | compiled.SUITES | convolution.SUITES | programs.SUITES | joined.SUITES
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 
 

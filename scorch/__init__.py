@@ -45,8 +45,8 @@ __version__ = _C.version
 __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
     "clear_cache", "collate", "compile", "conv_map", "dynamic", "einsum", "evaluate", "explain",
-    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release", "reorder",
-    "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
+    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
 ]  # fmt: skip
 
 
