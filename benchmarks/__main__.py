@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import scorch
-from benchmarks import bound, cases, compiled, convolution, joined, models, peers, plot, programs
+from benchmarks import bound, cases, compiled, convolution, dynamic, joined, models, peers, plot, programs
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 

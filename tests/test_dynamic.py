@@ -62,7 +62,7 @@ def test_the_cheapest_way_is_taken(monkeypatch):
         assert torch.equal(scorch.dynamic(x) @ w, x @ w)
         return taken[-1]
 
-    assert run(1.0, 0.5 * 64 / count) == "_by_values"
+    assert run(1.0, 0.5 * 64 / count) == "_by_values" and scorch.dynamic(x).way(w) == "values"
     assert run(1.0, 4 * 64 / count) == "_dense"
     few = x.clone()
     few[8:] = 0

@@ -9,6 +9,7 @@ import graph_challenge
 import graphsage
 import moe
 import pruned_cnn
+import relu_ffn
 import rgcn
 import scorch
 import sparse_attention
@@ -95,6 +96,13 @@ def test_sparse_autoencoder(capsys):
     args = ["--features", "64", "--hidden", "32", "--sparsity", "0.5", "0.95", "--batch", "8", "--steps", "5"]
     assert sparse_autoencoder.main([*args, *QUICK]) == 0
     assert "all agree" in capsys.readouterr().out
+
+
+def test_relu_ffn(capsys):
+    args = ["--tokens", "3", "40", "--features", "48", "--hidden", "200", "--zeros", "0.5", "0.95"]
+    assert relu_ffn.main([*args, *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "all agree" in out and out.count("activations are zero; by ") == 4 and "95." in out
 
 
 def test_sparse_training(capsys):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 
 from ..functions.expressions import compute_in_graph
-from ..functions.gradients import gradient_of, gradients_by, mask
+from ..functions.gradients import gradients_of, mask
 from ..functions.program import TYPES, program_of, results
 from ..tensor.sparsetensor import SparseTensor
 from .groups import Graph
@@ -103,13 +103,7 @@ def _check(program: Program) -> None:
         if not (same(extents, shape(x)) and y.dtype == wanted.dtype and y.is_dense != is_sparse(x)):
             raise CannotSay("another result")
     if wanted := mask([x.requires_grad for x in operands]):
-        given = mask([k in program.results.values() for k in range(len(found))])
-
-        def derived(some: int) -> list[None]:
-            gradient_of(text, ranks, some, given)
-            return [None] * len(operands)
-
-        gradients_by(text, ranks, given, derived, wanted)
+        gradients_of(text, ranks, wanted, mask([k in program.results.values() for k in range(len(found))]))
 
 
 # ---- the graph ----

@@ -132,24 +132,30 @@ def _measure(x: torch.Tensor, w: torch.Tensor, turned: bool, values: float, know
     return speeds
 
 
-def _fastest(x: torch.Tensor, w: torch.Tensor, turned: bool) -> torch.Tensor:
-    """The product, in the way that is expected to be fastest."""
+def _choose(x: torch.Tensor, w: torch.Tensor, turned: bool) -> tuple[str, int, Callable]:
+    """The way that is expected to be fastest, how many values pay for listing them, and how dense is made."""
     rows, columns = x.shape
+    if x.numel() * w.shape[1] < _SMALL:
+        return "dense", 0, _dense
     seen, full, values = _C.census(x, max(1, min(_STEP, rows // _FEW)))
     known, share = _known.get(_key(x, w, turned)), rows / seen
     if values * share > (1 - _WORTH) * rows * columns:
-        return (known or _measure(x, w, turned, 0, None)).dense(x, w, turned)
+        return "dense", 0, (known or _measure(x, w, turned, 0, None)).dense
     if not known or not known.value:
         known = _measure(x, w, turned, max(values * share, 1), known)
     dense = rows * known.row
     if full < seen and full * share * known.row + _LISTED < min(dense, values * share * known.value):
-        return _by_rows(x, w, turned)
+        return "rows", 0, known.dense
     most = int(dense / known.value)
-    y = _by_values(x, w, turned, most) if values * share <= most else None
-    return known.dense(x, w, turned) if y is None else y
+    return "values" if values * share <= most else "dense", most, known.dense
 
 
 # ---- products ----
+def _prepared(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """x along rows, w along rows or columns."""
+    return x if x.stride(1) == 1 else x.contiguous(), w if 1 in w.stride() else w.contiguous()
+
+
 def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
     """x [m, k] @ w [k, n], or x.T @ w of w [m, n] if turned, without derivatives.
 
@@ -157,11 +163,12 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
     """
     if valid is not None:
         return _by_rows(x, w, turned, valid.nonzero().squeeze(1))
-    if x.numel() * w.shape[1] < _SMALL:
-        return _dense(x, w, turned)
-    x, w = (a if 1 in a.stride() else a.contiguous() for a in (x, w))
-    x = x if x.stride(1) == 1 else x.contiguous()
-    return _fastest(x, w, turned)
+    x, w = _prepared(x, w)
+    way, most, dense = _choose(x, w, turned)
+    if way == "rows":
+        return _by_rows(x, w, turned)
+    y = _by_values(x, w, turned, most) if way == "values" else None
+    return dense(x, w, turned) if y is None else y
 
 
 class _Product(torch.autograd.Function):
@@ -252,6 +259,13 @@ class Dynamic:
     def to_dense(self) -> torch.Tensor:
         """The tensor, zero in rows that do not count."""
         return self._x if self._valid is None else self._x * self._valid.unsqueeze(-1)
+
+    def way(self, w: torch.Tensor) -> str:
+        """What the product with a matrix w takes now: "dense", "rows" or "values"."""
+        if self._valid is not None:
+            return "rows"
+        x, w = _prepared(self._x.detach().reshape(-1, self.shape[-1]), w.detach())
+        return _choose(x, w, False)[0]
 
     def as_mask(self) -> SparseTensor:
         """As a mask of attention: sparse, and of single entries where it is of blocks."""
