@@ -227,7 +227,8 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     common_find(pl, &t->x, t->part, e);
     const int n = tree_search(&t->x, tree, &flat);
     if (!n || (is_flat(tree[0].tree) && (n == 1 || tree[1].cost > CLOSE * tree[0].cost))) return e;
-    const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
+    const double far = __builtin_popcount(expr_vars(e)) <= MAXWHOLE ? FAR : CLOSE;
+    const bool whole = flat.cost <= far * tree[0].cost;
     if (!whole) flat.tree = NULL;
     Expr *sum = take_cheapest(t, n, tree, flat.tree, a, result);
     return sum ? sum : e;
