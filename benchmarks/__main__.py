@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 import scorch
-from benchmarks import bound, cases, compiled, models, peers, plot, programs
+from benchmarks import bound, cases, compiled, models, peers, planning, plot, programs
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = cases.SUITES | models.SUITES | compiled.SUITES | programs.SUITES
+SUITES = cases.SUITES | models.SUITES | compiled.SUITES | programs.SUITES | planning.SUITES
 QUICK = programs.QUICK  # on small operands
 
 

@@ -442,3 +442,14 @@ def test_sums_of_other_factors_are_not_the_same():
     }.items():
         named = {"A": A, "V": V} | ({"W": W} if "W" in text else {})
         assert torch.allclose(scorch.evaluate(text, **named), want), text
+
+
+def test_planning_takes_little_time():
+    """Orders of contraction of five factors take 2 ms at most; a busy machine has five times as long."""
+    took = []
+    for n in range(600, 640, 8):  # other extents, so another plan
+        A, X = graph(n, 2), torch.rand(n, 8)
+        before = scorch.stats()["path_seconds"]
+        scorch.explain("ab,bc,cd,de,ez->az", A, A, A, A, X)
+        took.append(scorch.stats()["path_seconds"] - before)
+    assert 0 < min(took) < 0.01
