@@ -149,7 +149,9 @@ class Core:
 
     def package(self, folder: Path) -> Path:
         """The Python package around this core, in a folder to import it from; it has no bundle of kernels."""
-        shutil.copytree(ROOT / "scorch", folder / "scorch", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.copytree(
+            ROOT / "scorch", folder / "scorch", ignore=shutil.ignore_patterns("*.so", "__pycache__")
+        )
         bundle = folder / "bundle.c"
         bundle.write_text("void sc_bundle_register(void);\nvoid sc_bundle_register(void) {}\n")
         objects = [*self.objects(), *self.bindings()]
