@@ -1,9 +1,9 @@
 """How long a program takes before it runs: the order of contraction, the whole plan, a first call from disk.
 
 A process of its own imports the package once and makes a child for each program, which begins without
-programs or kernels. There the first call takes its kernels from the cache on disk; calls with operands of other
-extents then find their kernels loaded and plan anew. Operands are small, and what a repeated call takes is left
-out.
+programs or kernels. There the first call takes its kernels from the cache on disk; calls with operands of
+other extents then find their kernels loaded and plan anew. Operands are small, and what a repeated call takes
+is left out.
 """
 
 import json

@@ -528,6 +528,7 @@ def test_sums_of_other_factors_are_not_the_same():
     for text, want in {
         "y[b] = A[b,j]*V[j,f]*A[b,k]*W[k,f]": ((d @ V) * (d @ W)).sum(1),
         "y[b] = A[b,j]*V[j,f]*A[k,b]*V[k,f]": ((d @ V) * (d.T @ V)).sum(1),
+        "y[b] = A[b,j]*V[j,f]*A[b,k]/V[k,f]": ((d @ V) * (d @ (1 / V))).sum(1),
         "y[b] = A[b,j]*V[j,f]*A[b,k]*V[k,g]*V[b,f]": ((d @ V) * V).sum(1) * (d @ V).sum(1),
         "y[b] = A[b,j]*A[j,i]*A[b,k]*A[k,l]*V[i,f]*V[l,f]": (d @ d @ V).square().sum(1),
         "y[b] = A[b,j]*A[j,i]*A[b,k]*A[i,k]*V[i,f]*V[k,f]": torch.einsum(

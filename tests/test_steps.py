@@ -22,7 +22,8 @@ def dense(x: torch.Tensor) -> torch.Tensor:
 
 # ---- what may be taken apart ----
 def test_a_term_that_lacks_an_index_of_the_sum_counts_as_often():
-    a, b, x, c = some(6, 5), some(6), some(5, share=1), some(6, share=1)
+    n, m = 600, 500  # as large as that the terms are summed one by one
+    a, b, x, c = some(n, m, share=0.02), some(n), some(m, share=1), some(n, share=1)
     given = {"A": scorch.sparse(a, format="csr"), "b": scorch.sparse(b, format="coo")}
     got = scorch.evaluate("y[i] += (A[i,j] + b[i]) * x[j]", **given, x=x)
     assert torch.equal(got, (a + b[:, None]) @ x)
@@ -94,12 +95,12 @@ def holes(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@pytest.mark.parametrize("at", [0, 1, 17, 63, 64, 200, 299])
+@pytest.mark.parametrize("at", [0, 1, 17, 63, 64, 299, 899])
 def test_an_infinity_beside_a_temporary_is_noticed(dtype, at):
     """The temporary is zero where B has no entry; one nest has no term there to multiply."""
-    a, b = holes(dtype)
+    a, b = holes(torch.promote_types(dtype, torch.float32))
     x, y = torch.ones(3, 300, dtype=dtype), torch.ones(3, 300, dtype=dtype)
-    y[0, at] = torch.inf
+    y.view(-1)[at] = torch.inf
     got = scorch.einsum("ij,jk,kf,if->if", a, b, x, y, schedule="path(D (A (B C)))")
     assert not got.any()
 
@@ -198,3 +199,14 @@ def test_a_mask_that_lends_its_structure_is_the_one_at_the_same_indices():
     torch.einsum("ij,jk,ki,ij,ji->", twins[0], twins[1], twins[2], x, twins[0]).backward()
     for got, twin in zip(given.values(), twins, strict=True):
         assert torch.equal(got.grad.values(), twin.grad[tuple(got.indices())])
+
+
+def test_a_common_part_is_read_as_it_lies():
+    """Both of its dimensions are of one extent, so nothing but numbers tells that they changed places."""
+    a, v = some(200, 200, share=0.05), some(200, 200, share=1)
+    A = scorch.sparse(a, format="csr")
+    for text, want in {
+        "y[b] = A[b,j]*V[j,f]*A[b,k]*V[k,f]": (a @ v).square().sum(1),
+        "y[f] = A[b,j]*V[j,f]*A[b,k]*V[k,f]": (a @ v).square().sum(0),
+    }.items():
+        assert torch.equal(scorch.evaluate(text, A=A, V=v), want), text
