@@ -14,11 +14,13 @@ import numpy as np
 import torch
 
 import scorch
-from benchmarks import bound, cases, compiled, convolution, dynamic, joined, models, peers, plot, programs
+from benchmarks import bound, cases, compiled, convolution, dynamic, joined, models, peers, planning, plot
+from benchmarks import programs
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-SUITES = cases.SUITES | models.SUITES | compiled.SUITES | convolution.SUITES | programs.SUITES | joined.SUITES
+ROOMS = (cases, models, compiled, convolution, dynamic, programs, joined, planning)
+SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 
 

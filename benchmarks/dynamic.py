@@ -1,6 +1,6 @@
 """Products with tensors whose zeros are found in the call, against dense ones and nested tensors.
 
-"dense" is the best of torch's own product and of oneDNN inside torch. The rows without zeros are what looking for
+"dense" is the best of torch's own product and of oneDNN inside torch. Rows without zeros say what looking for
 them costs.
 """
 

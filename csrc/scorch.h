@@ -259,7 +259,7 @@ int sc_configure(const sc_config *, sc_err *); /* once, before the first program
 typedef struct {
     int64_t programs, compiled, from_memory, from_disk, from_bundle, executor; /* how programs were found */
     int64_t runs[3];                                                           /* calls by way */
-    int64_t compile_ns, load_ns;
+    int64_t path_ns, compile_ns, load_ns;                 /* orders of contraction; the C compiler; loading */
     int64_t kept_keys, kept_bytes, kept_limit, forgotten; /* what is kept now; keys that made room */
 } sc_stats;
 void sc_stats_get(sc_stats *);

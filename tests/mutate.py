@@ -4,7 +4,8 @@
 
 Golden texts must not be what notices, since they are rewritten with a change: what counts is the comparison
 with the oracle, through the executor and through compiled code, and before it the C tests of the part that
-the bug is in (WATCH); conversions are also tried on random tensors (tests/fuzz/tensors.c).
+the bug is in (WATCH); conversions are also tried on random tensors (tests/fuzz/tensors.c). What takes
+programs apart is tried by tests of the package on programs of several steps (PACKAGE), without a C compiler.
 Prints a line for every bug; the exit status is the number that nothing noticed.
 """
 
@@ -14,11 +15,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import fuzzing
 import native
 import nests
+import pytest
 import sweep
 import test_executor
 
@@ -29,6 +32,12 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
     "kernels/drive": ("test_drive",),
     "run/": ("test_table",),
+}
+STEPS = ("test_steps", "test_apart", "test_path", "test_tmp")
+PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
+    "compiler/path/": STEPS,
+    "compiler/expr/inline": STEPS,
+    "run/steps": STEPS,
 }
 RANDOM_TENSORS = 20_000
 MEMORY = 2 << 30  # bytes for a C test: extents without end must not be what the machine ends by
@@ -243,6 +252,125 @@ MUTATIONS = {  # name: file, text, replacement
     "a program goes with the first that lets go": (
         "run/record.c", "memory_order_acq_rel) > 1) return;", "memory_order_acq_rel) > 2) return;",
     ),
+    # ---- programs in steps: what a step is told ----
+    "a step reads the operand of its own number": (
+        "compiler/path/step.c", "s->from[rq->nin++] = (uint8_t)value;",
+        "s->from[rq->nin] = (uint8_t)rq->nin, rq->nin++;",
+    ),
+    "an operand at other indices is the same": (
+        "compiler/path/step.c", "if (!strcmp(rq->in[k].name, t->name)) return s->holes",
+        "if (rq->in[k].name[0] == t->name[0]) return s->holes",
+    ),
+    "the dimensions of a temporary change places": (
+        "compiler/path/plan.c", "(uint8_t)same->dimvar[d]}", "(uint8_t)same->dimvar[same->ndim - 1 - d]}",
+    ),
+    "a temporary is read along its first dimension": (
+        "compiler/path/step.c", "? t->ndim - 1 : -1;", "? 0 : -1;",
+    ),
+    "a sum of terms is told as terms that have sums": (
+        "compiler/path/step.c", 'op == O_CONST ? "" : op == O_ADD ? "+"', 'op == O_CONST || op == O_ADD ? ""',
+    ),
+    "a text need not mean the step": (
+        "compiler/path/step.c", "return !unsummed && expr_equal(e, a->rhs);", "return !unsummed;",
+    ),
+    "a transposed result has the structure of an operand": (
+        "compiler/path/step.c", "if (same && !memcmp(x->dimvar", "if (same || !memcmp(x->dimvar",
+    ),
+    "dense temporaries say what is stored": (
+        "compiler/path/step.c",
+        "return !reads(pl, s, has_holes) && !(expr_vars(a->lhs) & ~path_covered(a->rhs));",
+        "(void)s, (void)has_holes, (void)reads; return true;",
+    ),
+    "holes are not seen": (
+        "compiler/path/step.c", "const bool holes = factor && has_holes(pl, value);",
+        "const bool holes = false; (void)factor;",
+    ),
+    "what is absent leaves no holes": (
+        "compiler/path/step.c", "reads(pl, s, has_holes) || !expr_sure(a[k].rhs);",
+        "reads(pl, s, has_holes);",
+    ),
+    "temporaries are rounded": (
+        "compiler/path/step.c", "if (result < 0 || p->wide >> result & 1)",
+        "if (result >= 0 && p->wide >> result & 1)",
+    ),
+    "values of a way that was not taken stay": (
+        "compiler/path/step.c", "pl->path->nvalue = m.nvalue;", "(void)0;",
+    ),
+    "a dense product is of the transposed matrix": (
+        "compiler/path/step.c", ".bk = (uint8_t)yk, .bn = !yk}", ".bk = !yk, .bn = (uint8_t)yk}",
+    ),
+    "a dense product is transposed": (
+        "compiler/path/step.c", "d.om = (uint8_t)xm, d.on = (uint8_t)yn;",
+        "d.om = (uint8_t)yn, d.on = (uint8_t)xm;",
+    ),
+    "a dense product of any format": (
+        "compiler/path/step.c", "s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);",
+        "s->dense.is &= cost < s->cost;",
+    ),
+    # ---- programs in steps: which ----
+    "an index of the result is summed": (
+        "compiler/path/tree.c", "uint32_t mine = 0, others = x->kept;", "uint32_t mine = 0, others = 0;",
+    ),
+    "an order that a user asks for is one nest": (
+        "compiler/path/plan.c", "if (!own || is_flat(own)) return e;", "if (own) return e;",
+    ),
+    "an order may take a factor twice": ("compiler/path/wish.c", "k < 0 || r->seen >> k & 1;", "k < 0;"),
+    "names of factors are told by how they begin": (
+        "compiler/path/wish.c", "(int)strlen(own) == len && ", "",
+    ),
+    "the index of a factor with a sum goes": (
+        "compiler/path/plan.c", "take_first(pl, f, expr_free(f), false, false, 0);",
+        "take_first(pl, f, expr_free(f) & expr_free(e), false, false, 0);",
+    ),
+    "indices that are kept may differ": (
+        "compiler/path/common.c", "if (!in(r->from, v)) return v == w;", "if (!in(r->from, v)) return true;",
+    ),
+    "any operand is the same": ("compiler/path/common.c", "s->arg == t->arg); }", "true); }"),
+    "a step begins behind what reads": (
+        "compiler/path/apart.c", "p->apart |= 1u << a, from = a;", "p->apart |= 2u << a, from = a;",
+    ),
+    # ---- temporaries of a program ----
+    "a maximum joins a product": (
+        "compiler/expr/inline.c", "return a->reduce == O_CONST || a->reduce == O_ADD;",
+        "return a->reduce >= 0;",
+    ),
+    "indices of what joins are those that are there": (
+        "compiler/expr/inline.c", "if (own & taken & 1u << v) r->of[v]", "if (0) r->of[v]",
+    ),
+    "what is read twice joins one": ("compiler/expr/inline.c", "if (reads > 1 || ", "if ("),
+    # ---- programs in steps: running them ----
+    "hidden results come first": (
+        "run/steps.c", "sc_delivered *d = &p->result[x->result[r]];",
+        "sc_delivered *d = &p->result[p->nout - 1 - x->result[r]];",
+    ),
+    "no infinity is noticed": ("run/steps.c", "if (!x->plan.holes) return true;", "if (x) return true;"),
+    "an infinity in the rest is not noticed": (
+        "run/steps.c", "for (; i < n; i++) x[0] =", "for (; i < n - 1; i++) x[0] =",
+    ),
+    "an infinity of 16 bits is not noticed": (
+        "run/steps.c", "case SC_F16: SUM_UP(uint16_t, |=, (vector)((x & 0x7c00) == 0x7c00)) break;\n", "",
+    ),
+    "an infinity of bfloat16 is not noticed": (
+        "run/steps.c", "case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;\n", "",
+    ),
+    "a shared level is not copied": (
+        "run/steps.c", "if (!is_lent(r, x, in, *array)) continue;", "if (r) continue;",
+    ),
+    "coordinates that are shared are not copied": (
+        "run/steps.c", "what <= SC_CRD; what++)", "what < SC_CRD; what++)",
+    ),
+    "a converted operand is forgotten": (
+        "run/steps.c", "    in[k] = t;\n    sc_request_operand(rq, k, &t);\n",
+        "    sc_request_operand(rq, k, &t);\n",
+    ),
+    "rows and columns of a dense factor change places": (
+        "run/steps.c", ".b_stride = {b->stride[d->bk], b->stride[d->bn]}",
+        ".b_stride = {b->stride[d->bn], b->stride[d->bk]}",
+    ),
+    "the shape of a dense product is turned": (
+        "run/steps.c", "dim[d->om] = in[d->a].view.dim[d->am];\n    dim[d->on] = in[d->b].view.dim[d->bn];",
+        "dim[d->on] = in[d->a].view.dim[d->am];\n    dim[d->om] = in[d->b].view.dim[d->bn];",
+    ),
 }  # fmt: skip
 
 
@@ -271,7 +399,7 @@ def build(folder: Path, edit: tuple[str, str, str] | None) -> native.Core:
     shutil.copytree(native.CSRC, source)
     if edit:
         (source / edit[0]).write_text(mutated(edit, source))
-    for made in kept.objects():
+    for made in [*kept.objects(), *kept.bindings()]:
         target = objects / made.relative_to(kept.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         if not edit or target.relative_to(objects).with_suffix(".c") != Path(edit[0]):
@@ -318,8 +446,28 @@ def converts(core: native.Core, folder: Path) -> bool:
     return succeeds(fuzzing.build("tensors", core), *options, given)
 
 
+def runs(core: native.Core, folder: Path, tests: Iterable[str]) -> bool:
+    """Whether these tests of the package pass, where everything goes through the executor."""
+    names = [native.ROOT / "tests" / f"{name}.py" for name in tests]
+    paths = f"pythonpath={core.package(folder / 'package')} {native.ROOT / 'tests'}"
+    options = ("-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-o", paths)
+    env = {"SCORCH_JIT": "off", "CC": "/nonexistent", "SCORCH_CACHE_DIR": str(folder / "cache")}
+    try:
+        done = native.run(sys.executable, "-m", "pytest", *options, *names, env=env, cwd=native.ROOT)
+    except subprocess.TimeoutExpired:
+        return False
+    if done.returncode > pytest.ExitCode.TESTS_FAILED:
+        raise RuntimeError(f"the tests did not run\n{done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
 def passes(core: native.Core, folder: Path, edit: tuple[str, str, str] | None) -> bool:
     """Whether the checks of the part the bug is in pass (all where there is none), and programs are right."""
+    apart = [tests for part, tests in PACKAGE.items() if edit is None or edit[0].startswith(part)]
+    if apart and not runs(core, folder, dict.fromkeys(sum(apart, ()))):
+        return False
+    if apart and edit:
+        return True
     parts = [part for part in WATCH if edit is None or edit[0].startswith(part)]
     tests = {name: None for part in parts for name in WATCH[part]}
     if not all(succeeds(core.program(C_TESTS / f"{name}.c")) for name in tests):

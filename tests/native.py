@@ -8,7 +8,9 @@ import os
 import platform
 import shutil
 import subprocess
+import sysconfig
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -18,6 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CSRC = ROOT / "csrc"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
+BINDING = ["-fexceptions", "-DPy_LIMITED_API=0x030B0000"]  # as in setup.py
+LIBRARIES = ("-ldl", "-lpthread", "-lm")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
@@ -116,10 +120,10 @@ class Core:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return list(pool.map(lambda source: self._object(source, headers), self.sources()))
 
-    def _object(self, source: Path, headers: list[Path]) -> Path:
+    def _object(self, source: Path, headers: list[Path], flags: Sequence[str] = ()) -> Path:
         target = (self.folder / source.relative_to(self.csrc)).with_suffix(".o")
         if _stale(target, [source, *headers]):
-            _make(target, self.cc or compiler(), [*self.flags, *self.watch], "-c", source)
+            _make(target, self.cc or compiler(), [*self.flags, *self.watch, *flags], "-c", source)
         return target
 
     def program(self, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
@@ -128,12 +132,32 @@ class Core:
         target = self.folder / sources[0].stem
         headers = (ROOT / "tests").glob("*/*.h")
         if _stale(target, [*sources, *objects, *headers]):
-            libraries = ("-ldl", "-lpthread", "-lm")
-            _make(target, self.cc or compiler(), [*self.flags, *flags], *sources, *objects, *libraries)
+            _make(target, self.cc or compiler(), [*self.flags, *flags], *sources, *objects, *LIBRARIES)
         return target
 
     def scorchc(self) -> Path:
         return self.program(self.csrc / "scorchc.c")
+
+    def bindings(self) -> list[Path]:
+        """Objects of the extension module, beside those of the core."""
+        headers = [*self.csrc.rglob("*.h")]
+        python = [f"-I{sysconfig.get_path(key)}" for key in ("include", "platinclude")]
+        flags = [*BINDING, *dict.fromkeys(python)]
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            sources = sorted((self.csrc / "bindings").glob("*.c"))
+            return list(pool.map(lambda source: self._object(source, headers, flags), sources))
+
+    def package(self, folder: Path) -> Path:
+        """The Python package around this core, in a folder to import it from; it has no bundle of kernels."""
+        shutil.copytree(
+            ROOT / "scorch", folder / "scorch", ignore=shutil.ignore_patterns("*.so", "__pycache__")
+        )
+        bundle = folder / "bundle.c"
+        bundle.write_text("void sc_bundle_register(void);\nvoid sc_bundle_register(void) {}\n")
+        objects = [*self.objects(), *self.bindings()]
+        flags = [*self.flags, "-shared"]
+        _make(folder / "scorch" / "_C.abi3.so", self.cc or compiler(), flags, bundle, *objects, *LIBRARIES)
+        return folder
 
 
 @cache

@@ -11,7 +11,8 @@ ATTENTION = f"{SCORES}; n[i] = E[i,j]; Y[i,f] = E[i,j]*X[j,f]/n[i]"
 SQUARES = "P[i,k] = A[i,j]*B[j,k]; U[i,l] = P[i,k]*C[k,l]; R[i,m] = U[i,l]*U[m,l]"
 DIAGONAL = "P[i,k] = A[i,j]*B[j,k]; d[i] = P[i,i]; R[i,k] = P[i,k]*d[k] + P[k,i]"
 SHARED = "P[i,k] = A[i,j]*B[j,k]; D[i,k] = P[i,k]*W[i,k]; T[i,k] = relu(D[i,k]); y[i] = T[i,k]*x[k]"
-PROGRAMS = [MASKED, ATTENTION, SQUARES, DIAGONAL, SHARED]
+LENT = "z[i] = A[i,j]*x[j]; S[i,j] = M[i,j]*W[i,j]; T[i,j] = S[i,j]*A[i,j]; y[i] = T[i,j]*z[j]"
+PROGRAMS = [MASKED, ATTENTION, SQUARES, DIAGONAL, SHARED, LENT]
 
 
 def operands(form: str, dtype: torch.dtype = torch.float64) -> dict[str, torch.Tensor]:

@@ -13,12 +13,19 @@ import scorch
 EXTENT = dict(zip("bijklmfgn", (3, 6, 5, 7, 4, 5, 3, 4, 5), strict=True))
 
 
-def matrix(rng: random.Random, indices: str, form: str, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    """Small integers, so that sums are exact in any order; half of the entries of sparse ones are missing."""
-    shape = [EXTENT[i] for i in indices]
+def matrix(
+    rng: random.Random,
+    indices: str,
+    form: str,
+    dtype: torch.dtype = torch.float64,
+    share: float = 0.4,
+    times: int = 1,
+) -> torch.Tensor:
+    """Small integers, so that sums are exact in any order; a share of the entries of sparse ones is there."""
+    shape = [times * EXTENT[i] for i in indices]
     x = torch.tensor([float(rng.randint(-3, 3)) for _ in range(torch.Size(shape).numel())]).reshape(shape)
     if form != "dense":
-        x = x * torch.tensor([rng.random() < 0.4 for _ in range(x.numel())]).reshape(shape)
+        x = x * torch.tensor([rng.random() < share for _ in range(x.numel())]).reshape(shape)
     return x.to(dtype)
 
 
@@ -84,6 +91,93 @@ def test_every_order_gives_the_same(text: str, formats: tuple[str, ...]):
         got = scorch.einsum(text, *given, schedule=f"path{order}")
         assert torch.equal(dense(got), want), order
         assert scorch.is_sparse(got) == scorch.is_sparse(form), order
+
+
+def asked_otherwise(x: torch.Tensor) -> str:
+    """A format that is sparse where the result is dense, and the other way round."""
+    return "dense" if scorch.is_sparse(x) else {1: "coo", 2: "csr"}.get(x.dim(), "csf")
+
+
+def check_orders(text: str, formats: tuple[str, ...], orders: list[str], share: float, times: int) -> bool:
+    """Dense and sparse results of these orders; whether any temporary was sparse."""
+    rng = random.Random(text)
+    left = text.partition("->")[0].split(",")
+    plain = [matrix(rng, i, f, share=share, times=times) for i, f in zip(left, formats, strict=True)]
+    given = [held(x, f) for x, f in zip(plain, formats, strict=True)]
+    want, sparse = torch.einsum(text, *plain), False
+    forms = [None, asked_otherwise(scorch.einsum(text, *given, schedule="path()"))]
+    for order, form in itertools.product(orders, forms[: 1 + (want.dim() > 0)]):
+        how = {"format": form, "schedule": f"path{order}"}
+        assert torch.equal(dense(scorch.einsum(text, *given, **how)), want), (order, form)
+        plan = scorch.explain(text, *given, **how).partition("\n\n")[0]
+        sparse |= re.search(r"^t\d+\[.*\n  ->  (?!dense)", plan, re.M) is not None
+    return sparse
+
+
+THREE = [s for s in SPECS if len(s[1]) == 3]
+FIVE = [
+    ("ij,jk,kl,lm,mf->if", ("csr", "csr", "csc", "csr", "dense")),
+    ("i,ij,jk,kl,l->", ("dense", "csr", "csr", "csr", "dense")),
+    ("ij,jk,ik,kl,lf->if", ("csr", "csr", "csr", "csr", "dense")),
+    ("ij,if,jf,jk,kg->ig", ("csr", "dense", "dense", "dcsr", "dense")),
+    ("ij,jk,kl,lm,mn->in", ("csr", "coo", "csr", "csc", "csr")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("share, times", [(0.4, 1), (0.04, 4)])
+def test_every_order_gives_the_same_in_every_form(share, times):
+    """Of three factors all, of five some; temporaries are dense, and sparse where nearly nothing is there."""
+    found = [check_orders(*spec, list(trees(("A", "B", "C"))), share, times) for spec in THREE]
+    some = random.Random(0).sample(list(trees(tuple("ABCDE"))), 6)
+    found += [check_orders(*spec, some, share, times) for spec in FIVE[:2]]
+    assert any(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share, times", [(0.4, 1), (0.04, 4)])
+@pytest.mark.parametrize("text, formats", FIVE, ids=[s[0] for s in FIVE])
+def test_every_order_of_five_gives_the_same(text, formats, share, times):
+    orders = list(trees(tuple("ABCDE")))
+    assert len(orders) == 236
+    check_orders(text, formats, orders, share, times)
+
+
+TERMS = [
+    ("A[i,j]*B[j,k]*X[k,f]", "C[i,j]*D[j,k]*Y[k,f]", "csr csr csr csc dense dense"),
+    ("A[i,j]*B[j,k]*X[k,f]", "C[i,j]*Y[j,f]", "csr csr coo csr dense dense"),
+    ("A[i,j]*X[i,f]*Y[j,f]", "B[i,j]*C[j,i]*Y[i,f]", "csr csr csr csr dense dense"),
+]
+
+
+@pytest.mark.parametrize("sign", "+-")
+@pytest.mark.parametrize("first, second, formats", TERMS, ids=[f"{a} {b}" for a, b, _ in TERMS])
+def test_every_order_of_sums_of_terms(first, second, formats, sign):
+    """Each term in each of its orders, for a result with two indices and with one."""
+    names = [tuple(re.findall("[A-Z]", term)) for term in (first, second)]
+    rng = random.Random(first + second)
+    plain = {n: some_square(rng, f) for n, f in zip("ABCDXY", formats.split(), strict=True)}
+    given = {n: held(plain[n], f) for n, f in zip("ABCDXY", formats.split(), strict=True)}
+    used = {n: given[n] for n in {*names[0], *names[1]}}
+    for left in ("if", "i"):
+        want = [einsum_of(term, left, plain) for term in (first, second)]
+        want = want[0] + want[1] if sign == "+" else want[0] - want[1]
+        for orders in itertools.product(*(trees(n) for n in names)):
+            how = " ".join(f"path{o}" for o, n in zip(orders, names, strict=True) if len(n) > 2)
+            text = f"R[{','.join(left)}] = {first} {sign} {second}"
+            assert torch.equal(dense(scorch.evaluate(text, **used, schedule=how)), want), (text, how)
+
+
+def some_square(rng: random.Random, form: str) -> torch.Tensor:
+    x = torch.tensor([float(rng.randint(-3, 3)) for _ in range(49)]).reshape(7, 7).double()
+    keeps = torch.tensor([rng.random() < 0.4 for _ in range(49)]).reshape(7, 7)
+    return x if form == "dense" else x * keeps
+
+
+def einsum_of(term: str, left: str, named: dict[str, torch.Tensor]) -> torch.Tensor:
+    factors = re.findall(r"([A-Z])\[(\w),(\w)\]", term)
+    return torch.einsum(
+        ",".join(a + b for _, a, b in factors) + f"->{left}", *(named[n] for n, _, _ in factors)
+    )
 
 
 def test_random_orders_of_random_products():
@@ -434,6 +528,7 @@ def test_sums_of_other_factors_are_not_the_same():
     for text, want in {
         "y[b] = A[b,j]*V[j,f]*A[b,k]*W[k,f]": ((d @ V) * (d @ W)).sum(1),
         "y[b] = A[b,j]*V[j,f]*A[k,b]*V[k,f]": ((d @ V) * (d.T @ V)).sum(1),
+        "y[b] = A[b,j]*V[j,f]*A[b,k]/V[k,f]": ((d @ V) * (d @ (1 / V))).sum(1),
         "y[b] = A[b,j]*V[j,f]*A[b,k]*V[k,g]*V[b,f]": ((d @ V) * V).sum(1) * (d @ V).sum(1),
         "y[b] = A[b,j]*A[j,i]*A[b,k]*A[k,l]*V[i,f]*V[l,f]": (d @ d @ V).square().sum(1),
         "y[b] = A[b,j]*A[j,i]*A[b,k]*A[i,k]*V[i,f]*V[k,f]": torch.einsum(
@@ -442,3 +537,14 @@ def test_sums_of_other_factors_are_not_the_same():
     }.items():
         named = {"A": A, "V": V} | ({"W": W} if "W" in text else {})
         assert torch.allclose(scorch.evaluate(text, **named), want), text
+
+
+def test_planning_takes_little_time():
+    """Orders of contraction of five factors take 2 ms at most; a busy machine has five times as long."""
+    took = []
+    for n in range(600, 640, 8):  # other extents, so another plan
+        A, X = graph(n, 2), torch.rand(n, 8)
+        before = scorch.stats()["path_seconds"]
+        scorch.explain("ab,bc,cd,de,ez->az", A, A, A, A, X)
+        took.append(scorch.stats()["path_seconds"] - before)
+    assert 0 < min(took) < 0.01

@@ -23,6 +23,7 @@ void sc_stats_get(sc_stats *s)
                     .from_bundle = p->from_bundle,
                     .executor = p->executor,
                     .runs = {p->runs[0], p->runs[1], p->runs[2]},
+                    .path_ns = p->path_ns,
                     .compile_ns = p->compile_ns,
                     .load_ns = p->load_ns,
                     .forgotten = p->forgotten};

@@ -89,8 +89,8 @@ typedef struct sc_steps {
 typedef struct {
     sc_jit_mode mode;
     sc_target target;
-    _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], compile_ns,
-        load_ns, program_bytes, forgotten;
+    _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], path_ns,
+        compile_ns, load_ns, program_bytes, forgotten;
     sc_dense_multiply *multiply; /* null: no library is installed */
 } sc_process;
 extern sc_process sc_this_process; /* process.c */

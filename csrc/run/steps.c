@@ -134,7 +134,9 @@ static int make_steps(const sc_request *rq, sc_program **out, sc_err *err)
     Prog *g = sc_zalloc(sizeof *g);
     if (!g) return sc_error(err, SC_ENOMEM, "out of memory");
     sc_process_machine(g);
+    const int64_t start = sc_now();
     int rc = sc_compile_path(g, rq, NULL, sc_this_process.target.vector_bytes, &path, err);
+    atomic_fetch_add(&sc_this_process.path_ns, sc_now() - start);
     sc_program *p = path ? sc_program_describe(g, err) : NULL;
     if (path && !p) rc = err->code;
     if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");

@@ -47,7 +47,7 @@
 #define MAXSUM 64           /* sums of products whose common parts are known: others share nothing */
 #define MAXSAID 128         /* answers of the scheduler that are kept: others are asked for again */
 #define MAXCELLS 16777216.0 /* elements of a dense temporary, or what the largest dense tensor has: no more */
-#define MAXWHOLE 6          /* indices of a product whose one nest is looked at where steps are cheaper */
+#define MAXWHOLE 4          /* indices of a product whose one nest is looked at where steps are cheaper */
 #define MAXNESTED 4         /* indices of sums inside of others whose one nest is looked at */
 
 /* ---- lowering ---- */

@@ -72,9 +72,10 @@ typedef struct {
     Product x;
     Part part[MAXFACTOR];
     bool turned;
+    double most; /* what all steps of the path may take until the tree is out of question */
 } Taken;
 
-/* The factor of a node, with steps for all that is inside; false where one has none. */
+/* The factor of a node, with steps for all that is inside; false where one has none, or they take too long. */
 static bool take_node(Taken *t, const Tree *node, Part *out);
 
 /* The product of the kids of a node, summed but for what is kept. */
@@ -97,7 +98,7 @@ static bool take_node(Taken *t, const Tree *node, Part *out)
     Expr *e = take_kids(t, node, node->size.vars);
     if (e) e = take_first(t->pl, e, node->size.vars, node->size.sparse, t->turned, node->size.entries);
     *out = (Part){e, false};
-    return e != NULL;
+    return e && t->pl->path->cost <= t->most;
 }
 
 static bool is_flat(const Tree *t)
@@ -165,6 +166,7 @@ static void look_closely(Taken *t, const Tree *tree, bool turned, const Assign *
     Planner *pl = t->pl;
     const Point m = step_mark(pl);
     t->turned = turned;
+    t->most = c->next.tree ? m.cost + c->next.cost : INFINITY;
     Expr *sum = take_kids(t, tree, t->x.kept);
     const bool fits = sum && (a ? step_add(pl, 1, &(Assign){a->lhs, a->reduce, sum}, &result)
                                 : take_first(pl, sum, t->x.kept, false, false, 0) != NULL);
@@ -185,6 +187,7 @@ static Expr *take_cheapest(Taken *t, int n, const CostedTree *found, const Tree 
                 look_closely(t, found[k].tree, turned, a, result, &c);
     if (!c.best.tree || is_flat(c.best.tree)) return NULL;
     t->turned = c.best.turned;
+    t->most = INFINITY;
     note_tree(t, c.best.tree);
     note_next(t, &c);
     return take_kids(t, c.best.tree, t->x.kept);
@@ -204,7 +207,7 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     CostedTree tree[MAXTREES], flat;
     Expr *factor[MAXFACTORS];
     Taken *t = NEW(pl->p, Taken);
-    *t = (Taken){.pl = pl};
+    *t = (Taken){.pl = pl, .most = INFINITY};
     t->x = (Product){.p = pl->p, .kept = expr_free(e)};
     t->x.n = expr_factors(pl->p, e->kid[0], t->part);
     if (t->x.n < 3 || t->x.n > MAXFACTORS) return e;
@@ -227,7 +230,8 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     common_find(pl, &t->x, t->part, e);
     const int n = tree_search(&t->x, tree, &flat);
     if (!n || (is_flat(tree[0].tree) && (n == 1 || tree[1].cost > CLOSE * tree[0].cost))) return e;
-    const bool whole = flat.cost < FAR * tree[0].cost && __builtin_popcount(expr_vars(e)) <= MAXWHOLE;
+    const double far = __builtin_popcount(expr_vars(e)) <= MAXWHOLE ? FAR : CLOSE;
+    const bool whole = flat.cost <= far * tree[0].cost;
     if (!whole) flat.tree = NULL;
     Expr *sum = take_cheapest(t, n, tree, flat.tree, a, result);
     return sum ? sum : e;

@@ -189,6 +189,14 @@ static void consider_flat(TreeSearch *s)
     if (n > 2 && (s->is_root || nsparse < 2)) consider(s, n, set);
 }
 
+/* One of the parts is a sparse factor in front of f: then the same three were considered with that one first. */
+static bool comes_again(const TreeSearch *s, int f, uint32_t a, uint32_t b)
+{
+    bool again = false;
+    for (int k = 0; k < f; k++) again |= s->x->factor[k].sparse && (a == 1u << k || b == 1u << k);
+    return again;
+}
+
 static void consider_splits(TreeSearch *s)
 {
     const uint32_t all = s->subset, lowest = all & -all;
@@ -199,7 +207,7 @@ static void consider_splits(TreeSearch *s)
         const uint32_t rest = all & ~(1u << f), first = rest & -rest;
         if (!in(all, f) || !s->x->factor[f].sparse || __builtin_popcount(rest) < 2) continue;
         for (uint32_t a = (rest - 1) & rest; a; a = (a - 1) & rest)
-            if (a & first && (__builtin_popcount(all) > 3 || !s->is_root))
+            if (a & first && !comes_again(s, f, a, rest & ~a) && (__builtin_popcount(all) > 3 || !s->is_root))
                 consider(s, 3, (uint32_t[]){1u << f, a, rest & ~a});
     }
 }
