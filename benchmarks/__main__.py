@@ -14,8 +14,19 @@ import numpy as np
 import torch
 
 import scorch
-from benchmarks import bound, cases, compiled, convolution, dynamic, joined, models, peers, planning, plot
-from benchmarks import programs
+from benchmarks import (
+    bound,
+    cases,
+    compiled,
+    convolution,
+    dynamic,
+    joined,
+    models,
+    peers,
+    planning,
+    plot,
+    programs,
+)
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 

@@ -548,3 +548,15 @@ def test_planning_takes_little_time():
         scorch.explain("ab,bc,cd,de,ez->az", A, A, A, A, X)
         took.append(scorch.stats()["path_seconds"] - before)
     assert 0 < min(took) < 0.01
+
+
+def test_results_over_one_operand_each_in_its_own_layout():
+    """The plan that tests/golden/path/layouts.sc shows, with numbers."""
+    M, _ = scorch.conv_map(torch.cartesian_prod(*[torch.arange(14)] * 4)[:2700], 3)
+    g = torch.Generator().manual_seed(0)
+    G, X = (torch.randint(-2, 3, (M.shape[1], 64), generator=g).float() for _ in "GX")
+    W = torch.randint(-2, 3, (27, 64, 64), generator=g).float()
+    both = "P[j,k] = G[i,n] * W[r,k,n] * M[r,i,j]; Q[r,k,n] = G[i,n] * M[r,i,j] * X[j,k]"
+    for found, text in zip(scorch.evaluate(both, M=M, G=G, W=W, X=X), both.split(";"), strict=True):
+        used = {name: x for name, x in {"M": M, "G": G, "W": W, "X": X}.items() if f"{name}[" in text}
+        assert torch.equal(found, scorch.evaluate(text.strip(), **used, schedule="path()"))

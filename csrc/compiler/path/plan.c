@@ -5,6 +5,7 @@
  *   a sum of a product of three factors or more   into temporaries, in an order of contraction that tree.c finds
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
  *   terms that are sums of products               computed first but for one, which adds them where it is written
+ *   results over one sparse operand               each by itself, where they want it in several layouts
  *
  * Each of the few ways that are left is told to the scheduler, and its costs decide. Sums are taken apart only where +
  * and * distribute, so steps compute what one step does. A temporary that is dense has zeros where the program has
@@ -379,6 +380,43 @@ static _Noreturn void refuse(Prog *p, const char *asked)
          asked);
 }
 
+/* A sparse operand that both read. */
+static bool share_sparse(const Prog *p, const Expr *a, const Expr *b)
+{
+    bool any = false;
+    for (int k = 0; k < p->nin; k++)
+        any |= !sc_format_is_dense(&p->tensor[k]->format) && expr_reads(a, p->tensor[k]) &&
+               expr_reads(b, p->tensor[k]);
+    return any;
+}
+
+/* Several assignments, of which none reads another's result, over the same sparse operand: each may want it in a layout
+ * of its own, and one step has one layout of it. */
+static bool may_go_apart(const Prog *p, int from, int to)
+{
+    bool shared = false, read = false;
+    for (int a = from; a < to; a++)
+        for (int b = a + 1; b < to; b++) {
+            shared |= share_sparse(p, p->assign[a].rhs, p->assign[b].rhs);
+            read |= expr_reads(p->assign[b].rhs, p->assign[a].lhs->tensor);
+        }
+    return shared && !read;
+}
+
+/* Assignments as one step, or each as a step where that is cheaper. */
+static bool add_range(Planner *pl, int from, int to, bool plans)
+{
+    if (!plans || !may_go_apart(pl->p, from, to)) return step_add_range(pl, from, to);
+    const Point m = step_mark(pl);
+    const double whole = step_add_range(pl, from, to) ? pl->path->cost - m.cost : INFINITY;
+    step_rewind(pl, m);
+    bool each = true;
+    for (int a = from; a < to; a++) each = each && step_add_range(pl, a, a + 1);
+    if (each && (pl->path->cost - m.cost) * WHOLE_TIE < whole) return true;
+    step_rewind(pl, m);
+    return step_add_range(pl, from, to);
+}
+
 /* All assignments as steps; plans: sums are taken apart where that pays. False where there is nothing to take apart, or
  * the scheduler has no nest for a step. */
 static bool take_all(Planner *pl, bool plans, const char *asked)
@@ -387,17 +425,17 @@ static bool take_all(Planner *pl, bool plans, const char *asked)
     int from = 0;
     for (int a = 0; a < p->nassign; a++) {
         const bool cut = in(p->apart, a);
-        if (cut && !step_add_range(pl, from, a)) return false;
+        if (cut && !add_range(pl, from, a, plans)) return false;
         if (cut) from = a;
         const Point m = step_mark(pl);
         if (!plans || !is_rich(pl->p, &p->assign[a])) continue;
-        if (!step_add_range(pl, from, a)) return false;
+        if (!add_range(pl, from, a, plans)) return false;
         if (take_assign(pl, &p->assign[a], path_result(p, a), asked))
             from = a + 1;
         else
             step_rewind(pl, m);
     }
-    return from && step_add_range(pl, from, p->nassign);
+    return add_range(pl, from, p->nassign, plans) && (from || pl->path->n > 1);
 }
 
 const Path *path_find(Prog *p, const char *asked, const Costs *costs)
@@ -405,8 +443,9 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
     Planner *pl = NEW(p, Planner);
     bool rich = false, whole = asked && is_one_step(asked);
     for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
+    const bool apart = !asked && may_go_apart(p, 0, p->nassign);
     if (!rich && asked && !whole) refuse(p, asked);
-    if (p->skip || (!p->apart && (whole || !rich))) return NULL;
+    if (p->skip || (!p->apart && (whole || !(rich || apart)))) return NULL;
     *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = "", .next = ""};
     pl->path->nvalue = p->nin;
     const Point start = step_mark(pl);
