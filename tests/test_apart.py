@@ -145,3 +145,34 @@ def test_a_step_whose_operands_must_be_converted():
     b = B.to_dense()
     assert torch.allclose(C.to_dense(), A.to_dense().sum(0))
     assert torch.allclose(S, torch.einsum("jij->ij", b) - C.to_dense().sum(1))
+
+
+def test_rows_without_entries_are_divided_by_nothing():
+    """Their sum is a zero of a temporary, and what it is divided by a zero too: a NaN that no term has."""
+    n = 20_000
+    i, j = torch.randint(n, (2, 10 * n), generator=torch.Generator().manual_seed(0))
+    index = torch.stack([torch.where(i % 7 == 5, 6, i), j])
+    S = scorch.sparse(torch.sparse_coo_tensor(index, torch.rand(10 * n), (n, n)).coalesce(), "csr")
+    v = torch.randn(n, 32)
+    text = "E[i,j] = exp(S[i,j]) * stored(S[i,j]); z[i] = E[i,j]; Y[i,f] = E[i,j] * v[j,f] / z[i]"
+    assert scorch.explain(text, S=S, v=v).count("-- step") > 2
+    (E, z), first = one_by_one(text, {"S": S, "v": v})[:2], None
+    for _ in range(3):
+        Y = scorch.evaluate(text, S=S, v=v)[2]
+        assert torch.isfinite(Y).all() and not Y[5].any()
+        first = Y if first is None else first
+        assert torch.allclose(Y, first, atol=1e-5)
+    full = z > 0
+    assert torch.allclose(Y[full], (E @ v)[full] / z[full, None], atol=1e-4)
+
+
+def test_stored_of_a_result_that_is_read_dense_is_refused():
+    """It would be true everywhere."""
+    A = scorch.sparse(torch.eye(4), "csr")
+    B = scorch.sparse(torch.eye(4, dtype=torch.float64), "csr")
+    text = "S[i,j] = A[i,j] * 2; R[i,j] = stored(S[i,j]) + B[i,j]"
+    assert scorch.evaluate(text, A=A, B=A)[1].nnz == 4
+    with pytest.raises(NotImplementedError, match=r"stored\(S\): S is dense inside of one nest"):
+        scorch.evaluate(text, A=A, B=B)
+    with pytest.raises(NotImplementedError, match="evaluate S by itself first"):
+        scorch.evaluate(text, A=A, B=A, schedule="order(i, j)")

@@ -152,7 +152,9 @@ static void take_apart(const Job *j)
 {
     Prog *p = j->p;
     understand(j);
-    if (!p->draft.nest && !p->wishes && !(j->rq && j->rq->whole)) path_cut(p, &(Costs){outcome_of, p});
+    if (p->draft.nest || (j->rq && j->rq->whole)) return;
+    if (!p->wishes) path_cut(p, &(Costs){outcome_of, p});
+    if (!p->apart) path_check_whole(p);
 }
 
 static void compile_gradient(void *ctx)

@@ -75,7 +75,8 @@ typedef struct {
 } sc_stage;
 typedef struct sc_steps {
     int n, nvalue;
-    sc_request whole; /* the program as one step */
+    sc_request whole;    /* the program as one step */
+    _Atomic int waiting; /* runs that are taken as one step, since one in steps met what is not finite */
     int nextra;
     struct { /* layouts of operands that steps want beside those that were given */
         int operand;

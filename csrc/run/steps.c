@@ -4,13 +4,15 @@
  * that reads a sparse temporary is compiled when it is first met, for as many entries as there are; all others when the
  * program is made; sparse results that are read later count as such temporaries. Where a dense temporary has zeros for
  * what has no term, an infinity beside it makes a NaN that the expression does not have: steps that read one look at
- * their operands or results, and where one is not finite the program runs once more, without temporaries. */
+ * their operands or results, and where one is not finite the program runs once more, without temporaries, and so do the
+ * runs that follow: an infinity, or a row without entries that is divided by, seldom comes alone. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
 
 #define MAXBLOCK 256 /* of memory, in one run */
+#define WAIT 15      /* runs that follow one whose numbers were not finite, before steps are tried again */
 
 /* ---- making ---- */
 static sc_steps *copied(const Path *path, const sc_request *rq)
@@ -478,6 +480,10 @@ static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, s
                      void *const *ctx, sc_err *err)
 {
     sc_tensor before[SC_MAXOP];
+    if (atomic_load(&p->steps->waiting) > 0) {
+        atomic_fetch_sub(&p->steps->waiting, 1);
+        return run_whole(&(run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx}, err);
+    }
     run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + SC_MAXEXTRA) * sizeof *r->value);
     if (!r) return sc_error(err, SC_ENOMEM, "out of memory");
     *r = (run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
@@ -489,6 +495,7 @@ static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, s
     for (int k = 0; k < p->steps->n && !rc && finite; k++) rc = run_step(r, &p->steps->step[k], &finite, err);
     if (!rc && !finite) {
         for (int k = 0; k < p->nout; k++) out[k] = before[k];
+        atomic_store(&p->steps->waiting, WAIT);
         rc = run_whole(r, err);
     }
     give_all(&r->kept);

@@ -50,7 +50,7 @@ bool expr_reads(const Expr *e, const Tensor *t)
 bool expr_sure(const Expr *e)
 {
     if (e->op == O_CONST) return e->c != 0;
-    if (e->op == O_ACCESS) return !tensor_is_sparse(e->tensor);
+    if (e->op == O_ACCESS) return sc_format_is_dense(&e->tensor->format);
     const bool a = expr_sure(e->kid[0]), b = !e->kid[1] || expr_sure(e->kid[1]);
     return e->op == O_DIV ? a : a && b;
 }

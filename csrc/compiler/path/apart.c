@@ -51,6 +51,31 @@ static bool cut(Planner *pl)
     return p->apart && step_add_range(pl, from, p->nassign);
 }
 
+/* By itself, such an assignment makes a sparse result. */
+static bool comes_sparse(const Prog *p, const Assign *a)
+{ return may_be_sparse(p, a) && a->lhs->tensor->ndim > 1 && !(expr_vars(a->lhs) & ~path_covered(a->rhs)); }
+
+/* Where a result is read dense that would come sparse by itself, stored() of it would be true everywhere. */
+static void refuse_stored(Prog *p, int a, const Expr *e)
+{
+    for (int b = 0; e->op == O_STORED && b < a; b++) {
+        const Tensor *t = p->assign[b].lhs->tensor;
+        if (e->kid[0]->tensor != t || !comes_sparse(p, &p->assign[b])) continue;
+        fail(p, SC_ENOTIMPL, e->pos,
+             "stored(%s): %s is dense inside of one nest, as a schedule asks for or operands of several "
+             "types need; "
+             "evaluate %s by itself first",
+             t->name, t->name, t->name);
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) refuse_stored(p, a, e->kid[k]);
+}
+
+void path_check_whole(Prog *p)
+{
+    for (int a = 1; a < p->nassign && !p->skip; a++) refuse_stored(p, a, p->assign[a].rhs);
+}
+
 void path_cut(Prog *p, const Costs *infer)
 {
     Tensor before[SC_MAXOP];

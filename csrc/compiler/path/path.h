@@ -44,6 +44,8 @@ typedef struct {
 /* Results of a checked and inferred program that are read later are what they would be if nothing read them; what reads
  * them begins a step (p->apart). `infer` says what results are, and no costs. */
 void path_cut(Prog *, const Costs *infer);
+/* Refuses what a program that stays whole would not mean. */
+void path_check_whole(Prog *);
 /* The steps of a checked and inferred program; null where it is best taken as it is. asked: what a user says of the
  * order, "path(..)", or null. */
 const Path *path_find(Prog *, const char *asked, const Costs *);
