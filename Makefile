@@ -94,7 +94,9 @@ clean:
 	$(BIN)/pip install --no-build-isolation .
 	rm -f .venv/.editable; touch $@
 
+# What an older tree says of the package would hide its entry points.
 .venv/.editable: .venv/.tools $(SOURCES)
+	rm -rf scorch.egg-info
 	$(BIN)/pip install --no-build-isolation -e .
 	rm -f .venv/.installed; touch $@
 
