@@ -567,3 +567,17 @@ def test_a_gradient_has_the_padding_of_its_operand():
     assert B.grad.values().shape == B.values().shape
     assert torch.allclose(B.grad.to_dense()[2], b.grad[2])
     assert torch.allclose(A.grad.to_dense(), a.grad * (a != 0))
+
+
+def test_a_gradient_like_an_operand_that_no_nest_reads_as_it_is():
+    """The operand is converted, so its gradient is not computed in steps, and put back."""
+    crd = torch.tensor([0, -1, -1], dtype=torch.int32)
+    A = scorch.from_components(
+        "dense(0), ell(1/1, 3), dense(2), dense(1%1)",
+        (1, 1, 1),
+        [None] * 4,
+        [None, crd, None, None],
+        torch.tensor([2.0, -1.0, -1.0]).double(),
+    ).requires_grad_()
+    scorch.evaluate("C[i,j] = relu(A[i,j,k] / max(A[i,k,i], 1))", A=A).to_dense().sum().backward()
+    assert A.grad.values().tolist() == [0.0, 0.0, 0.0]

@@ -457,6 +457,11 @@ const Path *path_find(Prog *p, const char *asked, const Costs *costs)
         pl->must = true;
         all = take_all(pl, false, NULL);
     }
+    if (!all && p->apart && pl->stays) { /* one nest, which converts the operand and puts the result back */
+        p->apart = 0;
+        path_check_whole(p);
+        return NULL;
+    }
     if (!all && p->apart)
         fail(p, SC_ENOTIMPL, -1,
              "a program that reads its sparse results takes more than %d steps, or tensors", MAXPATHSTEP);

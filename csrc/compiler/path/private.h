@@ -96,6 +96,7 @@ typedef struct {
     bool heard;  /* the order that a user asked for fitted a product of the program */
     bool infers; /* formats of results are what steps make of them, and are not settled before (path_cut) */
     bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
+    bool stays;  /* a step was not taken, since it would convert the operand that its result is like */
 } Planner;
 typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;

@@ -321,6 +321,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
+    pl->stays |= isinf(s->cost) && shares(n, said->made);
     if (s->cost < 0 || (isinf(s->cost) && (!pl->must || shares(n, said->made)))) return false;
     if (isinf(s->cost)) s->cost = 0;
     choose_library(pl, s, n, a);

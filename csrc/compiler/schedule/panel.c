@@ -18,6 +18,7 @@
 
 #define PANEL_ELEMENTS (256 * 1024)
 #define PANEL_VECTORS 8 /* of a row: as many sums are in registers */
+#define MOMENT 1e9      /* multiply-adds */
 enum { STRIP = 16 };
 
 /* ---- what is packed ---- */
@@ -167,10 +168,12 @@ static Nest *transposed(Sched *s)
     return tiles(s, nest_work(p, t, pack, rows));
 }
 
-/* Whether the tiles of the result keep the threads of a machine equally busy. */
+/* Whether the tiles of the result keep the threads of a machine equally busy, each for a moment only: a call that is to
+ * be stopped ends behind one. */
 static bool tiles_suit(const Sched *s)
 {
     const int64_t tiles = s->p->var[s->vec].extent / s->tile, threads = s->p->threads ? s->p->threads : 4;
+    if (cost_positions(s->p, s->a) * s->tile > MOMENT) return false;
     return tiles >= threads && (tiles % threads == 0 || tiles >= 4 * threads);
 }
 
