@@ -180,6 +180,11 @@ def test_rows_that_count(share):
     assert torch.equal(h @ w, zeroed @ w)
     assert torch.equal(F.linear(h, w.T, b), F.linear(zeroed, w.T, b))
     assert torch.equal(h.to_dense(), zeroed)
+    x = x.masked_fill(~valid[..., None], torch.nan)  # what does not count may be anything
+    assert torch.equal(scorch.dynamic(x, by=valid) @ w, zeroed @ w)
+    assert torch.equal(scorch.dynamic(x, by=valid).to_dense(), zeroed)
+    assert torch.equal(scorch.dynamic(x, by=valid[..., None].expand(x.shape)) @ w, zeroed @ w)
+    x = zeroed
     picked = torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) < 0.2
     assert torch.equal(scorch.dynamic(x, by=picked) @ w, (x * picked) @ w)
 

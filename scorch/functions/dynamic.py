@@ -213,7 +213,7 @@ def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: 
         if torch.compiler.is_compiling() or not _torch.in_transform():
             return torch.ops.scorch.dynamic_product(x, w, valid, turned)
         if valid is not None:
-            x = x * valid[:, None]
+            x = x.masked_fill(~valid[:, None], 0)
         return torch.mm(x.t() if turned else x, w)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
     return (_node if recorded else multiply)(x, w, valid, turned)
@@ -258,7 +258,7 @@ class Dynamic:
 
     def to_dense(self) -> torch.Tensor:
         """The tensor, zero in rows that do not count."""
-        return self._x if self._valid is None else self._x * self._valid.unsqueeze(-1)
+        return self._x if self._valid is None else self._x.masked_fill(~self._valid.unsqueeze(-1), 0)
 
     def way(self, w: torch.Tensor) -> str:
         """What the product with a matrix w takes now: "dense", "rows" or "values"."""
@@ -403,7 +403,7 @@ def dynamic(
         got = by.dtype if isinstance(by, torch.Tensor) else type(by).__name__
         raise TypeError(f'dynamic: by: expected "nonzero" or a mask of torch.bool, got {got}')
     if by.shape == x.shape:
-        return Dynamic(x * by, None, tile)
+        return Dynamic(x.masked_fill(~by, 0), None, tile)
     if x.dim() < 2 or by.shape != x.shape[:-1]:
         raise ValueError(
             f"dynamic: by: expected a mask {list(x.shape[:-1])} of rows or {list(x.shape)} of values, got "
