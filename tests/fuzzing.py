@@ -11,6 +11,7 @@ number of those that found a fault, whose input is left beside the report.
 
 import argparse
 import ast
+import base64
 import os
 import random
 import re
@@ -30,6 +31,8 @@ FOLDER = native.ROOT / "build" / "tests" / "fuzz"
 SHARED = ("fuzz", "driver")
 TARGETS = tuple(sorted(f.stem for f in HERE.glob("*.c") if f.stem not in SHARED))
 LONGEST = 2048  # bytes of an input
+REPORTED = 40  # lines of a report that are printed
+SKIPPED = re.compile(r"#\d+\t|\"|##")  # libFuzzer's progress and its dictionary
 CHUNKED = ["-DSC_LANE_WORK=4", f"-I{HERE}"]  # a few multiply-adds pay for a lane
 NEST = re.compile(r"^(nest \{\n.*?^\}|schedule .*)\n", re.M | re.S)
 ASSIGNMENT = re.compile(r"^\w+(\[.*?\])? *(\+|max|min)?= .*|^[a-z]*,[a-z,]*->\w*$", re.M)
@@ -129,7 +132,15 @@ def run(target: str, seconds: int, seed: int) -> tuple[bool, str]:
     (faults / "report.txt").write_text(said)
     runs = int((re.findall(r"Done (\d+) runs", said) or re.findall(r"^#(\d+)", said, re.M) or [0])[-1])
     line = f"{target:12} {runs:9} runs, {runs / (time.monotonic() - start):8.0f} a second"
-    return not done.returncode, line + ("" if not done.returncode else f"   <--- see {faults}")
+    return not done.returncode, line + ("" if not done.returncode else finding(faults))
+
+
+def finding(faults: Path) -> str:
+    """The end of a report and the inputs in base64, for whoever sees these lines alone."""
+    report = (faults / "report.txt").read_text().splitlines()
+    said = [text[:300] for text in report if not SKIPPED.match(text)][-REPORTED:]
+    inputs = [base64.b64encode(f.read_bytes()).decode() for f in sorted(faults.glob("*-*"))]
+    return "\n  ".join([f"   <--- see {faults}", *said, *inputs])
 
 
 def keep(target: str) -> None:
