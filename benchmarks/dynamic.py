@@ -11,22 +11,18 @@ import torch
 import torch.nn.functional as F
 
 import scorch
+from benchmarks.convolution import onednn
 from benchmarks.data import Case
 
 TOKENS, WIDE, NARROW = (1, 8, 64, 512, 2048), (3072, 768), (3072, 48)
 ZEROS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
 
 
-def onednn(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    """w [out, in]"""
-    return torch.ops.mkldnn._linear_pointwise(x, w, None, "none", [], "")
-
-
 def dense(x: torch.Tensor, w: torch.Tensor) -> dict:
     """w [in, out]"""
     calls = {"torch": partial(torch.mm, x, w)}
     if torch.backends.mkldnn.is_available():
-        calls["oneDNN"] = partial(onednn, x, w.t().contiguous())
+        calls["oneDNN"] = partial(onednn, x, w.t().contiguous().t())
     return calls
 
 

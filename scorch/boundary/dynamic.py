@@ -8,13 +8,9 @@ from __future__ import annotations
 import torch
 
 from ..functions import dynamic
-
-_lib = torch.library.Library("scorch", "FRAGMENT")
-_lib.define("dynamic_product(Tensor x, Tensor w, Tensor? valid, bool turned) -> Tensor")
-_lib.impl("dynamic_product", dynamic.multiply, "CompositeExplicitAutograd")
+from .sizes import library, operator
 
 
-@torch.library.register_fake("scorch::dynamic_product", lib=_lib)
 def _fake(x, w, valid, turned):
     inner, rows = (x.shape[0], x.shape[1]) if turned else (x.shape[1], x.shape[0])
     torch._check(inner == w.shape[0], lambda: "operands disagree about an extent")
@@ -28,9 +24,10 @@ def _setup(ctx, inputs, output):
 
 
 def _backward(ctx, grad):
-    operator = torch.ops.scorch.dynamic_product
-    found = dynamic.gradients(operator, *ctx.saved_tensors, ctx.turned, grad, ctx.needs_input_grad)
+    times = torch.ops.scorch.dynamic_product
+    found = dynamic.gradients(times, *ctx.saved_tensors, ctx.turned, grad, ctx.needs_input_grad)
     return *found, None, None
 
 
-torch.library.register_autograd("scorch::dynamic_product", _backward, setup_context=_setup, lib=_lib)
+operator("dynamic_product(Tensor x, Tensor w, Tensor? valid, bool turned) -> Tensor", dynamic.multiply, _fake)
+torch.library.register_autograd("scorch::dynamic_product", _backward, setup_context=_setup, lib=library)

@@ -16,14 +16,15 @@ from ..tensor.sparsetensor import core_of
 from ..tensor.wrapping import wrap
 from .fake import components
 
-_lib = torch.library.Library("scorch", "FRAGMENT")
+library = torch.library.Library("scorch", "FRAGMENT")
 
 
-def _operator(schema: str, kernel, fake) -> None:
+def operator(schema: str, kernel, fake) -> None:
+    """Defines an operator of the package, with its kernel and what it returns where torch traces."""
     name = schema.partition("(")[0]
-    _lib.define(schema)
-    _lib.impl(name, apart(kernel), "CompositeExplicitAutograd")  # also of no tensors at all
-    torch.library.register_fake(f"scorch::{name}", fake, lib=_lib)
+    library.define(schema)
+    library.impl(name, apart(kernel), "CompositeExplicitAutograd")  # also of no tensors at all
+    torch.library.register_fake(f"scorch::{name}", fake, lib=library)
 
 
 # ---- structures ----
@@ -44,7 +45,7 @@ def _structure_fake(source, target, arrays, sizes, count, wide):
     return components(target, sizes, index, like, torch.int64, stored)
 
 
-_operator(
+operator(
     "structure(str source, str target, Tensor[] arrays, SymInt[] sizes, SymInt count, bool wide) -> Tensor[]",
     _structure,
     _structure_fake,
@@ -79,22 +80,22 @@ def _inside(index: torch.Tensor, extent: int) -> torch.Tensor:
     return torch.where(index < 0, index + extent, index)
 
 
-_operator(
+operator(
     "distinct(Tensor key) -> (Tensor, Tensor)",
     lambda key: torch.unique(key, return_inverse=True),
     _distinct_fake,
 )
-_operator(
+operator(
     "merge(Tensor key, Tensor other) -> (Tensor, Tensor, Tensor)",
     _merge,
     lambda key, other: (torch.empty_like(key), torch.empty_like(other), key.new_empty(unknown_size())),
 )
-_operator("runs(Tensor lengths) -> (Tensor, Tensor)", _runs, _runs_fake)
-_operator(
+operator("runs(Tensor lengths) -> (Tensor, Tensor)", _runs, _runs_fake)
+operator(
     "places(Tensor mask) -> Tensor",
     lambda mask: mask.nonzero().view(-1),
     lambda mask: mask.new_empty(unknown_size(), dtype=torch.int64),
 )
-_operator(
+operator(
     "inside(Tensor index, SymInt extent) -> Tensor", _inside, lambda index, extent: torch.empty_like(index)
 )

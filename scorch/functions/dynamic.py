@@ -207,14 +207,17 @@ def gradients(
 _node = _torch.raw_apply(_Product)
 
 
+def _counted(x: torch.Tensor, valid: torch.Tensor | None) -> torch.Tensor:
+    """x, zero in rows that do not count."""
+    return x if valid is None else x.masked_fill(~valid.unsqueeze(-1), 0)
+
+
 def times(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turned: bool) -> torch.Tensor:
     """``multiply``, recorded where a gradient is asked for, and one operator where torch traces."""
     if _torch.is_tracing(x, w):
         if torch.compiler.is_compiling() or not _torch.in_transform():
             return torch.ops.scorch.dynamic_product(x, w, valid, turned)
-        if valid is not None:
-            x = x.masked_fill(~valid[:, None], 0)
-        return torch.mm(x.t() if turned else x, w)
+        return _dense(_counted(x, valid), w, turned)
     recorded = torch.is_grad_enabled() and _torch.any_requires_grad(x, w)
     return (_node if recorded else multiply)(x, w, valid, turned)
 
@@ -258,7 +261,7 @@ class Dynamic:
 
     def to_dense(self) -> torch.Tensor:
         """The tensor, zero in rows that do not count."""
-        return self._x if self._valid is None else self._x.masked_fill(~self._valid.unsqueeze(-1), 0)
+        return _counted(self._x, self._valid)
 
     def way(self, w: torch.Tensor) -> str:
         """What the product with a matrix w takes now: "dense", "rows" or "values"."""

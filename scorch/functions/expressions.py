@@ -167,8 +167,7 @@ def compute(
         return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
-    revealed = revealed_program if torch.compiler.is_dynamo_compiling() else known_revealed
-    program, shown = revealed(expression, *how)
+    program, shown = known_revealed(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
 
 

@@ -57,11 +57,6 @@ def has_one_result(text: str) -> bool:
 @_torch.constant
 def revealed(expression: str) -> tuple[str, tuple[bool, ...]]:
     """An expression that returns its temporaries too, and which of its results those are not."""
-    return _revealed(expression)
-
-
-@lru_cache(maxsize=4096)
-def _revealed(expression: str) -> tuple[str, tuple[bool, ...]]:
     parts = [part.strip() for part in assignments(expression)[0].split(";") if part.strip()]
     hidden = [re.match(_HIDDEN + r"[A-Za-z_]", part) for part in parts]
     text = "; ".join(re.sub(rf"^{_HIDDEN}", "", p) if h else p for p, h in zip(parts, hidden, strict=True))

@@ -321,8 +321,9 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
-    pl->stays |= isinf(s->cost) && shares(n, said->made);
-    if (s->cost < 0 || (isinf(s->cost) && (!pl->must || shares(n, said->made)))) return false;
+    const bool stays = isinf(s->cost) && shares(n, said->made);
+    pl->stays |= stays;
+    if (s->cost < 0 || stays || (isinf(s->cost) && !pl->must)) return false;
     if (isinf(s->cost)) s->cost = 0;
     choose_library(pl, s, n, a);
     for (int k = 0; k < n; k++) {
