@@ -242,8 +242,8 @@ static Val *length(Low *l, const Fibre *f) { return val_op(l->p, O_SUB, f->hi, f
 
 Val *level_walk(Low *l, const Nest *n, const Fibre *f)
 {
-    if (!f->unique) return runs(l, n, f);
-    positions(l, n, f);
+    if (!f->unique && !lower_where(l, f->t)->tile_lo) return runs(l, n, f);
+    positions(l, n, f); /* in a tile each is taken by itself */
     return length(l, f);
 }
 

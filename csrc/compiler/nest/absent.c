@@ -97,9 +97,9 @@ typedef struct {
     Prog *p;
     const Tensor *target; /* only what assigns this counts; null: whatever is seen outside of the nest */
     uint64_t inner;       /* workspaces opened inside */
-    /* Not null: the index of a loop that leaves out coordinates. At those, assignments to workspaces at this index do
-     * not count, and results that share a level over it have no entry. */
-    const Index *missing;
+    /* Not null: a loop that leaves out coordinates. At those, assignments to workspaces at its index do not count, and
+     * results that share a level over it have no entry. */
+    const Nest *missing;
 } EffectSearch;
 
 static bool enters(const Prog *p, const Nest *n, uint64_t absent)
@@ -110,14 +110,24 @@ static bool enters(const Prog *p, const Nest *n, uint64_t absent)
 
 static bool alive(EffectSearch *, const Nest *, uint64_t absent);
 
-/* A workspace is filled for the coordinates that are visited, and read at those only: it has a slot of the index, or is
+/* The workspace has a slot for each position of the loop; where that is the one below a position of the level above,
+ * a slot of that level's index is one. */
+static bool has_slot_of(const Nest *loop, const Tensor *work)
+{
+    bool slot = work_has_slot(work, loop->ix.var);
+    for (int k = nest_loop_level(loop); k > 0 && sc_kind_of(&loop->in->format.level[k])->one; k--)
+        slot |= work_has_slot(work, tensor_level_index(loop->in, k - 1).var);
+    return slot;
+}
+
+/* A workspace is filled for the coordinates that are visited, and read at those only: it has a slot of them, or is
  * assigned there. */
 static bool fills_visited(const EffectSearch *s, const Assign *a)
 {
     const Tensor *t = a->lhs->tensor;
     if (!s->missing || t->role != T_WORK) return false;
-    return work_has_slot(t, s->missing->var) ||
-           (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->var & 1);
+    return has_slot_of(s->missing, t) ||
+           (a->reduce == O_CONST && expr_vars(a->lhs) >> s->missing->ix.var & 1);
 }
 
 static bool work_alive(EffectSearch *s, const Nest *n, uint64_t absent)
@@ -140,7 +150,7 @@ static bool alive(EffectSearch *s, const Nest *n, uint64_t absent)
     case N_EVAL:
         t = n->eval.lhs->tensor;
         if (fills_visited(s, &n->eval)) return false;
-        if (s->missing && tensor_shares_index(t, s->missing->var) && tensor_bit(s->p, t->like) & absent)
+        if (s->missing && tensor_shares_index(t, s->missing->ix.var) && tensor_bit(s->p, t->like) & absent)
             return false;
         if (s->target ? t != s->target : tensor_bit(s->p, t) & s->inner) return false;
         return eval_absent(s->p, &n->eval, absent) != NULL;
@@ -156,7 +166,7 @@ bool nest_alive(Prog *p, const Nest *n, uint64_t absent)
 
 bool loop_misses(Prog *p, const Nest *n, uint64_t absent)
 {
-    EffectSearch s = {.p = p, .missing = &n->ix};
+    EffectSearch s = {.p = p, .missing = n};
     return alive(&s, n->body, absent);
 }
 
