@@ -373,3 +373,37 @@ def test_the_map_of_a_real_scan(data_dir):
         at = slice(pos[k], pos[k + 1])
         wanted = wanted.index_add(0, out[at], x[source[at]] @ weight)
     torch.testing.assert_close(conv(x, M), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("n", [40, 333, 2500])
+def test_entries_that_read_elsewhere_than_they_write_are_gathered(n, kind):
+    """In tiles over blocks of rows, which no number of sites has to be a multiple of; exact on small integers."""
+    g = torch.Generator().manual_seed(n)
+    M = scorch.sparse(torch.rand(7, n, n + 5, generator=g) < 0.5 / n, "csf")
+    x = torch.randint(-2, 3, (n + 5, 48), generator=g).to(kind)
+    weight = torch.randint(-2, 3, (7, 48, 72), generator=g).to(kind)
+    text, expected = "rij,jk,rkn->in", torch.zeros(n, 72, dtype=torch.float64)
+    for r, i, j in M.indices().T.tolist():
+        expected[i] += x[j].double() @ weight[r].double()
+    pairs = M.convert("compressed(0), compressed(1, nonunique), singleton(2)").to(kind)
+    for operand in (M, pairs):
+        assert torch.equal(scorch.einsum(text, operand, x, weight).double(), expected.to(kind).double())
+    if n == 2500 and kind is not torch.bfloat16:
+        assert "at a time share what is read of" in str(scorch.explain(text, pairs, x, weight))
+
+
+def test_gradients_of_gathered_entries():
+    """Those of the same sum written as products of gathered rows."""
+    sites = torch.cat([torch.zeros(700, 1), torch.randint(0, 12, (5000, 3)).unique(dim=0)[:700]], 1).long()
+    M, _ = scorch.conv_map(sites, 3)
+    r, i, j = M.indices().long()
+    leaves = [torch.randn(700, 32, requires_grad=True), torch.randn(27, 32, 64, requires_grad=True)]
+    grad, by_hand = torch.randn(700, 64), torch.zeros(700, 64)
+    by_hand = by_hand.index_add(0, i, torch.bmm(leaves[0][j].unsqueeze(1), leaves[1][r]).squeeze(1))
+    y = scorch.einsum("rij,jk,rkn->in", M, *leaves)
+    torch.testing.assert_close(y, by_hand, rtol=1e-4, atol=1e-4)
+    for got, want in zip(
+        torch.autograd.grad(y, leaves, grad), torch.autograd.grad(by_hand, leaves, grad), strict=True
+    ):
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3)

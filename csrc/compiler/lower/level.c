@@ -419,6 +419,16 @@ static Fibre piece(Low *l, const Tensor *t)
     return f;
 }
 
+/* Inside of a loop over blocks of its index, a level is visited where its coordinates lie in the block. */
+static void stay_in_block(Low *l, const Nest *n, Fibre *f)
+{
+    Prog *p = l->p;
+    const Coord *c = &l->e.coord[n->ix.var];
+    if (n->ix.part != SC_WHOLE || !c->base || lower_where(l, f->t)->tile_lo) return;
+    f->lo = lower_let(l, "first", val_search(p, f->crd, f->lo, f->hi, c->base));
+    f->hi = lower_let(l, "beyond", val_search(p, f->crd, f->lo, f->hi, plus(l, c->base, c->modext)));
+}
+
 void level_loop(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;
@@ -433,7 +443,8 @@ void level_loop(Low *l, const Nest *n)
     const Env save = l->e;
     const bool cut = t == l->split && lower_level(l, t) == 1;
     if (cut && l->mode == FINISH) return; /* the entry `part` has run it */
-    const Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
+    Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
+    stay_in_block(l, n, &f);
     if (n->by) {
         position_tiles(l, n, &f);
         return;

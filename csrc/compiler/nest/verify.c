@@ -9,8 +9,8 @@
  *   or, for a dense level, when its coordinate is known. Nothing else is asked of
  *   the loop order.
  * - indices: an index is bound once; i%N inside of i/N, tiles of a level's blocks
- *   inside of the blocks. A loop in a tensor over a bound index looks its
- *   coordinate up.
+ *   inside of the blocks, and the entries of a compressed level that lie in a
+ *   block. A loop in a tensor over a bound index looks its coordinate up.
  * - absence: what a loop in a tensor, or a merge, does not visit needs no value.
  * - parallel: at most one par loop in a kernel; without one the kernel runs on
  *   one thread. What threads share is written inside par, and told apart by its
@@ -24,6 +24,15 @@
 #include "verify.h"
 
 /* ---- indices ---- */
+/* A loop over the entries of a level, in order, inside of a dense loop over blocks of its index: those of the block. */
+static bool visits_block(const NestVerifier *v, const Scene *s, const Nest *n)
+{
+    const Nest *div = s->by[n->ix.var][SC_DIV];
+    if (n->ix.part != SC_WHOLE || !n->in || !verify_operand(n->in) || !div || div->in || div->nmerge)
+        return false;
+    return sc_kind_of(&n->in->format.level[s->known.level[prog_id(v->p, n->in)]])->pos;
+}
+
 static void bind_index(NestVerifier *v, Scene *s, const Nest *n)
 {
     Prog *p = v->p;
@@ -31,7 +40,8 @@ static void bind_index(NestVerifier *v, Scene *s, const Nest *n)
     const Nest **by = s->by[ix.var], *whole = by[SC_WHOLE], *div = by[SC_DIV], *mod = by[SC_MOD];
     const bool finer =
         ix.part == SC_DIV && !n->in && !n->nmerge && div && div->in && div->ix.block % ix.block == 0;
-    const Nest *clash = whole ? whole : mod ? mod : ix.part == SC_MOD || finer ? NULL : div;
+    const bool inside = ix.part == SC_MOD || finer || visits_block(v, s, n);
+    const Nest *clash = whole ? whole : mod ? mod : inside ? NULL : div;
     if (clash)
         fail(p, SC_EVALUE, -1,
              "schedule: '%s' binds an index that '%s' around it binds already; remove one of the two",
@@ -226,7 +236,8 @@ static void check_rest(NestVerifier *v, const Scene *outer, const Nest *n)
     Prog *p = v->p;
     if (!n->rest) return;
     const bool dense = n->in && !sc_kind_of(&n->in->format.level[outer->known.level[prog_id(p, n->in)]])->crd;
-    if (dense || n->by || verify_binder(outer, n->ix) || (n->in && n->kind == L_PAR))
+    if (dense || n->by || verify_binder(outer, n->ix) || (n->in && n->kind == L_PAR) ||
+        visits_block(v, outer, n))
         fail(
             p, SC_EVALUE, -1,
             "schedule: '%s rest': rest goes with a loop that visits stored entries, without by, and with par "

@@ -15,6 +15,8 @@
 #include "../nest/place.h"
 #include "private.h"
 
+#define LINE 64 /* bytes */
+
 typedef struct {
     double flop, load, store, update; /* a vector or a number, in the first cache */
     double factor[4];                 /* of an access that L1, L2, L3 or the memory answers */
@@ -70,7 +72,8 @@ typedef struct { /* at a place of the nest; copied at every loop */
     int nloop;
     Loop loop[MAXLOOP];
     Place known;
-    int tile[MAXTENSOR]; /* positions in a tile of the next level, 0: no tile around */
+    int tile[MAXTENSOR];     /* positions in a tile of the next level, 0: no tile around */
+    uint8_t with[SC_MAXVAR]; /* 1 + the index that decides this one, of the same entry; 0: none */
 } Spot;
 
 typedef struct {
@@ -152,12 +155,22 @@ static void advance(const Cost *c, Spot *s)
         place_advance(&s->known, c->p->tensor[k], c->p->tensor[k]->format.nlevel);
 }
 
+/* How many blocks of the index the loops around have cut apart: each visits its share of the entries. */
+static double blocks_around(const Cost *c, const Spot *at, Index ix)
+{
+    double blocks = 1;
+    for (int k = 0; k < at->nloop && ix.part == SC_WHOLE; k++)
+        if (at->loop[k].ix.var == ix.var && at->loop[k].ix.part == SC_DIV)
+            blocks *= extent(c, at->loop[k].ix);
+    return blocks;
+}
+
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
     const int id = prog_id(c->p, n->in), level = at->known.level[id];
     if (level == source_levels(n->in)) return 1;
-    const double all = fibre(c, n->in, level), e = extent(c, n->ix);
+    const double all = fibre(c, n->in, level) / blocks_around(c, at, n->ix), e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
     if (n->by) {
         at->tile[id] = n->by;
@@ -224,9 +237,25 @@ static uint32_t bound_around(const Spot *at)
     return bound;
 }
 
+/* The loop over the one position below each of those that stand side by side is none: each has its coordinate. */
+static bool walk_beside(Cost *c, Spot at, const Nest *n)
+{
+    const Loop *above = at.nloop ? &at.loop[at.nloop - 1] : NULL;
+    const int id = n->in ? prog_id(c->p, n->in) : 0, level = at.known.level[id];
+    if (!n->in || !above || above->side == 1 || level == source_levels(n->in)) return false;
+    if (!source_kind(n->in, level)->one) return false;
+    at.known.level[id]++;
+    at.with[n->ix.var] = 1 + above->ix.var;
+    place_bind(&at.known, n->ix);
+    advance(c, &at);
+    walk(c, &at, n->body);
+    return true;
+}
+
 static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 {
     Spot at = *outer;
+    if (walk_beside(c, at, n)) return;
     const bool sparse = n->nmerge || (n->in && at.known.level[prog_id(c->p, n->in)] < source_levels(n->in) &&
                                       source_kind(n->in, at.known.level[prog_id(c->p, n->in)])->crd);
     c->time += at.trips * (n->kind == L_VEC || n->unroll ? 0 : c->m.enter);
@@ -249,10 +278,10 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
 }
 
 /* ---- accesses ---- */
-static bool depends(const Expr *e, int var)
+static bool depends(const Spot *at, const Expr *e, int var)
 {
     for (int d = 0; d < e->tensor->ndim; d++)
-        if (e->ix[d].var == var) return true;
+        if (e->ix[d].var == var || at->with[e->ix[d].var] == 1 + var) return true;
     return false;
 }
 
@@ -269,7 +298,7 @@ static double region(const Cost *c, const Spot *at, const Expr *e, int j)
     const Tensor *t = e->tensor;
     double bytes = (double)sc_dtype_size(t->dtype);
     while (++j < at->nloop)
-        if (!at->loop[j].cut && depends(e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
+        if (!at->loop[j].cut && depends(at, e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
     return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
 }
 
@@ -296,7 +325,7 @@ static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
     double share = 1, sum = 0;
     for (int j = k - 1; j >= 0; j--) {
         const Loop *l = &at->loop[j];
-        if (depends(e, l->ix.var) || l->side > 1 || l->turns <= 1) continue;
+        if (depends(at, e, l->ix.var) || l->side > 1 || l->turns <= 1) continue;
         sum += share * (1 - 1 / l->turns) * by_size(c, region(c, at, e, j));
         share /= l->turns;
     }
@@ -315,7 +344,7 @@ static int runs_along(const Expr *e)
 static int varies_at(const Spot *at, const Expr *e, bool side)
 {
     int k = at->nloop - 1;
-    while (k >= 0 && !(depends(e, at->loop[k].ix.var) && (side || at->loop[k].side == 1))) k--;
+    while (k >= 0 && !(depends(at, e, at->loop[k].ix.var) && (side || at->loop[k].side == 1))) k--;
     return k;
 }
 
@@ -324,7 +353,7 @@ static double times_read(const Spot *at, const Expr *e, int k)
 {
     double trips = at->loop[k].trips;
     for (int j = 0; j < k; j++)
-        if (!depends(e, at->loop[j].ix.var)) trips /= at->loop[j].side;
+        if (!depends(at, e, at->loop[j].ix.var)) trips /= at->loop[j].side;
     return trips;
 }
 
@@ -333,7 +362,7 @@ static bool shares_lines(const Spot *at, const Expr *e, int k)
 {
     const int var = at->loop[k].ix.var;
     while (--k >= 0)
-        if (at->loop[k].ix.var != var && depends(e, at->loop[k].ix.var))
+        if (at->loop[k].ix.var != var && depends(at, e, at->loop[k].ix.var))
             return runs_along(e) == at->loop[k].ix.var;
     return false;
 }
@@ -348,7 +377,9 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);
     if (k >= 0 && along && at->loop[k].gathered) each = fmax(kind, c->m.across);
-    const double far = distance(c, at, e, k);
+    double far = distance(c, at, e, k);
+    if (along && inner != k && !at->loop[k].vec) /* scalars of streams side by side: a line brings many */
+        far = 1 + (far - 1) * (double)sc_dtype_size(e->tensor->dtype) / LINE;
     const double first = k >= 0 && !along && shares_lines(at, e, k) ? each + kind * (far - 1) : each * far;
     const double side = inner >= 0 && runs_along(e) == at->loop[inner].ix.var ? at->loop[inner].side : 1;
     return trips * (first + (side - 1) * kind) / side; /* side by side in one line */

@@ -9,12 +9,19 @@
  * them, and an uneven routing leaves none idle. Where W does not have stride 1 along the vector, a panel of it is
  * transposed first.
  *
+ * An entry may read through another index than it writes through: Y[i,n] = M[r,i,j] * X[j,k] * W[r,k,n], where j is a
+ * singleton below i. Then threads share out blocks of rows of the result, which stay in a cache while all r add to
+ * them, and find the entries of a block by a search.
+ *
  * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
  * matrix stay in registers, and threads share out its rows. */
 #include "private.h"
 
 #define TILE 6   /* rows: accumulators and operands fit 32 registers with four vectors each, 16 with two */
 #define STRIP 64 /* elements at stride 1 that are transposed at a time */
+#define BLOCK                                                                                                \
+    1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
+#define TURNS 16 /* blocks that threads share out, at least, where there are as many rows */
 
 typedef struct {
     Prog *p;
@@ -24,6 +31,7 @@ typedef struct {
     int nfactor;
     uint32_t kept, stored, summed; /* indices of the result, of a, and dense ones that are summed */
     int rows, vec, width;          /* the gathered index; the vector, in tiles of width */
+    uint32_t reads;                /* indices that an entry reads through and does not write through */
     Expr *shared;                  /* the factor that the rows share */
 } Gather;
 
@@ -37,30 +45,41 @@ static bool is_readable(const Gather *g)
     return v == g->vec || (v >= 0 && in(g->summed, v));
 }
 
-/* The factor that is the same for all rows, and one that is not: without both there is nothing to gain. */
-static bool is_routed(Gather *g)
+/* The factor that is the same for all rows. */
+static bool choose_shared(Gather *g)
 {
-    bool each = false;
     g->shared = NULL;
     for (int k = 0; k < g->nfactor; k++) {
         Expr *e = g->factor[k].e;
-        const uint32_t vars = expr_vars(e);
-        if (!(vars & g->summed)) continue;
-        const bool of_row = in(vars, g->rows), of_vec = in(vars, g->vec);
-        if (of_row == of_vec || (of_vec && (g->shared || g->factor[k].under || !is_dense(e)))) return false;
-        if (of_vec) g->shared = e;
-        each |= of_row;
+        if (!in(expr_vars(e), g->vec) || !(expr_vars(e) & g->summed)) continue;
+        if (g->shared || g->factor[k].under || !is_dense(e)) return false;
+        g->shared = e;
     }
-    return each && g->shared && is_readable(g);
+    return g->shared && is_readable(g);
+}
+
+/* Whether all that is summed beside the shared factor is of the rows: without both there is nothing to gain. */
+static bool is_routed(const Gather *g)
+{
+    bool each = false;
+    for (int k = 0; k < g->nfactor; k++) {
+        const uint32_t vars = expr_vars(g->factor[k].e);
+        if (g->factor[k].e == g->shared || !(vars & g->summed)) continue;
+        if (!(vars & (g->reads | 1u << g->rows))) return false;
+        each = true;
+    }
+    return each;
 }
 
 /* The row index, and the vector along which the result is written. */
 static bool choose_indices(Gather *g)
 {
-    if (!g->summed || g->vec < 0 || in(g->stored, g->vec)) return false;
+    if (!g->summed || g->vec < 0 || in(g->stored, g->vec) || !choose_shared(g)) return false;
+    const uint32_t routed = g->stored & ~expr_vars(g->shared);
+    g->reads = routed & ~g->kept;
     for (int d = 0; d < g->a->ndim; d++) {
         g->rows = g->a->dimvar[d];
-        if (in(g->kept, g->rows) && is_routed(g)) return true;
+        if (in(routed & g->kept, g->rows) && is_routed(g)) return true;
     }
     return false;
 }
@@ -116,6 +135,22 @@ static bool ends_in(const Tensor *a, uint32_t inner)
     return behind && f->nlevel > 1 && sc_kind_of(&f->level[f->nlevel - 1])->pos;
 }
 
+/* Whole levels, that of the rows behind all others but one singleton for each index that an entry reads through. */
+static bool ends_in_rows(const Gather *g)
+{
+    const sc_format *f = &g->a->format;
+    const int below = __builtin_popcount(g->reads), at = f->nlevel - 1 - below;
+    if (!below) return ends_in(g->a, 1u << g->rows);
+    if (at < 1 || tensor_level_index(g->a, at).var != g->rows || !sc_kind_of(&f->level[at])->pos)
+        return false;
+    for (int l = 0; l < f->nlevel; l++) {
+        const bool one = sc_kind_of(&f->level[l])->one;
+        if (f->level[l].part != SC_WHOLE || one != (l > at)) return false;
+        if (l != at && f->level[l].unique != (l < at || l + 1 == f->nlevel)) return false;
+    }
+    return true;
+}
+
 /* The levels of the other dimensions in their order, then those over `inner`. */
 static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
 {
@@ -125,14 +160,30 @@ static void wanted(const Tensor *a, uint32_t inner, sc_format *f)
             if (in(inner, a->dimvar[d]) == (pass == 1)) schedule_plain_level(f, a, d);
 }
 
+/* The format that ends_in_rows() takes. */
+static void wanted_rows(const Gather *g, sc_format *f)
+{
+    wanted(g->a, 1u << g->rows | g->reads, f);
+    if (!g->reads) return;
+    int at = f->nlevel - 1 - __builtin_popcount(g->reads), l = at;
+    for (int d = 0; d < g->a->ndim; d++) {
+        const int v = g->a->dimvar[d];
+        sc_levelspec s = {.dim = (uint8_t)d, .kind = SC_SINGLETON};
+        if (v == g->rows) s.kind = SC_COMPRESSED, f->level[at] = s;
+        if (in(g->reads, v)) f->level[++l] = s;
+    }
+    f->level[l].unique = 1;
+}
+
 /* ---- building ---- */
-/* Four vectors where there are 32 registers, two where there are 16, fewer where there are few columns. */
+/* Four vectors where there are 32 registers, two where there are 16, fewer where there are few columns, which threads
+ * share out unless they share rows. */
 static void choose_width(Gather *g)
 {
     const Var *n = &g->p->var[g->vec];
     const int lanes = g->p->vector_bytes / (int)sc_dtype_size(g->p->type);
     g->width = lanes * (prog_vector_regs(g->p) == 32 ? 4 : 2);
-    while (g->width > lanes && n->extent < 2 * g->width) g->width /= 2;
+    while (g->width > lanes && n->extent < (g->reads ? 1 : 2) * g->width) g->width /= 2;
 }
 
 static Index columns(const Gather *g, sc_part part)
@@ -166,6 +217,7 @@ static Expr *factors(const Gather *g, bool inside)
 
 static Nest *each_row(const Gather *g, Nest *body)
 {
+    body = levels(g->p, g->a, g->a->format.nlevel - __builtin_popcount(g->reads), g->a->format.nlevel, body);
     Nest *n = nest_loop(g->p, L_FOR, index_whole(g->rows), g->a, body);
     n->unroll = TILE;
     return n;
@@ -206,25 +258,36 @@ static Nest *transposed_panel(const Gather *g, Expr *inside)
     return nest_work(p, w, pack, tile(g, expr_replace(p, inside, g->shared, panel)));
 }
 
+/* Tiles of columns, and outside of them, where entries read elsewhere than they write, blocks of rows. */
+static Nest *shared_out(const Gather *g, Nest *n)
+{
+    Prog *p = g->p;
+    if (!g->reads) return nest_loop(p, L_PAR, columns(g, SC_DIV), NULL, n);
+    Index block = {.var = (uint8_t)g->rows, .part = SC_DIV, .block = BLOCK};
+    while (block.block > TILE * TILE && TURNS * block.block > schedule_bucket(p->var[g->rows].extent))
+        block.block /= 2;
+    return nest_loop(p, L_PAR, block, NULL, nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n));
+}
+
 Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
     Gather g;
     if (!takes(p, a, &g) || !choose_indices(&g)) return NULL;
-    if (!ends_in(g.a, 1u << g.rows)) {
-        wanted(g.a, 1u << g.rows, to);
+    if (!ends_in_rows(&g)) {
+        wanted_rows(&g, to);
         return NULL;
     }
     choose_width(&g);
     Expr *inside = factors(&g, true);
-    const int last = g.a->format.nlevel - 1;
+    const int outer = g.a->format.nlevel - 1 - __builtin_popcount(g.reads);
     Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : transposed_panel(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
-    n = levels(p, g.a, 0, last, n);
+    n = levels(p, g.a, 0, outer, n);
     if (why)
         sc_text_add(
             why, "%d entries of %s at a time share what is read of %s: their rows are a tile in registers\n",
             TILE, g.a->name, g.shared->tensor->name);
-    return nest_loop(p, L_PAR, columns(&g, SC_DIV), NULL, n);
+    return shared_out(&g, n);
 }
 
 /* ---- outer products ---- */

@@ -382,17 +382,16 @@ static void consider_cuts(Search *s, int operand, Candidate c)
 static void consider_special(Search *s, int k)
 {
     Candidate c = {.special = k + 1, .order = all_loops(s)};
+    const int operand = sparse_operand(s->a.rhs);
+    const bool converts = operand >= 0 && in(convertible(s), operand);
     c.cost = cost_of(s, &c);
-    if (c.cost < 0 && s->wants[k].nlevel && !keeps(s) && !in(s->p->settled, sparse_operand(s->a.rhs))) {
-        c.converted = 1u << sparse_operand(s->a.rhs);
+    if (c.cost < 0 && s->wants[k].nlevel && converts) {
+        c.converted = 1u << operand;
         c.cost = cost_of(s, &c);
     }
     if (c.cost < 0) return;
     keep(s, &c);
-    const int operand = sparse_operand(s->a.rhs);
-    if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || operand < 0 ||
-        !in(convertible(s), operand))
-        return;
+    if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || !converts) return;
     if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
 }
 
