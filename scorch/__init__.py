@@ -28,9 +28,10 @@ from .functions.pointwise import map
 from .functions.products import sddmm
 from .functions.softmax import log_softmax, softmax
 from .tensor import rooms
+from .tensor.coordinates import coo, from_edge_index
 from .tensor.format import Format
 from .tensor.join import collate
-from .tensor.making import from_components, from_edge_index, sparse
+from .tensor.making import from_components, sparse
 from .tensor.sparsetensor import SparseTensor, is_sparse
 from .tools.info import calibrate, clear_cache, info, release, stats
 from .tools.reorder import Reordering, reorder
@@ -44,7 +45,7 @@ rooms.find_all()
 __version__ = _C.version
 __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
-    "clear_cache", "collate", "compile", "conv_map", "dynamic", "einsum", "evaluate", "explain",
+    "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
     "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
     "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
 ]  # fmt: skip

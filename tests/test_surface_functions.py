@@ -216,15 +216,14 @@ def test_in_place(fmt):
     with pytest.raises(ValueError, match="structure"):
         a.add_(scorch.sparse(matrix(seed=9), fmt if "(" not in fmt else "csr"))
     with pytest.raises(NotImplementedError):
-        full.add_(a)
+        full.div_(a)
 
 
 def test_where_nothing_is_sparse_the_refusal_says_so():
     a = scorch.sparse(matrix(), "csr")
     for f in (
         torch.det,
-        lambda x: torch.topk(x, 2),
-        lambda x: torch.where(x > 0, x, x),
+        lambda x: torch.quantile(x, 0.5),
         lambda x: x.view(-1),
         torch.from_dlpack,
         np.from_dlpack,
@@ -570,7 +569,7 @@ def test_index_errors():
     with pytest.raises(ValueError, match="step"):
         a[::-1]
     with pytest.raises(NotImplementedError, match="values"):
-        a[0, 0] = 1
+        a[0] = 1
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])

@@ -51,13 +51,15 @@ def detach(input: SparseTensor) -> SparseTensor:
 
 
 def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
-    """``input.copy_(other)``: values, between tensors of one structure.
+    """``input.copy_(other)``: values, between tensors of one structure, or all of a dense tensor.
 
-    Raises: NotImplementedError: one is dense. ValueError: they differ in format or structure.
+    Raises: NotImplementedError: the other is dense. ValueError: they differ in format or structure.
     """
-    if not (isinstance(input, SparseTensor) and isinstance(other, SparseTensor)):
+    if not isinstance(input, SparseTensor):
+        return input.copy_(other.to_dense(), non_blocking)
+    if not isinstance(other, SparseTensor):
         raise NotImplementedError(
-            "copy_ between sparse and dense tensors: convert with scorch.sparse or to_dense first"
+            "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first"
         )
     if not same_structure(input, other):
         raise ValueError(

@@ -102,7 +102,8 @@ def einsum(
     """Sum of products over any number of operands, any mix of dense and sparse.
 
     Args:
-        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``.
+        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``; ``...`` stands for the dimensions
+            that have none, which broadcast.
         operands: SparseTensors, dense tensors or torch sparse tensors, on the CPU; types promote as in torch.
         format: of the result; inferred where not given (sparse where the product is).
         schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
@@ -118,6 +119,8 @@ def einsum(
         CompileError: the C compiler failed.
     """
     _check(text, format, schedule, out)
+    if "..." in text:
+        text, operands = _with_letters(text, operands)
     if schedule is None and format is None and implicit == "zero":
         y = _einsum_product(text, operands, out)
         if y is not NotImplemented:
@@ -125,6 +128,13 @@ def einsum(
         if len(operands) > 3 and (y := _with_repeated_operands(text, operands, out)) is not NotImplemented:
             return y
     return compute(text, (), operands, format, schedule, implicit, out)
+
+
+def _with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
+    """An einsum with ``...`` as one without."""
+    xs = operands_of(operands)
+    text, left_out = notation.without_ellipses(text, [tuple(x.shape) for x in xs])
+    return text, tuple(x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True))
 
 
 def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tensor:
@@ -295,6 +305,8 @@ def compile(
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
     _check(expression, format, schedule, None)
+    if "..." in expression and not named:
+        expression, operands = _with_letters(expression, operands)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
     kinds = tuple(map(of_operand, xs))
     how = (names, kinds, format, schedule, implicit)

@@ -214,11 +214,29 @@ def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
     """``torch.sparse.mm``."""
-    if reduce != "sum":
-        raise NotImplementedError(
-            f'torch.sparse.mm with reduce="{reduce}": use scorch.evaluate with max= or min='
-        )
-    return mm(sparse, dense)
+    if reduce == "sum":
+        return mm(sparse, dense)
+    if reduce not in _REDUCE:
+        raise ValueError(f"torch.sparse.mm: expected reduce to be sum, {', '.join(_REDUCE)}, got {reduce!r}")
+    if not isinstance(sparse, SparseTensor) or rank(sparse) != 2 or rank(dense) != 2:
+        raise ValueError(f"torch.sparse.mm with reduce={reduce!r}: expected a SparseTensor and a matrix")
+    return _reduced_mm(
+        sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense, reduce
+    )
+
+
+_REDUCE = {"mean": "+=", "amax": "max=", "amin": "min="}
+
+
+def _reduced_mm(a: SparseTensor, x: torch.Tensor, reduce: str) -> torch.Tensor:
+    """Over what a row stores; 0 where it stores nothing."""
+    ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
+    count = expressions.einsum("ij->i", ones, format="dense")[:, None]
+    if reduce == "mean":
+        return (mm(a, x) / count.clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
+    text = f"C[i,k] {_REDUCE[reduce]} A[i,j] * B[j,k]"
+    y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
+    return torch.where(count > 0, y, 0)
 
 
 def _added(

@@ -127,6 +127,36 @@ def mean(
     return (total / _sized(input, dims)).to(dtype)
 
 
+def _without_nan(a: SparseTensor) -> SparseTensor:
+    """Zeros where a has NaN."""
+    a = a.coalesce()
+    return a._with_values(a.values().masked_fill(a.values().isnan(), 0))
+
+
+def nansum(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.nansum``."""
+    return sum_(_without_nan(input), dim, keepdim, dtype=dtype)
+
+
+def nanmean(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.nanmean``."""
+    a = input.coalesce()
+    left_out = sum_(a._with_values(a.values().isnan()), dim, keepdim)
+    kept = _sized(a, _dims(dim, a._ndim)) - left_out
+    total = nansum(_widened(a), dim, keepdim, dtype=dtype)
+    kept = kept.to_dense() if isinstance(kept, SparseTensor) else kept
+    return (total / kept).to(dtype or input.dtype)
+
+
+def sparse_sum(input: SparseTensor, dim: Dims = None, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """``torch.sparse.sum``."""
+    return sum_(input, dim, dtype=dtype)
+
+
 def var(
     input: SparseTensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction=None
 ) -> torch.Tensor:
