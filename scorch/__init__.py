@@ -24,6 +24,7 @@ from .functions.attention import attention
 from .functions.convolution import ConvMap, conv_map
 from .functions.dynamic import dynamic
 from .functions.expressions import compile, einsum, evaluate, explain
+from .functions.order import topk
 from .functions.pointwise import map
 from .functions.products import sddmm
 from .functions.softmax import log_softmax, softmax
@@ -47,7 +48,7 @@ __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
     "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
     "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk",
 ]  # fmt: skip
 
 

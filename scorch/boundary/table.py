@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
-from ..functions import attention, choose, pointwise, products, reduce, running, softmax
+from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
 from ..tensor import index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor
 from . import dispatch
@@ -189,8 +189,13 @@ _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
 for _name in ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"):
     _put(running.dense_result(getattr(torch, _name)), _name)
-_put_any(_without_out(reduce.max_), "max")
-_put_any(_without_out(reduce.min_), "min")
+for _name in ("max", "min"):
+    _put_any(_without_out(order.max_or_min(_name)), _name)
+    _put(order.arg(_name), f"arg{_name}")
+for _name in ("sort", "argsort", "kthvalue", "logsumexp"):
+    _put(getattr(order, _name), _name)
+_put(order.topk_along, "topk")
+_put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
 _put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(reduce.normalize, "normalize", homes=(F,))
@@ -349,8 +354,7 @@ _HINTS = {
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
     "matrix_power matrix_exp": "use products, or A.to_dense()",
-    "argmax argmin argsort sort topk kthvalue median mode": "orders and "
-    "positions count missing entries: use A.to_dense(), or A.values() for the stored ones",
+    "median mode": "use torch.kthvalue, A.to_dense(), or A.values() for the stored entries",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
