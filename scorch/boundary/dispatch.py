@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import torch
 
+from .. import _torch
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
-from ..tensor.sparsetensor import STRUCTURAL, SparseTensor, rank
+from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
 from ..tensor.values import assemble, refuse_read_only
 
 aten = torch.ops.aten
@@ -83,13 +84,15 @@ def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTe
 
 
 def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
-    """What autograd adds up: gradients of one structure.
+    """What autograd adds up: gradients of one structure; elsewhere what the function of torch means.
 
     In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
     """
     sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
     alike = sparse and torch.compiler.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
     if not sparse or not (alike or same_structure(a, b)):
+        if not _torch.in_backward():
+            return HANDLERS[torch.add](a, b, alpha=alpha)
         raise NotImplementedError(
             "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
         )

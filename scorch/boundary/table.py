@@ -80,6 +80,7 @@ _put_any(products.addmm, "addmm", homes=(torch.sparse,))
 _put_any(products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
 _put_any(products.multi_dot, "multi_dot", homes=(torch.linalg,))
 _put_any(products.matmul, "matmul", homes=(torch.linalg,))
+_put_any(products.matrix_power, "matrix_power", homes=(*_HOMES, torch.linalg))
 _put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "chain_matmul")
 HANDLERS[torch.sparse.mm] = products.sparse_mm
 HANDLERS[F.linear] = products.linear
@@ -353,7 +354,7 @@ _HINTS = {
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
-    "matrix_power matrix_exp": "use products, or A.to_dense()",
+    "matrix_exp": "use products, or A.to_dense()",
     "median mode": "use torch.kthvalue, A.to_dense(), or A.values() for the stored entries",
 }
 for _names, _hint in _HINTS.items():
@@ -393,3 +394,5 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
 
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
+# what is written there goes unseen by autograd, as in torch
+HANDLERS[torch.Tensor.data.__get__] = lambda a: a._like((*a._arrays()[:-1], a._val.data))

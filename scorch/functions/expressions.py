@@ -15,7 +15,7 @@ from ..tensor.format import Format
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
-from . import notation
+from . import autocast, notation
 from .dynamic import Dynamic
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
@@ -142,6 +142,8 @@ def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tenso
     places = tuple(next(k for k, y in enumerate(operands) if y is x) for x in operands)
     if torch.compiler.is_dynamo_compiling() or len(set(places)) == len(places):
         return NotImplemented
+    if autocast.is_on():
+        return NotImplemented  # which casts what einsum is given
     given = {f"x{k}": operands[k] for k in places}
     try:
         return compute(
@@ -171,6 +173,10 @@ def compute(
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
+    if not names and autocast.is_on():
+        return autocast.called(
+            lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands
+        )
     xs = operands_of(operands)
     how = (names, tuple(map(of_operand, xs)), format, schedule, implicit)
     if is_plain(xs):

@@ -17,6 +17,7 @@ import torch
 from .. import _torch
 from .entries import (
     Entries,
+    add_up,
     build,
     canonical,
     coordinates,
@@ -217,14 +218,26 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
 
 def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     """The values at these coordinates, one tensor a dimension, broadcast together; dense."""
-    if all(w.dim() == 0 for w in where) and a._fmt == "csr" and a._ndim == 2:
-        return lookup(_rows(a, int(where[0])), where[1:])
+    if all(w.dim() == 0 for w in where) and not _torch.in_graph():
+        return _entry(a, [int(w) for w in where])
     where = torch.broadcast_tensors(*where)
     e = entries(a)
     wanted = ravel(torch.stack([w.reshape(-1) for w in where]), e.shape)
     found, at = find(ravel(e.indices, e.shape), wanted)
     values = torch.cat([e.values, e.values.new_zeros(1)])[at]
     return torch.where(found, values, values.new_zeros(())).view(where[0].shape)
+
+
+def _entry(a: SparseTensor, where: Sequence[int]) -> torch.Tensor:
+    """One entry: a view of the value where it is stored, so that changing it changes ``a``, as in torch."""
+    if a._fmt == "csr" and a._ndim == 2:
+        return _entry(_rows(a, where[0]), where[1:])
+    indices, stored = coordinates(a)
+    here = (indices == torch.tensor(where)[:, None]).all(0)
+    at = (here if stored is None else here & stored).nonzero().view(-1)
+    if at.numel() == 1:
+        return a.values()[int(at)]
+    return add_up(a.values()[at], torch.zeros_like(at), 1).view(())
 
 
 def setitem(a: torch.Tensor, index: object, value: object) -> None:

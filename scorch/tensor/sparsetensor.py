@@ -93,7 +93,7 @@ class SparseTensor(_Tensor):
     @classmethod
     @_torch.apart
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        handler = STRUCTURAL.get(func)
+        handler = STRUCTURAL.get(func) or rooms.below.handler_of(func)
         if handler is None:
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
