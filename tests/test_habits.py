@@ -1,5 +1,7 @@
 """What code written for torch's own sparse and dense tensors does with a SparseTensor."""
 
+import pickle
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -268,6 +270,38 @@ def test_ellipses_that_do_not_fit():
         scorch.einsum("...i,i->...", a)
     with pytest.raises(ValueError, match="does not fit"):
         scorch.einsum("..i->i...", a)
+
+
+# ---- what a caller meant ----
+def test_errors_name_what_was_meant():
+    with pytest.raises(TypeError, match=r"scorch\.coo makes one"):
+        scorch.sparse(INDICES, VALUES, (4, 5))
+    with pytest.raises(TypeError, match=r"scorch\.coo makes one"):
+        scorch.sparse(INDICES, VALUES)
+    a = scorch.sparse(matrix())
+    with pytest.raises(TypeError, match=r"nnz is a property, here \d+: write A\.nnz"):
+        a.nnz()
+    assert type(pickle.loads(pickle.dumps(a.nnz))) is int and a.nnz == a.values().numel()
+    with pytest.raises(ValueError, match=r"\n  ij;jk->ik\n    \^") as error:
+        scorch.einsum("ij;jk->ik", a, torch.ones(6, 2).double())
+    assert "expected a letter" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "format, meant",
+    [
+        ("crs", "csr"), ("csrr", "csr"), ("bsr4,4", r"bsr\(r,c\)"), ("bsr", r"bsr\(r,c\)"),
+        ("ell", r"ell\(w\)"),
+        ("dense(0), compresed(1)", r"compressed\(d\)"),
+    ],
+)  # fmt: skip
+def test_formats_that_are_nearly_spelled(format, meant):
+    for f in (lambda: scorch.Format(format), lambda: scorch.sparse(matrix(), format)):
+        with pytest.raises(ValueError, match=f"did you mean {meant}"):
+            f()
+    with pytest.raises(ValueError) as error:
+        scorch.Format("blocked")
+    assert "did you mean" not in str(error.value)
 
 
 # ---- assigning ----

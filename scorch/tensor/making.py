@@ -249,7 +249,7 @@ def _from_networkx(graph: object) -> object:
 def sparse(
     x: object,
     format: str | Format = "auto",
-    *,
+    *more: object,
     index_dtype: torch.dtype | None = None,
     copy: bool | None = None,
 ) -> SparseTensor:
@@ -273,6 +273,11 @@ def sparse(
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
     """
+    if more or isinstance(format, torch.Tensor):
+        raise TypeError(
+            "sparse: expected a tensor and a format: of indices, values and a shape scorch.coo makes one, of "
+            "component arrays scorch.from_components"
+        )
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
     if not isinstance(x, SparseTensor) and _torch.in_transform():

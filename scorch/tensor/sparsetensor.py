@@ -17,6 +17,7 @@ import torch
 from .. import _C, _torch
 from . import rooms
 from .format import Format, layout
+from .number import Number
 
 if TYPE_CHECKING:
     from ..tools.reorder import Reordering
@@ -164,7 +165,8 @@ class SparseTensor(_Tensor):
     @property
     def nnz(self) -> builtins.int:
         """Number of stored values, explicit zeros, block fill and padding included."""
-        return self._val.shape[0]
+        n = self._val.shape[0]
+        return Number(n) if type(n) is builtins.int and not torch.compiler.is_compiling() else n
 
     @property
     def density(self) -> builtins.float:
