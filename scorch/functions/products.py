@@ -324,8 +324,10 @@ def matrix_power(input: SparseTensor, n: int, *, out: torch.Tensor | None = None
     """``torch.linalg.matrix_power`` for n of 0 and more, by squares."""
     if out is not None or n < 0:
         raise NotImplementedError(f"matrix_power: expected n >= 0 and no out=, got n={n}: use A.to_dense()")
-    if rank(input) != 2 or input.shape[0] != input.shape[1]:
-        raise ValueError(f"matrix_power: expected a square matrix, got {list(input.shape)}")
+    if rank(input) < 2 or input.shape[-2] != input.shape[-1] or (n == 0 and rank(input) > 2):
+        raise NotImplementedError(
+            f"matrix_power: expected a square matrix, or a batch of them and n >= 1, got {list(input.shape)}"
+        )
     if n == 0:
         return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype)))
     half = matrix_power(input, n // 2) if n > 1 else None
