@@ -21,6 +21,7 @@ from benchmarks import (
     convolution,
     dynamic,
     joined,
+    largest,
     models,
     peers,
     planning,
@@ -30,7 +31,7 @@ from benchmarks import (
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-ROOMS = (cases, models, compiled, convolution, dynamic, programs, joined, planning)
+ROOMS = (cases, models, compiled, convolution, dynamic, programs, joined, planning, largest)
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 

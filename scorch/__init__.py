@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
@@ -18,23 +19,31 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         f"torch {torch.__version__}: pip install -U torch"
     )
 
-from . import _C, _saved, boundary  # noqa: F401
-from ._C import CompileError
-from .functions.attention import attention
-from .functions.convolution import ConvMap, conv_map
-from .functions.dynamic import dynamic
-from .functions.expressions import compile, einsum, evaluate, explain
-from .functions.pointwise import map
-from .functions.products import sddmm
-from .functions.softmax import log_softmax, softmax
-from .tensor import rooms
-from .tensor.format import Format
-from .tensor.join import collate
-from .tensor.making import from_components, from_edge_index, sparse
-from .tensor.sparsetensor import SparseTensor, is_sparse
-from .tools.info import calibrate, clear_cache, info, release, stats
-from .tools.reorder import Reordering, reorder
-from .tools.sparsify import sparsify
+_collecting = gc.isenabled()
+gc.disable()  # what importing makes stays; a collection on the way looks through all of torch, for 100 ms
+try:
+    from . import _C, _saved, boundary  # noqa: F401
+    from ._C import CompileError
+    from .functions.attention import attention
+    from .functions.convolution import ConvMap, conv_map
+    from .functions.dynamic import dynamic
+    from .functions.expressions import compile, einsum, evaluate, explain
+    from .functions.order import topk
+    from .functions.pointwise import map
+    from .functions.products import sddmm
+    from .functions.softmax import log_softmax, softmax
+    from .tensor import rooms
+    from .tensor.coordinates import coo, from_edge_index
+    from .tensor.format import Format
+    from .tensor.join import collate
+    from .tensor.making import from_components, sparse
+    from .tensor.sparsetensor import SparseTensor, is_sparse
+    from .tools.info import calibrate, clear_cache, info, release, stats
+    from .tools.reorder import Reordering, reorder
+    from .tools.sparsify import sparsify
+finally:
+    if _collecting:
+        gc.enable()
 
 if TYPE_CHECKING:
     from . import nn
@@ -44,9 +53,9 @@ rooms.find_all()
 __version__ = _C.version
 __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
-    "clear_cache", "collate", "compile", "conv_map", "dynamic", "einsum", "evaluate", "explain",
+    "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
     "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk",
 ]  # fmt: skip
 
 

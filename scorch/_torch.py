@@ -366,6 +366,11 @@ def below_autograd() -> Iterator[None]:
         yield
 
 
+def in_backward() -> bool:
+    """Whether autograd's engine is at work."""
+    return torch._C._current_graph_task_id() != -1
+
+
 def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     """Whether a derivative may be asked of a call on these tensors."""
     if in_transform():

@@ -168,3 +168,14 @@ def test_what_has_moved_loads_by_its_earlier_path(module):
     assert earlier != saved
     for x, data in zip(given, earlier, strict=True):
         assert type(pickle.loads(data)) is type(x)
+
+
+def test_importing_does_not_look_through_torch():
+    """No full collection of garbage on the way, which would take longer than the import."""
+    code = (
+        "import gc, torch; gc.collect(); gc.set_threshold(5, 2, 2); full = []; "
+        "gc.callbacks.append(lambda phase, info: full.append(1) if info['generation'] == 2 else None); "
+        "import scorch; print(len(full), gc.isenabled())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "True"]

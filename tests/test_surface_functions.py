@@ -216,15 +216,14 @@ def test_in_place(fmt):
     with pytest.raises(ValueError, match="structure"):
         a.add_(scorch.sparse(matrix(seed=9), fmt if "(" not in fmt else "csr"))
     with pytest.raises(NotImplementedError):
-        full.add_(a)
+        full.div_(a)
 
 
 def test_where_nothing_is_sparse_the_refusal_says_so():
     a = scorch.sparse(matrix(), "csr")
     for f in (
         torch.det,
-        lambda x: torch.topk(x, 2),
-        lambda x: torch.where(x > 0, x, x),
+        lambda x: torch.quantile(x, 0.5),
         lambda x: x.view(-1),
         torch.from_dlpack,
         np.from_dlpack,
@@ -400,8 +399,6 @@ def test_other_reductions():
         lambda a: a / a.sum(1, keepdim=True).clamp(min=1),
     ):  # fmt: skip
         agree(f, d)
-    with pytest.raises(NotImplementedError, match="amax"):
-        scorch.sparse(d).max(1)
     empty = scorch.sparse(torch.zeros(3, 4), "csr")
     assert empty.sum() == 0 and empty.amax() == 0 and empty.amin(1).tolist() == [0, 0, 0]
 
@@ -570,7 +567,7 @@ def test_index_errors():
     with pytest.raises(ValueError, match="step"):
         a[::-1]
     with pytest.raises(NotImplementedError, match="values"):
-        a[0, 0] = 1
+        a[0] = 1
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])

@@ -19,7 +19,8 @@ BY_DESIGN = {
     r"_$|__i\w+__$|init\.": "in place, only stored values change",
     r"(empty|rand|randn)_like$|dropout": "random or unset",
     r"_cdata|storage|module_load|__reduce_ex__|__(hash|format|repr|dir)__": "not about entries",
-    r"is_coalesced|nbytes|values$|indices$|crow_indices|col_indices": "what a SparseTensor has of its own",
+    r"is_coalesced|(sparse|dense)_dim|_dim[IV]$|nbytes": "what a SparseTensor has of its own",
+    r"values$|indices$|crow_indices|col_indices": "what a SparseTensor has of its own",
     r"chain_matmul": "torch does not pass out= on",
     r"__r(sub|pow)__": "called with a number as self",
 }

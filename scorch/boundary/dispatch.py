@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import torch
 
+from .. import _torch
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
-from ..tensor.sparsetensor import STRUCTURAL, SparseTensor, rank
+from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
 from ..tensor.values import assemble, refuse_read_only
 
 aten = torch.ops.aten
@@ -51,13 +52,15 @@ def detach(input: SparseTensor) -> SparseTensor:
 
 
 def copy_(input: SparseTensor, other: torch.Tensor, non_blocking: bool = False) -> SparseTensor:
-    """``input.copy_(other)``: values, between tensors of one structure.
+    """``input.copy_(other)``: values, between tensors of one structure, or all of a dense tensor.
 
-    Raises: NotImplementedError: one is dense. ValueError: they differ in format or structure.
+    Raises: NotImplementedError: the other is dense. ValueError: they differ in format or structure.
     """
-    if not (isinstance(input, SparseTensor) and isinstance(other, SparseTensor)):
+    if not isinstance(input, SparseTensor):
+        return input.copy_(other.to_dense(), non_blocking)
+    if not isinstance(other, SparseTensor):
         raise NotImplementedError(
-            "copy_ between sparse and dense tensors: convert with scorch.sparse or to_dense first"
+            "copy_ of a dense tensor to a SparseTensor: convert it with scorch.sparse first"
         )
     if not same_structure(input, other):
         raise ValueError(
@@ -81,13 +84,15 @@ def _empty_strided(a: SparseTensor, size, stride, **options: object) -> SparseTe
 
 
 def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
-    """What autograd adds up: gradients of one structure.
+    """What autograd adds up: gradients of one structure; elsewhere what the function of torch means.
 
     In a graph one of them may come from outside, with arrays of its own: of the same tensor, whose they are.
     """
     sparse = isinstance(a, SparseTensor) and isinstance(b, SparseTensor)
     alike = sparse and torch.compiler.is_compiling() and (a._fmt, a.shape) == (b._fmt, b.shape)
     if not sparse or not (alike or same_structure(a, b)):
+        if not _torch.in_backward():
+            return HANDLERS[torch.add](a, b, alpha=alpha)
         raise NotImplementedError(
             "gradients of a SparseTensor can be added where they have one structure: two of this one differ"
         )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..functions.program import TYPES, formats, results
+from ..functions.program import formats, results, type_name
 from ..tensor.format import layout
 
 
@@ -81,7 +81,7 @@ def returned(program: str, tensors: list[torch.Tensor], sizes: list[int], *, den
     operands = _operands(program, tensors, sizes)
     _check_extents(program, operands)
     ranks = tuple(len(x.shape) for x in operands)
-    types = tuple(TYPES[x.arrays[-1].dtype] for x in operands)
+    types = tuple(type_name(x.arrays[-1].dtype) for x in operands)
     found = []
     for r in results(program, ranks, types):
         shape = [operands[k].shape[d] for k, d in r.extents]

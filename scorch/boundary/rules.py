@@ -18,7 +18,7 @@ import torch
 
 from .. import _torch
 from ..functions.gradients import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
-from ..functions.program import TYPES, Result, results
+from ..functions.program import Result, results, type_name
 from ..tensor.format import layout
 
 _lib = torch.library.Library("scorch", "IMPL")
@@ -55,7 +55,7 @@ def _ranks(groups: Sequence[Group]) -> tuple[int, ...]:
 
 
 def _results(program: str, groups: Sequence[Group]) -> tuple[Result, ...]:
-    types = tuple(TYPES[g.values.dtype] for g in groups)
+    types = tuple(type_name(g.values.dtype) for g in groups)
     return results(program, _ranks(groups), types)
 
 
@@ -84,7 +84,7 @@ def _dense(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> str:
 def _delivered(op: Callable, program: str, groups: Sequence[Group]) -> str:
     if op is not torch.ops.scorch.evaluate.default:
         return program
-    return _dense(program, _ranks(groups), tuple(TYPES[g.values.dtype] for g in groups))
+    return _dense(program, _ranks(groups), tuple(type_name(g.values.dtype) for g in groups))
 
 
 def _call(program: str, groups: Sequence[Group]) -> list[Group]:

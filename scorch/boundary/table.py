@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
-from ..functions import attention, pointwise, products, reduce, softmax
-from ..tensor import index, join
+from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
+from ..tensor import index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor
 from . import dispatch
 
@@ -37,6 +37,18 @@ def _of_one(handler: Callable, name: str) -> Callable:
 
     called.__wrapped__ = handler
     return called
+
+
+def _without_out(f: Callable) -> Callable:
+    """f, which joins tensors, with ``out=`` refused."""
+
+    def joined(*args: object, out: object = None, **kwargs: object) -> torch.Tensor:
+        if out is not None:
+            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
+        return f(*args, **kwargs)
+
+    joined.__wrapped__ = f
+    return joined
 
 
 def _put_any(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
@@ -68,6 +80,7 @@ _put_any(products.addmm, "addmm", homes=(torch.sparse,))
 _put_any(products.sampled_addmm, "sampled_addmm", homes=(torch.sparse,))
 _put_any(products.multi_dot, "multi_dot", homes=(torch.linalg,))
 _put_any(products.matmul, "matmul", homes=(torch.linalg,))
+_put_any(products.matrix_power, "matrix_power", homes=(*_HOMES, torch.linalg))
 _put_any(lambda *matrices, out=None: products.multi_dot(matrices, out=out), "chain_matmul")
 HANDLERS[torch.sparse.mm] = products.sparse_mm
 HANDLERS[F.linear] = products.linear
@@ -96,6 +109,20 @@ HANDLERS[torch.Tensor.to] = _to
 _put(dispatch.clone, "clone")
 _put(dispatch.detach, "detach")
 
+# ---- what torch.sparse calls it ----
+for _name, _formats, _kind in (
+    ("crow_indices", ("csr", "bsr"), "pos"),
+    ("col_indices", ("csr", "bsr"), "crd"),
+    ("ccol_indices", ("csc", "bsc"), "pos"),
+    ("row_indices", ("csc", "bsc"), "crd"),
+):
+    _put(layouts.compressed(_name, _formats, _kind), _name)
+_put(layouts.coordinates, "_indices")
+_put(layouts.sparse_dim, "sparse_dim", "_dimI")
+_put(layouts.dense_dim, "dense_dim", "_dimV")
+_put(SparseTensor.values, "_values")
+_put(lambda input: input.nnz, "_nnz")
+
 # ---- indexing and joining ----
 HANDLERS[torch.Tensor.__getitem__] = index.getitem
 HANDLERS[torch.Tensor.__setitem__] = index.setitem
@@ -103,6 +130,10 @@ HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
 _put_any(index.masked_select, "masked_select")
+_put(choose.nonzero, "nonzero", "argwhere")
+_put_any(_without_out(choose.where), "where", homes=(torch,))
+HANDLERS[torch.Tensor.where] = lambda input, condition, other: choose.where(condition, input, other)
+_put_any(choose.sparse_mask, "sparse_mask", homes=(torch.Tensor,))
 _put(index.along, "select")
 
 
@@ -117,25 +148,16 @@ _put(_split, "split")
 _put(lambda input, split_sizes, dim=0: index.split(input, split_sizes, dim), "split_with_sizes")
 for _name in (
     "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "flip", "roll", "repeat", "tile", "tril",
-    "triu", "diagonal", "diag", "trace",
+    "triu", "diagonal", "diag", "diag_embed", "trace",
 ):  # fmt: skip
     _put(getattr(join, _name), _name)
 
 
-def _without_out(f: Callable) -> Callable:
-    """f, which joins tensors, with ``out=`` refused."""
-
-    def joined(*args: object, out: object = None, **kwargs: object) -> torch.Tensor:
-        if out is not None:
-            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
-        return f(*args, **kwargs)
-
-    joined.__wrapped__ = f
-    return joined
-
-
 for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
     _put_any(_without_out(getattr(join, _name)), _name)
+_put(pointwise.expand, "expand", "broadcast_to")
+_put(join.pad, "pad", homes=(F,))
+_put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_without_out(join.cat), "concat", "concatenate")
 _put_any(_without_out(join.vstack), "row_stack")
 _put_any(join.reshape_as, "reshape_as")
@@ -148,12 +170,33 @@ _put(
 )  # fmt: skip
 
 # ---- reductions ----
-for _name in ("mean", "var", "std", "count_nonzero", "amax", "amin", "aminmax", "prod", "norm"):
+for _name in (
+    "nansum",
+    "nanmean",
+    "mean",
+    "var",
+    "std",
+    "count_nonzero",
+    "amax",
+    "amin",
+    "aminmax",
+    "prod",
+    "norm",
+):
     _put(getattr(reduce, _name), _name)
 for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
-_put_any(_without_out(reduce.max_), "max")
-_put_any(_without_out(reduce.min_), "min")
+_put(reduce.sparse_sum, "_sparse_sum")
+_put(running.diff, "diff")
+for _name in ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"):
+    _put(running.dense_result(getattr(torch, _name)), _name)
+for _name in ("max", "min"):
+    _put_any(_without_out(order.max_or_min(_name)), _name)
+    _put(order.arg(_name), f"arg{_name}")
+for _name in ("sort", "argsort", "kthvalue", "logsumexp"):
+    _put(getattr(order, _name), _name)
+_put(order.topk_along, "topk")
+_put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
 _put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(reduce.normalize, "normalize", homes=(F,))
@@ -310,15 +353,9 @@ _HINTS = {
     "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
-    "crow_indices ccol_indices": "use A.pos(level), or A.to_sparse_csr()",
-    "col_indices row_indices": "use A.crd(level), or A.indices()",
-    "_nnz": "use A.nnz",
-    "view expand broadcast_to as_strided": "its entries are not strided: use A.reshape, "
-    "A.repeat or A.to_dense()",
-    "matrix_power matrix_exp": "use products, or A.to_dense()",
-    "where": "use A.masked_fill or a product with a mask, or A.to_dense()",
-    "argmax argmin argsort sort topk kthvalue median mode cummax cummin cumsum cumprod": "orders and "
-    "positions count missing entries: use A.to_dense(), or A.values() for the stored ones",
+    "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
+    "matrix_exp": "use products, or A.to_dense()",
+    "median mode": "use torch.kthvalue, A.to_dense(), or A.values() for the stored entries",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
@@ -357,3 +394,5 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
 
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
+# what is written there goes unseen by autograd, as in torch
+HANDLERS[torch.Tensor.data.__get__] = lambda a: a._like((*a._arrays()[:-1], a._val.data))

@@ -11,6 +11,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from .. import _torch
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import tracked
+from . import autocast
 from .dynamic import Dynamic
 from .expressions import einsum
 
@@ -136,13 +137,6 @@ def _four(x: torch.Tensor) -> torch.Tensor:
     return x[(None,) * (4 - x.dim())]
 
 
-def _cast(*tensors: torch.Tensor) -> list[torch.Tensor]:
-    """As autocast has torch's own attention: float32 and halves in its type."""
-    to = torch.get_autocast_dtype("cpu")
-    small = torch.float16, torch.bfloat16, torch.float32
-    return [x.to(to) if isinstance(x, torch.Tensor) and x.dtype in small else x for x in tensors]
-
-
 def attention(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -183,8 +177,8 @@ def attention(
         TypeError: mask is no SparseTensor, or the types differ, or values of bool are to be added.
         ValueError: shapes do not fit; no probability. RuntimeError: minus infinity is to be added.
     """
-    if torch.is_autocast_enabled("cpu"):
-        q, k, v = _cast(q, k, v)
+    if autocast.is_on():
+        q, k, v = autocast.cast(q, k, v)
     mask = mask.as_mask() if isinstance(mask, Dynamic) else mask
     _check(q, k, v, mask)
     if additive and mask.dtype == torch.bool:

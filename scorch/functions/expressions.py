@@ -15,7 +15,7 @@ from ..tensor.format import Format
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
-from . import notation
+from . import autocast, notation
 from .dynamic import Dynamic
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
@@ -102,7 +102,8 @@ def einsum(
     """Sum of products over any number of operands, any mix of dense and sparse.
 
     Args:
-        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``.
+        text: as in ``torch.einsum``, one letter an index: ``"ij,jk->ik"``; ``...`` stands for the dimensions
+            that have none, which broadcast.
         operands: SparseTensors, dense tensors or torch sparse tensors, on the CPU; types promote as in torch.
         format: of the result; inferred where not given (sparse where the product is).
         schedule: how to run, as ``scorch.explain`` prints it; chosen where not given.
@@ -118,6 +119,8 @@ def einsum(
         CompileError: the C compiler failed.
     """
     _check(text, format, schedule, out)
+    if "..." in text:
+        text, operands = _with_letters(text, operands)
     if schedule is None and format is None and implicit == "zero":
         y = _einsum_product(text, operands, out)
         if y is not NotImplemented:
@@ -127,11 +130,20 @@ def einsum(
     return compute(text, (), operands, format, schedule, implicit, out)
 
 
+def _with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
+    """An einsum with ``...`` as one without."""
+    xs = operands_of(operands)
+    text, left_out = notation.without_ellipses(text, [tuple(x.shape) for x in xs])
+    return text, tuple(x.squeeze(tuple(dims)) if dims else x for x, dims in zip(xs, left_out, strict=True))
+
+
 def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tensor:
     """An einsum that is given an operand twice, as one that says so: what is the same is computed once."""
     places = tuple(next(k for k, y in enumerate(operands) if y is x) for x in operands)
     if torch.compiler.is_dynamo_compiling() or len(set(places)) == len(places):
         return NotImplemented
+    if autocast.is_on():
+        return NotImplemented  # which casts what einsum is given
     given = {f"x{k}": operands[k] for k in places}
     try:
         return compute(
@@ -161,6 +173,10 @@ def compute(
     found = _quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
+    if not names and autocast.is_on():
+        return autocast.called(
+            lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands
+        )
     xs = operands_of(operands)
     how = (names, tuple(map(of_operand, xs)), format, schedule, implicit)
     if is_plain(xs):
@@ -295,6 +311,8 @@ def compile(
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
     _check(expression, format, schedule, None)
+    if "..." in expression and not named:
+        expression, operands = _with_letters(expression, operands)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
     kinds = tuple(map(of_operand, xs))
     how = (names, kinds, format, schedule, implicit)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+from collections.abc import Sequence
 from functools import lru_cache
 
 from .. import _torch
@@ -12,6 +14,7 @@ _HIDDEN = r"tmp\s+(?!(?:max|min)\s*=)"  # in front of a left side that is not re
 _NEXT_LINE = re.compile(rf"\s*;?\s*\n\s*(?=(?:{_HIDDEN})?{_LEFT})")
 _ACCESS = re.compile(r"([A-Za-z_]\w*)\s*\[([^\[\]]*)\]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_LETTERS = string.ascii_letters
 MOST = 8  # operands; calls with more are not remembered by the extension
 
 
@@ -21,6 +24,43 @@ def einsum_text(text: str) -> str:
     if "->" in text or (letters and not letters.isalpha()):
         return text
     return text + "->" + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+
+
+def without_ellipses(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, list[list[int]]]:
+    """An einsum string with a letter for every dimension, and the dimensions of operands that it leaves out.
+
+    Those are of extent 1 and stand at an ellipsis where another operand has more: they broadcast.
+    """
+    given, arrow, result = "".join(text.split()).partition("->")
+    factors = given.split(",")
+    if len(factors) != len(shapes):
+        raise ValueError(f"{text!r} is for {len(factors)} operands, got {len(shapes)}")
+    spans = []
+    for factor, shape in zip(factors, shapes, strict=True):
+        at, n = factor.find("..."), len(shape) - len(factor) + 3
+        if n < 0 or factor.count(".") not in (0, 3) or (at < 0 and "." in factor):
+            raise ValueError(f"{text!r}: {factor!r} does not fit an operand of {len(shape)} dimensions")
+        spans.append((at, list(shape[at : at + n]) if at >= 0 else []))
+    free = [c for c in _LETTERS if c not in text]
+    most = max(len(span) for _, span in spans)
+    if most > len(free):
+        raise ValueError(f"{text!r}: no letters are left for {most} dimensions at an ellipsis")
+    letters, wide = free[:most], [1] * most
+    for _, span in spans:
+        for d, n in enumerate(reversed(span), 1):
+            wide[-d] = n if wide[-d] == 1 else wide[-d]
+    written, left_out = [], []
+    for factor, (at, span) in zip(factors, spans, strict=True):
+        lacks = [
+            d for d, (n, m) in enumerate(zip(span, wide[most - len(span) :], strict=True)) if n == 1 != m
+        ]
+        own = [c for d, c in enumerate(letters[most - len(span) :]) if d not in lacks]
+        written.append(factor.replace("...", "".join(own)))
+        left_out.append([at + d for d in lacks])
+    if not arrow:
+        plain = given.replace(",", "").replace(".", "")
+        result = "..." + "".join(sorted(c for c in set(plain) if plain.count(c) == 1))
+    return f"{','.join(written)}->{result.replace('...', ''.join(letters))}", left_out
 
 
 @lru_cache(maxsize=4096)

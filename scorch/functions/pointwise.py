@@ -160,7 +160,27 @@ def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
     return canonical(tuple(shape), indices, values)
 
 
-def _format_of(a: SparseTensor, ndim: int) -> str:
+def expand(
+    input: SparseTensor,
+    *sizes: int | Sequence[int],
+    size: Sequence[int] | None = None,
+    implicit: bool = False,
+) -> torch.Tensor:
+    """``Tensor.expand`` and ``torch.broadcast_to``: entries are repeated, since they are not strided."""
+    size = _torch.one_by_one(sizes, size)
+    own = (-1,) * (len(size) - input._ndim) + tuple(input.shape)
+    pairs = list(zip(own, size, strict=False))
+    shape = tuple(n if m == -1 else m for n, m in pairs)
+    if len(size) < len(own) or any(m < 0 or n not in (-1, 1, m) for n, m in zip(own, shape, strict=True)):
+        raise ValueError(f"expand: {tuple(input.shape)} does not broadcast to {tuple(size)}")
+    return input if shape == own else _spread(input, shape)
+
+
+def _spread(a: SparseTensor, shape: Sequence[int]) -> torch.Tensor:
+    return build(broadcast(a, shape), format_of(a, len(shape)), a.index_dtype)
+
+
+def format_of(a: SparseTensor, ndim: int) -> str:
     return kept_format(a, [None] * (ndim - a._ndim) + list(range(a._ndim)))
 
 
@@ -169,7 +189,7 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
     shape = _torch.broadcast(a.shape, b.shape)
-    format = _format_of(a if a._ndim == len(shape) else b, len(shape))
+    format = format_of(a if a._ndim == len(shape) else b, len(shape))
     made = kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
     if made is not None:
         return made
@@ -211,7 +231,7 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
     if made is not None:
         return made
     if shape != a.shape:
-        a = build(broadcast(a, shape), _format_of(a, len(shape)), a.index_dtype)
+        a = _spread(a, shape)
         if not isinstance(a, SparseTensor):  # of the format dense
             return f(b, a) if swapped else f(a, b)
     padding = _padding(a)
@@ -399,15 +419,34 @@ def stored(a: SparseTensor, x: object, name: str) -> object:
     return _filled(gather(a, x), _padding(a), 1)  # nothing is divided by zero in padding
 
 
+def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+    """``add_`` and its kin of a dense tensor by a SparseTensor; sums touch what it stores alone."""
+    a = args[0] if len(args) == 1 and not set(kwargs) - {"alpha"} else None
+    if name not in ("add", "sub", "subtract", "mul", "multiply") or not isinstance(a, SparseTensor):
+        raise NotImplementedError(
+            f"{name}_ on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
+            f"returns a result"
+        )
+    if _torch.broadcast(x.shape, a.shape) != tuple(x.shape):
+        raise ValueError(
+            f"{name}_: {tuple(a.shape)} does not broadcast to {tuple(x.shape)}, which is changed"
+        )
+    if not torch.can_cast(torch.promote_types(x.dtype, a.dtype), x.dtype):
+        raise TypeError(f"{name}_: expected values that {x.dtype} can hold, got {a.dtype}")
+    if "mul" in name or x.dtype == torch.bool or not a._ndim:
+        made = BINARY[name](x, a, **kwargs)
+        return x.copy_(made.to_dense() if isinstance(made, SparseTensor) else made)
+    e, alpha = broadcast(a, x.shape), kwargs.get("alpha", 1)
+    values = getattr(torch, name)(e.values.new_zeros(()), e.values, alpha=alpha)
+    return x.index_put_(tuple(e.indices), values.to(x.dtype), accumulate=True)
+
+
 def in_place(f: Callable, name: str) -> Callable:
     """f(A.values(), ...) in place; missing entries stay missing, whatever f does to zero."""
 
     def changed(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
         if not isinstance(input, SparseTensor):
-            raise NotImplementedError(
-                f"{name} on a dense tensor with a SparseTensor: use its to_dense(), or the operation that "
-                f"returns a result"
-            )
+            return _change_dense(f.__name__[:-1], input, *args, **kwargs)
         refuse_read_only(name, input)
         _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
         if name not in _LINEAR or kwargs:

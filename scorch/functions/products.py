@@ -10,9 +10,10 @@ from numbers import Number
 import torch
 
 from .. import _torch
+from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import needs_grad
-from . import expressions
+from . import autocast, expressions
 from .gradients import affine_node
 from .multiply import (
     fast_product,
@@ -41,14 +42,14 @@ def _is_operand(x: object) -> bool:
 # ---- products in general ----
 def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """``a @ x``, ``x @ a``, ``x @ a.T`` or ``a.T @ x`` by kind, where the fast entry does not apply."""
+    if autocast.is_on():
+        return autocast.called(product, a, x, kind)
     x = x if isinstance(x, SparseTensor) else operand_of(x, None)
     a = a if isinstance(x, SparseTensor) else operand_of(a, None)
     if isinstance(x, SparseTensor) or not isinstance(a, SparseTensor):
         return _sparse_product(a, x, kind)
     if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
-    if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
-        x = x.to(a.dtype)
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
     return recorded_product(a, x, kind) if needs_grad(a, x) else run_product(a, x, kind)
@@ -100,7 +101,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
     x = input
     if isinstance(x, SparseTensor) or not isinstance(weight, SparseTensor):
         y = x @ weight.mT
-        return y if bias is None else y + bias
+        return y if bias is None else y + (autocast.cast(bias)[0] if autocast.is_on() else bias)
     if bias is None:
         y = NotImplemented if torch.compiler.is_dynamo_compiling() else fast_product(weight, x, LINEAR)
         return product(weight, x, LINEAR) if y is NotImplemented else y
@@ -111,6 +112,8 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
         and is_plain([x, bias, weight])
     ):
         return _affine(x, weight, bias)
+    if autocast.is_on():
+        return autocast.called(linear, x, weight, bias)
     return product(weight, x, LINEAR) + bias
 
 
@@ -214,11 +217,29 @@ def rmatmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
     """``torch.sparse.mm``."""
-    if reduce != "sum":
-        raise NotImplementedError(
-            f'torch.sparse.mm with reduce="{reduce}": use scorch.evaluate with max= or min='
-        )
-    return mm(sparse, dense)
+    if reduce == "sum":
+        return mm(sparse, dense)
+    if reduce not in _REDUCE:
+        raise ValueError(f"torch.sparse.mm: expected reduce to be sum, {', '.join(_REDUCE)}, got {reduce!r}")
+    if not isinstance(sparse, SparseTensor) or rank(sparse) != 2 or rank(dense) != 2:
+        raise ValueError(f"torch.sparse.mm with reduce={reduce!r}: expected a SparseTensor and a matrix")
+    return _reduced_mm(
+        sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense, reduce
+    )
+
+
+_REDUCE = {"mean": "+=", "amax": "max=", "amin": "min="}
+
+
+def _reduced_mm(a: SparseTensor, x: torch.Tensor, reduce: str) -> torch.Tensor:
+    """Over what a row stores; 0 where it stores nothing."""
+    ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
+    count = expressions.einsum("ij->i", ones, format="dense")[:, None]
+    if reduce == "mean":
+        return (mm(a, x) / count.clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
+    text = f"C[i,k] {_REDUCE[reduce]} A[i,j] * B[j,k]"
+    y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
+    return torch.where(count > 0, y, 0)
 
 
 def _added(
@@ -231,6 +252,8 @@ def _added(
     out_dtype: None = None,
 ) -> torch.Tensor:
     """``beta * input + alpha * product``; with beta 0 the input is not looked at, as in torch."""
+    if autocast.is_on():
+        (input,) = autocast.cast(input)
     if out is not None or out_dtype is not None:
         raise NotImplementedError(
             f"{name}: out= and out_dtype= with a SparseTensor are not available: use the result"
@@ -295,6 +318,21 @@ def multi_dot(tensors: list[torch.Tensor], *, out: torch.Tensor | None = None) -
     """``torch.linalg.multi_dot``, from the left."""
     *first, last = tensors
     return torch.matmul(reduce(torch.matmul, first), last, out=out) if first else last
+
+
+def matrix_power(input: SparseTensor, n: int, *, out: torch.Tensor | None = None) -> SparseTensor:
+    """``torch.linalg.matrix_power`` for n of 0 and more, by squares."""
+    if out is not None or n < 0:
+        raise NotImplementedError(f"matrix_power: expected n >= 0 and no out=, got n={n}: use A.to_dense()")
+    if rank(input) < 2 or input.shape[-2] != input.shape[-1] or (n == 0 and rank(input) > 2):
+        raise NotImplementedError(
+            f"matrix_power: expected a square matrix, or a batch of them and n >= 1, got {list(input.shape)}"
+        )
+    if n == 0:
+        return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype)))
+    half = matrix_power(input, n // 2) if n > 1 else None
+    square = input if half is None else half @ half
+    return square @ input if n > 1 and n % 2 else square
 
 
 def inner(input: torch.Tensor, other: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:

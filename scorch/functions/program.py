@@ -115,6 +115,21 @@ TYPES = {
     torch.float32: "f32",
     torch.float64: "f64",
 }
+
+
+def type_name(dtype: torch.dtype) -> str:
+    """What programs call a type.
+
+    Raises: NotImplementedError: they do not compute with it.
+    """
+    if dtype not in TYPES:
+        raise NotImplementedError(
+            f"values of {dtype} are stored and converted, not computed with: use .to(torch.float32), or a "
+            f"type of {', '.join(str(known)[6:] for known in TYPES)}"
+        )
+    return TYPES[dtype]
+
+
 _TORCH = {name: dtype for dtype, name in TYPES.items()}
 
 

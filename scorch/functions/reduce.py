@@ -32,7 +32,7 @@ class _Groups(NamedTuple):
     kept: tuple[int, ...]
 
 
-def _dims(dim: Dims, ndim: int) -> list[int]:
+def dims_of(dim: Dims, ndim: int) -> list[int]:
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):
         return list(range(ndim))
     dims = [axis(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
@@ -43,7 +43,7 @@ def _dims(dim: Dims, ndim: int) -> list[int]:
     return dims
 
 
-def _group(a: SparseTensor, dims: list[int]) -> _Groups:
+def group(a: SparseTensor, dims: list[int]) -> _Groups:
     e = entries(a)
     rest = [d for d in range(a._ndim) if d not in dims]
     kept = tuple(e.shape[d] for d in rest)
@@ -104,13 +104,13 @@ def sum_(
     input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """``torch.sum``; integers and bool add up in int64, half types in float32."""
-    dims = _dims(dim, input._ndim)
+    dims = dims_of(dim, input._ndim)
     if dtype is None and not input.dtype.is_floating_point:
         dtype = torch.int64
     a = input if dtype is None else input.to(dtype)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a.dtype), dims, keepdim)
-    g = _group(a, dims)
+    g = group(a, dims)
     return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
 
 
@@ -121,10 +121,40 @@ def mean(
     dtype = dtype or input.dtype
     if not dtype.is_floating_point:
         raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
-    dims = _dims(dim, input._ndim)
+    dims = dims_of(dim, input._ndim)
     wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
     total = sum_(input.to(wide), dims, keepdim)
     return (total / _sized(input, dims)).to(dtype)
+
+
+def _without_nan(a: SparseTensor) -> SparseTensor:
+    """Zeros where a has NaN."""
+    a = a.coalesce()
+    return a._with_values(a.values().masked_fill(a.values().isnan(), 0))
+
+
+def nansum(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.nansum``."""
+    return sum_(_without_nan(input), dim, keepdim, dtype=dtype)
+
+
+def nanmean(
+    input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """``torch.nanmean``."""
+    a = input.coalesce()
+    left_out = sum_(a._with_values(a.values().isnan()), dim, keepdim)
+    kept = _sized(a, dims_of(dim, a._ndim)) - left_out
+    total = nansum(_widened(a), dim, keepdim, dtype=dtype)
+    kept = kept.to_dense() if isinstance(kept, SparseTensor) else kept
+    return (total / kept).to(dtype or input.dtype)
+
+
+def sparse_sum(input: SparseTensor, dim: Dims = None, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """``torch.sparse.sum``."""
+    return sum_(input, dim, dtype=dtype)
 
 
 def var(
@@ -135,8 +165,8 @@ def var(
         dim, unbiased = None, dim
     if not input.dtype.is_floating_point:
         raise TypeError(f"var: expected a floating point type, got {input.dtype}: call .float() first")
-    dims = _dims(dim, input._ndim)
-    g = _group(_widened(input), dims)
+    dims = dims_of(dim, input._ndim)
+    g = group(_widened(input), dims)
     free = g.size - (int(unbiased) if correction is None else correction)
     if g.key is not None and free <= 0:
         raise ValueError(f"var: expected more than {g.size - free} entries to reduce, got {g.size}")
@@ -163,8 +193,8 @@ def _nonzeros(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 
 # ---- extremes and products ----
 def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
-    dims = _dims(dim, input._ndim)
-    g = _group(_widened(input), dims)
+    dims = dims_of(dim, input._ndim)
+    g = group(_widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
         return _kept(torch.full(g.kept, 1, dtype=input.dtype), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
@@ -174,12 +204,12 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
 
 
 def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch.Tensor:
-    dims = _dims(dim, input._ndim)
+    dims = dims_of(dim, input._ndim)
     size = _sized(input, dims)
     if size == 0:
         raise ValueError(f"{kind}: expected entries to reduce, got a dimension of extent 0")
     if input._ndim - len(dims) > 1:
-        g = _group(input, dims)
+        g = group(input, dims)
         values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
         # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
         start = torch.full((g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype)
@@ -233,23 +263,6 @@ def prod(
     return _product(input if dtype is None else input.to(dtype), dim, keepdim)
 
 
-def _extreme(name: str, reduce):
-    def extreme(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
-        if (args and isinstance(args[0], torch.Tensor)) or "other" in kwargs:
-            return getattr(torch, f"{name}imum")(input, *args, **kwargs)
-        if args or kwargs:
-            raise NotImplementedError(
-                f"torch.{name} along a dimension also gives positions, which missing entries make arbitrary: "
-                f"use torch.a{name}, or A.to_dense()"
-            )
-        return reduce(input)
-
-    return extreme
-
-
-max_, min_ = _extreme("max", amax), _extreme("min", amin)
-
-
 def any_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.Tensor:
     """``torch.any``; dim=() reduces nothing, as in torch."""
     if dim == ():
@@ -262,7 +275,7 @@ def all_(input: SparseTensor, dim: Dims = None, keepdim: bool = False) -> torch.
     """``torch.all``: False where an entry is missing; dim=() reduces nothing, as in torch."""
     if dim == ():
         return input != 0
-    result = _nonzeros(input, dim, keepdim) == _sized(input, _dims(dim, input._ndim))
+    result = _nonzeros(input, dim, keepdim) == _sized(input, dims_of(dim, input._ndim))
     return result.to(torch.uint8) if input.dtype == torch.uint8 else result
 
 

@@ -21,7 +21,7 @@ from ..tensor.values import as_dense, assemble, needs_grad, once, values_of
 from ..tensor.wrapping import from_run
 from .dynamic import Dynamic, resolved
 from .gradients import run_eagerly
-from .program import TYPES, results
+from .program import results, type_name
 
 _printed: set[str] = set()
 
@@ -110,7 +110,7 @@ def through_operator(program: str, operands: list[torch.Tensor]) -> list[torch.T
             sizes.extend(x.shape)
         else:
             tensors.append(x)
-    ranks, types = tuple(x.dim() for x in operands), tuple(TYPES[x.dtype] for x in operands)
+    ranks, types = tuple(x.dim() for x in operands), tuple(type_name(x.dtype) for x in operands)
     described = _described(program, ranks, types)
     if len(described) == 1 and described[0][1]:
         return [torch.ops.scorch.evaluate(program, tensors, sizes)]

@@ -18,8 +18,9 @@ from torch import nn
 from .. import _C
 from .._torch import apart, surely, unknown_size
 from ..functions.expressions import einsum
+from ..tensor.coordinates import from_edge_index
 from ..tensor.format import layout
-from ..tensor.making import from_edge_index, sparse
+from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import needs_grad
 from ..tensor.wrapping import wrap

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .._torch import apart, is_tracing
+from ..functions import autocast
 from ..functions.products import linear_of_values
 from ..tensor.format import Format, Layout
 from ..tensor.making import sparse
@@ -229,8 +230,11 @@ class Linear(nn.Module):
         structure = [getattr(self, name) for name in self._structure]
         program = f"ni,oi->no\n::\n:2:{self.layout.text}"
         sizes = [self.out_features, self.in_features]
-        y = torch.ops.scorch.evaluate(program, [rows, *structure, self.values], sizes)
-        y = y if self.bias is None else y + self.bias
+        values, bias = self.values, self.bias
+        if autocast.is_on():
+            rows, values, bias = autocast.cast(rows, values, bias)
+        y = torch.ops.scorch.evaluate(program, [rows, *structure, values], sizes)
+        y = y if bias is None else y + bias
         return y.reshape(*x.shape[:-1], self.out_features)
 
     def _eager(self, x: torch.Tensor) -> torch.Tensor:

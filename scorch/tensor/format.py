@@ -11,6 +11,7 @@ from .. import _C
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
 _ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|ell\(\s*\d+\s*\)$")
+_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) compressed(d) singleton(d)"
 _DIM = re.compile(r"(?:dense|compressed|singleton|ell)\s*\(\s*(\d+)")
 
 
@@ -149,7 +150,7 @@ class Format:
             raise NotImplementedError(
                 "composed formats such as hyb(c,k) are not available yet: use csr or ell(w)"
             )
-        object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else layout(text, _rank(text)).text)
+        object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else _canonical(text))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Format does not change")
@@ -188,6 +189,28 @@ class Format:
 
     def __reduce__(self) -> tuple:
         return Format, (self._text,)
+
+
+def _canonical(text: str) -> str:
+    """The canonical spelling; an error says which name was meant."""
+    try:
+        return layout(text, _rank(text)).text
+    except ValueError as error:
+        meant = _nearest(text)
+        raise ValueError(f"{error}: did you mean {meant}?" if meant else str(error)) from None
+
+
+def _nearest(text: str) -> str | None:
+    """How the first word of a text that is no name of a format or of a level is nearly spelled."""
+    from difflib import get_close_matches
+
+    words = re.findall("[a-z]+", text)
+    spelled = {name.partition("(")[0]: name for name in _SPELLED.split()}
+    unknown = next((word for word in words if word not in spelled and word != "nonunique"), None)
+    if unknown is None:  # the numbers of a name are wrong
+        return spelled[words[0]] if len(words) == 1 and "(" in spelled[words[0]] else None
+    near = get_close_matches(unknown, spelled, 1, 0.5)
+    return spelled[near[0]] if near else None
 
 
 def bound(format: str | Format, ndim: int) -> Layout:

@@ -17,8 +17,10 @@ import torch
 from .. import _torch
 from .entries import (
     Entries,
+    add_up,
     build,
     canonical,
+    coordinates,
     counts,
     entries,
     find,
@@ -30,7 +32,7 @@ from .entries import (
 )
 from .format import layout
 from .sparsetensor import SparseTensor
-from .values import assemble
+from .values import assemble, needs_grad, refuse_read_only
 
 Selection = int | slice | torch.Tensor
 
@@ -107,12 +109,8 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     if not isinstance(a, SparseTensor):  # a SparseTensor as the index of a dense tensor
         raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
     items = _spread(index, a._ndim)
-    masks = [item for item in items if _mask_rank(item) > 1]
-    if masks:
-        if len(items) > 1 or masks[0].shape != a.shape:
-            raise IndexError(f"a mask must have one dimension or the shape {tuple(a.shape)}")
-        mask = masks[0].to_dense() if isinstance(masks[0], SparseTensor) else masks[0]
-        return lookup(a, tuple(unravel(places(mask.reshape(-1)), a.shape)))
+    if any(_mask_rank(item) > 1 for item in items):
+        return lookup(a, _named(a, index))
     given = [item for item in items if item is not None]
     chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
@@ -220,8 +218,8 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
 
 def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     """The values at these coordinates, one tensor a dimension, broadcast together; dense."""
-    if all(w.dim() == 0 for w in where) and a._fmt == "csr" and a._ndim == 2:
-        return lookup(_rows(a, int(where[0])), where[1:])
+    if all(w.dim() == 0 for w in where) and not _torch.in_graph():
+        return _entry(a, [int(w) for w in where])
     where = torch.broadcast_tensors(*where)
     e = entries(a)
     wanted = ravel(torch.stack([w.reshape(-1) for w in where]), e.shape)
@@ -230,12 +228,73 @@ def lookup(a: SparseTensor, where: Sequence[torch.Tensor]) -> torch.Tensor:
     return torch.where(found, values, values.new_zeros(())).view(where[0].shape)
 
 
-def setitem(a: SparseTensor, index: object, value: object) -> None:
-    """Refused: what is stored is fixed."""
-    raise NotImplementedError(
-        "assigning to entries of a SparseTensor would change what is stored: change A.values() in place, or "
-        "build the tensor again with scorch.sparse or scorch.from_components"
-    )
+def _entry(a: SparseTensor, where: Sequence[int]) -> torch.Tensor:
+    """One entry: a view of the value where it is stored, so that changing it changes ``a``, as in torch."""
+    if a._fmt == "csr" and a._ndim == 2:
+        return _entry(_rows(a, where[0]), where[1:])
+    indices, stored = coordinates(a)
+    here = (indices == torch.tensor(where)[:, None]).all(0)
+    at = (here if stored is None else here & stored).nonzero().view(-1)
+    if at.numel() == 1:
+        return a.values()[int(at)]
+    return add_up(a.values()[at], torch.zeros_like(at), 1).view(())
+
+
+def setitem(a: torch.Tensor, index: object, value: object) -> None:
+    """``A[index] = value`` where all entries that the index names are stored.
+
+    The index is what ``A[index]`` takes where that is dense: an integer or a tensor of them for every
+    dimension, or a mask of A's shape.
+    """
+    if not isinstance(a, SparseTensor):
+        dense = [x.to_dense() if isinstance(x, SparseTensor) else x for x in (index, value)]
+        return a.__setitem__(*dense)
+    where = _named(a, index)
+    if where is None:
+        raise NotImplementedError(
+            f"A[...] = value: expected an index that names entries one by one; {_FIXED}"
+        )
+    if needs_grad(a) or (isinstance(value, torch.Tensor) and needs_grad(value)):
+        raise NotImplementedError("A[...] = value is not recorded: use torch.no_grad(), or torch.where")
+    refuse_read_only("A[...] = value", a)
+    indices, stored = coordinates(a)
+    wanted = ravel(torch.stack([w.reshape(-1) for w in where]), a.shape)
+    keys = ravel(indices, a.shape)
+    key, order = (keys if stored is None else keys.masked_fill(~stored, -1)).sort()
+    found, at = find(key, wanted)
+    if not bool(found.all()):
+        entry = [int(w.reshape(-1)[int(found.int().argmin())]) for w in where]
+        raise ValueError(f"A[...] = value: the entry {entry} is not stored; {_FIXED}")
+    if not a.is_coalesced():
+        raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
+    a._val[order[at].view(where[0].shape)] = _assigned(value)
+
+
+_FIXED = (
+    "what a SparseTensor stores is fixed: change A.values() in place, build it again with scorch.coo, or, "
+    "for torch.autograd.gradcheck, check a function of the values, lambda v: f(scorch.map(A, lambda _: v))"
+)
+
+
+def _assigned(value: object) -> object:
+    return value.to_dense() if isinstance(value, SparseTensor) else value
+
+
+def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:
+    """The coordinates of the entries that an index names one by one, one tensor a dimension; else None."""
+    items = _spread(index, a._ndim)
+    masks = [item for item in items if _mask_rank(item) > 1]
+    if masks:
+        if len(items) > 1 or masks[0].shape != a.shape:
+            raise IndexError(f"a mask must have one dimension or the shape {tuple(a.shape)}")
+        if isinstance(masks[0], SparseTensor):
+            e = entries(masks[0])
+            return tuple(e.indices[:, places(e.values)])
+        return tuple(unravel(places(masks[0].reshape(-1)), a.shape))
+    if not items or len(items) != a._ndim or any(item is None or isinstance(item, slice) for item in items):
+        return None
+    chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(items, a.shape, strict=True))]
+    return torch.broadcast_tensors(*(torch.as_tensor(c) for c in chosen))
 
 
 # ---- functions of torch ----

@@ -372,10 +372,44 @@ def diagonal(input: SparseTensor, offset: int = 0, dim1: int = 0, dim2: int = 1)
 
 
 def diag(input: SparseTensor, diagonal: int = 0) -> torch.Tensor:
-    """``torch.diag`` of a matrix: its diagonal, dense."""
-    if input._ndim != 2:
-        raise NotImplementedError("diag of a sparse vector: use torch.diag(A.to_dense())")
-    return _diagonal(input, diagonal)
+    """``torch.diag``: of a matrix its diagonal, dense; of a vector the matrix that has it, sparse."""
+    if input._ndim not in (1, 2):
+        raise ValueError(f"diag: expected a matrix or a vector, got {input._ndim} dimensions")
+    return _diagonal(input, diagonal) if input._ndim == 2 else diag_embed(input, diagonal)
+
+
+def diag_embed(input: SparseTensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> SparseTensor:
+    """``torch.diag_embed``: matrices that have the last dimension as a diagonal."""
+    e = entries(input)
+    *rest, n = e.shape
+    side, place = n + abs(offset), e.indices[-1:]
+    indices = torch.cat([e.indices[:-1], place + max(-offset, 0), place + max(offset, 0)])
+    made = build(Entries((*rest, side, side), indices, e.values), "csr", input.index_dtype)
+    return movedim(made, (-2, -1), (dim1, dim2))
+
+
+def pad(
+    input: SparseTensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> SparseTensor:
+    """``F.pad`` with zeros; negative numbers cut off."""
+    if mode != "constant" or value:
+        raise NotImplementedError(
+            f"pad with mode={mode!r} and value={value} would store every missing entry: use A.to_dense()"
+        )
+    if len(pad) % 2 or len(pad) > 2 * input._ndim:
+        raise ValueError(f"pad: expected pairs for at most {input._ndim} dimensions, got {tuple(pad)}")
+    e, n = entries(input), input._ndim
+    before, after = ([*list(pad[k::2])[::-1]] for k in (0, 1))
+    lead = [0] * (n - len(before))
+    shape = [m + lo + hi for m, lo, hi in zip(e.shape, lead + before, lead + after, strict=True)]
+    if any(m < 0 for m in shape):
+        raise ValueError(f"pad: {tuple(pad)} cuts more off than {tuple(e.shape)} has")
+    indices = e.indices + torch.tensor(lead + before)[:, None]
+    if any(m < 0 for m in pad):
+        inside = (indices >= 0) & (indices < torch.tensor(shape)[:, None])
+        at = places(inside.all(0))
+        indices, e = indices[:, at], e._replace(values=e.values[at])
+    return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
 
 
 _diagonal = diagonal

@@ -1,13 +1,18 @@
-"""The layouts of torch and SciPy that a SparseTensor turns into; equal arrays are shared."""
+"""The layouts of torch and SciPy that a SparseTensor turns into, and what torch calls the arrays of its own.
+
+Equal arrays are shared.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 
 from .. import _torch
 from .entries import distinct, entries, ravel, unravel
+from .format import layout
 from .sparsetensor import SparseTensor
 
 
@@ -117,3 +122,41 @@ def to_scipy(a: SparseTensor):
     return scipy.sparse.coo_array(
         (_numpy(coo.values()), tuple(_numpy(coo.crd(d)) for d in range(a._ndim))), shape=tuple(a.shape)
     )
+
+
+# ---- what torch calls the arrays ----
+def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[SparseTensor], torch.Tensor]:
+    """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns."""
+
+    def read(input: SparseTensor) -> torch.Tensor:
+        if input._ndim != 2 or input._fmt.partition("(")[0] not in formats:
+            raise ValueError(
+                f"{name}: expected a matrix in {' or '.join(formats)}, got {input._ndim} dimensions in "
+                f"{input._fmt}: use A.convert({formats[0]!r}).{name}(), or A.pos(level) and A.crd(level)"
+            )
+        return getattr(input, kind)(1)
+
+    return read
+
+
+def coordinates(input: SparseTensor) -> torch.Tensor:
+    """``Tensor._indices``: [ndim, nnz], int64, in storage order."""
+    if "ell" in input._fmt:
+        raise ValueError(
+            f"_indices: {input._fmt} stores padding, which has no coordinates: use A.convert('coo')"
+        )
+    return input.indices().long()
+
+
+def dense_dim(input: SparseTensor) -> int:
+    """``Tensor.dense_dim``: how many dimensions at the end are stored densely below stored ones."""
+    if input._fmt.partition("(")[0] in ("csr", "csc", "bsr", "bsc"):
+        return 0
+    kinds = [level[0] for level in layout(input._fmt, input._ndim).levels]
+    return 0 if set(kinds) == {"dense"} else next(n for n, kind in enumerate(kinds[::-1]) if kind != "dense")
+
+
+def sparse_dim(input: SparseTensor) -> int:
+    """``Tensor.sparse_dim``: the others; of csr and its kin two, as in torch, the rest being batches."""
+    of_matrices = input._fmt.partition("(")[0] in ("csr", "csc", "bsr", "bsc")
+    return 2 if of_matrices else input._ndim - dense_dim(input)

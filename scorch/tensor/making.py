@@ -12,7 +12,6 @@ import torch
 
 from .. import _C, _torch
 from .conversion import CARRIER
-from .entries import Entries, add_up, build, distinct, ravel, unravel
 from .format import Format, Layout, bound, layout, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, carries, needs_grad, tracked
@@ -24,7 +23,7 @@ _COMPRESSED = {
     torch.sparse_bsr: "bsr",
     torch.sparse_bsc: "bsc",
 }
-_MADE = "making a SparseTensor"
+MADE = "making a SparseTensor"
 _NO_VALUES_GRAD = (
     "gradients to a sparse tensor of torch are not available: pass its values to scorch.from_components, or "
     "detach it"
@@ -75,16 +74,14 @@ def _assemble_transformed(
     carried = carries(arrays[-1])
     with _torch.plainly():
         *structure, values = (
-            torch.empty(a.shape, dtype=a.dtype)
-            if carried and a is arrays[-1]
-            else _torch.numbers_of(a, _MADE)
+            torch.empty(a.shape, dtype=a.dtype) if carried and a is arrays[-1] else _torch.numbers_of(a, MADE)
             for a in arrays
         )
         made = _assemble(form, shape, [*structure, values], validate)
     return made._with_values(arrays[-1]) if carried else made
 
 
-def _index_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
+def fitting_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
     return torch.int32 if max((*shape, nnz), default=0) < 2**31 else torch.int64
 
 
@@ -92,7 +89,7 @@ def _pos_of_list(nnz: int, like: torch.Tensor) -> torch.Tensor:
     return torch.tensor([0, nnz], dtype=like.dtype)
 
 
-def _finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
+def finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
     form = bound(format, a._ndim)
     if form.text != a._fmt:
         a = a.convert(form.text, index_dtype=index_dtype)
@@ -115,10 +112,10 @@ def _from_dense(x: torch.Tensor, format: str | Format, index_dtype: torch.dtype 
     form = bound(format, x.dim())
     if tracked(x):
         with _torch.plainly():
-            made = _from_dense(_torch.numbers_of(x, _MADE), format, index_dtype)
+            made = _from_dense(_torch.numbers_of(x, MADE), format, index_dtype)
         return _gathered(made, x) if carries(x) else made
-    wide = (index_dtype or _index_dtype(x.shape, x.numel())) == torch.int64
-    return _finish(_converted(_carried(x.detach().resolve_neg()), x.dtype, form, wide), form.text, None)
+    wide = (index_dtype or fitting_dtype(x.shape, x.numel())) == torch.int64
+    return finish(_converted(_carried(x.detach().resolve_neg()), x.dtype, form, wide), form.text, None)
 
 
 def _converted(source: torch.Tensor | _C.Core, dtype: torch.dtype, form: Layout, wide: bool) -> SparseTensor:
@@ -140,7 +137,7 @@ def _hybrid(format: str, ndim: int, dims: int) -> Layout:
     return layout(", ".join((*levels, *(f"dense({d})" for d in range(ndim, dims)))), dims)
 
 
-def _from_coo(
+def from_coo(
     x: torch.Tensor, format: str | Format = "coo", index_dtype: torch.dtype | None = None
 ) -> SparseTensor:
     """In COO, or, where entries are to be sorted and summed anyway, in the format asked for."""
@@ -177,7 +174,7 @@ def _canonical(
         inside = torch.cartesian_prod(*map(torch.arange, block.tolist())).view(-1, 2).T
         pairs = ((pairs * block[:, None])[:, :, None] + inside[:, None]).view(2, -1)
     made = torch.sparse_coo_tensor(pairs, values.reshape(-1), tuple(shape), check_invariants=True)
-    return _from_coo(made).convert(name, index_dtype=crd.dtype)
+    return from_coo(made).convert(name, index_dtype=crd.dtype)
 
 
 def _from_compressed(x: torch.Tensor, copy: bool | None) -> SparseTensor:
@@ -236,7 +233,7 @@ def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
     indices = torch.stack([_numpy(c, False) for c in coo.coords])
     values = _numpy(coo.data, not share)
     made = torch.sparse_coo_tensor(indices.long(), values, tuple(coo.shape), check_invariants=False)
-    return _from_coo(made).to(index_dtype=indices.dtype)
+    return from_coo(made).to(index_dtype=indices.dtype)
 
 
 def _from_networkx(graph: object) -> object:
@@ -252,7 +249,7 @@ def _from_networkx(graph: object) -> object:
 def sparse(
     x: object,
     format: str | Format = "auto",
-    *,
+    *more: object,
     index_dtype: torch.dtype | None = None,
     copy: bool | None = None,
 ) -> SparseTensor:
@@ -276,6 +273,11 @@ def sparse(
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
     """
+    if more or isinstance(format, torch.Tensor):
+        raise TypeError(
+            "sparse: expected a tensor and a format: of indices, values and a shape scorch.coo makes one, of "
+            "component arrays scorch.from_components"
+        )
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
     if not isinstance(x, SparseTensor) and _torch.in_transform():
@@ -306,7 +308,7 @@ def sparse(
         return _from_dense(x, format, index_dtype)
     elif x.layout is torch.sparse_coo:
         _refuse_grad(x)
-        made = _from_coo(x.detach(), format, index_dtype)
+        made = from_coo(x.detach(), format, index_dtype)
     elif x.layout in _COMPRESSED:
         _refuse_grad(x)
         made = _from_compressed(x.detach(), copy)
@@ -317,7 +319,7 @@ def sparse(
     batch_or_hybrid = made._fmt == "csr" or layout(made._fmt, made._ndim).levels[-1][0] == "dense"
     if made._ndim > 2 and batch_or_hybrid and Format(format) == "auto":
         format = made._fmt
-    result = _finish(made, format, index_dtype)
+    result = finish(made, format, index_dtype)
     if copy and not {*map(_torch.address, result._arrays())}.isdisjoint(map(_torch.address, made._arrays())):
         return result.clone()
     return result
@@ -333,12 +335,12 @@ def _sparse_transformed(
     elif tensor:
         _refuse_grad(x)
     with _torch.plainly():
-        numbers = _torch.numbers_of(x, _MADE) if tensor else x
+        numbers = _torch.numbers_of(x, MADE) if tensor else x
         made = sparse(numbers, format, index_dtype=index_dtype, copy=copy)
     return _gathered(made, x) if carried else made
 
 
-def _extents(shape: Sequence[int]) -> tuple[int, ...]:
+def extents_of(shape: Sequence[int]) -> tuple[int, ...]:
     """The shape as integers. Raises: TypeError: it is no sequence of them. ValueError: one is negative."""
     if torch.compiler.is_dynamo_compiling():
         return tuple(shape)
@@ -382,7 +384,7 @@ def from_components(
     >>> scorch.from_components("csr", (2, 3), [None, pos], [None, crd], torch.ones(2))
     SparseTensor(csr, 2x3, nnz=2, density=33.3%, float32, int64)
     """
-    shape = _extents(shape)
+    shape = extents_of(shape)
     form = _bound(format._text if isinstance(format, Format) else format, len(shape))
     given = {"_pos": list(pos), "_crd": list(crd)}
     for kind, entries in given.items():
@@ -404,125 +406,3 @@ def from_components(
     if values.layout is not torch.strided or not values.is_contiguous():
         raise ValueError("values: expected a contiguous tensor: call .contiguous()")
     return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)
-
-
-def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """edge_index and edge_weight as tensors."""
-    index = torch.as_tensor(index)
-    weight = None if weight is None else torch.as_tensor(weight)
-    for name, x in (("edge_index", index), ("edge_weight", weight)):
-        if x is not None and x.device.type != "cpu":
-            raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
-    if index.dim() != 2 or index.shape[0] != 2:
-        raise ValueError(f"edge_index: expected shape [2, E], got {list(index.shape)}")
-    if (index.is_floating_point() or index.is_complex() or index.dtype == torch.bool) and index.numel():
-        raise TypeError(f"edge_index: expected integers, got {index.dtype}")
-    return index, weight
-
-
-def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
-    """The number of nodes, that all edges agree with."""
-    low, high = map(int, edge_index.aminmax()) if edge_index.numel() else (0, -1)
-    try:
-        n = high + 1 if given is None else operator.index(given)
-    except TypeError:
-        raise TypeError(f"num_nodes: expected an integer, got {given!r}") from None
-    if n < 0 or n * n >= 2**63:
-        raise ValueError(f"num_nodes: expected 0 <= N < 2^31.5, got {n}")
-    if low < 0 or high >= n:
-        raise ValueError(f"edge_index: expected indices in 0..{n - 1}, got {low if low < 0 else high}")
-    return n
-
-
-def _with_loops(index: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The edges with one loop at each node, those that were added at the end, and which others are kept."""
-    source, target = index
-    (at,) = (source == target).nonzero(as_tuple=True)
-    last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")
-    kept = torch.ones(source.numel(), dtype=torch.bool)
-    kept[at] = False
-    kept[last[last >= 0]] = True
-    loops = (last < 0).nonzero().view(-1).to(source.dtype)
-    return torch.cat([index[:, kept], loops.expand(2, -1)], 1), kept.nonzero().view(-1)
-
-
-def _normalised(
-    source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int, how: str
-) -> torch.Tensor:
-    """The weights divided by sums of rows; half types are summed in float32."""
-    kind = weight.dtype if weight.is_floating_point() else torch.get_default_dtype()
-    wide = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
-    weight, source, target = weight.to(wide), source.long(), target.long()
-    degree = weight.new_zeros(n).index_add(0, target, weight)
-    if how == "sym":
-        scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
-        return (scale[target] * weight * scale[source]).to(kind)
-    return (weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]).to(kind)
-
-
-@_torch.apart
-def from_edge_index(
-    edge_index: torch.Tensor,
-    edge_weight: torch.Tensor | None = None,
-    *,
-    num_nodes: int | None = None,
-    add_self_loops: bool = False,
-    normalize: str | None = None,
-    format: str | Format = "csr",
-) -> SparseTensor:
-    """The adjacency matrix [N, N] of a graph, an entry (target, source) an edge: A @ x gathers from sources.
-
-    Args:
-        edge_index: [2, E] of an integer type: sources, targets.
-        edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers are
-            normalised in the default float type.
-        num_nodes: N; one more than the largest index if None.
-        add_self_loops: adds an edge of weight 1 at each node that has none; of several at one node the last
-            counts, as in PyG.
-        normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
-            Nodes without edges get 0.
-        format: of the result.
-
-    Raises:
-        ValueError: shapes do not fit, an index is out of range, or normalize is something else.
-        TypeError: indices or num_nodes are no integers. NotImplementedError: not on the CPU.
-    """
-    index, weight = _edges(edge_index, edge_weight)
-    if normalize not in (None, "sym", "row"):
-        raise ValueError(f'normalize: expected None, "sym" or "row", got {normalize!r}')
-    with _torch.plainly():
-        index = _torch.numbers_of(index, _MADE)
-        n = _nodes(index, num_nodes)
-        weight = torch.ones(index.shape[1]) if weight is None else weight
-    weight = weight.reshape(-1)
-    if weight.numel() != index.shape[1]:
-        raise ValueError(f"edge_weight: expected {index.shape[1]} weights, one an edge, got {weight.numel()}")
-    if carries(weight):
-        return _graph(index, weight, n, add_self_loops, normalize, format)
-    with _torch.plainly():
-        return _graph(index, weight.detach(), n, add_self_loops, normalize, format)
-
-
-def _graph(
-    index: torch.Tensor,
-    weight: torch.Tensor,
-    n: int,
-    loops: bool,
-    normalize: str | None,
-    format: str | Format,
-) -> SparseTensor:
-    """The adjacency matrix of edges, differentiable in their weights."""
-    if loops:
-        with _torch.plainly():
-            index, kept = _with_loops(index, n)
-        weight = torch.cat([weight[kept], weight.new_ones(index.shape[1] - kept.numel())])
-    if normalize is not None:
-        weight = _normalised(index[0], index[1], weight, n, normalize)
-    if not carries(weight):
-        coo = torch.sparse_coo_tensor(index.flip(0).long(), weight, (n, n), check_invariants=False)
-        return _finish(_from_coo(coo), format, _index_dtype((n, n), coo._nnz()))
-    with _torch.plainly():
-        key, slot = distinct(ravel(index.flip(0).long(), (n, n)))
-        once = Entries((n, n), unravel(key, (n, n)), torch.empty(key.numel(), dtype=weight.dtype))
-        made = build(once, "csr", _index_dtype((n, n), index.shape[1]))
-    return made._with_values(add_up(weight, slot, key.numel())).convert(format)

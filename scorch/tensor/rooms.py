@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .. import _saved as saved
+    from ..boundary import below
     from ..functions import expressions, multiply, pointwise, products
     from ..tools import plan, reorder
     from . import conversion, layouts, values
 
 _PATHS = {
+    "below": "scorch.boundary.below",
     "conversion": "scorch.tensor.conversion",
     "expressions": "scorch.functions.expressions",
     "layouts": "scorch.tensor.layouts",
@@ -28,7 +30,7 @@ _PATHS = {
     "values": "scorch.tensor.values",
 }
 __all__ = [
-    "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
+    "below", "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
     "reorder", "saved", "values",
 ]  # fmt: skip
 

@@ -17,6 +17,7 @@ import torch
 from .. import _C, _torch
 from . import rooms
 from .format import Format, layout
+from .number import Number
 
 if TYPE_CHECKING:
     from ..tools.reorder import Reordering
@@ -93,7 +94,7 @@ class SparseTensor(_Tensor):
     @classmethod
     @_torch.apart
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        handler = STRUCTURAL.get(func)
+        handler = STRUCTURAL.get(func) or rooms.below.handler_of(func)
         if handler is None:
             raise NotImplementedError(
                 f"{func} is not available for a SparseTensor, and nothing is computed densely instead: use "
@@ -164,7 +165,8 @@ class SparseTensor(_Tensor):
     @property
     def nnz(self) -> builtins.int:
         """Number of stored values, explicit zeros, block fill and padding included."""
-        return self._val.shape[0]
+        n = self._val.shape[0]
+        return Number(n) if type(n) is builtins.int and not torch.compiler.is_compiling() else n
 
     @property
     def density(self) -> builtins.float:

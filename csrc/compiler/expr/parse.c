@@ -369,6 +369,21 @@ static void parse_index_notation(Prog *p, const char *text)
 }
 
 /* ---- einsum ---- */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+static _Noreturn void fail_letter(Prog *p, int at)
+{ fail(p, SC_EVALUE, at, "expected a letter, ',' or '->' in an einsum string"); }
+
+/* Before operands are counted by their commas: that nothing stands in the place of one. */
+static void einsum_characters(Prog *p, const char *text)
+{
+    for (int at = 0; text[at]; at++) {
+        if (text[at] == '.')
+            fail(p, SC_ENOTIMPL, at, "'...' is not supported; write a letter for every dimension");
+        if (!is_letter(text[at]) && !strchr(",-> \t\r\n", text[at])) fail_letter(p, at);
+    }
+}
+
 /* operand := { LETTER }: how many, up to ',' or "->" or the end */
 static int einsum_operand(Prog *p, const char *text, int *at, Index *ix)
 {
@@ -376,10 +391,7 @@ static int einsum_operand(Prog *p, const char *text, int *at, Index *ix)
     for (; text[*at] && text[*at] != ',' && text[*at] != '-'; (*at)++) {
         char name[2] = {text[*at], 0};
         if (strchr(" \t\r\n", name[0])) continue;
-        if (name[0] == '.')
-            fail(p, SC_ENOTIMPL, *at, "'...' is not supported; write a letter for every dimension");
-        if (!((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z')))
-            fail(p, SC_EVALUE, *at, "expected a letter, ',' or '->' in an einsum string");
+        if (!is_letter(name[0])) fail_letter(p, *at);
         if (n == SC_MAXDIM) fail(p, SC_ENOTIMPL, *at, "expected at most %d indices an operand", SC_MAXDIM);
         ix[n++] = (Index){.var = (uint8_t)prog_var(p, name, true)};
     }
@@ -430,6 +442,7 @@ static void result_name(const Prog *p, char *name, size_t size)
 /* einsum := operand { "," operand } [ "->" operand ] */
 static void parse_einsum(Prog *p, const char *text)
 {
+    einsum_characters(p, text);
     int at = 0, uses[SC_MAXVAR] = {0}, n = einsum_count(text);
     Index ix[SC_MAXDIM];
     char name[32];

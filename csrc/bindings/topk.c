@@ -1,0 +1,59 @@
+/* topk.c: the k largest numbers of every row of a plain matrix, from a tensor. */
+#include "../topk.h"
+#include "bind.h"
+
+static int read_rows(const sc_state *s, PyObject *x, sc_topk *t)
+{
+    sc_borrowed b;
+    if (sc_bind_read(s, x, &b)) return -1;
+    const int64_t *dim = b.t.view.dim;
+    if (b.t.format.ndim != 2 || (b.t.dtype != SC_F32 && b.t.dtype != SC_F64) || !b.contiguous) {
+        PyErr_SetString(PyExc_ValueError, "expected a contiguous matrix of float32 or float64");
+        return -1;
+    }
+    if (t->k < 0 || t->k > dim[1]) {
+        PyErr_Format(PyExc_ValueError, "expected 0 <= k <= %lld, the columns, got %lld", (long long)dim[1],
+                     (long long)t->k);
+        return -1;
+    }
+    t->rows = dim[0], t->columns = dim[1];
+    t->dtype = b.t.dtype, t->x = b.t.view.val;
+    t->itype = sc_max(t->columns, t->rows * t->k) < INT32_MAX ? SC_I32 : SC_I64;
+    return 0;
+}
+
+/* topk(x, k, smallest) -> (columns [rows * k], values [rows * k]) */
+static PyObject *module_topk(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    long long k;
+    int smallest, rc;
+    sc_err e = {0};
+    sc_sink sink = {.dl = s->dl};
+    if (!PyArg_ParseTuple(args, "OLp", &x, &k, &smallest)) return NULL;
+    sc_topk t = {.k = k, .smallest = smallest};
+    if (read_rows(s, x, &t)) return NULL;
+    const int64_t n = t.rows * t.k;
+    t.crd = sc_sink_alloc(&sink, SC_CRD, 1, t.itype, n);
+    t.val = sc_sink_alloc(&sink, SC_VAL, 1, t.dtype, n);
+    if (!t.crd || !t.val) {
+        sc_sink_clear(&sink);
+        return sc_dense_nomem(t.dtype, 1, &n);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_topk_rows(&t, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(2);
+    if (!rc) {
+        sc_bind_put(&r, 0, sc_sink_take(&sink, t.crd, n));
+        sc_bind_put(&r, 1, sc_sink_take(&sink, t.val, n));
+    }
+    sc_sink_clear(&sink);
+    return r;
+}
+
+PyMethodDef sc_topk_methods[] = {
+    {"topk", module_topk, METH_VARARGS, "topk(x, k, smallest) -> (columns [rows * k], values [rows * k])"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,103 @@
+"""Choosing entries: those that are not zero, by a mask, and at the places of another tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from numbers import Number
+
+import torch
+
+from .. import _torch
+from ..tensor.entries import (
+    Entries,
+    build,
+    coordinates,
+    distinct,
+    entries,
+    places,
+    ravel,
+    same_structure,
+    unravel,
+)
+from ..tensor.index import lookup
+from ..tensor.making import sparse
+from ..tensor.sparsetensor import SparseTensor
+from .pointwise import broadcast, format_of, gather
+
+
+def nonzero(input: SparseTensor, *, as_tuple: bool = False) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """``torch.nonzero``: stored zeros do not count; from the coordinates, in row-major order."""
+    if not input._ndim:
+        return torch.nonzero(input.to_dense(), as_tuple=as_tuple)
+    e = entries(input)
+    where = e.indices[:, places(e.values != 0)]
+    return where.unbind() if as_tuple else where.T.contiguous()
+
+
+# ---- by a mask ----
+def _is_zero(x: object) -> bool:
+    """Whether x is zero where no SparseTensor stores anything."""
+    if isinstance(x, SparseTensor):
+        return True
+    if isinstance(x, torch.Tensor) and x.dim():
+        return False
+    return not isinstance(x, torch.Tensor | Number) or bool(x == 0)
+
+
+def where(condition: torch.Tensor, input: object = None, other: object = None) -> torch.Tensor | tuple:
+    """``torch.where``: sparse where what is chosen at places that nobody stores is zero."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    operands = [condition, input, other]
+    if isinstance(condition, SparseTensor) and condition.dtype != torch.bool:
+        raise TypeError(f"where: expected a condition of bool, got {condition.dtype}")
+    if _is_zero(other) and (_is_zero(input) or isinstance(condition, SparseTensor)):
+        return _joined(torch.where, operands)
+    return torch.where(*(x.to_dense() if isinstance(x, SparseTensor) else x for x in operands))
+
+
+def _joined(f: Callable, operands: Sequence[object]) -> torch.Tensor:
+    """f of operands at all places where one of the SparseTensors among them stores a value."""
+    owners = [x for x in operands if isinstance(x, SparseTensor)]
+    shape = reduce(_torch.broadcast, [tuple(x.shape) for x in operands if isinstance(x, torch.Tensor)])
+    first = owners[0].coalesce()
+    if all(same_structure(first, x) for x in owners[1:]) and shape == tuple(first.shape):
+        return first._with_values(f(*(_at(first, x) for x in operands)))
+    spread = [broadcast(x, shape) if isinstance(x, SparseTensor) else x for x in operands]
+    keys = [ravel(x.indices, shape) for x in spread if isinstance(x, Entries)]
+    union, slots = distinct(torch.cat(keys))
+    slots = iter(slots.split([key.numel() for key in keys]))
+    indices = unravel(union, shape)
+    values = f(*(_placed(x, shape, indices, slots) for x in spread))
+    whole = next((x for x in owners if x._ndim == len(shape)), first)
+    index = torch.int64 if any(x.index_dtype == torch.int64 for x in owners) else torch.int32
+    return build(Entries(shape, indices, values), format_of(whole, len(shape)), index)
+
+
+def _at(a: SparseTensor, x: object) -> object:
+    """The values of x at A's stored places."""
+    if isinstance(x, SparseTensor):
+        return x.coalesce().values()
+    return gather(a, x) if isinstance(x, torch.Tensor) and x.dim() else x
+
+
+def _placed(x: object, shape: Sequence[int], indices: torch.Tensor, slots) -> object:
+    """The values of an operand at coordinates; ``slots`` say where those of each SparseTensor go."""
+    if isinstance(x, tuple):
+        return x.values.new_zeros(indices.shape[1]).index_copy(0, next(slots), x.values)
+    return x.expand(shape)[tuple(indices)] if isinstance(x, torch.Tensor) and x.dim() else x
+
+
+# ---- at the places of another ----
+def sparse_mask(input: torch.Tensor, mask: torch.Tensor) -> SparseTensor:
+    """``Tensor.sparse_mask``: the values of a tensor, dense or sparse, where the mask stores something."""
+    mask = mask if isinstance(mask, SparseTensor) else sparse(mask)
+    if tuple(input.shape) != tuple(mask.shape):
+        raise ValueError(
+            f"sparse_mask: expected a mask of shape {tuple(input.shape)}, got {tuple(mask.shape)}"
+        )
+    mask = mask.coalesce()
+    if isinstance(input, SparseTensor):
+        return mask._with_values(lookup(input, tuple(coordinates(mask)[0])))
+    return mask._with_values(gather(mask, input))

@@ -1,0 +1,275 @@
+"""Orders along a dimension: extremes with their positions, sorting, the k largest, medians, logsumexp.
+
+A missing entry counts as zero. Positions are found of numbers, from the stored entries: in the order of a row
+those above zero come first, then the zeros, stored or not, by their position, then those below. Values are
+looked up at these positions, differentiably. Results are dense. Of equal entries the first counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from .. import _torch
+from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs
+from ..tensor.format import layout
+from ..tensor.index import axis
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import assemble, carries
+from .reduce import Dims, amax, amin, dims_of, group
+
+_HALF = (torch.float16, torch.bfloat16)
+
+
+# ---- positions ----
+def _rows_of(a: SparseTensor, dim: int) -> Entries:
+    """The entries of a with a dimension last, so that they lie along rows."""
+    if not a._ndim:
+        a = a.reshape(1)
+    dim = axis(dim, a._ndim)
+    return entries(a.permute(*(d for d in range(a._ndim) if d != dim), dim))
+
+
+def _nonzeros(e: Entries) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The row, the column and the value of each entry that is not zero, as numbers."""
+    values = _torch.numbers_of(e.values, "an order")
+    values = values.to(torch.uint8) if values.dtype == torch.bool else values
+    at = places(values != 0)
+    return ravel(e.indices[:-1, at], e.shape[:-1]), e.indices[-1, at], values[at]
+
+
+def _above(values: torch.Tensor, largest: bool) -> torch.Tensor:
+    """Which values come before zeros."""
+    return (values > 0) | values.isnan() if largest else values < 0
+
+
+def _zeros(
+    row: torch.Tensor, column: torch.Tensor, start: torch.Tensor, n: int, of: torch.Tensor, j: torch.Tensor
+) -> torch.Tensor:
+    """The column of the j-th zero of rows, ``of``, of n columns, by the entries that are not."""
+    passed = row * (n + 1) + column - (torch.arange(row.numel()) - start[row])  # zeros before each
+    return j + torch.searchsorted(passed, of * (n + 1) + j, right=True) - start[of]
+
+
+def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
+    """Columns [rows, high - low] of the entries at these places of the order of each row."""
+    rows, n = math.prod(e.shape[:-1]), e.shape[-1]
+    row, column, values = _nonzeros(e)
+    count = counts(row, rows)
+    start = count.cumsum(0) - count
+    first = row.new_zeros(rows).index_add(0, row, _above(values, largest).long())  # before the zeros
+    order = torch.argsort(values, descending=largest, stable=True)
+    order = order[torch.argsort(row[order], stable=True)]
+    owner, place = row[order], torch.arange(row.numel()) - start[row[order]]
+    place = place + torch.where(place < first[owner], 0, n - count[owner])
+    at = places((place >= low) & (place < high))
+    found = row.new_empty(rows * (high - low))
+    found[owner[at] * (high - low) + place[at] - low] = column[order[at]]
+    begin, end = first.clamp(low, high), (first + n - count).clamp(low, high)
+    of, step = runs(end - begin)
+    place = begin[of] + step
+    found[of * (high - low) + place - low] = _zeros(row, column, start, n, of, place - first[of])
+    return found.view(rows, high - low)
+
+
+def _extreme(e: Entries, largest: bool) -> torch.Tensor:
+    """Columns [rows] of the largest or the smallest entry; the first NaN where there is one."""
+    rows, n = math.prod(e.shape[:-1]), e.shape[-1]
+    row, column, values = _nonzeros(e)
+    count = counts(row, rows)
+    start = count.cumsum(0) - count
+    best = values.new_zeros(rows).scatter_reduce(
+        0, row, values, "amax" if largest else "amin", include_self=False
+    )
+    over = (count < n) & ~_above(best, largest) & ~best.isnan()  # a zero is better
+    mine = places(((values == best[row]) | values.isnan()) & ~over[row])
+    found = torch.full((rows,), n).scatter_reduce(0, row[mine], column[mine], "amin")
+    of = places(over)
+    return found.index_put((of,), _zeros(row, column, start, n, of, torch.zeros_like(of)))
+
+
+def _at(e: Entries, columns: torch.Tensor) -> torch.Tensor:
+    """The values at columns [rows, k], differentiably."""
+    rows = torch.arange(columns.shape[0])[:, None]
+    found, at = find(ravel(e.indices, e.shape), (rows * e.shape[-1] + columns).view(-1))
+    values = torch.cat([e.values, e.values.new_zeros(1)])[at]
+    return torch.where(found, values, values.new_zeros(())).view(columns.shape)
+
+
+def _back(x: torch.Tensor, e: Entries, dim: int, k: int, scalar: bool) -> torch.Tensor:
+    """Rows of k as a tensor that has them along a dimension."""
+    return x.view(()) if scalar else x.view(*e.shape[:-1], k).movedim(-1, dim)
+
+
+def _between(input: SparseTensor, dim: int, low: int, high: int, largest: bool) -> tuple:
+    e = _rows_of(input, dim)
+    columns = _ranked(e, low, high, largest)
+    back = lambda x: _back(x, e, dim, high - low, not input._ndim)  # noqa: E731
+    return back(_at(e, columns)), back(columns)
+
+
+# ---- of torch ----
+def _needs_entries(name: str, input: SparseTensor, dim: int) -> None:
+    if input._ndim and not input.shape[axis(dim, input._ndim)]:
+        raise ValueError(f"{name}: expected entries along dimension {dim}, which has an extent of 0")
+
+
+def extreme(largest: bool) -> Callable:
+    """``torch.max(A, dim)`` or ``torch.min(A, dim)``."""
+    name = "max" if largest else "min"
+
+    def call(input: SparseTensor, dim: int, keepdim: bool = False) -> tuple:
+        _needs_entries(name, input, dim)
+        e = _rows_of(input, dim)
+        columns = _extreme(e, largest)[:, None]
+        pair = (_back(x, e, dim, 1, not input._ndim) for x in (_at(e, columns), columns))
+        return getattr(torch.return_types, name)([_closed(x, input, dim, keepdim) for x in pair])
+
+    return call
+
+
+def _closed(x: torch.Tensor, input: SparseTensor, dim: int, keepdim: bool) -> torch.Tensor:
+    return x if keepdim or not input._ndim else x.squeeze(dim)
+
+
+_ALONG = {"max": extreme(True), "min": extreme(False)}
+
+
+def max_or_min(name: str) -> Callable:
+    """``torch.max`` or ``torch.min``: of all, along a dimension, or of two tensors."""
+
+    def call(input: SparseTensor, *args: object, **kwargs: object) -> torch.Tensor | tuple:
+        if (args and isinstance(args[0], torch.Tensor)) or "other" in kwargs:
+            return getattr(torch, f"{name}imum")(input, *args, **kwargs)
+        if args or kwargs:
+            return _ALONG[name](input, *args, **kwargs)
+        return (amax if name == "max" else amin)(input)
+
+    return call
+
+
+def arg(name: str) -> Callable:
+    """``torch.argmax`` or ``torch.argmin``."""
+    of = _ALONG[name]
+
+    def call(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+        if dim is not None:
+            return of(input, dim, keepdim)[1]
+        found = of(input.flatten() if input._ndim else input, 0)[1]
+        return found.view((1,) * input._ndim) if keepdim else found
+
+    return call
+
+
+def sort(
+    input: SparseTensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``torch.sort``, stable: dense, and as large as the dense tensor."""
+    n = input.shape[dim] if input._ndim else 1
+    return torch.return_types.sort(_between(input, dim, 0, n, descending))
+
+
+def argsort(
+    input: SparseTensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None
+) -> torch.Tensor:
+    """``torch.argsort``, stable."""
+    return sort(input, dim, descending)[1]
+
+
+def _in_range(name: str, k: int, low: int, input: SparseTensor, dim: int) -> None:
+    n = input.shape[axis(dim, input._ndim)] if input._ndim else 1
+    if not low <= k <= n:
+        raise ValueError(f"{name}: expected {low} <= k <= {n}, the extent of dimension {dim}, got {k}")
+
+
+def topk_along(
+    input: SparseTensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``torch.topk``, sorted."""
+    _in_range("topk", k, 0, input, dim)
+    return torch.return_types.topk(_between(input, dim, 0, k, largest))
+
+
+def kthvalue(
+    input: SparseTensor, k: int, dim: int = -1, keepdim: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """``torch.kthvalue``: the k-th smallest."""
+    _in_range("kthvalue", k, 1, input, dim)
+    pair = _between(input, dim, k - 1, k, False)
+    return torch.return_types.kthvalue([_closed(x, input, dim, keepdim) for x in pair])
+
+
+def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Tensor:
+    """``torch.logsumexp``, of which each missing entry is exp(0); dense."""
+    a = input if input.dtype.is_floating_point else input.to(torch.get_default_dtype())
+    dims = dims_of(dim, a._ndim)
+    g = group(a.to(torch.float32) if a.dtype in _HALF else a, dims)
+    if g.size == 0:
+        raise ValueError("logsumexp: expected entries to reduce, got a dimension of extent 0")
+    missing = g.size - counts(g.slot, g.n)
+    peak = g.values.new_full((g.n,), -math.inf).scatter_reduce(0, g.slot, g.values.detach(), "amax")
+    peak = torch.where(missing > 0, peak.clamp(min=0), peak)
+    peak = torch.where(peak.isinf(), 0, peak)
+    total = add_up((g.values - peak[g.slot]).exp(), g.slot, g.n) + missing * (-peak).exp()
+    found = total.log() + peak
+    if g.key is not None:
+        found = found.new_full((math.prod(g.kept),), math.log(g.size)).index_copy(0, g.key, found)
+    y = found.view(g.kept).to(a.dtype)
+    for d in sorted(dims) if keepdim else ():
+        y = y.unsqueeze(d)
+    return y
+
+
+# ---- of a dense tensor, sparse ----
+def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> SparseTensor:
+    """The k largest entries along a dimension of a dense tensor, as a sparse tensor: one pass over x.
+
+    The gate of a mixture of experts, the nearest neighbours of points, the activations of a TopK autoencoder.
+    Exactly k entries a row are stored, also where they are zero. NaN is larger than any number, and of
+    equal entries the first are taken. The gradient reaches x at these places.
+
+    Args:
+        x: [..., n] of a floating point type. k: 0 to the extent of the dimension.
+        dim: the last one gives csr (a batch of it for more than two dimensions, coo for a vector); another
+            one its transpose, for a matrix csc.
+        largest: False takes the smallest.
+
+    Raises: ValueError: k is out of range. TypeError: x is no dense tensor of a floating point type.
+
+    >>> scorch.topk(torch.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]), 2)
+    SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
+    """
+    if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or not x.is_floating_point():
+        got = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
+        raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
+    dim = axis(dim, x.dim())
+    if not 0 <= k <= x.shape[dim]:
+        raise ValueError(f"topk: expected 0 <= k <= {x.shape[dim]}, the extent of dimension {dim}, got {k}")
+    if torch.compiler.is_dynamo_compiling():
+        _torch.admit_nodes()
+    return _topk_in_graph(x, k, dim, largest)
+
+
+@_torch.node
+def _topk_in_graph(x: torch.Tensor, k: int, dim: int, largest: bool) -> SparseTensor:
+    """:func:`topk` as the one node that a graph of torch.compile has of it."""
+    if dim != x.dim() - 1:
+        return _topk_in_graph(x.transpose(dim, -1), k, x.dim() - 1, largest).transpose(dim, -1)
+    shape = tuple(x.shape)
+    rows = x.reshape(math.prod(shape[:-1]), shape[-1])
+    crd, values = _largest(rows, k, largest)
+    form = layout("csr" if len(shape) > 1 else "coo", len(shape))
+    pos = torch.arange(rows.shape[0] + 1, dtype=crd.dtype) * k
+    return assemble(form, shape, [pos, crd, values])
+
+
+def _largest(x: torch.Tensor, k: int, largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Columns and values [rows * k] of the largest entries of rows."""
+    if not torch.compiler.is_compiling() and not carries(x):
+        crd, values = torch.ops.scorch.topk(x.detach(), k, not largest)
+        return crd, values.to(x.dtype)
+    numbers = x.detach() if torch.compiler.is_compiling() else _torch.numbers_of(x, "topk")
+    crd, _ = torch.ops.scorch.topk(numbers, k, not largest)
+    return crd, x.gather(1, crd.view(-1, k).long()).reshape(-1)

@@ -1,0 +1,126 @@
+"""Operators of the dispatcher that torch's own code calls on a SparseTensor: one table with the functions."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_surface_functions import matrix, plain, same
+from torch.autograd.gradcheck import GradcheckError
+
+import scorch
+from scorch.boundary import below
+from scorch.tensor.sparsetensor import HANDLERS
+
+
+def square():
+    x = matrix(12, 12, density=0.3)
+    return x + x.T + 40 * torch.eye(12).double()
+
+
+def seeded(f, a):
+    torch.manual_seed(1)
+    return f(a)
+
+
+OURS = {
+    "lobpcg": lambda a: torch.lobpcg(a, 2)[0],
+    "lobpcg, the smallest": lambda a: torch.lobpcg(a, 2, method="ortho", largest=False)[0],
+    "svd_lowrank": lambda a: torch.svd_lowrank(a, 3)[1],
+    "svd_lowrank about M": lambda a: torch.svd_lowrank(a, 3, M=torch.ones(12, 12).double())[1],
+    "pca_lowrank": lambda a: torch.pca_lowrank(a, 3)[1],
+    "tensordot": lambda a: torch.tensordot(a, torch.ones(12, 3).double(), 1),
+    "tensordot, sparse": lambda a: torch.tensordot(a, a, ([0], [1])),
+    "tensordot of all": lambda a: torch.tensordot(a, a, 2),
+    "cov": torch.cov,
+    "cosine_similarity": lambda a: F.cosine_similarity(a, a),
+    "msort": torch.msort,
+    "hsplit": lambda a: torch.hsplit(a, 3)[1],
+    "atleast_3d": torch.atleast_3d,
+    "logical_and": lambda a: torch.logical_and(a, a),
+    "broadcast_tensors": lambda a: torch.broadcast_tensors(a, torch.ones(2, 12, 12))[0],
+    "matrix_power": lambda a: torch.linalg.matrix_power(a / 40, 5),
+    "matrix_power 1": lambda a: torch.matrix_power(a, 1),
+    "matrix_power 0": lambda a: torch.matrix_power(a, 0),
+}
+TRANSFORMED = {
+    "grad of a product": lambda a: torch.func.grad(lambda a: (a @ torch.ones(12, 2).double()).sum())(a),
+    "grad of a square": lambda a: torch.func.grad(lambda a: (a @ a.T).sum())(a),
+    "grad of relu and tanh": lambda a: torch.func.grad(lambda a: torch.tanh(torch.relu(a / 40)).sum())(a),
+    "grad of a sum": lambda a: torch.func.grad(lambda a: ((a + torch.ones(12).double()) ** 2).sum())(a),
+    "vjp": lambda a: torch.func.vjp(lambda a: a.t() @ torch.eye(12).double(), a)[1](torch.eye(12).double())[
+        0
+    ],
+    "jvp": lambda a: torch.func.jvp(lambda a: a @ torch.ones(12).double(), (a,), (a,)),
+    "jacrev": lambda a: torch.func.jacrev(lambda a: a @ torch.ones(12).double())(a),
+    "jacfwd": lambda a: torch.func.jacfwd(lambda a: a @ torch.ones(12).double())(a),
+    "hessian": lambda a: torch.func.hessian(lambda a: (a @ torch.ones(12).double()).square().sum())(a[:2]),
+    "vmap": lambda a: torch.vmap(lambda row: row @ torch.ones(12).double())(a),
+}
+
+
+@pytest.mark.parametrize("f", [*OURS.values(), *TRANSFORMED.values()], ids=[*OURS, *TRANSFORMED])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_code_of_torch(f, format):
+    same(seeded(f, scorch.sparse(square(), format)), seeded(f, square()))
+
+
+def test_gradients_to_what_is_dense():
+    a, x = scorch.sparse(square()), torch.rand(12, 2).double().requires_grad_()
+    got = torch.autograd.grad(torch.tensordot(a, x, 1).square().sum(), x)[0]
+    same(got, torch.autograd.grad((square() @ x).square().sum(), x)[0])
+    with pytest.raises(NotImplementedError, match=r"scorch\.map"):  # a dense gradient would come out
+        torch.tensordot(a.requires_grad_(), x, 1)
+
+
+@pytest.mark.parametrize("name", ["t.default", "transpose.int", "permute.default", "view.default"])
+def test_views_are_fresh_objects(name):
+    a = scorch.sparse(square())
+    op = getattr(getattr(torch.ops.aten, name.split(".")[0]), name.split(".")[1])
+    args = {"transpose.int": (0, 1), "permute.default": ([0, 1],), "view.default": ([12, 12],)}.get(name, ())
+    first, second = op(a, *args), op(a, *args)
+    assert first is not second and first is not a
+    assert first.values().data_ptr() == a.values().data_ptr()
+    same(first, op(square(), *args))
+
+
+def test_one_table():
+    """Every name of the list is a function that the table answers."""
+    for name in below._NAMES:
+        homes = [getattr(home, name, None) for home in (torch, torch.Tensor)]
+        assert any(f in HANDLERS for f in homes if f is not None), name
+
+
+def test_what_is_not_of_the_list():
+    a = scorch.sparse(square())
+    for f in (torch.linalg.inv, torch.linalg.eigh, lambda a: torch.cdist(a, a)):
+        with pytest.raises(NotImplementedError, match="nothing is computed densely"):
+            f(a)
+    with pytest.raises(NotImplementedError, match="n >= 0"):
+        torch.linalg.matrix_power(a, -1)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "ell(3)"])
+def test_gradcheck(format):
+    a = scorch.coo([[0, 1, 2, 3], [1, 0, 3, 2]], torch.arange(1.0, 5).double(), (4, 4), format)
+    x = torch.arange(8.0).double().view(4, 2) - 3
+    for f in (lambda a: a @ x, lambda a: (a * a).sum(0), lambda a: (2 * a).values()):
+        assert torch.autograd.gradcheck(f, (a.clone().requires_grad_(),))
+    with pytest.raises(GradcheckError):
+        torch.autograd.gradcheck(lambda a: a.detach() @ x + 0 * (a @ x), (a.clone().requires_grad_(),))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,3)", "ell(6)"])
+def test_a_stored_entry_is_a_view(format):
+    dense = matrix()
+    a = scorch.sparse(dense, format)
+    i, j = torch.nonzero(dense)[4].tolist()
+    for x in (a, dense):
+        x[i, j].mul_(2)
+        x[i, j] += 1
+        x.data[i, j].add_(3)
+    same(a, dense)
+    twice = scorch.from_components(
+        "compressed(0, nonunique), singleton(1, nonunique)", (2, 2), [torch.tensor([0, 2]), None],
+        [torch.tensor([1, 1]), torch.tensor([0, 0])], torch.tensor([1.0, 2.0]),
+    )  # fmt: skip
+    assert twice[1, 0] == 3 and twice[0, 0] == 0
+    assert plain(a[i]).shape == (6,)

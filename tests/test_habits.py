@@ -1,0 +1,338 @@
+"""What code written for torch's own sparse and dense tensors does with a SparseTensor."""
+
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_surface_functions import FORMATS, agree, cube, matrix, plain, same
+
+import scorch
+
+INDICES = torch.tensor([[3, 0, 3, 1, 0], [4, 1, 4, 0, 0]])
+VALUES = torch.tensor([1.0, 2.0, 3.0, 4.0, -5.0])
+
+
+# ---- lists of coordinates ----
+@pytest.mark.parametrize("format", ["auto", "csr", "coo", "csc", "dcsr", "bsr(2,5)", "ell(3)"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool, torch.int64, torch.int8])
+def test_coordinates_in_any_order(format, dtype):
+    values = VALUES.to(dtype)
+    made = scorch.coo(INDICES, values, (4, 5), format)
+    wanted = torch.sparse_coo_tensor(INDICES, values, (4, 5), check_invariants=True).to_dense()
+    assert str(made.format) == ("csr" if format == "auto" else format) and made.index_dtype == torch.int32
+    same(made, wanted)
+    assert scorch.coo(INDICES, values, index_dtype=torch.int64).index_dtype == torch.int64
+
+
+def test_coordinates_of_other_ranks():
+    assert scorch.coo([[1, 0]], [1.0, 2.0], (3,)).to_dense().tolist() == [2, 1, 0]
+    assert str(scorch.coo(torch.zeros(3, 1).long(), torch.ones(1)).format) == "csf"
+    assert scorch.coo(torch.empty(2, 0), torch.empty(0), (3, 4)).nnz == 0
+    assert scorch.coo(INDICES, VALUES).shape == (4, 5)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_coordinates_are_differentiable_in_values(format):
+    def total(make):
+        values = VALUES.clone().requires_grad_()
+        (make(values) * torch.arange(20.0).view(4, 5)).sum().backward()
+        return values.grad
+
+    wanted = total(lambda v: torch.sparse_coo_tensor(INDICES, v, (4, 5), check_invariants=True).to_dense())
+    same(total(lambda v: scorch.coo(INDICES, v, (4, 5), format)), wanted)
+    x = torch.arange(5.0)
+    f = torch.func.grad(lambda v: (scorch.coo(INDICES, v, (4, 5), format) @ x).sum())
+    same(f(VALUES), x[INDICES[1]])
+
+
+@pytest.mark.parametrize(
+    "error, message, args",
+    [
+        (ValueError, r"indices\[1, 0\]: expected 0 <= index < 4, got 4", (INDICES, VALUES, (4, 4))),
+        (ValueError, r"indices\[0, 1\]: expected 0 <= index < 4, got -1", (INDICES - 1, VALUES, (4, 5))),
+        (ValueError, r"values: expected shape \[5\]", (INDICES, VALUES[:2], (4, 5))),
+        (ValueError, "expected 2 extents", (INDICES, VALUES, (4, 5, 6))),
+        (ValueError, r"expected shape \[ndim, n\]", (INDICES[0], VALUES, (4,))),
+        (TypeError, "expected integers", (INDICES.float(), VALUES, (4, 5))),
+    ],
+)
+def test_malformed_coordinates(error, message, args):
+    with pytest.raises(error, match=message):
+        scorch.coo(*args)
+
+
+# ---- names of torch.sparse ----
+def test_accessors_of_torch_sparse():
+    dense = matrix()
+    for format, layout, names in (
+        ("csr", torch.sparse_csr, ("crow_indices", "col_indices")),
+        ("csc", torch.sparse_csc, ("ccol_indices", "row_indices")),
+    ):
+        a, t = scorch.sparse(dense, format), dense.to_sparse(layout=layout)
+        for name in names:
+            assert torch.equal(getattr(a, name)(), getattr(t, name)().int())
+        assert (a.sparse_dim(), a.dense_dim(), a._nnz()) == (2, 0, t._nnz())
+    a, t = scorch.sparse(dense, "coo"), dense.to_sparse()
+    assert torch.equal(a._indices(), t._indices()) and torch.equal(a._values(), t._values())
+    blocks = scorch.sparse(dense, "bsr(2,3)")
+    assert torch.equal(blocks.crow_indices(), dense.to_sparse_bsr((2, 3)).crow_indices().int())
+    with pytest.raises(ValueError, match=r"convert\('csc'\)"):
+        a.ccol_indices()
+    with pytest.raises(ValueError, match="padding"):
+        scorch.sparse(dense, "ell(6)")._indices()
+
+
+@pytest.mark.parametrize("format", ["csf", "coo", "csr"])
+def test_numbers_of_sparse_and_dense_dimensions(format):
+    a = scorch.sparse(cube(), format)
+    assert (a.sparse_dim(), a.dense_dim()) == ((2, 0) if format == "csr" else (3, 0))
+    hybrid = scorch.sparse(cube().to_sparse(1))
+    assert (hybrid.sparse_dim(), hybrid.dense_dim()) == (1, 2)
+
+
+# ---- choosing ----
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.nonzero,
+        torch.argwhere,
+        lambda a: torch.nonzero(a, as_tuple=True),
+        lambda a: torch.where(a > 1),
+        lambda a: torch.where(a > 1, a, 0.0),
+        lambda a: torch.where(a > 1, 2.0, 0.0),
+        lambda a: torch.where(a > 1, a, 3.0),
+        lambda a: torch.where(a > 1, a, -a),
+        lambda a: torch.where(a.T > 1, a.T, torch.zeros(())),
+        lambda a: torch.where(matrix(seed=5) > 0, a, 0.0),
+        lambda a: torch.where(matrix(seed=5) > 0, a, 1.0),
+        lambda a: torch.where(matrix(seed=5)[0] > 0, a, 0.0),
+        lambda a: torch.where(a > 1, matrix(seed=6), 0.0),
+        lambda a: torch.where(a > 1, matrix(seed=6), a),
+        lambda a: torch.where(a > 1, torch.arange(6.0).double(), a),
+        lambda a: a.where(matrix(seed=5) > 0, 0),
+        lambda a: torch.where(a[:, :1] > 0, a, a * 2),
+        lambda a: a.int().where(a > 0, 0.5 * a),
+    ],
+)
+def test_choosing(f):
+    agree(f, matrix())
+
+
+def test_choosing_between_structures():
+    agree(lambda a, b, c: torch.where(c > 0, a, b), matrix(), matrix(seed=1), matrix(seed=2))
+    agree(
+        lambda a, b, c: torch.where(c > 0, a, b), *(cube(k) for k in range(3)), formats=["csr", "csf", "coo"]
+    )
+    a = scorch.sparse(matrix())
+    assert torch.where(a > 1, a, 0.0).nnz == a.nnz  # the structure stays
+    with pytest.raises(TypeError, match="of bool"):
+        torch.where(a, a, 0.0)
+
+
+def test_choosing_is_differentiable():
+    mask, (x, y) = matrix(seed=5) > 0, (matrix(), matrix(seed=1))
+    a, b = (scorch.sparse(v).requires_grad_() for v in (x, y))
+    torch.where(mask, a, 3 * b).sum().backward()
+    same(a.grad, ((x != 0) & mask).double())
+    same(b.grad, 3 * ((y != 0) & ~mask).double())
+
+
+def test_values_at_the_places_of_a_mask():
+    for format in FORMATS:
+        m = scorch.sparse(matrix(seed=3), format)
+        d = matrix(seed=4, density=1.0) + 0.5
+        same(d.sparse_mask(m), d * (matrix(seed=3) != 0) if "bsr" not in format else plain(d.sparse_mask(m)))
+        assert d.sparse_mask(m).format == m.format
+        same(scorch.sparse(matrix(seed=4)).sparse_mask(m), plain(matrix(seed=4).sparse_mask(m)))
+    x = d.clone().requires_grad_()
+    x.sparse_mask(scorch.sparse(matrix(seed=3))).sum().backward()
+    same(x.grad, (matrix(seed=3) != 0).double())
+    with pytest.raises(ValueError, match="of shape"):
+        d[:3].sparse_mask(m)
+
+
+# ---- dense tensors, changed ----
+@pytest.mark.parametrize("name", ["add_", "sub_", "mul_", "__iadd__", "__isub__", "__imul__"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_dense_tensors_change_in_place(name, format):
+    a, dense = scorch.sparse(matrix(), format), matrix(seed=1, density=1.0)
+    for other, x in ((a, matrix()), (a[3], matrix()[3])):
+        got, wanted = dense.clone(), dense.clone()
+        assert getattr(got, name)(other) is got
+        same(got, getattr(wanted, name)(x))
+    turned = dense.T.clone().T
+    same(getattr(turned, name)(a), getattr(dense.clone(), name)(matrix()))
+
+
+def test_dense_tensors_that_change():
+    a, dense = scorch.sparse(matrix()), matrix(seed=1, density=1.0)
+    same(dense.clone().add_(a, alpha=3), dense + 3 * matrix())
+    same(dense.clone().copy_(a), matrix())
+    assert torch.full((8, 6), torch.inf).mul_(a.float()).isfinite().sum() == 48 - a.nnz  # nothing annihilates
+    x, y = dense.clone().requires_grad_(), scorch.sparse(matrix()).requires_grad_()
+    z = 2 * x
+    z += y
+    (z * dense).sum().backward()
+    same(x.grad, 2 * dense)
+    same(y.grad, dense * (matrix() != 0))
+    with pytest.raises(TypeError, match="int64 can hold"):
+        torch.zeros(8, 6, dtype=torch.int64).add_(a)
+    with pytest.raises(ValueError, match="which is changed"):
+        torch.zeros(6).double().add_(a)
+    with pytest.raises(NotImplementedError, match="div_"):
+        dense.clone().div_(a)
+
+
+# ---- sums and products ----
+def test_sums_of_torch_sparse():
+    dense = matrix()
+    for format in FORMATS:
+        a = scorch.sparse(dense, format)
+        for dim in (None, 0, 1, (0, 1)):
+            same(torch.sparse.sum(a, dim), dense.sum(dim))
+        same(torch.sparse.sum(a, 0, dtype=torch.float32), dense.sum(0, dtype=torch.float32))
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_products_that_reduce_otherwise(reduce):
+    dense, x = matrix(), matrix(6, 3, seed=1, density=1.0)
+    dense[2] = 0
+    for format in ("csr", "csc", "coo", "dcsr"):
+        y = torch.sparse.mm(scorch.sparse(dense, format), x, reduce)
+        same(y, torch.sparse.mm(dense.to_sparse_csr(), x, reduce))
+    a, t = scorch.sparse(dense).requires_grad_(), dense.to_sparse_csr().requires_grad_()
+    xs = [(x + torch.rand(6, 3)).requires_grad_() for _ in "ab"]
+    xs[1].data = xs[0].data
+    (torch.sparse.mm(a, xs[0], reduce) ** 2).sum().backward()
+    (torch.sparse.mm(t, xs[1], reduce) ** 2).sum().backward()
+    same(xs[0].grad, xs[1].grad)
+    same(a.grad, t.grad.to_dense())
+
+
+def test_a_reduction_that_does_not_exist():
+    with pytest.raises(ValueError, match="amax"):
+        torch.sparse.mm(scorch.sparse(matrix()), matrix().T, "prod")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.nansum, lambda a: torch.nansum(a, 1), lambda a: torch.nanmean(a, 0),
+        lambda a: torch.nanmean(a.masked_fill(a > 3, torch.nan), 0),
+        lambda a: torch.nansum(a.masked_fill(a > 3, torch.nan), (0, 1)),
+        torch.diff, lambda a: torch.diff(a, dim=0), lambda a: a.diff(n=2), lambda a: torch.diff(a, n=9),
+        lambda a: torch.diff(a, dim=0, prepend=a[:1], append=a[:2]), lambda a: (a > 1).diff(),
+        lambda a: torch.diff(a, prepend=torch.ones(8, 1).double()),
+        lambda a: torch.cumsum(a, 1), lambda a: a.cumsum(0), lambda a: torch.cumprod(a, 1),
+        lambda a: torch.cummax(a, 0), lambda a: torch.cummin(a, -1), lambda a: a.logcumsumexp(0),
+        lambda a: a.expand(3, 8, 6), lambda a: a[:1].expand(4, -1), lambda a: a[2].broadcast_to((2, 6)),
+        lambda a: a.expand(8, 6), lambda a: a[3].expand_as(torch.empty(5, 6)),
+        lambda a: F.pad(a, (1, 2)), lambda a: F.pad(a, (0, 0, 2, 1)), lambda a: F.pad(a, (-1, 2, 1, -3)),
+        lambda a: F.pad(a, (0, -9 + 6, -2, 0), value=0.0), lambda a: torch.constant_pad_nd(a, (1, 1)),
+        lambda a: torch.diag(a[1]), lambda a: torch.diag(a[1], 2), lambda a: a[1].diag(-1),
+        lambda a: torch.diag_embed(a), lambda a: torch.diag_embed(a, 1, 0, 2), torch.diag,
+        lambda a: torch.outer(a[1], a[2]), lambda a: torch.outer(a[1], torch.arange(3.0).double()),
+    ],
+)  # fmt: skip
+def test_more_functions(f):
+    agree(f, matrix().relu())
+
+
+@pytest.mark.parametrize(
+    "text, shapes",
+    [
+        ("...j,jk->...k", [(8, 6), (6, 3)]),
+        ("...j,jk", [(8, 6), (6, 3)]),
+        ("i...,j...->ij...", [(8, 6), (3, 6)]),
+        ("...ij,...jk->...ik", [(4, 8, 6), (4, 6, 3)]),
+        ("...ij,...jk->...ik", [(4, 8, 6), (6, 3)]),
+        ("...ij,...jk->...ik", [(8, 6), (4, 6, 3)]),
+        ("...ij,...jk->...ik", [(1, 8, 6), (4, 6, 3)]),
+        ("...ij,...jk->ik", [(4, 8, 6), (1, 6, 3)]),
+        ("...->...", [(8, 6)]),
+        ("i...->...", [(8, 6)]),
+        ("ij...,kj->ik...", [(8, 6), (3, 6)]),
+    ],
+)
+def test_einsum_with_an_ellipsis(text, shapes):
+    g = torch.Generator().manual_seed(1)
+    xs = [torch.randint(-3, 4, s, generator=g).double() * (torch.rand(s, generator=g) < 0.5) for s in shapes]
+    for call in (torch.einsum, scorch.einsum):
+        same(call(text, scorch.sparse(xs[0]), *xs[1:]), torch.einsum(text, *xs))
+
+
+def test_ellipses_that_do_not_fit():
+    a = scorch.sparse(matrix())
+    with pytest.raises(ValueError, match="does not fit an operand of 2 dimensions"):
+        scorch.einsum("...ijk->i", a)
+    with pytest.raises(ValueError, match="for 2 operands, got 1"):
+        scorch.einsum("...i,i->...", a)
+    with pytest.raises(ValueError, match="does not fit"):
+        scorch.einsum("..i->i...", a)
+
+
+# ---- what a caller meant ----
+def test_errors_name_what_was_meant():
+    with pytest.raises(TypeError, match=r"scorch\.coo makes one"):
+        scorch.sparse(INDICES, VALUES, (4, 5))
+    with pytest.raises(TypeError, match=r"scorch\.coo makes one"):
+        scorch.sparse(INDICES, VALUES)
+    a = scorch.sparse(matrix())
+    with pytest.raises(TypeError, match=r"nnz is a property, here \d+: write A\.nnz"):
+        a.nnz()
+    assert type(pickle.loads(pickle.dumps(a.nnz))) is int and a.nnz == a.values().numel()
+    with pytest.raises(ValueError, match=r"\n  ij;jk->ik\n    \^") as error:
+        scorch.einsum("ij;jk->ik", a, torch.ones(6, 2).double())
+    assert "expected a letter" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "format, meant",
+    [
+        ("crs", "csr"), ("csrr", "csr"), ("bsr4,4", r"bsr\(r,c\)"), ("bsr", r"bsr\(r,c\)"),
+        ("ell", r"ell\(w\)"),
+        ("dense(0), compresed(1)", r"compressed\(d\)"),
+    ],
+)  # fmt: skip
+def test_formats_that_are_nearly_spelled(format, meant):
+    for f in (lambda: scorch.Format(format), lambda: scorch.sparse(matrix(), format)):
+        with pytest.raises(ValueError, match=f"did you mean {meant}"):
+            f()
+    with pytest.raises(ValueError) as error:
+        scorch.Format("blocked")
+    assert "did you mean" not in str(error.value)
+
+
+# ---- assigning ----
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,3)", "ell(6)"])
+def test_assigning_to_stored_entries(format):
+    dense = matrix()
+    a = scorch.sparse(dense, format)
+    i, j = torch.nonzero(dense)[3].tolist()
+    for index, value in (((i, j), 9.0), ((i - 8, j - 6), torch.tensor(7)), (a > 3, -1.0), (dense < -3, 5)):
+        a[index] = value
+        dense[plain(index) if isinstance(index, torch.Tensor) else index] = value
+        same(a, dense)
+    at = torch.nonzero(dense)[:4].unbind(1)
+    a[at] = torch.arange(4.0).double()
+    dense[at] = torch.arange(4.0).double()
+    same(a, dense)
+
+
+def test_assigning_elsewhere():
+    dense = matrix()
+    a = scorch.sparse(dense)
+    i, j = torch.nonzero(dense == 0)[0].tolist()
+    with pytest.raises(ValueError, match=rf"entry \[{i}, {j}\] is not stored.*scorch.coo"):
+        a[i, j] = 1.0
+    with pytest.raises(NotImplementedError, match="one by one"):
+        a[0] = 1.0
+    with pytest.raises(NotImplementedError, match="not recorded"):
+        a.clone().requires_grad_()[torch.nonzero(dense)[0].unbind()] = 1.0
+    with pytest.raises(IndexError, match="out of range"):
+        a[9, 9] = 1.0
+    assert torch.equal(a.to_dense(), dense)
+    x = dense.clone()
+    x[a > 0] = 0  # a SparseTensor as the mask of a dense tensor
+    same(x, dense.clamp(max=0))

@@ -1,0 +1,25 @@
+"""What torch tests its own operators with gives the right number on SparseTensors, or is refused."""
+
+import opdb
+import pytest
+
+ANSWERED = (
+    "add sub mul addmm addmv bmm mm mv matmul einsum sum mean amax amin argmax argmin topk kthvalue sort "
+    "logsumexp where nonzero argwhere cumsum diff nansum expand broadcast_to tensordot outer diag diag_embed "
+    "nn.functional.pad nn.functional.linear svd_lowrank pca_lowrank linalg.matrix_power nanmean"
+)
+
+
+def test_operators_that_are_answered():
+    """No sample of these is wrong, and some of each are right."""
+    said = opdb.run(set(ANSWERED.split()), most=6)
+    assert not said.wrong
+    missing = set(ANSWERED.split()) - {name for name, n in said.right.items() if n}
+    assert not missing, missing
+
+
+@pytest.mark.slow
+def test_every_operator():
+    said = opdb.run(set(), most=3)
+    assert not said.wrong
+    assert said.right.total() > 500

@@ -1,0 +1,201 @@
+"""Orders along a dimension of SparseTensors, and sparse tensors of the largest entries of dense ones."""
+
+import math
+
+import pytest
+import torch
+from test_surface_functions import agree, cube, matrix, plain, same
+
+import scorch
+
+DIMS = [0, 1, -1]
+
+
+def distinct(rows=8, cols=6, seed=0):
+    """A sparse matrix whose stored entries all differ, with rows of zeros, above zero and below."""
+    x = matrix(rows, cols, seed)
+    x = (
+        x
+        + (x != 0)
+        * torch.randperm(rows * cols, generator=torch.Generator().manual_seed(seed)).view(rows, cols)
+        / 64
+    )
+    x[1], x[2], x[3] = 0, x[2].abs() + 1 + torch.arange(cols) / 8, -x[3].abs() - 1 - torch.arange(cols) / 8
+    return x
+
+
+def stable(name, x, dim, **how):
+    return getattr(torch, name)(x, dim=dim, stable=True, **how)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_extremes_with_positions(dim, keepdim):
+    for f in (torch.max, torch.min, torch.argmax, torch.argmin):
+        agree(lambda a, f=f: f(a, dim, keepdim), distinct())
+        agree(lambda a, f=f: f(a, dim, keepdim=keepdim), matrix())  # of equal ones the first
+        agree(lambda a, f=f: f(a, dim, keepdim), cube(), formats=["csr", "csf", "coo"])
+    agree(lambda a: (a.argmax(), a.argmin(), a.argmax(keepdim=keepdim)), distinct())
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting(dim, descending):
+    for x in (distinct(), matrix()):
+        agree(lambda a: stable("sort", a, dim, descending=descending), x)
+        agree(lambda a: stable("argsort", a, dim, descending=descending), x)
+        agree(lambda a: torch.sort(a, dim, descending)[0], x)
+    agree(lambda a: stable("sort", a, dim), cube(), formats=["csr", "csf", "coo"])
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("k", [0, 1, 3, 6])
+def test_the_largest_and_the_kth(dim, k):
+    for largest in (True, False):
+        x = distinct()
+        for format in ("csr", "csc", "coo", "bsr(2,3)", "ell(6)"):
+            a = scorch.sparse(x, format)
+            values, at = torch.topk(a, k, dim, largest)
+            same(values, torch.topk(x, k, dim, largest)[0])
+            same(x.gather(dim, at), values)
+            assert len(at.movedim(dim, 0).unique(dim=0)) == k  # k different places
+            if k:
+                same(torch.kthvalue(a, k, dim)[0], torch.kthvalue(x, k, dim)[0])
+                assert a.kthvalue(k, dim, keepdim=True).indices.dim() == 2
+
+
+def test_nan_and_stored_zeros():
+    x = matrix()
+    x[0, 2] = x[4, 1] = math.nan
+    x[5, 5] = -math.inf
+    a = scorch.sparse(x)
+    a.values()[a.values() == a.values().nan_to_num().max()] = 0  # stored
+    x = a.to_dense()
+    for f in (
+        lambda a: torch.max(a, 1),
+        lambda a: torch.min(a, 0),
+        lambda a: stable("sort", a, 1),
+        lambda a: stable("sort", a, 0, descending=True),
+        lambda a: torch.topk(a, 2, 1)[0],
+        lambda a: torch.logsumexp(a, 1),
+    ):
+        same(f(a), f(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool])
+def test_types(dtype):
+    x = matrix().abs().to(dtype)
+    for f in (lambda a: torch.max(a, 1), lambda a: a.argmin(0) if dtype != torch.bool else a.sum()):
+        agree(f, x, formats=["csr", "coo"])
+    agree(lambda a: stable("sort", a, 1, descending=True), x, formats=["csr"])
+
+
+def test_logsumexp():
+    for dim in (0, 1, -1, (0, 1), [0]):
+        for x in (matrix(), 500 * matrix(), -500 * matrix().abs() - 1):
+            agree(lambda a, dim=dim: torch.logsumexp(a, dim), x)
+    agree(lambda a: a.logsumexp(0, keepdim=True), matrix().float())
+    agree(lambda a: torch.special.logsumexp(a, 1), cube(), formats=["csr", "csf"])
+
+
+def test_orders_are_differentiable():
+    x, weight = distinct(), torch.arange(1.0, 9.0).double()
+    for f in (
+        lambda a: (torch.max(a, 1)[0] * weight).sum(),
+        lambda a: (torch.topk(a, 3, 0)[0].sum(1) * weight[:3]).sum(),
+        lambda a: (torch.sort(a, 1)[0] * weight[:6]).sum(),
+        lambda a: (a.logsumexp(1) * weight).sum(),
+        lambda a: a.kthvalue(2, 1)[0].sum(),
+    ):
+        a, d = scorch.sparse(x).requires_grad_(), x.clone().requires_grad_()
+        f(a).backward()
+        f(d).backward()
+        same(a.grad, d.grad * (x != 0))
+
+
+def test_orders_that_do_not_exist():
+    a = scorch.sparse(matrix())
+    with pytest.raises(ValueError, match="k <= 6, the extent of dimension 1, got 7"):
+        torch.topk(a, 7, 1)
+    with pytest.raises(ValueError, match="1 <= k"):
+        torch.kthvalue(a, 0, 1)
+    with pytest.raises(ValueError, match="extent of 0"):
+        torch.max(a[:0], 0)
+
+
+# ---- of dense tensors ----
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shape", [(40, 7), (3, 200), (5, 1000), (1, 70000), (2000, 3), (4, 5, 33), (50,)])
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_largest_of_dense_rows(dtype, shape, largest):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    for k in {0, 1, 2, min(40, shape[-1]), shape[-1] // 2, shape[-1]}:
+        made = scorch.topk(x, k, largest=largest)
+        values, at = x.double().sort(dim=-1, descending=largest, stable=True)  # of equal ones the first
+        wanted = torch.zeros_like(x).scatter(-1, at[..., :k], values[..., :k].to(dtype))
+        assert torch.equal(made.to_dense(), wanted) and made.dtype == dtype
+        assert made.nnz == k * math.prod(shape[:-1])
+        assert str(made.format) == ("csr" if len(shape) > 1 else "coo")
+        none, last = [None] * (len(shape) - 1), len(shape) - 1
+        pos, crd = [*none, made.pos(last)], [*none, made.crd(last)]
+        scorch.from_components(made.format, shape, pos, crd, made.values())  # is well formed
+
+
+def test_ties_nan_and_zeros():
+    x = torch.tensor([[1.0, 3, 3, 3, 2], [0.0, -0.0, 0.0, 0.0, -1], [math.nan, math.inf, 1, math.nan, 2]])
+    for n in (1, 30):  # short rows, and rows that the buffer does not hold
+        wide = torch.cat([x, torch.full((3, 5 * n), -5.0)], 1)
+        assert scorch.topk(wide, 2).crd(1).view(3, 2).tolist() == [[1, 2], [0, 1], [0, 3]]
+        assert scorch.topk(wide.double(), 3).crd(1).view(3, 3).tolist() == [[1, 2, 3], [0, 1, 2], [0, 1, 3]]
+        assert scorch.topk(-wide, 2, largest=False).crd(1)[:4].tolist() == [1, 2, 0, 1]
+    same_value = torch.ones(2, 5000)
+    assert scorch.topk(same_value, 700).crd(1).view(2, -1)[1].tolist() == list(range(700))
+    falling, rising = torch.arange(5000.0).flip(0)[None], torch.arange(5000.0)[None]
+    assert scorch.topk(falling, 9).crd(1).tolist() == list(range(9))
+    assert scorch.topk(rising, 9).crd(1).tolist() == list(range(4991, 5000))
+    nans = torch.full((1, 300), math.nan)
+    assert scorch.topk(nans, 5).crd(1).tolist() == [0, 1, 2, 3, 4]
+    assert scorch.topk(nans, 5, largest=False).crd(1).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_other_dimensions_and_strides():
+    x = torch.randn(30, 20, generator=torch.Generator().manual_seed(1))
+    columns = scorch.topk(x, 3, 0)
+    assert str(columns.format) == "csc"
+    same(columns, torch.zeros_like(x).scatter(0, x.topk(3, 0)[1], x.topk(3, 0)[0]))
+    same(scorch.topk(x.T, 3), columns.to_dense().T.contiguous())
+    same(scorch.topk(x[:, ::2], 3), scorch.topk(x[:, ::2].contiguous(), 3).to_dense())
+    assert scorch.topk(torch.empty(0, 4), 2).shape == (0, 4)
+
+
+def test_the_largest_are_differentiable():
+    x = torch.randn(5, 3, 9, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x: scorch.topk(x, 2).values(), (x,))
+    assert torch.autograd.gradgradcheck(lambda x: scorch.topk(x, 2).values() ** 3, (x,))
+    w = torch.randn(9, 4, dtype=torch.float64)
+    f = lambda x: (scorch.topk(x[0], 2) @ w).square().sum()  # noqa: E731
+    wanted = torch.autograd.grad(f(x), x)[0]
+    assert wanted[1:].count_nonzero() == 0 and wanted[0].count_nonzero() == 6
+    same(torch.func.grad(f)(x.detach()), wanted)
+    compiled = torch.compile(lambda x: scorch.topk(x, 2) @ w, backend="aot_eager", fullgraph=True)
+    same(compiled(x[0]), scorch.topk(x[0], 2) @ w)
+
+
+def test_a_gate_of_experts():
+    """The k largest of a softmax, as the operand of one einsum over all experts."""
+    x, gate, weight = torch.randn(16, 8), torch.randn(8, 4), torch.randn(4, 8, 5)
+    scores = (x @ gate).softmax(-1)
+    y = scorch.einsum("te,tk,ekn->tn", scorch.topk(scores, 2), x, weight)
+    g, at = scores.topk(2, -1)
+    torch.testing.assert_close(y, torch.einsum("tj,tk,tjkn->tn", g, x, weight[at]))
+
+
+def test_what_is_refused():
+    for x in (scorch.sparse(matrix()), torch.ones(3, 3).long(), [[1.0]]):
+        with pytest.raises(TypeError, match="of a floating point type"):
+            scorch.topk(x, 1)
+    with pytest.raises(ValueError, match="k <= 3"):
+        scorch.topk(torch.ones(2, 3), 4)
+    with pytest.raises(IndexError):
+        scorch.topk(torch.ones(2, 3), 1, 2)
+    assert plain(scorch.topk(torch.ones(2, 3), 0)).sum() == 0
