@@ -233,6 +233,28 @@ typedef struct {
 int sc_gradient_make(const sc_request *, uint32_t wanted, uint32_t given, sc_gradient *, sc_err *);
 void sc_gradient_free(sc_gradient *);
 
+/* A request over composed operands, each of which is the sum of its parts, as index notation over the parts. */
+typedef struct {
+    char *text;
+    int nin, nout;
+    struct {
+        char name[32]; /* in the text */
+        uint8_t operand;
+        int8_t part; /* or -1: the operand as it is, a composed one as one sparse tensor */
+    } in[SC_MAXOP];
+    struct {
+        uint8_t result;
+        int8_t part; /* of the composed operand whose structure the result has, or -1 */
+        int8_t like; /* that operand */
+    } out[SC_MAXOP]; /* results of the text that are returned, in order */
+} sc_composed;
+
+#define SC_MAXPARTS 8 /* of an operand */
+/* parts[k]: of operand k, 0 where it is not composed; the request has composed ones as csr. Sums are distributed over
+ * parts where steps are faster than one nest over all of them; what is not, reads the operand as it is. */
+int sc_compose(const sc_request *, const uint8_t *parts, sc_composed *, sc_err *);
+void sc_composed_free(sc_composed *);
+
 /* What the results of a request are: formats and types, by their text alone, and where extents come from. */
 typedef struct {
     sc_spec spec;

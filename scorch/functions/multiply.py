@@ -7,13 +7,14 @@ from functools import lru_cache
 import torch
 
 from .. import _C, _torch
+from ..tensor.format import is_composed
 from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
 from ..tensor.values import once
 from .gradients import product_node
 from .program import program_of
 from .run import operands_of, run, through_operator
 
-_EINSUM = (
+EINSUM = (
     ("ij,j->i", "ij,jk->ik"),
     ("i,ij->j", "ij,jk->ik"),
     ("i,oi->o", "ni,oi->no"),
@@ -26,12 +27,12 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
     if _torch.any_requires_grad(a) and torch.is_grad_enabled():
         if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
             return NotImplemented
-        if len(a._names) == 1:  # dense levels
+        if len(a._names) == 1 or is_composed(a._fmt):  # dense levels; parts
             return NotImplemented
         return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
-        if _torch.DEBUG_STAGES or not _C.plain():
+        if _torch.DEBUG_STAGES or not _C.plain() or is_composed(a._fmt):
             return NotImplemented
         core = core_of(a)
     if out is None:
@@ -45,7 +46,7 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
 def recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors, one of which requires a gradient."""
     a, last = once(a), kind in (RMATMUL, LINEAR)
-    program = text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last)
+    program = text_of_product(EINSUM[kind][x.dim() - 1], a._fmt, last)
     return product_node(a, x, program, kind, run_product, run)
 
 
@@ -66,7 +67,7 @@ def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
     last = kind in (RMATMUL, LINEAR)
-    return text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
+    return text_of_product(EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
 
 
 @lru_cache(maxsize=1024)

@@ -10,11 +10,13 @@ from numbers import Number
 import torch
 
 from .. import _torch
+from ..tensor.format import is_composed
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import needs_grad
 from . import expressions
 from .gradients import affine_node
 from .multiply import (
+    EINSUM,
     fast_product,
     product_op,
     recorded_product,
@@ -49,6 +51,9 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         return _general_product(a, x, kind)
     if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
         x = x.to(a.dtype)
+    if is_composed(a._fmt):
+        given = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+        return expressions.einsum(EINSUM[kind][x.dim() - 1], *given, format="dense")
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
     return recorded_product(a, x, kind) if needs_grad(a, x) else run_product(a, x, kind)
@@ -125,7 +130,14 @@ def linear_of_values(
     """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
     if not needs_grad(values, x, *([] if bias is None else [bias])):
         return linear(x, a, None) if bias is None else _affine(x, a, bias)
-    if "ell" in a._fmt or "nonunique" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
+    if (
+        is_composed(a._fmt)
+        or "ell" in a._fmt
+        or "nonunique" in a._fmt
+        or len(a._names) == 1
+        or x.dim() != 2
+        or x.is_neg()
+    ):
         return linear(x, a._with_values(values), bias)
     program = text_of_product("ni,oi->no", a._fmt, True)
     return affine_node(values, x, bias, a, program, LINEAR, run_product, run)

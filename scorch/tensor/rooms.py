@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .. import _saved as saved
-    from ..functions import expressions, multiply, pointwise, products
+    from ..functions import expressions, multiply, parts, pointwise, products
     from ..tools import plan, reorder
-    from . import conversion, layouts, values
+    from . import composed, conversion, layouts, values
 
 _PATHS = {
     "conversion": "scorch.tensor.conversion",
@@ -27,9 +27,10 @@ _PATHS = {
     "saved": "scorch._saved",
     "values": "scorch.tensor.values",
 }
+_LATER = {"composed": "scorch.tensor.composed", "parts": "scorch.functions.parts"}  # at the first use
 __all__ = [
-    "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
-    "reorder", "saved", "values",
+    "composed", "conversion", "expressions", "find_all", "layouts", "multiply", "parts", "plan", "pointwise",
+    "products", "reorder", "saved", "values",
 ]  # fmt: skip
 
 
@@ -37,3 +38,10 @@ def find_all() -> None:
     """Finds them, when all are imported."""
     for name, path in _PATHS.items():
         globals()[name] = import_module(path)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = import_module(_LATER[name])
+    return globals()[name]
