@@ -299,11 +299,10 @@ for _name in ("ones_like", "rand_like", "randn_like"):
 
 # ---- methods of the class, called under the name of torch's ----
 for _name, _f in vars(SparseTensor).items():
-    _torchs = getattr(torch.Tensor, _name, None)
-    if isinstance(_f, FunctionType) and _torchs not in (None, _f) and not _name.startswith("__torch"):
-        if _torchs not in HANDLERS:
-            HANDLERS[_torchs] = _of_one(_f, _name)
-            HANDLERS[_torchs].method = _name
+    _torchs, _own = getattr(torch.Tensor, _name, None), isinstance(_f, FunctionType)
+    if _own and _torchs not in (None, _f) and _torchs not in HANDLERS and not _name.startswith("__torch"):
+        HANDLERS[_torchs] = _of_one(_f, _name)
+        HANDLERS[_torchs].method = _name
 
 
 # ---- refused ----

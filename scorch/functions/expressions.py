@@ -57,7 +57,7 @@ def _evaluate(
     return _C.evaluate(known_program(expression, names, kinds, *how), tuple(direct), out)
 
 
-def _quick(
+def quick(
     expression: str,
     names: tuple[str, ...],
     operands: tuple,
@@ -76,8 +76,10 @@ def _quick(
                 return NotImplemented
             facts = x.__dict__
             kinds.append((facts["_ndim"], facts["_fmt"]))
-            if "_core" not in facts and (not _C.plain() or is_composed(facts["_fmt"])):
+            if "_core" not in facts and not _C.plain():
                 return NotImplemented
+            if "_core" not in facts and is_composed(facts["_fmt"]):
+                return rooms.parts.quickly(expression, names, operands, format, schedule, implicit, out)
             direct.append(facts.get("_core") or core_of(x))
         elif isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_neg():
             kinds.append(None)
@@ -172,7 +174,7 @@ def compute(
     in_parts = format is not None and _asks_parts(format)
     found = NotImplemented
     if not in_parts:
-        found = _quick(expression, names, operands, format, schedule, implicit, out)
+        found = quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
     xs = operands_of(operands)

@@ -7,6 +7,7 @@ from functools import lru_cache
 import torch
 
 from .. import _C, _torch
+from ..tensor import rooms
 from ..tensor.format import is_composed
 from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
 from ..tensor.values import once
@@ -32,8 +33,10 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
         return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
-        if _torch.DEBUG_STAGES or not _C.plain() or is_composed(a._fmt):
+        if _torch.DEBUG_STAGES or not _C.plain():
             return NotImplemented
+        if is_composed(a._fmt):
+            return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR), out)
         core = core_of(a)
     if out is None:
         return _C.matmul(core, x, kind)

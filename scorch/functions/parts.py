@@ -18,7 +18,7 @@ from ..tensor.composed import Composed, whole
 from ..tensor.entries import same_structure
 from ..tensor.format import Format, bound, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
-from ..tensor.values import values_of
+from ..tensor.values import needs_grad, values_of
 from . import expressions, notation
 from .program import Asked, of_operand, program_of
 from .run import Out
@@ -80,6 +80,59 @@ def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tup
 def _overlap(xs: Sequence[torch.Tensor]) -> bool:
     """Whether one of bool may store an entry twice: parts would be added, where the tensor is their "or"."""
     return any(isinstance(x, Composed) and x.dtype == torch.bool and not x.is_coalesced() for x in xs)
+
+
+@lru_cache(maxsize=4096)
+def _known(
+    expression: str, names: tuple[str, ...], kinds: tuple, ranks: tuple[int, ...], format: str | None
+) -> Apart | None:
+    """How it is taken apart where each result is one tensor; None where it is not, or has parts."""
+    text, called = _notation(expression, names, len(kinds))
+    asked = (format,) * len(notation.assignments(text)[1])
+    apart = _apart(text, called, kinds, ranks, asked)
+    return apart if apart and all(part < 0 for _, part, _ in apart.results) else None
+
+
+def quickly(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> list | object:
+    """As ``expressions.quick``, of composed operands: a look at what is known, and a call over the parts."""
+    if schedule is not None or implicit != "zero" or not (format is None or type(format) is str):
+        return NotImplemented
+    kinds, ranks = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            if needs_grad(x) or x._val.dtype is torch.bool:
+                return NotImplemented
+            kinds.append((x._ndim, x._fmt))
+            ranks.append(x._ndim)
+        elif type(x) is torch.Tensor or type(x) is torch.nn.Parameter:
+            kinds.append(None)
+            ranks.append(x.dim())
+        else:
+            return NotImplemented
+    apart = _known(expression, names, tuple(kinds), tuple(ranks), format)
+    if apart is None:
+        return NotImplemented
+    given = [whole(operands[k]) if part < 0 else operands[k].parts[part] for k, part in apart.operands]
+    return expressions.quick(apart.text, apart.names, tuple(given), format, None, "zero", out)
+
+
+def fast_product(
+    a: Composed, x: object, texts: tuple[str, str], last: bool, out: torch.Tensor | None
+) -> torch.Tensor:
+    """A product of a composed tensor and a plain matrix or vector; NotImplemented where more goes on."""
+    if type(x) is not torch.Tensor or not 0 < x.dim() < 3:
+        return NotImplemented
+    given = (x, a) if last else (a, x)
+    found = quickly(texts[x.dim() - 1], (), given, "dense", None, "zero", out)
+    return found if found is NotImplemented else found[0]
 
 
 def _find(

@@ -104,17 +104,15 @@ class Composed(SparseTensor):
     @property
     def parts(self) -> tuple[SparseTensor, ...]:
         """The parts, whose sum this is, over the memory of the values; differentiable where this is."""
-        values = self.values()
         if torch.compiler.is_compiling():
-            return tuple(self._assembled(values))
+            return tuple(self._assembled(self.values()))
         pieces = self.__dict__.get("_pieces")
         if pieces is None:
             with _torch.plainly():
-                pieces = tuple(self._assembled(self._val.detach()))
-            self.__dict__["_pieces"] = pieces
-        if not tracked(self) and not values.requires_grad:
+                pieces = self.__dict__["_pieces"] = tuple(self._assembled(self._val.detach()))
+        if not tracked(self):
             return pieces
-        each = zip(pieces, _slices(self, values), strict=True)
+        each = zip(pieces, _slices(self, self.values()), strict=True)
         return tuple([piece._with_values(own) for piece, own in each])
 
     def _assembled(self, values: torch.Tensor) -> list[SparseTensor]:

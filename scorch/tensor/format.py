@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _C
-from .rules import Rule, rule_of
+from . import rooms
+
+if TYPE_CHECKING:
+    from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
 _ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|ell\(\s*\d+\s*\)$")
@@ -90,7 +93,7 @@ def _composed(text: str, ndim: int) -> Layout:
                 f"{text}: expected a format on both sides of +, such as bsr(8,8) of blocks(8,8,0.5) + csr"
             )
         parts.append(layout(levels.strip(), ndim))
-        rules.append(rule_of(rule) if of else None)
+        rules.append(rooms.rules.rule_of(rule) if of else None)
     if rules[-1] or len(parts) > _MOST:
         raise ValueError(
             f"{text}: expected up to {_MOST} parts, the last without a rule, as it takes the rest: add + csr"

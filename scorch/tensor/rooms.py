@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .. import _saved as saved
     from ..functions import expressions, multiply, parts, pointwise, products
     from ..tools import plan, reorder
-    from . import composed, conversion, layouts, values
+    from . import composed, conversion, layouts, rules, values
 
 _PATHS = {
     "conversion": "scorch.tensor.conversion",
@@ -27,10 +27,14 @@ _PATHS = {
     "saved": "scorch._saved",
     "values": "scorch.tensor.values",
 }
-_LATER = {"composed": "scorch.tensor.composed", "parts": "scorch.functions.parts"}  # at the first use
+_LATER = {  # at the first use
+    "composed": "scorch.tensor.composed",
+    "parts": "scorch.functions.parts",
+    "rules": "scorch.tensor.rules",
+}
 __all__ = [
     "composed", "conversion", "expressions", "find_all", "layouts", "multiply", "parts", "plan", "pointwise",
-    "products", "reorder", "saved", "values",
+    "products", "reorder", "rules", "saved", "values",
 ]  # fmt: skip
 
 
