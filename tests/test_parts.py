@@ -486,3 +486,40 @@ def test_threads_of_a_tensor_see_one_structure():
     assert b.parts[0].crd(1).data_ptr() == a.parts[0].crd(1).data_ptr()
     for one, two in itertools.pairwise([a, b, a.clone() * 2]):
         same(one.parts[1].indices(), two.parts[1].indices())
+
+
+def test_rows_across_are_turned_once():
+    d = matrix()
+    many, bias = dense(300, 32, seed=5), dense(24, seed=6)
+    for form in FORMATS[:3]:
+        a = scorch.sparse(d, format=form)
+        same(F.linear(many, a, bias), F.linear(many, d, bias))
+        same(dense(300, 24) @ a, dense(300, 24) @ d)
+        x = many.clone().requires_grad_()
+        b = a.detach().requires_grad_()
+        F.linear(x, b, bias).square().sum().backward()
+        torch.testing.assert_close(x.grad, 2 * F.linear(many, d, bias) @ d)
+        assert F.linear(many, a).is_contiguous() and b.grad.format == a.format
+
+
+def test_dense_rows_are_dense_products():
+    a = scorch.sparse(matrix(dtype=torch.float32), format=FORMATS[1])
+    said = scorch.explain("ij,jk->ik", a, torch.ones(32, 16))
+    assert "x0_0 is the places of compressed(0), dense(1)" in said and "dense matrix" in said
+    none = scorch.sparse(torch.eye(24, 32), format=FORMATS[1])  # no row is long
+    same(none @ torch.ones(32, 2), torch.eye(24, 32) @ torch.ones(32, 2))
+    same(none.T @ torch.ones(24, 2), torch.eye(24, 32).T @ torch.ones(24, 2))
+
+
+def test_transforms():
+    d, x = matrix(), dense(32, 3)
+    for form in FORMATS[:2]:
+        a = scorch.sparse(d, format=form)
+        v = a.values()
+        f = lambda v: scorch.map(a, lambda _: v) @ x  # noqa: B023, E731
+        same(torch.func.jvp(f, (v,), (2 * v,))[1], 2 * d @ x)
+        same(torch.vmap(f)(torch.stack([v, 3 * v])), torch.stack([d @ x, 3 * d @ x]))
+        same(torch.vmap(lambda x: a @ x)(torch.stack([x, -x])), torch.stack([d @ x, -d @ x]))  # noqa: B023
+        wanted = torch.zeros(24, 32, dtype=d.dtype)
+        wanted[tuple(a.indices().long())] = torch.func.grad(lambda v: f(v).square().sum())(v)  # noqa: B023
+        same(wanted, 2 * (d @ x) @ x.T * (scorch.map(a, torch.ones_like).to_dense() != 0))

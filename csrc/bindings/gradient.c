@@ -157,7 +157,9 @@ static PyObject *pack_composed(const sc_composed *c)
 {
     PyObject *in = PyTuple_New(c->nin), *out = PyTuple_New(c->nout);
     for (int k = 0; in && k < c->nin; k++)
-        sc_bind_put(&in, k, Py_BuildValue("(sii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part));
+        sc_bind_put(&in, k,
+                    Py_BuildValue("(siii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part,
+                                  (int)c->in[k].piece));
     for (int k = 0; out && k < c->nout; k++)
         sc_bind_put(&out, k,
                     Py_BuildValue("(iii)", (int)c->out[k].result, (int)c->out[k].part, (int)c->out[k].like));
@@ -167,24 +169,36 @@ static PyObject *pack_composed(const sc_composed *c)
     return NULL;
 }
 
-static PyObject *compose_parts(const sc_state *s, const sc_template *t, PyObject *ranks, PyObject *parts)
+/* A tuple with a number for each part: 1 + the dimension that it lists, or 0. */
+static int parts_of(PyObject *given, sc_parts *parts)
+{
+    const Py_ssize_t n = PyTuple_Check(given) ? PyTuple_Size(given) : -1;
+    if (n < 0 || n > SC_MAXPARTS)
+        return PyErr_Format(PyExc_ValueError, "expected a tuple of up to %d parts", SC_MAXPARTS), -1;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        const long listed = PyLong_AsLong(PyTuple_GetItem(given, k));
+        if (listed < 0 || listed > 2)
+            return PyErr_Format(PyExc_ValueError, "expected 0, 1 or 2 of a part, got %ld", listed), -1;
+        parts->listed[k] = (uint8_t)listed;
+    }
+    parts->n = (uint8_t)n;
+    return 0;
+}
+
+static PyObject *compose_parts(const sc_state *s, const sc_template *t, PyObject *ranks, PyObject *given)
 {
     sc_request rq;
     sc_composed c = {0};
     sc_err e = {0};
-    uint8_t n[SC_MAXOP] = {0};
+    sc_parts parts[SC_MAXOP] = {0};
     if (request_of(s, t, ranks, NULL, &rq)) return NULL;
-    if (PyTuple_Size(parts) != rq.nin)
-        return PyErr_Format(PyExc_ValueError, "expected the number of parts of %d operands, got %zd", rq.nin,
-                            PyTuple_Size(parts));
-    for (int k = 0; k < rq.nin; k++) {
-        const long count = PyLong_AsLong(PyTuple_GetItem(parts, k));
-        if (count < 0 || count > SC_MAXPARTS)
-            return PyErr_Format(PyExc_ValueError, "expected 0 to %d parts, got %ld", SC_MAXPARTS, count);
-        n[k] = (uint8_t)count;
-    }
+    if (PyTuple_Size(given) != rq.nin)
+        return PyErr_Format(PyExc_ValueError, "expected the parts of %d operands, got %zd", rq.nin,
+                            PyTuple_Size(given));
+    for (int k = 0; k < rq.nin; k++)
+        if (parts_of(PyTuple_GetItem(given, k), &parts[k])) return NULL;
     PyObject *r = NULL;
-    if (sc_compose(&rq, n, &c, &e))
+    if (sc_compose(&rq, parts, &c, &e))
         sc_bind_raise(s, &e);
     else
         r = pack_composed(&c);

@@ -23,6 +23,15 @@ EINSUM = (
 )
 
 
+_TURNED = 256  # rows of x from which on it is turned once for all parts
+
+
+def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
+    """Whether a product of a composed tensor runs across x, which each part would turn for itself."""
+    across = kind in (RMATMUL, LINEAR) and is_composed(a._fmt) and x.dim() == 2
+    return across and not torch.compiler.is_compiling() and x.shape[0] >= _TURNED
+
+
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     if _torch.any_requires_grad(a) and torch.is_grad_enabled():
@@ -36,6 +45,8 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
         if _torch.DEBUG_STAGES or not _C.plain():
             return NotImplemented
         if is_composed(a._fmt):
+            if not isinstance(x, torch.Tensor) or turns(a, x, kind):
+                return NotImplemented
             return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR), out)
         core = core_of(a)
     if out is None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C
-from ..tensor.composed import Composed, whole
+from ..tensor.composed import PIECES, Composed, listed, whole
 from ..tensor.entries import same_structure
 from ..tensor.format import Format, bound, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
@@ -27,13 +27,13 @@ from .run import Out
 class Apart(NamedTuple):
     """Index notation over parts.
 
-    operands: (operand, part, or -1 for all of it) of each name. results: (result, part or -1, the operand
-    that it is like) of each that is returned.
+    operands: (operand, part or -1 for all of it, piece as in csrc/scorch.h) of each name. results: (result,
+    part or -1, the operand that it is like) of each that is returned.
     """
 
     text: str
     names: tuple[str, ...]
-    operands: tuple[tuple[int, int], ...]
+    operands: tuple[tuple[int, int, int], ...]
     results: tuple[tuple[int, int, int], ...]
 
 
@@ -57,17 +57,18 @@ def _apart(
     text: str, names: tuple[str, ...], kinds: tuple, ranks: tuple[int, ...], asked: tuple
 ) -> Apart | None:
     """The text over parts; None where no part has a step of its own."""
-    counts = tuple([len(layout(kind[1], 2).parts) if kind else 0 for kind in kinds])
+    parts = tuple(
+        [tuple([1 + listed(p) for p in layout(*kind[::-1]).parts]) if kind else () for kind in kinds]
+    )
     asked = [None if f is None or has_parts(f) else f for f in asked]
     try:
         program = program_of(text, names, tuple(map(_kind, kinds)), asked, None, "zero")
-        text, operands, results = _C.compose(program, ranks, counts)
+        text, operands, results = _C.compose(program, ranks, parts)
     except (ValueError, NotImplementedError):
         return None  # it is said of what was written
-    if all(part < 0 for _, _, part in operands):
+    if all(part < 0 for _, _, part, _ in operands):
         return None
-    called, places = tuple([name for name, *_ in operands]), tuple([place for _, *place in operands])
-    return Apart(text, called, tuple([(k, part) for k, part in places]), results)
+    return Apart(text, tuple([name for name, *_ in operands]), tuple([o[1:] for o in operands]), results)
 
 
 def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tuple[str, ...]]:
@@ -120,8 +121,7 @@ def quickly(
     apart = _known(expression, names, tuple(kinds), tuple(ranks), format)
     if apart is None:
         return NotImplemented
-    given = [whole(operands[k]) if part < 0 else operands[k].parts[part] for k, part in apart.operands]
-    return expressions.quick(apart.text, apart.names, tuple(given), format, None, "zero", out)
+    return expressions.quick(apart.text, apart.names, _given(apart, operands), format, None, "zero", out)
 
 
 def fast_product(
@@ -186,8 +186,10 @@ def _converted(y: torch.Tensor, format: str | Format, kept: set[str]) -> torch.T
 
 
 def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    pieces = {k: xs[k].parts for k, part in apart.operands if part >= 0}
-    return tuple([whole(xs[k]) if part < 0 else pieces[k][part] for k, part in apart.operands])
+    parts = {k: xs[k].parts for k, part, _ in apart.operands if part >= 0}
+    return tuple(
+        [whole(xs[k]) if part < 0 else PIECES[piece](parts[k][part]) for k, part, piece in apart.operands]
+    )
 
 
 def _formats(apart: Apart, asked: Sequence) -> Asked:
@@ -206,7 +208,7 @@ def _in_steps(apart: Apart, xs: list[torch.Tensor], asked: Sequence, out: Out) -
         made if isinstance(made, tuple) else (made,), apart.results, strict=True
     ):
         if part >= 0:
-            piece = given[apart.operands.index((like, part))]
+            piece = given[apart.operands.index((like, part, 0))]
             if not isinstance(y, SparseTensor) or not same_structure(y, piece):
                 return None
         found.setdefault(result, []).append(y)
@@ -270,10 +272,11 @@ class Kernel:
         if not self._apart:
             return ["converted to csr"]
         each = zip(self._apart.names, self._apart.operands, strict=True)
-        formats = layout(kind, 2).parts
+        formats = [part.text for part in layout(kind, 2).parts]
+        said = ("", "the places of ", "the dense matrix of ")
         return [
-            "converted to csr" if part < 0 else f"{name} is {formats[part].text}"
-            for name, (of, part) in each
+            "converted to csr" if part < 0 else f"{name} is {said[piece]}{formats[part]}"
+            for name, (of, part, piece) in each
             if of == operand
         ]
 

@@ -22,6 +22,7 @@ from .multiply import (
     recorded_product,
     run_product,
     text_of_product,
+    turns,
 )
 from .program import Asked
 from .run import is_plain, operand_of, run
@@ -51,6 +52,9 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         return _general_product(a, x, kind)
     if torch.is_autocast_enabled("cpu") and x.dtype != a.dtype:
         x = x.to(a.dtype)
+    if turns(a, x, kind):
+        left = a if kind == LINEAR else a.T
+        return product(left, x.t().contiguous(), MATMUL).t().contiguous()
     if is_composed(a._fmt):
         given = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
         return expressions.einsum(EINSUM[kind][x.dim() - 1], *given, format="dense")
@@ -114,6 +118,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
         and x.dim() == 2
         and bias.dim() == 1
         and is_plain([x, bias, weight])
+        and not turns(weight, x, LINEAR)
     ):
         return _affine(x, weight, bias)
     return product(weight, x, LINEAR) + bias
@@ -129,7 +134,7 @@ def linear_of_values(
 ) -> torch.Tensor:
     """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
     if not needs_grad(values, x, *([] if bias is None else [bias])):
-        return linear(x, a, None) if bias is None else _affine(x, a, bias)
+        return linear(x, a, bias)
     if (
         is_composed(a._fmt)
         or "ell" in a._fmt

@@ -96,7 +96,7 @@ class Composed(SparseTensor):
             values = values.masked_fill(self.indices()[0] < 0, 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)
-        if not torch.compiler.is_compiling() and "_slots" in self.__dict__:
+        if not _torch.in_graph() and "_slots" in self.__dict__:
             new.__dict__["_slots"] = self.__dict__["_slots"]
         return new
 
@@ -104,7 +104,7 @@ class Composed(SparseTensor):
     @property
     def parts(self) -> tuple[SparseTensor, ...]:
         """The parts, whose sum this is, over the memory of the values; differentiable where this is."""
-        if torch.compiler.is_compiling():
+        if _torch.in_graph():
             return tuple(self._assembled(self.values()))
         pieces = self.__dict__.get("_pieces")
         if pieces is None:
@@ -112,8 +112,11 @@ class Composed(SparseTensor):
                 pieces = self.__dict__["_pieces"] = tuple(self._assembled(self._val.detach()))
         if not tracked(self):
             return pieces
-        each = zip(pieces, _slices(self, self.values()), strict=True)
-        return tuple([piece._with_values(own) for piece, own in each])
+        made = []
+        for piece, own in zip(pieces, _slices(self, self.values()), strict=True):
+            made.append(piece._with_values(own))
+            made[-1].__dict__["_piece"] = piece  # which keeps what is made of its structure
+        return tuple(made)
 
     def _assembled(self, values: torch.Tensor) -> list[SparseTensor]:
         form = layout(self._fmt, 2)
@@ -226,6 +229,41 @@ def whole(x: object) -> object:
     if isinstance(x, dict):
         return {name: whole(y) for name, y in x.items()}
     return type(x)(map(whole, x)) if type(x) in (list, tuple) else x
+
+
+# ---- parts of dense rows, as two matrices ----
+def listed(part: Layout) -> int:
+    """The dimension of which it stores some coordinates, each with a dense row of the other one; else -1."""
+    kinds = [(kind, half) for kind, _, _, half, *_ in part.levels]
+    return part.levels[0][2] if kinds == [("compressed", 0), ("dense", 0)] else -1
+
+
+def _places(part: SparseTensor) -> SparseTensor:
+    """[extent, stored rows], 1 where a stored row is that of the tensor."""
+    part = part.__dict__.get("_piece", part)
+    kept = part.__dict__.get("_places")
+    pos, crd, values = part._arrays()
+    if kept is None or kept[0] != (crd._version, values.dtype) or _torch.in_graph():
+        n = crd.shape[0]
+        at = torch.arange(n + 1, dtype=crd.dtype)
+        shape = part._shape[listed(layout(part._fmt, 2))], n
+        with _torch.plainly():
+            made = assemble(
+                layout("dcsr", 2), shape, (pos, crd, at, at[:-1], torch.ones(n, dtype=values.dtype))
+            )
+        kept = (crd._version, values.dtype), made
+        if not _torch.in_graph():
+            part.__dict__["_places"] = kept
+    return kept[1]
+
+
+def _rows(part: SparseTensor) -> torch.Tensor:
+    """[stored rows, extent], dense."""
+    n = part._arrays()[1].shape[0]
+    return part.values().view(n, part._shape[1 - listed(layout(part._fmt, 2))])
+
+
+PIECES = (lambda part: part, _places, _rows)  # by their numbers in csrc/scorch.h
 
 
 # ---- making ----
