@@ -8,7 +8,10 @@
  * over several composed operands multiply out, as long as there are few terms. Indices of sums are named anew in each
  * term, since an index of two terms is summed in neither. A result with the structure of a composed operand that its
  * right side is linear in has the same parts, and each has an assignment. Every other access stays: that operand is
- * wanted whole. So is what makes a sparse result with another structure, where sums of sums would be merged. */
+ * wanted whole. So is what makes a sparse result with another structure, where sums of sums would be merged.
+ *
+ * A part that lists rows of which each is dense is a product itself: a matrix of the places of its rows times a dense one,
+ * which libraries multiply. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,12 +165,12 @@ static Expr *with_tensor(Composer *c, Expr *e, const Tensor *from, Tensor *to)
 typedef struct {
     Tensor *places, *rows;
     int dim, row; /* the dimension whose coordinates are stored; the index of stored ones */
-} Listed;
+} RowList;
 
 /* A[i,j] as places[i,r] * rows[r,j] */
 static Expr *to_product(Composer *c, const Expr *access, void *ctx)
 {
-    const Listed *l = ctx;
+    const RowList *l = ctx;
     Expr *places = to_tensor(c, access, l->places), *rows = to_tensor(c, access, l->rows);
     const Index row = {.var = (uint8_t)l->row}, of[2] = {access->ix[l->dim], access->ix[1 - l->dim]};
     places->ix[0] = of[0], places->ix[1] = row;
@@ -190,7 +193,7 @@ static Expr *over_part(Composer *c, Expr *sum, const Tensor *t, int n)
 {
     const int dim = c->parts[t->arg].listed[n] - 1;
     if (dim < 0) return with_tensor(c, sum, t, part_of(c, t, n, ALL));
-    Listed l = {part_of(c, t, n, PLACES), part_of(c, t, n, ROWS), dim, new_index(c, "r")};
+    RowList l = {part_of(c, t, n, PLACES), part_of(c, t, n, ROWS), dim, new_index(c, "r")};
     Expr *e = with_access(c, sum, t, to_product, &l);
     return expr_reduce(c->p, O_ADD, e->vars | 1u << l.row, e->kid[0]);
 }
