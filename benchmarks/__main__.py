@@ -18,6 +18,7 @@ from benchmarks import (
     bound,
     cases,
     compiled,
+    composed,
     convolution,
     dynamic,
     joined,
@@ -31,7 +32,7 @@ from benchmarks import (
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-ROOMS = (cases, models, compiled, convolution, dynamic, programs, joined, planning, largest)
+ROOMS = (cases, models, compiled, composed, convolution, dynamic, programs, joined, planning, largest)
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 

@@ -47,6 +47,7 @@ finally:
 
 if TYPE_CHECKING:
     from . import nn
+    from .tensor.composed import parts
 
 rooms.find_all()
 
@@ -54,15 +55,17 @@ __version__ = _C.version
 __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
     "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
-    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
+    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "parts", "release",
     "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn``, imported where it is used first."""
+    """``scorch.nn`` and ``scorch.parts``, imported where they are used first."""
     if name == "nn":
         return _import_module(".nn", __name__)
+    if name == "parts":
+        return rooms.composed.parts
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -26,7 +26,8 @@ def _rebuild_v1(
 ) -> SparseTensor:
     """Loads a saved tensor. Files name it, so it only gets arguments; they are not trusted: it validates."""
     self = wrap(layout(text, len(shape)), tuple(shape), tuple(arrays))
-    core_of(self)
+    for part in self.parts:
+        core_of(part)
     self._is_param = is_param
     return self.requires_grad_(requires_grad)
 

@@ -98,7 +98,7 @@ def test_methods_are_defined_in_the_class():
 
 def test_rooms_are_what_type_checkers_read():
     source = Path(rooms.__file__).read_text()
-    assert sorted(rooms.__all__) == sorted([*rooms._PATHS, "find_all"])
+    assert sorted(rooms.__all__) == sorted([*rooms._PATHS, *rooms._LATER, "find_all"])
     for name, path in rooms._PATHS.items():
         assert getattr(rooms, name) is sys.modules[path]
         assert path.rpartition(".")[2] in source.partition("_PATHS")[0], name

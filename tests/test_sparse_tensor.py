@@ -219,8 +219,8 @@ def test_what_cannot_be_made():
         scorch.sparse(torch.ones(2, 2, dtype=torch.complex64))
     with pytest.raises(NotImplementedError):
         scorch.sparse(torch.ones(2, 2).to_sparse().requires_grad_())
-    with pytest.raises(NotImplementedError):
-        scorch.sparse(torch.ones(2, 2), format="hyb(1,2)")
+    with pytest.raises(ValueError):
+        scorch.sparse(torch.ones(2, 2), format="hyb(2,2)")
     with pytest.raises(ValueError):
         scorch.sparse(torch.ones(2, 2), format="cssr")
 

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 import scorch
 import scorch.nn
 
-FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)"]
+COMPOSED = ["csr of band(-1,1) + csr", "bsr(2,3) of blocks(2,3,0.5) + coo"]
+FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)", *COMPOSED]
 CUBES = ["csr", "csf", "coo", "dense(2), compressed(0), compressed(1)"]
 
 

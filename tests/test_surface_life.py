@@ -10,7 +10,8 @@ import torch.utils.data
 
 import scorch
 
-FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)"]
+COMPOSED = ["csr of band(-1,1) + csr", "bsr(2,3) of blocks(2,3,0.5) + coo"]
+FORMATS = ["csr", "csc", "coo", "dcsc", "bsr(2,3)", "ell(6)", *COMPOSED]
 DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.int64, torch.bool]
 
 

@@ -1,4 +1,4 @@
-/* gradient.c: program strings taken apart, and the program strings of their gradients.
+/* gradient.c: program strings taken apart, their gradients, and composed operands as their parts.
  *
  * What is asked here follows from the text, the formats and the ranks alone, so
  * it is asked once for a program string and kept by the caller: extents are
@@ -152,7 +152,76 @@ static PyObject *gradient(PyObject *module, PyObject *args)
     return r;
 }
 
+/* ---- composed operands ---- */
+static PyObject *pack_composed(const sc_composed *c)
+{
+    PyObject *in = PyTuple_New(c->nin), *out = PyTuple_New(c->nout);
+    for (int k = 0; in && k < c->nin; k++)
+        sc_bind_put(&in, k,
+                    Py_BuildValue("(siii)", c->in[k].name, (int)c->in[k].operand, (int)c->in[k].part,
+                                  (int)c->in[k].piece));
+    for (int k = 0; out && k < c->nout; k++)
+        sc_bind_put(&out, k,
+                    Py_BuildValue("(iii)", (int)c->out[k].result, (int)c->out[k].part, (int)c->out[k].like));
+    if (in && out) return Py_BuildValue("(sNN)", c->text, in, out);
+    Py_XDECREF(in);
+    Py_XDECREF(out);
+    return NULL;
+}
+
+/* A tuple with a number for each part: 1 + the dimension that it lists, or 0. */
+static int parts_of(PyObject *given, sc_parts *parts)
+{
+    const Py_ssize_t n = PyTuple_Check(given) ? PyTuple_Size(given) : -1;
+    if (n < 0 || n > SC_MAXPARTS)
+        return PyErr_Format(PyExc_ValueError, "expected a tuple of up to %d parts", SC_MAXPARTS), -1;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        const long listed = PyLong_AsLong(PyTuple_GetItem(given, k));
+        if (listed < 0 || listed > 2)
+            return PyErr_Format(PyExc_ValueError, "expected 0, 1 or 2 of a part, got %ld", listed), -1;
+        parts->listed[k] = (uint8_t)listed;
+    }
+    parts->n = (uint8_t)n;
+    return 0;
+}
+
+static PyObject *compose_parts(const sc_state *s, const sc_template *t, PyObject *ranks, PyObject *given)
+{
+    sc_request rq;
+    sc_composed c = {0};
+    sc_err e = {0};
+    sc_parts parts[SC_MAXOP] = {0};
+    if (request_of(s, t, ranks, NULL, &rq)) return NULL;
+    if (PyTuple_Size(given) != rq.nin)
+        return PyErr_Format(PyExc_ValueError, "expected the parts of %d operands, got %zd", rq.nin,
+                            PyTuple_Size(given));
+    for (int k = 0; k < rq.nin; k++)
+        if (parts_of(PyTuple_GetItem(given, k), &parts[k])) return NULL;
+    PyObject *r = NULL;
+    if (sc_compose(&rq, parts, &c, &e))
+        sc_bind_raise(s, &e);
+    else
+        r = pack_composed(&c);
+    sc_composed_free(&c);
+    return r;
+}
+
+static PyObject *compose(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *text, *ranks, *parts;
+    if (!PyArg_ParseTuple(args, "UO!O!", &text, &PyTuple_Type, &ranks, &PyTuple_Type, &parts)) return NULL;
+    sc_template *t = template_of(s, text);
+    PyObject *r = t ? compose_parts(s, t, ranks, parts) : NULL;
+    sc_template_put(t);
+    return r;
+}
+
 PyMethodDef sc_gradient_methods[] = {
+    {"compose", compose, METH_VARARGS,
+     "compose(program, ranks, parts) -> (text, ((name, operand, part or -1), ...) an operand of the text "
+     "each, "
+     "((result, part or -1, operand that it is like), ...) a result each)"},
     {"describe", describe, METH_VARARGS,
      "describe(program, ranks[, types]) -> ((format, dtype, like, ((operand, dim), ...), itype), ...), a "
      "result "

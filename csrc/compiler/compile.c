@@ -173,6 +173,22 @@ int sc_compile_gradient(Prog *p, const sc_request *rq, const char *file, uint32_
 
 typedef struct {
     Job job;
+    const sc_parts *parts;
+    sc_composed *out;
+} Composing;
+
+static void compose(void *ctx)
+{
+    const Composing *x = ctx;
+    understand(&x->job);
+    expr_compose(x->job.p, x->parts, x->out);
+}
+
+int sc_compile_composed(Prog *p, const sc_request *rq, const sc_parts *parts, sc_composed *out, sc_err *err)
+{ return prog_try(p, compose, &(Composing){{.p = p, .rq = rq}, parts, out}, err); }
+
+typedef struct {
+    Job job;
     const Path *path;
 } Pathing;
 

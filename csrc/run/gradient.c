@@ -1,4 +1,5 @@
-/* gradient.c: what follows from a text alone: the program of the gradients, and what the results are. */
+/* gradient.c: what follows from a text alone: the program of the gradients, that over the parts of composed operands,
+ * and what the results are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,22 @@ int sc_outcomes(const sc_request *rq, int *n, sc_outcome *out, sc_err *err)
     int rc = sc_compile_gradient(p, rq, NULL, 0, 0, NULL, err);
     *n = rc ? 0 : p->nout;
     for (int r = 0; r < *n; r++) sc_compile_outcome(p, r, &out[r]);
+    sc_compile_free(p);
+    free(p);
+    return rc;
+}
+
+void sc_composed_free(sc_composed *c)
+{
+    free(c->text);
+    c->text = NULL;
+}
+
+int sc_compose(const sc_request *rq, const sc_parts *parts, sc_composed *out, sc_err *err)
+{
+    Prog *p = sc_zalloc(sizeof *p);
+    if (!p) return sc_error(err, SC_ENOMEM, "out of memory");
+    int rc = sc_compile_composed(p, rq, parts, out, err);
     sc_compile_free(p);
     free(p);
     return rc;

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from .. import _torch
 from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
 from ..tensor import index, join, layouts
-from ..tensor.sparsetensor import HANDLERS, SparseTensor
+from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
 from . import dispatch
 
 _HOMES = (torch, torch.Tensor)
@@ -36,6 +36,7 @@ def _of_one(handler: Callable, name: str) -> Callable:
         return handler(*args, **kwargs)
 
     called.__wrapped__ = handler
+    called.partwise = getattr(handler, "partwise", False)
     return called
 
 
@@ -94,10 +95,13 @@ _put(lambda input: input.mT, "adjoint")
 _put(join.movedim, "movedim", "moveaxis")
 HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
 HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
+for _handler in HANDLERS.values():  # products and orders of dimensions
+    partwise(_handler)
 HANDLERS[torch.Tensor.to_dense] = SparseTensor.to_dense
-HANDLERS[torch.Tensor.type_as] = lambda input, other: input.to(other.dtype)
+HANDLERS[torch.Tensor.type_as] = partwise(lambda input, other: input.to(other.dtype))
 
 
+@partwise
 def _to(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
     """``Tensor.to``; a SparseTensor as the pattern of a dense tensor stands for its type."""
     if not isinstance(input, SparseTensor):
@@ -106,8 +110,8 @@ def _to(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
 
 
 HANDLERS[torch.Tensor.to] = _to
-_put(dispatch.clone, "clone")
-_put(dispatch.detach, "detach")
+_put(partwise(dispatch.clone), "clone")
+_put(partwise(dispatch.detach), "detach")
 
 # ---- what torch.sparse calls it ----
 for _name, _formats, _kind in (
@@ -243,7 +247,7 @@ for _name, _function in (
 ):
     _put(pointwise.unary(_function, _name, _name != "invert"), f"__{_name}__")
 _put(pointwise.dropout, "dropout", homes=(F,))
-_put(lambda input, p, train: pointwise.dropout(input, p, train), "dropout", homes=(torch,))
+_put(partwise(lambda input, p, train: pointwise.dropout(input, p, train)), "dropout", homes=(torch,))
 
 # ---- functions of two ----
 _OPERATORS = {
@@ -287,14 +291,15 @@ for _name, _function in (
     ("pow", "pow_"),
 ):
     _put_any(pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
-HANDLERS[torch.Tensor.copy_] = dispatch.copy_
+HANDLERS[torch.Tensor.copy_] = partwise(dispatch.copy_)
 
 
 # ---- making others ----
 def _dense_new(name: str) -> Callable:
-    return lambda input, *args, **kwargs: getattr(input._val, name)(*args, **kwargs)
+    return partwise(lambda input, *args, **kwargs: getattr(input._val, name)(*args, **kwargs))
 
 
+@partwise
 def _zeros_like(
     input: SparseTensor,
     *,
@@ -319,9 +324,10 @@ def _dense_like(f: Callable) -> Callable:
     ) -> torch.Tensor:
         return f(input._val.new_empty(input.shape, dtype=dtype), *args, **options)
 
-    return made
+    return partwise(made)
 
 
+@partwise
 def _full_like(input: SparseTensor, fill_value: float, **options: object) -> torch.Tensor:
     """Zeros keep the structure."""
     if fill_value == 0:
@@ -336,9 +342,10 @@ for _name in ("ones_like", "rand_like", "randn_like"):
 
 # ---- methods of the class, called under the name of torch's ----
 for _name, _f in vars(SparseTensor).items():
-    _torchs = getattr(torch.Tensor, _name, None)
-    if isinstance(_f, FunctionType) and _torchs not in (None, _f) and not _name.startswith("__torch"):
-        HANDLERS.setdefault(_torchs, _of_one(_f, _name))
+    _torchs, _own = getattr(torch.Tensor, _name, None), isinstance(_f, FunctionType)
+    if _own and _torchs not in (None, _f) and _torchs not in HANDLERS and not _name.startswith("__torch"):
+        HANDLERS[_torchs] = _of_one(_f, _name)
+        HANDLERS[_torchs].method = _name
 
 
 # ---- refused ----
@@ -371,6 +378,7 @@ for _name in ("view", "expand"):
     _put_any(_as_other(_name), f"{_name}_as")
 
 
+@partwise
 def _set_requires_grad(a: SparseTensor, value: bool) -> None:
     a.requires_grad_(value)
 
@@ -378,6 +386,7 @@ def _set_requires_grad(a: SparseTensor, value: bool) -> None:
 HANDLERS[torch.Tensor.requires_grad.__set__] = _set_requires_grad
 
 
+@partwise
 def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
     """``A.data = B``: A holds what B holds, format and structure included; the shape stays."""
     if not isinstance(a, SparseTensor) or not isinstance(other, SparseTensor) or a.shape != other.shape:

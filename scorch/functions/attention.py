@@ -185,7 +185,7 @@ def attention(
         raise TypeError("attention: expected numbers to add to scores, got a mask of bool")
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"attention: expected dropout_p from 0 to 1, got {dropout_p}")
-    s = strips(mask, q.dtype == torch.float64, additive)
+    s = strips(mask._whole(), q.dtype == torch.float64, additive)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     seed = torch.randint(2**62, (1,)) if dropout_p else torch.empty(0, dtype=torch.int64)
     out, _ = torch.ops.scorch.attention(

@@ -11,7 +11,8 @@ from itertools import compress
 import torch
 
 from .. import _C, _torch
-from ..tensor.format import Format
+from ..tensor import rooms
+from ..tensor.format import Format, has_parts, is_composed
 from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
@@ -56,7 +57,7 @@ def _evaluate(
     return _C.evaluate(known_program(expression, names, kinds, *how), tuple(direct), out)
 
 
-def _quick(
+def quick(
     expression: str,
     names: tuple[str, ...],
     operands: tuple,
@@ -77,6 +78,8 @@ def _quick(
             kinds.append((facts["_ndim"], facts["_fmt"]))
             if "_core" not in facts and not _C.plain():
                 return NotImplemented
+            if "_core" not in facts and is_composed(facts["_fmt"]):
+                return rooms.parts.quickly(expression, names, operands, format, schedule, implicit, out)
             direct.append(facts.get("_core") or core_of(x))
         elif isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_neg():
             kinds.append(None)
@@ -153,6 +156,16 @@ def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tenso
         return NotImplemented  # it is said of what was written
 
 
+def _asks_parts(format: Asked) -> bool:
+    """Whether a result shall be composed."""
+    return any(map(has_parts, format if isinstance(format, tuple | list) else (format,)))
+
+
+def _has_parts(operands: list[torch.Tensor]) -> bool:
+    """Whether an operand is composed."""
+    return any(isinstance(x, SparseTensor) and is_composed(x._fmt) for x in operands)
+
+
 def compute(
     expression: str,
     names: tuple[str, ...],
@@ -170,7 +183,10 @@ def compute(
         return compute_in_graph(expression, names, written(format), schedule, implicit, *plain)
     if format.__class__ is list:
         format = tuple(format)
-    found = _quick(expression, names, operands, format, schedule, implicit, out)
+    in_parts = format is not None and _asks_parts(format)
+    found = NotImplemented
+    if not in_parts:
+        found = quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
     if not names and autocast.is_on():
@@ -178,6 +194,8 @@ def compute(
             lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands
         )
     xs = operands_of(operands)
+    if in_parts or _has_parts(xs):
+        return rooms.parts.compute(expression, names, xs, format, schedule, implicit, out)
     how = (names, tuple(map(of_operand, xs)), format, schedule, implicit)
     if is_plain(xs):
         return unpacked(run(program_of(expression, *how), xs, out))
@@ -314,6 +332,8 @@ def compile(
     if "..." in expression and not named:
         expression, operands = _with_letters(expression, operands)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
+    if _has_parts(xs) or _asks_parts(format):
+        return rooms.parts.compiled(expression, names, xs, format, schedule, implicit)
     kinds = tuple(map(of_operand, xs))
     how = (names, kinds, format, schedule, implicit)
     kernel = Kernel(expression, program_of(expression, *how), revealed_program(expression, *how), names, xs)

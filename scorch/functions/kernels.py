@@ -10,7 +10,7 @@ from functools import lru_cache
 import torch
 
 from .. import _C, _torch
-from ..tensor.format import has_slots, layout
+from ..tensor.format import has_slots, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import needs_grad
 from ..tensor.wrapping import from_result
@@ -87,6 +87,8 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     if not isinstance(a, SparseTensor) or not isinstance(b, torch.Tensor):
         return NotImplemented
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or _torch.DEBUG_STAGES:
+        return NotImplemented
+    if is_composed(a._fmt) or (isinstance(b, SparseTensor) and is_composed(b._fmt)):
         return NotImplemented
     own, left = core_of(a), a._val.dtype
     if isinstance(b, SparseTensor):

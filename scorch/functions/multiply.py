@@ -7,13 +7,15 @@ from functools import lru_cache
 import torch
 
 from .. import _C, _torch
+from ..tensor import rooms
+from ..tensor.format import is_composed
 from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
 from ..tensor.values import once
 from .gradients import product_node
 from .program import program_of
 from .run import operands_of, run, through_operator
 
-_EINSUM = (
+EINSUM = (
     ("ij,j->i", "ij,jk->ik"),
     ("i,ij->j", "ij,jk->ik"),
     ("i,oi->o", "ni,oi->no"),
@@ -21,18 +23,31 @@ _EINSUM = (
 )
 
 
+_TURNED = 256  # rows of x from which on it is turned once for all parts
+
+
+def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
+    """Whether a product of a composed tensor runs across x, which each part would turn for itself."""
+    across = kind in (RMATMUL, LINEAR) and is_composed(a._fmt) and x.dim() == 2
+    return across and not torch.compiler.is_compiling() and x.shape[0] >= _TURNED
+
+
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
     if _torch.any_requires_grad(a) and torch.is_grad_enabled():
         if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
             return NotImplemented
-        if len(a._names) == 1:  # dense levels
+        if len(a._names) == 1 or is_composed(a._fmt):  # dense levels; parts
             return NotImplemented
         return recorded_product(a, x, kind) if 0 < x.dim() < 3 and not x.is_neg() else NotImplemented
     core = a.__dict__.get("_core")
     if core is None or _torch.DEBUG_STAGES:
         if _torch.DEBUG_STAGES or not _C.plain():
             return NotImplemented
+        if is_composed(a._fmt):
+            if not isinstance(x, torch.Tensor) or turns(a, x, kind):
+                return NotImplemented
+            return rooms.parts.fast_product(a, x, EINSUM[kind], kind in (RMATMUL, LINEAR), out)
         core = core_of(a)
     if out is None:
         return _C.matmul(core, x, kind)
@@ -45,7 +60,7 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
 def recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors, one of which requires a gradient."""
     a, last = once(a), kind in (RMATMUL, LINEAR)
-    program = text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last)
+    program = text_of_product(EINSUM[kind][x.dim() - 1], a._fmt, last)
     return product_node(a, x, program, kind, run_product, run)
 
 
@@ -66,7 +81,7 @@ def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def _product_program(a: SparseTensor, x: torch.Tensor, kind: int) -> tuple[str, list]:
     last = kind in (RMATMUL, LINEAR)
-    return text_of_product(_EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
+    return text_of_product(EINSUM[kind][x.dim() - 1], a._fmt, last), [x, a] if last else [a, x]
 
 
 @lru_cache(maxsize=1024)

@@ -33,7 +33,7 @@ from ..tensor.entries import (
     same_structure,
 )
 from ..tensor.making import sparse
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import needs_grad, refuse_read_only
 from . import kernels
 
@@ -91,7 +91,7 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
         a = input.coalesce()
         return a._with_values(f(a.values(), *args, **kwargs))
 
-    return mapped
+    return partwise(mapped)
 
 
 def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
@@ -133,6 +133,7 @@ def _refuse_repeated(name: str, a: SparseTensor) -> None:
         raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
 
 
+@partwise
 def dropout(
     input: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> SparseTensor:
@@ -188,6 +189,7 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
     """f of two sparse tensors over the union, or the intersection, of what they store."""
     if same_structure(a, b) and a.is_coalesced():
         return a._with_values(f(a.values(), b.values()))
+    a, b = a._whole(), b._whole()
     shape = _torch.broadcast(a.shape, b.shape)
     format = format_of(a if a._ndim == len(shape) else b, len(shape))
     made = kernels.evaluated(name, a.coalesce(), b.coalesce(), format)
@@ -311,7 +313,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             f"tensor scorch.map, for all of it to_dense(); an optimizer that ends here may take foreach=True"
         )
 
-    return apply
+    return partwise(apply)
 
 
 _KINDS = {
@@ -344,6 +346,7 @@ def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
     return g(other, dense) if swapped else g(dense, other)
 
 
+@partwise
 def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     """``torch.pow`` with a positive number as the exponent."""
     number = _is_scalar(exponent) and not isinstance(exponent, complex)
@@ -356,6 +359,7 @@ def power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     )
 
 
+@partwise
 def float_power(input: object, exponent: object, *, out: None = None) -> torch.Tensor:
     """``torch.float_power``: as :func:`power`, in float64."""
     return power(*(x.double() if isinstance(x, torch.Tensor) else x for x in (input, exponent)), out=out)
@@ -368,9 +372,10 @@ BINARY = {
 
 def reversed_(f: Callable) -> Callable:
     """f with the operands exchanged, as ``__rsub__`` and its kin want it."""
-    return lambda input, other, *rest, **options: f(other, input, *rest, **options)
+    return partwise(lambda input, other, *rest, **options: f(other, input, *rest, **options))
 
 
+@partwise
 def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
     """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
     value = value.to_dense() if isinstance(value, SparseTensor) else value
@@ -386,6 +391,7 @@ def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.T
 
 
 # ---- comparing whole tensors ----
+@partwise
 def equal(input: torch.Tensor, other: torch.Tensor) -> bool:
     """``torch.equal``: the same shape, type and entries; stored zeros are zeros."""
     if tuple(input.shape) != tuple(other.shape) or input.dtype != other.dtype:
@@ -393,6 +399,7 @@ def equal(input: torch.Tensor, other: torch.Tensor) -> bool:
     return not bool(torch.ne(input, other).any())
 
 
+@partwise
 def allclose(
     input: torch.Tensor, other: torch.Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
@@ -455,4 +462,4 @@ def in_place(f: Callable, name: str) -> Callable:
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
         return _cleared(input)
 
-    return changed
+    return partwise(changed)

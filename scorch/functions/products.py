@@ -10,17 +10,20 @@ from numbers import Number
 import torch
 
 from .. import _torch
+from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import needs_grad
 from . import autocast, expressions
 from .gradients import affine_node
 from .multiply import (
+    EINSUM,
     fast_product,
     product_op,
     recorded_product,
     run_product,
     text_of_product,
+    turns,
 )
 from .program import Asked
 from .run import is_plain, operand_of, run
@@ -50,6 +53,12 @@ def product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
         return _sparse_product(a, x, kind)
     if a._ndim != 2 or x.dim() > 2 or x.dim() == 0:
         return _general_product(a, x, kind)
+    if turns(a, x, kind):
+        left = a if kind == LINEAR else a.T
+        return product(left, x.t().contiguous(), MATMUL).t().contiguous()
+    if is_composed(a._fmt):
+        given = (x, a) if kind in (RMATMUL, LINEAR) else (a, x)
+        return expressions.einsum(EINSUM[kind][x.dim() - 1], *given, format="dense")
     if _torch.is_tracing(x):
         return product_op(a, x, kind)
     return recorded_product(a, x, kind) if needs_grad(a, x) else run_product(a, x, kind)
@@ -110,6 +119,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
         and x.dim() == 2
         and bias.dim() == 1
         and is_plain([x, bias, weight])
+        and not turns(weight, x, LINEAR)
     ):
         return _affine(x, weight, bias)
     if autocast.is_on():
@@ -127,8 +137,15 @@ def linear_of_values(
 ) -> torch.Tensor:
     """``F.linear(x, a, bias)`` of plain tensors, a over the memory of ``values``, which take its gradient."""
     if not needs_grad(values, x, *([] if bias is None else [bias])):
-        return linear(x, a, None) if bias is None else _affine(x, a, bias)
-    if "ell" in a._fmt or "nonunique" in a._fmt or len(a._names) == 1 or x.dim() != 2 or x.is_neg():
+        return linear(x, a, bias)
+    if (
+        is_composed(a._fmt)
+        or "ell" in a._fmt
+        or "nonunique" in a._fmt
+        or len(a._names) == 1
+        or x.dim() != 2
+        or x.is_neg()
+    ):
         return linear(x, a._with_values(values), bias)
     program = text_of_product("ni,oi->no", a._fmt, True)
     return affine_node(values, x, bias, a, program, LINEAR, run_product, run)

@@ -20,7 +20,8 @@ from .reduce import kernel
 
 
 def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
-    a = a.coalesce() if dtype is None else a.coalesce().to(dtype)
+    a = a._whole().coalesce()
+    a = a if dtype is None else a.to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"softmax: expected a floating point type, got {a.dtype}: pass dtype=")
     if dim is None:

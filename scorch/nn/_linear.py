@@ -91,6 +91,10 @@ class Linear(nn.Module):
         self.reset_parameters()
 
     def _adopt(self, weight: SparseTensor, bias: bool | torch.Tensor | None) -> None:
+        if not weight.is_coalesced():
+            raise ValueError(
+                f"format: expected one that stores an entry once, got {weight.format}: begin with blocks"
+            )
         self.out_features, self.in_features = weight.shape
         *structure, values = weight._arrays()
         self.layout = weight.format.bind(2)
@@ -226,6 +230,8 @@ class Linear(nn.Module):
         """x [..., in_features] -> [..., out_features]"""
         if not torch.compiler.is_compiling():
             return self._eager(x)
+        if self.layout.parts:
+            return F.linear(x, self.weight, self.bias)
         rows = x.reshape(math.prod(x.shape[:-1]), self.in_features)
         structure = [getattr(self, name) for name in self._structure]
         program = f"ni,oi->no\n::\n:2:{self.layout.text}"
@@ -281,7 +287,8 @@ class Linear(nn.Module):
         values = state.get(prefix + "values", self.values)
         arrays = [*(x.clone() for x in given), values.detach().to(self.values.dtype, copy=True)]
         try:
-            core_of(wrap(self.layout, (self.out_features, self.in_features), arrays))
+            for part in wrap(self.layout, (self.out_features, self.in_features), arrays).parts:
+                core_of(part)
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"{prefix}values: the state has no pattern of a weight "

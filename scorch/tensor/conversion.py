@@ -9,7 +9,7 @@ import torch
 from .. import _C, _torch
 from . import rooms
 from .entries import build, entries, rearranged
-from .format import Format, Layout, bound, layout, relabelled
+from .format import Format, Layout, bound, is_composed, layout, relabelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, tracked
 from .wrapping import fresh, wrap
@@ -38,6 +38,8 @@ def convert(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | No
     index_dtype = index_dtype or a.index_dtype
     if form.text == a._fmt:
         return a.to(index_dtype=index_dtype)
+    if form.parts:
+        return rooms.composed.deal(a, form, index_dtype)
     if _torch.in_graph():
         return build(entries(a), form.text, index_dtype)
     if tracked(a):
@@ -159,6 +161,6 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         return made
     arrays = (*made._arrays()[:-1], a.values())
     computed = assemble(layout(made._fmt, n), made.shape, arrays)
-    if _C.plain():
+    if _C.plain() and not is_composed(made._fmt):
         computed.__dict__["_core"] = core_of(made)
     return computed

@@ -130,6 +130,7 @@ def _csr_indices(a: SparseTensor) -> torch.Tensor:
 
 def entries(a: SparseTensor) -> Entries:
     """The stored entries; duplicates are summed, padding is left out, stored zeros stay."""
+    a = a._whole()
     form, shape = layout(a._fmt, a._ndim), tuple(a.shape)
     if form.is_dense:
         levels = [level[2] for level in form.levels]
@@ -191,6 +192,8 @@ def kept_format(a: SparseTensor, dims: Sequence[int | None]) -> str:
     form, n = layout(a._fmt, a._ndim), len(dims)
     if n == 0:
         return "dense"
+    if form.parts:
+        return "csr" if n > 1 else "coo"
     levels, same = form.levels, list(dims) == list(range(a._ndim))
     if has_slots(form) or any(part and not same for _, _, _, part, _, _ in levels):
         return ("csc" if levels[0][2] == 1 and n == 2 else "csr") if n > 1 else "coo"

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _C
+from . import rooms
+
+if TYPE_CHECKING:
+    from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
 _ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|ell\(\s*\d+\s*\)$")
@@ -20,17 +24,22 @@ class Layout(NamedTuple):
 
     text: str  # canonical spelling
     names: tuple[str, ...]  # component arrays in order: pos0, crd0, ..., val
-    levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level
+    levels: tuple[tuple, ...]  # (kind, unique, dim, part, block, width) of each level; none of composed ones
+    parts: tuple[Layout, ...] = ()  # of a composed format
+    rules: tuple[Rule | None, ...] = ()  # of each part
 
     @property
     def is_dense(self) -> bool:
         """Whether no level has coordinates and no dimension is blocked."""
-        return len(self.names) == 1 and all(part == 0 for _, _, _, part, _, _ in self.levels)
+        plain = len(self.names) == 1 and not self.parts
+        return plain and all(part == 0 for _, _, _, part, _, _ in self.levels)
 
 
 @lru_cache(maxsize=1024)
 def layout(text: str, ndim: int) -> Layout:
     """The layout of format ``text`` for ``ndim`` dimensions; ValueError if there is none."""
+    if is_composed(text) or " of " in text:
+        return _composed(text, ndim)
     name, _, levels = _C.format(text, ndim)
     names = []
     for at, (kind, *_rest) in enumerate(levels):
@@ -39,6 +48,60 @@ def layout(text: str, ndim: int) -> Layout:
         if kind != "dense":
             names.append(f"_crd{at}")
     return Layout(name, (*names, "_val"), levels)
+
+
+# ---- composed formats: part { "+" part }, part := levels [ "of" rule ] ----
+_MOST = 8  # parts; csrc/scorch.h
+
+
+def is_composed(text: str) -> bool:
+    """Whether a format lists parts."""
+    return "+" in text
+
+
+def composed_of(formats: Sequence[str], rules: Sequence[Rule | None] = ()) -> str:
+    """The text of parts in these formats."""
+    rules = (*rules, *[None] * (len(formats) - len(rules)))
+    each = zip(formats, rules, strict=True)
+    return " + ".join([f"{format} of {rule}" if rule else format for format, rule in each])
+
+
+def fills(form: Layout) -> bool:
+    """Whether it stores places without an entry, as zeros: blocks, and rows that are dense."""
+    return bool(form.levels) and form.levels[-1][0] == "dense"
+
+
+def _buckets(text: str) -> str:
+    """hyb(c,k), SparseTIR's: rows of at most 1, 2, 4 .. 2^k entries, each padded to that, and longer ones."""
+    found = re.fullmatch(r"hyb\(\s*(\d+)\s*,\s*(\d+)\s*\)", text)
+    if not found or int(found[1]) != 1 or int(found[2]) > _MOST - 2:
+        raise ValueError(
+            f"expected hyb(1,k) with k up to {_MOST - 2}, buckets of rows of at most 1, 2, 4 .. 2^k entries, "
+            f"got {text}: columns are cut by dense(1/N), dense(0), compressed(1%N)"
+        )
+    sizes = [2**k for k in range(int(found[2]) + 1)]
+    return " + ".join([*(f"compressed(0), ell(1, {n}) of rows(<= {n})" for n in sizes), "csr"])
+
+
+def _composed(text: str, ndim: int) -> Layout:
+    if ndim != 2:
+        raise ValueError(f"{text}: composed formats are for matrices, got {ndim} dimensions")
+    parts, rules = [], []
+    for part in text.split("+"):
+        levels, of, rule = part.partition(" of ")
+        if not levels.strip():
+            raise ValueError(
+                f"{text}: expected a format on both sides of +, such as bsr(8,8) of blocks(8,8,0.5) + csr"
+            )
+        parts.append(layout(levels.strip(), ndim))
+        rules.append(rooms.rules.rule_of(rule) if of else None)
+    if rules[-1] or len(parts) > _MOST:
+        raise ValueError(
+            f"{text}: expected up to {_MOST} parts, the last without a rule, as it takes the rest: add + csr"
+        )
+    names = [f"_p{k}{name}" for k, part in enumerate(parts) for name in part.names[:-1]]
+    spelled = composed_of([part.text for part in parts], rules)
+    return Layout(spelled, (*names, "_val"), (), tuple(parts), tuple(rules))
 
 
 def repeats(form: Layout) -> bool:
@@ -70,6 +133,10 @@ def has_slots(form: Layout) -> bool:
 def relabelled(text: str, ndim: int, dims: tuple[int, ...]) -> str:
     """The format of the tensor whose dimension ``k`` is dimension ``dims[k]`` of one in format ``text``."""
     new = {old: k for k, old in enumerate(dims)}
+    if is_composed(text):
+        form = layout(text, ndim)
+        rules = [rule and (rule.turned() if dims == (1, 0) else rule) for rule in form.rules]
+        return composed_of([relabelled(part.text, ndim, dims) for part in form.parts], rules)
     parts = [
         spelled(kind, unique, new[dim], part, block, width)
         for kind, unique, dim, part, block, width in layout(text, ndim).levels
@@ -109,7 +176,8 @@ class Format:
     Args:
         levels: an alias (``"csr"``, ``"coo"``, ``"csf"``, ``"bsr(4,4)"``, ``"ell(8)"``, ``"auto"`` ...), a
             list of levels over dimension numbers (``"dense(0), compressed(1)"``), or a sequence of level
-            kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``.
+            kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``; or
+            for matrices, parts with rules, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``.
         order: with a sequence: the dimension that each level stores; the natural order by default.
         block: with a sequence: tile sizes, one a dimension; the levels over block numbers come first, then
             those inside the block.
@@ -147,9 +215,7 @@ class Format:
                 f'expected a format such as "csr", a list of level kinds or a scorch.Format, got {levels!r}'
             )
         if text.startswith("hyb"):
-            raise NotImplementedError(
-                "composed formats such as hyb(c,k) are not available yet: use csr or ell(w)"
-            )
+            text = _buckets(text)
         object.__setattr__(self, "_text", text if text in _RANK_OF_ALIAS else _canonical(text))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -168,6 +234,8 @@ class Format:
     def levels(self) -> tuple[str, ...]:
         """The levels as text; for a name that any number of dimensions can have, an example."""
         bound = self.bind(_RANK_OF_ALIAS.get(self._text, _rank(self._text)))
+        if bound.parts:
+            raise ValueError(f"levels of {self._text}: each part has its own, Format(part).levels")
         return tuple(spelled(*level) for level in bound.levels)
 
     def __str__(self) -> str:
@@ -213,6 +281,12 @@ def _nearest(text: str) -> str | None:
     return spelled[near[0]] if near else None
 
 
+def has_parts(format: str | Format) -> bool:
+    """Whether a format, as a user may write it, is a composed one."""
+    text = format._text if isinstance(format, Format) else format
+    return isinstance(text, str) and (is_composed(text) or text.strip().lower().startswith("hyb"))
+
+
 def bound(format: str | Format, ndim: int) -> Layout:
     """The layout of a format for ``ndim`` dimensions, by its text: at once the second time."""
     return _bound(format if type(format) is str else Format(format)._text, ndim)
@@ -225,5 +299,5 @@ def _bound(text: str, ndim: int) -> Layout:
 
 def _rank(text: str) -> int:
     """The dimensions a text speaks of: two for an alias, else one more than the largest named."""
-    dims = [] if _ALIAS.match(text) else _DIM.findall(text)
+    dims = [] if _ALIAS.match(text) or is_composed(text) else _DIM.findall(text)
     return 1 + max(map(int, dims), default=1)

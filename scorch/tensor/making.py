@@ -12,7 +12,7 @@ import torch
 
 from .. import _C, _torch
 from .conversion import CARRIER
-from .format import Format, Layout, bound, layout, spelled
+from .format import Format, Layout, bound, has_parts, layout, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble, carries, needs_grad, tracked
 from .wrapping import from_result
@@ -280,6 +280,8 @@ def sparse(
         )
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
+    if has_parts(format):
+        return sparse(x, "csr", index_dtype=index_dtype, copy=copy).convert(format)
     if not isinstance(x, SparseTensor) and _torch.in_transform():
         return _sparse_transformed(x, format, index_dtype, copy)
     if isinstance(x, numpy.ndarray):
@@ -386,6 +388,8 @@ def from_components(
     """
     shape = extents_of(shape)
     form = _bound(format._text if isinstance(format, Format) else format, len(shape))
+    if form.parts:
+        raise ValueError(f"{form.text}: expected a format of levels; make each part, then scorch.parts(B, C)")
     given = {"_pos": list(pos), "_crd": list(crd)}
     for kind, entries in given.items():
         if len(entries) != len(form.levels):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .. import _saved as saved
     from ..boundary import below
-    from ..functions import expressions, multiply, pointwise, products
+    from ..functions import expressions, multiply, parts, pointwise, products
     from ..tools import plan, reorder
-    from . import conversion, layouts, values
+    from . import composed, conversion, layouts, rules, values
 
 _PATHS = {
     "below": "scorch.boundary.below",
@@ -29,9 +29,14 @@ _PATHS = {
     "saved": "scorch._saved",
     "values": "scorch.tensor.values",
 }
+_LATER = {  # at the first use
+    "composed": "scorch.tensor.composed",
+    "parts": "scorch.functions.parts",
+    "rules": "scorch.tensor.rules",
+}
 __all__ = [
-    "below", "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
-    "reorder", "saved", "values",
+    "below", "composed", "conversion", "expressions", "find_all", "layouts", "multiply", "parts", "plan",
+    "pointwise", "products", "reorder", "rules", "saved", "values",
 ]  # fmt: skip
 
 
@@ -39,3 +44,10 @@ def find_all() -> None:
     """Finds them, when all are imported."""
     for name, path in _PATHS.items():
         globals()[name] = import_module(path)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = import_module(_LATER[name])
+    return globals()[name]

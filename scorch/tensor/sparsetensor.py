@@ -56,6 +56,12 @@ def core_of(self: SparseTensor) -> _C.Core:
     return core
 
 
+def partwise(f: Callable) -> Callable:
+    """f, a function of the table that takes composed tensors as they are; others get them as csr."""
+    f.partwise = True
+    return f
+
+
 def is_sparse(x: object) -> bool:
     """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False)."""
     return isinstance(x, SparseTensor)
@@ -175,6 +181,15 @@ class SparseTensor(_Tensor):
         return self.nnz / n if n else 0.0
 
     @property
+    def parts(self) -> tuple[SparseTensor, ...]:
+        """The tensors whose sum this is: those of a composed format, and otherwise this one alone."""
+        return (self,)
+
+    def _whole(self) -> SparseTensor:
+        """This tensor in levels; a composed one as csr."""
+        return self
+
+    @property
     def index_dtype(self) -> torch.dtype:
         """Type of pos and crd: torch.int32 or torch.int64."""
         return getattr(self, self._names[0]).dtype if len(self._names) > 1 else torch.int64
@@ -289,6 +304,7 @@ class SparseTensor(_Tensor):
 
         Duplicates are summed where the target's levels are unique; explicit zeros stay. The result may share
         memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
+        A composed format, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``, stores parts in formats of their own.
         Raises: ValueError: no such format for this number of dimensions.
         """
         return rooms.conversion.convert(self, format, index_dtype)

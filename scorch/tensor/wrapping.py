@@ -8,7 +8,7 @@ import torch
 
 from .. import _torch
 from . import rooms
-from .format import Layout, layout
+from .format import Layout, is_composed, layout
 from .sparsetensor import SparseTensor, made
 
 
@@ -18,6 +18,8 @@ def wrap(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor]) -> 
         _torch.admit_nodes()
         return _wrap_in_graph(form.text, tuple(shape), *arrays)
     kind = _OnTheWay if torch.compiler.is_exporting() else SparseTensor
+    if is_composed(form.text):
+        kind = rooms.composed.Composed
     return made(kind, form.text, form.names, tuple(shape), arrays)
 
 

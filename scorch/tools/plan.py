@@ -22,11 +22,11 @@ def plan(A: SparseTensor, columns: int = 1) -> str:
 
 def optimize(A: SparseTensor, calls: int | Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
     """Makes products with A fast that will be many; returns A: see ``SparseTensor.optimize``."""
+    if not isinstance(calls, int) or calls >= 16:
+        for part in A.parts:
+            core_of(part).expect()
     if isinstance(calls, int):
-        if calls >= 16:
-            core_of(A).expect()
         return A
-    core_of(A).expect()
     with torch.no_grad():
         for call in calls:
             call(A)

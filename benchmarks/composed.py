@@ -1,0 +1,93 @@
+"""Composed formats against the single formats of Scorch, on matrices whose entries lie in two ways.
+
+Half of the entries of each matrix lie as the row says, the others anywhere; in "scattered" all do, and a
+composition has nothing to win. The peers are the formats that a user could convert the same matrix to: csr,
+which takes cuts by itself where many products come, cuts, and blocks.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+
+import scorch
+from benchmarks.data import Case
+
+SIDE, DENSITY = 4096, 0.1
+COLUMNS = (1, 16, 128, 512)
+CUT = "dense(1/128), dense(0), compressed(1%128)"
+
+
+def _scattered(share: float, side: int) -> torch.Tensor:
+    return torch.rand(side, side) < share
+
+
+def _blocks(share: float, side: int) -> torch.Tensor:
+    grid = torch.rand(side // 32, side // 32) < share
+    return grid.repeat_interleave(32, 0).repeat_interleave(32, 1)
+
+
+def _rows(share: float, side: int) -> torch.Tensor:
+    chosen = torch.zeros(side, 1, dtype=torch.bool)
+    chosen[torch.randperm(side)[: round(share * side)]] = True
+    return chosen.expand(side, side)
+
+
+def _band(share: float, side: int) -> torch.Tensor:
+    place = torch.arange(side)
+    return (place[:, None] - place).abs() <= share * side / 2
+
+
+LAID = {  # how half of the entries lie, and the formats that take them apart
+    "blocks of 32 x 32": (
+        _blocks, ("bsr(8,8) of blocks(8,8,0.5) + csr", "bsr(32,32) of blocks(32,32,0.5) + csr"),
+    ),
+    "dense rows": (_rows, ("compressed(0), dense(1) of rows(> 2000) + csr",)),
+    "a band": (_band, (f"csr of band(-{SIDE // 20},{SIDE // 20}) + csr",)),
+    "scattered": (_scattered, ("csr of rows(> 410) + csr",)),
+}  # fmt: skip
+
+
+def matrix(laid: Callable, side: int = SIDE) -> torch.Tensor:
+    torch.manual_seed(0)
+    there = laid(DENSITY / 2, side) | _scattered(DENSITY / 2, side)
+    return torch.randn(side, side) * there
+
+
+def _product(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return a @ x
+
+
+def _linear(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.linear(x, a)
+
+
+def _trained(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    a.grad = x.grad = None
+    (a @ x).sum().backward()
+    return x.grad
+
+
+def _cases(name: str, call: Callable, columns: tuple[int, ...], across: bool, train: bool) -> Iterator[Case]:
+    for way, (laid, composed) in LAID.items():
+        w = matrix(laid)
+        formats = ["csr", CUT, "bsr(8,8)", *composed]
+        kept = {f: scorch.sparse(w, format=f).requires_grad_(train) for f in formats}
+        for n in columns:
+            x = torch.randn(*((n, SIDE) if across else (SIDE, n))).requires_grad_(train)
+            calls = {"cut" if f == CUT else f: partial(call, a, x) for f, a in kept.items()}
+            yield Case(f"{way}{name}, {n}", calls, dict.fromkeys(composed, ("csr", "cut", "bsr(8,8)")))
+
+
+def products(root: str | None) -> Iterator[Case]:
+    """A @ x"""
+    yield from _cases("", _product, COLUMNS, False, False)
+
+
+def layers(root: str | None) -> Iterator[Case]:
+    """F.linear(x, A), and A @ x with gradients to both."""
+    yield from _cases(", F.linear", _linear, (16, 512), True, False)
+    yield from _cases(", forward and backward", _trained, (128,), False, True)
+
+
+SUITES = {"composed": products, "composed layers": layers}

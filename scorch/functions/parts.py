@@ -1,0 +1,296 @@
+"""Expressions over composed operands: taken apart by the compiler, and computed over the parts.
+
+The compiler (csrc/compiler/expr/compose.c) says of index notation which sums go over parts, each of which is
+an operand of its own then, and which results have the parts of an operand. What it leaves gets the operand as
+csr. The text that comes out is computed like any other: gradients, tracing and planning know nothing of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+
+from .. import _C
+from ..tensor.composed import PIECES, Composed, listed, whole
+from ..tensor.entries import same_structure
+from ..tensor.format import Format, bound, has_parts, is_composed, layout
+from ..tensor.sparsetensor import SparseTensor, rank
+from ..tensor.values import needs_grad, values_of
+from . import expressions, notation
+from .program import Asked, of_operand, program_of
+from .run import Out
+
+
+class Apart(NamedTuple):
+    """Index notation over parts.
+
+    operands: (operand, part or -1 for all of it, piece as in csrc/scorch.h) of each name. results: (result,
+    part or -1, the operand that it is like) of each that is returned.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    operands: tuple[tuple[int, int, int], ...]
+    results: tuple[tuple[int, int, int], ...]
+
+
+def _kind(kind: tuple[int, str] | None) -> tuple[int, str] | None:
+    return (kind[0], "csr") if kind and is_composed(kind[1]) else kind
+
+
+def _plainly(format: Asked) -> Asked:
+    """What is asked for, but for composed formats, into which a csr result is converted."""
+    if format is None or isinstance(format, str | Format):
+        return "csr" if format is not None and has_parts(format) else format
+    return tuple([_plainly(f) for f in format])
+
+
+def _of_each(format: Asked, n: int) -> Sequence:
+    return [format] * n if format is None or isinstance(format, str | Format) else list(format)
+
+
+@lru_cache(maxsize=4096)
+def _apart(
+    text: str, names: tuple[str, ...], kinds: tuple, ranks: tuple[int, ...], asked: tuple
+) -> Apart | None:
+    """The text over parts; None where no part has a step of its own."""
+    parts = tuple(
+        [tuple([1 + listed(p) for p in layout(*kind[::-1]).parts]) if kind else () for kind in kinds]
+    )
+    asked = [None if f is None or has_parts(f) else f for f in asked]
+    try:
+        program = program_of(text, names, tuple(map(_kind, kinds)), asked, None, "zero")
+        text, operands, results = _C.compose(program, ranks, parts)
+    except (ValueError, NotImplementedError):
+        return None  # it is said of what was written
+    if all(part < 0 for _, _, part, _ in operands):
+        return None
+    return Apart(text, tuple([name for name, *_ in operands]), tuple([o[1:] for o in operands]), results)
+
+
+def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tuple[str, ...]]:
+    """An einsum string as index notation."""
+    if names:
+        return expression, names
+    return notation.named(expression, tuple(range(n))), tuple([f"x{k}" for k in range(n)])
+
+
+def _overlap(xs: Sequence[torch.Tensor]) -> bool:
+    """Whether one of bool may store an entry twice: parts would be added, where the tensor is their "or"."""
+    return any(isinstance(x, Composed) and x.dtype == torch.bool and not x.is_coalesced() for x in xs)
+
+
+@lru_cache(maxsize=4096)
+def _known(
+    expression: str, names: tuple[str, ...], kinds: tuple, ranks: tuple[int, ...], format: str | None
+) -> Apart | None:
+    """How it is taken apart where each result is one tensor; None where it is not, or has parts."""
+    text, called = _notation(expression, names, len(kinds))
+    asked = (format,) * len(notation.assignments(text)[1])
+    apart = _apart(text, called, kinds, ranks, asked)
+    return apart if apart and all(part < 0 for _, part, _ in apart.results) else None
+
+
+def quickly(
+    expression: str,
+    names: tuple[str, ...],
+    operands: tuple,
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> list | object:
+    """As ``expressions.quick``, of composed operands: a look at what is known, and a call over the parts."""
+    if schedule is not None or implicit != "zero" or not (format is None or type(format) is str):
+        return NotImplemented
+    kinds, ranks = [], []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            if needs_grad(x) or x._val.dtype is torch.bool:
+                return NotImplemented
+            kinds.append((x._ndim, x._fmt))
+            ranks.append(x._ndim)
+        elif type(x) is torch.Tensor or type(x) is torch.nn.Parameter:
+            kinds.append(None)
+            ranks.append(x.dim())
+        else:
+            return NotImplemented
+    apart = _known(expression, names, tuple(kinds), tuple(ranks), format)
+    if apart is None:
+        return NotImplemented
+    return expressions.quick(apart.text, apart.names, _given(apart, operands), format, None, "zero", out)
+
+
+def fast_product(
+    a: Composed, x: object, texts: tuple[str, str], last: bool, out: torch.Tensor | None
+) -> torch.Tensor:
+    """A product of a composed tensor and a plain matrix or vector; NotImplemented where more goes on."""
+    if type(x) is not torch.Tensor or not 0 < x.dim() < 3:
+        return NotImplemented
+    given = (x, a) if last else (a, x)
+    found = quickly(texts[x.dim() - 1], (), given, "dense", None, "zero", out)
+    return found if found is NotImplemented else found[0]
+
+
+def _find(
+    expression: str,
+    names: tuple[str, ...],
+    xs: Sequence[torch.Tensor],
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+) -> tuple[Apart | None, list]:
+    """How it is taken apart, and the format asked of each result."""
+    text, called = _notation(expression, names, len(xs))
+    ranks = notation.assignments(text)[1] if "=" in text else ()
+    asked = _of_each(format, len(ranks))
+    if schedule is not None or implicit != "zero" or len(asked) != len(ranks) or _overlap(xs):
+        return None, asked
+    kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
+    return _apart(
+        text, called, kinds, dims, tuple(map(str, asked)) if format is not None else tuple(asked)
+    ), asked
+
+
+def compute(
+    expression: str,
+    names: tuple[str, ...],
+    xs: list[torch.Tensor],
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+    out: Out,
+) -> torch.Tensor | tuple[torch.Tensor, ...]:
+    """``expressions.compute`` where an operand is composed, or a result is to be."""
+    apart, asked = _find(expression, names, xs, format, schedule, implicit)
+    found = None
+    if apart and (out is None or all(part < 0 for _, part, _ in apart.results)):
+        found = _in_steps(apart, xs, asked, out)
+    if found is None:
+        made = expressions.compute(expression, names, whole(xs), _plainly(format), schedule, implicit, out)
+        found = made if isinstance(made, tuple) else (made,)
+    kept = {x._fmt for x in xs if isinstance(x, Composed)}
+    delivered = [y if f is None else _converted(y, f, kept) for y, f in zip(found, asked, strict=True)]
+    return tuple(delivered) if len(delivered) > 1 else delivered[0]
+
+
+def _converted(y: torch.Tensor, format: str | Format, kept: set[str]) -> torch.Tensor:
+    """A result in the format asked for; csr where it is to have the parts of an operand that no rule made."""
+    if not isinstance(y, SparseTensor) or not has_parts(format):
+        return y
+    form = bound(format, 2)
+    return y if form.text in kept and not all(form.rules[:-1]) else y.convert(form.text)
+
+
+def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    parts = {k: xs[k].parts for k, part, _ in apart.operands if part >= 0}
+    return tuple(
+        [whole(xs[k]) if part < 0 else PIECES[piece](parts[k][part]) for k, part, piece in apart.operands]
+    )
+
+
+def _formats(apart: Apart, asked: Sequence) -> Asked:
+    """What is asked of the results of the text: those that are parts are like their operands."""
+    wanted = [None if f is None or has_parts(f) else f for f in asked]
+    each = [wanted[result] if part < 0 else None for result, part, _ in apart.results]
+    return each if any(f is not None for f in each) else None
+
+
+def _in_steps(apart: Apart, xs: list[torch.Tensor], asked: Sequence, out: Out) -> list | None:
+    """The results over parts; None where one has not the structure that it was thought to have."""
+    given = _given(apart, xs)
+    made = expressions.compute(apart.text, apart.names, given, _formats(apart, asked), None, "zero", out)
+    found: dict[int, list] = {}
+    for y, (result, part, like) in zip(
+        made if isinstance(made, tuple) else (made,), apart.results, strict=True
+    ):
+        if part >= 0:
+            piece = given[apart.operands.index((like, part, 0))]
+            if not isinstance(y, SparseTensor) or not same_structure(y, piece):
+                return None
+        found.setdefault(result, []).append(y)
+    likes = {result: like for result, part, like in apart.results if part >= 0}
+    return [
+        xs[likes[r]]._with_values(torch.cat([values_of(y) for y in ys])) if r in likes else ys[0]
+        for r, ys in sorted(found.items())
+    ]
+
+
+# ---- ahead of the call ----
+class Kernel:
+    """A program over parts; see :func:`scorch.compile`."""
+
+    def __init__(self, expression: str, names: tuple[str, ...], xs: list[torch.Tensor], how: tuple) -> None:
+        self.expression, self._names, self._how = expression, names, how
+        self._kinds = [getattr(x, "_fmt", "dense") for x in xs]
+        apart, asked = _find(expression, names, xs, *how)
+        if apart:
+            given = zip(apart.names, _given(apart, xs), strict=True)
+            self._inner = expressions.compile(apart.text, format=_formats(apart, asked), **dict(given))
+        else:
+            asks = dict(zip(("format", "schedule", "implicit"), (_plainly(how[0]), *how[1:]), strict=True))
+            given = whole(xs)
+            named = dict(zip(names, given, strict=True)) if names else {}
+            self._inner = expressions.compile(expression, *(() if names else given), **asks, **named)
+        self._apart = apart
+
+    def __call__(
+        self, *operands: object, out: Out = None, **named: object
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        """Runs on operands like the ones it was made with; extents may differ."""
+        if named and (operands or set(named) != set(self._names)):
+            raise TypeError(f"expected the operands {', '.join(self._names)}, got {', '.join(named)}")
+        xs = tuple([named[name] for name in self._names]) if named else operands
+        kinds = [getattr(x, "_fmt", "dense") for x in xs]
+        if kinds != self._kinds:
+            raise ValueError(f"expected operands in the formats {self._kinds}, got {kinds}")
+        return expressions.compute(self.expression, self._names, xs, *self._how, out)
+
+    def __getattr__(self, name: str) -> object:
+        if name not in ("source", "schedule", "directives", "orders"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def explain(self) -> str:
+        """What becomes of composed operands, and how the program over the parts runs."""
+        return "\n".join([*self._said(), "", self._inner.explain()])
+
+    def _said(self) -> list[str]:
+        """A line for each composed operand."""
+        lines = []
+        for k, kind in enumerate(self._kinds):
+            if is_composed(kind):
+                name = self._names[k] if self._names else f"operand {k}"
+                lines.append(f"{name}: {kind}: {', '.join(self._ways(k, kind))}")
+        return lines
+
+    def _ways(self, operand: int, kind: str) -> list[str]:
+        """What becomes of a composed operand."""
+        if not self._apart:
+            return ["converted to csr"]
+        each = zip(self._apart.names, self._apart.operands, strict=True)
+        formats = [part.text for part in layout(kind, 2).parts]
+        said = ("", "the places of ", "the dense matrix of ")
+        return [
+            "converted to csr" if part < 0 else f"{name} is {said[piece]}{formats[part]}"
+            for name, (of, part, piece) in each
+            if of == operand
+        ]
+
+    def __repr__(self) -> str:
+        return f"<scorch kernel {self.expression!r}, in parts>"
+
+
+def compiled(
+    expression: str,
+    names: tuple[str, ...],
+    xs: list[torch.Tensor],
+    format: Asked,
+    schedule: str | None,
+    implicit: str,
+) -> Kernel:
+    """``scorch.compile`` where an operand is composed, or a result is to be."""
+    return Kernel(expression, names, xs, (format, schedule, implicit))

@@ -1,0 +1,525 @@
+"""Composed formats: matrices that are the sum of parts, in expressions and in the place of other tensors."""
+
+import copy
+import itertools
+import pickle
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scorch
+import scorch.nn
+
+FORMATS = [
+    "bsr(4,4) of blocks(4,4,0.5) + csr",
+    "compressed(0), dense(1) of rows(> 20) + csr",
+    "csr of band(-3,3) + csr",
+    "csr of columns(> 10) + csc",
+    "ell(2) of nearest(2,32) + coo",
+    "bsr(4,4) of blocks(4,4,0.6) + compressed(0), dense(1) of rows(> 12) + dcsr",
+    "hyb(1,2)",
+    "csr of rows(< 4) + dense(1/8), dense(0), compressed(1%8)",
+]
+OVERLAP = "csr of band(-3,3) + bsr(2,2)"  # blocks store places of the band once more, as zeros
+
+
+def matrix(rows=24, columns=32, seed=0, dtype=torch.float64):
+    """Integers, with a full block, a full row and a full column."""
+    g = torch.Generator().manual_seed(seed)
+    d = torch.randint(-4, 5, (rows, columns), generator=g) * (torch.rand(rows, columns, generator=g) < 0.2)
+    d[4:8, 8:12] = torch.randint(1, 5, (4, 4), generator=g)
+    d[3] = torch.randint(1, 5, (columns,), generator=g)
+    d[:, 5] = torch.randint(1, 5, (rows,), generator=g)
+    return d.to(dtype)
+
+
+def dense(*shape, seed=1, dtype=torch.float64):
+    g = torch.Generator().manual_seed(seed)
+    return torch.randint(-3, 4, shape, generator=g).to(dtype)
+
+
+def plain(x):
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def same(got, wanted):
+    assert torch.equal(plain(got), plain(wanted))
+
+
+# ---- making ----
+@pytest.mark.parametrize("text", [*FORMATS, OVERLAP])
+def test_there_and_back(text):
+    d = matrix()
+    a = scorch.sparse(d, format=text)
+    same(a, d)
+    assert a.format == scorch.Format(text) == scorch.Format(str(a.format))
+    for b in (a.convert("csr"), a.convert("coo"), a.convert(FORMATS[0]), a.convert(text), a.T.T):
+        same(b, d)
+    same(a.T, d.T)
+    assert a.convert("csr").format == "csr" and a.T.T.format == a.format
+    total = sum((plain(part) for part in a.parts), torch.zeros_like(d))
+    assert torch.equal(total, d)
+    assert a.nnz == sum(part.nnz for part in a.parts) == a.values().numel() == a.indices().shape[1]
+    assert scorch.sparse(d.to_sparse(), format=text).format == a.format
+
+
+def test_entries_go_to_the_first_rule_that_takes_them():
+    d = matrix()
+    place = torch.arange(24)[:, None] - torch.arange(32)
+    band, rest = scorch.sparse(d, format="csr of band(-3,3) + csr").parts
+    same(band, d * (place.abs() <= 3))
+    same(rest, d * (place.abs() > 3))
+    rows, rest = scorch.sparse(d, format="csr of rows(>= 12) + csr").parts
+    same(rows, d * ((d != 0).sum(1, keepdim=True) >= 12))
+    columns, _ = scorch.sparse(d, format="csr of columns(> 20) + csr").parts
+    same(columns, d * ((d != 0).sum(0) > 20))
+    blocks, rest = scorch.sparse(d, format="bsr(4,4) of blocks(4,4,0.9) + csr").parts
+    assert blocks.nnz >= 16 and torch.equal(plain(blocks)[4:8, 8:12], d[4:8, 8:12])
+    assert not plain(rest)[4:8, 8:12].any()
+    two, rest = scorch.sparse(d, format="csr of nearest(2,4) + csr").parts
+    assert (plain(two).view(24, 8, 4) != 0).sum(2).max() == 2
+    assert (plain(two).view(24, 8, 4).abs().sum(2) >= plain(rest).view(24, 8, 4).abs().amax(2)).all()
+    one, two, _ = scorch.sparse(d, format="csr of band(0,0) + csr of band(-1,1) + csr").parts
+    same(one, d * (place == 0))
+    same(two, d * (place.abs() == 1))
+
+
+def test_what_fills_blocks_takes_all_that_lies_in_them():
+    a = scorch.sparse(matrix(), format="bsr(4,4) of band(0,0) + csr")
+    assert a.is_coalesced()
+    key = a.indices()[0] * 32 + a.indices()[1]
+    assert key.unique().numel() == key.numel()
+    assert not scorch.sparse(matrix(), format=OVERLAP).is_coalesced()
+
+
+def test_parts_of_a_user():
+    d, e = matrix(), matrix(seed=5)
+    b, c = scorch.sparse(d, format="bsr(4,4)"), scorch.sparse(e, format="csc")
+    a = scorch.parts(b, c)
+    same(a, d + e)
+    assert [str(part.format) for part in a.parts] == ["bsr(4,4)", "csc"] and a.parts[1].nnz == c.nnz
+    assert len(scorch.parts(a, b).parts) == 3 and b.parts == (b,)
+    same(a @ dense(32, 5), (d + e) @ dense(32, 5))
+    same(torch.relu(a), torch.relu(d + e))  # entries that both store are added up first
+    same(a * 2, (d + e) * 2)
+    assert scorch.parts(b.float(), c).dtype == torch.float64
+    for wrong in ([b], [b, d], [b, c.T], [b] * 9):
+        with pytest.raises((TypeError, ValueError), match="expected"):
+            scorch.parts(*wrong)
+
+
+def test_repr_names_the_parts():
+    a = scorch.sparse(matrix(), format=FORMATS[0])
+    assert f"bsr(4,4): {a.parts[0].nnz}, csr: {a.parts[1].nnz}" in repr(a)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("csr of rows(5) + csr", "rows: expected <"),
+        ("csr of lines(> 5) + csr", "expected a rule such as rows"),
+        ("csr of band(3,-3) + csr", "lo at most hi"),
+        ("bsr(4,4) of blocks(4,4,2) + csr", "share"),
+        ("bsr(4,4) of blocks(4,4) + csr", "share"),
+        ("csr of nearest(5,4) + csr", "n from 1 to m"),
+        ("csr of rows(> 5)", "the last without a rule"),
+        ("csr + csr of rows(> 5)", "the last without a rule"),
+        ("csr of rows(> 5) +", "on both sides"),
+        ("csr + csr", "expected a rule for every part"),
+        ("bsr(5,5) of blocks(5,5,0.5) + csr", "divide"),
+        (" + ".join(["csr of rows(> 5)"] * 8 + ["csr"]), "up to 8 parts"),
+        ("hyb(2,2)", "hyb"),
+    ],
+)
+def test_wrong_formats_are_refused(text, said):
+    with pytest.raises(ValueError, match=said):
+        scorch.sparse(matrix(), format=text)
+
+
+def test_what_parts_have_of_their_own():
+    a = scorch.sparse(matrix(), format=FORMATS[0])
+    for read in (a.pos, a.crd):
+        with pytest.raises(ValueError, match=r"A\.parts"):
+            read(0)
+    with pytest.raises(ValueError, match="each part"):
+        a.format.levels  # noqa: B018
+    with pytest.raises(ValueError, match="matrices"):
+        scorch.sparse(torch.ones(2, 2, 2), format=FORMATS[0])
+    with pytest.raises(ValueError, match=r"scorch\.parts"):
+        scorch.from_components(FORMATS[0], (4, 4), [], [], torch.ones(1))
+
+
+# ---- expressions ----
+PROGRAMS = [
+    "C[i,k] = A[i,j] * X[j,k]",
+    "C[i,k] += A[i,j] * X[j,k]",
+    "C[i,k] = relu(A[i,j] * X[j,k] + b[i])",
+    "C[k,i] = X[j,k] * A[i,j] * 2",
+    "C[j,k] = A[i,j] * Y[i,k]",
+    "C[i] = A[i,j] * v[j] / b[i]",
+    "C[i] = b[i] + A[i,j] * v[j] + A[i,l] * X[l,k]",
+    "c = A[i,j] * v[j] * b[i]",
+    "C[i,j] = A[i,j] * v[j]",
+    "C[i,j] = A[i,j] * b[i] - A[i,j] * v[j]",
+    "C[i,j] = A[i,j] * Y[i,k] * X[j,k]",
+    "C[i,j] = relu(A[i,j])",
+    "C[i,j] = A[i,j] + X[j,k] * Y[i,k]",
+    "C[i,j] = A[i,j] * A[i,j] * v[j]",
+    "m[i] max= A[i,j] * v[j]",
+    "C[i,k] = A[i,j] * X[j,k]; D[i] = A[i,j] * v[j]; E[i,j] = A[i,j] * b[i]",
+    "tmp t[i,k] = A[i,j] * X[j,k]; C[i,k] = t[i,k] * b[i] + relu(t[i,k])",
+    "S[i,j] = A[i,j] * v[j]; C[i,k] = S[i,j] * X[j,k]",
+    "C[i,l] = A[i,j] * A[l,j] * v[j]",
+    "C[i,k] = A[i,j] * A[l,j] * Y[l,k]",
+    "C[i,k] = A[i,j] * B[l,j] * Y[l,k]",
+    "C[i,k] = A[i,j] * X[j,k] + B[i,j] * X[j,k]",
+    "C[i,k] = A[i,j] * relu(B[l,j] * Y[l,k])",
+    "C[i,k] = (A[i,j] + B[i,j]) * X[j,k]",
+    "C[i,j] = A[i,j] * B[i,j]",
+    "C[i,j] = A[i,j] + B[i,j]",
+    "C[i,j] = stored(A[i,j]) * v[j]",
+    "C[i] = exp(A[i,j] * v[j] / 50)",
+]
+
+
+def operands(dtype=torch.float64):
+    b = dense(24, dtype=dtype)
+    return {
+        "A": matrix(dtype=dtype),
+        "B": matrix(seed=7, dtype=dtype),
+        "X": dense(32, 3, dtype=dtype),
+        "Y": dense(24, 3, seed=2, dtype=dtype),
+        "v": dense(32, seed=3, dtype=dtype),
+        "b": b + (b == 0),
+    }
+
+
+def evaluated(text, given, **how):
+    names = [name for name in given if any(f"{name}{end}" in text for end in "[")]
+    made = scorch.evaluate(text, **{name: given[name] for name in names}, **how)
+    return made if isinstance(made, tuple) else (made,)
+
+
+@pytest.mark.parametrize("text", PROGRAMS)
+def test_programs(text):
+    given = operands()
+    for form in [*FORMATS, OVERLAP]:
+        for other in ("csr", FORMATS[1]):
+            parts = {
+                "A": scorch.sparse(given["A"], format=form),
+                "B": scorch.sparse(given["B"], format=other),
+            }
+            csr = {name: x.convert("csr") for name, x in parts.items()}
+            wanted = evaluated(text, given | csr)
+            for y, w in zip(evaluated(text, given | parts), wanted, strict=True):
+                if "exp" in text or "/" in text:
+                    torch.testing.assert_close(plain(y), plain(w))
+                else:
+                    same(y, w)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_compositions(seed):
+    draw = random.Random(seed)
+    rules = ["rows(> 8)", "rows(<= 5)", "columns(>= 6)", "blocks(4,4,0.4)", "band(-9,2)", "nearest(1,8)"]
+    levels = ["csr", "csc", "coo", "dcsr", "bsr(4,4)", "bsr(2,8)", "ell(32)", "compressed(0), dense(1)"]
+    dtype = draw.choice([torch.float32, torch.float64, torch.int64, torch.int32, torch.bfloat16])
+    given = operands(dtype)
+    for _ in range(4):
+        n = draw.randint(1, 3)
+        form = " + ".join([f"{draw.choice(levels)} of {draw.choice(rules)}" for _ in range(n)])
+        form += f" + {draw.choice(levels)}"
+        a = scorch.sparse(given["A"], format=form, index_dtype=draw.choice([None, torch.int64]))
+        same(a, given["A"])
+        for text in draw.sample([t for t in PROGRAMS if "/" not in t and "B[" not in t], 3):
+            csr = evaluated(text, given | {"A": a.convert("csr")})
+            for y, w in zip(evaluated(text, given | {"A": a}), csr, strict=True):
+                torch.testing.assert_close(
+                    plain(y), plain(w), rtol=1e-1 if dtype == torch.bfloat16 else 0, atol=0
+                )
+
+
+def test_a_step_for_each_part():
+    given = operands()
+    a = scorch.sparse(given["A"], format=FORMATS[0])
+    kernel = scorch.compile("C[i,k] = relu(A[i,j] * X[j,k] + b[i])", A=a, X=given["X"], b=given["b"])
+    said = kernel.explain()
+    assert said.startswith(f"A: {FORMATS[0]}: A_0 is bsr(4,4), A_1 is csr\n") and "A_0[i,j] * X[j,k]" in said
+    same(kernel(A=a, X=given["X"], b=given["b"]), torch.relu(given["A"] @ given["X"] + given["b"][:, None]))
+    assert "converted to csr" in scorch.explain("C[i,j] = relu(A[i,j])", A=a)
+    assert "x0_0 is bsr(4,4)" in scorch.explain("ij,jk->ik", a, given["X"])
+    with pytest.raises(ValueError, match="formats"):
+        kernel(A=a.convert("csr"), X=given["X"], b=given["b"])
+
+
+@pytest.mark.parametrize("form", [*FORMATS[:5], *FORMATS[6:]])
+def test_results_with_the_parts_of_an_operand(form):
+    given = operands()
+    a = scorch.sparse(given["A"], format=form)
+    for y in (
+        a * given["v"],
+        a / given["b"][:, None],
+        scorch.sddmm(a, given["Y"], given["X"]),
+        -a,
+        a * 2,
+        a + a,
+    ):
+        assert y.format == a.format and y.nnz == a.nnz
+    assert (a @ scorch.sparse(given["A"].T, format="csr")).format == "csr"
+    assert a.convert("csr").mul(given["v"]).convert(form).format == a.format
+    asked = scorch.einsum("ij,j->ij", a.convert("csr"), given["v"], format=form)
+    assert asked.format == a.format
+    same(asked, given["A"] * given["v"])
+
+
+def test_out_and_schedules():
+    given = operands()
+    a, out = scorch.sparse(given["A"], format=FORMATS[0]), torch.empty(24, 3, dtype=torch.float64)
+    wanted = given["A"] @ given["X"]
+    assert scorch.einsum("ij,jk->ik", a, given["X"], out=out) is out
+    same(out, wanted)
+    same(torch.matmul(a, given["X"], out=out.zero_()), wanted)
+    same(scorch.einsum("ij,jk->ik", a, given["X"], schedule="order(i, j, k)"), wanted)
+    same(scorch.einsum("ij,jk->ik", a, given["X"], implicit="skip"), wanted)
+
+
+@pytest.mark.parametrize("kind", ["@", "r@", "T@", "mv", "mm", "addmm", "linear", "einsum", "bias", "3d"])
+def test_products(kind):
+    d, x, y = matrix(), dense(32, 5), dense(7, 24, seed=4)
+    calls = {
+        "@": lambda a: a @ x,
+        "r@": lambda a: y @ a,
+        "T@": lambda a: a.T @ y.T,
+        "mv": lambda a: torch.mv(a, x[:, 0].contiguous()),
+        "mm": lambda a: torch.mm(a, x),
+        "addmm": lambda a: torch.addmm(torch.ones(24, 5, dtype=x.dtype), a, x, beta=2, alpha=3),
+        "linear": lambda a: F.linear(x.T, a),
+        "einsum": lambda a: torch.einsum("ij,jk->ki", a, x),
+        "bias": lambda a: F.linear(x.T, a, torch.arange(24.0, dtype=x.dtype)),
+        "3d": lambda a: dense(2, 3, 24) @ a,
+    }
+    wanted = calls[kind](d)
+    for form in [*FORMATS, OVERLAP]:
+        same(calls[kind](scorch.sparse(d, format=form)), wanted)
+
+
+# ---- gradients ----
+@pytest.mark.parametrize("form", [*FORMATS[:2], OVERLAP])
+@pytest.mark.parametrize("text", PROGRAMS[:8] + PROGRAMS[18:22])
+def test_gradients(form, text):
+    given = operands()
+    dense_ = {name: x.clone().requires_grad_() for name, x in given.items()}
+    csr = {"A": scorch.sparse(given["A"], format="csr").requires_grad_()}
+    a = scorch.sparse(given["A"], format=form).requires_grad_()
+    b = scorch.sparse(given["B"], format="csr")
+    others = {name: x.clone().requires_grad_() for name, x in given.items() if name not in "AB"}
+    for first in (csr["A"], a):
+        mine = {name: x.detach().clone().requires_grad_() for name, x in others.items()}
+        total = sum((plain(y) * plain(y)).sum() for y in evaluated(text, mine | {"A": first, "B": b}))
+        total.backward()
+        others_of = {name: x.grad for name, x in mine.items()}
+        if first is csr["A"]:
+            wanted = others_of
+    for name, grad in wanted.items():
+        assert (grad is None) == (others_of[name] is None)
+        if grad is not None:
+            torch.testing.assert_close(others_of[name], grad)
+    assert a.grad.format == a.format and dense_
+    full = torch.zeros(24, 32, dtype=torch.float64)
+    row, column = csr["A"].grad.indices()
+    full[row, column] = csr["A"].grad.values()
+    row, column = a.grad.indices()
+    mine = a.grad.values()[row >= 0]
+    stored = (given["A"] != 0)[row[row >= 0], column[row >= 0]]
+    torch.testing.assert_close(mine[stored], full[row[row >= 0], column[row >= 0]][stored])
+
+
+def test_gradients_of_conversions_and_parts():
+    d = matrix().requires_grad_()
+    b = scorch.sparse(d.detach(), format="csr").requires_grad_()
+    x = dense(32, 3)
+    ((b.convert(FORMATS[0]) @ x) ** 2).sum().backward()
+    ((b.detach().requires_grad_() @ x) ** 2).sum().backward()
+    wanted = 2 * (d.detach() @ x) @ x.T * (d.detach() != 0)
+    same(b.grad, wanted)
+    c = scorch.sparse(d.detach(), format="coo").requires_grad_()
+    e = scorch.sparse(d.detach(), format="bsr(4,4)")
+    ((scorch.parts(e, c) @ x) ** 2).sum().backward()
+    same(c.grad, 2 * wanted)
+    a = scorch.sparse(d.detach(), format=FORMATS[1]).requires_grad_()
+    ((a.parts[0].to_dense() + a.parts[1].to_dense()) @ x).square().sum().backward()
+    same(a.grad, wanted)
+    a.grad = None
+    (a.convert("csr") @ x).square().sum().backward()
+    same(a.grad, wanted)
+    gradcheck = torch.autograd.gradcheck
+    assert gradcheck(lambda v: a.detach()._with_values(v) @ x, (a.values().detach().requires_grad_(),))
+    v = a.values().detach().requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda v: (a.detach()._with_values(v) @ x[:, :1]) ** 2, (v,))
+
+
+# ---- in the place of other tensors ----
+@pytest.mark.parametrize("form", [*FORMATS[:3], OVERLAP])
+def test_copies_and_files(form, tmp_path):
+    a = scorch.sparse(matrix(), format=form)
+    torch.save(a, tmp_path / "a.pt")
+    twins = [
+        copy.copy(a), copy.deepcopy(a), a.clone(), a.detach(), pickle.loads(pickle.dumps(a)),
+        torch.load(tmp_path / "a.pt", weights_only=True),
+    ]  # fmt: skip
+    for b in twins:
+        assert b.format == a.format and repr(b) == repr(a)
+        same(b, a)
+        same(b @ dense(32, 3), a @ dense(32, 3))
+    values = a.values()
+    values[0] += 1
+    same(a.parts[0].values()[:1], values[:1])
+    assert copy.deepcopy(torch.nn.Parameter(a)).format == a.format
+    text, shape, arrays, *_ = a.__reduce_ex__(2)[1]
+    arrays[0 if a.parts[0].format == "csr" else 1][-1] = 1000  # a file that was damaged
+    with pytest.raises(ValueError):
+        a.__reduce_ex__(2)[0](text, shape, arrays, False)
+
+
+@pytest.mark.parametrize("form", [*FORMATS[:3], FORMATS[4]])
+def test_values_in_place_are_seen(form):
+    d, x = matrix(), dense(32, 3)
+    a = scorch.sparse(d, format=form)
+    for step in (lambda a: a @ x, lambda a: a.to_dense(), lambda a: (a * x[:, 0]).to_dense()):
+        step(a)
+        a *= 2
+        d = d * 2
+        same(step(a), step(scorch.sparse(d, format="csr")))
+        a.values().mul_(0.5)
+        d = d / 2
+        same(step(a), step(scorch.sparse(d, format="csr")))
+    assert a.float().dtype == torch.float32 and a.float().format == a.format
+    assert scorch.map(a, torch.exp).format == a.format
+    assert a.to(index_dtype=torch.int64).index_dtype == torch.int64
+
+
+@pytest.mark.parametrize("form", FORMATS[:3])
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
+def test_optimizers(form, optimizer):
+    d, x = matrix(), dense(32, 3)
+    a = torch.nn.Parameter(scorch.sparse(d, format=form))
+    w = torch.nn.Parameter(a.detach().values().clone())
+    steps = [optimizer([p], lr=0.1) for p in (a, w)]
+    for _ in range(3):
+        (a @ x).square().sum().backward()
+        (a.detach()._with_values(w) @ x).square().sum().backward()
+        for step in steps:
+            step.step()
+            step.zero_grad()
+    torch.testing.assert_close(a.detach().values(), w.detach())
+    torch.nn.utils.clip_grad_norm_([a], 1.0)
+
+
+@pytest.mark.parametrize("form", FORMATS[:3])
+def test_layers(form):
+    torch.manual_seed(0)
+    layer = scorch.nn.Linear(32, 24, density=0.3, format=form, dtype=torch.float64)
+    x = dense(6, 32)
+    torch.testing.assert_close(layer(x), F.linear(x, layer.weight.detach().to_dense(), layer.bias))
+    layer(x).square().sum().backward()
+    other = scorch.nn.Linear(32, 24, density=0.3, format=form, dtype=torch.float64)
+    other.load_state_dict(layer.state_dict())
+    same(other(x), layer(x))
+    assert layer.values.grad.shape == layer.values.shape and str(layer.weight.format) == str(
+        scorch.Format(form)
+    )
+    linear = torch.nn.Linear(32, 24, dtype=torch.float64)
+    with torch.no_grad():
+        linear.weight.copy_(matrix())
+    made = scorch.nn.Linear.from_dense(linear, format=form)
+    torch.testing.assert_close(made(x), linear(x))
+    made.set_pattern(matrix(seed=9) != 0)
+    assert made.weight.format == scorch.Format(form)
+    with pytest.raises(ValueError, match="stores an entry once"):
+        scorch.nn.Linear.from_dense(linear, format=OVERLAP)
+
+
+@pytest.mark.parametrize("form", [FORMATS[0], FORMATS[1]])
+def test_compiled(form):
+    d, x = matrix(), dense(32, 3)
+    a = scorch.sparse(d, format=form)
+    f = torch.compile(lambda a, x: torch.relu(a @ x) + 1, backend="aot_eager", fullgraph=True)
+    same(f(a, x), torch.relu(d @ x) + 1)
+    a.requires_grad_()
+    f(a, x).square().sum().backward()
+    got, a.grad = a.grad, None
+    (torch.relu(a @ x) + 1).square().sum().backward()
+    same(got, a.grad)
+    scaled = torch.compile(lambda a, v: (a * v) @ x, backend="aot_eager", fullgraph=True)
+    same(scaled(a.detach(), x[:, 0]), (d * x[:, 0]) @ x)
+    layer = scorch.nn.Linear(32, 24, format=form, dtype=torch.float64)
+    torch.testing.assert_close(torch.compile(layer, backend="aot_eager")(x.T), layer(x.T))
+
+
+def test_functions_that_read_coordinates_get_csr():
+    d = matrix()
+    for form in FORMATS[:3]:
+        a = scorch.sparse(d, format=form)
+        same(a.sum(0), d.sum(0))
+        same(a[3:9], d[3:9])
+        same(torch.cat([a, a.convert("csr")]), torch.cat([d, d]))
+        same(a.amax(1), d.amax(1))
+        same(a + scorch.sparse(matrix(seed=3), format="csr"), d + matrix(seed=3))
+        same(scorch.sparse(matrix(seed=3), format="csr") + a, d + matrix(seed=3))
+        same(a + 1, d + 1)
+        torch.testing.assert_close(plain(scorch.softmax(a, 1)), plain(scorch.softmax(a.convert("csr"), 1)))
+        q = dense(24, 4), dense(32, 4), dense(32, 4)
+        torch.testing.assert_close(scorch.attention(*q, a), scorch.attention(*q, a.convert("csr")))
+        assert a.to_scipy().shape == (24, 32) and a.to_sparse_csr().shape == (24, 32)
+        square = scorch.sparse(matrix(24, 24), format=form)
+        same(square.reorder("degree").undo(), square)
+        assert a.plan(8).startswith("operand 0:") and a.optimize(calls=[lambda a: a @ dense(32, 3)]) is a
+        assert a.memory()["total"] >= a.nbytes
+        a.release()
+
+
+def test_threads_of_a_tensor_see_one_structure():
+    a = scorch.sparse(matrix(), format=FORMATS[0])
+    b = a * 3
+    assert b.parts[0].crd(1).data_ptr() == a.parts[0].crd(1).data_ptr()
+    for one, two in itertools.pairwise([a, b, a.clone() * 2]):
+        same(one.parts[1].indices(), two.parts[1].indices())
+
+
+def test_rows_across_are_turned_once():
+    d = matrix()
+    many, bias = dense(300, 32, seed=5), dense(24, seed=6)
+    for form in FORMATS[:3]:
+        a = scorch.sparse(d, format=form)
+        same(F.linear(many, a, bias), F.linear(many, d, bias))
+        same(dense(300, 24) @ a, dense(300, 24) @ d)
+        x = many.clone().requires_grad_()
+        b = a.detach().requires_grad_()
+        F.linear(x, b, bias).square().sum().backward()
+        torch.testing.assert_close(x.grad, 2 * F.linear(many, d, bias) @ d)
+        assert F.linear(many, a).is_contiguous() and b.grad.format == a.format
+
+
+def test_dense_rows_are_dense_products():
+    a = scorch.sparse(matrix(dtype=torch.float32), format=FORMATS[1])
+    said = scorch.explain("ij,jk->ik", a, torch.ones(32, 16))
+    assert "x0_0 is the places of compressed(0), dense(1)" in said and "dense matrix" in said
+    none = scorch.sparse(torch.eye(24, 32), format=FORMATS[1])  # no row is long
+    same(none @ torch.ones(32, 2), torch.eye(24, 32) @ torch.ones(32, 2))
+    same(none.T @ torch.ones(24, 2), torch.eye(24, 32).T @ torch.ones(24, 2))
+
+
+def test_transforms():
+    d, x = matrix(), dense(32, 3)
+    for form in FORMATS[:2]:
+        a = scorch.sparse(d, format=form)
+        v = a.values()
+        f = lambda v: scorch.map(a, lambda _: v) @ x  # noqa: B023, E731
+        same(torch.func.jvp(f, (v,), (2 * v,))[1], 2 * d @ x)
+        same(torch.vmap(f)(torch.stack([v, 3 * v])), torch.stack([d @ x, 3 * d @ x]))
+        same(torch.vmap(lambda x: a @ x)(torch.stack([x, -x])), torch.stack([d @ x, -d @ x]))  # noqa: B023
+        wanted = torch.zeros(24, 32, dtype=d.dtype)
+        wanted[tuple(a.indices().long())] = torch.func.grad(lambda v: f(v).square().sum())(v)  # noqa: B023
+        same(wanted, 2 * (d @ x) @ x.T * (scorch.map(a, torch.ones_like).to_dense() != 0))
