@@ -38,6 +38,7 @@ from .tools.sparsify import sparsify
 
 if TYPE_CHECKING:
     from . import nn
+    from .tools.tune import tune
 
 rooms.find_all()
 
@@ -46,14 +47,17 @@ __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
     "clear_cache", "collate", "compile", "conv_map", "dynamic", "einsum", "evaluate", "explain",
     "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "tune",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn``, imported where it is used first."""
+    """``scorch.nn`` and ``scorch.tune``, imported where they are used first."""
     if name == "nn":
         return _import_module(".nn", __name__)
+    if name == "tune":
+        globals()["tune"] = _import_module(".tools.tune", __name__).tune
+        return globals()["tune"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

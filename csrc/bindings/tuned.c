@@ -37,9 +37,11 @@ static PyObject *names_of(const sc_request *rq)
         const bool sparse = !sc_format_is_dense(&rq->in[k].format);
         char format[400] = "";
         if (sparse) sc_format_print(&rq->in[k].format, format, sizeof format);
-        PyObject *one =
-            own[0] ? Py_BuildValue("(ssii)", own, format, rq->in[k].format.ndim, rq->settled >> k & 1)
-                   : Py_BuildValue("(Csii)", 'A' + k, format, rq->in[k].format.ndim, rq->settled >> k & 1);
+        PyObject *shape = sc_bind_shape(rq->dim[k], rq->in[k].format.ndim);
+        const char letter[] = {(char)('A' + k), 0};
+        PyObject *one = shape ? Py_BuildValue("(ssNi)", own[0] ? own : letter, format, shape,
+                                              (int)(rq->settled >> k & 1))
+                              : NULL;
         if (!one || PyList_Append(list, one)) Py_CLEAR(list);
         Py_XDECREF(one);
     }
@@ -194,7 +196,7 @@ static PyObject *clear(PyObject *module, PyObject *unused)
 PyMethodDef sc_tuned_methods[] = {
     {"note", note, METH_VARARGS, "note(on[, anew]) -> how many requests are noted; anew: forgets those"},
     {"noted", noted, METH_O,
-     "noted(k) -> (text, \"nest\", \"asks\" or \"steps\", class, [(name, format, ndim, settled), ..])"},
+     "noted(k) -> (text, \"nest\", \"asks\" or \"steps\", class, [(name, format, shape, settled), ..])"},
     {"noted_stage", stage, METH_VARARGS, "noted_stage(k, schedule, stage, often) -> text, without code"},
     {"noted_path", path, METH_O, "noted_path(k) -> the steps of the program"},
     {"noted_make", make, METH_VARARGS, "noted_make(k, schedule): its program is kept, compiled"},

@@ -241,11 +241,12 @@ static int make_tuned(const sc_request *rq, sc_maker *make, sc_program **out, sc
     asked.schedule = t.schedule;
     const int rc = sc_program_find(&asked, make, out, NULL, &why);
     const bool passing = rc == SC_ENOMEM || rc == SC_ESTOP;
-    if (!rc && !sc_tuned_gives(*out, t.results)) {
+    const bool fits = rc || sc_tuned_fits(*out, rq); /* others of the class may */
+    if (!rc && (!fits || !sc_tuned_gives(*out, t.results))) {
         sc_program_release(*out);
         *out = NULL;
     }
-    if (!*out && !passing) sc_tuned_refuse(rq);
+    if (!*out && !passing && fits) sc_tuned_refuse(rq);
     if (*out && !t.trial) atomic_fetch_add(&sc_this_process.tuned, 1);
     sc_tuned_free(&t);
     return passing ? sc_error(err, rc, "%s", why.msg) : SC_OK;

@@ -132,8 +132,11 @@ typedef struct {
 bool sc_tuned_find(const sc_request *, sc_tuned *); /* to be freed where it is true */
 void sc_tuned_free(sc_tuned *);
 void sc_tuned_print(const sc_tuned *, sc_text *); /* for explain */
-bool sc_tuned_gives(const sc_program *, const char *results); /* and is no slower for lack of a compiler */
-void sc_tuned_refuse(const sc_request *);                     /* it does not work in this process */
+/* Whether it gives these results and is no slower for lack of a compiler. */
+bool sc_tuned_gives(const sc_program *, const char *results);
+/* Whether the operands can be converted as the program asks: blocks divide their extents, and no level is too narrow. */
+bool sc_tuned_fits(const sc_program *, const sc_request *);
+void sc_tuned_refuse(const sc_request *); /* it does not work in this process */
 /* noted.c */
 void sc_note_request(const sc_request *, const sc_text *key, const sc_program *);
 

@@ -294,6 +294,19 @@ bool sc_tuned_gives(const sc_program *p, const char *results)
     return same && (p->asks || p->way != SC_WAY_EXECUTOR);
 }
 
+bool sc_tuned_fits(const sc_program *p, const sc_request *rq)
+{
+    bool fits = true;
+    for (int k = 0; k < p->nin; k++) {
+        const sc_format *f = &p->in[k].convert;
+        for (int l = 0; l < f->nlevel; l++) {
+            const sc_levelspec *s = &f->level[l];
+            fits &= !sc_kind_of(s)->padded && (!s->part || rq->dim[k][s->dim] % s->block == 0);
+        }
+    }
+    return fits;
+}
+
 void sc_tuned_refuse(const sc_request *rq)
 {
     char name[NAME + 1];

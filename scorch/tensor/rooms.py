@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .. import _saved as saved
     from ..functions import expressions, multiply, pointwise, products
-    from ..tools import plan, reorder
+    from ..tools import plan, reorder, tune
     from . import conversion, layouts, values
 
 _PATHS = {
@@ -29,8 +29,16 @@ _PATHS = {
 }
 __all__ = [
     "conversion", "expressions", "find_all", "layouts", "multiply", "plan", "pointwise", "products",
-    "reorder", "saved", "values",
+    "reorder", "saved", "tune", "values",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """What is used seldom is imported when it is."""
+    if name == "tune":
+        globals()[name] = import_module("scorch.tools.tune")
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def find_all() -> None:

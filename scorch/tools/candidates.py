@@ -1,8 +1,8 @@
 """Which schedules are worth measuring for a request: texts, as a user would write them.
 
-What the scheduler considered comes with its costs; formats, tiles and threads that it did not are asked for in
-words; the rest are words of a nest exchanged one at a time. Whether a text is legal says the compiler: what it
-refuses, and what compiles to the text of another candidate, is none.
+What the scheduler considered comes with its costs; formats, tiles and threads that it did not are asked for
+in words; the rest are words of a nest exchanged one at a time. The compiler says whether a text
+is legal; what it refuses, and what compiles to the text of another candidate, is none.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import NamedTuple
 from .. import _C
 
 NEAR = 4.0  # times the cheapest estimate: beyond, an order is not measured
-_ORDERS, _CONVERTED, _PATHS = 3, 3, 2  # candidates of each kind, at most
+_ORDERS, _CONVERTED, _PATHS = 3, 2, 2  # candidates of each kind, at most
 _FORMATS = ("csr", "csc", "dcsr", "coo")
 _CUTS = (64, 128, 256, 512)
 _AHEAD, _UNROLL, _BATCH = (0, 4, 8, 16, 32, 64), (1, 2, 4, 8), (0, 16, 64, 256)
-_LOOP = re.compile(r"^(\s*)(for|par) (\S+) in (\w+)((?: (?:rest|by \d+|unroll \d+|ahead \d+|batch \d+))*) \{$")
+_LOOP = re.compile(
+    r"^(\s*)(for|par) (\S+) in (\w+)((?: (?:rest|by \d+|unroll \d+|ahead \d+|batch \d+))*) \{$"
+)
 _WORDS = ("by", "unroll", "ahead", "batch")
+WORDS = ("ahead", "unroll", "tiles", "batch", "loops")  # in the order that they are changed in
 _COST = re.compile(r"^-- cost (\d+)(?: converts (.*?))?(?: dense \S+)*$", re.M)
 
 
@@ -30,7 +33,9 @@ class Request(NamedTuple):
     text: str
     kind: str  # "nest", "asks" for conversions, "steps"
     about: str  # the class that a choice holds for
-    operands: tuple[tuple[str, str, int, int], ...]  # name, format ("": dense), dimensions, was converted
+    operands: tuple[
+        tuple[str, str, tuple[int, ...], int], ...
+    ]  # name, format ("": dense), shape, was converted
 
 
 class Proposal(NamedTuple):
@@ -112,12 +117,18 @@ def _converted(request: Request, often: bool) -> list[Proposal]:
 
 
 def _other_formats(request: Request, often: bool) -> Iterator[str]:
-    for name, format, dims, settled in request.operands:
-        if not format or settled or dims != 2:
+    for name, format, shape, settled in request.operands:
+        if not format or settled or len(shape) != 2:
             continue
         yield from (f"convert({name}: {other})" for other in _FORMATS if other != format)
-        for width in _CUTS if often else ():
+        widths = {_divisor(shape[1], width) for width in _CUTS} if often else ()
+        for width in sorted({*widths} - {0}):
             yield f'convert({name}: "dense(1/{width}), dense(0), compressed(1%{width})")'
+
+
+def _divisor(extent: int, width: int) -> int:
+    """The largest divisor up to a width and above half of it, 0: there is none."""
+    return next((n for n in range(width, width // 2, -1) if extent % n == 0 and n < extent), 0)
 
 
 def _paths(request: Request) -> list[Proposal]:
@@ -138,21 +149,32 @@ def _asked(request: Request) -> Iterator[Proposal]:
             yield Proposal(f"tile({v}: {width})", nest(request, f"tile({v}: {width})"))
 
 
-def first(request: Request, often: bool) -> list[Proposal]:
-    """What is raced first: orders, formats, paths and prefetching, the cheapest of each kind."""
-    listed = list(_listed(request, often))
+def first(request: Request) -> list[Proposal]:
+    """What is raced first: prefetching, orders, paths and formats, the cheapest of each kind."""
+    listed = list(_listed(request, False))
     near = NEAR * min((cost for cost, _, _ in listed), default=0)
     plain = [Proposal(f"order {k}", body, cost) for k, (cost, text, body) in enumerate(listed) if not text]
-    formats = [x for x in _converted(request, often) if x.cost <= near][:_CONVERTED]
+    formats = [x for x in _converted(request, False) if x.cost <= near][:_CONVERTED]
     orders = [x for x in plain if x.cost <= near] if request.kind == "nest" else []
     base = nest(request)
     knobs = [Proposal(f"ahead {n}", with_word(base, "ahead", n)) for n in (8, 32)] if base else []
-    return _distinct(request, [*knobs, *orders[: _ORDERS + 1], *formats, *_paths(request)])
+    return [x for x in [*knobs, *orders[: _ORDERS + 1], *_paths(request), *formats] if x.schedule]
+
+
+def cuts(request: Request) -> list[Proposal]:
+    """Operands in cuts, for those that are multiplied often."""
+    found = [x for x in _converted(request, True) if _is_cut(x.schedule)]
+    return [x for x in found if x.cost <= NEAR * found[0].cost][:_CONVERTED]
+
+
+def may_be_cut(request: Request) -> bool:
+    """Whether the scheduler would consider it."""
+    return any(_is_cut(text) for _, text, _ in _listed(request, True))
 
 
 # ---- one word at a time ----
 def with_word(text: str, word: str, n: int) -> str:
-    """The nest with a word of its loops over entries: ``ahead`` and ``unroll`` of those that have no other inside."""
+    """The nest with a word of its loops over entries: ``batch`` of those around others, else of the innermost."""
     lines = text.split("\n")
     for k, line in enumerate(lines):
         loop = _LOOP.match(line)
@@ -189,13 +211,17 @@ def _scaled(text: str, times: float) -> str:
     return text
 
 
-def knobs(request: Request, text: str) -> Iterator[list[Proposal]]:
-    """Variants of a nest, a list for each word."""
-    yield [Proposal(f"ahead {n}", with_word(text, "ahead", n)) for n in _AHEAD]
-    yield [Proposal(f"unroll {n}", with_word(text, "unroll", n)) for n in _UNROLL]
-    yield [Proposal(f"tiles times {f:g}", _scaled(text, f)) for f in (0.5, 2)]
-    yield [Proposal(f"batch {n}", with_word(text, "batch", n)) for n in _BATCH]
-    yield [x for x in _asked(request) if x.schedule]
+def variants(request: Request, word: str, text: str) -> list[Proposal]:
+    """A nest with one of its words exchanged."""
+    if word == "ahead":
+        return [Proposal(f"ahead {n}", with_word(text, "ahead", n)) for n in _AHEAD]
+    if word == "unroll":
+        return [Proposal(f"unroll {n}", with_word(text, "unroll", n)) for n in _UNROLL]
+    if word == "batch":
+        return [Proposal(f"batch {n}", with_word(text, "batch", n)) for n in _BATCH]
+    if word == "tiles":
+        return [Proposal(f"tiles times {f:g}", _scaled(text, f)) for f in (0.5, 2)]
+    return [x for x in _asked(request) if x.schedule]
 
 
 def differs(request: Request, proposals: list[Proposal], known: set[str]) -> list[Proposal]:
@@ -208,10 +234,6 @@ def differs(request: Request, proposals: list[Proposal], known: set[str]) -> lis
             known.add(body)
             kept.append(x)
     return kept
-
-
-def _distinct(request: Request, proposals: list[Proposal]) -> list[Proposal]:
-    return differs(request, [x for x in proposals if x.schedule], known_of(request))
 
 
 def known_of(request: Request) -> set[str]:

@@ -1,0 +1,405 @@
+"""Measured choice: schedules and layouts that are faster here than those that costs say, kept for later.
+
+A call is run with notes taken of the programs that it asks for. For each of them some schedules are compiled
+and raced, the one that the scheduler chooses among them; then the best one's words are changed one at a time.
+What wins two more rounds is kept in the cache directory (csrc/run/tuned.c) and used from then on by whatever
+asks for such a program, in this process and in those to come.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import torch
+
+from .. import _C
+from ..functions.expressions import einsum, evaluate
+from ..functions.program import Asked
+from ..tensor.sparsetensor import SparseTensor, core_of
+from . import candidates, race
+from .candidates import Proposal, Request
+
+_COMPILE = 0.5  # seconds of a compilation, before one was seen
+_SHARE = 0.45  # of the time of a request: candidates are compiled until then
+_LATE = 0.8  # ... and words changed
+_STEP = 1.01  # what exchanging a word must gain before the final
+_SLOW = 4.0  # times the default: not raced
+_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+_WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
+_lock = threading.Lock()
+
+
+# ---- what was found ----
+@dataclass(eq=False)
+class Candidate:
+    """A schedule that was tried: median of a call and gain over the default, None where it was not raced."""
+
+    expression: str
+    what: str
+    schedule: str
+    seconds: float | None
+    gain: float | None
+    verdict: str
+    final: float = 1.0  # against the default, in the worse round of the final
+
+
+class Report:
+    """What :func:`scorch.tune` found; prints as a table.
+
+    Attributes:
+        gain: how many times as fast the call is by what was kept, in the worse of two rounds; 1: nothing was.
+        schedule: what was kept, one text a program that the call asks for.
+        seconds: that tuning took.
+        candidates: all that was tried.
+    """
+
+    def __init__(self, gain: float, schedule: str, seconds: float, candidates: Sequence[Candidate]) -> None:
+        self.gain, self.schedule, self.seconds = gain, schedule, seconds
+        self.candidates = tuple(candidates)
+
+    def __repr__(self) -> str:
+        head = ("candidate", "schedule", "median", "against default", "verdict")
+        body, seen = [], ""
+        for x in self.candidates:
+            if x.expression != seen:
+                body.append((seen := x.expression, "", "", "", ""))
+            gain = "" if x.gain is None else f"{x.gain:.2f}x"
+            body.append((f"  {x.what}", _brief(x.schedule), _human(x.seconds), gain, x.verdict))
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (head, ["-" * width for width in widths], *body)
+        ]
+        end = f"{self.gain:.2f}x, kept" if self.schedule else "kept the default"
+        return "\n".join([*lines, f"{end}; {len(self.candidates)} tried in {self.seconds:.1f} s"])
+
+
+def _brief(schedule: str, most: int = 44) -> str:
+    """The loops of a nest in a line."""
+    if "{" in schedule:
+        loops = [
+            line.strip(" {")
+            for line in schedule.split("\n")
+            if line.strip().startswith(("par", "for", "vec"))
+        ]
+        schedule = ", ".join(loops)
+    return schedule if len(schedule) <= most else schedule[: most - 2] + ".."
+
+
+def _human(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    unit, factor = next(
+        (u, f) for u, f in (("s", 1), ("ms", 1e3), ("us", 1e6)) if seconds * f >= 1 or u == "us"
+    )
+    return f"{seconds * factor:.3g} {unit}"
+
+
+# ---- results ----
+def _parts(result: object) -> Iterator[object]:
+    """Tensors of a result in the order they come; of a sparse one its format and components."""
+    if isinstance(result, SparseTensor):
+        yield result._fmt
+        yield from (result.__dict__[name] for name in result._names)
+    elif isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for x in result:
+            yield from _parts(x)
+    elif isinstance(result, dict):
+        yield from _parts(list(result.values()))
+    else:
+        yield result
+
+
+def _copy(result: object) -> list[object]:
+    return [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in _parts(result)]
+
+
+def _difference(result: object, expected: list[object]) -> str:
+    """What is not as in the first result, or nothing."""
+    parts = list(_parts(result))
+    if len(parts) != len(expected):
+        return f"{len(parts)} results instead of {len(expected)}"
+    for got, want in zip(parts, expected, strict=True):
+        if isinstance(want, torch.Tensor) != isinstance(got, torch.Tensor):
+            return "a result of another kind"
+        wrong = _unequal(got.detach(), want) if isinstance(want, torch.Tensor) else repr(got) * (got != want)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _unequal(got: torch.Tensor, want: torch.Tensor) -> str:
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{tuple(got.shape)} of {got.dtype} instead of {tuple(want.shape)} of {want.dtype}"
+    if not want.numel() or torch.equal(got, want):
+        return ""
+    if want.dtype not in _TOLERANCE:
+        return "other numbers"
+    finite = want[want.isfinite()]
+    scale = finite.abs().max().item() if finite.numel() else 1.0
+    allowed = _TOLERANCE[want.dtype]
+    if torch.allclose(got, want, rtol=allowed, atol=allowed * scale, equal_nan=True):
+        return ""
+    return f"differs by up to {(got - want).abs().max().item():.3g}"
+
+
+# ---- one program ----
+class _One:
+    """The race of one request, until a time."""
+
+    def __init__(self, session: _Session, request: Request, until: float) -> None:
+        self.session, self.request, self.begin, self.until = session, request, race.clock(), until
+        self.race = race.Race(session.call, self.switch, until)
+        self.label = f"{request.text}{', many times' if _plain(request.about) != request.about else ''}"
+        self.rows: list[Candidate] = []
+        self.default = self.row(Proposal("default", None))
+        self.known = candidates.known_of(request)
+        session.tried[request.number] = request
+
+    def row(self, proposal: Proposal) -> Candidate:
+        schedule = proposal.schedule or ""
+        x = Candidate(self.label, proposal.what, schedule, None, None, "")
+        self.session.rows.append(x)
+        self.rows.append(x)
+        return x
+
+    def switch(self, x: Candidate) -> None:
+        _C.tuned_try(self.request.number, x.schedule or None)
+
+    def part(self, share: float) -> float:
+        """The time when so much of the whole is over."""
+        return self.begin + share * (self.until - self.begin)
+
+    # ---- getting ready ----
+    def compiled(self, x: Candidate) -> bool:
+        start = race.clock()
+        try:
+            _C.noted_make(self.request.number, x.schedule)
+        except (ValueError, NotImplementedError, RuntimeError) as error:
+            x.verdict = f"refused: {str(error).splitlines()[0]:.60}"
+        self.session.compiled(race.clock() - start)
+        return not x.verdict
+
+    def checked(self, x: Candidate) -> bool:
+        """Runs it, and compares."""
+        self.switch(x)
+        wrong = _difference(self.session.call(), self.session.expected)
+        if wrong:
+            x.verdict = f"WRONG: {wrong}"
+            warnings.warn(f"tune: a schedule computes something else, {wrong}: {x.schedule}", stacklevel=2)
+        elif _C.tuned_schedule(self.request.number) is None:
+            x.verdict = "refused: other formats of results, or no compiler"
+        elif self.race.turn(x).middle > _SLOW * self.race.middle(self.default):
+            x.verdict = "slower"
+        return not x.verdict
+
+    def ready(self, proposals: Sequence[Proposal], end: float) -> list[Candidate]:
+        """Those that compile in time, compute the same and are not much slower."""
+        rows = [self.row(x) for x in proposals]
+        fit: list[Candidate] = []
+        with ThreadPoolExecutor(_WAYS) as pool:
+            for at in range(0, len(rows), _WAYS):
+                some = rows[at : at + _WAYS]
+                if race.clock() + 1.5 * self.session.compile > end:
+                    for x in rows[at:]:
+                        x.verdict = "not started: no time left"
+                    break
+                self.session.say(f"{self.request.text}: {at} of {len(rows)} compiled")
+                made = list(pool.map(self.compiled, some))
+                fit += [x for x, ok in zip(some, made, strict=True) if ok and self.checked(x)]
+        return fit
+
+    # ---- racing ----
+    def tune(self, proposals: Sequence[Proposal], words: bool = True) -> Candidate | None:
+        """Keeps the best and returns it, its words exchanged or not; None: nothing is surely faster."""
+        kept = _C.tuned_schedule(self.request.number)
+        before = Proposal("kept before", kept) if kept else None
+        self.switch(self.default)
+        self.race.turn(self.default)
+        self.reserve = self.race.final_takes(self.default, self.default)
+        if race.clock() + self.reserve + self.session.compile > self.until:
+            self.default.verdict = "calls take too long for the time given"
+            return self.close(None, None)
+        proposals = candidates.differs(self.request, proposals, self.known)
+        fit = self.ready([*([before] if before else []), *proposals], self.part(_SHARE if words else _LATE))
+        old = next((x for x in fit if before and x.what == before.what), None)
+        best, _ = self.race.heats(self.default, fit, self.reserve)
+        best = self.reworded(best) if words else best
+        return self.close(best if best is not self.default and self.wins(best) else None, old)
+
+    def reworded(self, best: Candidate) -> Candidate:
+        """One word after the other is exchanged, where that gains."""
+        base = best
+        for word in candidates.WORDS:
+            text = base.schedule or candidates.nest(self.request)
+            if "{" not in text or race.clock() + self.session.compile > self.part(_LATE):
+                break
+            other = candidates.differs(
+                self.request, candidates.variants(self.request, word, text), self.known
+            )
+            found, gain = self.race.heats(base, self.ready(other, self.part(_LATE)), self.reserve)
+            base = found if gain >= _STEP else base
+        return base
+
+    def wins(self, x: Candidate) -> bool:
+        self.session.say(f"{self.request.text}: {x.what}, is it surely faster?")
+        verdict = self.race.final(self.default, x)
+        x.verdict = f"kept: {verdict.gain:.2f}x" if verdict.wins else verdict.reason
+        x.final = verdict.gain
+        return verdict.wins
+
+    def close(self, winner: Candidate | None, old: Candidate | None) -> Candidate | None:
+        for x in self.rows:
+            x.seconds, x.gain = self.race.middle(x), self.race.against(self.default, x)
+            x.verdict = x.verdict or ("" if x is self.default else "not the best")
+        if winner:
+            self.session.keep(self.request, winner.schedule, winner.final)
+        elif old and old.gain is not None and old.gain < 1:
+            _C.tuned_keep(self.request.number, 0.0)
+            old.verdict = "slower, no longer kept"
+        else:
+            _C.tuned_untry(self.request.number)
+        return winner
+
+
+# ---- a call ----
+class _Session:
+    """Of one call and the sparse tensors that it is made on, until a time."""
+
+    def __init__(self, call: Callable[[], object], operands: Sequence[SparseTensor], seconds: float) -> None:
+        self.call, self.operands = call, operands
+        self.begin, self.end = race.clock(), race.clock() + seconds
+        self.rows: list[Candidate] = []
+        self.kept: dict[str, tuple[str, float]] = {}  # by class, whether operands are used often or not
+        self.tried: dict[int, Request] = {}
+        self.compile, self.seen = _COMPILE, 0.0
+        self.tells = sys.stderr is not None and sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        if self.tells:
+            print(f"\r{text:<78.78}", end="", file=sys.stderr, flush=True)
+
+    def compiled(self, seconds: float) -> None:
+        """The longest compilation is what the next one may take."""
+        self.compile = self.seen = max(self.seen, seconds)
+
+    def keep(self, request: Request, schedule: str, gain: float) -> None:
+        _C.tuned_try(request.number, schedule)
+        _C.tuned_keep(request.number, gain)
+        self.kept[_plain(request.about)] = schedule, gain
+
+    def run(self) -> Report:
+        try:
+            self.expected = _copy(self.call())
+            if not any(isinstance(x, torch.Tensor) for x in self.expected):
+                raise ValueError(
+                    "tune: expected a call that returns a tensor, to compare results of candidates"
+                )
+            asked = candidates.noted(self.call, anew=True)
+            share = 0.6 if any(map(candidates.may_be_cut, asked)) else 1.0
+            self.all_of(asked, self.begin + share * (self.end - self.begin))
+            self.often()
+        finally:
+            for number in self.tried:
+                _C.tuned_untry(number)
+            self.say("")
+        gain = math.prod(gain for _, gain in self.kept.values())
+        schedule = "\n".join(schedule for schedule, _ in self.kept.values())
+        return Report(gain, schedule, race.clock() - self.begin, self.rows)
+
+    def all_of(self, asked: Sequence[Request], end: float) -> None:
+        """One after the other, the longest first; requests for operands that were converted come next."""
+        queue = sorted(asked, key=candidates.cost, reverse=True)
+        seen = {x.about for x in queue}
+        while queue and race.clock() < end:
+            request = queue.pop(0)
+            until = race.clock() + (end - race.clock()) / (1 + len(queue))
+            if _One(self, request, until).tune(candidates.first(request)):
+                more = [x for x in candidates.noted(self.call) if x.about not in seen]
+                seen |= {x.about for x in more}
+                queue = more + queue
+
+    def often(self) -> None:
+        """Operands that are multiplied often may be cut; else what was found holds for them as well."""
+        if race.clock() > self.end:
+            return
+        for x in self.operands:
+            core_of(x).expect()
+        asked = [x for x in candidates.noted(self.call) if _plain(x.about) != x.about]
+        for k, request in enumerate(asked):
+            schedule, gain = self.kept.get(_plain(request.about), ("", 1.0))
+            until = race.clock() + (self.end - race.clock()) / (len(asked) - k)
+            if candidates.may_be_cut(request):
+                before = [Proposal("without cuts", schedule)] if schedule else []
+                _One(self, request, until).tune([*before, *candidates.cuts(request)], words=False)
+            elif schedule:
+                self.keep(request, schedule, gain)
+
+
+def _plain(about: str) -> str:
+    """The class of the same request before its operands are known to be used often."""
+    return about.replace(", often", "")
+
+
+# ---- the verbs ----
+def _tuned(call: Callable[[], object], operands: Sequence[SparseTensor], seconds: float) -> Report:
+    if not seconds > 0:
+        raise ValueError(f"tune: expected a positive number of seconds, got {seconds}")
+    with _lock:
+        return _Session(call, operands, seconds).run()
+
+
+def tune(
+    expression: str,
+    *operands: object,
+    seconds: float = 5.0,
+    format: Asked = None,
+    implicit: str = "zero",
+    **named: object,
+) -> Report:
+    """Measures schedules and layouts of an expression on these operands, and keeps what is faster.
+
+    What is kept holds for all calls with such operands: of the same expression, formats and types, of extents
+    and numbers of entries in the same powers of two, on this kind of CPU with as many threads; it is used at
+    once, in graphs of torch.compile too, and by processes that start later. ``scorch.explain`` says so;
+    ``python -m scorch tuned`` lists what is kept and ``python -m scorch tuned clear`` forgets it.
+
+    A schedule is kept if it is at least 3 % faster than the one chosen without measuring, by the median and
+    by the fastest calls, in two rounds of turns. Else, or where the machine is too busy to say, all stays as
+    it is. Results of every schedule are compared with the first's.
+
+    Args:
+        expression: an einsum string with operands, or index notation with names, as in :func:`einsum` and
+            :func:`evaluate`.
+        seconds: that it may take, compilations included.
+
+    Returns:
+        A :class:`Report`, which prints as a table; ``.gain``, ``.schedule``, ``.seconds``, ``.candidates``.
+
+    Raises: as :func:`einsum` and :func:`evaluate`.
+    """
+
+    def call() -> object:
+        with torch.no_grad():
+            if named:
+                return evaluate(expression, format=format, implicit=implicit, **named)
+            return einsum(expression, *operands, format=format, implicit=implicit)
+
+    if not named and "=" in expression.replace("->", ""):
+        raise TypeError("tune: expected the operands of index notation by their names")
+    sparse = [x for x in (*operands, *named.values()) if isinstance(x, SparseTensor)]
+    return _tuned(call, sparse, seconds)
+
+
+def tune_call(a: SparseTensor, call: Callable[[SparseTensor], object], seconds: float) -> Report:
+    """What a function of a tensor asks for: see ``SparseTensor.tune``."""
+    return _tuned(lambda: call(a), [a], seconds)
