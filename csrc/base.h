@@ -64,6 +64,7 @@ void sc_text_free(sc_text *);
 /* ---- of tuning, as text ---- */
 int sc_tuned_class(const sc_request *, sc_text *, sc_err *); /* what a choice holds for, a line a fact */
 void sc_tuned_schedule(const sc_request *, sc_text *);       /* what is used for it, or nothing */
+void sc_tuned_said(const sc_request *, sc_text *);           /* the same, as explain begins with it */
 int sc_tuned_list(sc_text *, sc_err *);                      /* name and file of each, a 0 behind it */
 /* A stage of a request compiled as it says, without code. */
 int sc_request_text(const sc_request *, const char *stage, sc_text *, sc_err *);

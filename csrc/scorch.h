@@ -276,7 +276,7 @@ int sc_configure(const sc_config *, sc_err *); /* once, before the first program
 typedef struct {
     int64_t programs, compiled, from_memory, from_disk, from_bundle, executor; /* how programs were found */
     int64_t runs[3];                                                           /* calls by way */
-    int64_t tuned; /* programs made by a schedule that was measured */
+    int64_t tuned;                                        /* programs made by a schedule that was measured */
     int64_t path_ns, compile_ns, load_ns;                 /* orders of contraction; the C compiler; loading */
     int64_t kept_keys, kept_bytes, kept_limit, forgotten; /* what is kept now; keys that made room */
 } sc_stats;

@@ -39,9 +39,9 @@ static PyObject *names_of(const sc_request *rq)
         if (sparse) sc_format_print(&rq->in[k].format, format, sizeof format);
         PyObject *shape = sc_bind_shape(rq->dim[k], rq->in[k].format.ndim);
         const char letter[] = {(char)('A' + k), 0};
-        PyObject *one = shape ? Py_BuildValue("(ssNi)", own[0] ? own : letter, format, shape,
-                                              (int)(rq->settled >> k & 1))
-                              : NULL;
+        PyObject *one =
+            shape ? Py_BuildValue("(ssNi)", own[0] ? own : letter, format, shape, (int)(rq->settled >> k & 1))
+                  : NULL;
         if (!one || PyList_Append(list, one)) Py_CLEAR(list);
         Py_XDECREF(one);
     }

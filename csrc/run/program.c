@@ -309,7 +309,7 @@ int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, 
 {
     sc_tuned t;
     sc_request asked = *rq;
-    if (!sc_tuned_find(rq, &t)) return text_of(rq, p, stage, out, err);
+    if (!sc_tuned_used(rq, &t)) return text_of(rq, p, stage, out, err);
     asked.schedule = t.schedule;
     if (!strcmp(stage, "explain")) sc_tuned_print(&t, out);
     const int rc = text_of(&asked, p, stage, out, err);

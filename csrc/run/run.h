@@ -130,6 +130,8 @@ typedef struct {
     bool trial; /* not kept: it is being measured */
 } sc_tuned;
 bool sc_tuned_find(const sc_request *, sc_tuned *); /* to be freed where it is true */
+bool sc_tuned_used(const sc_request *,
+                   sc_tuned *); /* the same, where the program of the request is made by it */
 void sc_tuned_free(sc_tuned *);
 void sc_tuned_print(const sc_tuned *, sc_text *); /* for explain */
 /* Whether it gives these results and is no slower for lack of a compiler. */

@@ -321,7 +321,8 @@ void sc_tuned_print(const sc_tuned *t, sc_text *out)
     if (t->trial)
         sc_text_add(out, "a schedule that is being tried\n\n");
     else
-        sc_text_add(out, "tuned on %s: %.2fx\n\n", t->date, t->gain);
+        sc_text_add(out, "tuned on %s: %.2fx%s%s\n\n", t->date, t->gain,
+                    strchr(t->schedule, '{') ? "" : " by ", strchr(t->schedule, '{') ? "" : t->schedule);
 }
 
 /* ---- tuning ---- */
@@ -410,6 +411,29 @@ void sc_tuned_schedule(const sc_request *rq, sc_text *out)
     sc_tuned t;
     if (!sc_tuned_find(rq, &t)) return;
     sc_text_add(out, "%s", t.schedule);
+    sc_tuned_free(&t);
+}
+
+bool sc_tuned_used(const sc_request *rq, sc_tuned *out)
+{
+    sc_err none = {0};
+    sc_program *p = NULL, *q = NULL;
+    if (!sc_tuned_find(rq, out)) return false;
+    sc_request asked = *rq;
+    asked.schedule = out->schedule;
+    const bool used =
+        !sc_program_get(rq, &p, NULL, &none) && !sc_program_get(&asked, &q, NULL, &none) && p == q;
+    sc_program_release(p);
+    sc_program_release(q);
+    if (!used) sc_tuned_free(out);
+    return used;
+}
+
+void sc_tuned_said(const sc_request *rq, sc_text *out)
+{
+    sc_tuned t;
+    if (!sc_tuned_used(rq, &t)) return;
+    sc_tuned_print(&t, out);
     sc_tuned_free(&t);
 }
 

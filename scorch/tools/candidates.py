@@ -174,7 +174,7 @@ def may_be_cut(request: Request) -> bool:
 
 # ---- one word at a time ----
 def with_word(text: str, word: str, n: int) -> str:
-    """The nest with a word of its loops over entries: ``batch`` of those around others, else of the innermost."""
+    """The nest with a word of its loops over entries: ``batch`` of outer ones, else of the innermost."""
     lines = text.split("\n")
     for k, line in enumerate(lines):
         loop = _LOOP.match(line)

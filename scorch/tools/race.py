@@ -66,15 +66,20 @@ class Race:
         """Switches, warms up, and times some calls."""
         self._switch(candidate)
         self._call()
-        spent: list[float] = []
-        for _ in range(self._repeat(candidate)):
-            start = self._spent()
-            self._call()
-            spent.append(self._spent() - start)
+        spent = self.timed(candidate, self._repeat(candidate))
         times = Times(median(spent), min(spent))
         self._seconds[candidate] = times.middle
         self._turns.setdefault(candidate, []).append(times)
         return times
+
+    def timed(self, candidate: object, repeat: int) -> list[float]:
+        """Seconds of each of so many calls of the candidate that is there."""
+        spent: list[float] = []
+        for _ in range(repeat):
+            start = self._spent()
+            self._call()
+            spent.append(self._spent() - start)
+        return spent
 
     def _repeat(self, candidate: object) -> int:
         about = max(self._seconds.get(candidate, _TURN), 1e-7)

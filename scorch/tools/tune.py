@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -348,6 +349,34 @@ class _Session:
 def _plain(about: str) -> str:
     """The class of the same request before its operands are known to be used often."""
     return about.replace(", often", "")
+
+
+# ---- what is kept ----
+class Kept(NamedTuple):
+    """A choice in the cache directory: what it holds for, and the schedule."""
+
+    expression: str
+    operands: tuple[str, ...]
+    gain: float
+    date: str
+    schedule: str
+
+
+def kept() -> list[Kept]:
+    """All choices of the cache directory, of any machine."""
+    found = []
+    for entry in _C.tuned_list().split("\0")[:-1]:
+        head, _, schedule = entry.partition("\nschedule\n")
+        lines = [line.partition(" ") for line in head.splitlines()]
+        facts = {word: rest for word, _, rest in lines}
+        operands = tuple(rest for word, _, rest in lines if word == "operand")
+        found.append(Kept(facts["expression"], operands, float(facts["gain"]), facts["date"], schedule))
+    return sorted(found)
+
+
+def clear() -> int:
+    """Forgets all choices, in this process and in the cache directory; returns how many files there were."""
+    return _C.tuned_clear()
 
 
 # ---- the verbs ----
