@@ -43,6 +43,8 @@ void sc_bind_put(PyObject **tuple, Py_ssize_t, PyObject *item);
 PyObject *sc_bind_shape(const int64_t *dim, int n);
 /* Sets the exception of *e and returns null. */
 PyObject *sc_bind_raise(const sc_state *, const sc_err *e);
+/* A text as a string, or the exception of an error; frees the text. */
+PyObject *sc_bind_text(const sc_state *, sc_text *, const sc_err *);
 
 /* ---- dlpack.c: borrow and allocate ---- */
 typedef struct {
@@ -157,6 +159,10 @@ sc_core *sc_core_with_values(const sc_state *, sc_core *, PyObject *values);
 bool sc_bind_overlap(const void *a, int64_t n, const void *b, int64_t m);
 bool sc_core_overlaps(const sc_core *, const void *a, int64_t n);
 int64_t sc_core_bytes(const sc_core *); /* of arrays of its own: a permutation may stand for values */
+
+/* How explain begins where operands were converted for the request `now`: what was measured for them as given. */
+void sc_bind_said(const sc_request *now, const sc_request *given, const sc_tensor *in, sc_core *const *core,
+                  sc_text *);
 
 /* ---- layouts.c: layouts derived from a tensor ---- */
 struct sc_derived {

@@ -537,18 +537,6 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 }
 
 /* ---- what Python sees ---- */
-/* What was measured for the operands as they were given, where they are converted. */
-static void say_tuned(const call *c, sc_text *t)
-{
-    sc_request given = c->template->request;
-    if (!c->request->settled) return;
-    for (int k = 0; k < c->nin; k++) {
-        sc_request_operand(&given, k, c->core[k] ? &c->core[k]->t : &c->in[k]);
-        if (c->core[k]) given.in[k].often = sc_core_often(c->core[k]);
-    }
-    sc_tuned_said(&given, t);
-}
-
 static PyObject *take_stage(call *c, PyObject *stage)
 {
     sc_err e = {0};
@@ -559,12 +547,12 @@ static PyObject *take_stage(call *c, PyObject *stage)
     int rc;
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_program_text(c->request, name, &text, &e);
-    if (!rc && !strcmp(name, "explain")) say_tuned(c, &said);
     Py_END_ALLOW_THREADS;
-    PyObject *s = rc ? sc_bind_raise(c->s, &e) : PyUnicode_FromFormat("%s%s", said.s ? said.s : "", text);
-    sc_text_free(&said);
+    if (!rc && !strcmp(name, "explain"))
+        sc_bind_said(c->request, &c->template->request, c->in, c->core, &said);
+    sc_text_add(&said, "%s", text ? text : "");
     free(text);
-    return s;
+    return sc_bind_text(c->s, &said, &e);
 }
 
 static PyObject *take_way(call *c, PyObject *unused)

@@ -10,14 +10,6 @@ static const sc_request *request_of(long k, sc_noted_kind *kind)
     return NULL;
 }
 
-static PyObject *text_or_raise(PyObject *module, sc_text *t, const sc_err *e)
-{
-    PyObject *r = e->code ? sc_bind_raise(PyModule_GetState(module), e)
-                          : PyUnicode_DecodeUTF8(t->s ? t->s : "", (Py_ssize_t)t->n, "replace");
-    sc_text_free(t);
-    return r;
-}
-
 static PyObject *note(PyObject *module, PyObject *args)
 {
     int on, anew = 0;
@@ -57,7 +49,8 @@ static PyObject *noted(PyObject *module, PyObject *number)
     const sc_request *rq = request_of(PyLong_AsLong(number), &kind);
     if (!rq || PyErr_Occurred()) return NULL;
     sc_tuned_class(rq, &class, &e);
-    PyObject *about = text_or_raise(module, &class, &e), *names = about ? names_of(rq) : NULL;
+    PyObject *about = sc_bind_text(PyModule_GetState(module), &class, &e),
+             *names = about ? names_of(rq) : NULL;
     if (!names) return Py_XDECREF(about), NULL;
     return Py_BuildValue("(ssNN)", rq->text, kinds[kind], about, names);
 }
@@ -87,7 +80,7 @@ static PyObject *stage(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     sc_request_text(&x, name, &t, &e);
     Py_END_ALLOW_THREADS;
-    return text_or_raise(module, &t, &e);
+    return sc_bind_text(PyModule_GetState(module), &t, &e);
 }
 
 static PyObject *path(PyObject *module, PyObject *number)
@@ -103,7 +96,7 @@ static PyObject *path(PyObject *module, PyObject *number)
     Py_END_ALLOW_THREADS;
     if (text) sc_text_add(&t, "%s", text);
     free(text);
-    return text_or_raise(module, &t, &e);
+    return sc_bind_text(PyModule_GetState(module), &t, &e);
 }
 
 /* Makes the program, with code; several threads may at once. */
@@ -152,7 +145,7 @@ static PyObject *found(PyObject *module, PyObject *number)
     if (!rq || PyErr_Occurred()) return NULL;
     sc_tuned_schedule(rq, &t);
     if (!t.n) Py_RETURN_NONE;
-    return text_or_raise(module, &t, &e);
+    return sc_bind_text(PyModule_GetState(module), &t, &e);
 }
 
 static PyObject *untry(PyObject *module, PyObject *number)
@@ -178,13 +171,25 @@ static PyObject *keep(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+void sc_bind_said(const sc_request *now, const sc_request *rq, const sc_tensor *in, sc_core *const *core,
+                  sc_text *t)
+{
+    sc_request given = *rq;
+    if (!now->settled) return;
+    for (int k = 0; k < given.nin; k++) {
+        sc_request_operand(&given, k, core[k] ? &core[k]->t : &in[k]);
+        if (core[k]) given.in[k].often = sc_core_often(core[k]);
+    }
+    sc_tuned_said(&given, t);
+}
+
 static PyObject *list(PyObject *module, PyObject *unused)
 {
     sc_text t = {0};
     sc_err e = {0};
     (void)unused;
     sc_tuned_list(&t, &e);
-    return text_or_raise(module, &t, &e);
+    return sc_bind_text(PyModule_GetState(module), &t, &e);
 }
 
 static PyObject *clear(PyObject *module, PyObject *unused)

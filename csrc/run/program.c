@@ -270,6 +270,19 @@ int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint
     return rc;
 }
 
+bool sc_tuned_made(const sc_request *rq, const sc_program *p, sc_tuned *t)
+{
+    sc_err none = {0};
+    sc_program *q = NULL;
+    if (!sc_tuned_find(rq, t)) return false;
+    sc_request asked = *rq;
+    asked.schedule = t->schedule;
+    const bool made = !sc_program_find(&asked, sc_whole_make, &q, NULL, &none) && p == q;
+    sc_program_release(q);
+    if (!made) sc_tuned_free(t);
+    return made;
+}
+
 /* ---- stages ---- */
 int sc_check_stage(const char *stage, sc_err *err)
 {
@@ -309,7 +322,7 @@ int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, 
 {
     sc_tuned t;
     sc_request asked = *rq;
-    if (!sc_tuned_used(rq, &t)) return text_of(rq, p, stage, out, err);
+    if (!sc_tuned_made(rq, p, &t)) return text_of(rq, p, stage, out, err);
     asked.schedule = t.schedule;
     if (!strcmp(stage, "explain")) sc_tuned_print(&t, out);
     const int rc = text_of(&asked, p, stage, out, err);

@@ -130,13 +130,15 @@ typedef struct {
     bool trial; /* not kept: it is being measured */
 } sc_tuned;
 bool sc_tuned_find(const sc_request *, sc_tuned *); /* to be freed where it is true */
-bool sc_tuned_used(const sc_request *,
-                   sc_tuned *); /* the same, where the program of the request is made by it */
 void sc_tuned_free(sc_tuned *);
-void sc_tuned_print(const sc_tuned *, sc_text *); /* for explain */
+/* program.c: whether the program of a request is made by what is kept; to be freed then. */
+bool sc_tuned_made(const sc_request *, const sc_program *, sc_tuned *);
+void sc_tuned_print(const sc_tuned *, sc_text *);                 /* for explain */
+int sc_tuned_set(const sc_request *, const sc_tuned *, sc_err *); /* tried from now on */
+void sc_tuned_results(const sc_program *, sc_text *);             /* what it gives, in a line */
 /* Whether it gives these results and is no slower for lack of a compiler. */
 bool sc_tuned_gives(const sc_program *, const char *results);
-/* Whether the operands can be converted as the program asks: blocks divide their extents, and no level is too narrow. */
+/* Whether operands can be converted as it asks: blocks divide their extents, and no level is too narrow. */
 bool sc_tuned_fits(const sc_program *, const sc_request *);
 void sc_tuned_refuse(const sc_request *); /* it does not work in this process */
 /* noted.c */

@@ -273,8 +273,7 @@ bool sc_tuned_find(const sc_request *rq, sc_tuned *out)
     return used == 1;
 }
 
-/* What a program gives, in a line. */
-static void print_results(const sc_program *p, sc_text *t)
+void sc_tuned_results(const sc_program *p, sc_text *t)
 {
     for (int r = 0; r < p->nout; r++) {
         const sc_delivered *d = &p->result[r];
@@ -288,7 +287,7 @@ static void print_results(const sc_program *p, sc_text *t)
 bool sc_tuned_gives(const sc_program *p, const char *results)
 {
     sc_text t = {0};
-    print_results(p, &t);
+    sc_tuned_results(p, &t);
     const bool same = t.n && !t.failed && !strcmp(t.s, results);
     sc_text_free(&t);
     return same && (p->asks || p->way != SC_WAY_EXECUTOR);
@@ -326,20 +325,13 @@ void sc_tuned_print(const sc_tuned *t, sc_text *out)
 }
 
 /* ---- tuning ---- */
-int sc_tuned_try(const sc_request *rq, const char *schedule, sc_err *err)
+int sc_tuned_set(const sc_request *rq, const sc_tuned *t, sc_err *err)
 {
     char name[NAME + 1];
-    sc_text class = {0}, results = {0};
-    sc_program *p = NULL;
-    sc_request asked = *rq;
-    asked.schedule = schedule;
+    sc_text class = {0};
     int rc = sc_tuned_class(rq, &class, err);
-    if (!rc && schedule && !(rc = sc_program_get(&asked, &p, NULL, err))) print_results(p, &results);
-    sc_program_release(p);
     if (!rc) name_of(&class, name);
-    const sc_tuned t = {.schedule = (char *)(uintptr_t)schedule, .results = results.s};
-    if (!rc && !remember(name, TRIED, &t)) rc = sc_error(err, SC_ENOMEM, "out of memory");
-    sc_text_free(&results);
+    if (!rc && !remember(name, TRIED, t)) rc = sc_error(err, SC_ENOMEM, "out of memory");
     sc_text_free(&class);
     sc_table_drop(false);
     return rc;
@@ -411,29 +403,6 @@ void sc_tuned_schedule(const sc_request *rq, sc_text *out)
     sc_tuned t;
     if (!sc_tuned_find(rq, &t)) return;
     sc_text_add(out, "%s", t.schedule);
-    sc_tuned_free(&t);
-}
-
-bool sc_tuned_used(const sc_request *rq, sc_tuned *out)
-{
-    sc_err none = {0};
-    sc_program *p = NULL, *q = NULL;
-    if (!sc_tuned_find(rq, out)) return false;
-    sc_request asked = *rq;
-    asked.schedule = out->schedule;
-    const bool used =
-        !sc_program_get(rq, &p, NULL, &none) && !sc_program_get(&asked, &q, NULL, &none) && p == q;
-    sc_program_release(p);
-    sc_program_release(q);
-    if (!used) sc_tuned_free(out);
-    return used;
-}
-
-void sc_tuned_said(const sc_request *rq, sc_text *out)
-{
-    sc_tuned t;
-    if (!sc_tuned_used(rq, &t)) return;
-    sc_tuned_print(&t, out);
     sc_tuned_free(&t);
 }
 

@@ -25,6 +25,7 @@ _PATHS = {
     "products": "scorch.functions.products",
     "reorder": "scorch.tools.reorder",
     "saved": "scorch._saved",
+    "tune": "scorch.tools.tune",
     "values": "scorch.tensor.values",
 }
 __all__ = [
@@ -33,15 +34,18 @@ __all__ = [
 ]  # fmt: skip
 
 
+_SELDOM = {"tune"}  # imported where they are used first
+
+
 def __getattr__(name: str) -> object:
-    """What is used seldom is imported when it is."""
-    if name == "tune":
-        globals()[name] = import_module("scorch.tools.tune")
-        return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _SELDOM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = import_module(_PATHS[name])
+    return globals()[name]
 
 
 def find_all() -> None:
     """Finds them, when all are imported."""
     for name, path in _PATHS.items():
-        globals()[name] = import_module(path)
+        if name not in _SELDOM:
+            globals()[name] = import_module(path)
