@@ -1,4 +1,4 @@
-"""What measuring gains: each workload is tuned in a process, then run by two others, with what was kept or not.
+"""What measuring gains: a process tunes, then two others run with what was kept and without.
 
 The two take turns, as a third tells them, so that slow moments of the machine hit both. The one without has a
 cache directory of its own, in which nobody has tuned. Both load kernels from disk, and are warm before they
@@ -111,11 +111,11 @@ def softmax(mask: torch.Tensor, width: int) -> Work:
 
 
 WORKLOADS: dict[str, Callable[[], Work]] = {
-    "power law, 64 columns": lambda: product(power_law(30_000, 250_000), 64),
-    "grid, 32 columns": lambda: product(grid(200), 32),
-    "band, 32 columns": lambda: product(band(15_000, 12), 32),
-    "uniform, 128 columns": lambda: product(uniform(20_000, 16), 128),
-    "power law times a vector": lambda: product(power_law(60_000, 600_000)),
+    "power law, 64 columns": lambda: product(power_law(100_000, 500_000), 64),
+    "grid, 32 columns": lambda: product(grid(400), 32),
+    "band, 32 columns": lambda: product(band(40_000, 12), 32),
+    "uniform, 128 columns": lambda: product(uniform(80_000, 8), 128),
+    "power law times a vector": lambda: product(power_law(200_000, 1_500_000)),
     "blocks, 64 columns": lambda: product(blocks(2048, 8, 0.1), 64),
     "linear layer, 256 rows": lambda: linear(uniform(2048, 100), 256),
     "sddmm, width 64": lambda: sampled(uniform(8_000, 20), 64),

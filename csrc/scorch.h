@@ -215,6 +215,7 @@ typedef enum { SC_NOTED_NEST, SC_NOTED_ASKS, SC_NOTED_STEPS } sc_noted_kind; /* 
  * longer. Callers ask again for all of them. */
 void sc_note(bool on, bool anew);
 int sc_noted_count(void);
+int sc_note_often(int k); /* notes number k for operands that are multiplied often; -1: there is no room */
 const sc_request *sc_noted(int k, sc_noted_kind *);
 /* A schedule is used for all requests of this class, in this process, null: the one of the scheduler, until one is
  * kept or no longer tried. An error: there is no such program. */

@@ -83,6 +83,16 @@ static PyObject *stage(PyObject *module, PyObject *args)
     return sc_bind_text(PyModule_GetState(module), &t, &e);
 }
 
+static PyObject *often(PyObject *module, PyObject *number)
+{
+    sc_noted_kind kind;
+    const long k = PyLong_AsLong(number);
+    (void)module;
+    if (PyErr_Occurred() || !request_of(k, &kind)) return NULL;
+    const int at = sc_note_often((int)k);
+    return at < 0 ? PyErr_NoMemory() : PyLong_FromLong(at);
+}
+
 static PyObject *path(PyObject *module, PyObject *number)
 {
     sc_noted_kind kind;
@@ -203,6 +213,7 @@ PyMethodDef sc_tuned_methods[] = {
     {"noted", noted, METH_O,
      "noted(k) -> (text, \"nest\", \"asks\" or \"steps\", class, [(name, format, shape, settled), ..])"},
     {"noted_stage", stage, METH_VARARGS, "noted_stage(k, schedule, stage, often) -> text, without code"},
+    {"noted_often", often, METH_O, "noted_often(k) -> the number of the same for operands used often"},
     {"noted_path", path, METH_O, "noted_path(k) -> the steps of the program"},
     {"noted_make", make, METH_VARARGS, "noted_make(k, schedule): its program is kept, compiled"},
     {"tuned_try", try, METH_VARARGS, "tuned_try(k, schedule): for all requests of this class"},

@@ -60,6 +60,17 @@ void sc_note(bool on, bool anew)
 
 int sc_noted_count(void) { return n; }
 
+int sc_note_often(int k)
+{
+    sc_request rq = noted[k]->rq;
+    for (int q = 0; q < rq.nin; q++)
+        if (!sc_format_is_dense(&rq.in[q].format) && !(rq.settled >> q & 1)) rq.in[q].often = 1;
+    pthread_mutex_lock(&lock);
+    const int at = n < MOST && (noted[n] = copied(&rq, noted[k]->kind, ~noted[k]->key)) ? n++ : -1;
+    pthread_mutex_unlock(&lock);
+    return at;
+}
+
 const sc_request *sc_noted(int k, sc_noted_kind *kind)
 {
     *kind = noted[k]->kind;

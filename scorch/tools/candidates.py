@@ -46,6 +46,11 @@ class Proposal(NamedTuple):
     cost: float = 0.0
 
 
+def _request(k: int) -> Request:
+    text, kind, about, operands = _C.noted(k)
+    return Request(k, text, kind, about, tuple(operands))
+
+
 def noted(call: Callable[[], object], anew: bool = False) -> list[Request]:
     """The requests that a call makes, one of each class."""
     _C.note(True, anew)
@@ -54,10 +59,14 @@ def noted(call: Callable[[], object], anew: bool = False) -> list[Request]:
     finally:
         count = _C.note(False)
     found: dict[str, Request] = {}
-    for k in range(count):
-        text, kind, about, operands = _C.noted(k)
-        found.setdefault(about, Request(k, text, kind, about, tuple(operands)))
+    for request in map(_request, range(count)):
+        found.setdefault(request.about, request)
     return list(found.values())
+
+
+def used_often(request: Request) -> Request:
+    """The same of operands that are known to be multiplied often."""
+    return _request(_C.noted_often(request.number))
 
 
 def stage(request: Request, schedule: str | None, name: str, often: bool = False) -> str:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from .. import _C
 
 GAIN = 1.03  # what a change must win by, in two rounds
-_TURN = 2e-3  # seconds that a turn of a short candidate lasts, at least
+_TURN = 2e-3, 15e-3  # seconds that a turn of a short candidate lasts: at least, and at most
+_SHARE = 500  # turns that the time is enough for, about
 _MOST = 200  # calls in a turn
 _HEAT = 3  # turns of a heat, before the slower half goes
 _TURNS, _FEW = 9, 4  # of a round of the final: at most and at least
@@ -57,6 +58,7 @@ class Race:
 
     def __init__(self, call: Callable[[], object], switch: Callable[[object], None], until: float) -> None:
         self._call, self._switch, self._until = call, switch, until
+        self._turn = min(max((until - clock()) / _SHARE, _TURN[0]), _TURN[1])
         self._spent = time.process_time if alone() else clock
         self._seconds: dict[object, float] = {}  # of a call, about
         self._turns: dict[object, list[Times]] = {}
@@ -82,8 +84,8 @@ class Race:
         return spent
 
     def _repeat(self, candidate: object) -> int:
-        about = max(self._seconds.get(candidate, _TURN), 1e-7)
-        return max(1, min(_MOST, math.ceil(_TURN / about)))
+        about = max(self._seconds.get(candidate, self._turn), 1e-7)
+        return max(1, min(_MOST, math.ceil(self._turn / about)))
 
     def takes(self, candidates: Sequence[object]) -> float:
         """Seconds of a turn of all of them, about."""
@@ -99,16 +101,14 @@ class Race:
         return [found[at] for at in range(n)]
 
     # ---- heats ----
-    def heats(self, base: object, others: Sequence[object], reserve: float) -> tuple[object, float]:
-        """The one that seems the fastest, by successive halving, and by how much; ``base`` has all turns."""
+    def heats(self, base: object, others: Sequence[object], reserve: float) -> dict[object, float]:
+        """How many times as fast as ``base``, which has all turns, each seems, by successive halving."""
         live = list(others)
         turns: dict[object, list[Times]] = {x: [] for x in (base, *live)}
         while live and self._heat(base, live, turns, reserve) and len(live) > 1:
             live.sort(key=lambda x: self.gain(turns[base], turns[x]), reverse=True)
             del live[len(live) // 2 :]
-        found = {x: self.gain(turns[base], turns[x]) for x in live if turns[x]}
-        best = max(found, key=found.__getitem__, default=base)
-        return (best, found[best]) if found.get(best, 0.0) > 1 else (base, 1.0)
+        return {x: self.gain(turns[base], turns[x]) for x in others if turns[x]}
 
     def _heat(
         self, base: object, live: list[object], turns: dict[object, list[Times]], reserve: float

@@ -30,11 +30,13 @@ from .candidates import Proposal, Request
 _COMPILE = 0.5  # seconds of a compilation, before one was seen
 _SHARE = 0.45  # of the time of a request: candidates are compiled until then
 _LATE = 0.8  # ... and words changed
-_STEP = 1.01  # what exchanging a word must gain before the final
+_STEP = 1.01  # what exchanging a word must gain, and a candidate for the final
+_FINALS = 3
 _SLOW = 4.0  # times the default: not raced
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
 _lock = threading.Lock()
+On = Callable[[Sequence[SparseTensor]], object]
 
 
 # ---- what was found ----
@@ -163,6 +165,7 @@ class _One:
         self.label = f"{request.text}{', many times' if _plain(request.about) != request.about else ''}"
         self.rows: list[Candidate] = []
         self.default = self.row(Proposal("default", None))
+        self.scores = {self.default: 1.0}  # times as fast as the default, as far as heats say
         self.known = candidates.known_of(request)
         session.tried[request.number] = request
 
@@ -233,13 +236,25 @@ class _One:
         proposals = candidates.differs(self.request, proposals, self.known)
         fit = self.ready([*([before] if before else []), *proposals], self.part(_SHARE if words else _LATE))
         old = next((x for x in fit if before and x.what == before.what), None)
-        best, _ = self.race.heats(self.default, fit, self.reserve)
-        best = self.reworded(best) if words else best
-        return self.close(best if best is not self.default and self.wins(best) else None, old)
+        best = self.raced(self.default, fit)
+        if words:
+            self.reword(best)
+        return self.close(next(filter(self.wins, self.contenders()), None), old)
 
-    def reworded(self, best: Candidate) -> Candidate:
-        """One word after the other is exchanged, where that gains."""
-        base = best
+    def raced(self, base: Candidate, others: Sequence[Candidate]) -> Candidate:
+        """The best of them, or ``base``."""
+        found = self.race.heats(base, others, self.reserve)
+        self.scores |= {x: self.scores[base] * gain for x, gain in found.items()}
+        best = max(found, key=found.__getitem__, default=base)
+        return best if found.get(best, 0.0) >= _STEP else base
+
+    def contenders(self) -> list[Candidate]:
+        """Those for the final, the best first: what a heat decided may have been noise."""
+        found = [x for x, score in self.scores.items() if score > _STEP]
+        return sorted(found, key=self.scores.__getitem__, reverse=True)[:_FINALS]
+
+    def reword(self, base: Candidate) -> None:
+        """Exchanges one word after the other, where that gains."""
         for word in candidates.WORDS:
             text = base.schedule or candidates.nest(self.request)
             if "{" not in text or race.clock() + self.session.compile > self.part(_LATE):
@@ -247,9 +262,7 @@ class _One:
             other = candidates.differs(
                 self.request, candidates.variants(self.request, word, text), self.known
             )
-            found, gain = self.race.heats(base, self.ready(other, self.part(_LATE)), self.reserve)
-            base = found if gain >= _STEP else base
-        return base
+            base = self.raced(base, self.ready(other, self.part(_LATE)))
 
     def wins(self, x: Candidate) -> bool:
         self.session.say(f"{self.request.text}: {x.what}, is it surely faster?")
@@ -274,10 +287,12 @@ class _One:
 
 # ---- a call ----
 class _Session:
-    """Of one call and the sparse tensors that it is made on, until a time."""
+    """Of one function of sparse tensors, until a time."""
 
-    def __init__(self, call: Callable[[], object], operands: Sequence[SparseTensor], seconds: float) -> None:
-        self.call, self.operands = call, operands
+    def __init__(self, on: On, operands: Sequence[SparseTensor], seconds: float) -> None:
+        self.on, self.operands = on, operands
+        self.call: Callable[[], object] = lambda: on(operands)
+        self.pays = False  # to cut operands
         self.begin, self.end = race.clock(), race.clock() + seconds
         self.rows: list[Candidate] = []
         self.kept: dict[str, tuple[str, float]] = {}  # by class, whether operands are used often or not
@@ -296,7 +311,7 @@ class _Session:
     def keep(self, request: Request, schedule: str, gain: float) -> None:
         _C.tuned_try(request.number, schedule)
         _C.tuned_keep(request.number, gain)
-        self.kept[_plain(request.about)] = schedule, gain
+        self.kept[request.about] = schedule, gain
 
     def run(self) -> Report:
         try:
@@ -306,15 +321,18 @@ class _Session:
                     "tune: expected a call that returns a tensor, to compare results of candidates"
                 )
             asked = candidates.noted(self.call, anew=True)
-            share = 0.6 if any(map(candidates.may_be_cut, asked)) else 1.0
+            share = 0.7 if any(map(candidates.may_be_cut, asked)) else 1.0
             self.all_of(asked, self.begin + share * (self.end - self.begin))
-            self.often()
+            self.often(asked)
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
             self.say("")
-        gain = math.prod(gain for _, gain in self.kept.values())
-        schedule = "\n".join(schedule for schedule, _ in self.kept.values())
+        for x in self.operands if self.pays else ():
+            core_of(x).expect()
+        last = {_plain(about): found for about, found in self.kept.items()}  # of those that are used often
+        gain = math.prod(gain for _, gain in last.values())
+        schedule = "\n".join(schedule for schedule, _ in last.values())
         return Report(gain, schedule, race.clock() - self.begin, self.rows)
 
     def all_of(self, asked: Sequence[Request], end: float) -> None:
@@ -329,21 +347,31 @@ class _Session:
                 seen |= {x.about for x in more}
                 queue = more + queue
 
-    def often(self) -> None:
+    def often(self, asked: Sequence[Request]) -> None:
         """Operands that are multiplied often may be cut; else what was found holds for them as well."""
-        if race.clock() > self.end:
-            return
-        for x in self.operands:
-            core_of(x).expect()
-        asked = [x for x in candidates.noted(self.call) if _plain(x.about) != x.about]
-        for k, request in enumerate(asked):
-            schedule, gain = self.kept.get(_plain(request.about), ("", 1.0))
-            until = race.clock() + (self.end - race.clock()) / (len(asked) - k)
+        raced = []
+        for request in asked:
+            schedule, gain = self.kept.get(request.about, ("", 1.0))
+            if request.about != _plain(request.about):
+                continue
             if candidates.may_be_cut(request):
-                before = [Proposal("without cuts", schedule)] if schedule else []
-                _One(self, request, until).tune([*before, *candidates.cuts(request)], words=False)
+                raced.append(request)
             elif schedule:
-                self.keep(request, schedule, gain)
+                self.keep(candidates.used_often(request), schedule, gain)
+        if not raced or race.clock() + self.compile > self.end:
+            return
+        again = [x.clone() for x in self.operands]  # which become those that are used often, and these do not
+        for x in again:
+            core_of(x).expect()
+        self.call = lambda: self.on(again)
+        fresh = {x.about: x for x in candidates.noted(self.call)}
+        for k, request in enumerate(raced):
+            twin = fresh.get(candidates.used_often(request).about)
+            until = race.clock() + (self.end - race.clock()) / (len(raced) - k)
+            if twin:
+                whole = Proposal("without cuts", self.kept.get(request.about, ("convert()", 1.0))[0])
+                won = _One(self, twin, until).tune([whole, *candidates.cuts(twin)], words=False)
+                self.pays |= won is not None and "%" in won.schedule
 
 
 def _plain(about: str) -> str:
@@ -380,11 +408,11 @@ def clear() -> int:
 
 
 # ---- the verbs ----
-def _tuned(call: Callable[[], object], operands: Sequence[SparseTensor], seconds: float) -> Report:
+def _tuned(on: On, operands: Sequence[SparseTensor], seconds: float) -> Report:
     if not seconds > 0:
         raise ValueError(f"tune: expected a positive number of seconds, got {seconds}")
     with _lock:
-        return _Session(call, operands, seconds).run()
+        return _Session(on, operands, seconds).run()
 
 
 def tune(
@@ -417,18 +445,21 @@ def tune(
     Raises: as :func:`einsum` and :func:`evaluate`.
     """
 
-    def call() -> object:
+    if not named and "=" in expression:
+        raise TypeError("tune: expected the operands of index notation by their names")
+    given = {**dict(enumerate(operands)), **named}
+    places = [k for k, x in given.items() if isinstance(x, SparseTensor)]
+
+    def on(sparse: Sequence[SparseTensor]) -> object:
+        now = {**given, **dict(zip(places, sparse, strict=True))}
         with torch.no_grad():
             if named:
-                return evaluate(expression, format=format, implicit=implicit, **named)
-            return einsum(expression, *operands, format=format, implicit=implicit)
+                return evaluate(expression, format=format, implicit=implicit, **now)
+            return einsum(expression, *now.values(), format=format, implicit=implicit)
 
-    if not named and "=" in expression.replace("->", ""):
-        raise TypeError("tune: expected the operands of index notation by their names")
-    sparse = [x for x in (*operands, *named.values()) if isinstance(x, SparseTensor)]
-    return _tuned(call, sparse, seconds)
+    return _tuned(on, [given[k] for k in places], seconds)
 
 
 def tune_call(a: SparseTensor, call: Callable[[SparseTensor], object], seconds: float) -> Report:
     """What a function of a tensor asks for: see ``SparseTensor.tune``."""
-    return _tuned(lambda: call(a), [a], seconds)
+    return _tuned(lambda sparse: call(sparse[0]), [a], seconds)
