@@ -408,6 +408,16 @@ def test_an_interrupt_leaves_all_as_it_was(monkeypatch, folder):
     assert not is_tuned(a, x) and not files(folder) and torch.equal(a @ x, dense @ x)
 
 
+def test_blocks_are_recommended(monkeypatch):
+    dense = torch.eye(16).repeat_interleave(8, 0).repeat_interleave(8, 1)
+    a, x = scorch.sparse(dense, format="csr"), torch.ones(128, 16).cumsum(0)
+    assert candidates.blocks(a) == "bsr(8,8)" and candidates.blocks(operands()[1]) is None
+    monkeypatch.setattr(race.Race, "timed", lambda self, x, repeat: [1e-5 / (2 if x == "bsr(8,8)" else 1)])
+    report = scorch.tune(PRODUCT, a, x, seconds=20)
+    assert report.candidates[-1].verdict == 'recommended: convert("bsr(8,8)")'
+    assert report.gain == 1 and str(a.format) == "csr"
+
+
 # ---- the verb ----
 def test_results_stay_right_with_the_real_clock():
     dense, a, x = operands(rows=200)

@@ -11,12 +11,16 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import torch
+
 from .. import _C
+from ..tensor.sparsetensor import SparseTensor
 
 NEAR = 4.0  # times the cheapest estimate: beyond, an order is not measured
 _ORDERS, _CONVERTED, _PATHS = 3, 2, 2  # candidates of each kind, at most
 _FORMATS = ("csr", "csc", "dcsr", "coo")
 _CUTS = (64, 128, 256, 512)
+_BLOCKS, _FILLED = (16, 8, 4), 0.7  # sizes, and the share of a block that is stored, at least
 _AHEAD, _UNROLL, _BATCH = (0, 4, 8, 16, 32, 64), (1, 2, 4, 8), (0, 16, 64, 256)
 _LOOP = re.compile(
     r"^(\s*)(for|par) (\S+) in (\w+)((?: (?:rest|by \d+|unroll \d+|ahead \d+|batch \d+))*) \{$"
@@ -179,6 +183,19 @@ def cuts(request: Request) -> list[Proposal]:
 def may_be_cut(request: Request) -> bool:
     """Whether the scheduler would consider it."""
     return any(_is_cut(text) for _, text, _ in _listed(request, True))
+
+
+def blocks(a: SparseTensor) -> str | None:
+    """The blocks that the entries of a csr matrix come in, the largest that are filled enough."""
+    if a._fmt != "csr" or not a.nnz:
+        return None
+    (rows, columns), (m, n) = a.indices().long(), a.shape
+    for size in _BLOCKS:
+        if m % size == 0 and n % size == 0:
+            stored = torch.unique(rows // size * n + columns // size).numel() * size * size
+            if a.nnz >= _FILLED * stored:
+                return f"bsr({size},{size})"
+    return None
 
 
 # ---- one word at a time ----

@@ -126,9 +126,13 @@ def _copy(result: object) -> list[object]:
     return [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in _parts(result)]
 
 
-def _difference(result: object, expected: list[object]) -> str:
+def _formats(parts: Sequence[object]) -> list[str]:
+    """Of the sparse results."""
+    return [x for x in parts if isinstance(x, str)]
+
+
+def _difference(parts: list[object], expected: list[object]) -> str:
     """What is not as in the first result, or nothing."""
-    parts = list(_parts(result))
     if len(parts) != len(expected):
         return f"{len(parts)} results instead of {len(expected)}"
     for got, want in zip(parts, expected, strict=True):
@@ -196,8 +200,11 @@ class _One:
     def checked(self, x: Candidate) -> bool:
         """Runs it, and compares."""
         self.switch(x)
-        wrong = _difference(self.session.call(), self.session.expected)
-        if wrong:
+        result = list(_parts(self.session.call()))
+        wrong = _difference(result, self.session.expected)
+        if _formats(result) != _formats(self.session.expected):
+            x.verdict = f"refused: gives {', '.join(_formats(result))}"
+        elif wrong:
             x.verdict = f"WRONG: {wrong}"
             warnings.warn(f"tune: a schedule computes something else, {wrong}: {x.schedule}", stacklevel=2)
         elif _C.tuned_schedule(self.request.number) is None:
@@ -324,6 +331,7 @@ class _Session:
             share = 0.7 if any(map(candidates.may_be_cut, asked)) else 1.0
             self.all_of(asked, self.begin + share * (self.end - self.begin))
             self.often(asked)
+            self.recommend()
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
@@ -372,6 +380,30 @@ class _Session:
                 whole = Proposal("without cuts", self.kept.get(request.about, ("convert()", 1.0))[0])
                 won = _One(self, twin, until).tune([whole, *candidates.cuts(twin)], words=False)
                 self.pays |= won is not None and "%" in won.schedule
+
+    def recommend(self) -> None:
+        """Operands whose entries come in blocks may be stored so: that is said, and the user's to do."""
+        for at, x in enumerate(self.operands):
+            format = candidates.blocks(x) if race.clock() + 3 * self.compile < self.end else None
+            if format:
+                other = [*self.operands[:at], x.convert(format), *self.operands[at + 1 :]]
+                self.compare(f"operand {at + 1} as {format}", {"csr": self.operands, format: other}, format)
+
+    def compare(self, label: str, ways: dict[str, Sequence[SparseTensor]], other: str) -> None:
+        """Times the function on other operands; a row of the report."""
+        race_of = race.Race(
+            lambda: self.on(self.operands_now), lambda way: setattr(self, "operands_now", ways[way]), self.end
+        )
+        row = Candidate(label, f"format {other}", "", None, None, "")
+        self.rows.append(row)
+        if _difference(list(_parts(self.on(ways[other]))), self.expected):
+            row.verdict = "computes something else, or in another format"
+            return
+        for way in ways:
+            race_of.turn(way)
+        verdict = race_of.final("csr", other)
+        row.seconds, row.gain = race_of.middle(other), race_of.against("csr", other)
+        row.verdict = f'recommended: convert("{other}")' if verdict.wins else verdict.reason
 
 
 def _plain(about: str) -> str:
