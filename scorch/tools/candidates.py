@@ -20,6 +20,7 @@ NEAR = 4.0  # times the cheapest estimate: beyond, an order is not measured
 _ORDERS, _CONVERTED, _PATHS = 3, 2, 2  # candidates of each kind, at most
 _FORMATS = ("csr", "csc", "dcsr", "coo")
 _CUTS = (64, 128, 256, 512)
+_SPARSE = 2  # rows of cuts for each entry, at most
 _BLOCKS, _FILLED = (16, 8, 4), 0.7  # sizes, and the share of a block that is stored, at least
 _AHEAD, _UNROLL, _BATCH = (0, 4, 8, 16, 32, 64), (1, 2, 4, 8), (0, 16, 64, 256)
 _LOOP = re.compile(
@@ -134,9 +135,16 @@ def _other_formats(request: Request, often: bool) -> Iterator[str]:
         if not format or settled or len(shape) != 2:
             continue
         yield from (f"convert({name}: {other})" for other in _FORMATS if other != format)
-        widths = {_divisor(shape[1], width) for width in _CUTS} if often else ()
-        for width in sorted({*widths} - {0}):
+        widths = {_divisor(shape[1], width) for width in _CUTS} - {0} if often else set()
+        for width in sorted(widths):
+            if shape[0] * shape[1] // width > _SPARSE * entries(request):
+                continue  # most rows of most cuts are empty
             yield f'convert({name}: "dense(1/{width}), dense(0), compressed(1%{width})")'
+
+
+def entries(request: Request) -> int:
+    """Of its largest sparse operand, at most."""
+    return max((1 << int(n) for n in re.findall(r"positions(?: 2\^\d+)* 2\^(\d+)", request.about)), default=1)
 
 
 def _divisor(extent: int, width: int) -> int:

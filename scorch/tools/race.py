@@ -61,17 +61,20 @@ class Race:
         self._turn = min(max((until - clock()) / _SHARE, _TURN[0]), _TURN[1])
         self._spent = time.process_time if alone() else clock
         self._seconds: dict[object, float] = {}  # of a call, about
+        self._took: dict[object, float] = {}  # by the clock on the wall, a turn, about
         self._turns: dict[object, list[Times]] = {}
 
     # ---- one turn ----
     def turn(self, candidate: object) -> Times:
         """Switches, warms up, and times some calls."""
+        begin = clock()
         self._switch(candidate)
         self._call()
         spent = self.timed(candidate, self._repeat(candidate))
         times = Times(median(spent), min(spent))
         self._seconds[candidate] = times.middle
         self._turns.setdefault(candidate, []).append(times)
+        self._took[candidate] = max(clock() - begin, self._took.get(candidate, 0.0) / 2)
         return times
 
     def timed(self, candidate: object, repeat: int) -> list[float]:
@@ -89,7 +92,7 @@ class Race:
 
     def takes(self, candidates: Sequence[object]) -> float:
         """Seconds of a turn of all of them, about."""
-        return sum((1 + self._repeat(x)) * self._seconds.get(x, 0.0) + 2e-3 for x in candidates)
+        return sum(self._took.get(x, self._turn) for x in candidates)
 
     def _fits(self, candidates: Sequence[object], turns: int = 1, kept: float = 0.0) -> bool:
         return clock() + 1.3 * turns * self.takes(candidates) + kept < self._until

@@ -27,11 +27,13 @@ from ..tensor.sparsetensor import SparseTensor, core_of
 from . import candidates, race
 from .candidates import Proposal, Request
 
+_CONVERSION = 5e-7  # seconds that an entry takes at most
 _COMPILE = 0.5  # seconds of a compilation, before one was seen
 _SHARE = 0.45  # of the time of a request: candidates are compiled until then
 _LATE = 0.8  # ... and words changed
 _STEP = 1.01  # what exchanging a word must gain, and a candidate for the final
 _FINALS = 3
+_CONVERTED = 1.1  # what a layout must gain that each process makes anew
 _SLOW = 4.0  # times the default: not raced
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _WAYS = min(4, os.cpu_count() or 1)  # compilations at a time
@@ -197,8 +199,16 @@ class _One:
         self.session.compiled(race.clock() - start)
         return not x.verdict
 
+    def first_run(self, x: Candidate) -> float:
+        """Seconds until it has run, been compared and timed, as far as one can say."""
+        converted = candidates.entries(self.request) * _CONVERSION if "convert(" in x.schedule else 0.0
+        return converted + _SLOW * self.race.takes([self.default])
+
     def checked(self, x: Candidate) -> bool:
         """Runs it, and compares."""
+        if race.clock() + self.first_run(x) > self.until:
+            x.verdict = "not started: no time left"
+            return False
         self.switch(x)
         result = list(_parts(self.session.call()))
         wrong = _difference(result, self.session.expected)
@@ -242,7 +252,7 @@ class _One:
             return self.close(None, None)
         proposals = candidates.differs(self.request, proposals, self.known)
         fit = self.ready([*([before] if before else []), *proposals], self.part(_SHARE if words else _LATE))
-        old = next((x for x in fit if before and x.what == before.what), None)
+        old = next((x for x in self.rows if before and x.what == before.what), None)
         best = self.raced(self.default, fit)
         if words:
             self.reword(best)
@@ -274,6 +284,8 @@ class _One:
     def wins(self, x: Candidate) -> bool:
         self.session.say(f"{self.request.text}: {x.what}, is it surely faster?")
         verdict = self.race.final(self.default, x)
+        if "convert(" in x.schedule and verdict.wins and verdict.gain < _CONVERTED:
+            verdict = verdict._replace(wins=False, reason=f"less than {_CONVERTED:g}x, for a conversion")
         x.verdict = f"kept: {verdict.gain:.2f}x" if verdict.wins else verdict.reason
         x.final = verdict.gain
         return verdict.wins
@@ -284,9 +296,9 @@ class _One:
             x.verdict = x.verdict or ("" if x is self.default else "not the best")
         if winner:
             self.session.keep(self.request, winner.schedule, winner.final)
-        elif old and old.gain is not None and old.gain < 1:
+        elif old and (old.verdict.startswith("WRONG") or (old.gain or 1.0) < 1):
             _C.tuned_keep(self.request.number, 0.0)
-            old.verdict = "slower, no longer kept"
+            old.verdict = f"{'wrong' if old.gain is None else 'slower'}, no longer kept"
         else:
             _C.tuned_untry(self.request.number)
         return winner
@@ -463,8 +475,8 @@ def tune(
     ``python -m scorch tuned`` lists what is kept and ``python -m scorch tuned clear`` forgets it.
 
     A schedule is kept if it is at least 3 % faster than the one chosen without measuring, by the median and
-    by the fastest calls, in two rounds of turns. Else, or where the machine is too busy to say, all stays as
-    it is. Results of every schedule are compared with the first's.
+    by the fastest calls, in two rounds of turns; 10 % where operands are converted. Else, or where the
+    machine is too busy to say, all stays as it is. Results of every schedule are compared with the first's.
 
     Args:
         expression: an einsum string with operands, or index notation with names, as in :func:`einsum` and
