@@ -74,7 +74,7 @@ class Race:
         times = Times(median(spent), min(spent))
         self._seconds[candidate] = times.middle
         self._turns.setdefault(candidate, []).append(times)
-        self._took[candidate] = max(clock() - begin, self._took.get(candidate, 0.0) / 2)
+        self._took[candidate] = clock() - begin
         return times
 
     def timed(self, candidate: object, repeat: int) -> list[float]:
@@ -143,7 +143,7 @@ class Race:
         if not self._fits([base, other], 2 * _FEW):
             return Verdict(1.0, False, "no time left to be sure, kept the default")
         left = (self._until - clock()) / max(1.3 * self.takes([base, other]), 1e-9)
-        turns = max(_FEW, min(_TURNS, int(left / 2)))
+        turns = max(_FEW, min(_TURNS, int(left / 4)))  # in half of the time: there may be others
         rounds = [self._round(base, other, turns) for _ in range(2)]
         worst = min(rounds, key=lambda x: (x.wins, x.gain))
         return worst if not worst.wins else Verdict(min(x.gain for x in rounds), True, worst.reason)

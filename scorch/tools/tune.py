@@ -28,11 +28,12 @@ from . import candidates, race
 from .candidates import Proposal, Request
 
 _CONVERSION = 5e-7  # seconds that an entry takes at most
-_COMPILE = 0.5  # seconds of a compilation, before one was seen
+_COMPILE = 0.3  # seconds of a compilation, before one was seen
 _SHARE = 0.45  # of the time of a request: candidates are compiled until then
 _LATE = 0.8  # ... and words changed
 _STEP = 1.01  # what exchanging a word must gain, and a candidate for the final
 _FINALS = 3
+_LITTLE = 0.03  # of what all programs of a call take
 _CONVERTED = 1.1  # what a layout must gain that each process makes anew
 _SLOW = 4.0  # times the default: not raced
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -244,8 +245,8 @@ class _One:
         """Keeps the best and returns it, its words exchanged or not; None: nothing is surely faster."""
         kept = _C.tuned_schedule(self.request.number)
         before = Proposal("kept before", kept) if kept else None
-        self.switch(self.default)
-        self.race.turn(self.default)
+        for _ in range(2):  # the first one finds its kernels
+            self.race.turn(self.default)
         self.reserve = self.race.final_takes(self.default, self.default)
         if race.clock() + self.reserve + self.session.compile > self.until:
             self.default.verdict = "calls take too long for the time given"
@@ -360,8 +361,11 @@ class _Session:
         queue = sorted(asked, key=candidates.cost, reverse=True)
         seen = {x.about for x in queue}
         while queue and race.clock() < end:
+            share = _share(queue)
             request = queue.pop(0)
-            until = race.clock() + (end - race.clock()) / (1 + len(queue))
+            if not share:
+                continue
+            until = race.clock() + share * (end - race.clock())
             if _One(self, request, until).tune(candidates.first(request)):
                 more = [x for x in candidates.noted(self.call) if x.about not in seen]
                 seen |= {x.about for x in more}
@@ -416,6 +420,15 @@ class _Session:
         verdict = race_of.final("csr", other)
         row.seconds, row.gain = race_of.middle(other), race_of.against("csr", other)
         row.verdict = f'recommended: convert("{other}")' if verdict.wins else verdict.reason
+
+
+def _share(queue: Sequence[Request]) -> float:
+    """Of the time that is left, for the first one; 0: it takes too little of the call to matter."""
+    costs = [candidates.cost(x) for x in queue if x.kind != "steps"]
+    if queue[0].kind == "steps" or not sum(costs):
+        return 1 / len(queue)
+    share = candidates.cost(queue[0]) / sum(costs)
+    return max(share, 1 / len(queue)) if share > _LITTLE else 0.0
 
 
 def _plain(about: str) -> str:
