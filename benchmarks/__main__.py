@@ -28,11 +28,12 @@ from benchmarks import (
     planning,
     plot,
     programs,
+    tune,
 )
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-ROOMS = (cases, models, compiled, composed, convolution, dynamic, programs, joined, planning, largest)
+ROOMS = (cases, models, compiled, composed, convolution, dynamic, programs, joined, planning, largest, tune)
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 

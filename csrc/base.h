@@ -61,6 +61,14 @@ void sc_text_add(sc_text *, const char *fmt, ...) SC_PRINTF(2, 3);
 void sc_text_addn(sc_text *, const char *s, size_t n);
 void sc_text_free(sc_text *);
 
+/* ---- of tuning, as text ---- */
+int sc_tuned_class(const sc_request *, sc_text *, sc_err *); /* what a choice holds for, a line a fact */
+void sc_tuned_schedule(const sc_request *, sc_text *);       /* what is used for it, or nothing */
+void sc_tuned_said(const sc_request *, sc_text *);           /* the same, as explain begins with it */
+int sc_tuned_list(sc_text *, sc_err *);                      /* name and file of each, a 0 behind it */
+/* A stage of a request compiled as it says, without code. */
+int sc_request_text(const sc_request *, const char *stage, sc_text *, sc_err *);
+
 /* ---- kinds of levels (format.c): the one table of what they are ---- */
 typedef struct {
     const char *name;

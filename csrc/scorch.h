@@ -208,6 +208,24 @@ int sc_program_text(const sc_request *, const char *stage, char **, sc_err *);
 int sc_program_run(const sc_program *, const sc_tensor *in, sc_tensor *out, sc_alloc *, void *const *ctx,
                    sc_err *);
 
+/* ---- tuning: what a schedule is chosen by measuring it (run/tuned.c, run/noted.c) ----
+ * A choice is kept for a class of requests and found by every process where a program is made. */
+typedef enum { SC_NOTED_NEST, SC_NOTED_ASKS, SC_NOTED_STEPS } sc_noted_kind; /* asks: for conversions */
+/* Requests without a schedule that programs are asked for are noted from now on, beside the earlier ones or anew; or no
+ * longer. Callers ask again for all of them. */
+void sc_note(bool on, bool anew);
+int sc_noted_count(void);
+int sc_note_often(int k); /* notes number k for operands that are multiplied often; -1: there is no room */
+const sc_request *sc_noted(int k, sc_noted_kind *);
+/* A schedule is used for all requests of this class, in this process, null: the one of the scheduler, until one is
+ * kept or no longer tried. An error: there is no such program. */
+int sc_tuned_try(const sc_request *, const char *schedule, sc_err *);
+void sc_tuned_untry(const sc_request *);
+/* The schedule that is tried is kept, for this process and those to come; gain 0: none is. */
+int sc_tuned_keep(const sc_request *, double gain, sc_err *);
+int64_t sc_tuned_clear(void); /* forgets all of them; returns how many files there were */
+void sc_tuned_forget(void);   /* what this process knows: the cache directory has changed */
+
 /* ---- gradients ---- */
 typedef enum { SC_FROM_OPERAND, SC_FROM_RESULT, SC_FROM_GRADIENT, SC_FROM_IDENTITY } sc_origin;
 typedef struct {
@@ -289,6 +307,7 @@ int sc_configure(const sc_config *, sc_err *); /* once, before the first program
 typedef struct {
     int64_t programs, compiled, from_memory, from_disk, from_bundle, executor; /* how programs were found */
     int64_t runs[3];                                                           /* calls by way */
+    int64_t tuned;                                        /* programs made by a schedule that was measured */
     int64_t path_ns, compile_ns, load_ns;                 /* orders of contraction; the C compiler; loading */
     int64_t kept_keys, kept_bytes, kept_limit, forgotten; /* what is kept now; keys that made room */
 } sc_stats;

@@ -48,6 +48,7 @@ finally:
 if TYPE_CHECKING:
     from . import nn
     from .tensor.composed import parts
+    from .tools.tune import tune
 
 rooms.find_all()
 
@@ -56,16 +57,19 @@ __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
     "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
     "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "parts", "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk",
+    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk", "tune",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn`` and ``scorch.parts``, imported where they are used first."""
+    """``scorch.nn``, ``scorch.parts`` and ``scorch.tune``, imported where they are used first."""
     if name == "nn":
         return _import_module(".nn", __name__)
     if name == "parts":
         return rooms.composed.parts
+    if name == "tune":
+        globals()["tune"] = _import_module(".tools.tune", __name__).tune
+        return globals()["tune"]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

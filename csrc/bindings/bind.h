@@ -43,6 +43,8 @@ void sc_bind_put(PyObject **tuple, Py_ssize_t, PyObject *item);
 PyObject *sc_bind_shape(const int64_t *dim, int n);
 /* Sets the exception of *e and returns null. */
 PyObject *sc_bind_raise(const sc_state *, const sc_err *e);
+/* A text as a string, or the exception of an error; frees the text. */
+PyObject *sc_bind_text(const sc_state *, sc_text *, const sc_err *);
 
 /* ---- dlpack.c: borrow and allocate ---- */
 typedef struct {
@@ -107,8 +109,9 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* ---- call.c, gradient.c, conv_map.c, topk.c ---- */
-extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_topk_methods[];
+/* ---- call.c, gradient.c, conv_map.c, topk.c, tuned.c ---- */
+extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_topk_methods[],
+    sc_tuned_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
@@ -157,6 +160,10 @@ sc_core *sc_core_with_values(const sc_state *, sc_core *, PyObject *values);
 bool sc_bind_overlap(const void *a, int64_t n, const void *b, int64_t m);
 bool sc_core_overlaps(const sc_core *, const void *a, int64_t n);
 int64_t sc_core_bytes(const sc_core *); /* of arrays of its own: a permutation may stand for values */
+
+/* How explain begins where operands were converted for the request `now`: what was measured for them as given. */
+void sc_bind_said(const sc_request *now, const sc_request *given, const sc_tensor *in, sc_core *const *core,
+                  sc_text *);
 
 /* ---- layouts.c: layouts derived from a tensor ---- */
 struct sc_derived {

@@ -540,6 +540,7 @@ static int plain(const sc_state *s, PyObject *operands, PyObject *out)
 static PyObject *take_stage(call *c, PyObject *stage)
 {
     sc_err e = {0};
+    sc_text said = {0};
     char *text = NULL;
     const char *name = PyUnicode_AsUTF8AndSize(stage, NULL);
     if (!name) return NULL;
@@ -547,9 +548,11 @@ static PyObject *take_stage(call *c, PyObject *stage)
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_program_text(c->request, name, &text, &e);
     Py_END_ALLOW_THREADS;
-    PyObject *s = rc ? sc_bind_raise(c->s, &e) : PyUnicode_FromString(text);
+    if (!rc && !strcmp(name, "explain"))
+        sc_bind_said(c->request, &c->template->request, c->in, c->core, &said);
+    sc_text_add(&said, "%s", text ? text : "");
     free(text);
-    return s;
+    return sc_bind_text(c->s, &said, &e);
 }
 
 static PyObject *take_way(call *c, PyObject *unused)

@@ -51,3 +51,12 @@ int sc_bind_warn(const sc_program *p)
         "scorch.info(); scorch.stats() counts such calls",
         2);
 }
+
+PyObject *sc_bind_text(const sc_state *s, sc_text *t, const sc_err *e)
+{
+    PyObject *r = e->code     ? sc_bind_raise(s, e)
+                  : t->failed ? PyErr_NoMemory()
+                              : PyUnicode_DecodeUTF8(t->s ? t->s : "", (Py_ssize_t)t->n, "replace");
+    sc_text_free(t);
+    return r;
+}

@@ -213,14 +213,14 @@ static PyObject *module_stats(PyObject *module, PyObject *unused)
     sc_stats t;
     sc_stats_get(&t);
     return Py_BuildValue(
-        "{sLsLsLsLsLsLs{sLsLsL}sdsdsds{sLsLsLsL}}", "programs", (long long)t.programs, "compiled",
-        (long long)t.compiled, "from_memory", (long long)t.from_memory, "from_disk", (long long)t.from_disk,
-        "from_bundle", (long long)t.from_bundle, "executor", (long long)t.executor, "runs", "bundle",
-        (long long)t.runs[SC_WAY_BUNDLE], "jit", (long long)t.runs[SC_WAY_JIT], "executor",
-        (long long)t.runs[SC_WAY_EXECUTOR], "path_seconds", (double)t.path_ns * 1e-9, "compile_seconds",
-        (double)t.compile_ns * 1e-9, "load_seconds", (double)t.load_ns * 1e-9, "kept", "keys",
-        (long long)t.kept_keys, "bytes", (long long)t.kept_bytes, "limit", (long long)t.kept_limit,
-        "forgotten", (long long)t.forgotten);
+        "{sLsLsLsLsLsLsLs{sLsLsL}sdsdsds{sLsLsLsL}}", "tuned", (long long)t.tuned, "programs",
+        (long long)t.programs, "compiled", (long long)t.compiled, "from_memory", (long long)t.from_memory,
+        "from_disk", (long long)t.from_disk, "from_bundle", (long long)t.from_bundle, "executor",
+        (long long)t.executor, "runs", "bundle", (long long)t.runs[SC_WAY_BUNDLE], "jit",
+        (long long)t.runs[SC_WAY_JIT], "executor", (long long)t.runs[SC_WAY_EXECUTOR], "path_seconds",
+        (double)t.path_ns * 1e-9, "compile_seconds", (double)t.compile_ns * 1e-9, "load_seconds",
+        (double)t.load_ns * 1e-9, "kept", "keys", (long long)t.kept_keys, "bytes", (long long)t.kept_bytes,
+        "limit", (long long)t.kept_limit, "forgotten", (long long)t.forgotten);
 }
 
 static PyObject *module_info(PyObject *module, PyObject *unused)
@@ -313,6 +313,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_gradient_methods) ||
         PyModule_AddFunctions(module, sc_conv_map_methods) ||
         PyModule_AddFunctions(module, sc_topk_methods) || PyModule_AddFunctions(module, sc_matmul_methods) ||
+        PyModule_AddFunctions(module, sc_tuned_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;
     return sc_core_register(module, s);

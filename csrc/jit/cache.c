@@ -108,6 +108,21 @@ static int open_directory(char path[SC_PATH], bool make, char *why, size_t size)
     return -1;
 }
 
+int sc_cache_open(bool make)
+{
+    char path[SC_PATH], why[512];
+    return open_directory(path, make, why, sizeof why);
+}
+
+bool sc_cache_has(const char *name)
+{
+    char path[SC_PATH];
+    if (!choose(path)) return false;
+    const size_t n = strlen(path);
+    const int more = snprintf(path + n, sizeof path - n, "/%s", name);
+    return more > 0 && n + (size_t)more < sizeof path && access(path, F_OK) == 0;
+}
+
 bool sc_cache_path(char path[SC_PATH])
 {
     char why[512];

@@ -54,6 +54,14 @@ int64_t sc_jit_bytes(const sc_object *); /* of memory, about, shared by all who 
 bool sc_jit_note_get(const char hash[65], sc_text *);
 void sc_jit_note_put(const char hash[65], const sc_text *);
 
+/* ---- folder.c: texts for people in a folder of the cache directory, a file each ----
+ * What was damaged, or can be written by others, is as if it were not there. Failing is no error. */
+bool sc_folder_is(const char *folder); /* whether there is something of this name, trusted or not: one look */
+bool sc_folder_get(const char *folder, const char *name, sc_text *);
+bool sc_folder_put(const char *folder, const char *name, const sc_text *); /* whole, by rename */
+bool sc_folder_remove(const char *folder, const char *name);
+void sc_folder_list(const char *folder, sc_text *names); /* a line each, in no order */
+
 int sc_jit_clear(int64_t *removed, sc_err *); /* the cache on disk; nothing that is loaded */
 void sc_jit_info(sc_text *);                  /* lines "key: value" */
 

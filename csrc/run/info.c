@@ -10,6 +10,7 @@ int sc_configure(const sc_config *c, sc_err *err)
     sc_table_limit(c->memory > 0 ? c->memory : SC_PROGRAM_BYTES);
     int rc = sc_jit_configure(c, err);
     sc_speeds_forget();
+    sc_tuned_forget();
     return rc;
 }
 
@@ -26,6 +27,7 @@ void sc_stats_get(sc_stats *s)
                     .path_ns = p->path_ns,
                     .compile_ns = p->compile_ns,
                     .load_ns = p->load_ns,
+                    .tuned = p->tuned,
                     .forgotten = p->forgotten};
     sc_table_stats(s);
 }

@@ -56,6 +56,7 @@ void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     const sc_speeds speeds = sc_speeds_get();
+    sc_text_add(t, "%c", rq->schedule ? SC_KEY_SCHEDULED : SC_KEY_PLAIN);
     sc_text_addn(t, (const char *)&speeds, sizeof speeds);
     sc_text_addn(t, rq->text, strlen(rq->text) + 1);
     if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);
@@ -230,6 +231,27 @@ int sc_whole_make(const sc_request *rq, sc_program **out, sc_err *err)
     return err->code;
 }
 
+/* By the schedule that was measured to be the best; *out is null where there is none, or it does not work here. */
+static int make_tuned(const sc_request *rq, sc_maker *make, sc_program **out, sc_err *err)
+{
+    sc_tuned t;
+    sc_err why = {0};
+    if (!sc_tuned_find(rq, &t)) return SC_OK;
+    sc_request asked = *rq;
+    asked.schedule = t.schedule;
+    const int rc = sc_program_find(&asked, make, out, NULL, &why);
+    const bool passing = rc == SC_ENOMEM || rc == SC_ESTOP;
+    const bool fits = rc || sc_tuned_fits(*out, rq); /* others of the class may */
+    if (!rc && (!fits || !sc_tuned_gives(*out, t.results))) {
+        sc_program_release(*out);
+        *out = NULL;
+    }
+    if (!*out && !passing && fits) sc_tuned_refuse(rq);
+    if (*out && !t.trial) atomic_fetch_add(&sc_this_process.tuned, 1);
+    sc_tuned_free(&t);
+    return passing ? sc_error(err, rc, "%s", why.msg) : SC_OK;
+}
+
 int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint64_t *handle, sc_err *err)
 {
     sc_text key = {0};
@@ -239,11 +261,26 @@ int sc_program_find(const sc_request *rq, sc_maker *make, sc_program **out, uint
     int rc = request_key(rq, &key, err);
     if (!rc) rc = sc_table_find(key.s, key.n, out, handle, err);
     if (!rc && !*out) {
-        rc = make(rq, out, err);
+        rc = make_tuned(rq, make, out, err);
+        if (!rc && !*out) rc = make(rq, out, err);
         sc_table_made(key.s, key.n, rc ? NULL : *out, handle);
     }
+    if (!rc) sc_note_request(rq, &key, *out);
     sc_text_free(&key);
     return rc;
+}
+
+bool sc_tuned_made(const sc_request *rq, const sc_program *p, sc_tuned *t)
+{
+    sc_err none = {0};
+    sc_program *q = NULL;
+    if (!sc_tuned_find(rq, t)) return false;
+    sc_request asked = *rq;
+    asked.schedule = t->schedule;
+    const bool made = !sc_program_find(&asked, sc_whole_make, &q, NULL, &none) && p == q;
+    sc_program_release(q);
+    if (!made) sc_tuned_free(t);
+    return made;
 }
 
 /* ---- stages ---- */
@@ -269,7 +306,7 @@ static bool is_early(const char *stage)
            !strcmp(stage, "orders");
 }
 
-int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+static int text_of(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
 {
     const sc_request wide = general(rq);
     Prog *g = compiled(p->general ? &wide : rq, err);
@@ -277,6 +314,27 @@ int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, 
         sc_explain(g, p, out, err);
     else if (g && (!g->draft.converts || is_early(stage)))
         sc_print_stage(g, stage, out, err);
+    sc_prog_free(g);
+    return err->code;
+}
+
+int sc_whole_text(const sc_request *rq, const sc_program *p, const char *stage, sc_text *out, sc_err *err)
+{
+    sc_tuned t;
+    sc_request asked = *rq;
+    if (!sc_tuned_made(rq, p, &t)) return text_of(rq, p, stage, out, err);
+    asked.schedule = t.schedule;
+    if (!strcmp(stage, "explain")) sc_tuned_print(&t, out);
+    const int rc = text_of(&asked, p, stage, out, err);
+    sc_tuned_free(&t);
+    return rc;
+}
+
+int sc_request_text(const sc_request *rq, const char *stage, sc_text *out, sc_err *err)
+{
+    sc_process_start();
+    Prog *g = compiled(rq, err);
+    if (g && (!g->draft.converts || is_early(stage))) sc_print_stage(g, stage, out, err);
     sc_prog_free(g);
     return err->code;
 }

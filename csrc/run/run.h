@@ -91,7 +91,7 @@ typedef struct {
     sc_jit_mode mode;
     sc_target target;
     _Atomic int64_t programs, compiled, from_memory, from_disk, from_bundle, executor, runs[3], path_ns,
-        compile_ns, load_ns, program_bytes, forgotten;
+        compile_ns, load_ns, program_bytes, forgotten, tuned;
     sc_dense_multiply *multiply; /* null: no library is installed */
 } sc_process;
 extern sc_process sc_this_process; /* process.c */
@@ -114,7 +114,35 @@ int sc_check_stage(const char *stage, sc_err *);
 int sc_table_find(const char *key, size_t n, sc_program **, uint64_t *handle, sc_err *);
 void sc_table_made(const char *key, size_t n, sc_program *, uint64_t *handle); /* null: it failed */
 void sc_table_limit(int64_t bytes);
+/* Requests without a schedule are made again when they are asked for next, and so are programs in steps, which hold
+ * those of their steps; with all, requests with a schedule too. What a text was compiled to stays. */
+void sc_table_drop(bool all);
+/* The first byte of the key of a request, without and with a schedule; texts have hexadecimal digits. */
+enum { SC_KEY_PLAIN = 'r', SC_KEY_SCHEDULED = 's' };
 void sc_table_stats(sc_stats *);
+
+/* tuned.c: schedules that were measured, for requests without one */
+typedef struct {
+    char *schedule; /* null: what the scheduler chooses, while others are tried */
+    char *results;  /* what its program gives, as text */
+    double gain;
+    char date[16];
+    bool trial; /* not kept: it is being measured */
+} sc_tuned;
+bool sc_tuned_find(const sc_request *, sc_tuned *); /* to be freed where it is true */
+void sc_tuned_free(sc_tuned *);
+/* program.c: whether the program of a request is made by what is kept; to be freed then. */
+bool sc_tuned_made(const sc_request *, const sc_program *, sc_tuned *);
+void sc_tuned_print(const sc_tuned *, sc_text *);                 /* for explain */
+int sc_tuned_set(const sc_request *, const sc_tuned *, sc_err *); /* tried from now on */
+void sc_tuned_results(const sc_program *, sc_text *);             /* what it gives, in a line */
+/* Whether it gives these results and is no slower for lack of a compiler. */
+bool sc_tuned_gives(const sc_program *, const char *results);
+/* Whether operands can be converted as it asks: blocks divide their extents, and no level is too narrow. */
+bool sc_tuned_fits(const sc_program *, const sc_request *);
+void sc_tuned_refuse(const sc_request *); /* it does not work in this process */
+/* noted.c */
+void sc_note_request(const sc_request *, const sc_text *key, const sc_program *);
 
 /* speeds.c */
 void sc_process_machine(Prog *);            /* caches, threads and speeds, for the choice of schedules */

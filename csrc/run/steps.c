@@ -517,6 +517,8 @@ static int text_of(const sc_request *rq, const sc_program *p, const char *stage,
     const sc_steps *s = p->steps;
     if (!s) return sc_whole_text(rq, p, stage, out, err);
     if (!strcmp(stage, "schedule")) return sc_text_add(out, "%s\n", s->tree), SC_OK;
+    sc_tuned t;
+    if (!strcmp(stage, "explain") && sc_tuned_made(rq, p, &t)) sc_tuned_print(&t, out), sc_tuned_free(&t);
     if (!strcmp(stage, "path") || !strcmp(stage, "explain")) sc_text_add(out, "%s", s->text);
     if (!strcmp(stage, "explain")) print_entries(s, out);
     for (int k = 0; k < s->n && strcmp(stage, "path"); k++) {

@@ -268,6 +268,35 @@ sc_program *sc_program_again(uint64_t handle)
     return p;
 }
 
+/* With the lock held. The key says what it is of: see request_key() of program.c. */
+static bool is_stale(const entry *e, bool all)
+{
+    const bool request = e->key[0] == SC_KEY_PLAIN || e->key[0] == SC_KEY_SCHEDULED;
+    return e->program && request && (all || e->key[0] == SC_KEY_PLAIN || e->program->steps);
+}
+
+void sc_table_drop(bool all)
+{
+    entry *gone = NULL;
+    pthread_mutex_lock(&table.lock);
+    for (uint32_t b = 0; b < table.nbucket; b++)
+        for (entry **link = &table.bucket[b]; *link;) {
+            if (!is_stale(*link, all)) {
+                link = &(*link)->next;
+                continue;
+            }
+            entry *e = unlinked(link);
+            e->next = gone;
+            gone = e;
+        }
+    pthread_mutex_unlock(&table.lock);
+    for (entry *next; gone; gone = next) {
+        next = gone->next;
+        sc_program_release(gone->program);
+        free(gone);
+    }
+}
+
 void sc_table_limit(int64_t bytes)
 {
     pthread_mutex_lock(&table.lock);

@@ -21,6 +21,7 @@ from .number import Number
 
 if TYPE_CHECKING:
     from ..tools.reorder import Reordering
+    from ..tools.tune import Report
     from .declared import Declared as _Tensor
 else:
     _Tensor = torch.Tensor
@@ -288,6 +289,16 @@ class SparseTensor(_Tensor):
         >>> A.optimize(calls=1000)
         """
         return rooms.plan.optimize(self, calls)
+
+    def tune(self, call: Callable[[SparseTensor], object], seconds: builtins.float = 5.0) -> Report:
+        """Measures schedules and layouts of all that a function asks for, on A, and keeps what is faster.
+
+        The function is called many times, returns what can be compared and leaves no trace. See
+        :func:`scorch.tune`.
+
+        >>> print(A.tune(lambda A: A @ x, seconds=3))
+        """
+        return rooms.tune.tune_call(self, call, seconds)
 
     def reorder(
         self,

@@ -1,4 +1,4 @@
-"""``python -m scorch info | demo | explain EXPRESSION FORMAT... | cache [clear] | calibrate [forget]``."""
+"""``python -m scorch info | demo | explain EXPRESSION FORMAT.. | cache | tuned [clear] | calibrate``."""
 
 from __future__ import annotations
 
@@ -71,6 +71,17 @@ def _cache(args: argparse.Namespace) -> None:
         print("\n".join(f"{k}: {v}" for k, v in scorch.info().items() if "cache" in k))
 
 
+def _tuned(args: argparse.Namespace) -> None:
+    from .tune import clear, kept
+
+    if args.action == "clear":
+        print("removed", clear())
+        return
+    for x in kept():
+        print(f"{x.gain:.2f}x on {x.date}  {x.expression}")
+        print("\n".join(f"    {line}" for line in (*x.operands, *x.schedule.splitlines())))
+
+
 def _calibrate(args: argparse.Namespace) -> None:
     for name, times in scorch.calibrate(forget=args.action == "forget").items():
         print(f"{name:<7} {times:5.2f} times what it takes on a typical machine")
@@ -89,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="the cache of compiled kernels")
     cache.add_argument("action", nargs="?", choices=["show", "clear"], default="show")
     cache.set_defaults(run=_cache)
+    tuned = commands.add_parser("tuned", help="schedules that scorch.tune keeps")
+    tuned.add_argument("action", nargs="?", choices=["show", "clear"], default="show")
+    tuned.set_defaults(run=_tuned)
     calibrate = commands.add_parser("calibrate", help="measure what schedules are chosen by, once for a CPU")
     calibrate.add_argument("action", nargs="?", choices=["measure", "forget"], default="measure")
     calibrate.set_defaults(run=_calibrate)

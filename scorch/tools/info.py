@@ -25,17 +25,20 @@ def stats() -> dict[str, object]:
     """Counts of this process.
 
     ``programs`` were made, ``compiled`` by the C compiler, loaded ``from_disk``, or found ``from_memory`` or
-    ``from_bundle``; ``executor`` are interpreted; ``runs`` counts calls by way. ``path_seconds`` went into
-    orders of contraction, ``compile_seconds`` into the C compiler, ``load_seconds`` into loading kernels.
-    ``kept`` says what the process holds of them now: ``keys`` that lead to programs, ``bytes`` of at most
-    ``limit`` (``SCORCH_MEMORY``), and how many keys were ``forgotten`` to make room, the least recently used
-    first; they are found in the cache again.
+    ``from_bundle``; ``executor`` are interpreted; ``runs`` counts calls by way. ``tuned`` requests were met
+    by what :func:`scorch.tune` keeps. ``path_seconds`` went into orders of contraction, ``compile_seconds``
+    into the C compiler, ``load_seconds`` into loading kernels. ``kept`` says what the process holds of them
+    now: ``keys`` that lead to programs, ``bytes`` of at most ``limit`` (``SCORCH_MEMORY``), and how many keys
+    were ``forgotten`` to make room, the least recently used first; they are found in the cache again.
     """
     return _C.stats()
 
 
 def clear_cache() -> int:
     """Removes the kernels of the cache on disk; returns how many. Kernels in use stay usable.
+
+    What :func:`scorch.tune` keeps stays: it takes longer to find than a kernel to compile. ``python -m scorch
+    tuned clear`` removes that.
 
     Raises:
         OSError, ValueError: the cache directory cannot be read or is not ours.
