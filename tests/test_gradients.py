@@ -327,13 +327,6 @@ def test_transforms_of_what_is_made_of_values(f, g, fmt):
         torch.testing.assert_close(transformed(of_sparse), transformed(of_dense))
 
 
-@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap, torch.func.jacrev])
-def test_transforms_of_a_sparse_tensor_name_the_way_out(transform):
-    a, x = scorch.sparse(matrix(), "csr"), randn(matrix().shape[1], 2)
-    with pytest.raises(NotImplementedError, match=r"scorch.map\(A, lambda _: v\)"):
-        transform(lambda a: (a @ x).sum())(a)
-
-
 # ---- torch.compile ----
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(backend):

@@ -143,7 +143,7 @@ def test_values_at_the_places_of_a_mask():
         m = scorch.sparse(matrix(seed=3), format)
         d = matrix(seed=4, density=1.0) + 0.5
         same(d.sparse_mask(m), d * (matrix(seed=3) != 0) if "bsr" not in format else plain(d.sparse_mask(m)))
-        assert d.sparse_mask(m).format == m.format
+        assert d.sparse_mask(m).format == ("csr" if "+" in format else m.format)
         same(scorch.sparse(matrix(seed=4)).sparse_mask(m), plain(matrix(seed=4).sparse_mask(m)))
     x = d.clone().requires_grad_()
     x.sparse_mask(scorch.sparse(matrix(seed=3))).sum().backward()

@@ -287,6 +287,7 @@ def test_hooks_of_the_parameter_stay():
 
 @pytest.mark.parametrize("same", (True, False), ids=("as many", "other"))
 def test_a_compiled_layer_takes_the_new_pattern(same):
+    torch._dynamo.reset()  # what other tests compiled counts
     layer, x = scorch.nn.Linear(24, 16, density=0.25), torch.randn(5, 24)
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
     for turn in range(4):

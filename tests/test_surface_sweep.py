@@ -17,7 +17,7 @@ BY_DESIGN = {
     r"(log_)?softmax$|softmax\.<": "over stored entries",
     r"div|mod$|mod__$|remainder": "a missing entry annihilates, also 0 / 0",
     r"_$|__i\w+__$|init\.": "in place, only stored values change",
-    r"(empty|rand|randn)_like$|dropout": "random or unset",
+    r"(empty|rand|randn)_like$|dropout|_lowrank$|lobpcg": "random or unset",
     r"_cdata|storage|module_load|__reduce_ex__|__(hash|format|repr|dir)__": "not about entries",
     r"is_coalesced|(sparse|dense)_dim|_dim[IV]$|nbytes": "what a SparseTensor has of its own",
     r"values$|indices$|crow_indices|col_indices": "what a SparseTensor has of its own",

@@ -7,15 +7,15 @@
  *   Y: dense f32
  * by
  *   par i/32 {
- *     for n/64 {
+ *     for n/32 {
  *       for r in M {
  *         for i in M by 6 {
- *           work c[#i,n%64]: reg f32 {
+ *           work c[#i,n%32]: reg f32 {
  *             for k {
  *               for i in M unroll 6 {
  *                 for j in M {
- *                   vec n%64 {
- *                     c[#i,n%64] += X[j,k] * W[r,k,n]
+ *                   vec n%32 {
+ *                     c[#i,n%32] += X[j,k] * W[r,k,n]
  *                   }
  *                 }
  *               }
@@ -23,8 +23,8 @@
  *           } then {
  *             for i in M unroll 6 {
  *               for j in M {
- *                 vec n%64 {
- *                   Y[i,n] += M[r,i,j] * c[#i,n%64]
+ *                 vec n%32 {
+ *                   Y[i,n] += M[r,i,j] * c[#i,n%32]
  *                 }
  *               }
  *             }
@@ -87,7 +87,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* par i/32 */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
         const sc_i64 size = sc_min_i64(32, i_dim - i_block * 32);
-        /* for n/64 */
+        /* for n/32 */
         /* for r in M */
         const sc_i64 M_lo = (sc_i64)M_pos0[0];
         const sc_i64 M_hi = (sc_i64)M_pos0[1];
@@ -100,7 +100,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 beyond = sc_search_i32(M_crd1, first, M_hi_1, i_block * 32 + size);
             for (sc_i64 tile = first; tile < beyond; tile += 6) {
                 const sc_i64 tile_end = sc_min_i64(tile + 6, beyond);
-                /* work c[#i,n%64]: reg f32 */
+                /* work c[#i,n%32]: reg f32 */
                 f32x16 c = (f32x16){0};
                 f32x16 c_1 = (f32x16){0};
                 f32x16 c_2 = (f32x16){0};
@@ -113,97 +113,65 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 f32x16 c_9 = (f32x16){0};
                 f32x16 c_10 = (f32x16){0};
                 f32x16 c_11 = (f32x16){0};
-                f32x16 c_12 = (f32x16){0};
-                f32x16 c_13 = (f32x16){0};
-                f32x16 c_14 = (f32x16){0};
-                f32x16 c_15 = (f32x16){0};
-                f32x16 c_16 = (f32x16){0};
-                f32x16 c_17 = (f32x16){0};
-                f32x16 c_18 = (f32x16){0};
-                f32x16 c_19 = (f32x16){0};
-                f32x16 c_20 = (f32x16){0};
-                f32x16 c_21 = (f32x16){0};
-                f32x16 c_22 = (f32x16){0};
-                f32x16 c_23 = (f32x16){0};
                 /* for k */
-                for (sc_i64 k = 0; k < 64; k++) {
+                for (sc_i64 k = 0; k < 16; k++) {
                     /* for i in M unroll 6 */
                     /* for j in M */
                     const sc_i64 j = (sc_i64)M_crd2[tile];
-                    /* vec n%64 { c[#i,n%64] += X[j,k] * W[r,k,n] } */
+                    /* vec n%32 { c[#i,n%32] += X[j,k] * W[r,k,n] } */
                     const float x = X_val[j * X_stride0 + k];
                     const sc_i64 W_at = r * W_stride0 + k * W_stride1;
                     c = c + sc_splat_f32x16(x) * sc_load_f32x16(&W_val[W_at]);
                     c_1 = c_1 + sc_splat_f32x16(x) * sc_load_f32x16(&W_val[W_at + 16]);
-                    c_2 = c_2 + sc_splat_f32x16(x) * sc_load_f32x16(&W_val[W_at + 32]);
-                    c_3 = c_3 + sc_splat_f32x16(x) * sc_load_f32x16(&W_val[W_at + 48]);
                     const sc_i64 p_1 = sc_min_i64(tile + 1, tile_end - 1);
                     const sc_i64 j_1 = (sc_i64)M_crd2[p_1];
                     const float x_1 = X_val[j_1 * X_stride0 + k];
                     const sc_i64 W_at_1 = r * W_stride0 + k * W_stride1;
-                    c_4 = c_4 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1]);
-                    c_5 = c_5 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1 + 16]);
-                    c_6 = c_6 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1 + 32]);
-                    c_7 = c_7 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1 + 48]);
+                    c_2 = c_2 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1]);
+                    c_3 = c_3 + sc_splat_f32x16(x_1) * sc_load_f32x16(&W_val[W_at_1 + 16]);
                     const sc_i64 p_2 = sc_min_i64(tile + 2, tile_end - 1);
                     const sc_i64 j_2 = (sc_i64)M_crd2[p_2];
                     const float x_2 = X_val[j_2 * X_stride0 + k];
                     const sc_i64 W_at_2 = r * W_stride0 + k * W_stride1;
-                    c_8 = c_8 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2]);
-                    c_9 = c_9 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2 + 16]);
-                    c_10 = c_10 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2 + 32]);
-                    c_11 = c_11 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2 + 48]);
+                    c_4 = c_4 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2]);
+                    c_5 = c_5 + sc_splat_f32x16(x_2) * sc_load_f32x16(&W_val[W_at_2 + 16]);
                     const sc_i64 p_3 = sc_min_i64(tile + 3, tile_end - 1);
                     const sc_i64 j_3 = (sc_i64)M_crd2[p_3];
                     const float x_3 = X_val[j_3 * X_stride0 + k];
                     const sc_i64 W_at_3 = r * W_stride0 + k * W_stride1;
-                    c_12 = c_12 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3]);
-                    c_13 = c_13 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3 + 16]);
-                    c_14 = c_14 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3 + 32]);
-                    c_15 = c_15 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3 + 48]);
+                    c_6 = c_6 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3]);
+                    c_7 = c_7 + sc_splat_f32x16(x_3) * sc_load_f32x16(&W_val[W_at_3 + 16]);
                     const sc_i64 p_4 = sc_min_i64(tile + 4, tile_end - 1);
                     const sc_i64 j_4 = (sc_i64)M_crd2[p_4];
                     const float x_4 = X_val[j_4 * X_stride0 + k];
                     const sc_i64 W_at_4 = r * W_stride0 + k * W_stride1;
-                    c_16 = c_16 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4]);
-                    c_17 = c_17 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4 + 16]);
-                    c_18 = c_18 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4 + 32]);
-                    c_19 = c_19 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4 + 48]);
+                    c_8 = c_8 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4]);
+                    c_9 = c_9 + sc_splat_f32x16(x_4) * sc_load_f32x16(&W_val[W_at_4 + 16]);
                     const sc_i64 p_5 = sc_min_i64(tile + 5, tile_end - 1);
                     const sc_i64 j_5 = (sc_i64)M_crd2[p_5];
                     const float x_5 = X_val[j_5 * X_stride0 + k];
                     const sc_i64 W_at_5 = r * W_stride0 + k * W_stride1;
-                    c_20 = c_20 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5]);
-                    c_21 = c_21 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5 + 16]);
-                    c_22 = c_22 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5 + 32]);
-                    c_23 = c_23 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5 + 48]);
+                    c_10 = c_10 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5]);
+                    c_11 = c_11 + sc_splat_f32x16(x_5) * sc_load_f32x16(&W_val[W_at_5 + 16]);
                 }
                 /* for i in M unroll 6 */
                 const sc_i64 i = (sc_i64)M_crd1[tile];
                 /* for j in M */
-                /* vec n%64 { Y[i,n] += M[r,i,j] * c[#i,n%64] } */
+                /* vec n%32 { Y[i,n] += M[r,i,j] * c[#i,n%32] } */
                 const float m = (float)(M_val[tile] != 0);
                 const sc_i64 Y_at = i * Y_stride0;
                 sc_store_f32x16(&Y_val[Y_at], sc_load_f32x16(&Y_val[Y_at]) + sc_splat_f32x16(m) * c);
                 sc_store_f32x16(&Y_val[Y_at + 16],
                                 sc_load_f32x16(&Y_val[Y_at + 16]) + sc_splat_f32x16(m) * c_1);
-                sc_store_f32x16(&Y_val[Y_at + 32],
-                                sc_load_f32x16(&Y_val[Y_at + 32]) + sc_splat_f32x16(m) * c_2);
-                sc_store_f32x16(&Y_val[Y_at + 48],
-                                sc_load_f32x16(&Y_val[Y_at + 48]) + sc_splat_f32x16(m) * c_3);
                 if (tile + 1 < tile_end) {
                     const sc_i64 i_1 = (sc_i64)M_crd1[tile + 1];
                     const sc_i64 lo = tile + 1;
                     const float m_1 = (float)(M_val[lo] != 0);
                     const sc_i64 Y_at_1 = i_1 * Y_stride0;
                     sc_store_f32x16(&Y_val[Y_at_1],
-                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_4);
+                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_2);
                     sc_store_f32x16(&Y_val[Y_at_1 + 16],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_5);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 32],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 32]) + sc_splat_f32x16(m_1) * c_6);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 48],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 48]) + sc_splat_f32x16(m_1) * c_7);
+                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_3);
                 }
                 if (tile + 2 < tile_end) {
                     const sc_i64 i_1 = (sc_i64)M_crd1[tile + 2];
@@ -211,13 +179,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const float m_1 = (float)(M_val[lo] != 0);
                     const sc_i64 Y_at_1 = i_1 * Y_stride0;
                     sc_store_f32x16(&Y_val[Y_at_1],
-                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_8);
+                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_4);
                     sc_store_f32x16(&Y_val[Y_at_1 + 16],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_9);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 32],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 32]) + sc_splat_f32x16(m_1) * c_10);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 48],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 48]) + sc_splat_f32x16(m_1) * c_11);
+                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_5);
                 }
                 if (tile + 3 < tile_end) {
                     const sc_i64 i_1 = (sc_i64)M_crd1[tile + 3];
@@ -225,13 +189,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const float m_1 = (float)(M_val[lo] != 0);
                     const sc_i64 Y_at_1 = i_1 * Y_stride0;
                     sc_store_f32x16(&Y_val[Y_at_1],
-                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_12);
+                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_6);
                     sc_store_f32x16(&Y_val[Y_at_1 + 16],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_13);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 32],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 32]) + sc_splat_f32x16(m_1) * c_14);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 48],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 48]) + sc_splat_f32x16(m_1) * c_15);
+                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_7);
                 }
                 if (tile + 4 < tile_end) {
                     const sc_i64 i_1 = (sc_i64)M_crd1[tile + 4];
@@ -239,13 +199,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const float m_1 = (float)(M_val[lo] != 0);
                     const sc_i64 Y_at_1 = i_1 * Y_stride0;
                     sc_store_f32x16(&Y_val[Y_at_1],
-                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_16);
+                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_8);
                     sc_store_f32x16(&Y_val[Y_at_1 + 16],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_17);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 32],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 32]) + sc_splat_f32x16(m_1) * c_18);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 48],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 48]) + sc_splat_f32x16(m_1) * c_19);
+                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_9);
                 }
                 if (tile + 5 < tile_end) {
                     const sc_i64 i_1 = (sc_i64)M_crd1[tile + 5];
@@ -253,13 +209,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     const float m_1 = (float)(M_val[lo] != 0);
                     const sc_i64 Y_at_1 = i_1 * Y_stride0;
                     sc_store_f32x16(&Y_val[Y_at_1],
-                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_20);
+                                    sc_load_f32x16(&Y_val[Y_at_1]) + sc_splat_f32x16(m_1) * c_10);
                     sc_store_f32x16(&Y_val[Y_at_1 + 16],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_21);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 32],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 32]) + sc_splat_f32x16(m_1) * c_22);
-                    sc_store_f32x16(&Y_val[Y_at_1 + 48],
-                                    sc_load_f32x16(&Y_val[Y_at_1 + 48]) + sc_splat_f32x16(m_1) * c_23);
+                                    sc_load_f32x16(&Y_val[Y_at_1 + 16]) + sc_splat_f32x16(m_1) * c_11);
                 }
             }
         }
