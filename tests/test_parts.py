@@ -220,7 +220,9 @@ def test_programs(text):
                     same(y, w)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(n, marks=pytest.mark.slow if n > 3 else ()) for n in range(12)]
+)
 def test_random_compositions(seed):
     draw = random.Random(seed)
     rules = ["rows(> 8)", "rows(<= 5)", "columns(>= 6)", "blocks(4,4,0.4)", "band(-9,2)", "nearest(1,8)"]
@@ -306,7 +308,7 @@ def test_products(kind):
 
 
 # ---- gradients ----
-@pytest.mark.parametrize("form", [*FORMATS[:2], OVERLAP])
+@pytest.mark.parametrize("form", [FORMATS[0], OVERLAP, pytest.param(FORMATS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("text", PROGRAMS[:8] + PROGRAMS[18:22])
 def test_gradients(form, text):
     given = operands()
