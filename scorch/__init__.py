@@ -68,8 +68,7 @@ def __getattr__(name: str) -> object:
     if name == "parts":
         return rooms.composed.parts
     if name == "tune":
-        globals()["tune"] = _import_module(".tools.tune", __name__).tune
-        return globals()["tune"]
+        return rooms.tune.tune
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

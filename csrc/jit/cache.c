@@ -30,7 +30,6 @@
 #define CC_DIGITS 16
 #define SUFFIX ".so"
 #define NAME (TEXT_DIGITS + 1 + CC_DIGITS + sizeof SUFFIX)
-#define TEMPORARY ".scorch-"
 
 static char asked[SC_PATH]; /* configured, or "" */
 
@@ -70,8 +69,7 @@ static void make_directories(char *path)
     mkdir(path, 0700);
 }
 
-/* What is wrong with an open directory, or null. */
-static const char *wrong_with(int fd)
+const char *sc_cache_wrong(int fd)
 {
     struct stat st;
     if (fstat(fd, &st)) return "it cannot be examined";
@@ -101,7 +99,7 @@ static int open_directory(char path[SC_PATH], bool make, char *why, size_t size)
                                                     : strerror(errno));
         return -1;
     }
-    const char *wrong = wrong_with(fd);
+    const char *wrong = sc_cache_wrong(fd);
     if (wrong) snprintf(why, size, "%.300s: %s", path, wrong);
     if (!wrong && sc_work_trusted(path, why, size)) return fd;
     close(fd);
@@ -144,7 +142,8 @@ static bool is_entry(const char *name)
            strcmp(name + TEXT_DIGITS + 1 + CC_DIGITS, SUFFIX) == 0;
 }
 
-static bool is_temporary(const char *name) { return strncmp(name, TEMPORARY, sizeof TEMPORARY - 1) == 0; }
+static bool is_temporary(const char *name)
+{ return strncmp(name, SC_TEMPORARY, sizeof SC_TEMPORARY - 1) == 0; }
 
 static DIR *list(int fd)
 {
@@ -283,13 +282,10 @@ static bool publish(int fd, const char *key, const sc_text *whole)
     char name[NAME], temporary[96];
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    snprintf(temporary, sizeof temporary, TEMPORARY "%ld-%u-%lld%09ld", (long)getpid(),
+    snprintf(temporary, sizeof temporary, SC_TEMPORARY "%ld-%u-%lld%09ld", (long)getpid(),
              atomic_fetch_add(&serial, 1), (long long)t.tv_sec, t.tv_nsec);
     name_of(key, name);
-    if (!sc_work_write(fd, temporary, whole->s, whole->n)) return false;
-    if (renameat(fd, temporary, fd, name) == 0) return true;
-    unlinkat(fd, temporary, 0);
-    return false;
+    return sc_work_publish(fd, temporary, name, whole);
 }
 
 void sc_cache_put(const char *key, const sc_text *object)

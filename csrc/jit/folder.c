@@ -15,13 +15,6 @@
 
 #define SUM "sum "
 #define SUM_LINE (sizeof SUM - 1 + SC_HASH + 1)
-#define TEMPORARY ".scorch-"
-
-static bool is_ours(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
 
 bool sc_folder_is(const char *folder) { return sc_cache_has(folder); }
 
@@ -34,7 +27,7 @@ static int open_folder(const char *folder, bool make)
     if (make) mkdirat(above, folder, 0700);
     const int fd = openat(above, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     close(above);
-    if (fd < 0 || is_ours(fd)) return fd;
+    if (fd < 0 || !sc_cache_wrong(fd)) return fd;
     close(fd);
     return -1;
 }
@@ -75,12 +68,10 @@ static bool publish(int fd, const char *name, const sc_text *whole)
 {
     static atomic_uint serial;
     char temporary[64];
-    snprintf(temporary, sizeof temporary, TEMPORARY "%ld-%u", (long)getpid(), atomic_fetch_add(&serial, 1));
+    snprintf(temporary, sizeof temporary, SC_TEMPORARY "%ld-%u", (long)getpid(),
+             atomic_fetch_add(&serial, 1));
     unlinkat(fd, temporary, 0); /* of a process that died and had this number */
-    if (!sc_work_write(fd, temporary, whole->s, whole->n)) return false;
-    if (renameat(fd, temporary, fd, name) == 0) return true;
-    unlinkat(fd, temporary, 0);
-    return false;
+    return sc_work_publish(fd, temporary, name, whole);
 }
 
 bool sc_folder_put(const char *folder, const char *name, const sc_text *text)

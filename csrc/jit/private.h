@@ -45,6 +45,8 @@ void sc_work_sweep(const char *last);
 bool sc_work_open(sc_work *, const char *place, char *why, size_t size);
 void sc_work_close(sc_work *);                                          /* with all that is in it */
 bool sc_work_write(int dir, const char *name, const char *s, size_t n); /* a new file, 0600 */
+/* A file that appears whole, by rename from one of another name. */
+bool sc_work_publish(int dir, const char *temporary, const char *name, const sc_text *whole);
 /* A whole regular file of ours that others cannot write. */
 bool sc_work_read(int dir, const char *name, sc_text *);
 
@@ -101,6 +103,8 @@ bool sc_cache_path(char path[SC_PATH]); /* false, and "", when it cannot be used
 bool sc_cache_get(const char *text_hash, const sc_cc *, sc_text *object);
 void sc_cache_put(const char *key, const sc_text *object); /* failing is no error */
 int sc_cache_clear(int64_t *removed, sc_err *);
+#define SC_TEMPORARY ".scorch-"      /* what names begin with of files that are being written */
+const char *sc_cache_wrong(int fd);  /* with an open directory, or null */
 int sc_cache_open(bool make);        /* the directory, to be closed; -1 where it cannot be trusted */
 bool sc_cache_has(const char *name); /* whether something of this name lies there, trusted or not: one look */
 void sc_cache_info(sc_text *);

@@ -165,6 +165,14 @@ bool sc_work_write(int dir, const char *name, const char *s, size_t n)
     return false;
 }
 
+bool sc_work_publish(int dir, const char *temporary, const char *name, const sc_text *whole)
+{
+    if (!sc_work_write(dir, temporary, whole->s, whole->n)) return false;
+    if (renameat(dir, temporary, dir, name) == 0) return true;
+    unlinkat(dir, temporary, 0);
+    return false;
+}
+
 static bool ours(int fd, off_t *size)
 {
     struct stat st;

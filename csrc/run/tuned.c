@@ -124,6 +124,14 @@ static void name_of(const sc_text *class, char name[NAME + 1])
     snprintf(name, NAME + 1, "%.*s", NAME, hash);
 }
 
+/* The class of a request and what it is kept under; false where memory runs out. */
+static bool identified(const sc_request *rq, sc_text *class, char name[NAME + 1])
+{
+    add_class(rq, class);
+    if (!class->failed) name_of(class, name);
+    return !class->failed;
+}
+
 int sc_tuned_class(const sc_request *rq, sc_text *t, sc_err *err)
 {
     sc_process_start();
@@ -263,9 +271,7 @@ bool sc_tuned_find(const sc_request *rq, sc_tuned *out)
     int used = 0;
     *out = (sc_tuned){0};
     if (rq->schedule || (!any_known() && !sc_folder_is(FOLDER))) return false;
-    add_class(rq, &class);
-    if (!class.failed) {
-        name_of(&class, name);
+    if (identified(rq, &class, name)) {
         used = recall(name, out);
         if (used < 0 && load(name, &class)) used = recall(name, out);
     }
@@ -310,8 +316,7 @@ void sc_tuned_refuse(const sc_request *rq)
 {
     char name[NAME + 1];
     sc_text class = {0};
-    add_class(rq, &class);
-    if (!class.failed) name_of(&class, name), remember(name, REFUSED, &(sc_tuned){0});
+    if (identified(rq, &class, name)) remember(name, REFUSED, &(sc_tuned){0});
     sc_text_free(&class);
 }
 
@@ -386,9 +391,7 @@ void sc_tuned_untry(const sc_request *rq)
 {
     char name[NAME + 1];
     sc_text class = {0};
-    add_class(rq, &class);
-    if (!class.failed) {
-        name_of(&class, name);
+    if (identified(rq, &class, name)) {
         lock_known();
         choice **link = link_of(name);
         if (*link && (*link)->role == TRIED) forget(link);

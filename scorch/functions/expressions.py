@@ -158,7 +158,7 @@ def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tenso
 
 def _asks_parts(format: Asked) -> bool:
     """Whether a result shall be composed."""
-    return any(map(has_parts, format if isinstance(format, tuple | list) else (format,)))
+    return any(map(has_parts, format)) if isinstance(format, tuple | list) else has_parts(format)
 
 
 def _has_parts(operands: list[torch.Tensor]) -> bool:

@@ -178,8 +178,8 @@ def argsort(
     return sort(input, dim, descending)[1]
 
 
-def _in_range(name: str, k: int, low: int, input: SparseTensor, dim: int) -> None:
-    n = input.shape[axis(dim, input._ndim)] if input._ndim else 1
+def _in_range(name: str, k: int, low: int, input: torch.Tensor, dim: int) -> None:
+    n = input.shape[axis(dim, input.dim())] if input.dim() else 1
     if not low <= k <= n:
         raise ValueError(f"{name}: expected {low} <= k <= {n}, the extent of dimension {dim}, got {k}")
 
@@ -245,8 +245,7 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
         got = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
     dim = axis(dim, x.dim())
-    if not 0 <= k <= x.shape[dim]:
-        raise ValueError(f"topk: expected 0 <= k <= {x.shape[dim]}, the extent of dimension {dim}, got {k}")
+    _in_range("topk", k, 0, x, dim)
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
     return _topk_in_graph(x, k, dim, largest)

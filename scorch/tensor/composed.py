@@ -15,7 +15,7 @@ import torch
 
 from .. import _torch
 from . import rooms
-from .entries import Entries, add_up, build, canonical, find, ravel
+from .entries import Entries, add_up, build, canonical, find, ravel, unravel
 from .format import Format, Layout, bound, composed_of, fills, layout
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
@@ -128,7 +128,7 @@ class Composed(SparseTensor):
         values = self.values()
         if _torch.in_graph():
             key, there = _stored(self)
-            indices = torch.stack([key // max(self._shape[1], 1), key % max(self._shape[1], 1)])
+            indices = unravel(key, self._shape)
             kept = values if there is None else values[there]
             return build(canonical(self._shape, indices, kept), "csr", self.index_dtype)
         pattern, slot = self._merged()
@@ -142,9 +142,10 @@ class Composed(SparseTensor):
             with _torch.plainly():
                 key, there = _stored(self)
                 key, slot = torch.unique(key, return_inverse=True)
-                columns = max(self._shape[1], 1)
-                indices, values = torch.stack([key // columns, key % columns]), self._val.new_zeros(len(key))
-                pattern = build(Entries(self._shape, indices, values), "csr", self.index_dtype)
+                values = self._val.new_zeros(len(key))
+                pattern = build(
+                    Entries(self._shape, unravel(key, self._shape), values), "csr", self.index_dtype
+                )
                 if there is not None:
                     slot = torch.full((self.nnz,), len(key)).masked_scatter(there, slot)
             kept = self.__dict__["_slots"] = (versions, pattern, slot)

@@ -258,12 +258,16 @@ def variants(request: Request, word: str, text: str) -> list[Proposal]:
     return [x for x in _asked(request) if x.schedule]
 
 
+def _uncommented(text: str) -> str:
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
 def differs(request: Request, proposals: list[Proposal], known: set[str]) -> list[Proposal]:
     """Those that compile, to a text that is not known yet; it is then."""
     kept = []
     for x in proposals:
         text = stage(request, x.schedule, "c") if "{" in (x.schedule or "") else x.schedule
-        body = re.sub(r"/\*.*?\*/", "", text or "", flags=re.S)
+        body = _uncommented(text or "")
         if body and body not in known:
             known.add(body)
             kept.append(x)
@@ -273,4 +277,4 @@ def differs(request: Request, proposals: list[Proposal], known: set[str]) -> lis
 def known_of(request: Request) -> set[str]:
     """The text of what the scheduler chooses."""
     text = stage(request, None, "c") if request.kind == "nest" else ""
-    return {re.sub(r"/\*.*?\*/", "", text, flags=re.S)}
+    return {_uncommented(text)}

@@ -93,15 +93,16 @@ def _cells(x: Layer) -> list[str]:
         shape,
         f"{100 * x.density:.3g}%",
         rows,
-        _human(x.dense),
-        _human(x.sparse),
+        human(x.dense),
+        human(x.sparse),
         gain,
         now,
         x.reason,
     ]
 
 
-def _human(seconds: float | None) -> str:
+def human(seconds: float | None) -> str:
+    """A time in the unit that suits it; empty where there is none."""
     if seconds is None:
         return ""
     unit, factor = next(

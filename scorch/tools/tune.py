@@ -26,6 +26,7 @@ from ..functions.program import Asked
 from ..tensor.sparsetensor import SparseTensor, core_of
 from . import candidates, race
 from .candidates import Proposal, Request
+from .sparsify import human
 
 _CONVERSION = 5e-7  # seconds that an entry takes at most
 _COMPILE = 0.3  # seconds of a compilation, before one was seen
@@ -77,7 +78,7 @@ class Report:
             if x.expression != seen:
                 body.append((seen := x.expression, "", "", "", ""))
             gain = "" if x.gain is None else f"{x.gain:.2f}x"
-            body.append((f"  {x.what}", _brief(x.schedule), _human(x.seconds), gain, x.verdict))
+            body.append((f"  {x.what}", _brief(x.schedule), human(x.seconds), gain, x.verdict))
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -97,15 +98,6 @@ def _brief(schedule: str, most: int = 44) -> str:
         ]
         schedule = ", ".join(loops)
     return schedule if len(schedule) <= most else schedule[: most - 2] + ".."
-
-
-def _human(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    unit, factor = next(
-        (u, f) for u, f in (("s", 1), ("ms", 1e3), ("us", 1e6)) if seconds * f >= 1 or u == "us"
-    )
-    return f"{seconds * factor:.3g} {unit}"
 
 
 # ---- results ----

@@ -135,12 +135,16 @@ static bool ends_in(const Tensor *a, uint32_t inner)
     return behind && f->nlevel > 1 && sc_kind_of(&f->level[f->nlevel - 1])->pos;
 }
 
+/* The level of the rows, where those of what an entry reads through stand below. */
+static int row_level(const Gather *g, const sc_format *f)
+{ return f->nlevel - 1 - __builtin_popcount(g->reads); }
+
 /* Whole levels, that of the rows behind all others but one singleton for each index that an entry reads through. */
 static bool ends_in_rows(const Gather *g)
 {
     const sc_format *f = &g->a->format;
-    const int below = __builtin_popcount(g->reads), at = f->nlevel - 1 - below;
-    if (!below) return ends_in(g->a, 1u << g->rows);
+    const int at = row_level(g, f);
+    if (!g->reads) return ends_in(g->a, 1u << g->rows);
     if (at < 1 || tensor_level_index(g->a, at).var != g->rows || !sc_kind_of(&f->level[at])->pos)
         return false;
     for (int l = 0; l < f->nlevel; l++) {
@@ -165,7 +169,8 @@ static void wanted_rows(const Gather *g, sc_format *f)
 {
     wanted(g->a, 1u << g->rows | g->reads, f);
     if (!g->reads) return;
-    int at = f->nlevel - 1 - __builtin_popcount(g->reads), l = at;
+    const int at = row_level(g, f);
+    int l = at;
     for (int d = 0; d < g->a->ndim; d++) {
         const int v = g->a->dimvar[d];
         sc_levelspec s = {.dim = (uint8_t)d, .kind = SC_SINGLETON};
@@ -217,7 +222,7 @@ static Expr *factors(const Gather *g, bool inside)
 
 static Nest *each_row(const Gather *g, Nest *body)
 {
-    body = levels(g->p, g->a, g->a->format.nlevel - __builtin_popcount(g->reads), g->a->format.nlevel, body);
+    body = levels(g->p, g->a, row_level(g, &g->a->format) + 1, g->a->format.nlevel, body);
     Nest *n = nest_loop(g->p, L_FOR, index_whole(g->rows), g->a, body);
     n->unroll = TILE;
     return n;
@@ -279,10 +284,9 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     }
     choose_width(&g);
     Expr *inside = factors(&g, true);
-    const int outer = g.a->format.nlevel - 1 - __builtin_popcount(g.reads);
     Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : transposed_panel(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
-    n = levels(p, g.a, 0, outer, n);
+    n = levels(p, g.a, 0, row_level(&g, &g.a->format), n);
     if (why)
         sc_text_add(
             why, "%d entries of %s at a time share what is read of %s: their rows are a tile in registers\n",
