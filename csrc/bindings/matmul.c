@@ -3,8 +3,9 @@
  * Ten rows times ten columns take less time than one dictionary lookup costs in
  * the general path, so this entry does only what it must: see that nothing
  * but plain eager arithmetic is going on, look at four arrays, find the program
- * in the core's own slots, allocate, run. Anything unusual returns
- * NotImplemented, and the caller takes the general path. */
+ * in the core's own slots, allocate, run. A matrix of one row or column is read
+ * as the vector that it is. Anything unusual returns NotImplemented, and the
+ * caller takes the general path. */
 #include "bind.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ typedef struct {
     const sc_state *s;
     int kind, sparse, dense; /* which operand is which: the sparse one is 0 or 1 */
     int inner;               /* the dimension of the sparse operand that is summed */
+    int ndim;                /* of the dense operand as it was given, and of the result */
     sc_core *core;
     sc_tensor in[2], out;
     PyObject *into;      /* the tensor that takes the result, or null */
@@ -152,14 +154,24 @@ static void shape_out(product *p)
     o->view.nval = n;
 }
 
+/* The shape of the result, as the caller sees it. */
+static void shape_seen(const product *p, int64_t *dim)
+{
+    const bool one = p->ndim > p->out.format.ndim;
+    dim[0] = dim[1] = 1;
+    dim[one && p->sparse] = p->out.view.dim[0];
+    if (p->out.format.ndim > 1) dim[1] = p->out.view.dim[1];
+}
+
 /* Whether p->into is what shape_out asks for, and touches no operand; if so the result goes there. */
 static bool place(product *p)
 {
     sc_borrowed b;
     if (sc_bind_borrow(p->s, p->into, &b)) return PyErr_Clear(), false;
-    int ndim = p->in[p->dense].format.ndim;
-    if (b.t.format.ndim != ndim || b.t.dtype != p->out.dtype || !b.contiguous ||
-        memcmp(b.t.view.dim, p->out.view.dim, sizeof(int64_t) * (size_t)ndim))
+    int64_t dim[2];
+    shape_seen(p, dim);
+    if (b.t.format.ndim != p->ndim || b.t.dtype != p->out.dtype || !b.contiguous ||
+        memcmp(b.t.view.dim, dim, sizeof *dim * (size_t)p->ndim))
         return false;
     int64_t bytes = b.n * (int64_t)sc_dtype_size(b.t.dtype);
     if (sc_core_overlaps(p->core, b.t.view.val, bytes)) return false;
@@ -182,8 +194,10 @@ static PyObject *run(product *p)
     if (p->into) {
         if (!place(p)) return Py_NewRef(Py_NotImplemented);
     } else {
-        m = sc_dense_alloc(p->s->dl, p->out.dtype, p->in[p->dense].format.ndim, p->out.view.dim);
-        if (!m) return sc_dense_nomem(p->out.dtype, p->in[p->dense].format.ndim, p->out.view.dim);
+        int64_t dim[2];
+        shape_seen(p, dim);
+        m = sc_dense_alloc(p->s->dl, p->out.dtype, p->ndim, dim);
+        if (!m) return sc_dense_nomem(p->out.dtype, p->ndim, dim);
         p->out.view.val = m->tensor.data;
     }
     int64_t work = p->in[p->sparse].view.nval *
@@ -210,9 +224,22 @@ static PyObject *mismatch(const int64_t *a, int64_t got, int64_t want)
         (long long)a[0], (long long)a[1], (long long)got, (long long)want);
 }
 
+/* Reads a matrix of one row or column as a vector. */
+static void drop_one(product *p)
+{
+    sc_view *x = &p->in[p->dense].view;
+    p->ndim = p->in[p->dense].format.ndim;
+    if (p->ndim < 2 || x->dim[!p->sparse] != 1) return;
+    x->dim[0] = x->dim[p->sparse];
+    x->stride[0] = x->stride[p->sparse];
+    x->level[0].size = x->dim[0];
+    p->in[p->dense].format.ndim = p->in[p->dense].format.nlevel = 1;
+}
+
 static PyObject *multiply(product *p)
 {
     p->in[p->sparse] = p->core->t;
+    drop_one(p);
     const sc_tensor *x = &p->in[p->dense];
     int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
     if (got != want) return mismatch(p->core->t.view.dim, got, want);

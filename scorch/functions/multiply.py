@@ -66,6 +66,9 @@ def recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tenso
 
 def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product through the operator: traced, transformed, differentiable."""
+    free = 0 if kind in (RMATMUL, LINEAR) else 1
+    if x.dim() == 2 and isinstance(x.shape[free], int) and x.shape[free] == 1:
+        return product_op(a, x.select(free, 0), kind).unsqueeze(free)
     program, operands = _product_program(a, x, kind)
     return through_operator(program, operands)[0]
 

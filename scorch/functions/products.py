@@ -128,8 +128,11 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
 
 
 def _affine(x: torch.Tensor, weight: SparseTensor, bias: torch.Tensor) -> torch.Tensor:
-    text = "Y[n,o] = X[n,i] * W[o,i] + b[o]"
-    return expressions.compute(text, ("X", "W", "b"), (x, weight, bias), "dense", None, "zero", None)
+    one = x.shape[0] == 1  # a row is a vector
+    text = "Y[o] = X[i] * W[o,i] + b[o]" if one else "Y[n,o] = X[n,i] * W[o,i] + b[o]"
+    given = (x[0] if one else x, weight, bias)
+    y = expressions.compute(text, ("X", "W", "b"), given, "dense", None, "zero", None)
+    return y[None] if one else y
 
 
 def linear_of_values(

@@ -8,7 +8,7 @@
  *   par l in A {
  *     for i in A {
  *       work c[k]: reg f32 {
- *         for j in A unroll 2 {
+ *         for j in A unroll 4 {
  *           vec k {
  *             c[k] += A[l,i,j] * Y[l,j,k]
  *           }
@@ -53,13 +53,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 i = 0; i < i_dim; i++) {
             /* work c[k]: reg f32 */
             f32x16 c = (f32x16){0};
-            /* for j in A unroll 2 */
+            /* for j in A unroll 4 */
             const sc_i64 A_lo = (sc_i64)A_pos2[l * i_dim + i];
             const sc_i64 A_hi = (sc_i64)A_pos2[l * i_dim + i + 1];
             const sc_i64 count = A_hi - A_lo;
-            const sc_i64 whole = A_lo + (count - count % 2);
+            const sc_i64 whole = A_lo + (count - count % 4);
             f32x16 c_1 = (f32x16){0};
-            for (sc_i64 p = A_lo; p < whole; p += 2) {
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            for (sc_i64 p = A_lo; p < whole; p += 4) {
                 const sc_i64 j = (sc_i64)A_crd2[p];
                 /* vec k { c[k] += A[l,i,j] * Y[l,j,k] } */
                 const float a = A_val[p];
@@ -69,8 +71,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const float a_1 = A_val[p + 1];
                 const sc_i64 Y_at_1 = l * Y_stride0 + j_1 * Y_stride1;
                 c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&Y_val[Y_at_1]);
+                const sc_i64 j_2 = (sc_i64)A_crd2[p + 2];
+                const float a_2 = A_val[p + 2];
+                const sc_i64 Y_at_2 = l * Y_stride0 + j_2 * Y_stride1;
+                c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&Y_val[Y_at_2]);
+                const sc_i64 j_3 = (sc_i64)A_crd2[p + 3];
+                const float a_3 = A_val[p + 3];
+                const sc_i64 Y_at_3 = l * Y_stride0 + j_3 * Y_stride1;
+                c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&Y_val[Y_at_3]);
             }
             c = c + c_1;
+            c = c + c_2;
+            c = c + c_3;
             for (sc_i64 p = whole; p < A_hi; p++) {
                 const sc_i64 j = (sc_i64)A_crd2[p];
                 const float a = A_val[p];

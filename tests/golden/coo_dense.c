@@ -7,7 +7,7 @@
  * by
  *   par i in A {
  *     work c[k]: reg f32 {
- *       for j in A unroll 2 {
+ *       for j in A unroll 4 {
  *         vec k {
  *           c[k] += A[i,j] * B[j,k]
  *         }
@@ -54,11 +54,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 last = p;
         /* work c[k]: reg f32 */
         f32x16 c = (f32x16){0};
-        /* for j in A unroll 2 */
+        /* for j in A unroll 4 */
         const sc_i64 count = last - first;
-        const sc_i64 whole = first + (count - count % 2);
+        const sc_i64 whole = first + (count - count % 4);
         f32x16 c_1 = (f32x16){0};
-        for (sc_i64 p_1 = first; p_1 < whole; p_1 += 2) {
+        f32x16 c_2 = (f32x16){0};
+        f32x16 c_3 = (f32x16){0};
+        for (sc_i64 p_1 = first; p_1 < whole; p_1 += 4) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p_1];
@@ -68,8 +70,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float a_1 = A_val[p_1 + 1];
             const sc_i64 B_at_1 = j_1 * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1 + 2];
+            const float a_2 = A_val[p_1 + 2];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
+            const sc_i64 j_3 = (sc_i64)A_crd1[p_1 + 3];
+            const float a_3 = A_val[p_1 + 3];
+            const sc_i64 B_at_3 = j_3 * B_stride0;
+            c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
         }
         c = c + c_1;
+        c = c + c_2;
+        c = c + c_3;
         for (sc_i64 p_1 = whole; p_1 < last; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             const float a = A_val[p_1];

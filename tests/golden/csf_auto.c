@@ -9,7 +9,7 @@
  *   par i in B {
  *     work c[r]: reg f32 {
  *       for j in B {
- *         for k in B unroll 2 {
+ *         for k in B unroll 4 {
  *           vec r {
  *             c[r] += B[i,j,k] * (C[j,r] * D[k,r])
  *           }
@@ -60,13 +60,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 B_hi = (sc_i64)B_pos1[p + 1];
         for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
             const sc_i64 j = (sc_i64)B_crd1[p_1];
-            /* for k in B unroll 2 */
+            /* for k in B unroll 4 */
             const sc_i64 B_lo_1 = (sc_i64)B_pos2[p_1];
             const sc_i64 B_hi_1 = (sc_i64)B_pos2[p_1 + 1];
             const sc_i64 count = B_hi_1 - B_lo_1;
-            const sc_i64 whole = B_lo_1 + (count - count % 2);
+            const sc_i64 whole = B_lo_1 + (count - count % 4);
             f32x16 c_1 = (f32x16){0};
-            for (sc_i64 p_2 = B_lo_1; p_2 < whole; p_2 += 2) {
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            for (sc_i64 p_2 = B_lo_1; p_2 < whole; p_2 += 4) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
                 /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
                 const float b = B_val[p_2];
@@ -79,8 +81,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 D_at_1 = k_1 * D_stride0;
                 c_1 = c_1 +
                     sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+                const sc_i64 k_2 = (sc_i64)B_crd2[p_2 + 2];
+                const float b_2 = B_val[p_2 + 2];
+                const sc_i64 C_at_2 = j * C_stride0;
+                const sc_i64 D_at_2 = k_2 * D_stride0;
+                c_2 = c_2 +
+                    sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
+                const sc_i64 k_3 = (sc_i64)B_crd2[p_2 + 3];
+                const float b_3 = B_val[p_2 + 3];
+                const sc_i64 C_at_3 = j * C_stride0;
+                const sc_i64 D_at_3 = k_3 * D_stride0;
+                c_3 = c_3 +
+                    sc_splat_f32x16(b_3) * (sc_load_f32x16(&C_val[C_at_3]) * sc_load_f32x16(&D_val[D_at_3]));
             }
             c = c + c_1;
+            c = c + c_2;
+            c = c + c_3;
             for (sc_i64 p_2 = whole; p_2 < B_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)B_crd2[p_2];
                 const float b = B_val[p_2];
@@ -114,13 +130,15 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* for j in B */
     for (sc_i64 p = begin; p < end; p++) {
         const sc_i64 j = (sc_i64)B_crd1[p];
-        /* for k in B unroll 2 */
+        /* for k in B unroll 4 */
         const sc_i64 B_lo = (sc_i64)B_pos2[p];
         const sc_i64 B_hi = (sc_i64)B_pos2[p + 1];
         const sc_i64 count = B_hi - B_lo;
-        const sc_i64 whole = B_lo + (count - count % 2);
+        const sc_i64 whole = B_lo + (count - count % 4);
         f32x16 c_1 = (f32x16){0};
-        for (sc_i64 p_1 = B_lo; p_1 < whole; p_1 += 2) {
+        f32x16 c_2 = (f32x16){0};
+        f32x16 c_3 = (f32x16){0};
+        for (sc_i64 p_1 = B_lo; p_1 < whole; p_1 += 4) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
             /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
             const float b = B_val[p_1];
@@ -133,8 +151,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 D_at_1 = k_1 * D_stride0;
             c_1 = c_1 +
                 sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
+            const sc_i64 k_2 = (sc_i64)B_crd2[p_1 + 2];
+            const float b_2 = B_val[p_1 + 2];
+            const sc_i64 C_at_2 = j * C_stride0;
+            const sc_i64 D_at_2 = k_2 * D_stride0;
+            c_2 = c_2 +
+                sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
+            const sc_i64 k_3 = (sc_i64)B_crd2[p_1 + 3];
+            const float b_3 = B_val[p_1 + 3];
+            const sc_i64 C_at_3 = j * C_stride0;
+            const sc_i64 D_at_3 = k_3 * D_stride0;
+            c_3 = c_3 +
+                sc_splat_f32x16(b_3) * (sc_load_f32x16(&C_val[C_at_3]) * sc_load_f32x16(&D_val[D_at_3]));
         }
         c = c + c_1;
+        c = c + c_2;
+        c = c + c_3;
         for (sc_i64 p_1 = whole; p_1 < B_hi; p_1++) {
             const sc_i64 k = (sc_i64)B_crd2[p_1];
             const float b = B_val[p_1];

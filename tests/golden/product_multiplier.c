@@ -10,7 +10,7 @@
  *     par i in A {
  *       for j in A {
  *         work c[r]: reg f32 {
- *           for k in A unroll 2 {
+ *           for k in A unroll 4 {
  *             vec r {
  *               c[r] += A[i,j,k] * C[k,r]
  *             }
@@ -68,13 +68,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             /* work c[r]: reg f32 */
             f32x16 c = (f32x16){0};
-            /* for k in A unroll 2 */
+            /* for k in A unroll 4 */
             const sc_i64 A_lo_1 = (sc_i64)A_pos2[p_1];
             const sc_i64 A_hi_1 = (sc_i64)A_pos2[p_1 + 1];
             const sc_i64 count = A_hi_1 - A_lo_1;
-            const sc_i64 whole = A_lo_1 + (count - count % 2);
+            const sc_i64 whole = A_lo_1 + (count - count % 4);
             f32x16 c_1 = (f32x16){0};
-            for (sc_i64 p_2 = A_lo_1; p_2 < whole; p_2 += 2) {
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            for (sc_i64 p_2 = A_lo_1; p_2 < whole; p_2 += 4) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
                 /* vec r { c[r] += A[i,j,k] * C[k,r] } */
                 const float a = A_val[p_2];
@@ -84,8 +86,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const float a_1 = A_val[p_2 + 1];
                 const sc_i64 C_at_1 = k_1 * C_stride0;
                 c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&C_val[C_at_1]);
+                const sc_i64 k_2 = (sc_i64)A_crd2[p_2 + 2];
+                const float a_2 = A_val[p_2 + 2];
+                const sc_i64 C_at_2 = k_2 * C_stride0;
+                c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&C_val[C_at_2]);
+                const sc_i64 k_3 = (sc_i64)A_crd2[p_2 + 3];
+                const float a_3 = A_val[p_2 + 3];
+                const sc_i64 C_at_3 = k_3 * C_stride0;
+                c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&C_val[C_at_3]);
             }
             c = c + c_1;
+            c = c + c_2;
+            c = c + c_3;
             for (sc_i64 p_2 = whole; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
                 const float a = A_val[p_2];

@@ -11,7 +11,7 @@
  * by
  *   par i in A {
  *     work c[k]: reg f32 {
- *       for j in A unroll 2 {
+ *       for j in A unroll 4 {
  *         vec k {
  *           c[k] max= A[i,j] * B[j,k]
  *         }
@@ -106,13 +106,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 i = (sc_i64)A_crd0[p];
         /* work c[k]: reg f32 */
         f32x4 c = sc_splat_f32x4(-__builtin_inff());
-        /* for j in A unroll 2 */
+        /* for j in A unroll 4 */
         const sc_i64 A_lo = (sc_i64)A_pos1[p];
         const sc_i64 A_hi = (sc_i64)A_pos1[p + 1];
         const sc_i64 count = A_hi - A_lo;
-        const sc_i64 whole = A_lo + (count - count % 2);
+        const sc_i64 whole = A_lo + (count - count % 4);
         f32x4 c_1 = sc_splat_f32x4(-__builtin_inff());
-        for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 2) {
+        f32x4 c_2 = sc_splat_f32x4(-__builtin_inff());
+        f32x4 c_3 = sc_splat_f32x4(-__builtin_inff());
+        for (sc_i64 p_1 = A_lo; p_1 < whole; p_1 += 4) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             /* vec k { c[k] max= A[i,j] * B[j,k] } */
             const float a = A_val[p_1];
@@ -122,8 +124,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float a_1 = A_val[p_1 + 1];
             const sc_i64 B_at_1 = j_1 * B_stride0;
             c_1 = sc_max_f32x4(c_1, sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]));
+            const sc_i64 j_2 = (sc_i64)A_crd1[p_1 + 2];
+            const float a_2 = A_val[p_1 + 2];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c_2 = sc_max_f32x4(c_2, sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]));
+            const sc_i64 j_3 = (sc_i64)A_crd1[p_1 + 3];
+            const float a_3 = A_val[p_1 + 3];
+            const sc_i64 B_at_3 = j_3 * B_stride0;
+            c_3 = sc_max_f32x4(c_3, sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3]));
         }
         c = sc_max_f32x4(c, c_1);
+        c = sc_max_f32x4(c, c_2);
+        c = sc_max_f32x4(c, c_3);
         for (sc_i64 p_1 = whole; p_1 < A_hi; p_1++) {
             const sc_i64 j = (sc_i64)A_crd1[p_1];
             const float a = A_val[p_1];
@@ -148,11 +160,13 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* par i in A */
     /* work c[k]: reg f32 */
     f32x4 c = sc_splat_f32x4(-__builtin_inff());
-    /* for j in A unroll 2 */
+    /* for j in A unroll 4 */
     const sc_i64 count = end - begin;
-    const sc_i64 whole = begin + (count - count % 2);
+    const sc_i64 whole = begin + (count - count % 4);
     f32x4 c_1 = sc_splat_f32x4(-__builtin_inff());
-    for (sc_i64 p = begin; p < whole; p += 2) {
+    f32x4 c_2 = sc_splat_f32x4(-__builtin_inff());
+    f32x4 c_3 = sc_splat_f32x4(-__builtin_inff());
+    for (sc_i64 p = begin; p < whole; p += 4) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         /* vec k { c[k] max= A[i,j] * B[j,k] } */
         const float a = A_val[p];
@@ -162,8 +176,18 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const float a_1 = A_val[p + 1];
         const sc_i64 B_at_1 = j_1 * B_stride0;
         c_1 = sc_max_f32x4(c_1, sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]));
+        const sc_i64 j_2 = (sc_i64)A_crd1[p + 2];
+        const float a_2 = A_val[p + 2];
+        const sc_i64 B_at_2 = j_2 * B_stride0;
+        c_2 = sc_max_f32x4(c_2, sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]));
+        const sc_i64 j_3 = (sc_i64)A_crd1[p + 3];
+        const float a_3 = A_val[p + 3];
+        const sc_i64 B_at_3 = j_3 * B_stride0;
+        c_3 = sc_max_f32x4(c_3, sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3]));
     }
     c = sc_max_f32x4(c, c_1);
+    c = sc_max_f32x4(c, c_2);
+    c = sc_max_f32x4(c, c_3);
     for (sc_i64 p = whole; p < end; p++) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const float a = A_val[p];

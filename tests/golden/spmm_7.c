@@ -7,7 +7,7 @@
  * by
  *   par i in A {
  *     work c[k]: reg f32 {
- *       for j in A unroll 2 {
+ *       for j in A unroll 4 {
  *         vec k {
  *           c[k] += A[i,j] * B[j,k]
  *         }
@@ -47,14 +47,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* work c[k]: reg f32 */
         f32x4 c = (f32x4){0};
         f32x4 c_1 = (f32x4){0};
-        /* for j in A unroll 2 */
+        /* for j in A unroll 4 */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         const sc_i64 count = A_hi - A_lo;
-        const sc_i64 whole = A_lo + (count - count % 2);
+        const sc_i64 whole = A_lo + (count - count % 4);
         f32x4 c_2 = (f32x4){0};
         f32x4 c_3 = (f32x4){0};
-        for (sc_i64 p = A_lo; p < whole; p += 2) {
+        f32x4 c_4 = (f32x4){0};
+        f32x4 c_5 = (f32x4){0};
+        f32x4 c_6 = (f32x4){0};
+        f32x4 c_7 = (f32x4){0};
+        for (sc_i64 p = A_lo; p < whole; p += 4) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p];
@@ -65,10 +69,24 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const float a_1 = A_val[p + 1];
             const sc_i64 B_at_1 = j_1 * B_stride0;
             c_2 = c_2 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]);
-            c_3 = c_3 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+            c_5 = c_5 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+            const sc_i64 j_2 = (sc_i64)A_crd1[p + 2];
+            const float a_2 = A_val[p + 2];
+            const sc_i64 B_at_2 = j_2 * B_stride0;
+            c_3 = c_3 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]);
+            c_6 = c_6 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2 + 3]);
+            const sc_i64 j_3 = (sc_i64)A_crd1[p + 3];
+            const float a_3 = A_val[p + 3];
+            const sc_i64 B_at_3 = j_3 * B_stride0;
+            c_4 = c_4 + sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3]);
+            c_7 = c_7 + sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3 + 3]);
         }
         c = c + c_2;
-        c_1 = c_1 + c_3;
+        c = c + c_3;
+        c = c + c_4;
+        c_1 = c_1 + c_5;
+        c_1 = c_1 + c_6;
+        c_1 = c_1 + c_7;
         for (sc_i64 p = whole; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             const float a = A_val[p];
@@ -96,12 +114,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* work c[k]: reg f32 */
     f32x4 c = (f32x4){0};
     f32x4 c_1 = (f32x4){0};
-    /* for j in A unroll 2 */
+    /* for j in A unroll 4 */
     const sc_i64 count = end - begin;
-    const sc_i64 whole = begin + (count - count % 2);
+    const sc_i64 whole = begin + (count - count % 4);
     f32x4 c_2 = (f32x4){0};
     f32x4 c_3 = (f32x4){0};
-    for (sc_i64 p = begin; p < whole; p += 2) {
+    f32x4 c_4 = (f32x4){0};
+    f32x4 c_5 = (f32x4){0};
+    f32x4 c_6 = (f32x4){0};
+    f32x4 c_7 = (f32x4){0};
+    for (sc_i64 p = begin; p < whole; p += 4) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
@@ -112,10 +134,24 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const float a_1 = A_val[p + 1];
         const sc_i64 B_at_1 = j_1 * B_stride0;
         c_2 = c_2 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1]);
-        c_3 = c_3 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+        c_5 = c_5 + sc_splat_f32x4(a_1) * sc_load_f32x4(&B_val[B_at_1 + 3]);
+        const sc_i64 j_2 = (sc_i64)A_crd1[p + 2];
+        const float a_2 = A_val[p + 2];
+        const sc_i64 B_at_2 = j_2 * B_stride0;
+        c_3 = c_3 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2]);
+        c_6 = c_6 + sc_splat_f32x4(a_2) * sc_load_f32x4(&B_val[B_at_2 + 3]);
+        const sc_i64 j_3 = (sc_i64)A_crd1[p + 3];
+        const float a_3 = A_val[p + 3];
+        const sc_i64 B_at_3 = j_3 * B_stride0;
+        c_4 = c_4 + sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3]);
+        c_7 = c_7 + sc_splat_f32x4(a_3) * sc_load_f32x4(&B_val[B_at_3 + 3]);
     }
     c = c + c_2;
-    c_1 = c_1 + c_3;
+    c = c + c_3;
+    c = c + c_4;
+    c_1 = c_1 + c_5;
+    c_1 = c_1 + c_6;
+    c_1 = c_1 + c_7;
     for (sc_i64 p = whole; p < end; p++) {
         const sc_i64 j = (sc_i64)A_crd1[p];
         const float a = A_val[p];

@@ -221,7 +221,8 @@ static int positions_at_a_time(const Build *b, const Assign *a, const Tensor *t,
     const bool vec = body->op == N_LOOP && body->kind == L_VEC;
     if (a->lhs->tensor->place != W_REG || a->lhs->tensor->role != T_WORK || t->role != T_IN) return 0;
     if (body->op != N_EVAL && !vec) return 0;
-    return source_unroll(b->p, t, level, vec && a->lhs->tensor->ndim ? body->ix.var : -1);
+    const Var *x = vec && a->lhs->tensor->ndim ? &b->p->var[body->ix.var] : NULL;
+    return source_unroll(b->p, t, level, !x ? 1 : x->fold ? x->extent : 0);
 }
 
 /* The operand that a dense parallel loop is balanced by. */

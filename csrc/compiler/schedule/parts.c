@@ -98,14 +98,16 @@ Expr *expr_stored_access(Prog *p, Tensor *t)
 static bool has_short_fibres(const Tensor *a, int level, int bits)
 { return level > 0 && a->positions[level] && a->positions[level] < a->positions[level - 1] + bits; }
 
-int source_unroll(const Prog *p, const Tensor *t, int level, int vec)
+enum { SUMS = 4 };
+
+int source_unroll(const Prog *p, const Tensor *t, int level, int64_t wide)
 {
     const sc_kind *is = source_kind(t, level);
     if ((!is->pos && !is->one) || !t->format.level[level].unique) return 0;
-    if (has_short_fibres(t, level, vec < 0 ? 4 : 5)) return 0;
-    if (vec < 0) return 4;
+    if (!wide || has_short_fibres(t, level, wide == 1 ? 4 : 5)) return 0;
     const int lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
-    return p->var[vec].fold && p->var[vec].extent <= 2 * lanes ? 2 : 0;
+    const int64_t n = SUMS / ((wide + lanes - 1) / lanes);
+    return n > 1 ? (int)n : 0;
 }
 
 bool sums_nothing(const Prog *p, const Expr *sum)

@@ -31,9 +31,9 @@ void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a f
 Index index_whole(int var);
 int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
 /* How many positions of a level a loop takes at a time that sums into registers, 0: one. Few accumulators leave the
- * adder waiting: two positions where each brings a vector along variable vec (long rows gain up to 1.3x), four where it
- * brings a number (vec -1). */
-int source_unroll(const Prog *, const Tensor *, int level, int vec);
+ * adder waiting: as many positions as make four sums of a vector each, where one brings `wide` numbers side by side
+ * (0: an unknown number). */
+int source_unroll(const Prog *, const Tensor *, int level, int64_t wide);
 bool sums_nothing(const Prog *, const Expr *sum);  /* over an index of extent 0 */
 bool sums_a_vector(const Prog *, const Expr *sum); /* over no more elements than a vector has */
 /* Elements of a register tile over variable v, where `slots` sums are made at a time; 0 where all of v fits. */

@@ -134,7 +134,9 @@ static void unroll_positions(Sched *s, ProductStep *last)
 {
     const bool vec = s->vec >= 0 && in(s->kept, s->vec);
     if (!last->in || last->kind == L_PAR) return;
-    const int n = source_unroll(s->p, s->a, s->nmain - 1, vec ? s->vec : -1);
+    const Var *x = vec ? &s->p->var[s->vec] : NULL;
+    const int64_t wide = !vec ? 1 : s->tile ? s->tile : x->fold ? x->extent : 0;
+    const int n = source_unroll(s->p, s->a, s->nmain - 1, wide);
     if (!vec || s->nmain == s->a->format.nlevel) last->unroll = n;
 }
 
