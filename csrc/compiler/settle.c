@@ -61,6 +61,7 @@ static void lower_tried(void *ctx)
     const Lowering *x = ctx;
     schedule_ahead(x->p, x->n);
     schedule_batch(x->n);
+    schedule_vector(x->n);
     x->p->draft.nest = x->n;
     lower_nest(x->p);
 }

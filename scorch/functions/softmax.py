@@ -46,12 +46,12 @@ def _recorded(values: torch.Tensor) -> bool:
 
 
 # ---- as index notation ----
-LOWEST = 3e38  # minus this stands for entries that are missing
+LOWEST, LOWEST_DOUBLE = 3e38, 1.7e308  # minus this stands for entries that are missing
 
 
-def maximum(stored: str, score: str, top: str) -> str:
+def maximum(stored: str, score: str, top: str, lowest: float = LOWEST) -> str:
     """The assignment of the largest score to ``top``, among the entries that ``stored`` is 1 of."""
-    return f"{top} max= {score} + {LOWEST} * ({stored} - 1)"
+    return f"{top} max= {score} + {lowest} * ({stored} - 1)"
 
 
 def powers(stored: str, score: str, top: str, power: str) -> str:
@@ -66,39 +66,41 @@ def quotient(power: str, total: str) -> str:
 
 
 @lru_cache
-def _text(ndim: int, dim: int, log: bool) -> str:
-    """Softmax of A as a program of four assignments."""
+def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
+    """Softmax of A as a program of three assignments, which one pass over each row can take."""
     letters = "abcdefghijklmnop"[:ndim]
     every, kept = ",".join(letters), ",".join(c for d, c in enumerate(letters) if d != dim)
     score, stored = f"A[{every}]", f"stored(A[{every}])"
     top, total = (f"{name}[{kept}]" if kept else name for name in ("m", "n"))
-    result = f"{stored} * ({score} - {top} - log({total}))" if log else quotient(f"E[{every}]", total)
+    power = f"exp({score} - {top})"
+    result = f"({score} - {top} - log({total}))" if log else f"({power} / {total})"
     return "; ".join(
         [
-            maximum(stored, score, top),
-            powers(stored, score, top, f"E[{every}]"),
-            f"{total} = E[{every}]",
-            f"P[{every}] = {result}",
+            maximum(stored, score, top, lowest),
+            f"{total} = {stored} * {power}",
+            f"P[{every}] = {stored} * {result}",
         ]
     )
 
 
-def _is_one_program(a: SparseTensor, values: torch.Tensor) -> bool:
-    """Whether a call that a graph records is one program: it knows no padding, and no other transforms."""
-    if _torch.in_transform() or not _torch.is_tracing(values) or torch.compiler.is_exporting():
+def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
+    """Whether a call is one program: that knows no padding and no transforms, and wants the rows stored one by
+    one, unless a graph records it."""
+    form = layout(a._fmt, rank(a))
+    if _torch.in_transform() or torch.compiler.is_exporting() or not is_compressed(form):
         return False
-    return is_compressed(layout(a._fmt, rank(a)))
+    return _torch.is_tracing(values) or form.levels[-1][2] == dim
 
 
 def _in_one_program(a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
-    asked = ("dense", a._fmt, "dense", a._fmt)
-    return evaluate(_text(a._ndim, dim, log), A=a, format=asked)[3].values()
+    text = _text(a._ndim, dim, log, LOWEST if a.dtype == torch.float32 else LOWEST_DOUBLE)
+    return evaluate(text, A=a, format=("dense", "dense", a._fmt))[2].values()
 
 
 # ---- as steps ----
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
-    if _is_one_program(a, values):
+    if _is_one_program(a, values, dim):
         return _in_one_program(a._with_values(values), dim, log)
     top = kernel(a._with_values(values), [dim], "max=", "skip").unsqueeze(dim)
     shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))

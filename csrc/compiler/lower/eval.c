@@ -87,11 +87,12 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     if (level >= n) {
         a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
     } else {
-        if (level != n - 1 || sc_kind_of(&t->format.level[n - 1])->crd || !is_vec(l, ix) ||
-            !index_same(ix, l->e.vec.ix))
+        const Fibre *f = l->e.vec.fibre;
+        if (level != n - 1 || !is_vec(l, ix) || !index_same(ix, l->e.vec.ix) ||
+            (sc_kind_of(&t->format.level[n - 1])->crd && (!f || f->t != t)))
             fail(l->p, SC_EVALUE, e->pos,
                  "the stored entry of %s is not known here: its level %d has no loop around", t->name, level);
-        a->base = times(l, w->pos[n - 1], lower_slot_extent(l, &ix));
+        a->base = f ? f->lo : times(l, w->pos[n - 1], lower_slot_extent(l, &ix));
         a->stride = val_int(l->p, 1);
     }
     for (int k = n; r->like && k < r->format.nlevel; k++) {
@@ -473,21 +474,24 @@ static Nest *present(Low *l, const Nest *n)
     return nest_seq(l->p, n->n, kid);
 }
 
-void lower_vec(Low *l, const Nest *loop)
+void lower_vec(Low *l, const Nest *loop, const Fibre *f)
 {
     if (l->mode == COUNT) return;
-    const Nest *n = nest_loop(l->p, L_VEC, loop->ix, NULL, present(l, loop->body));
+    const Nest *n = nest_loop(l->p, L_VEC, loop->ix, loop->in, present(l, loop->body));
     Vec save = l->e.vec;
     int nmemo = l->nmemo;
-    int64_t extent = lower_const_extent(l, &n->ix);
-    l->e.vec = (Vec){.on = true, .ix = n->ix, .several = n->body->op == N_SEQ};
+    int64_t extent = f ? -1 : lower_const_extent(l, &n->ix);
+    l->e.vec = (Vec){.on = true, .ix = n->ix, .several = n->body->op == N_SEQ, .fibre = f};
     lower_note(l, n);
     each_eval(l, n->body, hoist, NULL);
     Vector x = {extent, n->ix.var};
     if (extent >= 0)
         each_eval(l, n->body, const_eval, &x);
     else
-        run_vec(l, n, n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext : lower_dim(l, n->ix.var),
+        run_vec(l, n,
+                f                        ? lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo))
+                : n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext
+                                         : lower_dim(l, n->ix.var),
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;

@@ -404,6 +404,10 @@ static void lower_direct(Low *l, const Nest *n)
 /* The loop over entries: how many coordinates it visited. */
 static Val *entries(Low *l, const Nest *n, const Fibre *f)
 {
+    if (n->kind == L_VEC) {
+        lower_vec(l, n, f);
+        return length(l, f);
+    }
     if (sc_kind_of(&f->t->format.level[lower_level(l, f->t)])->padded) return ell_loop(l, n, f);
     if (!f->one || !f->unique) return level_walk(l, n, f);
     level_at_position(l, n, f, f->lo, NULL);

@@ -285,9 +285,13 @@ static void find_scattered(const Nest *n, void *ctx)
 static void vec_loop(Low *l, const Nest *n)
 {
     FindScattered f = {.ix = n->ix};
+    if (n->in) {
+        level_loop(l, n);
+        return;
+    }
     nest_walk(n->body, find_scattered, &f);
     if (!f.found)
-        lower_vec(l, n);
+        lower_vec(l, n, NULL);
     else if (l->mode != COUNT)
         lower_note(l, n), dense_loop(l, n);
 }

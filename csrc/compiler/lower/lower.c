@@ -218,7 +218,7 @@ static void find_writes(const Nest *n, void *ctx)
 static bool turns_apart(const Nest *par)
 {
     const Nest *n = par->body;
-    if (!walks_pieces(par, n) || n->kind != L_FOR || n->batch) return false;
+    if (!walks_pieces(par, n) || n->batch) return false;
     Writes w = {.var = n->ix.var};
     nest_walk(n->body, find_writes, &w);
     return !w.elsewhere;

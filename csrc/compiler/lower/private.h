@@ -38,7 +38,8 @@ typedef struct {
     Index ix;
     Val *at; /* run-time part of the coordinate that the pieces start from */
     int off, lanes;
-    bool several; /* the loop holds several evaluations, and each gets a note */
+    bool several;       /* the loop holds several evaluations, and each gets a note */
+    const Fibre *fibre; /* the entries that the loop runs over, or null: a dense index */
 } Vec;
 
 typedef struct { /* two tensors at one step of a merge */
@@ -308,7 +309,7 @@ typedef struct {
 Val *lower_value(Low *, const Expr *);
 void lower_store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
-void lower_vec(Low *, const Nest *);
+void lower_vec(Low *, const Nest *, const Fibre *); /* the fibre: of the entries it runs over, or null */
 Val *lower_index(Low *, Index);
 Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif

@@ -29,6 +29,9 @@ Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
+/* ---- vector.c ---- */
+const char *nest_vector_refused(const Nest *loop); /* why it cannot take a vector of entries at a time, or null */
+
 /* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
 uint64_t tensor_bit(const Prog *, const Tensor *);
 Expr *expr_absent(Prog *, Expr *, uint64_t absent); /* null: absent too, that is zero */

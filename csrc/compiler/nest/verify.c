@@ -212,9 +212,9 @@ static void check_head(Prog *p, const Nest *n)
 {
     const char *loop = verify_loop(p, n);
     const bool source = n->in || n->nmerge;
-    if (n->kind == L_VEC && (source || n->by || n->unroll || n->ix.part == SC_DIV))
-        fail(p, SC_EVALUE, -1,
-             "schedule: '%s': a vec loop is over i or i%%N, without in, merge, by and unroll", loop);
+    if (n->kind == L_VEC && (n->nmerge || n->by || n->unroll || n->ix.part == SC_DIV))
+        fail(p, SC_EVALUE, -1, "schedule: '%s': a vec loop is over i or i%%N, without merge, by and unroll",
+             loop);
     if (n->kind == L_VEC && !only_evals(n->body))
         fail(p, SC_EVALUE, -1, "schedule: '%s': a vec loop is innermost; only evaluations stand in it", loop);
     if (n->by && !n->in)
@@ -252,6 +252,13 @@ static void check_batch(NestVerifier *v, const Scene *s, const Nest *n)
     if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s batch %d': %s", verify_loop(v->p, n), n->batch, why);
 }
 
+static void check_vector(NestVerifier *v, const Scene *s, const Nest *n)
+{
+    const char *why = n->kind == L_VEC && n->in ? nest_vector_refused(n) : NULL;
+    if (n->kind == L_VEC && n->in && !why && verify_binder(s, n->ix)) why = "its entries are looked up";
+    if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s': %s", verify_loop(v->p, n), why);
+}
+
 static void walk(NestVerifier *, const Scene *, const Nest *);
 
 static void walk_loop(NestVerifier *v, const Scene *outer, const Nest *n)
@@ -271,6 +278,7 @@ static void walk_loop(NestVerifier *v, const Scene *outer, const Nest *n)
     else
         bind_index(v, &s, n);
     check_batch(v, &s, n);
+    check_vector(v, outer, n);
     check_rest(v, outer, n);
     advance(v, &s);
     walk(v, &s, n->body);

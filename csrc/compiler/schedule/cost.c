@@ -165,6 +165,15 @@ static double blocks_around(const Cost *c, const Spot *at, Index ix)
     return blocks;
 }
 
+static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
+
+static uint32_t bound_around(const Spot *at)
+{
+    uint32_t bound = 0;
+    for (int k = 0; k < at->nloop; k++) bound |= 1u << at->loop[k].ix.var;
+    return bound;
+}
+
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
@@ -188,8 +197,9 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     }
     const bool batch =
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
-    c->time += at->trips * (batch ? f * c->m.dense : f * c->m.entry + c->m.leave);
-    return f;
+    const double turns = vector_suits(n, bound_around(at)) ? fmax(1, f / lanes(c)) : f;
+    c->time += at->trips * (batch ? f * c->m.dense : turns * c->m.entry + c->m.leave);
+    return turns;
 }
 
 static double turns_merge(Cost *c, Spot *at, const Nest *n)
@@ -209,8 +219,6 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
     return e * (all < 1 ? all : 1 - none);
 }
 
-static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
-
 static double turns_dense(Cost *c, const Spot *at, const Nest *n)
 {
     double e = extent(c, n->ix);
@@ -228,13 +236,6 @@ static bool sums_lanes(const Nest *n)
 {
     return n->kind == L_VEC && n->body->op == N_EVAL && n->body->eval.reduce != O_CONST &&
            !in(expr_vars(n->body->eval.lhs), n->ix.var);
-}
-
-static uint32_t bound_around(const Spot *at)
-{
-    uint32_t bound = 0;
-    for (int k = 0; k < at->nloop; k++) bound |= 1u << at->loop[k].ix.var;
-    return bound;
 }
 
 /* The loop over the one position below each of those that stand side by side is none: each has its coordinate. */

@@ -30,6 +30,9 @@ Index source_index(const Tensor *, int level);
 void work_add(Prog *, Tensor *w, const char *name); /* into p->tensor, under a free name */
 Index index_whole(int var);
 int expr_unit_var(const Expr *access); /* the index along which a tensor has stride 1, -1: none */
+/* Rows are known to have fewer than 2^bits positions on average. Unrolling gains nothing in them, and adds a branch
+ * that is mispredicted. */
+bool schedule_short_fibres(const Tensor *, int level, int bits);
 /* How many positions of a level a loop takes at a time that sums into registers, 0: one. Few accumulators leave the
  * adder waiting: as many positions as make four sums of a vector each, where one brings `wide` numbers side by side
  * (0: an unknown number). */
@@ -95,7 +98,8 @@ Nest *schedule_outer(Prog *, const Assign *, sc_format *to, sc_text *why);  /* a
 Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 
 /* ---- batch.c ---- */
-bool batch_suits(const Nest *loop, uint32_t bound); /* it will take its rows in batches */
+bool batch_suits(const Nest *loop, uint32_t bound);  /* it will take its rows in batches */
+bool vector_suits(const Nest *loop, uint32_t bound); /* it will take a vector of entries at a time */
 
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */

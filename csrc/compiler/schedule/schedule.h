@@ -57,7 +57,8 @@ void search_explain(const Search *, int k); /* into p->draft.orders: k was chose
 /* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
-void schedule_batch(Nest *); /* loops over rows that sum entries take them in batches */
+void schedule_batch(Nest *);  /* loops over rows that sum entries take them in batches */
+void schedule_vector(Nest *); /* loops over entries take vectors of them */
 double cost_nest(Prog *, const Nest *);
 /* Gives an operand a format, and estimates the positions of its levels: as many as entries at random would have, times
  * the share of those that its level of the same depth had before. */

@@ -1,0 +1,60 @@
+/* vector.c: which loops over entries can take a vector of them at a time. Shared by the verifier, which must know, and
+ * the scheduler.
+ *
+ * The entries of a compressed level below one position lie side by side, and so do those of a result that shares its
+ * structure. What is computed of them alone, and of numbers that are the same for all, needs no coordinate; it is
+ * stored side by side, or summed up. */
+#include "nest.h"
+
+/* The value at the position that the loop over the last level of t is at. */
+static bool is_entry(const Expr *e, const Tensor *t)
+{
+    const Tensor *r = e->tensor;
+    if (r == t) return !t->perm;
+    return r->like == t && r->shared == t->format.nlevel && r->format.nlevel == r->shared;
+}
+
+static bool is_at(const Expr *e, int var)
+{
+    for (int d = 0; d < e->tensor->ndim; d++)
+        if (e->ix[d].var == var) return true;
+    return false;
+}
+
+/* What is read is an entry, or the same for all of them. */
+static bool reads_entries(const Expr *e, int var, const Tensor *t)
+{
+    if (e->op == O_ACCESS) return is_entry(e, t) || !is_at(e, var);
+    return (!e->kid[0] || reads_entries(e->kid[0], var, t)) &&
+           (!e->kid[1] || reads_entries(e->kid[1], var, t));
+}
+
+static const char *eval_refused(const Nest *n, const Nest *loop)
+{
+    const Tensor *r = n->eval.lhs->tensor;
+    const bool sum = r->role == T_WORK && r->place == W_REG && !r->ndim && n->eval.reduce != O_CONST;
+    if (!sum && (r->role != T_OUT || !is_entry(n->eval.lhs, loop->in)))
+        return "inside, evaluations must write entries of a result that shares the structure, or sum into a register";
+    if (!reads_entries(n->eval.rhs, loop->ix.var, loop->in))
+        return "what is read must be entries, or the same for all of them";
+    return NULL;
+}
+
+const char *nest_vector_refused(const Nest *n)
+{
+    const int k = nest_loop_level(n);
+    const Tensor *t = n->in;
+    if (k < 0 || t->role != T_IN || n->kind == L_PAR || n->by || n->unroll || n->ahead || n->batch || n->rest)
+        return "it goes with a loop in an operand, without by, unroll, ahead, batch and rest";
+    if (k != t->format.nlevel - 1 || n->ix.part != SC_WHOLE || !t->format.level[k].unique ||
+        !sc_kind_of(&t->format.level[k])->pos)
+        return "the level must be the last one and compressed, without blocks, its coordinates unique";
+    if (n->body->op == N_EVAL) return eval_refused(n->body, n);
+    if (n->body->op != N_SEQ || !n->body->n) return "it must hold evaluations only";
+    for (int i = 0; i < n->body->n; i++) {
+        if (n->body->kid[i]->op != N_EVAL) return "it must hold evaluations only";
+        const char *why = eval_refused(n->body->kid[i], n);
+        if (why) return why;
+    }
+    return NULL;
+}
