@@ -1,6 +1,6 @@
 """Linear layers of pruned weights on few rows, as generation calls them, against dense weights and MKL.
 
-"dense" is torch's own product and that of oneDNN inside torch; MKL keeps its handle, and the transposed operand.
+"dense" is torch's own product and that of oneDNN inside torch; MKL keeps its handle, and x transposed.
 """
 
 from collections.abc import Iterator

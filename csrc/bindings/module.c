@@ -312,8 +312,8 @@ static int module_exec(PyObject *module)
     if (PyModule_AddFunctions(module, methods) || PyModule_AddFunctions(module, sc_call_methods) ||
         PyModule_AddFunctions(module, sc_gradient_methods) ||
         PyModule_AddFunctions(module, sc_conv_map_methods) ||
-        PyModule_AddFunctions(module, sc_topk_methods) || PyModule_AddFunctions(module, sc_matmul_methods) ||
-        PyModule_AddFunctions(module, sc_tuned_methods) ||
+        PyModule_AddFunctions(module, sc_select_methods) || PyModule_AddFunctions(module, sc_topk_methods) ||
+        PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_tuned_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;
     return sc_core_register(module, s);

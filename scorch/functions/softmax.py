@@ -84,8 +84,8 @@ def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
 
 
 def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
-    """Whether a call is one program: that knows no padding and no transforms, and wants the rows stored one by
-    one, unless a graph records it."""
+    """Whether a call is one program: it knows no padding and no transforms, and outside of graphs
+    wants rows that are stored side by side."""
     form = layout(a._fmt, rank(a))
     if _torch.in_transform() or torch.compiler.is_exporting() or not is_compressed(form):
         return False

@@ -14,7 +14,7 @@ from numbers import Integral
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from .entries import (
     Entries,
     add_up,
@@ -70,6 +70,8 @@ def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     item = item.long()
     if torch.compiler.is_compiling():
         return torch.ops.scorch.inside(item, extent)
+    if item.dim() == 1 and not _torch.is_tracing(item):
+        return _C.inside(item.contiguous(), extent)
     if item.numel() and not (-extent <= int(item.min()) and int(item.max()) < extent):
         raise IndexError(f"an index is out of range for dimension {dim} of extent {extent}")
     return torch.where(item < 0, item + extent, item)
@@ -137,6 +139,8 @@ def _insert(a: torch.Tensor, items: list) -> torch.Tensor:
 def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     """One selection a dimension; integers drop theirs."""
     chosen = list(chosen)
+    if a._ndim == 2 and a._fmt in ("csr", "csc") and not _torch.in_graph():
+        return _select_matrix(a, chosen)
     for dim in (0, a._ndim - 1):
         rows_first = a._fmt == "csr" and dim == 0 and a._ndim > 1
         if (rows_first or (a._fmt == "csc" and dim == 1)) and not _whole(chosen[dim], a.shape[dim]):
@@ -166,6 +170,58 @@ def select_all(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
     indices = torch.stack(rows) if rows else e.indices[:0]
     made = Entries(tuple(shape), indices, e.values)
     return build(made if ordered else canonical(*made), format, a.index_dtype)
+
+
+def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor:
+    """Rows and columns of csr or csc, in one pass over what is read."""
+    turned = a._fmt == "csc"
+    along, across = reversed(chosen) if turned else chosen
+    rows, columns = reversed(a._shape) if turned else a._shape
+    arrays = (*a._arrays()[:2], a.values()) if needs_grad(a) else a._arrays()
+    if isinstance(along, slice | int) and (isinstance(along, int) or along.step == 1):
+        along, arrays = None, _cut(arrays, along, rows)
+    along, across = _as_range(along), None if _whole(across, columns) else _as_range(across)
+    if along is not None or across is not None:
+        arrays = _selected(*arrays, along, across, columns)
+    shape = tuple([1 if isinstance(c, int) else _length(c) for c in chosen])
+    made = assemble(layout(a._fmt, 2), shape, arrays)
+    kept = [n for n, c in zip(shape, chosen, strict=True) if not isinstance(c, int)]
+    return made if len(kept) == 2 else made.reshape(kept)
+
+
+def _length(c: slice | torch.Tensor) -> int:
+    return len(range(c.start, c.stop, c.step)) if isinstance(c, slice) else len(c)
+
+
+def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None:
+    if isinstance(c, int):
+        return 1, c, 1
+    return (_length(c), c.start, c.step) if isinstance(c, slice) else c
+
+
+def _cut(arrays: tuple[torch.Tensor, ...], c: slice | int, rows: int) -> tuple[torch.Tensor, ...]:
+    """The part of the arrays that consecutive rows are."""
+    if _whole(c, rows):
+        return arrays
+    pos, crd, values = arrays
+    span = slice(c, c + 1) if isinstance(c, int) else c
+    cut = pos[span.start : span.stop + 1]
+    low, high = int(cut[0]), int(cut[-1])
+    return cut - low, crd[low:high], values[low:high]
+
+
+_MOVED = {
+    getattr(torch, t)
+    for t in ("float16", "bfloat16", "float32", "float64", "bool", "int16", "int32", "int64")
+}
+
+
+def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tensor, ...]:
+    """What the extension's `select` makes; values that take a gradient are moved by torch."""
+    if values.dtype in _MOVED and not (values.requires_grad and torch.is_grad_enabled()):
+        return _C.select(pos, crd, values.detach(), along, across, columns)
+    pos, crd, source = _C.select(pos, crd, torch.arange(len(values)), along, across, columns)
+    return pos, crd, values[source]
 
 
 def _whole(c: Selection, extent: int) -> bool:

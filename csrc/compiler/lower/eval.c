@@ -489,9 +489,9 @@ void lower_vec(Low *l, const Nest *loop, const Fibre *f)
         each_eval(l, n->body, const_eval, &x);
     else
         run_vec(l, n,
-                f                        ? lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo))
+                f                      ? lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo))
                 : n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext
-                                         : lower_dim(l, n->ix.var),
+                                       : lower_dim(l, n->ix.var),
                 l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
     l->nmemo = nmemo;
     l->e.vec = save;

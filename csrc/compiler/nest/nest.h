@@ -30,7 +30,8 @@ const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turn
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
 /* ---- vector.c ---- */
-const char *nest_vector_refused(const Nest *loop); /* why it cannot take a vector of entries at a time, or null */
+const char *
+nest_vector_refused(const Nest *loop); /* why it cannot take a vector of entries at a time, or null */
 
 /* ---- absent.c: what is left where tensors have no entry; sets of tensors as bits, by place in p->tensor ---- */
 uint64_t tensor_bit(const Prog *, const Tensor *);

@@ -34,7 +34,8 @@ static const char *eval_refused(const Nest *n, const Nest *loop)
     const Tensor *r = n->eval.lhs->tensor;
     const bool sum = r->role == T_WORK && r->place == W_REG && !r->ndim && n->eval.reduce != O_CONST;
     if (!sum && (r->role != T_OUT || !is_entry(n->eval.lhs, loop->in)))
-        return "inside, evaluations must write entries of a result that shares the structure, or sum into a register";
+        return "inside, evaluations must write entries of a result that shares the structure, or sum into a "
+               "register";
     if (!reads_entries(n->eval.rhs, loop->ix.var, loop->in))
         return "what is read must be entries, or the same for all of them";
     return NULL;

@@ -1,0 +1,134 @@
+/* select.c: rows and columns of a csr matrix, from tensors. */
+#include "../select.h"
+#include "bind.h"
+
+#include <string.h>
+
+static int refuse(const char *what)
+{
+    PyErr_SetString(PyExc_ValueError, what);
+    return -1;
+}
+
+/* None: all. (n, first, step): a range. A vector of int64: a list. */
+static int read_taken(const sc_state *s, PyObject *x, int64_t extent, sc_taken *t, bool *every)
+{
+    sc_borrowed b;
+    *t = (sc_taken){.n = extent, .step = 1};
+    *every = x == Py_None;
+    if (*every) return 0;
+    if (PyTuple_Check(x)) {
+        long long n, first, step;
+        if (!PyArg_ParseTuple(x, "LLL", &n, &first, &step)) return -1;
+        const bool inside = n >= 0 && step > 0 && first >= 0 &&
+                            (!n || (first < extent && n - 1 <= (extent - 1 - first) / step));
+        if (!inside) return refuse("expected a range inside of the dimension");
+        *t = (sc_taken){.n = n, .first = first, .step = step};
+        return 0;
+    }
+    if (sc_bind_read(s, x, &b)) return -1;
+    if (b.t.format.ndim != 1 || b.t.dtype != SC_I64 || !b.contiguous)
+        return refuse("expected a contiguous vector of int64");
+    *t = (sc_taken){.n = b.n, .list = b.t.view.val, .step = 1};
+    return 0;
+}
+
+static int read_array(const sc_state *s, PyObject *x, sc_borrowed *b)
+{
+    if (sc_bind_read(s, x, b)) return -1;
+    if (b->t.format.ndim != 1 || !b->contiguous) return refuse("expected contiguous vectors");
+    return 0;
+}
+
+static int read_matrix(const sc_state *s, PyObject *const *x, sc_selection *out)
+{
+    sc_borrowed pos, crd, val;
+    if (read_array(s, x[0], &pos) || read_array(s, x[1], &crd) || read_array(s, x[2], &val)) return -1;
+    if ((pos.t.dtype != SC_I32 && pos.t.dtype != SC_I64) || pos.t.dtype != crd.t.dtype)
+        return refuse("expected pos and crd of int32, or both of int64");
+    out->itype = pos.t.dtype;
+    out->rows = pos.n - 1;
+    if (out->rows < 0 || crd.n != val.n) return refuse("expected pos of rows + 1, crd and values alike");
+    out->pos = pos.t.view.val, out->crd = crd.t.view.val, out->val = val.t.view.val;
+    out->size = sc_dtype_size(val.t.dtype);
+    return val.t.dtype;
+}
+
+/* select(pos, crd, values, rows, columns, extent) -> (pos, crd, values) of the rows and columns that are taken */
+static PyObject *module_select(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x[5];
+    long long extent;
+    sc_selection t = {0};
+    sc_sink sink = {.dl = s->dl};
+    sc_err e = {0};
+    int64_t n = 0;
+    bool every_row;
+    if (!PyArg_ParseTuple(args, "OOOOOL", &x[0], &x[1], &x[2], &x[3], &x[4], &extent)) return NULL;
+    t.columns = extent;
+    const int type = read_matrix(s, x, &t);
+    if (type < 0 || read_taken(s, x[3], t.rows, &t.row, &every_row) ||
+        read_taken(s, x[4], extent, &t.column, &t.every_column))
+        return NULL;
+    t.out_pos = sc_sink_alloc(&sink, SC_POS, 1, t.itype, t.row.n + 1);
+    if (!t.out_pos) return sc_dense_nomem(t.itype, 1, &t.row.n);
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_select_count(&t, &n, &e);
+    Py_END_ALLOW_THREADS;
+    if (!rc) {
+        t.out_crd = sc_sink_alloc(&sink, SC_CRD, 1, t.itype, n);
+        t.out_val = sc_sink_alloc(&sink, SC_VAL, 1, (sc_dtype)type, n);
+        if (!t.out_crd || !t.out_val)
+            rc = sc_error(&e, SC_ENOMEM, "out of memory for %lld entries", (long long)n);
+    }
+    if (!rc) {
+        Py_BEGIN_ALLOW_THREADS;
+        rc = sc_select_fill(&t, &e);
+        Py_END_ALLOW_THREADS;
+    }
+    sc_select_close(&t);
+    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(3);
+    if (!rc) {
+        sc_bind_put(&r, 0, sc_sink_take(&sink, t.out_pos, t.row.n + 1));
+        sc_bind_put(&r, 1, sc_sink_take(&sink, t.out_crd, n));
+        sc_bind_put(&r, 2, sc_sink_take(&sink, t.out_val, n));
+    }
+    sc_sink_clear(&sink);
+    return r;
+}
+
+/* inside(list, extent) -> the list, those below zero counted from the end */
+static PyObject *module_inside(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    long long extent;
+    sc_borrowed b;
+    bool below = false;
+    if (!PyArg_ParseTuple(args, "OL", &x, &extent) || sc_bind_read(s, x, &b)) return NULL;
+    if (b.t.format.ndim != 1 || b.t.dtype != SC_I64 || !b.contiguous)
+        return refuse("expected a contiguous vector of int64"), NULL;
+    const int64_t *list = b.t.view.val;
+    for (int64_t i = 0; i < b.n; i++) {
+        below |= list[i] < 0;
+        if (list[i] < -extent || list[i] >= extent)
+            return PyErr_Format(PyExc_IndexError, "index %lld is out of range for an extent of %lld",
+                                (long long)list[i], extent);
+    }
+    if (!below) return Py_NewRef(x);
+    sc_dl_managed *m = sc_dense_alloc(s->dl, SC_I64, 1, &b.n);
+    if (!m) return sc_dense_nomem(SC_I64, 1, &b.n);
+    for (int64_t i = 0; i < b.n; i++) ((int64_t *)m->tensor.data)[i] = list[i] + (list[i] < 0 ? extent : 0);
+    return sc_dense_object(s->dl, m);
+}
+
+PyMethodDef sc_select_methods[] = {
+    {"inside", module_inside, METH_VARARGS,
+     "inside(list, extent) -> the list, those below zero counted from the end"},
+    {"select", module_select, METH_VARARGS,
+     "select(pos, crd, values, rows, columns, extent) -> (pos, crd, values): rows and columns are None, "
+     "(n, first, step) or a vector of int64; extent: of the columns"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,86 @@
+"""Rows and columns of matrices against torch's indexing of their dense twins, and the gradients."""
+
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+
+import scorch
+
+SHAPES = ((5, 7), (30, 300), (1, 40), (64, 64), (0, 3), (200, 130))
+TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.bool)
+
+
+def selection(r: random.Random, n: int) -> object:
+    """An index of n coordinates: all, a range, steps, a mask, an order, a list that repeats, an int."""
+    g = torch.Generator().manual_seed(r.randrange(1000))
+    low, high = sorted((r.randint(0, n), r.randint(0, n)))
+    kinds = [
+        slice(None),
+        slice(low, high),
+        slice(high, low, 2),
+        slice(low, high, r.randint(2, 4)),
+        torch.rand(n, generator=g) < 0.4,
+        torch.randperm(n, generator=g) - n,
+        torch.randperm(n, generator=g)[: n // 2].sort()[0],
+        torch.randint(0, max(n, 1), (r.randint(0, 2 * n),), generator=g),
+    ]
+    return r.choice([*kinds, r.randrange(n)] if n else kinds)
+
+
+def matrix(r: random.Random, dtype: torch.dtype) -> torch.Tensor:
+    g = torch.Generator().manual_seed(r.randrange(1000))
+    shape = r.choice(SHAPES)
+    x = torch.randint(-3, 4, shape, generator=g).to(dtype)
+    return x * (torch.rand(shape, generator=g) < r.choice((0.05, 0.3, 1))).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("format", ("csr", "csc", "coo", "dcsr"))
+def test_is_what_the_dense_twin_gives(format, dtype):
+    r = random.Random(f"{format} {dtype}")
+    for _ in range(40):
+        d = matrix(r, dtype)
+        a = scorch.sparse(d, format, index_dtype=r.choice((torch.int32, torch.int64)))
+        i, j = selection(r, d.shape[0]), selection(r, d.shape[1])
+        if isinstance(i, torch.Tensor) and isinstance(j, torch.Tensor):
+            got, want = a[i][:, j], d[i][:, j]
+        else:
+            got, want = a[i, j], d[i, j]
+        got = got.to_dense() if scorch.is_sparse(got) else got
+        assert got.shape == want.shape and torch.equal(got, want), (i, j)
+
+
+@pytest.mark.parametrize("format", ("csr", "csc"))
+def test_is_differentiable(format):
+    r = random.Random(format)
+    for _ in range(40):
+        d = matrix(r, torch.float64)
+        i, j = selection(r, d.shape[0]), selection(r, d.shape[1])
+        weight = torch.rand(d[i][..., j].shape, dtype=torch.float64)
+        a, twin = scorch.sparse(d, format).requires_grad_(), d.clone().requires_grad_()
+        picked = a[i][..., j] if isinstance(i, int) else a[i][:, j]
+        dense = picked.to_dense() if scorch.is_sparse(picked) else picked
+        (dense * weight).sum().backward()
+        (twin[i][..., j] * weight).sum().backward()
+        assert torch.equal(a.grad.to_dense(), twin.grad * (d != 0)), (i, j)
+
+
+def test_rows_longer_than_one_sort():
+    g = torch.Generator().manual_seed(0)
+    d = torch.rand(3, 5000, generator=g)
+    order = torch.randperm(5000, generator=g)
+    twice = torch.cat([order, order[:7]])
+    a = scorch.sparse(d, "csr")
+    assert torch.equal(a[:, twice].to_dense(), d[:, twice])
+    pos, crd = a[:, twice].pos(1), a[:, twice].crd(1)
+    assert all((crd[p:q].diff() > 0).all() for p, q in pairwise(pos))
+
+
+@pytest.mark.parametrize("index", (5, -6, torch.tensor([0, 5]), torch.tensor([-6])))
+def test_out_of_range_is_refused(index):
+    with pytest.raises(IndexError, match=r"out of range for .*extent (of )?5"):
+        scorch.sparse(torch.eye(5), "csr")[index]
+    with pytest.raises(IndexError, match="out of range"):
+        scorch.sparse(torch.eye(5), "csr")[:, index]
