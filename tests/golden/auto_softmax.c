@@ -16,7 +16,7 @@
  *     } then {
  *       m[i] = c
  *       work ca: reg f32 {
- *         for j in A unroll 4 {
+ *         vec j in A {
  *           ca += exp(A[i,j] - c)
  *         }
  *       } then {
@@ -30,15 +30,28 @@
  * because
  *   loops over A follow its storage order
  */
+typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x4 __attribute__((vector_size(16)));
+typedef int i32x8 __attribute__((vector_size(32)));
 typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x2u __attribute__((vector_size(8), aligned(4), may_alias));
 typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x4u __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x8u __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float f32x16 __attribute__((vector_size(64)));
 typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x8 sc_splat_f32x8(float x) { return (f32x8){x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x4 sc_splat_f32x4(float x) { return (f32x4){x, x, x, x}; }
+SC_INLINE f32x2 sc_splat_f32x2(float x) { return (f32x2){x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x8 sc_load_f32x8(const float *p) { return *(const f32x8u *)p; }
+SC_INLINE f32x4 sc_load_f32x4(const float *p) { return *(const f32x4u *)p; }
+SC_INLINE f32x2 sc_load_f32x2(const float *p) { return *(const f32x2u *)p; }
 SC_INLINE f32x16 sc_select_f32x16(i32x16 m, f32x16 a, f32x16 b)
 {
     return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
@@ -60,6 +73,32 @@ SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
 {
     return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
 }
+SC_INLINE float sc_hadd_f32x16(f32x16 v)
+{
+    f32x8 v8 = (f32x8){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]} +
+        (f32x8){v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
+    f32x4 v4 = (f32x4){v8[0], v8[1], v8[2], v8[3]} + (f32x4){v8[4], v8[5], v8[6], v8[7]};
+    f32x4 v2 = v4 + (f32x4){v4[2], v4[3], v4[0], v4[1]};
+    f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
+    return v1[0];
+}
+SC_INLINE float sc_hadd_f32x8(f32x8 v)
+{
+    f32x4 v4 = (f32x4){v[0], v[1], v[2], v[3]} + (f32x4){v[4], v[5], v[6], v[7]};
+    f32x4 v2 = v4 + (f32x4){v4[2], v4[3], v4[0], v4[1]};
+    f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
+    return v1[0];
+}
+SC_INLINE float sc_hadd_f32x4(f32x4 v)
+{
+    f32x4 v2 = v + (f32x4){v[2], v[3], v[0], v[1]};
+    f32x4 v1 = v2 + (f32x4){v2[1], v2[2], v2[3], v2[0]};
+    return v1[0];
+}
+SC_INLINE float sc_hadd_f32x2(f32x2 v)
+{
+    return v[0] + v[1];
+}
 SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
 {
     return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
@@ -69,6 +108,40 @@ SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
 {
     return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
                     b[13], b[15]};
+}
+static inline f32x16 sc_exp_f32x16(f32x16 x)
+{
+    /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
+    const f32x16 top = (f32x16){0} + 89.0f, bottom = (f32x16){0} + -104.0f, magic = (f32x16){0} + 12582912.0f;
+    const i32x16 high = (i32x16)(x > top), low = (i32x16)(x < bottom);
+    x = (f32x16)((high & (i32x16)top) | (~high & (i32x16)x));
+    x = (f32x16)((low & (i32x16)bottom) | (~low & (i32x16)x));
+    const f32x16 t = x * 1.44269502f + magic, n = t - magic;
+    const f32x16 r = x - n * 0.693359375f - n * -0.000212194442f;
+    f32x16 p = r * 0.00138145953f + 0.00836871658f;
+    p = p * r + 0.041668389f;
+    p = p * r + 0.166665211f;
+    p = p * r + 0.49999994f;
+    const f32x16 e = 1.0f + (r + r * r * p);
+    const i32x16 k = (i32x16)t - (i32x16)magic, half = k >> 1;
+    return e * (f32x16)((half + 127) << 23) * (f32x16)((k - half + 127) << 23);
+}
+static inline f32x8 sc_exp_f32x8(f32x8 x)
+{
+    /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
+    const f32x8 top = (f32x8){0} + 89.0f, bottom = (f32x8){0} + -104.0f, magic = (f32x8){0} + 12582912.0f;
+    const i32x8 high = (i32x8)(x > top), low = (i32x8)(x < bottom);
+    x = (f32x8)((high & (i32x8)top) | (~high & (i32x8)x));
+    x = (f32x8)((low & (i32x8)bottom) | (~low & (i32x8)x));
+    const f32x8 t = x * 1.44269502f + magic, n = t - magic;
+    const f32x8 r = x - n * 0.693359375f - n * -0.000212194442f;
+    f32x8 p = r * 0.00138145953f + 0.00836871658f;
+    p = p * r + 0.041668389f;
+    p = p * r + 0.166665211f;
+    p = p * r + 0.49999994f;
+    const f32x8 e = 1.0f + (r + r * r * p);
+    const i32x8 k = (i32x8)t - (i32x8)magic, half = k >> 1;
+    return e * (f32x8)((half + 127) << 23) * (f32x8)((k - half + 127) << 23);
 }
 static inline f32x4 sc_exp_f32x4(f32x4 x)
 {
@@ -86,6 +159,23 @@ static inline f32x4 sc_exp_f32x4(f32x4 x)
     const f32x4 e = 1.0f + (r + r * r * p);
     const i32x4 k = (i32x4)t - (i32x4)magic, half = k >> 1;
     return e * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
+}
+static inline f32x2 sc_exp_f32x2(f32x2 x)
+{
+    /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
+    const f32x2 top = (f32x2){0} + 89.0f, bottom = (f32x2){0} + -104.0f, magic = (f32x2){0} + 12582912.0f;
+    const i32x2 high = (i32x2)(x > top), low = (i32x2)(x < bottom);
+    x = (f32x2)((high & (i32x2)top) | (~high & (i32x2)x));
+    x = (f32x2)((low & (i32x2)bottom) | (~low & (i32x2)x));
+    const f32x2 t = x * 1.44269502f + magic, n = t - magic;
+    const f32x2 r = x - n * 0.693359375f - n * -0.000212194442f;
+    f32x2 p = r * 0.00138145953f + 0.00836871658f;
+    p = p * r + 0.041668389f;
+    p = p * r + 0.166665211f;
+    p = p * r + 0.49999994f;
+    const f32x2 e = 1.0f + (r + r * r * p);
+    const i32x2 k = (i32x2)t - (i32x2)magic, half = k >> 1;
+    return e * (f32x2)((half + 127) << 23) * (f32x2)((k - half + 127) << 23);
 }
 static inline float sc_exp_f32(float x) { return sc_exp_f32x4((f32x4){x, x, x, x})[0]; }
 
@@ -195,26 +285,35 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 m_val[i] = c;
                 /* work ca: reg f32 */
                 float ca = 0.0f;
-                /* for j in A unroll 4 */
                 const sc_i64 A_lo = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+                /* vec j in A { ca += exp(A[i,j] - c) } */
                 const sc_i64 count_4 = A_hi - A_lo;
-                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
-                float ca_1 = 0.0f;
-                float ca_2 = 0.0f;
-                float ca_3 = 0.0f;
-                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
-                    /* ca += exp(A[i,j] - c) */
-                    ca = ca + sc_exp_f32(A_val[p] - c);
-                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                f32x16 sum_4 = (f32x16){0};
+                const sc_i64 rest = count_4 % 16;
+                const sc_i64 full = count_4 - rest;
+                for (sc_i64 j = 0; j < full; j += 16) {
+                    sum_4 = sum_4 + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo + j]) - sc_splat_f32x16(c));
                 }
-                ca = ca + ca_1;
-                ca = ca + ca_2;
-                ca = ca + ca_3;
-                for (sc_i64 p = whole_2; p < A_hi; p++) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
+                ca = ca + sc_hadd_f32x16(sum_4);
+                if ((rest & 8) != 0) {
+                    const sc_i64 j = full + (rest & -16);
+                    ca =
+                        ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo + j]) - sc_splat_f32x8(c)));
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 j = full + (rest & -8);
+                    ca =
+                        ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo + j]) - sc_splat_f32x4(c)));
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 j = full + (rest & -4);
+                    ca =
+                        ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo + j]) - sc_splat_f32x2(c)));
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 j = full + (rest & -2);
+                    ca = ca + sc_exp_f32(A_val[A_lo + j] - c);
                 }
                 /* s[i] = ca */
                 s_val[i] = ca;
@@ -237,21 +336,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_lo = (sc_i64)A_pos1[i + 1];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 2];
                 const sc_i64 count_4 = A_hi - A_lo;
-                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
-                float ca_1 = 0.0f;
-                float ca_2 = 0.0f;
-                float ca_3 = 0.0f;
-                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
-                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                f32x16 sum_4 = (f32x16){0};
+                const sc_i64 rest = count_4 % 16;
+                const sc_i64 full = count_4 - rest;
+                for (sc_i64 j = 0; j < full; j += 16) {
+                    sum_4 = sum_4 + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo + j]) - sc_splat_f32x16(c));
                 }
-                ca = ca + ca_1;
-                ca = ca + ca_2;
-                ca = ca + ca_3;
-                for (sc_i64 p = whole_2; p < A_hi; p++) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
+                ca = ca + sc_hadd_f32x16(sum_4);
+                if ((rest & 8) != 0) {
+                    const sc_i64 j = full + (rest & -16);
+                    ca =
+                        ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo + j]) - sc_splat_f32x8(c)));
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 j = full + (rest & -8);
+                    ca =
+                        ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo + j]) - sc_splat_f32x4(c)));
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 j = full + (rest & -4);
+                    ca =
+                        ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo + j]) - sc_splat_f32x2(c)));
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 j = full + (rest & -2);
+                    ca = ca + sc_exp_f32(A_val[A_lo + j] - c);
                 }
                 s_val[i + 1] = ca;
                 const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 1];
@@ -271,21 +380,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_lo = (sc_i64)A_pos1[i + 2];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 3];
                 const sc_i64 count_4 = A_hi - A_lo;
-                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
-                float ca_1 = 0.0f;
-                float ca_2 = 0.0f;
-                float ca_3 = 0.0f;
-                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
-                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                f32x16 sum_4 = (f32x16){0};
+                const sc_i64 rest = count_4 % 16;
+                const sc_i64 full = count_4 - rest;
+                for (sc_i64 j = 0; j < full; j += 16) {
+                    sum_4 = sum_4 + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo + j]) - sc_splat_f32x16(c));
                 }
-                ca = ca + ca_1;
-                ca = ca + ca_2;
-                ca = ca + ca_3;
-                for (sc_i64 p = whole_2; p < A_hi; p++) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
+                ca = ca + sc_hadd_f32x16(sum_4);
+                if ((rest & 8) != 0) {
+                    const sc_i64 j = full + (rest & -16);
+                    ca =
+                        ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo + j]) - sc_splat_f32x8(c)));
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 j = full + (rest & -8);
+                    ca =
+                        ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo + j]) - sc_splat_f32x4(c)));
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 j = full + (rest & -4);
+                    ca =
+                        ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo + j]) - sc_splat_f32x2(c)));
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 j = full + (rest & -2);
+                    ca = ca + sc_exp_f32(A_val[A_lo + j] - c);
                 }
                 s_val[i + 2] = ca;
                 const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 2];
@@ -305,21 +424,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_lo = (sc_i64)A_pos1[i + 3];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 4];
                 const sc_i64 count_4 = A_hi - A_lo;
-                const sc_i64 whole_2 = A_lo + (count_4 - count_4 % 4);
-                float ca_1 = 0.0f;
-                float ca_2 = 0.0f;
-                float ca_3 = 0.0f;
-                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
-                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                f32x16 sum_4 = (f32x16){0};
+                const sc_i64 rest = count_4 % 16;
+                const sc_i64 full = count_4 - rest;
+                for (sc_i64 j = 0; j < full; j += 16) {
+                    sum_4 = sum_4 + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo + j]) - sc_splat_f32x16(c));
                 }
-                ca = ca + ca_1;
-                ca = ca + ca_2;
-                ca = ca + ca_3;
-                for (sc_i64 p = whole_2; p < A_hi; p++) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
+                ca = ca + sc_hadd_f32x16(sum_4);
+                if ((rest & 8) != 0) {
+                    const sc_i64 j = full + (rest & -16);
+                    ca =
+                        ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo + j]) - sc_splat_f32x8(c)));
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 j = full + (rest & -8);
+                    ca =
+                        ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo + j]) - sc_splat_f32x4(c)));
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 j = full + (rest & -4);
+                    ca =
+                        ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo + j]) - sc_splat_f32x2(c)));
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 j = full + (rest & -2);
+                    ca = ca + sc_exp_f32(A_val[A_lo + j] - c);
                 }
                 s_val[i + 3] = ca;
                 const sc_i64 A_lo_1 = (sc_i64)A_pos1[i + 3];
@@ -357,21 +486,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_lo = (sc_i64)A_pos1[i];
                 const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
                 const sc_i64 count_1 = A_hi - A_lo;
-                const sc_i64 whole_2 = A_lo + (count_1 - count_1 % 4);
-                float ca_1 = 0.0f;
-                float ca_2 = 0.0f;
-                float ca_3 = 0.0f;
-                for (sc_i64 p = A_lo; p < whole_2; p += 4) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
-                    ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                    ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                    ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+                f32x16 sum_1 = (f32x16){0};
+                const sc_i64 rest = count_1 % 16;
+                const sc_i64 full = count_1 - rest;
+                for (sc_i64 j = 0; j < full; j += 16) {
+                    sum_1 = sum_1 + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo + j]) - sc_splat_f32x16(c));
                 }
-                ca = ca + ca_1;
-                ca = ca + ca_2;
-                ca = ca + ca_3;
-                for (sc_i64 p = whole_2; p < A_hi; p++) {
-                    ca = ca + sc_exp_f32(A_val[p] - c);
+                ca = ca + sc_hadd_f32x16(sum_1);
+                if ((rest & 8) != 0) {
+                    const sc_i64 j = full + (rest & -16);
+                    ca =
+                        ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo + j]) - sc_splat_f32x8(c)));
+                }
+                if ((rest & 4) != 0) {
+                    const sc_i64 j = full + (rest & -8);
+                    ca =
+                        ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo + j]) - sc_splat_f32x4(c)));
+                }
+                if ((rest & 2) != 0) {
+                    const sc_i64 j = full + (rest & -4);
+                    ca =
+                        ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo + j]) - sc_splat_f32x2(c)));
+                }
+                if ((rest & 1) != 0) {
+                    const sc_i64 j = full + (rest & -2);
+                    ca = ca + sc_exp_f32(A_val[A_lo + j] - c);
                 }
                 s_val[i] = ca;
                 const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
@@ -414,26 +553,32 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             m_val[from] = c;
             /* work ca: reg f32 */
             float ca = 0.0f;
-            /* for j in A unroll 4 */
             const sc_i64 A_lo_1 = (sc_i64)A_pos1[from];
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[from + 1];
+            /* vec j in A { ca += exp(A[i,j] - c) } */
             const sc_i64 count_1 = A_hi_1 - A_lo_1;
-            const sc_i64 whole_3 = A_lo_1 + (count_1 - count_1 % 4);
-            float ca_1 = 0.0f;
-            float ca_2 = 0.0f;
-            float ca_3 = 0.0f;
-            for (sc_i64 p = A_lo_1; p < whole_3; p += 4) {
-                /* ca += exp(A[i,j] - c) */
-                ca = ca + sc_exp_f32(A_val[p] - c);
-                ca_1 = ca_1 + sc_exp_f32(A_val[p + 1] - c);
-                ca_2 = ca_2 + sc_exp_f32(A_val[p + 2] - c);
-                ca_3 = ca_3 + sc_exp_f32(A_val[p + 3] - c);
+            f32x16 sum = (f32x16){0};
+            const sc_i64 rest = count_1 % 16;
+            const sc_i64 full = count_1 - rest;
+            for (sc_i64 j = 0; j < full; j += 16) {
+                sum = sum + sc_exp_f32x16(sc_load_f32x16(&A_val[A_lo_1 + j]) - sc_splat_f32x16(c));
             }
-            ca = ca + ca_1;
-            ca = ca + ca_2;
-            ca = ca + ca_3;
-            for (sc_i64 p = whole_3; p < A_hi_1; p++) {
-                ca = ca + sc_exp_f32(A_val[p] - c);
+            ca = ca + sc_hadd_f32x16(sum);
+            if ((rest & 8) != 0) {
+                const sc_i64 j = full + (rest & -16);
+                ca = ca + sc_hadd_f32x8(sc_exp_f32x8(sc_load_f32x8(&A_val[A_lo_1 + j]) - sc_splat_f32x8(c)));
+            }
+            if ((rest & 4) != 0) {
+                const sc_i64 j = full + (rest & -8);
+                ca = ca + sc_hadd_f32x4(sc_exp_f32x4(sc_load_f32x4(&A_val[A_lo_1 + j]) - sc_splat_f32x4(c)));
+            }
+            if ((rest & 2) != 0) {
+                const sc_i64 j = full + (rest & -4);
+                ca = ca + sc_hadd_f32x2(sc_exp_f32x2(sc_load_f32x2(&A_val[A_lo_1 + j]) - sc_splat_f32x2(c)));
+            }
+            if ((rest & 1) != 0) {
+                const sc_i64 j = full + (rest & -2);
+                ca = ca + sc_exp_f32(A_val[A_lo_1 + j] - c);
             }
             /* s[i] = ca */
             s_val[from] = ca;
