@@ -78,7 +78,10 @@ static void parse_in(File *f, int at)
     const int ndim = parse_dims(&lx, dim);
     parse_format(f->p, &spec.format, format, ndim, pos);
     spec.unit = sc_format_is_dense(&spec.format) ? ndim - 1 : -1;
+    const int perm = lx.pos;
     if (lex_accept(&lx, "perm")) spec.perm = true;
+    if (spec.perm && sc_format_is_dense(&spec.format))
+        fail(f->p, SC_EVALUE, perm, "%s is dense: perm goes with an operand that stores entries", name);
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);

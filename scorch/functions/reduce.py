@@ -79,7 +79,7 @@ def kernel(a: SparseTensor, dims: list[int], reduction: str, implicit: str = "ze
     """``+=``, ``max=`` or ``min=``; dense, in a type that kernels have."""
     letters = "abcdefghijklmnop"[: a._ndim]
     kept = [c for d, c in enumerate(letters) if d not in dims]
-    if a.dtype in (torch.int8, torch.uint8, torch.int16):
+    if a._val.dtype in (torch.int8, torch.uint8, torch.int16):
         a = a.to(torch.int32)
     if reduction == "+=":
         return einsum(f"{letters}->{''.join(kept)}", a, format="dense")
@@ -105,11 +105,11 @@ def sum_(
 ) -> torch.Tensor:
     """``torch.sum``; integers and bool add up in int64, half types in float32."""
     dims = dims_of(dim, input._ndim)
-    if dtype is None and not input.dtype.is_floating_point:
+    if dtype is None and not input._val.dtype.is_floating_point:
         dtype = torch.int64
     a = input if dtype is None else input.to(dtype)
     if a._ndim - len(dims) < 2:
-        return _kept(kernel(a, dims, "+=").to(a.dtype), dims, keepdim)
+        return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
     g = group(a, dims)
     return _finish(input, g, add_up(g.values, g.slot, g.n), dims, keepdim)
 

@@ -1,0 +1,2 @@
+ji
+in B: f32 dense (16, 17) perm
