@@ -241,7 +241,7 @@ static const Bad spmm_nests[] = {
      "binds an index that 'par i in A' around it binds already", SC_EVALUE},
     {"par i in A { for k/2 { vec k%4 { C[i,k] = 1 } } }", "needs a loop over k/4 around it", SC_EVALUE},
     {"par i in A { vec k { for j in A { C[i,k] += 1 } } }", "a vec loop is innermost", SC_EVALUE},
-    {"par i in A { vec j in A { C[i,k] += 1 } }", "without in, merge, by and unroll", SC_EVALUE},
+    {"par i in A { vec j in A { C[i,k] += 1 } }", "inside, evaluations must write entries", SC_EVALUE},
     {"par i in A { for k by 2 { C[i,k] = 1 } }", "by cuts a loop in a tensor; cut a dense one as k/2",
      SC_EVALUE},
     {"par i in A by 2 { vec k { C[i,k] = 1 } }", "by cuts the positions of a level that is not dense",
