@@ -359,6 +359,17 @@ def in_graph() -> bool:
     return torch.compiler.is_compiling() or peek_interpreter_stack() is not None
 
 
+def in_final_graph() -> bool:
+    """Whether AOTAutograd makes the graph that torch.compile will run: nothing is differentiated after it.
+
+    torch.export's may be, and what functorch transforms is handed to its next level.
+    """
+    guards = sys.modules.get("torch._guards")
+    if guards is None or guards.TracingContext.try_get() is None or peek_interpreter_stack() is not None:
+        return False
+    return not torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
+
+
 @contextmanager
 def below_autograd() -> Iterator[None]:
     """Inside of a single-level Function: calls go to the next functorch level, or to the kernel."""

@@ -253,3 +253,48 @@ def test_export_follows_a_tensor_made_on_the_way(strict):
 def test_tensors_are_made_between_graphs(f):
     d, x = torch.eye(8) * torch.arange(8.0), torch.ones(8, 2)
     torch.testing.assert_close(torch.compile(f, backend="aot_eager")(d, x), f(d, x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, x: x * a.nnz,
+        lambda a, x: (a + a.T) @ x,
+        lambda a, x: torch.cat([a, a * 2]) @ x,
+        lambda a, x: a[1:] @ x,
+        lambda a, x: a.indices()[0].sum() + x,
+    ],
+)
+def test_a_second_call_compiles_nothing(f):
+    """Guards are of what a call finds again, types included."""
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(f, backend=counter, fullgraph=True)
+    a, x = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(a, x), f(a, x))
+    assert counter.frame_count == 1
+
+
+def test_relations_are_compiled_once():
+    layer, x = scorch.nn.RGCNConv(8, 8, 3), torch.rand(20, 8)
+    graph = layer.adjacency(torch.randint(20, (2, 50)), torch.randint(3, (50,)), 20)
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda x: layer(x, graph), backend=counter, fullgraph=True)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x), layer(x, graph))
+    assert counter.frame_count == 1
+
+
+def test_graphs_hold_operators_without_kernels_in_python():
+    """Also where a gradient is wanted, and forward and backward are graphs of their own."""
+    a, x, targets = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2, requires_grad=True), set()
+
+    def compiler(gm, inputs):
+        targets.update(str(n.target) for n in gm.graph.nodes if "scorch" in str(n.target))
+        return gm
+
+    backend = torch._dynamo.backends.common.aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
+    y = torch.compile(lambda x: (a @ x).relu() @ x.T * a, backend=backend)(x)
+    y.values().sum().backward()
+    assert targets <= {"scorch.run.default", "scorch.run_many.default"} and len(targets) == 2
+    assert x.grad is not None

@@ -98,11 +98,13 @@ def returned(program: str, tensors: list[torch.Tensor], sizes: list[int], *, den
 _lib = torch.library.Library("scorch", "IMPL")
 
 
-@torch.library.register_fake("scorch::evaluate", lib=_lib)
-def _evaluate(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
+def _one(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
     return returned(program, operands, sizes, dense=True)[0][0]
 
 
-@torch.library.register_fake("scorch::program", lib=_lib)
-def _program(program: str, operands: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
+def _many(program: str, operands: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
     return [x for arrays in returned(program, operands, sizes, dense=False) for x in arrays]
+
+
+for _name, _fake in (("evaluate", _one), ("run", _one), ("program", _many), ("run_many", _many)):
+    torch.library.register_fake(f"scorch::{_name}", _fake, lib=_lib)

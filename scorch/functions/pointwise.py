@@ -219,7 +219,7 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
         return values
     indices, stored = coordinates(a)
     if 0 in a.shape:  # all that is stored is padding
-        return b.new_zeros(a.nnz)
+        return b.new_zeros(a._val.shape[0])
     values = b.expand(a.shape)[tuple(indices)]
     return values if stored is None else values.masked_fill(~stored, 0)
 

@@ -397,7 +397,7 @@ class RGCNConv(nn.Module):
         weight, comp = self.weight, self.comp
         if comp is not None and x is not None and weight.size(0) >= self.num_relations:
             weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
-        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix.nnz)
+        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix._val.shape[0])
         narrows = x is None or self.out_channels < self.in_channels
         if few and narrows and comp is None:
             messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)

@@ -82,11 +82,11 @@ def _cat_csr(
     tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
 ) -> SparseTensor:
     """Rows after rows: the arrays one after the other."""
-    index = fitting_index(index, shape, sum(t.nnz for t in tensors))
+    index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
     pos, at = [torch.zeros(1, dtype=index)], 0
     for t in tensors:
         pos.append(t._arrays()[0][1:].to(index) + at)
-        at += t.nnz
+        at += t._val.shape[0]
     crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
     values = torch.cat([t.values().to(dtype) for t in tensors])
     return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
@@ -97,7 +97,7 @@ def _cat_rows(
 ) -> SparseTensor:
     """Along the last dimension: each row is the rows of all tensors, one after the other."""
     every = [t._arrays()[0].long() for t in tensors]
-    pos, n, columns = sum(every), sum(t.nnz for t in tensors), 0
+    pos, n, columns = sum(every), sum(t._val.shape[0] for t in tensors), 0
     index = fitting_index(index, shape, n)
     crd, values = torch.empty(n, dtype=index), []
     place = []
@@ -106,7 +106,7 @@ def _cat_rows(
         shift = pos.new_zeros(pos.numel() - 1)
         for q, other in enumerate(every):
             shift += other[1:] if q < k else other[:-1] if q > k else 0
-        place.append(torch.arange(t.nnz) + shift[row])
+        place.append(torch.arange(t._val.shape[0]) + shift[row])
         crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
         values.append(t.values().to(dtype))
         columns += t.shape[-1]
