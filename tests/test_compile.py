@@ -298,3 +298,63 @@ def test_graphs_hold_operators_without_kernels_in_python():
     y.values().sum().backward()
     assert targets <= {"scorch.run.default", "scorch.run_many.default"} and len(targets) == 2
     assert x.grad is not None
+
+
+@pytest.mark.parametrize(
+    "f", [lambda a: (a @ a).to_dense(), lambda a: torch.softmax((a + a.T), -1).to_dense()]
+)
+def test_graphs_that_end_at_a_size_that_nobody_knows(f):
+    """Without fullgraph=True torch.compile captures no such size: the call is an eager one."""
+    a = scorch.sparse((torch.rand(9, 9) < 0.3).float(), "csr")
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager")(a), f(a))
+
+
+def test_shapes_are_read_between_graphs():
+    """What answers functions of torch is no graph of its own, which would ask itself for the shape."""
+
+    def f(a):
+        return a.reshape(a.shape[0] * 3, -1).to_dense() + a[a.values().nonzero()[0]].sum()
+
+    compiled = torch.compile(f, backend="eager", dynamic=True)
+    for n in (6, 9, 12):
+        a = scorch.sparse(torch.eye(n), "csr")
+        torch.testing.assert_close(compiled(a), f(a))
+
+
+class Buffered(torch.nn.Module):
+    """A product whose result torch's own kernel reads, and a program of two results."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", scorch.sparse((torch.rand(9, 9) < 0.3).float(), "csr"))
+
+    def forward(self, x):
+        text = "C[i,k] = relu(A[i,j] * x[j,k]); D[i] = A[i,j] * y[j]"
+        y, z = scorch.evaluate(text, A=self.a, x=x, y=x[:, 0])
+        return torch.relu(self.a @ x - 1) + y + z[:, None]
+
+
+def test_programs_are_strings_of_one_line():
+    """torch pastes them into C++."""
+    texts = []
+
+    def backend(gm, inputs):
+        texts.extend(x for n in gm.graph.nodes for x in n.args if isinstance(x, str))
+        return gm
+
+    module = Buffered()
+    compiler = torch._dynamo.backends.common.aot_autograd(fw_compiler=backend)
+    torch.compile(module, backend=compiler)(torch.rand(9, 2))
+    assert len(texts) == 2 and all(text.isprintable() for text in "".join(texts).split("\t"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX") or "g++"), reason="no C++ compiler")
+def test_in_cpp(tmp_path):
+    """Graphs that inductor writes in C++, compiled when called and ahead of it."""
+    module, x = Buffered(), torch.rand(9, 2)
+    with torch.no_grad(), torch._inductor.config.patch(cpp_wrapper=True):
+        torch.testing.assert_close(torch.compile(module, fullgraph=True)(x), module(x))
+    exported = torch.export.export(module, (x,))
+    path = torch._inductor.aoti_compile_and_package(exported, package_path=str(tmp_path / "module.pt2"))
+    torch.testing.assert_close(torch._inductor.aoti_load_package(path)(x), module(x))

@@ -90,8 +90,8 @@ PyObject *sc_dense_object(const sc_dl_api *, sc_dl_managed *);
 void sc_sink_clear(sc_sink *);
 
 /* ---- program.c: program strings ----
- * "expression\nname:ndim:format\n...": one line an operand; dense operands have
- * neither ndim nor format ("b::"). Lines "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
+ * "expression\tname:ndim:format\t...": one part an operand; dense operands have
+ * neither ndim nor format ("b::"). Parts "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
  * "!ask" (as inferred) may follow; "!like R K" gives result R the structure of operand K, "!wide R" stores it in the
  * type that is computed in. */
 typedef struct {

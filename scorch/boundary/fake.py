@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..functions.program import formats, results, type_name
+from ..functions.program import TAB, formats, results, type_name
 from ..tensor.format import layout
 
 
@@ -21,7 +21,7 @@ class _Operand(NamedTuple):
 
 
 def _operands(program: str, tensors: list[torch.Tensor], sizes: list[int]) -> list[_Operand]:
-    ranks = [line.split(":")[1] for line in program.split("\n")[1:] if not line.startswith("!")]
+    ranks = [line.split(":")[1] for line in program.split(TAB)[1:] if not line.startswith("!")]
     found, at, size = [], 0, 0
     for format, rank in zip(formats(program), ranks, strict=True):
         n = len(layout(format, int(rank)).names) if format else 1
@@ -67,7 +67,7 @@ def components(
 
 
 def _check_extents(program: str, operands: list[_Operand]) -> None:
-    text = program.partition("\n")[0]
+    text = program.partition(TAB)[0]
     if "->" not in text:
         return
     extent: dict[str, int] = {}

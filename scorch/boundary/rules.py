@@ -20,7 +20,7 @@ import torch
 
 from .. import _torch
 from ..functions.gradients import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
-from ..functions.program import Result, results, type_name
+from ..functions.program import TAB, Result, results, type_name
 from ..tensor.format import layout
 
 _lib = torch.library.Library("scorch", "IMPL")
@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
 def _lines(program: str) -> list[tuple[str, str, str]]:
     """(name, rank, format) of each operand."""
-    return [tuple(line.split(":", 2)) for line in program.split("\n")[1:] if not line.startswith("!")]
+    return [tuple(line.split(":", 2)) for line in program.split(TAB)[1:] if not line.startswith("!")]
 
 
 def _groups(program: str, tensors: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[Group]:
@@ -79,8 +79,8 @@ def _dense(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> str:
     (result,) = results(program, ranks, types)
     if result.is_dense:
         return program
-    kept = [line for line in program.split("\n") if not line.startswith("!ask")]
-    return "\n".join([*kept, f"!ask {len(result.extents)}:dense"])
+    kept = [line for line in program.split(TAB) if not line.startswith("!ask")]
+    return TAB.join([*kept, f"!ask {len(result.extents)}:dense"])
 
 
 def _delivered(op: Callable, program: str, groups: Sequence[Group]) -> str:
@@ -283,15 +283,15 @@ def _batch_notation(text: str, names: Sequence[str], batched: Sequence[bool]) ->
 
 def _batch_program(program: str, batched: Sequence[bool]) -> tuple[str, list[bool]]:
     """The program over a new leading dimension of some operands, and which results have it too."""
-    text, *lines = program.split("\n")
+    text, *lines = program.split(TAB)
     if "->" in text:
         index = next(c for c in _FRESH if c not in text)
         inputs, output = text.split("->")
         inputs = ",".join(index * b + i for i, b in zip(inputs.split(","), batched, strict=True))
-        return "\n".join([f"{inputs}->{index}{output}", *_batch_asks(lines, [True])]), [True]
+        return TAB.join([f"{inputs}->{index}{output}", *_batch_asks(lines, [True])]), [True]
     names = [name for name, _, _ in _lines(program)]
     text, flags = _batch_notation(text, names, batched)
-    return "\n".join([text, *_batch_asks(lines, flags)]), flags
+    return TAB.join([text, *_batch_asks(lines, flags)]), flags
 
 
 def _batch_asks(lines: list[str], batched: list[bool]) -> list[str]:

@@ -623,3 +623,6 @@ class SparseTensor(_Tensor):
     def is_shared(self) -> builtins.bool:
         """Whether all component arrays are in shared memory."""
         return all(a.is_shared() for a in self._arrays())
+
+
+_torch.entries(vars(SparseTensor))
