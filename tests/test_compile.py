@@ -285,6 +285,19 @@ def test_relations_are_compiled_once():
     assert counter.frame_count == 1
 
 
+def test_the_cube_of_relations_is_found_again():
+    layer, x = scorch.nn.RGCNConv(8, 8, 3).double(), torch.rand(20, 8).double()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    kept = scorch.nn._graph._recent
+    for k in range(3):  # other structures, and other values of the last
+        edges, kinds = torch.randint(20, (2, 50)), torch.randint(3, (50,))
+        graph = layer.adjacency(edges, kinds, 20).double()
+        for matrix in (graph, graph * 2):
+            count = len(kept._made)
+            torch.testing.assert_close(compiled(x, matrix), layer(x, matrix))
+            assert len(kept._made) == count + (matrix is graph), k
+
+
 def test_graphs_hold_operators_without_kernels_in_python():
     """Also where a gradient is wanted, and forward and backward are graphs of their own."""
     a, x, targets = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2, requires_grad=True), set()
