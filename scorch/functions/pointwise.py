@@ -375,6 +375,31 @@ def reversed_(f: Callable) -> Callable:
     return partwise(lambda input, other, *rest, **options: f(other, input, *rest, **options))
 
 
+def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) -> torch.Tensor:
+    """``torch.lerp``."""
+    return input + weight * (end - input)
+
+
+def addcmul(
+    input: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Number = 1
+) -> torch.Tensor:
+    """``torch.addcmul``."""
+    return torch.add(input, tensor1 * tensor2, alpha=value)
+
+
+def addcdiv(
+    input: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Number = 1
+) -> torch.Tensor:
+    """``torch.addcdiv``."""
+    return torch.add(input, tensor1 / tensor2, alpha=value)
+
+
+def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
+    """``F.glu``: the first half, sparse, times what the sigmoid makes of the second."""
+    first, second = torch.chunk(input, 2, dim)
+    return first * torch.sigmoid(second.to_dense())
+
+
 @partwise
 def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.Tensor) -> torch.Tensor:
     """``torch.masked_fill``: sparse for a sparse mask or the value 0, else dense."""
