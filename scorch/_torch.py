@@ -235,6 +235,28 @@ def admit_nodes() -> None:
         torch.compiler.allow_in_graph(_nodes.pop())
 
 
+_JIT = (
+    "TorchScript: expected a model of plain tensors, got one that computes with a SparseTensor, which it "
+    "does not know: use torch.compile, torch.export or torch.fx"
+)
+
+
+def refuse_jit() -> None:
+    """Raises NotImplementedError under torch.jit.trace."""
+    if not torch.compiler.is_compiling() and torch._C._is_tracing():
+        raise NotImplementedError(_JIT)
+
+
+def refuse_script(*_: object) -> None:
+    """What torch.jit.script asks a layer for."""
+    raise NotImplementedError(_JIT)
+
+
+def is_symbolic(x: object) -> bool:
+    """Whether x stands for a tensor where torch.fx traces: functions of it are nodes of another graph."""
+    return hasattr(type(x), "__torch_function__") and not isinstance(x, torch.Tensor)
+
+
 def unknown_size() -> int:
     """In a fake kernel: a size that nobody knows before the call.
 

@@ -371,3 +371,34 @@ def test_in_cpp(tmp_path):
     exported = torch.export.export(module, (x,))
     path = torch._inductor.aoti_compile_and_package(exported, package_path=str(tmp_path / "module.pt2"))
     torch.testing.assert_close(torch._inductor.aoti_load_package(path)(x), module(x))
+
+
+# ---- other recorders ----
+class Layered(torch.nn.Module):
+    """A SparseTensor as a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", scorch.sparse(torch.eye(4) * 2, "csr"))
+
+    def forward(self, x):
+        y = scorch.einsum("ij,jk->ik", self.a, self.a @ x) + x @ self.a
+        return scorch.evaluate("C[i,k] = relu(A[i,j] * y[j,k])", A=self.a, y=F.linear(y, self.a))
+
+
+def test_symbolic_trace():
+    module, x = Layered(), torch.randn(4, 4)
+    traced = torch.fx.symbolic_trace(module)
+    torch.testing.assert_close(traced(x), module(x))
+    assert any(n.op == "get_attr" and n.target == "a" for n in traced.graph.nodes)
+
+
+def test_torchscript_is_refused():
+    for f in (
+        lambda: torch.jit.trace(Layered(), (torch.randn(4, 4),)),
+        lambda: torch.jit.script(torch.nn.Sequential(scorch.nn.Linear(4, 4))),
+    ):
+        with pytest.raises(
+            NotImplementedError, match=r"TorchScript: expected .*, got .*: use torch\.compile"
+        ):
+            f()

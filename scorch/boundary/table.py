@@ -199,7 +199,7 @@ _put(running.diff, "diff")
 _DENSE = {  # functions whose results are dense and as large as the tensor, by where they are
     torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
     "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
-    "conv_transpose2d conv_transpose3d bilinear max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
+    "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
     "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm",
     F: "batch_norm group_norm instance_norm layer_norm rms_norm local_response_norm interpolate upsample "
     "upsample_nearest upsample_bilinear grid_sample unfold fold max_pool1d max_pool2d max_pool3d avg_pool1d "
@@ -394,8 +394,9 @@ for _name in (
     _f = HANDLERS.get(getattr(torch, _name, None)) or HANDLERS.get(getattr(torch.Tensor, _name, None))
     if _f is not None:
         _put(_copied(_f), f"{_name}_copy")
-for _name in ("chunk", "split", "split_with_sizes"):
-    _put(HANDLERS[getattr(torch.Tensor, _name)], f"unsafe_{_name}")
+_put(index.chunk, "unsafe_chunk")
+_put(lambda input, split_size, dim=0: index.split(input, split_size, dim), "unsafe_split")
+_put(HANDLERS[torch.Tensor.split_with_sizes], "unsafe_split_with_sizes")
 
 
 # ---- refused ----

@@ -228,7 +228,7 @@ def nanmedian(input: SparseTensor, dim: int | None = None, keepdim: bool = False
 
 
 def _commonest(e: Entries) -> torch.Tensor:
-    """Columns [rows] of an entry that is the commonest of its row, the smallest of several."""
+    """Columns [rows] of the last entry that is the commonest of its row, the smallest of several."""
     rows, n = math.prod(e.shape[:-1]), e.shape[-1]
     row, column, values = _nonzeros(e)
     order = torch.argsort(values, stable=True)
@@ -246,14 +246,15 @@ def _commonest(e: Entries) -> torch.Tensor:
     chosen = torch.full((rows,), first.numel()).scatter_reduce(0, owner[mine], mine, "amin")
     chosen_value = torch.cat([value, value.new_full((1,), 1)])[chosen]
     zero = (n - count == best) & (chosen_value > 0)
-    found = torch.cat([column[order][first], column.new_zeros(1)])[chosen]
+    last = torch.cat([first[1:], first.new_full((1,), order.numel())])[: first.numel()] - 1
+    found = torch.cat([column[order][last], column.new_zeros(1)])[chosen]
     of = places(zero)
     start = count.cumsum(0) - count
-    return found.index_put((of,), _zeros(row, column, start, n, of, torch.zeros_like(of)))
+    return found.index_put((of,), _zeros(row, column, start, n, of, n - count[of] - 1))
 
 
 def mode(input: SparseTensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """``torch.mode``: the commonest entry, the smallest of several."""
+    """``torch.mode``: the commonest entry, the smallest of several, and where it is last, as in torch."""
     _needs_entries("mode", input, dim)
     e = _rows_of(input, dim)
     columns = _commonest(e)[:, None]

@@ -380,18 +380,25 @@ def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) 
     return input + weight * (end - input)
 
 
-def addcmul(
-    input: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Number = 1
-) -> torch.Tensor:
-    """``torch.addcmul``."""
-    return torch.add(input, tensor1 * tensor2, alpha=value)
+def _added(f: Callable, name: str) -> Callable:
+    """``torch.addcmul`` or ``torch.addcdiv``: the input plus a number times f of two tensors."""
+
+    def call(
+        input: torch.Tensor,
+        tensor1: torch.Tensor,
+        tensor2: torch.Tensor,
+        *last: torch.Tensor,
+        value: Number = 1,
+    ) -> torch.Tensor:
+        if last:  # as it was once written, the number first
+            value, tensor1, tensor2 = tensor1, tensor2, *last
+        return torch.add(input, f(tensor1, tensor2), alpha=value)
+
+    call.__name__ = name
+    return call
 
 
-def addcdiv(
-    input: torch.Tensor, tensor1: torch.Tensor, tensor2: torch.Tensor, *, value: Number = 1
-) -> torch.Tensor:
-    """``torch.addcdiv``."""
-    return torch.add(input, tensor1 / tensor2, alpha=value)
+addcmul, addcdiv = _added(torch.mul, "addcmul"), _added(torch.div, "addcdiv")
 
 
 def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
