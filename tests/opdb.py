@@ -28,9 +28,8 @@ BY_DESIGN = {
     "0 / 0 where nothing is stored is 0": "div floor_divide remainder fmod true_divide",
 }
 MEANT = {name for names in BY_DESIGN.values() for name in names.split()}
-TIES = set(
-    "topk kthvalue sort argsort msort median nanmedian".split()
-)  # places of equal ones: torch's to choose
+# Places of equal entries are torch's to choose.
+TIES = {"topk", "kthvalue", "sort", "argsort", "msort", "median", "nanmedian"}
 
 
 class Said(NamedTuple):
