@@ -29,7 +29,7 @@ BY_DESIGN = {
 }
 MEANT = {name for names in BY_DESIGN.values() for name in names.split()}
 # Places of equal entries are torch's to choose.
-TIES = {"topk", "kthvalue", "sort", "argsort", "msort", "median", "nanmedian"}
+TIES = {"topk", "kthvalue", "sort", "argsort", "msort", "median", "nanmedian", "mode"}
 
 
 class Said(NamedTuple):

@@ -254,7 +254,7 @@ def _commonest(e: Entries) -> torch.Tensor:
 
 
 def mode(input: SparseTensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """``torch.mode``: the commonest entry, the smallest of several, and where it is last, as in torch."""
+    """``torch.mode``: the commonest entry, the smallest of several, and where it is last."""
     _needs_entries("mode", input, dim)
     e = _rows_of(input, dim)
     columns = _commonest(e)[:, None]
