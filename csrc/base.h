@@ -86,6 +86,7 @@ static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kind
 bool sc_mul(int64_t a, int64_t b, int64_t *out);
 bool sc_add(int64_t a, int64_t b, int64_t *out);
 
+static inline bool sc_digest_equal(sc_digest a, sc_digest b) { return a.low == b.low && a.high == b.high; }
 static inline int64_t sc_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t sc_max(int64_t a, int64_t b) { return a > b ? a : b; }
 

@@ -116,8 +116,12 @@ int sc_convert_few(const sc_tensor *from, int64_t most, sc_tensor *to, sc_alloc 
                    sc_err *);
 /* out[i] = in[perm[i]] for n values of one dtype, for perm of an index type, in parallel. */
 void sc_gather_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
-/* A number that changes with any bit of n bytes, but for one case in 2^64; in parallel, the same for any threads. */
-uint64_t sc_fingerprint(const void *, size_t n);
+/* A number for n bytes: two arrays of different bytes have the same one with a chance of less than 2^-61, whatever they
+ * hold (kernels/fingerprint.c). Of this process alone; in parallel, the same for any threads. */
+typedef struct {
+    uint64_t low, high;
+} sc_digest;
+sc_digest sc_fingerprint(const void *, size_t n);
 /* Of every step-th row of a matrix: how many were seen, how many of them and of their values are not zero. */
 typedef struct {
     int64_t seen, rows, values;

@@ -22,7 +22,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
 _collecting = gc.isenabled()
 gc.disable()  # what importing makes stays; a collection on the way looks through all of torch, for 100 ms
 try:
-    from . import _C, _saved, boundary  # noqa: F401
+    from . import _C, _saved, _torch, boundary  # noqa: F401
     from ._C import CompileError
     from .functions.attention import attention
     from .functions.convolution import ConvMap, conv_map
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .tools.tune import tune
 
 rooms.find_all()
+_torch.entries({name: x for name, x in globals().items() if not name.startswith("_")})
 
 __version__ = _C.version
 __all__ = [

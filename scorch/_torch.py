@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from types import FunctionType
 from typing import Any, TypeVar
 
 import torch
@@ -141,10 +142,36 @@ DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 
 
 # ---- subclass machinery ----
+_ACTION = eval_frame._FrameAction
+
+
+def _never_first(f: Callable, below: object) -> None:
+    """torch.compile makes no graph of its own of f, where code that is not traced calls it."""
+    eval_frame.set_code_exec_strategy(f.__code__, eval_frame._FrameExecStrategy(_ACTION.SKIP, below))
+
+
+def entry(f: F) -> F:
+    """f itself, which belongs to the graph of traced code that calls it.
+
+    Behind a break of the graph, where code that is not traced calls it, it runs as it is, with all that it
+    calls: graphs of pieces would be made of arrays, tables and sizes that are known in there alone.
+    """
+    _never_first(f, _ACTION.SKIP)
+    return f
+
+
+def entries(namespace: dict[str, object]) -> None:
+    """Makes the functions, methods and properties of a module or class entries."""
+    for x in namespace.values():
+        functions = [x.fget, x.fset] if isinstance(x, property) else [getattr(x, "__func__", x)]
+        for f in functions:
+            if isinstance(f, FunctionType):
+                entry(f)
+
+
 def untraced(f: F) -> F:
     """f itself, whose own code is never traced."""
-    action = eval_frame._FrameAction
-    eval_frame.set_code_exec_strategy(f.__code__, eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT))
+    _never_first(f, _ACTION.DEFAULT)
     f._torchdynamo_disable = True
     return f
 
@@ -170,22 +197,6 @@ def constant(f: F) -> F:
     return f
 
 
-_nodes: list[Callable] = []
-
-
-def node(f: F) -> F:
-    """A function of tensors that is a node of its own where torch.compile traces."""
-    _nodes.append(f)
-    return f
-
-
-@constant
-def admit_nodes() -> None:
-    """Tells torch.compile of these functions; called while it traces, before one of them is named."""
-    while _nodes:
-        torch.compiler.allow_in_graph(_nodes.pop())
-
-
 def apart(f: F) -> F:
     """f, never traced, nor what it calls. torch.compile is not imported for that, which takes seconds, unless
     it is there."""
@@ -196,6 +207,54 @@ def apart(f: F) -> F:
         return (disabled if "torch._dynamo" in sys.modules else f)(*args, **kwargs)
 
     return untraced(call)
+
+
+_nodes: list[Callable] = []
+
+
+def node(f: F) -> F:
+    """A function of tensors that is a node of its own where torch.compile traces.
+
+    Where it cannot be one, the graph ends there and f is called: not traced, as what it calls would be, which
+    takes a call that is traced for one that makes a node.
+    """
+    body = apart(f)
+
+    @wraps(f)
+    def call(*args: object) -> object:
+        return body(*args)
+
+    _nodes.append(call)
+    return call
+
+
+@constant
+def admit_nodes() -> None:
+    """Tells torch.compile of these functions; called while it traces, before one of them is named."""
+    while _nodes:
+        torch.compiler.allow_in_graph(_nodes.pop())
+
+
+_JIT = (
+    "TorchScript: expected a model of plain tensors, got one that computes with a SparseTensor, which it "
+    "does not know: use torch.compile, torch.export or torch.fx"
+)
+
+
+def refuse_jit() -> None:
+    """Raises NotImplementedError under torch.jit.trace."""
+    if not torch.compiler.is_compiling() and torch._C._is_tracing():
+        raise NotImplementedError(_JIT)
+
+
+def refuse_script(*_: object) -> None:
+    """What torch.jit.script asks a layer for."""
+    raise NotImplementedError(_JIT)
+
+
+def is_symbolic(x: object) -> bool:
+    """Whether x stands for a tensor where torch.fx traces: functions of it are nodes of another graph."""
+    return hasattr(type(x), "__torch_function__") and not isinstance(x, torch.Tensor)
 
 
 def unknown_size() -> int:
@@ -357,6 +416,17 @@ def in_transform() -> bool:
 def in_graph() -> bool:
     """Whether arrays may be other than plain: what works on coordinates keeps to operators then."""
     return torch.compiler.is_compiling() or peek_interpreter_stack() is not None
+
+
+def in_final_graph() -> bool:
+    """Whether AOTAutograd makes the graph that torch.compile will run: nothing is differentiated after it.
+
+    torch.export's may be, and what functorch transforms is handed to its next level.
+    """
+    guards = sys.modules.get("torch._guards")
+    if guards is None or guards.TracingContext.try_get() is None or peek_interpreter_stack() is not None:
+        return False
+    return not torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting()
 
 
 @contextmanager

@@ -22,12 +22,14 @@ REFUSALS = (NotImplementedError, TypeError, ValueError, RuntimeError, IndexError
 BY_DESIGN = {
     "random": "normal uniform nn.functional.rrelu nn.functional.dropout bernoulli multinomial",
     "unset memory": "empty empty_like new_empty empty_strided new_empty_strided empty_permuted",
-    "over stored entries": "softmax log_softmax masked.softmax masked.log_softmax masked.softmin",
+    "over stored entries": "softmax log_softmax nn.functional.softmin masked.softmax masked.log_softmax "
+    "masked.softmin",
     "a zero that is made sparse has no sign": "signbit",
     "0 / 0 where nothing is stored is 0": "div floor_divide remainder fmod true_divide",
 }
 MEANT = {name for names in BY_DESIGN.values() for name in names.split()}
-TIES = {"topk", "kthvalue", "sort", "argsort", "msort"}  # positions of equal entries are torch's to choose
+# Places of equal entries are torch's to choose.
+TIES = {"topk", "kthvalue", "sort", "argsort", "msort", "median", "nanmedian", "mode"}
 
 
 class Said(NamedTuple):

@@ -18,6 +18,9 @@ STABLE = """
 #include "torch_abi.h"
 #define SAME(ret, name, args) static_assert(std::is_same_v<decltype(&name), ret (*) args>, #name);
 SC_TORCH_FUNCTIONS(SAME)
+#if TORCH_FEATURE_VERSION >= TORCH_VERSION_2_11_0
+SC_TORCH_LATER(SAME)
+#endif
 static_assert(SC_TORCH_BUILD == TORCH_VERSION_2_10_0);
 """
 

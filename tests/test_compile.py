@@ -253,3 +253,152 @@ def test_export_follows_a_tensor_made_on_the_way(strict):
 def test_tensors_are_made_between_graphs(f):
     d, x = torch.eye(8) * torch.arange(8.0), torch.ones(8, 2)
     torch.testing.assert_close(torch.compile(f, backend="aot_eager")(d, x), f(d, x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, x: x * a.nnz,
+        lambda a, x: (a + a.T) @ x,
+        lambda a, x: torch.cat([a, a * 2]) @ x,
+        lambda a, x: a[1:] @ x,
+        lambda a, x: a.indices()[0].sum() + x,
+    ],
+)
+def test_a_second_call_compiles_nothing(f):
+    """Guards are of what a call finds again, types included."""
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(f, backend=counter, fullgraph=True)
+    a, x = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(a, x), f(a, x))
+    assert counter.frame_count == 1
+
+
+def test_relations_are_compiled_once():
+    layer, x = scorch.nn.RGCNConv(8, 8, 3), torch.rand(20, 8)
+    graph = layer.adjacency(torch.randint(20, (2, 50)), torch.randint(3, (50,)), 20)
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda x: layer(x, graph), backend=counter, fullgraph=True)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(x), layer(x, graph))
+    assert counter.frame_count == 1
+
+
+def test_the_cube_of_relations_is_found_again():
+    layer, x = scorch.nn.RGCNConv(8, 8, 3).double(), torch.rand(20, 8).double()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    kept = scorch.nn._graph._recent
+    for k in range(3):  # other structures, and other values of the last
+        edges, kinds = torch.randint(20, (2, 50)), torch.randint(3, (50,))
+        graph = layer.adjacency(edges, kinds, 20).double()
+        for matrix in (graph, graph * 2):
+            count = len(kept._made)
+            torch.testing.assert_close(compiled(x, matrix), layer(x, matrix))
+            assert len(kept._made) == count + (matrix is graph), k
+
+
+def test_graphs_hold_operators_without_kernels_in_python():
+    """Also where a gradient is wanted, and forward and backward are graphs of their own."""
+    a, x, targets = scorch.sparse(torch.eye(9), "csr"), torch.rand(9, 2, requires_grad=True), set()
+
+    def compiler(gm, inputs):
+        targets.update(str(n.target) for n in gm.graph.nodes if "scorch" in str(n.target))
+        return gm
+
+    backend = torch._dynamo.backends.common.aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
+    y = torch.compile(lambda x: (a @ x).relu() @ x.T * a, backend=backend)(x)
+    y.values().sum().backward()
+    assert targets <= {"scorch.run.default", "scorch.run_many.default"} and len(targets) == 2
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize(
+    "f", [lambda a: (a @ a).to_dense(), lambda a: torch.softmax((a + a.T), -1).to_dense()]
+)
+def test_graphs_that_end_at_a_size_that_nobody_knows(f):
+    """Without fullgraph=True torch.compile captures no such size: the call is an eager one."""
+    a = scorch.sparse((torch.rand(9, 9) < 0.3).float(), "csr")
+    torch.testing.assert_close(torch.compile(f, backend="aot_eager")(a), f(a))
+
+
+def test_shapes_are_read_between_graphs():
+    """What answers functions of torch is no graph of its own, which would ask itself for the shape."""
+
+    def f(a):
+        return a.reshape(a.shape[0] * 3, -1).to_dense() + a[a.values().nonzero()[0]].sum()
+
+    compiled = torch.compile(f, backend="eager", dynamic=True)
+    for n in (6, 9, 12):
+        a = scorch.sparse(torch.eye(n), "csr")
+        torch.testing.assert_close(compiled(a), f(a))
+
+
+class Buffered(torch.nn.Module):
+    """A product whose result torch's own kernel reads, and a program of two results."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", scorch.sparse((torch.rand(9, 9) < 0.3).float(), "csr"))
+
+    def forward(self, x):
+        text = "C[i,k] = relu(A[i,j] * x[j,k]); D[i] = A[i,j] * y[j]"
+        y, z = scorch.evaluate(text, A=self.a, x=x, y=x[:, 0])
+        return torch.relu(self.a @ x - 1) + y + z[:, None]
+
+
+def test_programs_are_strings_of_one_line():
+    """torch pastes them into C++."""
+    texts = []
+
+    def backend(gm, inputs):
+        texts.extend(x for n in gm.graph.nodes for x in n.args if isinstance(x, str))
+        return gm
+
+    module = Buffered()
+    compiler = torch._dynamo.backends.common.aot_autograd(fw_compiler=backend)
+    torch.compile(module, backend=compiler)(torch.rand(9, 2))
+    assert len(texts) == 2 and all(text.isprintable() for text in "".join(texts).split("\t"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which(os.environ.get("CXX") or "g++"), reason="no C++ compiler")
+def test_in_cpp(tmp_path):
+    """Graphs that inductor writes in C++, compiled when called and ahead of it."""
+    module, x = Buffered(), torch.rand(9, 2)
+    with torch.no_grad(), torch._inductor.config.patch(cpp_wrapper=True):
+        torch.testing.assert_close(torch.compile(module, fullgraph=True)(x), module(x))
+    exported = torch.export.export(module, (x,))
+    path = torch._inductor.aoti_compile_and_package(exported, package_path=str(tmp_path / "module.pt2"))
+    torch.testing.assert_close(torch._inductor.aoti_load_package(path)(x), module(x))
+
+
+# ---- other recorders ----
+class Layered(torch.nn.Module):
+    """A SparseTensor as a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", scorch.sparse(torch.eye(4) * 2, "csr"))
+
+    def forward(self, x):
+        y = scorch.einsum("ij,jk->ik", self.a, self.a @ x) + x @ self.a
+        return scorch.evaluate("C[i,k] = relu(A[i,j] * y[j,k])", A=self.a, y=F.linear(y, self.a))
+
+
+def test_symbolic_trace():
+    module, x = Layered(), torch.randn(4, 4)
+    traced = torch.fx.symbolic_trace(module)
+    torch.testing.assert_close(traced(x), module(x))
+    assert any(n.op == "get_attr" and n.target == "a" for n in traced.graph.nodes)
+
+
+def test_torchscript_is_refused():
+    for f in (
+        lambda: torch.jit.trace(Layered(), (torch.randn(4, 4),)),
+        lambda: torch.jit.script(torch.nn.Sequential(scorch.nn.Linear(4, 4))),
+    ):
+        with pytest.raises(
+            NotImplementedError, match=r"TorchScript: expected .*, got .*: use torch\.compile"
+        ):
+            f()

@@ -192,7 +192,7 @@ def test_sparse_results_are_traced():
 
 def test_the_operator_returns_components():
     a = scorch.sparse(matrix(), "csr")
-    program = "\n".join([TWICE, "A:2:csr", "!ask 2:coo", "!ask", "!like 1 0", f"!schedule {TWICE_ROWS}"])
+    program = "\t".join([TWICE, "A:2:csr", "!ask 2:coo", "!ask", "!like 1 0", f"!schedule {TWICE_ROWS}"])
     program = program.replace("}\npar", "} par")
     *coo, like = torch.ops.scorch.program(program, list(a._arrays()), [8, 6])
     assert torch.equal(like, a.values() ** 2)

@@ -354,15 +354,15 @@ def test_opcheck(expression):
     names = PROGRAMS[expression]
     lines = ["A:2:csr", *(f"{name}::" for name in names)]
     xs = [randn(*shape).requires_grad_() for shape in names.values()]
-    program = "\n".join([expression, *lines])
+    program = "\t".join([expression, *lines])
     args = (program, [a.pos(1), a.crd(1), a.values().clone().requires_grad_(), *xs], [6, 4])
     torch.library.opcheck(torch.ops.scorch.program.default, args)
 
 
 # ---- derived programs ----
 def test_one_program_gives_all_gradients():
-    program, sources, results = _C.gradient("ij,jk->ik\n:2:csr\n::", (2, 2), 3, 1)
-    assert program.split("\n") == [
+    program, sources, results = _C.gradient("ij,jk->ik\t:2:csr\t::", (2, 2), 3, 1)
+    assert program.split("\t") == [
         "A_grad[i,j] = stored(A[i,j]) * out_grad[i,k] * B[j,k]; B_grad[j,k] = out_grad[i,k] * A[i,j]",
         "A:2:csr", "B::", "out_grad::", "!ask", "!like 0 0", "!ask 2:dense",
     ]  # fmt: skip

@@ -6,7 +6,10 @@ import pytest
 ANSWERED = (
     "add sub mul addmm addmv bmm mm mv matmul einsum sum mean amax amin argmax argmin topk kthvalue sort "
     "logsumexp where nonzero argwhere cumsum diff nansum expand broadcast_to tensordot outer diag diag_embed "
-    "nn.functional.pad nn.functional.linear svd_lowrank pca_lowrank linalg.matrix_power nanmean"
+    "nn.functional.pad nn.functional.linear svd_lowrank pca_lowrank linalg.matrix_power nanmean "
+    "median nanmedian mode gather take take_along_dim lerp addcmul addcdiv rot90 var_mean std_mean dist "
+    "nn.functional.glu nn.functional.softmin nn.functional.layer_norm nn.functional.interpolate fft.fft2 "
+    "nn.functional.conv2d nn.functional.max_pool2d diagonal_copy transpose_copy expand_copy"
 )
 
 

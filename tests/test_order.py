@@ -199,3 +199,40 @@ def test_what_is_refused():
     with pytest.raises(IndexError):
         scorch.topk(torch.ones(2, 3), 1, 2)
     assert plain(scorch.topk(torch.ones(2, 3), 0)).sum() == 0
+
+
+@pytest.mark.parametrize("dim", (0, 1, -1))
+@pytest.mark.parametrize("keepdim", (False, True))
+def test_medians_and_modes(dim, keepdim):
+    x = torch.randint(-2, 3, (9, 12)).double() * (torch.rand(9, 12) < 0.5)
+    x[2] = 0
+    a = scorch.sparse(x, "csr")
+    for f in (torch.median, torch.nanmedian, torch.mode):
+        values, places = f(a, dim, keepdim)
+        assert torch.equal(values, f(x, dim, keepdim)[0])
+        found = x.gather(dim, places if keepdim else places.unsqueeze(dim))
+        assert torch.equal(found if keepdim else found.squeeze(dim), values)
+
+
+def test_medians_of_tensors_with_nan():
+    x = torch.tensor([[0.0, float("nan"), 2, -1, 0], [0, 0, 1, 2, 3], [float("nan")] * 5])
+    a = scorch.sparse(x, "csr")
+    for f in (torch.median, torch.nanmedian):
+        torch.testing.assert_close(f(a, 1)[0], f(x, 1)[0], equal_nan=True)
+        torch.testing.assert_close(f(a), f(x), equal_nan=True)
+
+
+def test_gradients_of_medians_and_gathers():
+    x = torch.randn(6, 8).double() * (torch.rand(6, 8) < 0.5)
+    index = torch.randint(8, (6, 3))
+    for f in (
+        lambda a: torch.median(a, 1)[0],
+        lambda a: torch.gather(a, 1, index),
+        lambda a: torch.mode(a, 0)[0],
+    ):
+        a, d = scorch.sparse(x, "csr").requires_grad_(), x.clone().requires_grad_()
+        y = f(a)
+        torch.testing.assert_close(y, f(d))
+        y.square().sum().backward()
+        f(d).square().sum().backward()
+        torch.testing.assert_close(a.grad.to_dense(), d.grad * (x != 0))

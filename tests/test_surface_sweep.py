@@ -14,7 +14,7 @@ import sys
 import warnings
 
 BY_DESIGN = {
-    r"(log_)?softmax$|softmax\.<": "over stored entries",
+    r"(log_)?softm(ax|in)$|softmax\.<": "over stored entries",
     r"div|mod$|mod__$|remainder": "a missing entry annihilates, also 0 / 0",
     r"_$|__i\w+__$|init\.": "in place, only stored values change",
     r"(empty|rand|randn)_like$|dropout|_lowrank$|lobpcg": "random or unset",

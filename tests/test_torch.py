@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 import scorch
 
-PRODUCT = "ij,jk->ik\n:2:csr\n::"
+PRODUCT = "ij,jk->ik\t:2:csr\t::"
 
 
 def matrix(rows=8, cols=6, density=0.4, dtype=torch.float64, seed=0):
@@ -67,7 +67,7 @@ def test_operator_refuses_what_is_wrong():
         with pytest.raises((RuntimeError, ValueError)):
             torch.ops.scorch.evaluate(PRODUCT, operands, sizes)
     with pytest.raises((RuntimeError, ValueError)):
-        torch.ops.scorch.evaluate("ij,jk->ik\nnonsense", [pos, crd, values, x], [8, 6])
+        torch.ops.scorch.evaluate("ij,jk->ik\tnonsense", [pos, crd, values, x], [8, 6])
 
 
 def test_operator_takes_a_negative_view():

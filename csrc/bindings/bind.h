@@ -18,6 +18,11 @@
 #include "dlpack.h"
 
 #define SC_MAXGUARD 8
+#if defined(SC_PLAIN_MEMORY)
+#define SC_LARGE_RESULT 0 /* every result is a block of its own */
+#else
+#define SC_LARGE_RESULT ((int64_t)4 << 20) /* bytes of results whose memory is kept when they are freed */
+#endif
 
 /* ---- module.c: the state of the module, and errors ---- */
 typedef struct {
@@ -85,8 +90,8 @@ PyObject *sc_dense_object(const sc_dl_api *, sc_dl_managed *);
 void sc_sink_clear(sc_sink *);
 
 /* ---- program.c: program strings ----
- * "expression\nname:ndim:format\n...": one line an operand; dense operands have
- * neither ndim nor format ("b::"). Lines "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
+ * "expression\tname:ndim:format\t...": one part an operand; dense operands have
+ * neither ndim nor format ("b::"). Parts "!schedule TEXT", "!skip" and, one a result, "!ask ndim:format" or
  * "!ask" (as inferred) may follow; "!like R K" gives result R the structure of operand K, "!wide R" stores it in the
  * type that is computed in. */
 typedef struct {
@@ -173,7 +178,7 @@ struct sc_derived {
     /* cuts: where their values lie in the tensor; of which bytes they were made; how often made anew; the products
      * that were counted before */
     PyObject *perm;
-    uint64_t print;
+    sc_digest print;
     int64_t renewed;
     double before;
 };
@@ -192,7 +197,7 @@ PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {
     struct sc_kept *next;
-    uint64_t key; /* of the structure it was derived from */
+    sc_digest key; /* of the structure it was derived from */
     int refs;
     sc_tensor t;      /* its values are those of the operand where it has a permutation, else its own */
     const void *perm; /* where its values were, of type ptype; null where entries were summed */
@@ -202,7 +207,7 @@ typedef struct sc_kept {
     int64_t size[SC_MAXARRAY];
 } sc_kept;
 /* The layout `as` of a sparse tensor whose structure has this fingerprint; to be released. Null: see *e. */
-sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as, sc_err *e);
+sc_kept *sc_kept_derive(sc_digest key, const sc_tensor *from, const sc_format *as, sc_err *e);
 void sc_kept_release(sc_kept *);
 /* Drops what no call is using; returns its bytes. */
 int64_t sc_kept_clear(void);

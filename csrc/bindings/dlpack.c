@@ -14,11 +14,6 @@
 
 #define CAPSULE "dlpack_exchange_api"
 #define ALIGN ((size_t)64)
-#if defined(SC_PLAIN_MEMORY)
-#define LARGE 0 /* every result is a block of its own */
-#else
-#define LARGE ((int64_t)4 << 20) /* bytes of results whose memory is kept when they are freed */
-#endif
 
 int sc_bind_connect(sc_state *s, PyObject *capsule)
 {
@@ -216,7 +211,7 @@ static void free_large(sc_dl_managed *m)
 
 static dense_result *take(int64_t bytes)
 {
-    const bool large = bytes >= LARGE;
+    const bool large = bytes >= SC_LARGE_RESULT;
     dense_result *r = sc_malloc(sizeof *r + (large ? 0 : ALIGN + (size_t)bytes));
     if (!r) return NULL;
     void *data = large ? sc_work_take((size_t)bytes)

@@ -86,21 +86,21 @@ static PyObject *program_string(const sc_request *rq)
     char format[512];
     sc_text_add(&t, "%s", rq->text);
     for (int k = 0; k < rq->nin; k++) {
-        sc_text_add(&t, "\n%s:", rq->in[k].name);
+        sc_text_add(&t, "\t%s:", rq->in[k].name);
         sc_format_print(&rq->in[k].format, format, sizeof format);
         if (sc_format_is_dense(&rq->in[k].format))
             sc_text_add(&t, ":");
         else
             sc_text_add(&t, "%d:%s", rq->in[k].format.ndim, format);
     }
-    if (rq->skip) sc_text_add(&t, "\n!skip");
+    if (rq->skip) sc_text_add(&t, "\t!skip");
     for (int r = 0; r < rq->nask; r++) {
         sc_format_print(&rq->ask[r], format, sizeof format);
         if (rq->ask_like[r])
-            sc_text_add(&t, "\n!ask\n!like %d %d", r, rq->ask_like[r] - 1);
+            sc_text_add(&t, "\t!ask\t!like %d %d", r, rq->ask_like[r] - 1);
         else
-            sc_text_add(&t, "\n!ask %d:%s", rq->ask[r].ndim, format);
-        if (rq->wide >> r & 1) sc_text_add(&t, "\n!wide %d", r);
+            sc_text_add(&t, "\t!ask %d:%s", rq->ask[r].ndim, format);
+        if (rq->wide >> r & 1) sc_text_add(&t, "\t!wide %d", r);
     }
     PyObject *s = t.failed ? PyErr_NoMemory() : PyUnicode_FromString(t.s);
     sc_text_free(&t);

@@ -47,11 +47,11 @@ void sc_kept_release(sc_kept *k)
     if (k) destroy(k);
 }
 
-static sc_kept *find(uint64_t key, const sc_format *as)
+static sc_kept *find(sc_digest key, const sc_format *as)
 {
     for (sc_kept **p = &all.newest; *p; p = &(*p)->next) {
         sc_kept *k = *p;
-        if (k->key != key || !sc_format_equal(&k->t.format, as)) continue;
+        if (!sc_digest_equal(k->key, key) || !sc_format_equal(&k->t.format, as)) continue;
         *p = k->next; /* to the front */
         k->next = all.newest;
         all.newest = k;
@@ -136,7 +136,7 @@ static bool read_through(sc_kept *k, const int64_t *perm)
     return true;
 }
 
-sc_kept *sc_kept_derive(uint64_t key, const sc_tensor *from, const sc_format *as, sc_err *e)
+sc_kept *sc_kept_derive(sc_digest key, const sc_tensor *from, const sc_format *as, sc_err *e)
 {
     pthread_mutex_lock(&all.lock);
     sc_kept *k = find(key, as), *old = NULL;

@@ -77,10 +77,10 @@ static int adopt(const sc_state *s, sc_core *c, sc_core *d, PyObject *perm)
     return sc_core_refresh(s, d);
 }
 
-static uint64_t fingerprint(const sc_core *c)
+static sc_digest fingerprint(const sc_core *c)
 {
     const size_t n = (size_t)c->t.view.nval * sc_dtype_size(c->t.dtype);
-    uint64_t print;
+    sc_digest print;
     Py_BEGIN_ALLOW_THREADS;
     print = sc_fingerprint(c->t.view.val, n);
     Py_END_ALLOW_THREADS;
@@ -181,7 +181,7 @@ static void link_first(sc_core *c, sc_derived *d)
     bound_derived(c);
 }
 
-static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, uint64_t print)
+static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
 {
     const int64_t generation = all->generation;
     sc_derived *d = build(s, c, f);
@@ -197,7 +197,7 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
 }
 
 /* Values that change all the time may cost more than the layout gains, unless products are wide: then it is given up. */
-static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, uint64_t print)
+static sc_core *cut_again(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
 {
     sc_derived *d = *find(all, c, f);
     sc_core *old = (sc_core *)Py_NewRef((PyObject *)d->core);
@@ -226,10 +226,10 @@ static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
 {
     sc_core *all = root(c);
     if (all != c && sc_core_refresh(s, all)) return NULL;
-    const uint64_t print = fingerprint(c);
+    const sc_digest print = fingerprint(c);
     sc_derived *d = *find(all, c, f);
     if (!d) return cut_first(s, all, c, f, print);
-    if (d->print != print) return cut_again(s, all, c, f, print);
+    if (!sc_digest_equal(d->print, print)) return cut_again(s, all, c, f, print);
     return (sc_core *)Py_NewRef((PyObject *)d->core);
 }
 

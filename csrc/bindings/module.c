@@ -173,21 +173,23 @@ static PyObject *module_convert(PyObject *module, PyObject *args)
     return r;
 }
 
-/* fingerprint(tensors) -> int */
+/* fingerprint(tensors) -> bytes */
 static PyObject *module_fingerprint(PyObject *module, PyObject *list)
 {
     const sc_state *s = PyModule_GetState(module);
     const Py_ssize_t n = PyTuple_Size(list);
-    uint64_t all = (uint64_t)n;
+    sc_digest all = {.low = (uint64_t)n};
     for (Py_ssize_t i = 0; i < n; i++) {
         sc_borrowed b;
         if (sc_bind_read(s, PyTuple_GetItem(list, i), &b)) return NULL;
         if (!b.contiguous) return PyErr_Format(PyExc_ValueError, "expected contiguous tensors");
-        const uint64_t part[] = {all, (uint64_t)b.t.dtype, sc_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
-                                 sc_fingerprint(b.t.view.val, (size_t)b.n * sc_dtype_size(b.t.dtype))};
+        const sc_digest part[] = {all,
+                                  {.low = (uint64_t)b.t.dtype},
+                                  sc_fingerprint(b.t.view.dim, sizeof b.t.view.dim),
+                                  sc_fingerprint(b.t.view.val, (size_t)b.n * sc_dtype_size(b.t.dtype))};
         all = sc_fingerprint(part, sizeof part);
     }
-    return n < 0 ? NULL : PyLong_FromUnsignedLongLong(all);
+    return n < 0 ? NULL : PyBytes_FromStringAndSize((const char *)&all, sizeof all);
 }
 
 /* census(matrix, step) -> (rows seen, rows that are not zero, values that are not) */
@@ -289,7 +291,7 @@ static PyMethodDef methods[] = {
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},
     {"fingerprint", module_fingerprint, METH_O,
-     "fingerprint(tensors) -> a number that changes with any byte"},
+     "fingerprint(tensors) -> bytes that change with any byte, of this process alone"},
     {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},
     {"stats", module_stats, METH_NOARGS, "counts of this process"},
     {"info", module_info, METH_NOARGS, "facts about this process, one a line"},

@@ -153,7 +153,7 @@ static int parse(sc_template *t, char *text, sc_err *e)
     char *line = text, *next;
     t->request.text = text;
     for (int i = 0; line; line = next, i++) {
-        if ((next = strchr(line, '\n'))) *next++ = 0;
+        if ((next = strchr(line, '\t'))) *next++ = 0;
         int rc = 0;
         if (i == 0) continue;
         if (!strncmp(line, "!schedule ", 10))

@@ -2,6 +2,7 @@
  *
  *   scorch::evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor
  *   scorch::program(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]
+ *   scorch::run and scorch::run_many, the same without derivatives: what graphs of torch.compile hold
  *
  * operands are plain tensors: the components of each sparse operand (per level
  * pos, crd; then values) and the dense operands as they are, in the order of the
@@ -14,6 +15,7 @@
  * from anybody, so structure is validated in every call. */
 #include "torch_call.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define torch sc_torch
@@ -54,23 +56,35 @@ typedef struct {
     AtenTensorHandle array[SC_MAXCOMP]; /* what is returned */
 } result;
 
+/* As large as the limits are, so its memory is kept between calls and what is behind `in` is not cleared: what is read
+ * there was written by the call. */
 typedef struct {
     sc_err e;
     StringHandle program;
     StableListHandle operands, sizes;
     size_t noperand, nsize, next, nextsize; /* consumed so far */
     AtenTensorHandle *handle;               /* of every operand tensor, owned */
-    sc_request request;
     sc_template *template;
     sc_program *prog;
-    uint64_t key[SC_MAXOP];                  /* of the structures of sparse operands */
-    sc_tensor in[SC_MAXOP], given[SC_MAXOP]; /* given: before conversion */
-    sink temp[SC_MAXOP];                     /* of converted dense operands */
-    sc_kept *kept[SC_MAXOP];                 /* layouts of converted sparse operands */
-    bool spread;                             /* the one result is dense, whatever is inferred */
+    bool spread; /* the one result is dense, whatever is inferred */
     int nresult;
     result *result;
+    sc_kept *kept[SC_MAXOP]; /* layouts of converted sparse operands */
+    sc_tensor in[SC_MAXOP];
+    sc_tensor given[SC_MAXOP]; /* before conversion */
+    sink temp[SC_MAXOP];       /* of converted dense operands; n is 0 at first */
+    sc_digest key[SC_MAXOP];   /* of the structures of sparse operands */
+    sc_request request;
 } torch_call;
+
+static torch_call *begin(void)
+{
+    torch_call *c = sc_work_take(sizeof *c);
+    if (!c) return NULL;
+    memset(c, 0, offsetof(torch_call, in));
+    for (int k = 0; k < SC_MAXOP; k++) c->temp[k].n = 0;
+    return c;
+}
 
 static int broken(torch_call *c) { return sc_torch_broken(&c->e); }
 
@@ -115,29 +129,48 @@ static int take_sizes(torch_call *c, sc_tensor *t)
 }
 
 /* Fingerprints of structures that were found valid; old ones give way. */
-static _Atomic uint64_t valid[64];
+static struct {
+    pthread_mutex_t lock;
+    sc_digest key[64];
+} valid = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t structure(const sc_tensor *t, const int64_t *length)
+static bool is_valid(sc_digest key)
 {
-    uint64_t part[SC_MAXCOMP + 2] = {sc_fingerprint(&t->format, sizeof t->format),
-                                     sc_fingerprint(t->view.dim, sizeof t->view.dim) + (uint64_t)t->itype};
+    pthread_mutex_lock(&valid.lock);
+    const bool found = sc_digest_equal(valid.key[key.low >> 58], key);
+    pthread_mutex_unlock(&valid.lock);
+    return found;
+}
+
+static void note_valid(sc_digest key)
+{
+    pthread_mutex_lock(&valid.lock);
+    valid.key[key.low >> 58] = key;
+    pthread_mutex_unlock(&valid.lock);
+}
+
+static sc_digest structure(const sc_tensor *t, const int64_t *length)
+{
+    const size_t size = sc_dtype_size(t->itype);
+    sc_digest part[SC_MAXCOMP + 2] = {sc_fingerprint(&t->format, sizeof t->format),
+                                      sc_fingerprint(t->view.dim, sizeof t->view.dim)};
     int n = 0;
+    part[1].low += size;
     for (int l = 0; l < t->format.nlevel; l++) {
         const sc_level *at = &t->view.level[l];
-        size_t size = sc_dtype_size(t->itype);
         if (sc_level_has_pos(&t->format.level[l]))
             part[2 + n] = sc_fingerprint(at->pos, size * (size_t)length[n]), n++;
         if (sc_level_has_crd(&t->format.level[l]))
             part[2 + n] = sc_fingerprint(at->crd, size * (size_t)length[n]), n++;
     }
-    return sc_fingerprint(part, sizeof part) | 1;
+    return sc_fingerprint(part, (size_t)(2 + n) * sizeof *part);
 }
 
 static int validate(torch_call *c, const sc_tensor *t, const int64_t *length)
 {
-    const uint64_t key = c->key[t - c->in] = structure(t, length);
-    if (valid[key >> 58] == key) return 0;
-    if (!sc_validate(t, &c->e)) valid[key >> 58] = key;
+    const sc_digest key = c->key[t - c->in] = structure(t, length);
+    if (is_valid(key)) return 0;
+    if (!sc_validate(t, &c->e)) note_valid(key);
     return c->e.code;
 }
 
@@ -396,7 +429,7 @@ static void run(StableIValue *stack, bool spread)
     StringHandle program = (StringHandle)(uintptr_t)stack[0];
     StableListHandle operands = (StableListHandle)(uintptr_t)stack[1],
                      sizes = (StableListHandle)(uintptr_t)stack[2], list = NULL;
-    torch_call *c = sc_zalloc(sizeof *c);
+    torch_call *c = begin();
     if (c) {
         c->program = program, c->operands = operands, c->sizes = sizes, c->spread = spread;
         if (!load(c) && !settle(c) && !execute(c)) {
@@ -408,7 +441,7 @@ static void run(StableIValue *stack, bool spread)
         }
         finish(c);
         e = c->e;
-        free(c);
+        sc_work_give(c);
     } else
         sc_error(&e, SC_ENOMEM, "out of memory");
     torch.torch_delete_string(program);
@@ -438,9 +471,15 @@ static int define(void)
                def, "evaluate(str program, Tensor[] operands, SymInt[] sizes) -> Tensor") ||
            torch.aoti_torch_library_def(
                def, "program(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]") ||
+           torch.aoti_torch_library_def(def,
+                                        "run(str program, Tensor[] operands, SymInt[] sizes) -> Tensor") ||
+           torch.aoti_torch_library_def(
+               def, "run_many(str program, Tensor[] operands, SymInt[] sizes) -> Tensor[]") ||
            torch.aoti_torch_library_init_impl("scorch", "CPU", __FILE__, __LINE__, &impl) ||
            torch.torch_library_impl(impl, "evaluate", evaluate, SC_TORCH_BUILD) ||
            torch.torch_library_impl(impl, "program", program, SC_TORCH_BUILD) ||
+           torch.torch_library_impl(impl, "run", evaluate, SC_TORCH_BUILD) ||
+           torch.torch_library_impl(impl, "run_many", program, SC_TORCH_BUILD) ||
            sc_torch_define_attention(def, impl);
 }
 

@@ -58,11 +58,16 @@ typedef struct StringOpaque *StringHandle;
     X(int32_t, aoti_torch_dtype_bfloat16, (void))                                                            \
     X(int32_t, aoti_torch_dtype_float32, (void))                                                             \
     X(int32_t, aoti_torch_dtype_float64, (void))
+
+/* Those that later releases added: null where this torch lacks them. */
+#define SC_TORCH_LATER(X)                                                                                    \
+    X(AOTITorchError, torch_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *, int32_t, const uint8_t *, int64_t, void (*)(void *, void *), void *)) /* 2.11 */
 /* clang-format on */
 
 #define SC_TORCH_MEMBER(ret, name, args) ret(*name) args;
 typedef struct {
     SC_TORCH_FUNCTIONS(SC_TORCH_MEMBER)
+    SC_TORCH_LATER(SC_TORCH_MEMBER)
 } sc_torch_functions;
 
 #endif

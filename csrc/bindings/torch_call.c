@@ -18,6 +18,9 @@ int sc_torch_find(void *lib, sc_err *e)
         return sc_error(e, SC_ENOTIMPL, "this torch lacks %s: install torch 2.10 or newer", #name);
     SC_TORCH_FUNCTIONS(FIND)
 #undef FIND
+#define FIND(ret, name, args) *(void **)(&torch.name) = dlsym(lib, #name);
+    SC_TORCH_LATER(FIND)
+#undef FIND
     *(void **)(&throw_no_memory) = dlsym(lib, "_ZSt17__throw_bad_allocv");
     return SC_OK;
 }
@@ -45,10 +48,37 @@ static bool from_torch(int32_t d, sc_dtype *out)
     return false;
 }
 
+static void give_back(void *data, void *ctx)
+{
+    (void)ctx;
+    sc_work_give(data);
+}
+
+/* Over memory that is kept when the tensor is freed, as that of large eager results is. On the device "cpu" without a
+ * number, which is that of the data. */
+static AtenTensorHandle large(sc_dtype t, int64_t bytes, int ndim, const int64_t *dim, const int64_t *stride)
+{
+    const int32_t cpu = torch.aoti_torch_device_type_cpu(), strided = 0;
+    AtenTensorHandle h = NULL;
+    void *data = sc_work_take((size_t)bytes);
+    if (data && torch.torch_from_blob(data, ndim, dim, stride, 0, to_torch(t), cpu, -1, &h, strided, NULL, 0,
+                                      give_back, NULL))
+        sc_work_give(data);
+    return h;
+}
+
 AtenTensorHandle sc_torch_empty(sc_dtype t, int ndim, const int64_t *dim)
 {
-    int64_t stride[SC_MAXDIM] = {0}, n = 1;
-    for (int i = ndim - 1; i >= 0; i--) stride[i] = n, n *= sc_max(dim[i], 1);
+    int64_t stride[SC_MAXDIM] = {0}, n = 1, bytes;
+    bool empty = false;
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = n;
+        empty |= dim[i] == 0;
+        if (!sc_mul(n, sc_max(dim[i], 1), &n)) return NULL;
+    }
+    if (!sc_mul(n, (int64_t)sc_dtype_size(t), &bytes)) return NULL;
+    if (torch.torch_from_blob && !empty && bytes >= SC_LARGE_RESULT)
+        return large(t, bytes, ndim, dim, stride);
     AtenTensorHandle h = NULL;
     if (sc_alloc_fails() || torch.aoti_torch_empty_strided(ndim, dim, stride, to_torch(t),
                                                            torch.aoti_torch_device_type_cpu(), 0, &h))

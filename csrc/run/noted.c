@@ -41,7 +41,7 @@ void sc_note_request(const sc_request *rq, const sc_text *key, const sc_program 
 {
     if (!atomic_load_explicit(&noting, memory_order_relaxed) || rq->schedule) return;
     const sc_noted_kind kind = p->steps ? SC_NOTED_STEPS : p->asks ? SC_NOTED_ASKS : SC_NOTED_NEST;
-    const uint64_t print = sc_fingerprint(key->s, key->n);
+    const uint64_t print = sc_fingerprint(key->s, key->n).low;
     bool seen = false;
     pthread_mutex_lock(&lock);
     for (int k = 0; k < n; k++) seen |= noted[k]->key == print;

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..functions.program import formats, results, type_name
+from ..functions.program import TAB, formats, results, type_name
 from ..tensor.format import layout
 
 
@@ -21,7 +21,7 @@ class _Operand(NamedTuple):
 
 
 def _operands(program: str, tensors: list[torch.Tensor], sizes: list[int]) -> list[_Operand]:
-    ranks = [line.split(":")[1] for line in program.split("\n")[1:] if not line.startswith("!")]
+    ranks = [line.split(":")[1] for line in program.split(TAB)[1:] if not line.startswith("!")]
     found, at, size = [], 0, 0
     for format, rank in zip(formats(program), ranks, strict=True):
         n = len(layout(format, int(rank)).names) if format else 1
@@ -67,7 +67,7 @@ def components(
 
 
 def _check_extents(program: str, operands: list[_Operand]) -> None:
-    text = program.partition("\n")[0]
+    text = program.partition(TAB)[0]
     if "->" not in text:
         return
     extent: dict[str, int] = {}
@@ -98,11 +98,13 @@ def returned(program: str, tensors: list[torch.Tensor], sizes: list[int], *, den
 _lib = torch.library.Library("scorch", "IMPL")
 
 
-@torch.library.register_fake("scorch::evaluate", lib=_lib)
-def _evaluate(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
+def _one(program: str, operands: list[torch.Tensor], sizes: list[int]) -> torch.Tensor:
     return returned(program, operands, sizes, dense=True)[0][0]
 
 
-@torch.library.register_fake("scorch::program", lib=_lib)
-def _program(program: str, operands: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
+def _many(program: str, operands: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
     return [x for arrays in returned(program, operands, sizes, dense=False) for x in arrays]
+
+
+for _name, _fake in (("evaluate", _one), ("run", _one), ("program", _many), ("run_many", _many)):
+    torch.library.register_fake(f"scorch::{_name}", _fake, lib=_lib)

@@ -3,8 +3,10 @@
 ``scorch::evaluate`` returns one dense tensor, ``scorch::program`` the arrays of any number of results; both
 take a program string and plain component tensors. An Autograd-key kernel runs a single-level Function and
 dispatches below autograd inside it, as torch's own functorch code does, so that one definition serves eager,
-functorch transforms, forward-mode and torch.compile. Derivatives are programs as well: the gradient is
-derived by the compiler, and a tangent is the gradient of that gradient, which is linear in what comes in.
+functorch transforms, forward-mode and torch.compile. What torch.compile differentiates no more is
+``scorch::run`` and ``scorch::run_many``, which have kernels in C alone. Derivatives are programs as well: the
+gradient is derived by the compiler, and a tangent is the gradient of that gradient, which is linear in what
+comes in.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import torch
 
 from .. import _torch
 from ..functions.gradients import Gradient, fit, gradient_of, gradients_by, identity, mask, results_read
-from ..functions.program import Result, results, type_name
+from ..functions.program import TAB, Result, results, type_name
 from ..tensor.format import layout
 
 _lib = torch.library.Library("scorch", "IMPL")
@@ -35,7 +37,7 @@ class Group(NamedTuple):
 
 def _lines(program: str) -> list[tuple[str, str, str]]:
     """(name, rank, format) of each operand."""
-    return [tuple(line.split(":", 2)) for line in program.split("\n")[1:] if not line.startswith("!")]
+    return [tuple(line.split(":", 2)) for line in program.split(TAB)[1:] if not line.startswith("!")]
 
 
 def _groups(program: str, tensors: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[Group]:
@@ -77,8 +79,8 @@ def _dense(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> str:
     (result,) = results(program, ranks, types)
     if result.is_dense:
         return program
-    kept = [line for line in program.split("\n") if not line.startswith("!ask")]
-    return "\n".join([*kept, f"!ask {len(result.extents)}:dense"])
+    kept = [line for line in program.split(TAB) if not line.startswith("!ask")]
+    return TAB.join([*kept, f"!ask {len(result.extents)}:dense"])
 
 
 def _delivered(op: Callable, program: str, groups: Sequence[Group]) -> str:
@@ -170,10 +172,10 @@ class _Operator(torch.autograd.Function):
     """Either operator, single level."""
 
     @staticmethod
-    def forward(ctx, op, program, sizes, *tensors):
+    def forward(ctx, op, below, program, sizes, *tensors):
         ctx.set_materialize_grads(False)
         with _torch.below_autograd():
-            outs = op(program, list(tensors), sizes)
+            outs = below(program, list(tensors), sizes)
         outs = [outs] if isinstance(outs, torch.Tensor) else outs
         groups = _groups(program, tensors, sizes)
         program = _delivered(op, program, groups)
@@ -203,7 +205,7 @@ class _Operator(torch.autograd.Function):
         groups, made = _Operator._saved(ctx)
         places = _outcome(ctx.program, groups, range(len(grads)))
         counts = [len(g.structure) + 1 for g in groups]
-        wanted, at = 0, 3
+        wanted, at = 0, 4
         for k, n in enumerate(counts):
             at += n
             wanted |= ctx.needs_input_grad[at - 1] << k
@@ -212,10 +214,10 @@ class _Operator(torch.autograd.Function):
         given = mask([g is not None for g in incoming])
         found = gradients_by(ctx.program, _ranks(groups), wanted, given, add)
         flat = [x for n, grad in zip(counts, found, strict=True) for x in (*[None] * (n - 1), grad)]
-        return None, None, None, *flat
+        return None, None, None, None, *flat
 
     @staticmethod
-    def jvp(ctx, _op, _program, _sizes, *tangents):
+    def jvp(ctx, _op, _below, _program, _sizes, *tangents):
         groups, made = _Operator._saved(ctx)
         places = _outcome(ctx.program, groups, range(len(ctx.shapes)))
         zeros = lambda at: groups[0].values.new_zeros(ctx.shapes[at], dtype=ctx.types[at])  # noqa: E731
@@ -236,13 +238,14 @@ class _Operator(torch.autograd.Function):
 _raw_apply = _torch.raw_apply(_Operator)
 
 
-def _kernel(op: Callable, single: bool) -> Callable:
+def _kernel(op: Callable, last: Callable, single: bool) -> Callable:
     def autograd(program, operands, sizes):
+        below = last if _torch.in_final_graph() else op
         if not _torch.is_differentiated(operands):
             with _torch.only_below_autograd():
-                return op(program, operands, sizes)
+                return below(program, operands, sizes)
         with _torch.single_level():
-            outs = _raw_apply(op, program, sizes, *operands)
+            outs = _raw_apply(op, below, program, sizes, *operands)
         return outs[0] if single else list(outs)
 
     return autograd
@@ -280,15 +283,15 @@ def _batch_notation(text: str, names: Sequence[str], batched: Sequence[bool]) ->
 
 def _batch_program(program: str, batched: Sequence[bool]) -> tuple[str, list[bool]]:
     """The program over a new leading dimension of some operands, and which results have it too."""
-    text, *lines = program.split("\n")
+    text, *lines = program.split(TAB)
     if "->" in text:
         index = next(c for c in _FRESH if c not in text)
         inputs, output = text.split("->")
         inputs = ",".join(index * b + i for i, b in zip(inputs.split(","), batched, strict=True))
-        return "\n".join([f"{inputs}->{index}{output}", *_batch_asks(lines, [True])]), [True]
+        return TAB.join([f"{inputs}->{index}{output}", *_batch_asks(lines, [True])]), [True]
     names = [name for name, _, _ in _lines(program)]
     text, flags = _batch_notation(text, names, batched)
-    return "\n".join([text, *_batch_asks(lines, flags)]), flags
+    return TAB.join([text, *_batch_asks(lines, flags)]), flags
 
 
 def _batch_asks(lines: list[str], batched: list[bool]) -> list[str]:
@@ -346,7 +349,7 @@ def _batched(op: Callable, single: bool) -> Callable:
     return rule
 
 
-for _name, _single in (("evaluate", True), ("program", False)):
+for _name, _last, _single in (("evaluate", "run", True), ("program", "run_many", False)):
     _op = getattr(torch.ops.scorch, _name).default
-    _lib.impl(_name, _kernel(_op, _single), "Autograd")
+    _lib.impl(_name, _kernel(_op, getattr(torch.ops.scorch, _last).default, _single), "Autograd")
     torch.library.register_vmap(f"scorch::{_name}", _batched(_op, _single), lib=_lib)

@@ -160,6 +160,7 @@ for _name in (
 for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
     _put_any(_without_out(getattr(join, _name)), _name)
 _put(pointwise.expand, "expand", "broadcast_to")
+_put(join.rot90, "rot90")
 _put(join.pad, "pad", homes=(F,))
 _put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_without_out(join.cat), "concat", "concatenate")
@@ -188,16 +189,40 @@ for _name in (
     "norm",
 ):
     _put(getattr(reduce, _name), _name)
+_put(reduce.with_mean(reduce.var), "var_mean")
+_put(reduce.with_mean(reduce.std), "std_mean")
+_put_any(_without_out(reduce.dist), "dist")
 for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
 _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
-for _name in ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"):
-    _put(running.dense_result(getattr(torch, _name)), _name)
+_DENSE = {  # functions whose results are dense and as large as the tensor, by where they are
+    torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
+    "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
+    "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
+    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm",
+    F: "batch_norm group_norm instance_norm layer_norm rms_norm local_response_norm interpolate upsample "
+    "upsample_nearest upsample_bilinear grid_sample unfold fold max_pool1d max_pool2d max_pool3d avg_pool1d "
+    "avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d adaptive_avg_pool1d adaptive_avg_pool2d "
+    "adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d max_unpool1d "
+    "max_unpool2d max_unpool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices "
+    "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices "
+    "fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices "
+    "fractional_max_pool3d_with_indices",
+    torch.fft: "fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft "
+    "ihfft2 ihfftn",
+}
+for _home, _names in _DENSE.items():
+    for _name in _names.split():
+        if (_f := getattr(_home, _name, None)) is not None:
+            _put(running.dense_result(_f), _name, homes=(*_HOMES, _home) if _home is torch else (_home,))
 for _name in ("max", "min"):
     _put_any(_without_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")
-for _name in ("sort", "argsort", "kthvalue", "logsumexp"):
+for _name in (
+    "sort", "argsort", "kthvalue", "logsumexp", "median", "nanmedian", "mode", "gather", "take",
+    "take_along_dim",
+):  # fmt: skip
     _put(getattr(order, _name), _name)
 _put(order.topk_along, "topk")
 _put(order.logsumexp, "logsumexp", homes=(torch.special,))
@@ -211,6 +236,8 @@ for _name in ("softmax", "log_softmax"):
         lambda input, dim, dtype=None, f=_f: f(input, dim, dtype=dtype), _name,
         homes=(*_HOMES, torch.special, torch.sparse),
     )  # fmt: skip
+
+_put(softmax.softmin, "softmin", homes=(F,))
 
 # ---- functions of one tensor ----
 _KEEP_ZERO = (
@@ -272,6 +299,9 @@ _put_any(pointwise.power, "pow", "__pow__")
 _put_any(pointwise.float_power, "float_power")
 _put_any(pointwise.reversed_(pointwise.power), "__rpow__")
 _put_any(pointwise.masked_fill, "masked_fill")
+for _name in ("lerp", "addcmul", "addcdiv"):
+    _put_any(_without_out(getattr(pointwise, _name)), _name)
+_put(pointwise.glu, "glu", homes=(F,))
 _put_any(pointwise.equal, "equal")
 _put_any(pointwise.allclose, "allclose")
 
@@ -348,6 +378,27 @@ for _name, _f in vars(SparseTensor).items():
         HANDLERS[_torchs].method = _name
 
 
+# ---- copies of what others view ----
+def _copied(view: Callable) -> Callable:
+    def copy(*args: object, **kwargs: object) -> object:
+        found = view(*args, **kwargs)
+        return tuple([x.clone() for x in found]) if isinstance(found, tuple | list) else found.clone()
+
+    return copy
+
+
+for _name in (
+    "alias", "detach", "diagonal", "expand", "narrow", "permute", "select", "slice", "split",
+    "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unsqueeze",
+):  # fmt: skip
+    _f = HANDLERS.get(getattr(torch, _name, None)) or HANDLERS.get(getattr(torch.Tensor, _name, None))
+    if _f is not None:
+        _put(_copied(_f), f"{_name}_copy")
+_put(index.chunk, "unsafe_chunk")
+_put(lambda input, split_size, dim=0: index.split(input, split_size, dim), "unsafe_split")
+_put(HANDLERS[torch.Tensor.split_with_sizes], "unsafe_split_with_sizes")
+
+
 # ---- refused ----
 def _refused(name: str, hint: str) -> Callable:
     def refuse(*args: object, **kwargs: object) -> None:
@@ -362,7 +413,6 @@ _HINTS = {
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
     "matrix_exp": "use products, or A.to_dense()",
-    "median mode": "use torch.kthvalue, A.to_dense(), or A.values() for the stored entries",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():

@@ -189,6 +189,9 @@ def compute(
         found = quick(expression, names, operands, format, schedule, implicit, out)
     if found is not NotImplemented:
         return unpacked(found)
+    if symbols := [x for x in operands if _torch.is_symbolic(x)]:
+        given = (expression, names, written(format), schedule, implicit, *operands)
+        return type(symbols[0]).__torch_function__(compute_in_graph, (), given)
     if not names and autocast.is_on():
         return autocast.called(
             lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands

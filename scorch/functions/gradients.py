@@ -19,6 +19,7 @@ from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import mismatch, values_of
 from ..tensor.wrapping import wrap
+from .program import TAB
 
 
 # ---- derived programs ----
@@ -49,7 +50,7 @@ def _share_nothing(gradient: Gradient) -> bool:
     Then each may want the operand in another layout, and one program has one layout of it. Such are the
     gradients of a product of two.
     """
-    text, *lines = gradient.program.split("\n")
+    text, *lines = gradient.program.split(TAB)
     sparse = any(not line.startswith("!") and not line.endswith("::") for line in lines)
     products = [line for line in text.split(";") if line.count("*") > 1]
     return sparse and text.count(";") + 1 == len(gradient.results) and len(products) < 2
@@ -156,7 +157,7 @@ def _sums_rows(program: str) -> bool:
 
     Then it is computed apart from the other gradients, whose programs may ask for other layouts.
     """
-    text, *lines = program.split("\n")
+    text, *lines = program.split(TAB)
     inputs, arrow, output = text.partition("->")
     kinds = [line for line in lines if line.startswith(":")]
     if not arrow or sum(not k.endswith("::") for k in kinds) != 1:

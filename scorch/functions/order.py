@@ -15,7 +15,7 @@ import torch
 from .. import _torch
 from ..tensor.entries import Entries, add_up, counts, entries, find, places, ravel, runs
 from ..tensor.format import layout
-from ..tensor.index import axis
+from ..tensor.index import axis, lookup
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import assemble, carries
 from .reduce import Dims, amax, amin, dims_of, group
@@ -199,6 +199,101 @@ def kthvalue(
     _in_range("kthvalue", k, 1, input, dim)
     pair = _between(input, dim, k - 1, k, False)
     return torch.return_types.kthvalue([_closed(x, input, dim, keepdim) for x in pair])
+
+
+def median(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor | tuple:
+    """``torch.median``: the lower one; NaN where there is one."""
+    if dim is None:
+        return median(input.flatten() if input._ndim else input, 0)[0]
+    _needs_entries("median", input, dim)
+    n = input.shape[dim] if input._ndim else 1
+    pair = _between(input, dim, (n - 1) // 2, (n + 1) // 2, False)
+    if input.dtype.is_floating_point:
+        top = extreme(True)(input, dim, True)
+        pair = (torch.where(top[0].isnan(), t, x) for t, x in zip(top, pair, strict=True))
+    return torch.return_types.median([_closed(x, input, dim, keepdim) for x in pair])
+
+
+def nanmedian(input: SparseTensor, dim: int | None = None, keepdim: bool = False) -> torch.Tensor | tuple:
+    """``torch.nanmedian``: the lower one of the entries that are numbers."""
+    if dim is None:
+        return nanmedian(input.flatten() if input._ndim else input, 0)[0]
+    _needs_entries("nanmedian", input, dim)
+    ordered = sort(input, dim)
+    n = ordered[0].shape[dim] if input._ndim else 1
+    missing = ordered[0].isnan().sum(dim, True) if input._ndim else 0
+    place = torch.as_tensor((n - missing - 1).clamp(min=0) // 2 if input._ndim else 0)
+    pair = (x.gather(dim, place) if input._ndim else x for x in ordered)
+    return torch.return_types.nanmedian([_closed(x, input, dim, keepdim) for x in pair])
+
+
+def _commonest(e: Entries) -> torch.Tensor:
+    """Columns [rows] of the last entry that is the commonest of its row, the smallest of several."""
+    rows, n = math.prod(e.shape[:-1]), e.shape[-1]
+    row, column, values = _nonzeros(e)
+    order = torch.argsort(values, stable=True)
+    order = order[torch.argsort(row[order], stable=True)]
+    owner, value = row[order], values[order]
+    begins = torch.ones(order.numel(), dtype=torch.bool)
+    begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
+    run = begins.cumsum(0) - 1
+    first = places(begins)
+    owner, value, size = owner[first], value[first], counts(run, first.numel())
+    count = counts(row, rows)
+    best = size.new_zeros(rows).scatter_reduce(0, owner, size, "amax")
+    best = torch.maximum(best, n - count)
+    mine = places(size == best[owner])
+    chosen = torch.full((rows,), first.numel()).scatter_reduce(0, owner[mine], mine, "amin")
+    chosen_value = torch.cat([value, value.new_full((1,), 1)])[chosen]
+    zero = (n - count == best) & (chosen_value > 0)
+    last = torch.cat([first[1:], first.new_full((1,), order.numel())])[: first.numel()] - 1
+    found = torch.cat([column[order][last], column.new_zeros(1)])[chosen]
+    of = places(zero)
+    start = count.cumsum(0) - count
+    return found.index_put((of,), _zeros(row, column, start, n, of, n - count[of] - 1))
+
+
+def mode(input: SparseTensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """``torch.mode``: the commonest entry, the smallest of several, and where it is last."""
+    _needs_entries("mode", input, dim)
+    e = _rows_of(input, dim)
+    columns = _commonest(e)[:, None]
+    pair = (_back(x, e, dim, 1, not input._ndim) for x in (_at(e, columns), columns))
+    return torch.return_types.mode([_closed(x, input, dim, keepdim) for x in pair])
+
+
+# ---- entries at positions ----
+def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: bool = False) -> torch.Tensor:
+    """``torch.gather``: dense, of the shape of the index."""
+    if not input._ndim or index.dim() != input._ndim:
+        raise ValueError(f"gather: expected an index of {input._ndim} dimensions, got {list(index.shape)}")
+    dim = axis(dim, input._ndim)
+    if any(n > m for d, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)) if d != dim):
+        raise ValueError(f"gather: an index {list(index.shape)} is larger than {list(input.shape)}")
+    inner = torch.meshgrid([torch.arange(n) for n in index.shape], indexing="ij")
+    index = torch.ops.scorch.inside(index, input.shape[dim])
+    return lookup(input, [index if d == dim else x for d, x in enumerate(inner)])
+
+
+def take(input: SparseTensor, index: torch.Tensor) -> torch.Tensor:
+    """``torch.take``: dense, of the shape of the index."""
+    flat = input.flatten() if input._ndim else input.reshape(1)
+    return lookup(flat, [torch.ops.scorch.inside(index, flat.shape[0])])
+
+
+def take_along_dim(input: SparseTensor, indices: torch.Tensor, dim: int | None = None) -> torch.Tensor:
+    """``torch.take_along_dim``: dense."""
+    if dim is None:
+        return take(input, indices.reshape(-1))
+    dim = axis(dim, input._ndim)
+    shape = list(torch.broadcast_shapes(
+        [1 if d == dim else n for d, n in enumerate(input.shape)],
+        [1 if d == dim else n for d, n in enumerate(indices.shape)],
+    ))  # fmt: skip
+    shape[dim] = indices.shape[dim]
+    whole = [input.shape[d] if d == dim else n for d, n in enumerate(shape)]
+    given = input if list(input.shape) == whole else input.expand(whole)
+    return gather(given, dim, indices.expand(shape))
 
 
 def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Tensor:

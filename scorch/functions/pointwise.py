@@ -219,7 +219,7 @@ def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
         return values
     indices, stored = coordinates(a)
     if 0 in a.shape:  # all that is stored is padding
-        return b.new_zeros(a.nnz)
+        return b.new_zeros(a._val.shape[0])
     values = b.expand(a.shape)[tuple(indices)]
     return values if stored is None else values.masked_fill(~stored, 0)
 
@@ -373,6 +373,38 @@ BINARY = {
 def reversed_(f: Callable) -> Callable:
     """f with the operands exchanged, as ``__rsub__`` and its kin want it."""
     return partwise(lambda input, other, *rest, **options: f(other, input, *rest, **options))
+
+
+def lerp(input: torch.Tensor, end: torch.Tensor, weight: Number | torch.Tensor) -> torch.Tensor:
+    """``torch.lerp``."""
+    return input + weight * (end - input)
+
+
+def _added(f: Callable, name: str) -> Callable:
+    """``torch.addcmul`` or ``torch.addcdiv``: the input plus a number times f of two tensors."""
+
+    def call(
+        input: torch.Tensor,
+        tensor1: torch.Tensor,
+        tensor2: torch.Tensor,
+        *last: torch.Tensor,
+        value: Number = 1,
+    ) -> torch.Tensor:
+        if last:  # as it was once written, the number first
+            value, tensor1, tensor2 = tensor1, tensor2, *last
+        return torch.add(input, f(tensor1, tensor2), alpha=value)
+
+    call.__name__ = name
+    return call
+
+
+addcmul, addcdiv = _added(torch.mul, "addcmul"), _added(torch.div, "addcdiv")
+
+
+def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
+    """``F.glu``: the first half, sparse, times what the sigmoid makes of the second."""
+    first, second = torch.chunk(input, 2, dim)
+    return first * torch.sigmoid(second.to_dense())
 
 
 @partwise

@@ -39,7 +39,7 @@ def _is_operand(x: object) -> bool:
     """Whether x can become a tensor."""
     if isinstance(x, torch.Tensor | Number | Sequence):
         return not isinstance(x, str)
-    return hasattr(x, "__array__") or hasattr(x, "tocoo")
+    return hasattr(type(x), "__array__") or hasattr(type(x), "tocoo")  # a proxy of torch.fx has any attribute
 
 
 # ---- products in general ----

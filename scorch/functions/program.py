@@ -1,7 +1,8 @@
 """Program strings: what the extension is told of a call, and what it says of the results.
 
-The first line is an einsum string or index notation. A line for each operand follows, ``name:ndim:format``,
-``::`` of dense ones, and lines that begin with ``!`` for what is asked for.
+The first part is an einsum string or index notation. A part for each operand follows, ``name:ndim:format``,
+``::`` of dense ones, and parts that begin with ``!`` for what is asked for. Tabs lie between, which no part
+has: torch pastes such strings into C++, where a line could not end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..tensor.sparsetensor import SparseTensor, rank
 from . import notation
 
 Asked = str | Format | Sequence | None
+TAB = "\t"
 
 
 # ---- what a program is made of ----
@@ -83,7 +85,7 @@ def program_of(
         text = notation.einsum_text(expression)
         names, ranks = ("",) * len(kinds), (len(text.partition("->")[2]),)
     lines = [_line(name, kind) for name, kind in zip(names, kinds, strict=True)]
-    return "\n".join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
+    return TAB.join([text, *lines, *_asked(format, ranks), *_options(schedule, implicit)])
 
 
 def revealed_program(
@@ -150,7 +152,7 @@ class Result(NamedTuple):
 @lru_cache(maxsize=4096)
 def formats(program: str) -> tuple[str, ...]:
     """The format of each operand of a program string, empty for dense ones."""
-    lines = program.split("\n")[1:]
+    lines = program.split(TAB)[1:]
     return tuple(line.split(":", 2)[2] for line in lines if not line.startswith("!"))
 
 

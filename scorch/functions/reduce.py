@@ -181,6 +181,24 @@ def std(input: SparseTensor, *args, **kwargs) -> torch.Tensor:
     return var(input, *args, **kwargs).sqrt()
 
 
+def with_mean(of: Callable) -> Callable:
+    """``torch.var_mean`` or ``torch.std_mean``, by what gives the first of the two."""
+
+    def call(
+        input: SparseTensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, **how
+    ) -> tuple:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        return of(input, dim, unbiased, keepdim, **how), mean(input, dim, keepdim)
+
+    return call
+
+
+def dist(input: SparseTensor, other: torch.Tensor, p: float = 2) -> torch.Tensor:
+    """``torch.dist``: the norm of the difference."""
+    return torch.linalg.vector_norm(input - other, p)
+
+
 def count_nonzero(input: SparseTensor, *dims: int, dim: Dims = None) -> torch.Tensor:
     """``torch.count_nonzero``: stored zeros do not count."""
     return _nonzeros(input, None if dims == (None,) else _torch.one_by_one(dims, dim), False)

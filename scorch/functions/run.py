@@ -103,6 +103,7 @@ def _described(program: str, ranks: tuple[int, ...], types: tuple[str, ...]) -> 
 
 def through_operator(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
     """Results by the operators, on plain tensors: traced, transformed, differentiable."""
+    _torch.refuse_jit()
     tensors, sizes = [], []
     for x in operands:
         if isinstance(x, SparseTensor):

@@ -1,6 +1,7 @@
-"""Functions along a dimension that keep it: differences, and running sums, products and extremes.
+"""Functions whose results are dense and as large as the tensor, whatever it stores; and differences.
 
-A running function is something at nearly every place behind the first entry, so its result is dense.
+A running sum is something at nearly every place behind the first entry, and so is what is normalised,
+smoothed or transformed. The dense tensor is made for them, which is no larger than what they return.
 """
 
 from __future__ import annotations

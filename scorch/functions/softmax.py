@@ -140,6 +140,11 @@ def _called(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> 
     return _normalised(a, dim, dtype, log)
 
 
+def softmin(input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None):
+    """``F.softmin``: softmax of the negative, over stored entries."""
+    return softmax(-input, dim, dtype=dtype)
+
+
 def softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:

@@ -3,10 +3,14 @@
 Parameters keep the names and the initialisation of torch and of PyTorch Geometric: weights load across.
 """
 
+from .._torch import refuse_script
 from ._convolution import SparseConv3d
 from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
 from ._moe import MoE
+
+for _layer in (GATConv, GCNConv, Linear, MoE, RGCNConv, SAGEConv, SparseConv3d):
+    _layer.__prepare_scriptable__ = refuse_script
 
 __all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SparseConv3d"]

@@ -297,7 +297,7 @@ class GATConv(nn.Module):
 
 
 def _count(graph: torch.Tensor) -> int:
-    return graph.nnz if isinstance(graph, SparseTensor) else graph.shape[1]
+    return graph._val.shape[0] if isinstance(graph, SparseTensor) else graph.shape[1]
 
 
 def _is_plain(graph: object) -> bool:

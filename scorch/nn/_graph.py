@@ -54,11 +54,14 @@ class _Derived:
 
 
 # ---- matrices of graphs in traced code: an operator, because the number of edges decides their sizes ----
-_CSR = layout("csr", 2)
+_CSR, _CSF = layout("csr", 2), layout("csf", 3)
 _lib = torch.library.Library("scorch", "FRAGMENT")
 _lib.define(
     "adjacency(str format, Tensor[] graph, SymInt nodes, bool loops, str normalize) -> "
     "(Tensor, Tensor, Tensor)"
+)
+_lib.define(
+    "relations(str format, Tensor[] structure, SymInt[] sizes, SymInt entries, int count) -> Tensor[]"
 )
 
 
@@ -127,6 +130,40 @@ def _traced(
         )
     arrays = torch.ops.scorch.adjacency(format, arrays, nodes, loops, normalize)
     return wrap(_CSR, (nodes, nodes), arrays)
+
+
+def _cube(matrix: SparseTensor, count: int) -> SparseTensor:
+    """Relations side by side [N, R * N] as a tensor [N, R, N]; traced, its structure is found again."""
+    if not torch.compiler.is_compiling() or matrix._fmt != "csr":
+        return matrix.unflatten(1, (count, -1)).convert("csf")
+    *structure, values = matrix._arrays()
+    *made, place = torch.ops.scorch.relations("csr", structure, list(matrix.shape), values.shape[0], count)
+    rows, columns = matrix.shape
+    return wrap(_CSF, (rows, count, columns // count), (*made, matrix.values()[place]))
+
+
+@torch.library.impl(_lib, "relations", "CPU")
+@apart
+@torch.no_grad()
+def _relations(
+    format: str, structure: list[torch.Tensor], sizes: list[int], entries: int, count: int
+) -> list[torch.Tensor]:
+    """pos and crd of the cube, and the place in the matrix's values of each entry."""
+
+    def make() -> tuple[torch.Tensor, ...]:
+        matrix = wrap(layout(format, 2), tuple(sizes), (*structure, torch.arange(1, entries + 1)))
+        *made, place = matrix.unflatten(1, (count, -1)).convert("csf")._arrays()
+        return *made, place - 1
+
+    return _recent(structure, (format, *sizes, count), make)
+
+
+@torch.library.register_fake("scorch::relations", lib=_lib)
+def _relations_fake(format, structure, sizes, entries, count):
+    rows, fibres = unknown_size(), unknown_size()
+    lengths = (2, rows, rows + 1, fibres, fibres + 1, entries)
+    made = [structure[0].new_empty(n) for n in lengths]
+    return [*made, structure[0].new_empty(entries, dtype=torch.int64)]
 
 
 def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
@@ -397,14 +434,12 @@ class RGCNConv(nn.Module):
         weight, comp = self.weight, self.comp
         if comp is not None and x is not None and weight.size(0) >= self.num_relations:
             weight, comp = (comp @ weight.flatten(1)).view(-1, *weight.shape[1:]), None
-        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix.nnz)
+        few = x is None or surely(matrix.shape[0] * weight.size(0) <= matrix._val.shape[0])
         narrows = x is None or self.out_channels < self.in_channels
         if few and narrows and comp is None:
             messages = weight if x is None else torch.einsum("nk,rko->rno", x, weight)
             return matrix @ messages.reshape(-1, self.out_channels)
-        cube = self._cube(
-            matrix, None, matrix.dtype, lambda: matrix.unflatten(1, (self.num_relations, -1)).convert("csf")
-        )
+        cube = self._cube(matrix, None, matrix.dtype, lambda: _cube(matrix, self.num_relations))
         text, edges = ("ibj", [cube]) if comp is None else ("irj,rb", [cube, comp])
         if not few:
             return einsum(f"{text},jk,bko->io", *edges, x, weight, format="dense")

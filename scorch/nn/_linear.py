@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from .._torch import apart, is_tracing
 from ..functions import autocast
 from ..functions.products import linear_of_values
+from ..functions.program import TAB
 from ..tensor.format import Format, Layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, core_of
@@ -234,7 +235,7 @@ class Linear(nn.Module):
             return F.linear(x, self.weight, self.bias)
         rows = x.reshape(math.prod(x.shape[:-1]), self.in_features)
         structure = [getattr(self, name) for name in self._structure]
-        program = f"ni,oi->no\n::\n:2:{self.layout.text}"
+        program = TAB.join(("ni,oi->no", "::", f":2:{self.layout.text}"))
         sizes = [self.out_features, self.in_features]
         values, bias = self.values, self.bias
         if autocast.is_on():

@@ -66,7 +66,7 @@ def _convert_tracked(a: SparseTensor, form: Layout, index_dtype: torch.dtype) ->
 def indices(a: SparseTensor) -> torch.Tensor:
     """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
     if not a._ndim:
-        return torch.empty((0, a.nnz), dtype=a.index_dtype)
+        return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype)
     kinds = ["compressed(0, nonunique)"]
     kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
     form = layout(", ".join(kinds), a._ndim)
@@ -74,16 +74,16 @@ def indices(a: SparseTensor) -> torch.Tensor:
     if _torch.in_graph():
         _, *crd, place = rearranged(a, form.text, wide)
         found = torch.stack(crd)
-        return found.new_full((a._ndim, a.nnz), -1).index_copy(1, place, found)
+        return found.new_full((a._ndim, a._val.shape[0]), -1).index_copy(1, place, found)
     if len(a._names) == 1:  # dense sources lose their zeros: number the places instead
-        source = a._like([torch.arange(1, a.nnz + 1)])
+        source = a._like([torch.arange(1, a._val.shape[0] + 1)])
     (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
     found = torch.stack(arrays[1:-1])
     if source is not a:
         perm = arrays[-1] - 1
     if perm is None:
         return found
-    result = found.new_full((a._ndim, a.nnz), -1)
+    result = found.new_full((a._ndim, a._val.shape[0]), -1)
     result[:, perm] = found
     return result
 
@@ -124,7 +124,7 @@ def to(
     if (
         index_dtype == torch.int32
         and a.index_dtype != torch.int32
-        and max((*a.shape, a.nnz), default=0) >= 2**31
+        and max((*a.shape, a._val.shape[0]), default=0) >= 2**31
     ):
         raise ValueError("index_dtype: extents or positions do not fit in int32")
     changed = (
@@ -152,7 +152,7 @@ def permute(a: SparseTensor, dims: tuple[int, ...]) -> SparseTensor:
         raise ValueError(f"permute: expected a permutation of {n} dimensions, got {tuple(dims)}")
     if n < 2:
         return a
-    kept = a.__dict__.setdefault("_relabelled", {})
+    kept = {} if torch.compiler.is_compiling() else a.__dict__.setdefault("_relabelled", {})
     if order not in kept:
         form = layout(relabelled(a._fmt, n, order), n)
         kept[order] = wrap(form, [a.shape[d] for d in order], a._arrays())

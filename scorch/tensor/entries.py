@@ -119,7 +119,7 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
 def fibres(a: SparseTensor) -> torch.Tensor:
     """The row [nnz] of each value of csr, batches of rows counted on."""
     pos = a._arrays()[0]
-    return torch.repeat_interleave(torch.arange(pos.numel() - 1), pos.diff(), output_size=a.nnz)
+    return torch.repeat_interleave(torch.arange(pos.numel() - 1), pos.diff(), output_size=a._val.shape[0])
 
 
 def _csr_indices(a: SparseTensor) -> torch.Tensor:
@@ -170,7 +170,7 @@ def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
     if a._fmt != b._fmt or a.index_dtype != b.index_dtype or a.shape != b.shape:
         return False
     unread = torch.compiler.is_compiling()  # no decision may depend on what the arrays hold
-    if not unread and a.nnz != b.nnz:
+    if not unread and a._val.shape[0] != b._val.shape[0]:
         return False
     pairs = zip(a._arrays()[:-1], b._arrays()[:-1], strict=True)
     return all(x is y or (not unread and torch.equal(x, y)) for x, y in pairs)
@@ -179,7 +179,7 @@ def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
 def rearranged(a: SparseTensor, format: str, wide: bool) -> list[torch.Tensor]:
     """Traced: pos and crd in another format, and the place in A's values of each entry, -1 for padding."""
     form, structure = layout(format, a._ndim), list(a._arrays()[:-1])
-    return torch.ops.scorch.structure(a._fmt, form.text, structure, list(a.shape), a.nnz, wide)
+    return torch.ops.scorch.structure(a._fmt, form.text, structure, list(a.shape), a._val.shape[0], wide)
 
 
 # ---- building ----

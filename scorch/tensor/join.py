@@ -27,7 +27,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
-from .index import axis
+from .index import axis, index_select, narrow
 from .making import sparse
 from .sparsetensor import SparseTensor, rank
 from .values import assemble
@@ -82,11 +82,11 @@ def _cat_csr(
     tensors: Sequence[SparseTensor], shape: Sequence[int], dtype: torch.dtype, index: torch.dtype
 ) -> SparseTensor:
     """Rows after rows: the arrays one after the other."""
-    index = fitting_index(index, shape, sum(t.nnz for t in tensors))
+    index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
     pos, at = [torch.zeros(1, dtype=index)], 0
     for t in tensors:
         pos.append(t._arrays()[0][1:].to(index) + at)
-        at += t.nnz
+        at += t._val.shape[0]
     crd = torch.cat([t._arrays()[1].to(index) for t in tensors])
     values = torch.cat([t.values().to(dtype) for t in tensors])
     return assemble(layout("csr", len(shape)), shape, [torch.cat(pos), crd, values])
@@ -97,7 +97,7 @@ def _cat_rows(
 ) -> SparseTensor:
     """Along the last dimension: each row is the rows of all tensors, one after the other."""
     every = [t._arrays()[0].long() for t in tensors]
-    pos, n, columns = sum(every), sum(t.nnz for t in tensors), 0
+    pos, n, columns = sum(every), sum(t._val.shape[0] for t in tensors), 0
     index = fitting_index(index, shape, n)
     crd, values = torch.empty(n, dtype=index), []
     place = []
@@ -106,7 +106,7 @@ def _cat_rows(
         shift = pos.new_zeros(pos.numel() - 1)
         for q, other in enumerate(every):
             shift += other[1:] if q < k else other[:-1] if q > k else 0
-        place.append(torch.arange(t.nnz) + shift[row])
+        place.append(torch.arange(t._val.shape[0]) + shift[row])
         crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
         values.append(t.values().to(dtype))
         columns += t.shape[-1]
@@ -391,11 +391,11 @@ def diag_embed(input: SparseTensor, offset: int = 0, dim1: int = -2, dim2: int =
 def pad(
     input: SparseTensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> SparseTensor:
-    """``F.pad`` with zeros; negative numbers cut off."""
-    if mode != "constant" or value:
-        raise NotImplementedError(
-            f"pad with mode={mode!r} and value={value} would store every missing entry: use A.to_dense()"
-        )
+    """``F.pad``; negative numbers cut off."""
+    if mode != "constant":
+        return _pad_from_inside(input, list(pad), mode)
+    if value:
+        return _pad_with(input, list(pad), value)
     if len(pad) % 2 or len(pad) > 2 * input._ndim:
         raise ValueError(f"pad: expected pairs for at most {input._ndim} dimensions, got {tuple(pad)}")
     e, n = entries(input), input._ndim
@@ -410,6 +410,38 @@ def pad(
         at = places(inside.all(0))
         indices, e = indices[:, at], e._replace(values=e.values[at])
     return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
+
+
+def _pad_with(input: SparseTensor, pad: list[int], value: float) -> SparseTensor:
+    """With another value than zero, which is stored; what was missing stays so."""
+    a, kept = input, kept_format(input, range(input._ndim))
+    for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        d = a._ndim - 1 - k
+        sides = []
+        for n in (before, after):
+            shape = [n if e == d else m for e, m in enumerate(a.shape)]
+            sides.append([sparse(torch.full(shape, value, dtype=a.dtype), kept)] if n > 0 else [])
+        cut = narrow(a, d, max(-before, 0), a.shape[d] + min(before, 0) + min(after, 0))
+        a = cat([*sides[0], cut, *sides[1]], d)
+    return a
+
+
+def _pad_from_inside(input: SparseTensor, pad: list[int], mode: str) -> SparseTensor:
+    """With entries of the tensor: as torch finds their places."""
+    a = input
+    for k, pair in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        d = a._ndim - 1 - k
+        place = torch.arange(a.shape[d], dtype=torch.float64).view(1, 1, -1)
+        a = index_select(a, d, torch.nn.functional.pad(place, pair, mode).view(-1).long())
+    return a
+
+
+def rot90(input: SparseTensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> SparseTensor:
+    """``torch.rot90``."""
+    first, second = (axis(d, input._ndim) for d in dims)
+    if k % 2 == 0:
+        return flip(input, first, second) if k % 4 else input
+    return flip(input.transpose(first, second), first if k % 4 == 1 else second)
 
 
 _diagonal = diagonal

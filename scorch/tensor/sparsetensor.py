@@ -17,7 +17,6 @@ import torch
 from .. import _C, _torch
 from . import rooms
 from .format import Format, layout
-from .number import Number
 
 if TYPE_CHECKING:
     from ..tools.reorder import Reordering
@@ -122,10 +121,10 @@ class SparseTensor(_Tensor):
         return made(SparseTensor, text, names, tuple(outer_size), [inner[name] for name in names])
 
     def _stable_hash_for_caching(self) -> str:
-        """What cached graphs are found by; "meta 3" counts changes of what ``__tensor_flatten__`` returns."""
+        """What cached graphs are found by; "meta 5" counts changes of what they are made of."""
         inner = [(str(a.dtype), tuple(map(str, a.shape))) for a in self._arrays()]
         facts = self._fmt, self._names, tuple(map(str, self.shape)), inner, self.requires_grad
-        return f"scorch {_C.version} meta 3 {facts}"
+        return f"scorch {_C.version} meta 5 {facts}"
 
     def __reduce_ex__(self, protocol: builtins.int) -> tuple:
         is_param = bool(self.__dict__.get("_is_param"))
@@ -171,9 +170,11 @@ class SparseTensor(_Tensor):
 
     @property
     def nnz(self) -> builtins.int:
-        """Number of stored values, explicit zeros, block fill and padding included."""
-        n = self._val.shape[0]
-        return Number(n) if type(n) is builtins.int and not torch.compiler.is_compiling() else n
+        """Number of stored values, explicit zeros, block fill and padding included.
+
+        A plain integer: torch.compile makes a guard of it, and takes one of another type for another number.
+        """
+        return self._val.shape[0]
 
     @property
     def density(self) -> builtins.float:
@@ -622,3 +623,6 @@ class SparseTensor(_Tensor):
     def is_shared(self) -> builtins.bool:
         """Whether all component arrays are in shared memory."""
         return all(a.is_shared() for a in self._arrays())
+
+
+_torch.entries(vars(SparseTensor))
