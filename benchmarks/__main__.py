@@ -21,6 +21,7 @@ from benchmarks import (
     composed,
     convolution,
     dynamic,
+    geometric,
     joined,
     largest,
     models,
@@ -33,7 +34,20 @@ from benchmarks import (
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
 
-ROOMS = (cases, models, compiled, composed, convolution, dynamic, programs, joined, planning, largest, tune)
+ROOMS = (
+    cases,
+    models,
+    geometric,
+    compiled,
+    composed,
+    convolution,
+    dynamic,
+    programs,
+    joined,
+    planning,
+    largest,
+    tune,
+)
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from numbers import Number
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
-from ..tensor.values import needs_grad
+from ..tensor.values import kept, needs_grad, tracked
 from . import autocast, expressions
 from .gradients import affine_node
 from .multiply import (
@@ -240,23 +240,39 @@ def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") ->
         raise ValueError(f"torch.sparse.mm: expected reduce to be sum, {', '.join(_REDUCE)}, got {reduce!r}")
     if not isinstance(sparse, SparseTensor) or rank(sparse) != 2 or rank(dense) != 2:
         raise ValueError(f"torch.sparse.mm with reduce={reduce!r}: expected a SparseTensor and a matrix")
-    return _reduced_mm(
-        sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense, reduce
-    )
+    return _REDUCE[reduce](sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense)
 
 
-_REDUCE = {"mean": "+=", "amax": "max=", "amin": "min="}
+def _entries_a_row(a: SparseTensor) -> torch.Tensor:
+    """[rows, 1]: how many entries a row stores."""
+
+    def counted() -> torch.Tensor:
+        ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
+        return expressions.einsum("ij->i", ones, format="dense")[:, None]
+
+    return kept(a, "entries a row", counted)
 
 
-def _reduced_mm(a: SparseTensor, x: torch.Tensor, reduce: str) -> torch.Tensor:
+def _mean_mm(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """Over what a row stores; 0 where it stores nothing."""
-    ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
-    count = expressions.einsum("ij->i", ones, format="dense")[:, None]
-    if reduce == "mean":
-        return (mm(a, x) / count.clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
-    text = f"C[i,k] {_REDUCE[reduce]} A[i,j] * B[j,k]"
+    if a.dtype not in (torch.float32, torch.float64) or tracked(a) or not _C.plain():
+        return (mm(a, x) / _entries_a_row(a).clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
+    divided = lambda: a * _entries_a_row(a).clamp(min=1).to(a.dtype).reciprocal()  # noqa: E731
+    return mm(kept(a, "means of rows", divided), x)
+
+
+def _extreme_mm(reduction: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
+    """Over what a row stores; 0 where it stores nothing."""
+    text = f"C[i,k] {reduction} A[i,j] * B[j,k]"
     y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
-    return torch.where(count > 0, y, 0)
+    if torch.compiler.is_compiling():
+        return torch.where(_entries_a_row(a) > 0, y, 0)
+    empty = kept(a, "empty rows", lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0])
+    return y.index_fill(0, empty, 0) if empty.numel() else y
+
+
+_LARGEST, _SMALLEST = partial(_extreme_mm, "max="), partial(_extreme_mm, "min=")
+_REDUCE = {"mean": _mean_mm, "max": _LARGEST, "min": _SMALLEST, "amax": _LARGEST, "amin": _SMALLEST}
 
 
 def _added(

@@ -129,6 +129,13 @@ def _traced(
     return wrap(_CSR, (nodes, nodes), arrays)
 
 
+def is_plain(graph: object) -> bool:
+    """Whether a graph is one that layers take as it is: a SparseTensor, or an edge_index."""
+    return isinstance(graph, SparseTensor) or (
+        isinstance(graph, torch.Tensor) and graph.layout is torch.strided
+    )
+
+
 def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
     """The number of nodes, and the graph: an edge_index, or a SparseTensor [N, N] of any sparse matrix."""
     if not isinstance(x, torch.Tensor) or x.dim() != 2:
@@ -136,8 +143,7 @@ def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
         raise ValueError(
             f"x: expected features [N, in], got {got}; graphs of two kinds of nodes are not supported"
         )
-    if not isinstance(graph, torch.Tensor) or graph.layout is not torch.strided:
-        graph = sparse(graph)
+    graph = graph if is_plain(graph) else sparse(graph)
     if isinstance(graph, SparseTensor) and tuple(graph.shape) != (len(x), len(x)):
         raise ValueError(f"edge_index: expected a SparseTensor {[len(x)] * 2}, got {list(graph.shape)}")
     return len(x), graph

@@ -15,6 +15,14 @@ from .entries import distinct, entries, ravel, unravel
 from .format import layout
 from .sparsetensor import SparseTensor
 
+TORCHS = {  # of each format with the arrays of one, blocks left out
+    "csr": torch.sparse_csr,
+    "csc": torch.sparse_csc,
+    "coo": torch.sparse_coo,
+    "bsr": torch.sparse_bsr,
+    "bsc": torch.sparse_bsc,
+}
+
 
 def to_coo(a: SparseTensor) -> torch.Tensor:
     """The COO tensor of torch, coalesced."""
@@ -37,12 +45,7 @@ def to_torch(
         return a.to_dense()
     if layout is torch.sparse_coo:
         return to_coo(a)
-    names = {
-        torch.sparse_csr: "csr",
-        torch.sparse_csc: "csc",
-        torch.sparse_bsr: "bsr",
-        torch.sparse_bsc: "bsc",
-    }
+    names = {known: name for name, known in TORCHS.items()}
     if layout not in names:
         raise ValueError(f"expected a layout of torch, got {layout}")
     if a._ndim != 2:

@@ -6,11 +6,12 @@ by two nodes; where calls are traced or transformed, the values are themselves w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from .format import Layout, layout
 from .sparsetensor import SparseTensor, rank
 from .wrapping import wrap
@@ -127,6 +128,30 @@ def once(a: SparseTensor) -> SparseTensor:
     if "nonunique" not in a._fmt or not (a._val.dtype is torch.bool or needs_grad(a)):
         return a
     return a.coalesce()
+
+
+def kept(a: SparseTensor, name: str, make: Callable[[], Any]) -> Any:
+    """What make() derives from the numbers of a, kept with a until its arrays are written to.
+
+    Where calls are traced or transformed, and where the values require a gradient, it belongs to its call.
+    """
+    if not _C.plain() or tracked(a):
+        return make()
+    key = tuple([0 if x.is_inference() else x._version for x in a._arrays()])
+    store = a.__dict__.setdefault("_derived", {})
+    if name not in store or store[name][0] != key:
+        store[name] = key, make()
+    return store[name][1]
+
+
+def bytes_kept(a: SparseTensor) -> dict[str, int]:
+    """What takes memory of its own among what is kept with a."""
+    found, own = {}, {id(x) for x in a._arrays()}
+    for name, (_, made) in a.__dict__.get("_derived", {}).items():
+        tensors = [x for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, torch.Tensor)]
+        arrays = [y for x in tensors for y in (x._arrays() if isinstance(x, SparseTensor) else (x,))]
+        found[name] = sum(x.nbytes for x in arrays if id(x) not in own)
+    return found
 
 
 def refuse_read_only(name: str, a: SparseTensor) -> None:
