@@ -250,7 +250,7 @@ def _entries_a_row(a: SparseTensor) -> torch.Tensor:
         ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
         return expressions.einsum("ij->i", ones, format="dense")[:, None]
 
-    return kept(a, "entries a row", counted)
+    return kept(a, "entries a row", counted, structural=True)
 
 
 def _mean_mm(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
@@ -267,7 +267,8 @@ def _extreme_mm(reduction: str, a: SparseTensor, x: torch.Tensor) -> torch.Tenso
     y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
     if torch.compiler.is_compiling():
         return torch.where(_entries_a_row(a) > 0, y, 0)
-    empty = kept(a, "empty rows", lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0])
+    find = lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0]  # noqa: E731
+    empty = kept(a, "empty rows", find, structural=True)
     return y.index_fill(0, empty, 0) if empty.numel() else y
 
 

@@ -129,7 +129,10 @@ def to_scipy(a: SparseTensor):
 
 # ---- what torch calls the arrays ----
 def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[SparseTensor], torch.Tensor]:
-    """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns."""
+    """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns.
+
+    The tensor says whose array it is, for those who get nothing else.
+    """
 
     def read(input: SparseTensor) -> torch.Tensor:
         if input._ndim != 2 or input._fmt.partition("(")[0] not in formats:
@@ -137,7 +140,10 @@ def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[Spar
                 f"{name}: expected a matrix in {' or '.join(formats)}, got {input._ndim} dimensions in "
                 f"{input._fmt}: use A.convert({formats[0]!r}).{name}(), or A.pos(level) and A.crd(level)"
             )
-        return getattr(input, kind)(1)
+        array = getattr(input, kind)(1)
+        if not torch.compiler.is_compiling():
+            array.array_of = input
+        return array
 
     return read
 

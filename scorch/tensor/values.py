@@ -130,14 +130,16 @@ def once(a: SparseTensor) -> SparseTensor:
     return a.coalesce()
 
 
-def kept(a: SparseTensor, name: str, make: Callable[[], Any]) -> Any:
-    """What make() derives from the numbers of a, kept with a until its arrays are written to.
+def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False) -> Any:
+    """What make() derives from a, kept with it until its arrays are written to.
 
-    Where calls are traced or transformed, and where the values require a gradient, it belongs to its call.
+    Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
+    structural is not derived from the values, nor from what they require.
     """
-    if not _C.plain() or tracked(a):
+    if not _C.plain() or (tracked(a) and not structural):
         return make()
-    key = tuple([0 if x.is_inference() else x._version for x in a._arrays()])
+    arrays = a._arrays()[:-1] if structural else a._arrays()
+    key = tuple([0 if x.is_inference() else x._version for x in arrays])
     store = a.__dict__.setdefault("_derived", {})
     if name not in store or store[name][0] != key:
         store[name] = key, make()
@@ -146,12 +148,15 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any]) -> Any:
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:
     """What takes memory of its own among what is kept with a."""
-    found, own = {}, {id(x) for x in a._arrays()}
-    for name, (_, made) in a.__dict__.get("_derived", {}).items():
-        tensors = [x for x in (made if isinstance(made, tuple) else (made,)) if isinstance(x, torch.Tensor)]
-        arrays = [y for x in tensors for y in (x._arrays() if isinstance(x, SparseTensor) else (x,))]
-        found[name] = sum(x.nbytes for x in arrays if id(x) not in own)
-    return found
+    own = {id(x) for x in a._arrays()}
+
+    def size(made: Any) -> int:
+        if isinstance(made, tuple):
+            return sum(map(size, made))
+        arrays = made._arrays() if isinstance(made, SparseTensor) else (made,)
+        return sum(getattr(x, "nbytes", 0) for x in arrays if id(x) not in own)
+
+    return {name: size(made) for name, (_, made) in a.__dict__.get("_derived", {}).items()}
 
 
 def refuse_read_only(name: str, a: SparseTensor) -> None:

@@ -1,0 +1,138 @@
+"""What functions and layers of torch_geometric mean for a SparseTensor.
+
+What is derived from a graph, such as the matrix of a GCN, is kept with its SparseTensor until that is written
+to or released. A function that returns NotImplemented leaves the call to torch_geometric.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch_geometric.nn import DirGNNConv, GATConv
+
+from ..functions.products import sparse_mm
+from ..nn._gat import Edges, attend, edges_of_graph
+from ..tensor.coordinates import coo, from_edge_index
+from ..tensor.format import Format
+from ..tensor.join import block_diag
+from ..tensor.join import cat as joined
+from ..tensor.making import from_components
+from ..tensor.sparsetensor import SparseTensor
+from ..tensor.values import kept
+
+
+# ---- functions of a SparseTensor ----
+def spmm(src: SparseTensor, other: torch.Tensor, reduce: str = "sum") -> torch.Tensor:
+    if reduce in ("sum", "add"):
+        return src @ other
+    return sparse_mm(src, other, reduce)
+
+
+def set_sparse_value(adj: SparseTensor, value: torch.Tensor) -> SparseTensor:
+    """The structure with other values [nnz], or rows of values [nnz, D] below a dense level."""
+    if value.dim() == 1:
+        return adj._with_values(value)
+    rows, columns = adj.convert("csr").pos(1), adj.convert("csr").crd(1)
+    format = Format("dense(0), compressed(1), dense(2)")
+    shape = (*adj.shape, value.shape[1])
+    made = from_components(format, shape, [None, rows, None], [None, columns, None], value.detach().flatten())
+    return made._with_values(value.flatten())
+
+
+def gcn_norm(
+    edge_index: SparseTensor,
+    edge_weight: torch.Tensor | None = None,
+    num_nodes: int | None = None,
+    improved: bool = False,
+    add_self_loops: bool = True,
+    flow: str = "source_to_target",
+    dtype: torch.dtype | None = None,
+) -> tuple[SparseTensor, None]:
+    """D^-1/2 (A + I) D^-1/2, with D the sums of rows, and no weights beside it."""
+    loops = (2.0 if improved else 1.0) if add_self_loops else False
+
+    def normalized() -> SparseTensor:
+        edges = edge_index.indices().flip(0)
+        return from_edge_index(
+            edges, edge_index.values(), num_nodes=len(edge_index), add_self_loops=loops, normalize="sym"
+        )
+
+    return kept(edge_index, f"gcn_norm, loops of {loops}", normalized), None
+
+
+def remove_self_loops(edge_index: SparseTensor, edge_attr: None = None) -> tuple[SparseTensor, None]:
+    if edge_attr is not None:
+        return NotImplemented
+
+    def without() -> SparseTensor:
+        edges = edge_index.indices()
+        left = edges[0] != edges[1]
+        return coo(edges[:, left], edge_index.values()[left], edge_index.shape)
+
+    return kept(edge_index, "without loops", without), None
+
+
+def add_self_loops(
+    edge_index: SparseTensor,
+    edge_attr: None = None,
+    fill_value: float | None = None,
+    num_nodes: int | tuple[int, int] | None = None,
+) -> tuple[SparseTensor, None]:
+    if edge_attr is not None or isinstance(fill_value, str | torch.Tensor):
+        return NotImplemented
+    fill = 1.0 if fill_value is None else float(fill_value)
+
+    def added() -> SparseTensor:
+        edges, loops = edge_index.indices(), torch.arange(min(edge_index.shape)).expand(2, -1)
+        weights = edge_index.values()
+        weights = torch.cat([weights, weights.new_full((loops.shape[1],), fill)])
+        return coo(torch.cat([edges, loops], 1), weights, edge_index.shape)
+
+    return kept(edge_index, f"with loops of {fill}", added), None
+
+
+def cat(tensors: list[SparseTensor], dim: int | tuple[int, int]) -> SparseTensor:
+    """One after the other along a dimension, or along the diagonal; in the format of the first."""
+    if dim not in (0, 1):
+        return block_diag(*tensors).convert(tensors[0].format)
+    extent = max(x.shape[1 - dim] for x in tensors)
+    pads = [extent - x.shape[1 - dim] for x in tensors]
+    wide = [
+        torch.nn.functional.pad(x, (0, n) if dim == 0 else (0, 0, 0, n))
+        for x, n in zip(tensors, pads, strict=True)
+    ]
+    return joined(wide, dim).convert(tensors[0].format)
+
+
+def is_torch_sparse_tensor(src: SparseTensor) -> bool:
+    return True
+
+
+# ---- layers ----
+def gat(
+    layer: GATConv,
+    x: torch.Tensor | tuple,
+    edge_index: SparseTensor,
+    edge_attr: torch.Tensor | None = None,
+    size: tuple[int, int] | None = None,
+    return_attention_weights: bool | None = None,
+) -> torch.Tensor:
+    """Attention in one pass, unless somebody looks inside: by a hook, in a subclass, or for weights."""
+    inside = ("_propagate", "_message", "_aggregate", "_edge_update")
+    hooked = any(hooks for name, hooks in vars(layer).items() if name.startswith(inside))
+    plain = type(layer) is GATConv and layer.aggr == "add" and layer.decomposed_layers == 1
+    if return_attention_weights or hooked or layer.explain or not plain:
+        return NotImplemented
+
+    def edges_of(graph: SparseTensor, sources: int, targets: int, _: bool, dtype: torch.dtype) -> Edges:
+        loops = layer.add_self_loops
+        make = lambda: edges_of_graph(graph, sources, targets, loops, dtype)  # noqa: E731
+        return kept(graph, f"edges of attention, {dtype}{', loops' * loops}", make, structural=True)
+
+    return attend(layer, edges_of, x, edge_index, edge_attr, size)
+
+
+def directed(layer: DirGNNConv, x: torch.Tensor, edge_index: SparseTensor) -> torch.Tensor:
+    """Along the edges and against them."""
+    back = kept(edge_index, "transpose", lambda: edge_index.T.convert("csr"))
+    y = layer.alpha * layer.conv_out(x, back) + (1 - layer.alpha) * layer.conv_in(x, edge_index)
+    return y + layer.lin(x) if layer.root_weight else y
