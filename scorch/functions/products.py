@@ -9,11 +9,11 @@ from numbers import Number
 
 import torch
 
-from .. import _C, _torch
+from .. import _torch
 from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
-from ..tensor.values import kept, needs_grad, tracked
+from ..tensor.values import kept, needs_grad
 from . import autocast, expressions
 from .gradients import affine_node
 from .multiply import (
@@ -255,24 +255,28 @@ def _entries_a_row(a: SparseTensor) -> torch.Tensor:
 
 def _mean_mm(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """Over what a row stores; 0 where it stores nothing."""
-    if a.dtype not in (torch.float32, torch.float64) or tracked(a) or not _C.plain():
-        return (mm(a, x) / _entries_a_row(a).clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
-    divided = lambda: a * _entries_a_row(a).clamp(min=1).to(a.dtype).reciprocal()  # noqa: E731
-    return mm(kept(a, "means of rows", divided), x)
+    if a._val.dtype in (torch.float32, torch.float64):
+        divided = lambda: a * _entries_a_row(a).clamp(min=1).to(a.dtype).reciprocal()  # noqa: E731
+        return kept(a, "means of rows", divided) @ x
+    return (mm(a, x) / _entries_a_row(a).clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
 
 
-def _extreme_mm(reduction: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
+def _empty_rows(a: SparseTensor) -> torch.Tensor:
+    find = lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0]  # noqa: E731
+    return kept(a, "empty rows", find, structural=True)
+
+
+def _extreme_mm(text: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """Over what a row stores; 0 where it stores nothing."""
-    text = f"C[i,k] {reduction} A[i,j] * B[j,k]"
     y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
     if torch.compiler.is_compiling():
         return torch.where(_entries_a_row(a) > 0, y, 0)
-    find = lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0]  # noqa: E731
-    empty = kept(a, "empty rows", find, structural=True)
-    return y.index_fill(0, empty, 0) if empty.numel() else y
+    empty = _empty_rows(a)
+    return y.index_fill(0, empty, 0) if empty.shape[0] else y
 
 
-_LARGEST, _SMALLEST = partial(_extreme_mm, "max="), partial(_extreme_mm, "min=")
+_LARGEST = partial(_extreme_mm, "C[i,k] max= A[i,j] * B[j,k]")
+_SMALLEST = partial(_extreme_mm, "C[i,k] min= A[i,j] * B[j,k]")
 _REDUCE = {"mean": _mean_mm, "max": _LARGEST, "min": _SMALLEST, "amax": _LARGEST, "amin": _SMALLEST}
 
 

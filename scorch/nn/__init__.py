@@ -8,5 +8,9 @@ from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
 from ._moe import MoE
+from ._propagate import APPNP, GINConv, SGConv
 
-__all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SparseConv3d"]
+__all__ = [
+    "APPNP", "GATConv", "GCNConv", "GINConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SGConv",
+    "SparseConv3d",
+]  # fmt: skip

@@ -136,7 +136,7 @@ def is_plain(graph: object) -> bool:
     )
 
 
-def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
+def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
     """The number of nodes, and the graph: an edge_index, or a SparseTensor [N, N] of any sparse matrix."""
     if not isinstance(x, torch.Tensor) or x.dim() != 2:
         got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
@@ -154,7 +154,7 @@ def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dty
     return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
 
 
-def _adjacency(
+def adjacency(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
 ) -> SparseTensor:
     """The matrix of a graph as it is."""
@@ -189,7 +189,43 @@ def _zeros(size: int) -> nn.Parameter:
     return nn.Parameter(torch.zeros(size))
 
 
-class GCNConv(nn.Module):
+class Normalizing(nn.Module):
+    """A layer that multiplies with D^-1/2 (A + I) D^-1/2, or with the matrix of the graph as it is.
+
+    Args:
+        cached: keeps the matrix of the first graph for good; without it the one of the last graph is kept for
+            as long as that graph lives.
+        add_self_loops: whether loops are added before. normalize: whether it is normalised.
+    """
+
+    def __init__(self, cached: bool, add_self_loops: bool, normalize: bool) -> None:
+        super().__init__()
+        self.cached, self.add_self_loops, self.normalize = cached, add_self_loops, normalize
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets cached matrices."""
+        self._matrix, self._first = _Derived(), None
+
+    def matrix(self, x: torch.Tensor, edge_index: torch.Tensor, weight: torch.Tensor | None) -> SparseTensor:
+        """[N, N]: what features x [N, in] are multiplied with."""
+        nodes, graph = nodes_of(x, edge_index)
+        if self._first is not None:
+            return self._first
+        made = self._matrix(graph, weight, x.dtype, lambda: self._make(graph, weight, nodes, x.dtype))
+        if self.cached and not torch.compiler.is_compiling():
+            self._first = made
+        return made
+
+    def _make(
+        self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
+    ) -> SparseTensor:
+        if self.normalize:
+            return _normalized(graph, weight, nodes, self.add_self_loops, dtype)
+        return adjacency(graph, weight, nodes, dtype)
+
+
+class GCNConv(Normalizing):
     """Graph convolution of Kipf and Welling (2017): ``D^-1/2 (A + I) D^-1/2 X W + b``.
 
     Args:
@@ -218,13 +254,10 @@ class GCNConv(nn.Module):
             )
         if add_self_loops and not normalize:
             raise ValueError("add_self_loops=True needs normalize=True: add the loops to the graph")
-        super().__init__()
+        super().__init__(cached, normalize if add_self_loops is None else add_self_loops, normalize)
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.cached, self.normalize = cached, normalize
-        self.add_self_loops = normalize if add_self_loops is None else add_self_loops
         self.lin = nn.Linear(in_channels, out_channels, bias=False)
         self.bias = _zeros(out_channels) if bias else None
-        self._matrix, self._first = _Derived(), None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -232,28 +265,14 @@ class GCNConv(nn.Module):
         nn.init.xavier_uniform_(self.lin.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-        self._matrix, self._first = _Derived(), None
+        self._forget()
 
     def forward(
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
-        nodes, graph = _nodes(x, edge_index)
-        adjacency = self._first
-        if adjacency is None:
-            make = lambda: self._make(graph, edge_weight, nodes, x.dtype)  # noqa: E731
-            adjacency = self._matrix(graph, edge_weight, x.dtype, make)
-            if self.cached and not torch.compiler.is_compiling():
-                self._first = adjacency
-        y = adjacency @ (x @ self.lin.weight.T)
+        y = self.matrix(x, edge_index, edge_weight) @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
-
-    def _make(
-        self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
-    ) -> SparseTensor:
-        if self.normalize:
-            return _normalized(graph, weight, nodes, self.add_self_loops, dtype)
-        return _adjacency(graph, weight, nodes, dtype)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}"
@@ -297,7 +316,7 @@ class SAGEConv(nn.Module):
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
-        nodes, graph = _nodes(x, edge_index)
+        nodes, graph = nodes_of(x, edge_index)
         matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, nodes, x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
@@ -310,7 +329,7 @@ class SAGEConv(nn.Module):
 
     def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
         if self.aggr != "mean":
-            return _adjacency(graph, None, nodes, dtype)
+            return adjacency(graph, None, nodes, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
             if sparse_graph:

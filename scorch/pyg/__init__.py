@@ -18,7 +18,7 @@ from types import FunctionType
 
 import torch_geometric
 from torch_geometric import index
-from torch_geometric.nn import DirGNNConv, GATConv, MessagePassing
+from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.nn.conv import gcn_conv
 from torch_geometric.utils import sparse
 
@@ -76,8 +76,8 @@ def _connect() -> None:
         for name, bound in list(vars(module).items()):
             if isinstance(bound, FunctionType) and bound in meanings:
                 setattr(module, name, meanings[bound])
-    GATConv.forward = _meaning(GATConv.forward, _functions.gat, 2)
-    DirGNNConv.forward = _meaning(DirGNNConv.forward, _functions.directed, 2)
+    for layer, ours in ((GATConv, "gat"), (GINConv, "gin"), (DirGNNConv, "directed")):
+        layer.forward = _meaning(layer.forward, getattr(_functions, ours), 2)
     select = MessagePassing._index_select
     MessagePassing._index_select = _meaning(select, _messages.index_select, 2, _is_known)
 

@@ -7,8 +7,10 @@ to or released. A function that returns NotImplemented leaves the call to torch_
 from __future__ import annotations
 
 import torch
-from torch_geometric.nn import DirGNNConv, GATConv
+from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
+from torch_geometric.utils import loop
 
+from ..functions.expressions import evaluate
 from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_of_graph
 from ..tensor.coordinates import coo, from_edge_index
@@ -66,7 +68,8 @@ def remove_self_loops(edge_index: SparseTensor, edge_attr: None = None) -> tuple
     def without() -> SparseTensor:
         edges = edge_index.indices()
         left = edges[0] != edges[1]
-        return coo(edges[:, left], edge_index.values()[left], edge_index.shape)
+        values = edge_index.values()[left]
+        return coo(edges[:, left], values, edge_index.shape, index_dtype=edge_index.index_dtype)
 
     return kept(edge_index, "without loops", without), None
 
@@ -74,20 +77,23 @@ def remove_self_loops(edge_index: SparseTensor, edge_attr: None = None) -> tuple
 def add_self_loops(
     edge_index: SparseTensor,
     edge_attr: None = None,
-    fill_value: float | None = None,
+    fill_value: float | torch.Tensor | str | None = None,
     num_nodes: int | tuple[int, int] | None = None,
 ) -> tuple[SparseTensor, None]:
-    if edge_attr is not None or isinstance(fill_value, str | torch.Tensor):
+    """With a loop more at each node: its weight is one, that given, or reduced from its row."""
+    if edge_attr is not None:
         return NotImplemented
-    fill = 1.0 if fill_value is None else float(fill_value)
+    nodes = min(edge_index.shape)
 
     def added() -> SparseTensor:
-        edges, loops = edge_index.indices(), torch.arange(min(edge_index.shape)).expand(2, -1)
-        weights = edge_index.values()
-        weights = torch.cat([weights, weights.new_full((loops.shape[1],), fill)])
-        return coo(torch.cat([edges, loops], 1), weights, edge_index.shape)
+        edges, weights = edge_index.indices().long(), edge_index.values()
+        new = loop.compute_loop_attr(edges, weights, nodes, True, fill_value)
+        edges = torch.cat([edges, torch.arange(nodes).expand(2, -1)], 1)
+        return coo(edges, torch.cat([weights, new]), edge_index.shape, index_dtype=edge_index.index_dtype)
 
-    return kept(edge_index, f"with loops of {fill}", added), None
+    if isinstance(fill_value, torch.Tensor):
+        return added(), None
+    return kept(edge_index, f"with loops of {fill_value}", added), None
 
 
 def cat(tensors: list[SparseTensor], dim: int | tuple[int, int]) -> SparseTensor:
@@ -108,6 +114,21 @@ def is_torch_sparse_tensor(src: SparseTensor) -> bool:
 
 
 # ---- layers ----
+_INSIDE = (
+    "_propagate",
+    "_message",
+    "_aggregate",
+    "_edge_update",
+)  # what hooks of MessagePassing are named after
+
+
+def _is_plain(layer: MessagePassing, kind: type) -> bool:
+    """Whether nobody sees how a layer sums up: no subclass, hook or explanation."""
+    hooked = any(hooks for name, hooks in vars(layer).items() if name.startswith(_INSIDE))
+    plain = type(layer) is kind and layer.aggr == "add" and layer.decomposed_layers == 1
+    return plain and not hooked and not layer.explain
+
+
 def gat(
     layer: GATConv,
     x: torch.Tensor | tuple,
@@ -116,11 +137,8 @@ def gat(
     size: tuple[int, int] | None = None,
     return_attention_weights: bool | None = None,
 ) -> torch.Tensor:
-    """Attention in one pass, unless somebody looks inside: by a hook, in a subclass, or for weights."""
-    inside = ("_propagate", "_message", "_aggregate", "_edge_update")
-    hooked = any(hooks for name, hooks in vars(layer).items() if name.startswith(inside))
-    plain = type(layer) is GATConv and layer.aggr == "add" and layer.decomposed_layers == 1
-    if return_attention_weights or hooked or layer.explain or not plain:
+    """Attention without a row an edge, unless its weights are asked for."""
+    if return_attention_weights or not _is_plain(layer, GATConv):
         return NotImplemented
 
     def edges_of(graph: SparseTensor, sources: int, targets: int, _: bool, dtype: torch.dtype) -> Edges:
@@ -129,6 +147,19 @@ def gat(
         return kept(graph, f"edges of attention, {dtype}{', loops' * loops}", make, structural=True)
 
     return attend(layer, edges_of, x, edge_index, edge_attr, size)
+
+
+def gin(
+    layer: GINConv,
+    x: torch.Tensor | tuple,
+    edge_index: SparseTensor,
+    size: tuple[int, int] | None = None,
+) -> torch.Tensor:
+    """The sum over neighbours and the node itself in one kernel."""
+    if not isinstance(x, torch.Tensor) or x.dim() != 2 or not _is_plain(layer, GINConv):
+        return NotImplemented
+    own, text = layer.eps.squeeze(), "Y[i,k] = A[i,j] * X[j,k] + (1 + e) * X[i,k]"
+    return layer.nn(evaluate(text, A=edge_index, X=x, e=own, format="dense"))
 
 
 def directed(layer: DirGNNConv, x: torch.Tensor, edge_index: SparseTensor) -> torch.Tensor:

@@ -136,14 +136,23 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
     structural is not derived from the values, nor from what they require.
     """
-    if not _C.plain() or (tracked(a) and not structural):
+    if not _C.plain() or (not structural and tracked(a)):
         return make()
-    arrays = a._arrays()[:-1] if structural else a._arrays()
-    key = tuple([0 if x.is_inference() else x._version for x in arrays])
-    store = a.__dict__.setdefault("_derived", {})
-    if name not in store or store[name][0] != key:
-        store[name] = key, make()
-    return store[name][1]
+    facts = a.__dict__
+    key = _versions(facts, a._names[:-1] if structural else a._names)
+    store = facts.setdefault("_derived", {})
+    found = store.get(name)
+    if found is None or found[0] != key:
+        found = store[name] = key, make()
+    return found[1]
+
+
+def _versions(facts: dict[str, Any], names: tuple[str, ...]) -> tuple[int, ...]:
+    """How often arrays were written to; torch does not count for those that were made in inference mode."""
+    try:
+        return tuple([facts[name]._version for name in names])
+    except RuntimeError:
+        return tuple([0 if facts[name].is_inference() else facts[name]._version for name in names])
 
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:
