@@ -272,7 +272,11 @@ def _extreme_mm(text: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     if torch.compiler.is_compiling():
         return torch.where(_entries_a_row(a) > 0, y, 0)
     empty = _empty_rows(a)
-    return y.index_fill(0, empty, 0) if empty.shape[0] else y
+    if not empty.shape[0]:
+        return y
+    if y.requires_grad or _torch.in_transform():  # its gradient looks at y again
+        return y.index_fill(0, empty, 0)
+    return y.index_fill_(0, empty, 0)
 
 
 _LARGEST = partial(_extreme_mm, "C[i,k] max= A[i,j] * B[j,k]")

@@ -67,7 +67,7 @@ def edges_of_graph(graph: torch.Tensor, sources: int, targets: int, loops: bool,
     return Edges(matrix, key.numel() < index.shape[1], kept, place)
 
 
-def _edges_in_graph(
+def edges_in_graph(
     graph: torch.Tensor, sources: int, targets: int, loops: bool, features: bool, dtype: torch.dtype
 ) -> Edges:
     """The same in traced code, where the number of entries may not be known."""
@@ -187,7 +187,7 @@ class GATConv(nn.Module):
         self, graph: torch.Tensor, sources: int, targets: int, features: bool, dtype: torch.dtype
     ) -> Edges:
         if torch.compiler.is_compiling():
-            return _edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
+            return edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
         make = lambda: (sources, targets, edges_of_graph(graph, sources, targets, self.add_self_loops, dtype))  # noqa: E731
         kept = self._kept(graph, None, dtype, make)
         return kept[2] if kept[:2] == (sources, targets) else make()[2]

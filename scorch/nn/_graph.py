@@ -168,7 +168,7 @@ def adjacency(
     return graph.to(dtype)
 
 
-def _normalized(
+def normalized_of(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, dtype: torch.dtype
 ) -> SparseTensor:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
@@ -221,7 +221,7 @@ class Normalizing(nn.Module):
         self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
     ) -> SparseTensor:
         if self.normalize:
-            return _normalized(graph, weight, nodes, self.add_self_loops, dtype)
+            return normalized_of(graph, weight, nodes, self.add_self_loops, dtype)
         return adjacency(graph, weight, nodes, dtype)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from types import FunctionType
 
+import torch
 import torch_geometric
 from torch_geometric import index
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
@@ -34,7 +35,11 @@ def _is_ours(graph: object) -> bool:
 
 
 def _is_known(index: object) -> bool:
-    return _messages.ends_of(index) is not None
+    return not torch.compiler.is_compiling() and _messages.ends_of(index) is not None
+
+
+def _is_run(ptr: torch.Tensor) -> bool:
+    return not torch.compiler.is_compiling()
 
 
 def _meaning(original: Callable, ours: Callable, at: int = 0, applies: Callable = _is_ours) -> Callable:
@@ -66,7 +71,7 @@ def _meanings() -> dict[Callable, Callable]:
     made = {original: _meaning(original, ours) for original, ours in of_graphs.items()}
     for original, ours in ((utils.scatter, _messages.scatter), (utils.softmax, _messages.softmax)):
         made[original] = _meaning(original, ours, 1, _is_known)
-    made[index.ptr2index] = _meaning(index.ptr2index, _messages.ptr2index, applies=lambda ptr: True)
+    made[index.ptr2index] = _meaning(index.ptr2index, _messages.ptr2index, applies=_is_run)
     return made
 
 

@@ -12,7 +12,8 @@ from torch_geometric.utils import loop
 
 from ..functions.expressions import evaluate
 from ..functions.products import sparse_mm
-from ..nn._gat import Edges, attend, edges_of_graph
+from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
+from ..nn._graph import normalized_of
 from ..tensor.coordinates import coo, from_edge_index
 from ..tensor.format import Format
 from ..tensor.join import block_diag
@@ -50,6 +51,8 @@ def gcn_norm(
     dtype: torch.dtype | None = None,
 ) -> tuple[SparseTensor, None]:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows, and no weights beside it."""
+    if torch.compiler.is_compiling() and not improved:
+        return normalized_of(edge_index, None, len(edge_index), add_self_loops, edge_index.dtype), None
     loops = (2.0 if improved else 1.0) if add_self_loops else False
 
     def normalized() -> SparseTensor:
@@ -141,8 +144,12 @@ def gat(
     if return_attention_weights or not _is_plain(layer, GATConv):
         return NotImplemented
 
-    def edges_of(graph: SparseTensor, sources: int, targets: int, _: bool, dtype: torch.dtype) -> Edges:
+    def edges_of(
+        graph: SparseTensor, sources: int, targets: int, features: bool, dtype: torch.dtype
+    ) -> Edges:
         loops = layer.add_self_loops
+        if torch.compiler.is_compiling():
+            return edges_in_graph(graph, sources, targets, loops, features, dtype)
         make = lambda: edges_of_graph(graph, sources, targets, loops, dtype)  # noqa: E731
         return kept(graph, f"edges of attention, {dtype}{', loops' * loops}", make, structural=True)
 

@@ -136,7 +136,7 @@ def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool =
     Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
     structural is not derived from the values, nor from what they require.
     """
-    if not _C.plain() or (not structural and tracked(a)):
+    if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
         return make()
     facts = a.__dict__
     key = _versions(facts, a._names[:-1] if structural else a._names)
