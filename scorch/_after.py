@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -41,9 +42,16 @@ def _follow(loader: object, ours: str) -> None:
 
     def then_ours(module: ModuleType) -> None:
         execute(module)
-        importlib.import_module(ours)
+        _import(ours)
 
     loader.exec_module = then_ours
+
+
+def _import(ours: str) -> None:
+    try:
+        importlib.import_module(ours)
+    except (AttributeError, ImportError) as why:
+        warnings.warn(f"{ours} does not fit this version and is left out: {why}", stacklevel=2)
 
 
 def watch() -> None:
@@ -52,5 +60,5 @@ def watch() -> None:
         if os.environ.get(variable) == "off":
             del _AFTER[name]
         elif name in sys.modules:
-            importlib.import_module(ours)
+            _import(ours)
     sys.meta_path.insert(0, _Finder())

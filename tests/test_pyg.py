@@ -331,6 +331,27 @@ def test_opting_out():
     assert child(code) == "True True"
 
 
+def test_another_version_is_left_as_it_is(tmp_path):
+    (tmp_path / "torch_geometric").mkdir()
+    (tmp_path / "torch_geometric" / "__init__.py").write_text("here = 1")
+    code = f"""
+import sys, warnings
+sys.path.insert(0, {str(tmp_path)!r})
+import scorch
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    import torch_geometric
+print(torch_geometric.here, ["scorch.pyg" in str(w.message) for w in seen])
+"""
+    assert child(code) == "1 [True]"
+
+
+def test_arrays_are_saved_alone():
+    graph = scorch.sparse(matrix_of(edges_of(), torch.rand(edges_of().shape[1]), NODES))
+    array = graph.crow_indices()
+    assert not vars(array) and copy.deepcopy(array).equal(array)
+
+
 def test_scorch_imports_no_torch_geometric():
     assert child("import sys, scorch; print('torch_geometric' in sys.modules)") == "False"
 

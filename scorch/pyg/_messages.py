@@ -1,9 +1,9 @@
 """Rows an edge: gathered from nodes and summed up at nodes, the edges being the entries of a SparseTensor.
 
 Layers that write their messages themselves gather the features of sources and targets by an index array, and
-scatter what they made of them by another. Arrays of a SparseTensor say whose they are (tensor/layouts.py), so
-that sums are products here, with a matrix of ones [nodes, entries] whose rows list the entries of a node. It
-is kept with the SparseTensor. Gathering and summing up are each the gradient of the other.
+scatter what they made of them by another. Whose arrays these are is known (``owner_of``), so that sums are
+products here, with a matrix of ones [nodes, entries] whose rows list the entries of a node. It is kept with
+the SparseTensor. Gathering and summing up are each the gradient of the other.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from .. import _C
 from ..functions.products import sparse_mm
 from ..tensor.coordinates import coo
+from ..tensor.layouts import owner_of
 from ..tensor.making import from_components
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import kept
 
 _TYPES = (torch.float32, torch.float64)
+_ends: WeakIdKeyDictionary = WeakIdKeyDictionary()  # of index arrays that were made here
 
 
 class Ends:
@@ -61,12 +64,12 @@ def _sources(a: SparseTensor) -> Ends:
 
 def ptr2index(ptr: torch.Tensor, output_size: int | None = None) -> torch.Tensor:
     """The row of each entry, int64: gradients of torch's scatter_add read int32 as if it were."""
-    graph = getattr(ptr, "array_of", None)
+    graph = owner_of(ptr)
     if graph is None or not _C.plain():
         return NotImplemented if ptr.dtype is torch.int64 else _counted(ptr, output_size)
     ends = _targets(graph)
     index = ends.index.detach()
-    index.ends = ends
+    _ends[index] = ends
     return index
 
 
@@ -75,11 +78,11 @@ def _counted(ptr: torch.Tensor, output_size: int | None) -> torch.Tensor:
 
 
 def ends_of(index: object) -> Ends | None:
-    """What an index array says of itself."""
+    """What is known of an index array."""
     if not isinstance(index, torch.Tensor) or not _C.plain():
         return None
-    graph = getattr(index, "array_of", None)
-    return getattr(index, "ends", None) if graph is None else _sources(graph)
+    graph = owner_of(index)
+    return _ends.get(index) if graph is None else _sources(graph)
 
 
 # ---- between nodes and entries ----

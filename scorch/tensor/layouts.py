@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from .. import _torch
 from .entries import distinct, entries, ravel, unravel
@@ -128,10 +129,15 @@ def to_scipy(a: SparseTensor):
 
 
 # ---- what torch calls the arrays ----
+_owners: WeakIdKeyDictionary = (
+    WeakIdKeyDictionary()
+)  # no attributes of arrays, which would be saved with them
+
+
 def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[SparseTensor], torch.Tensor]:
     """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns.
 
-    The tensor says whose array it is, for those who get nothing else.
+    Whose array it is, :func:`owner_of` tells those who get nothing else.
     """
 
     def read(input: SparseTensor) -> torch.Tensor:
@@ -142,10 +148,15 @@ def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[Spar
             )
         array = getattr(input, kind)(1)
         if not torch.compiler.is_compiling():
-            array.array_of = input
+            _owners[array] = input
         return array
 
     return read
+
+
+def owner_of(array: torch.Tensor) -> SparseTensor | None:
+    """The SparseTensor that an array was read from by ``crow_indices`` or its kin."""
+    return _owners.get(array)
 
 
 def coordinates(input: SparseTensor) -> torch.Tensor:
