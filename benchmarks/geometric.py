@@ -160,7 +160,7 @@ def _cases(name: str, layer: Layer, nn: Any, nodes: int, edges: torch.Tensor) ->
         called(copy.deepcopy(first), layer.given, x, csr, weights)
     except (NotImplementedError, RuntimeError, IndexError):
         return
-    ways = {"torch CSR": csr, "Scorch": scorch.sparse(csr)}
+    ways = {"torch CSR": csr, "Scorch": scorch.from_edge_index(edges, weights, num_nodes=nodes)}
     modules = {n: copy.deepcopy(first) for n in ways}  # some keep what they made of a graph
     calls = {n: partial(called, modules[n], layer.given, x, g, weights) for n, g in ways.items()}
     against = {"Scorch": ("torch CSR",)}

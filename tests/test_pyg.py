@@ -240,11 +240,18 @@ def test_loops_are_added_and_removed():
     torch.testing.assert_close(remove_self_loops(graph)[0].to_dense(), dense * (1 - eye))
 
 
-def test_values_are_set():
-    graph = scorch.sparse(torch.rand(4, 4) * (torch.rand(4, 4) < 0.6))
-    values = torch.rand(graph.nnz)
-    assert torch.equal(set_sparse_value(graph, values).values(), values)
-    assert scorch.is_sparse(set_sparse_value(graph, values))
+@pytest.mark.parametrize("format", ("csr", "csc", "coo"))
+def test_values_are_set(format):
+    graph = scorch.sparse(torch.rand(4, 5) * (torch.rand(4, 5) < 0.6), format)
+    values = torch.rand(graph.nnz, requires_grad=True)
+    found = set_sparse_value(graph, values)
+    assert scorch.is_sparse(found) and torch.equal(found.values(), values)
+    rows = torch.rand(graph.nnz, 3, requires_grad=True)
+    found = set_sparse_value(graph, rows)
+    target, source = graph.indices()
+    assert found.shape == (4, 5, 3) and torch.equal(found.to_dense()[target, source], rows)
+    (found * 2).sum().backward()
+    assert torch.equal(rows.grad, torch.full_like(rows, 2))
 
 
 # ---- data ----

@@ -15,12 +15,11 @@ from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
 from ..nn._graph import normalized_of
 from ..tensor.coordinates import coo, from_edge_index
-from ..tensor.format import Format
+from ..tensor.format import layout
 from ..tensor.join import block_diag
 from ..tensor.join import cat as joined
-from ..tensor.making import from_components
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import kept
+from ..tensor.values import assemble, kept
 
 
 # ---- functions of a SparseTensor ----
@@ -34,11 +33,8 @@ def set_sparse_value(adj: SparseTensor, value: torch.Tensor) -> SparseTensor:
     """The structure with other values [nnz], or rows of values [nnz, D] below a dense level."""
     if value.dim() == 1:
         return adj._with_values(value)
-    rows, columns = adj.convert("csr").pos(1), adj.convert("csr").crd(1)
-    format = Format("dense(0), compressed(1), dense(2)")
-    shape = (*adj.shape, value.shape[1])
-    made = from_components(format, shape, [None, rows, None], [None, columns, None], value.detach().flatten())
-    return made._with_values(value.flatten())
+    form = layout(", ".join([*adj.format.levels, "dense(2)"]), 3)
+    return assemble(form, (*adj.shape, value.shape[1]), (*adj._arrays()[:-1], value.flatten()))
 
 
 def gcn_norm(
@@ -117,12 +113,7 @@ def is_torch_sparse_tensor(src: SparseTensor) -> bool:
 
 
 # ---- layers ----
-_INSIDE = (
-    "_propagate",
-    "_message",
-    "_aggregate",
-    "_edge_update",
-)  # what hooks of MessagePassing are named after
+_INSIDE = ("_propagate", "_message", "_aggregate", "_edge_update")  # how names of hooks begin
 
 
 def _is_plain(layer: MessagePassing, kind: type) -> bool:
