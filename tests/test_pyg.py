@@ -13,6 +13,7 @@ import scorch
 pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
 
 from torch_geometric.data import Batch, Data, HeteroData  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
 from torch_geometric.utils import add_self_loops, remove_self_loops, spmm, to_edge_index  # noqa: E402
 from torch_geometric.utils.sparse import set_sparse_value  # noqa: E402
 
@@ -284,6 +285,18 @@ def test_batches(format):
     assert str(batch.adj_t.format) == format
     layer = pyg.SAGEConv(4, 3)
     close(layer(batch.x, batch.adj_t), layer(batch.x, Batch.from_data_list(listed).edge_index))
+
+
+def test_data_is_loaded_and_saved(tmp_path):
+    transform = scorch.pyg.ToSparseTensor()
+    data = transform(Data(x=torch.rand(NODES, 4), edge_index=edges_of()))
+    assert data.num_nodes == NODES and data.num_edges == edges_of().shape[1] and data.validate()
+    assert repr(transform) == "ToSparseTensor(attr=edge_weight, format=csr)"
+    shapes = [tuple(batch.adj_t.shape) for batch in DataLoader([data] * 3, batch_size=2)]
+    assert shapes == [(2 * NODES, 2 * NODES), (NODES, NODES)]
+    torch.save(data, tmp_path / "data.pt")
+    back = torch.load(tmp_path / "data.pt", weights_only=False)
+    torch.testing.assert_close(back.adj_t.to_dense(), data.adj_t.to_dense())
 
 
 @pytest.mark.parametrize("dim", (0, 1))

@@ -29,15 +29,11 @@ class ToSparseTensor(_ToSparseTensor):
         remove_edge_index: bool = True,
         format: str | Format = "csr",
     ) -> None:
-        super().__init__(attr, remove_edge_index, layout=torch.sparse_csr)
-        self.format = format
+        super().__init__(attr, remove_edge_index=False, layout=torch.sparse_csr)
+        self.removes, self.format = remove_edge_index, format
 
     def forward(self, data: Data | HeteroData) -> Data | HeteroData:
-        removes, self.remove_edge_index = self.remove_edge_index, False
-        try:
-            data = super().forward(data)  # which sorts edges and what belongs to them
-        finally:
-            self.remove_edge_index = removes
+        data = super().forward(data)  # which sorts edges and what belongs to them
         for store in data.edge_stores:
             if "edge_index" not in store:
                 continue
@@ -46,6 +42,9 @@ class ToSparseTensor(_ToSparseTensor):
             weights = torch.ones(edges.shape[1]) if weights is None else weights
             store.adj_t = coo(edges, weights, store.size()[::-1], self.format)
             for name in ("edge_index", self.attr):
-                if removes and name in store:
+                if self.removes and name in store:
                     del store[name]
         return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(attr={self.attr}, format={self.format})"
