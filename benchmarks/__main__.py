@@ -22,6 +22,7 @@ from benchmarks import (
     convolution,
     dynamic,
     fewrows,
+    geometric,
     graphs,
     joined,
     largest,
@@ -38,6 +39,7 @@ from examples.timing import Time, human, interleave, table
 ROOMS = (
     cases,
     models,
+    geometric,
     compiled,
     composed,
     convolution,

@@ -22,7 +22,7 @@ if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
 _collecting = gc.isenabled()
 gc.disable()  # what importing makes stays; a collection on the way looks through all of torch, for 100 ms
 try:
-    from . import _C, _saved, _torch, boundary  # noqa: F401
+    from . import _C, _after, _saved, _torch, boundary  # noqa: F401
     from ._C import CompileError
     from .functions.attention import attention
     from .functions.convolution import ConvMap, conv_map
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 rooms.find_all()
 _torch.entries({name: x for name, x in globals().items() if not name.startswith("_")})
+_after.watch()
 
 __version__ = _C.version
 __all__ = [
@@ -63,9 +64,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn``, ``scorch.parts`` and ``scorch.tune``, imported where they are used first."""
-    if name == "nn":
-        return _import_module(".nn", __name__)
+    """``scorch.nn`` and ``pyg``, ``scorch.parts`` and ``scorch.tune``, imported where they are used first."""
+    if name in ("nn", "pyg"):
+        return _import_module(f".{name}", __name__)
     if name == "parts":
         return rooms.composed.parts
     if name == "tune":

@@ -302,6 +302,11 @@ def is_tracing(*tensors: torch.Tensor) -> bool:
     return not _C.plain() or not _PLAIN.issuperset([t.__class__ for t in tensors])
 
 
+def asked_by_torch() -> bool:
+    """Whether torch's own code called the function that asks."""
+    return sys._getframe(2).f_globals.get("__name__", "").startswith("torch.")
+
+
 def parse_to(*args: object, copy: bool = False, **kwargs: object) -> tuple:
     """(device, dtype, copy) of the arguments of ``Tensor.to``."""
     last = 2 if args and isinstance(args[0], torch.dtype | torch.Tensor) else 3

@@ -23,7 +23,9 @@ MAY_IMPORT = {
     "compiled": {"_C", "_torch", "tensor", "functions"},
     "nn": {"_C", "_torch", "tensor", "functions"},
     "tools": {"_C", "_torch", "tensor", "functions", "nn"},
+    "pyg": {"_C", "_torch", "tensor", "functions", "nn"},
     "_saved": {"tensor", "tools"},
+    "_after": set(),
 }
 FILE_LINES, FUNCTION_LINES = 620, 90  # the aim is 600 and 60: these fail
 # Words that no file of csrc/compiler contains.

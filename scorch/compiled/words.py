@@ -72,9 +72,12 @@ def is_one(n: object) -> bool:
 def speakable(node: object) -> bool:
     """Whether a node is a tensor that programs take: of real numbers, each entry once, of known extents."""
     x = value(node)
-    if x is None or x.dtype not in _TYPES or x.device.type != "cpu" or x.layout is not torch.strided:
+    if x is None or x.dtype not in _TYPES or x.device.type != "cpu":
         return False
-    if isinstance(x, SparseTensor) and not is_compressed(layout(x._fmt, x._ndim)):
+    if isinstance(x, SparseTensor):
+        if not is_compressed(layout(x._fmt, x._ndim)):
+            return False
+    elif x.layout is not torch.strided:
         return False
     return not any(free_unbacked_symbols(n) for n in x.shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from numbers import Number
 
 import torch
@@ -13,7 +13,7 @@ from .. import _torch
 from ..tensor.format import is_composed
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
-from ..tensor.values import needs_grad
+from ..tensor.values import kept, needs_grad
 from . import autocast, expressions
 from .gradients import affine_node
 from .multiply import (
@@ -243,23 +243,48 @@ def sparse_mm(sparse: torch.Tensor, dense: torch.Tensor, reduce: str = "sum") ->
         raise ValueError(f"torch.sparse.mm: expected reduce to be sum, {', '.join(_REDUCE)}, got {reduce!r}")
     if not isinstance(sparse, SparseTensor) or rank(sparse) != 2 or rank(dense) != 2:
         raise ValueError(f"torch.sparse.mm with reduce={reduce!r}: expected a SparseTensor and a matrix")
-    return _reduced_mm(
-        sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense, reduce
-    )
+    return _REDUCE[reduce](sparse.coalesce(), dense.to_dense() if isinstance(dense, SparseTensor) else dense)
 
 
-_REDUCE = {"mean": "+=", "amax": "max=", "amin": "min="}
+def _entries_a_row(a: SparseTensor) -> torch.Tensor:
+    """[rows, 1]: how many entries a row stores."""
+
+    def counted() -> torch.Tensor:
+        ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
+        return expressions.einsum("ij->i", ones, format="dense")[:, None]
+
+    return kept(a, "entries a row", counted, structural=True)
 
 
-def _reduced_mm(a: SparseTensor, x: torch.Tensor, reduce: str) -> torch.Tensor:
+def _mean_mm(a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
     """Over what a row stores; 0 where it stores nothing."""
-    ones = a.detach()._with_values(torch.ones_like(a._val, dtype=torch.int64))
-    count = expressions.einsum("ij->i", ones, format="dense")[:, None]
-    if reduce == "mean":
-        return (mm(a, x) / count.clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
-    text = f"C[i,k] {_REDUCE[reduce]} A[i,j] * B[j,k]"
+    if a._val.dtype in (torch.float32, torch.float64):
+        divided = lambda: a * _entries_a_row(a).clamp(min=1).to(a.dtype).reciprocal()  # noqa: E731
+        return kept(a, "means of rows", divided) @ x
+    return (mm(a, x) / _entries_a_row(a).clamp(min=1)).to(torch.promote_types(a.dtype, x.dtype))
+
+
+def _empty_rows(a: SparseTensor) -> torch.Tensor:
+    find = lambda: (_entries_a_row(a)[:, 0] == 0).nonzero()[:, 0]  # noqa: E731
+    return kept(a, "empty rows", find, structural=True)
+
+
+def _extreme_mm(text: str, a: SparseTensor, x: torch.Tensor) -> torch.Tensor:
+    """Over what a row stores; 0 where it stores nothing."""
     y = expressions.evaluate(text, A=a, B=x, implicit="skip", format="dense")
-    return torch.where(count > 0, y, 0)
+    if torch.compiler.is_compiling():
+        return torch.where(_entries_a_row(a) > 0, y, 0)
+    empty = _empty_rows(a)
+    if not empty.shape[0]:
+        return y
+    if y.requires_grad or _torch.in_transform():  # its gradient looks at y again
+        return y.index_fill(0, empty, 0)
+    return y.index_fill_(0, empty, 0)
+
+
+_LARGEST = partial(_extreme_mm, "C[i,k] max= A[i,j] * B[j,k]")
+_SMALLEST = partial(_extreme_mm, "C[i,k] min= A[i,j] * B[j,k]")
+_REDUCE = {"mean": _mean_mm, "max": _LARGEST, "min": _SMALLEST, "amax": _LARGEST, "amin": _SMALLEST}
 
 
 def _added(

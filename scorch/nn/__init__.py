@@ -9,8 +9,12 @@ from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
 from ._linear import Linear
 from ._moe import MoE
+from ._propagate import APPNP, GINConv, SGConv
 
-for _layer in (GATConv, GCNConv, Linear, MoE, RGCNConv, SAGEConv, SparseConv3d):
-    _layer.__prepare_scriptable__ = refuse_script
+__all__ = [
+    "APPNP", "GATConv", "GCNConv", "GINConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SGConv",
+    "SparseConv3d",
+]  # fmt: skip
 
-__all__ = ["GATConv", "GCNConv", "Linear", "MoE", "RGCNConv", "SAGEConv", "SparseConv3d"]
+for _layer in __all__:
+    globals()[_layer].__prepare_scriptable__ = refuse_script

@@ -6,6 +6,7 @@ last level is dense; its softmax along the sources weighs what each target gathe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -15,12 +16,12 @@ from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
-from ._graph import _Derived, _traced, _zeros
+from ._graph import _Derived, _traced, _zeros, is_plain
 
 _FILLS = {"add": "sum", "sum": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
 
 
-class _Edges(NamedTuple):
+class Edges(NamedTuple):
     """A graph as a matrix [targets, sources] that says how many edges each entry stands for.
 
     kept: which of the edges given are left, all if None. place: the entry of each of those and of the loops
@@ -49,7 +50,7 @@ def _check(index: torch.Tensor, sources: int, targets: int) -> None:
 
 
 @torch.no_grad()
-def _edges(graph: torch.Tensor, sources: int, targets: int, loops: bool, dtype: torch.dtype) -> _Edges:
+def edges_of_graph(graph: torch.Tensor, sources: int, targets: int, loops: bool, dtype: torch.dtype) -> Edges:
     index, kept = _listed(graph), None
     _check(index, sources, targets)
     if loops:
@@ -63,23 +64,23 @@ def _edges(graph: torch.Tensor, sources: int, targets: int, loops: bool, dtype: 
     matrix = from_components(
         "csr", (targets, sources), [None, pos], [None, crd], count.to(dtype), validate=False
     )
-    return _Edges(matrix, key.numel() < index.shape[1], kept, place)
+    return Edges(matrix, key.numel() < index.shape[1], kept, place)
 
 
-def _edges_in_graph(
+def edges_in_graph(
     graph: torch.Tensor, sources: int, targets: int, loops: bool, features: bool, dtype: torch.dtype
-) -> _Edges:
+) -> Edges:
     """The same in traced code, where the number of entries may not be known."""
     given = isinstance(graph, SparseTensor)
     ones = graph._with_values(torch.ones_like(graph.values(), dtype=dtype)) if given else graph
     if given and not loops and str(graph.format) == "csr":
-        return _Edges(ones, False)
+        return Edges(ones, False)
     if features or sources != targets:
         raise NotImplementedError(
             "edge features and graphs of two kinds of nodes in a compiled GATConv: expected a SparseTensor "
             "in csr and add_self_loops=False; make it outside, with features in the order of its entries"
         )
-    return _Edges(_traced(ones, None, sources, loops, "").to(dtype), True)
+    return Edges(_traced(ones, None, sources, loops, "").to(dtype), True)
 
 
 def _fill(
@@ -180,127 +181,140 @@ class GATConv(nn.Module):
         size: (S, T), where x does not say it. Parallel edges count each; with features they are refused.
         With return_attention_weights also ([2, entries], [entries, heads]), ordered by target and source.
         """
-        source, target, root = self._projected(x)
-        graph = edge_index if _is_plain(edge_index) else sparse(edge_index)
-        targets = self._targets(len(source), target, graph, size)
-        edges = self._edges(graph, len(source), targets, edge_attr is not None, source.dtype)
-        scores = self._scores(source, target)
-        given = None if edge_attr is None else self._of_features(edge_attr, graph, edges)
-        weights = self._weights(edges, *scores, given)
-        # a row and a head at a time, for the sums to stay in registers and the entries in the cache
-        y = einsum("ijh,jhf->ihf", weights, source, format="dense", schedule="order(i, h, j, f)")
-        y = y.flatten(1) if self.concat else y.mean(1)
-        if self.res is not None and root is not None:
-            y = y + root @ self.res.weight.T
-        y = y if self.bias is None else y + self.bias
-        if not return_attention_weights:
-            return y
-        return y, (edges.matrix.indices().flip(0), weights.values().view(-1, self.heads))
-
-    def _projected(
-        self, x: torch.Tensor | tuple
-    ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """X W of sources and of targets, [n, heads, out]; the features of targets."""
-        source, target = x if isinstance(x, (tuple, list)) else (x, x)
-        for given in (source,) if target is None else (source, target):
-            if not isinstance(given, torch.Tensor) or given.dim() != 2:
-                got = list(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
-                raise ValueError(f"x: expected features [N, in], or a pair of such, got {got}")
-
-        def projected(features: torch.Tensor, layer: nn.Linear) -> torch.Tensor:
-            return (features @ layer.weight.T).view(-1, self.heads, self.out_channels)
-
-        made = projected(source, self.lin or self.lin_src)
-        if target is None or (target is source and self.lin is not None):
-            return made, None if target is None else made, target
-        return made, projected(target, self.lin or self.lin_dst), target
-
-    def _targets(
-        self, sources: int, target: torch.Tensor | None, graph: torch.Tensor, size: tuple[int, int] | None
-    ) -> int:
-        targets = sources if target is None else len(target)
-        if target is None and size is not None:
-            targets = size[1]
-        elif target is None and isinstance(graph, SparseTensor):
-            targets = graph.shape[0]
-        wanted = [targets, sources]
-        if isinstance(graph, SparseTensor) and list(graph.shape) != wanted:
-            raise ValueError(f"edge_index: expected a SparseTensor {wanted}, got {list(graph.shape)}")
-        if size is not None and list(size) != wanted[::-1]:
-            raise ValueError(f"size: expected {tuple(wanted[::-1])}, sources and targets, got {tuple(size)}")
-        return targets
+        return attend(self, self._edges, x, edge_index, edge_attr, size, return_attention_weights)
 
     def _edges(
         self, graph: torch.Tensor, sources: int, targets: int, features: bool, dtype: torch.dtype
-    ) -> _Edges:
+    ) -> Edges:
         if torch.compiler.is_compiling():
-            return _edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
-        make = lambda: (sources, targets, _edges(graph, sources, targets, self.add_self_loops, dtype))  # noqa: E731
+            return edges_in_graph(graph, sources, targets, self.add_self_loops, features, dtype)
+        make = lambda: (sources, targets, edges_of_graph(graph, sources, targets, self.add_self_loops, dtype))  # noqa: E731
         kept = self._kept(graph, None, dtype, make)
         return kept[2] if kept[:2] == (sources, targets) else make()[2]
-
-    def _of_features(self, features: torch.Tensor, graph: torch.Tensor, edges: _Edges) -> torch.Tensor:
-        """[entries, heads]: what the features of edges add to scores"""
-        if self.lin_edge is None:
-            raise ValueError("edge_attr: expected None for a layer without edge_dim")
-        if edges.parallel:
-            raise ValueError(
-                "edge_index: expected each edge once, since edges have features: join parallel ones"
-            )
-        features = features.view(-1, 1) if features.dim() == 1 else features
-        wanted = [_count(graph), self.edge_dim]
-        if list(features.shape) != wanted:
-            raise ValueError(f"edge_attr: expected {wanted}, edges and features, got {list(features.shape)}")
-        if edges.kept is not None:
-            target, loops = _listed(graph)[1][edges.kept], min(edges.matrix.shape)
-            features = features[edges.kept]
-            features = torch.cat([features, _fill(self.fill_value, features, target, loops)])
-        weight = self.lin_edge.weight.view(self.heads, self.out_channels, -1)
-        scores = features @ (weight * self.att_edge[0, :, :, None]).sum(1).T
-        return scores if edges.place is None else torch.zeros_like(scores).index_copy(0, edges.place, scores)
-
-    def _scores(
-        self, source: torch.Tensor, target: torch.Tensor | None
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """[n, heads]: what sources and targets add to scores, products with matrices of a block a head."""
-        heads = torch.eye(self.heads, dtype=source.dtype)[:, None, :]
-        of_source, of_target = (
-            (a[0, :, :, None] * heads).flatten(0, 1) for a in (self.att_src, self.att_dst)
-        )
-        if target is source:
-            both = source.flatten(1) @ torch.cat([of_source, of_target], 1)
-            return both[:, : self.heads], both[:, self.heads :]
-        return source.flatten(1) @ of_source, None if target is None else target.flatten(1) @ of_target
-
-    def _weights(
-        self, edges: _Edges, source: torch.Tensor, target: torch.Tensor | None, given: torch.Tensor | None
-    ) -> SparseTensor:
-        """[targets, sources, heads]: the softmax of scores along sources, dropped out in training"""
-        matrix = edges.matrix
-        ones = matrix._with_values(torch.ones_like(matrix.values())) if edges.parallel else matrix
-        if target is None:
-            scores = evaluate("u[i,j,h] = M[i,j] * s[j,h]", M=ones, s=source)
-        else:
-            scores = evaluate("u[i,j,h] = M[i,j] * (s[j,h] + t[i,h])", M=ones, s=source, t=target)
-        values = scores.values().view(-1, self.heads)
-        values = values if given is None else values + given
-        values = nn.functional.leaky_relu(values, self.negative_slope)
-        if edges.parallel:  # exp(u + log m) = m exp(u)
-            values = values + matrix.values().log()[:, None]
-        weights = softmax(scores._with_values(values.flatten()), 1)
-        if not self.dropout or not self.training:
-            return weights
-        return weights._with_values(nn.functional.dropout(weights.values(), self.dropout))
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
 
 
+# ---- the layer, as a function of anything with its attributes ----
+def attend(
+    layer: nn.Module,
+    edges_of: Callable[..., Edges],
+    x: torch.Tensor | tuple[torch.Tensor, torch.Tensor | None],
+    edge_index: torch.Tensor,
+    edge_attr: torch.Tensor | None = None,
+    size: tuple[int, int] | None = None,
+    return_attention_weights: bool | None = None,
+) -> torch.Tensor | tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+    """What a layer of graph attention computes; ``edges_of`` makes the edges of a graph, or has them."""
+    source, target, root = _projected(layer, x)
+    graph = edge_index if is_plain(edge_index) else sparse(edge_index)
+    targets = _targets(len(source), target, graph, size)
+    edges = edges_of(graph, len(source), targets, edge_attr is not None, source.dtype)
+    scores = _scores(layer, source, target)
+    given = None if edge_attr is None else _of_features(layer, edge_attr, graph, edges)
+    weights = _weights(layer, edges, *scores, given)
+    # a row and a head at a time, for the sums to stay in registers and the entries in the cache
+    y = einsum("ijh,jhf->ihf", weights, source, format="dense", schedule="order(i, h, j, f)")
+    y = y.flatten(1) if layer.concat else y.mean(1)
+    if layer.res is not None and root is not None:
+        y = y + layer.res(root)
+    y = y if layer.bias is None else y + layer.bias
+    if not return_attention_weights:
+        return y
+    return y, (edges.matrix.indices().flip(0), weights.values().view(-1, layer.heads))
+
+
+def _projected(
+    layer: nn.Module, x: torch.Tensor | tuple
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """X W of sources and of targets, [n, heads, out]; the features of targets."""
+    source, target = x if isinstance(x, (tuple, list)) else (x, x)
+    for given in (source,) if target is None else (source, target):
+        if not isinstance(given, torch.Tensor) or given.dim() != 2:
+            got = list(given.shape) if isinstance(given, torch.Tensor) else type(given).__name__
+            raise ValueError(f"x: expected features [N, in], or a pair of such, got {got}")
+
+    def projected(features: torch.Tensor, project: nn.Module) -> torch.Tensor:
+        return project(features).view(-1, layer.heads, layer.out_channels)
+
+    made = projected(source, layer.lin or layer.lin_src)
+    if target is None or (target is source and layer.lin is not None):
+        return made, None if target is None else made, target
+    return made, projected(target, layer.lin or layer.lin_dst), target
+
+
+def _targets(
+    sources: int, target: torch.Tensor | None, graph: torch.Tensor, size: tuple[int, int] | None
+) -> int:
+    targets = sources if target is None else len(target)
+    if target is None and size is not None:
+        targets = size[1]
+    elif target is None and isinstance(graph, SparseTensor):
+        targets = graph.shape[0]
+    wanted = [targets, sources]
+    if isinstance(graph, SparseTensor) and list(graph.shape) != wanted:
+        raise ValueError(f"edge_index: expected a SparseTensor {wanted}, got {list(graph.shape)}")
+    if size is not None and list(size) != wanted[::-1]:
+        raise ValueError(f"size: expected {tuple(wanted[::-1])}, sources and targets, got {tuple(size)}")
+    return targets
+
+
+def _of_features(layer: nn.Module, features: torch.Tensor, graph: torch.Tensor, edges: Edges) -> torch.Tensor:
+    """[entries, heads]: what the features of edges add to scores"""
+    if layer.lin_edge is None:
+        raise ValueError("edge_attr: expected None for a layer without edge_dim")
+    if edges.parallel:
+        raise ValueError("edge_index: expected each edge once, since edges have features: join parallel ones")
+    features = features.view(-1, 1) if features.dim() == 1 else features
+    wanted = [_count(graph), layer.edge_dim]
+    if list(features.shape) != wanted:
+        raise ValueError(f"edge_attr: expected {wanted}, edges and features, got {list(features.shape)}")
+    if edges.kept is not None:
+        target, loops = _listed(graph)[1][edges.kept], min(edges.matrix.shape)
+        features = features[edges.kept]
+        features = torch.cat([features, _fill(layer.fill_value, features, target, loops)])
+    weight = layer.lin_edge.weight.view(layer.heads, layer.out_channels, -1)
+    scores = features @ (weight * layer.att_edge[0, :, :, None]).sum(1).T
+    return scores if edges.place is None else torch.zeros_like(scores).index_copy(0, edges.place, scores)
+
+
+def _scores(
+    layer: nn.Module, source: torch.Tensor, target: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """[n, heads]: what sources and targets add to scores, products with matrices of a block a head."""
+    heads = torch.eye(layer.heads, dtype=source.dtype)[:, None, :]
+    of_source, of_target = ((a[0, :, :, None] * heads).flatten(0, 1) for a in (layer.att_src, layer.att_dst))
+    if target is source:
+        both = source.flatten(1) @ torch.cat([of_source, of_target], 1)
+        return both[:, : layer.heads], both[:, layer.heads :]
+    return source.flatten(1) @ of_source, None if target is None else target.flatten(1) @ of_target
+
+
+def _weights(
+    layer: nn.Module,
+    edges: Edges,
+    source: torch.Tensor,
+    target: torch.Tensor | None,
+    given: torch.Tensor | None,
+) -> SparseTensor:
+    """[targets, sources, heads]: the softmax of scores along sources, dropped out in training"""
+    matrix = edges.matrix
+    ones = matrix._with_values(torch.ones_like(matrix.values())) if edges.parallel else matrix
+    if target is None:
+        scores = evaluate("u[i,j,h] = M[i,j] * s[j,h]", M=ones, s=source)
+    else:
+        scores = evaluate("u[i,j,h] = M[i,j] * (s[j,h] + t[i,h])", M=ones, s=source, t=target)
+    values = scores.values().view(-1, layer.heads)
+    values = values if given is None else values + given
+    values = nn.functional.leaky_relu(values, layer.negative_slope)
+    if edges.parallel:  # exp(u + log m) = m exp(u)
+        values = values + matrix.values().log()[:, None]
+    weights = softmax(scores._with_values(values.flatten()), 1)
+    if not layer.dropout or not layer.training:
+        return weights
+    return weights._with_values(nn.functional.dropout(weights.values(), layer.dropout))
+
+
 def _count(graph: torch.Tensor) -> int:
     return graph._val.shape[0] if isinstance(graph, SparseTensor) else graph.shape[1]
-
-
-def _is_plain(graph: object) -> bool:
-    return isinstance(graph, SparseTensor) or (
-        isinstance(graph, torch.Tensor) and graph.layout is torch.strided
-    )

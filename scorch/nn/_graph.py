@@ -166,15 +166,21 @@ def _relations_fake(format, structure, sizes, entries, count):
     return [*made, structure[0].new_empty(entries, dtype=torch.int64)]
 
 
-def _nodes(x: object, graph: object) -> tuple[int, torch.Tensor]:
+def is_plain(graph: object) -> bool:
+    """Whether a graph is one that layers take as it is: a SparseTensor, or an edge_index."""
+    return isinstance(graph, SparseTensor) or (
+        isinstance(graph, torch.Tensor) and graph.layout is torch.strided
+    )
+
+
+def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
     """The number of nodes, and the graph: an edge_index, or a SparseTensor [N, N] of any sparse matrix."""
     if not isinstance(x, torch.Tensor) or x.dim() != 2:
         got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
         raise ValueError(
             f"x: expected features [N, in], got {got}; graphs of two kinds of nodes are not supported"
         )
-    if not isinstance(graph, torch.Tensor) or graph.layout is not torch.strided:
-        graph = sparse(graph)
+    graph = graph if is_plain(graph) else sparse(graph)
     if isinstance(graph, SparseTensor) and tuple(graph.shape) != (len(x), len(x)):
         raise ValueError(f"edge_index: expected a SparseTensor {[len(x)] * 2}, got {list(graph.shape)}")
     return len(x), graph
@@ -185,7 +191,7 @@ def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dty
     return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
 
 
-def _adjacency(
+def adjacency(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
 ) -> SparseTensor:
     """The matrix of a graph as it is."""
@@ -199,7 +205,7 @@ def _adjacency(
     return graph.to(dtype)
 
 
-def _normalized(
+def normalized_of(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, dtype: torch.dtype
 ) -> SparseTensor:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
@@ -220,7 +226,43 @@ def _zeros(size: int) -> nn.Parameter:
     return nn.Parameter(torch.zeros(size))
 
 
-class GCNConv(nn.Module):
+class Normalizing(nn.Module):
+    """A layer that multiplies with D^-1/2 (A + I) D^-1/2, or with the matrix of the graph as it is.
+
+    Args:
+        cached: keeps the matrix of the first graph for good; without it the one of the last graph is kept for
+            as long as that graph lives.
+        add_self_loops: whether loops are added before. normalize: whether it is normalised.
+    """
+
+    def __init__(self, cached: bool, add_self_loops: bool, normalize: bool) -> None:
+        super().__init__()
+        self.cached, self.add_self_loops, self.normalize = cached, add_self_loops, normalize
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets cached matrices."""
+        self._matrix, self._first = _Derived(), None
+
+    def matrix(self, x: torch.Tensor, edge_index: torch.Tensor, weight: torch.Tensor | None) -> SparseTensor:
+        """[N, N]: what features x [N, in] are multiplied with."""
+        nodes, graph = nodes_of(x, edge_index)
+        if self._first is not None:
+            return self._first
+        made = self._matrix(graph, weight, x.dtype, lambda: self._make(graph, weight, nodes, x.dtype))
+        if self.cached and not torch.compiler.is_compiling():
+            self._first = made
+        return made
+
+    def _make(
+        self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
+    ) -> SparseTensor:
+        if self.normalize:
+            return normalized_of(graph, weight, nodes, self.add_self_loops, dtype)
+        return adjacency(graph, weight, nodes, dtype)
+
+
+class GCNConv(Normalizing):
     """Graph convolution of Kipf and Welling (2017): ``D^-1/2 (A + I) D^-1/2 X W + b``.
 
     Args:
@@ -249,13 +291,10 @@ class GCNConv(nn.Module):
             )
         if add_self_loops and not normalize:
             raise ValueError("add_self_loops=True needs normalize=True: add the loops to the graph")
-        super().__init__()
+        super().__init__(cached, normalize if add_self_loops is None else add_self_loops, normalize)
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.cached, self.normalize = cached, normalize
-        self.add_self_loops = normalize if add_self_loops is None else add_self_loops
         self.lin = nn.Linear(in_channels, out_channels, bias=False)
         self.bias = _zeros(out_channels) if bias else None
-        self._matrix, self._first = _Derived(), None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -263,28 +302,14 @@ class GCNConv(nn.Module):
         nn.init.xavier_uniform_(self.lin.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-        self._matrix, self._first = _Derived(), None
+        self._forget()
 
     def forward(
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
-        nodes, graph = _nodes(x, edge_index)
-        adjacency = self._first
-        if adjacency is None:
-            make = lambda: self._make(graph, edge_weight, nodes, x.dtype)  # noqa: E731
-            adjacency = self._matrix(graph, edge_weight, x.dtype, make)
-            if self.cached and not torch.compiler.is_compiling():
-                self._first = adjacency
-        y = adjacency @ (x @ self.lin.weight.T)
+        y = self.matrix(x, edge_index, edge_weight) @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
-
-    def _make(
-        self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
-    ) -> SparseTensor:
-        if self.normalize:
-            return _normalized(graph, weight, nodes, self.add_self_loops, dtype)
-        return _adjacency(graph, weight, nodes, dtype)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}"
@@ -328,7 +353,7 @@ class SAGEConv(nn.Module):
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
         """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
-        nodes, graph = _nodes(x, edge_index)
+        nodes, graph = nodes_of(x, edge_index)
         matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, nodes, x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
@@ -341,7 +366,7 @@ class SAGEConv(nn.Module):
 
     def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
         if self.aggr != "mean":
-            return _adjacency(graph, None, nodes, dtype)
+            return adjacency(graph, None, nodes, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
             if sparse_graph:

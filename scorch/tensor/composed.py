@@ -19,7 +19,7 @@ from .entries import Entries, add_up, build, canonical, find, ravel, unravel
 from .format import Format, Layout, bound, composed_of, fills, layout
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
-from .values import assemble, tracked
+from .values import assemble, bytes_kept, tracked
 
 _WHOLE = "to_dense to_torch to_sparse to_sparse_coo to_scipy reorder"  # methods that begin with csr
 
@@ -183,7 +183,7 @@ class Composed(SparseTensor):
 
     def memory(self) -> dict[str, object]:
         """Bytes, the layouts derived from each part among them; see ``SparseTensor.memory``."""
-        derived = {}
+        derived = bytes_kept(self)
         for k, part in enumerate(self.parts):
             derived |= {f"{name} of part {k}": n for name, n in part.memory()["derived"].items()}
         return {"tensor": self.nbytes, "derived": derived, "total": self.nbytes + sum(derived.values())}
@@ -192,7 +192,7 @@ class Composed(SparseTensor):
         """Drops derived layouts; the next call that needs one makes it again."""
         for part in self.__dict__.get("_pieces", ()):
             part.release()
-        for name in ("_pieces", "_slots", "_relabelled"):
+        for name in ("_pieces", "_slots", "_relabelled", "_derived"):
             self.__dict__.pop(name, None)
 
     def share_memory_(self) -> SparseTensor:

@@ -168,7 +168,7 @@ def from_edge_index(
     edge_weight: torch.Tensor | None = None,
     *,
     num_nodes: int | None = None,
-    add_self_loops: bool = False,
+    add_self_loops: bool | float = False,
     normalize: str | None = None,
     format: str | Format = "csr",
 ) -> SparseTensor:
@@ -179,8 +179,8 @@ def from_edge_index(
         edge_weight: [E]; ones in the default float type if None. Parallel edges are summed. Integers are
             normalised in the default float type.
         num_nodes: N; one more than the largest index if None.
-        add_self_loops: adds an edge of weight 1 at each node that has none; of several at one node the last
-            counts, as in PyG.
+        add_self_loops: adds an edge at each node that has none, of weight 1, or of the weight that is given;
+            of several at one node the last counts, as in PyG.
         normalize: None; "sym": D^-1/2 A D^-1/2 with D the sums of rows (GCN); "row": D^-1 A.
             Nodes without edges get 0.
         format: of the result.
@@ -209,7 +209,7 @@ def _graph(
     index: torch.Tensor,
     weight: torch.Tensor,
     n: int,
-    loops: bool,
+    loops: bool | float,
     normalize: str | None,
     format: str | Format,
 ) -> SparseTensor:
@@ -217,7 +217,8 @@ def _graph(
     if loops:
         with _torch.plainly():
             index, kept = _with_loops(index, n)
-        weight = torch.cat([weight[kept], weight.new_ones(index.shape[1] - kept.numel())])
+        added = weight.new_full((index.shape[1] - kept.numel(),), float(loops))
+        weight = torch.cat([weight[kept], added])
     if normalize is not None:
         weight = _normalised(index[0], index[1], weight, n, normalize)
     return _of_coordinates((n, n), index.flip(0).long(), weight, format, None)

@@ -9,11 +9,20 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 from .. import _torch
 from .entries import distinct, entries, ravel, unravel
 from .format import layout
 from .sparsetensor import SparseTensor
+
+TORCHS = {  # of each format with the arrays of one, blocks left out
+    "csr": torch.sparse_csr,
+    "csc": torch.sparse_csc,
+    "coo": torch.sparse_coo,
+    "bsr": torch.sparse_bsr,
+    "bsc": torch.sparse_bsc,
+}
 
 
 def to_coo(a: SparseTensor) -> torch.Tensor:
@@ -37,12 +46,7 @@ def to_torch(
         return a.to_dense()
     if layout is torch.sparse_coo:
         return to_coo(a)
-    names = {
-        torch.sparse_csr: "csr",
-        torch.sparse_csc: "csc",
-        torch.sparse_bsr: "bsr",
-        torch.sparse_bsc: "bsc",
-    }
+    names = {known: name for name, known in TORCHS.items()}
     if layout not in names:
         raise ValueError(f"expected a layout of torch, got {layout}")
     if a._ndim != 2:
@@ -125,8 +129,16 @@ def to_scipy(a: SparseTensor):
 
 
 # ---- what torch calls the arrays ----
+_owners: WeakIdKeyDictionary = (
+    WeakIdKeyDictionary()
+)  # no attributes of arrays, which would be saved with them
+
+
 def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[SparseTensor], torch.Tensor]:
-    """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns."""
+    """``crow_indices`` and its kin: an array of a matrix that is compressed along rows, or along columns.
+
+    Whose array it is, :func:`owner_of` tells those who get nothing else.
+    """
 
     def read(input: SparseTensor) -> torch.Tensor:
         if input._ndim != 2 or input._fmt.partition("(")[0] not in formats:
@@ -134,9 +146,17 @@ def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[Spar
                 f"{name}: expected a matrix in {' or '.join(formats)}, got {input._ndim} dimensions in "
                 f"{input._fmt}: use A.convert({formats[0]!r}).{name}(), or A.pos(level) and A.crd(level)"
             )
-        return getattr(input, kind)(1)
+        array = getattr(input, kind)(1)
+        if not torch.compiler.is_compiling():
+            _owners[array] = input
+        return array
 
     return read
+
+
+def owner_of(array: torch.Tensor) -> SparseTensor | None:
+    """The SparseTensor that an array was read from by ``crow_indices`` or its kin."""
+    return _owners.get(array)
 
 
 def coordinates(input: SparseTensor) -> torch.Tensor:

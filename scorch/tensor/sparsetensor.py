@@ -169,6 +169,16 @@ class SparseTensor(_Tensor):
         return Format(self._fmt)
 
     @property
+    def layout(self) -> torch.layout:
+        """The layout of torch with the arrays of this format, ``torch.strided`` where there is none.
+
+        torch's own code, which looks for what a layout of its own has in C, reads strided of all formats.
+        """
+        if _torch.asked_by_torch():
+            return torch.strided
+        return rooms.layouts.TORCHS.get(self._fmt.partition("(")[0], torch.strided)
+
+    @property
     def nnz(self) -> builtins.int:
         """Number of stored values, explicit zeros, block fill and padding included.
 
@@ -267,8 +277,8 @@ class SparseTensor(_Tensor):
         """Drops derived layouts; the next call that needs one makes it again."""
         if (core := self.__dict__.get("_core")) is not None:
             core.release()
-        self.__dict__.pop("_relabelled", None)
-        self.__dict__.pop("_strips", None)
+        for name in ("_relabelled", "_strips", "_derived"):
+            self.__dict__.pop(name, None)
 
     def plan(self, columns: builtins.int = 1) -> str:
         """How ``A @ x`` for x with this many columns would run: formats, loops with reasons, and the way.

@@ -6,11 +6,12 @@ by two nodes; where calls are traced or transformed, the values are themselves w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from .format import Layout, layout
 from .sparsetensor import SparseTensor, rank
 from .wrapping import wrap
@@ -127,6 +128,44 @@ def once(a: SparseTensor) -> SparseTensor:
     if "nonunique" not in a._fmt or not (a._val.dtype is torch.bool or needs_grad(a)):
         return a
     return a.coalesce()
+
+
+def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False) -> Any:
+    """What make() derives from a, kept with it until its arrays are written to.
+
+    Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
+    structural is not derived from the values, nor from what they require.
+    """
+    if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
+        return make()
+    facts = a.__dict__
+    key = _versions(facts, a._names[:-1] if structural else a._names)
+    store = facts.setdefault("_derived", {})
+    found = store.get(name)
+    if found is None or found[0] != key:
+        found = store[name] = key, make()
+    return found[1]
+
+
+def _versions(facts: dict[str, Any], names: tuple[str, ...]) -> tuple[int, ...]:
+    """How often arrays were written to; torch does not count for those that were made in inference mode."""
+    try:
+        return tuple([facts[name]._version for name in names])
+    except RuntimeError:
+        return tuple([0 if facts[name].is_inference() else facts[name]._version for name in names])
+
+
+def bytes_kept(a: SparseTensor) -> dict[str, int]:
+    """What takes memory of its own among what is kept with a."""
+    own = {id(x) for x in a._arrays()}
+
+    def size(made: Any) -> int:
+        if isinstance(made, tuple):
+            return sum(map(size, made))
+        arrays = made._arrays() if isinstance(made, SparseTensor) else (made,)
+        return sum(getattr(x, "nbytes", 0) for x in arrays if id(x) not in own)
+
+    return {name: size(made) for name, (_, made) in a.__dict__.get("_derived", {}).items()}
 
 
 def refuse_read_only(name: str, a: SparseTensor) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from ..functions.expressions import explain
 from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.values import bytes_kept
 
 
 def plan(A: SparseTensor, columns: int = 1) -> str:
@@ -44,4 +45,5 @@ def memory(A: SparseTensor) -> dict[str, object]:
         name = f"strips, float{64 if wide else 32}{', added' if added else ''}"
         made = sum(x.nbytes for x in (*strips[:4], place))
         derived[name] = derived.get(name, 0) + made
+    derived |= bytes_kept(A)
     return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}

@@ -1,0 +1,154 @@
+"""Layers that sum over neighbours and do little else, with the arguments and names of PyTorch Geometric.
+
+A sum and what is added to it are one kernel. Graphs are given as to the convolutions (``_graph.py``).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from ..functions.expressions import evaluate
+from ._graph import Normalizing, _Derived, adjacency, nodes_of
+
+
+class GINConv(nn.Module):
+    """Graph isomorphism layer of Xu et al. (2019): ``nn((A + (1 + eps) I) X)``.
+
+    Args:
+        nn: the module that maps sums [N, in] to results.
+        eps: how much more a node counts than a neighbour, at first. train_eps: whether it is a parameter.
+
+    Parameters: those of ``nn``; ``eps`` [1], else a buffer.
+    """
+
+    def __init__(self, nn: nn.Module, eps: float = 0.0, train_eps: bool = False) -> None:
+        super().__init__()
+        self.nn, self.initial_eps = nn, eps
+        start = torch.full((1,), float(eps))
+        if train_eps:
+            self.eps = torch.nn.Parameter(start)
+        else:
+            self.register_buffer("eps", start)
+        self._matrix = _Derived()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again, of what in ``nn`` knows how to."""
+        for module in self.nn.modules():
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
+        with torch.no_grad():
+            self.eps.fill_(self.initial_eps)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> what nn makes
+        of [N, in]"""
+        nodes, graph = nodes_of(x, edge_index)
+        matrix = self._matrix(graph, None, x.dtype, lambda: adjacency(graph, None, nodes, x.dtype))
+        own, text = self.eps.to(x.dtype).squeeze(), "Y[i,k] = A[i,j] * X[j,k] + (1 + e) * X[i,k]"
+        return self.nn(evaluate(text, A=matrix, X=x, e=own, format="dense"))
+
+
+class SGConv(Normalizing):
+    """Simple graph convolution of Wu et al. (2019): ``S^K X W + b`` with S = D^-1/2 (A + I) D^-1/2.
+
+    Args:
+        in_channels, out_channels: features a node, before and after.
+        K: how many products with S.
+        cached: keeps ``S^K X`` of the first call for good.
+        add_self_loops, bias: as in PyG.
+
+    Parameters: ``lin.weight`` [out, in], ``lin.bias`` [out], initialised as torch.nn.Linear.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        K: int = 1,
+        cached: bool = False,
+        add_self_loops: bool = True,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(cached, add_self_loops, True)
+        self.in_channels, self.out_channels, self.K = in_channels, out_channels, K
+        self.lin = nn.Linear(in_channels, out_channels, bias=bias)
+        self._sums = None
+
+    def reset_parameters(self) -> None:
+        """Draws the weights again and forgets cached sums."""
+        self.lin.reset_parameters()
+        self._sums = None
+        self._forget()
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
+        if self._sums is not None:
+            return self.lin(self._sums)
+        if self.cached or self.out_channels >= self.in_channels:
+            sums = self._propagated(x, edge_index, edge_weight)
+            self._sums = sums.detach() if self.cached else None
+            return self.lin(sums)
+        matrix, y = self.matrix(x, edge_index, edge_weight), x @ self.lin.weight.T
+        for _ in range(self.K):  # sums are linear: fewer features to gather
+            y = matrix @ y
+        return y if self.lin.bias is None else y + self.lin.bias
+
+    def _propagated(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None
+    ) -> torch.Tensor:
+        matrix = self.matrix(x, edge_index, edge_weight)
+        for _ in range(self.K):
+            x = matrix @ x
+        return x
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, K={self.K}"
+
+
+class APPNP(Normalizing):
+    """Personalised propagation of Gasteiger et al. (2019): K times ``Z = (1 - alpha) S Z + alpha X`` from
+    Z = X, with S = D^-1/2 (A + I) D^-1/2.
+
+    Args:
+        K: how many steps. alpha: how much of X comes back in each.
+        dropout: the probability that the weight of an edge is dropped in a step, in training.
+        cached: keeps S of the first graph for good; without it the one of the last graph is kept for as long
+            as that graph lives.
+        add_self_loops, normalize: as in PyG.
+    """
+
+    def __init__(
+        self,
+        K: int,
+        alpha: float,
+        dropout: float = 0.0,
+        cached: bool = False,
+        add_self_loops: bool = True,
+        normalize: bool = True,
+    ) -> None:
+        super().__init__(cached, add_self_loops, normalize)
+        self.K, self.alpha, self.dropout = K, alpha, dropout
+
+    def reset_parameters(self) -> None:
+        """Forgets cached matrices."""
+        self._forget()
+
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """x [N, in], dense; edge_index [2, E] or SparseTensor [N, N] -> [N, in]"""
+        matrix, y = self.matrix(x, edge_index, edge_weight), x
+        back = float(self.alpha)
+        text = f"Y[i,k] = {1 - back!r} * (S[i,j] * Z[j,k]) + {back!r} * X[i,k]"
+        for _ in range(self.K):
+            step = matrix
+            if self.dropout and self.training:
+                step = matrix._with_values(nn.functional.dropout(matrix.values(), self.dropout))
+            y = evaluate(text, S=step, Z=y, X=x, format="dense")
+        return y
+
+    def extra_repr(self) -> str:
+        return f"K={self.K}, alpha={self.alpha}"

@@ -1,0 +1,91 @@
+"""SparseTensors in torch_geometric.
+
+Its layers ask a tensor for its layout and arrays, and take a SparseTensor in csr, csc or coo as one of torch.
+Functions that would then make tensors of torch, compute anew what a graph has for good, or take long, have
+another meaning for a SparseTensor, and for all else their own. Importing this package puts these meanings in
+place, in all modules of torch_geometric that have bound the old ones. It is imported behind torch_geometric
+(``scorch/_after.py``), unless ``SCORCH_PYG=off``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from functools import update_wrapper
+from types import FunctionType
+
+import torch
+import torch_geometric
+from torch_geometric import index
+from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
+from torch_geometric.nn.conv import gcn_conv
+from torch_geometric.utils import sparse
+
+from ..tensor.sparsetensor import SparseTensor
+from . import _functions, _messages
+from ._data import ToSparseTensor
+
+__all__ = ["ToSparseTensor"]
+
+
+def _is_ours(graph: object) -> bool:
+    return isinstance(graph[0] if isinstance(graph, list) and graph else graph, SparseTensor)
+
+
+def _is_known(index: object) -> bool:
+    return not torch.compiler.is_compiling() and _messages.ends_of(index) is not None
+
+
+def _is_run(ptr: torch.Tensor) -> bool:
+    return not torch.compiler.is_compiling()
+
+
+def _meaning(original: Callable, ours: Callable, at: int = 0, applies: Callable = _is_ours) -> Callable:
+    """original, and ours where its argument number ``at`` is one that ours is for, unless ours returns
+    NotImplemented."""
+    name, absent = list(inspect.signature(original).parameters)[at], NotImplemented
+
+    def call(*args: object, **kwargs: object) -> object:
+        given = args[at] if len(args) > at else kwargs.get(name)
+        found = ours(*args, **kwargs) if applies(given) else absent
+        return original(*args, **kwargs) if found is absent else found
+
+    # TorchScript reads the text of the original, and looks up its names where the function that it got does
+    there = FunctionType(call.__code__, original.__globals__, original.__name__, None, call.__closure__)
+    return update_wrapper(there, original)
+
+
+def _meanings() -> dict[Callable, Callable]:
+    utils, at = torch_geometric.utils, _functions
+    of_graphs = {
+        utils.is_torch_sparse_tensor: at.is_torch_sparse_tensor,
+        utils.spmm: at.spmm,
+        utils.remove_self_loops: at.remove_self_loops,
+        utils.add_self_loops: at.add_self_loops,
+        gcn_conv.gcn_norm: at.gcn_norm,
+        sparse.set_sparse_value: at.set_sparse_value,
+        sparse.cat: at.cat,
+    }
+    made = {original: _meaning(original, ours) for original, ours in of_graphs.items()}
+    for original, ours in ((utils.scatter, _messages.scatter), (utils.softmax, _messages.softmax)):
+        made[original] = _meaning(original, ours, 1, _is_known)
+    made[index.ptr2index] = _meaning(index.ptr2index, _messages.ptr2index, applies=_is_run)
+    return made
+
+
+def _connect() -> None:
+    meanings = _meanings()
+    for module in [m for name, m in sys.modules.items() if name.partition(".")[0] == "torch_geometric"]:
+        for name, bound in list(vars(module).items()):
+            if isinstance(bound, FunctionType) and bound in meanings:
+                setattr(module, name, meanings[bound])
+    for layer, ours in ((GATConv, "gat"), (GINConv, "gin"), (DirGNNConv, "directed")):
+        layer.forward = _meaning(layer.forward, getattr(_functions, ours), 2)
+    select = MessagePassing._index_select
+    MessagePassing._index_select = _meaning(select, _messages.index_select, 2, _is_known)
+
+
+if os.environ.get("SCORCH_PYG") != "off":
+    _connect()
