@@ -46,6 +46,12 @@ def widths() -> list[int]:
     return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
 
 
+def width_parameters() -> list:
+    """Of these widths, the narrowest and the widest are for the quick tests."""
+    found = widths()
+    return [pytest.param(w, marks=pytest.mark.slow if w in found[1:-1] else ()) for w in found]
+
+
 def run(*argv: object, env: dict | None = None, limit: int = 300, **options) -> subprocess.CompletedProcess:
     """Runs a program, at most ``limit`` seconds; its output is text."""
     environment = {"ASAN_OPTIONS": "exitcode=99", **os.environ, **(env or {})}

@@ -183,6 +183,7 @@ def test_nests():
     assert check(with_nests(400, seed=1), refused=nests.refused) > 50
 
 
+@pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
 def test_chunks():
     """Lanes take turns, and the work of a few multiply-adds pays for one."""
     program = native.chunked().scorchc()
@@ -192,7 +193,7 @@ def test_chunks():
 
 
 # ---- compiled ----
-@pytest.mark.parametrize("width", native.widths())
+@pytest.mark.parametrize("width", native.width_parameters())
 def test_compiled(kernel_cache, width):
     options = ("--jit", "--width", width)
     assert check(list(templates(30, seed=10 + width)), *options, env=kernel_cache) > 18

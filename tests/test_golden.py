@@ -127,10 +127,8 @@ def test_executor_agrees_with_the_oracle(scorchc):
     native.must(scorchc, "--run", *FILES)
 
 
-@pytest.mark.parametrize("width", (16, 32, 64))
+@pytest.mark.parametrize("width", native.width_parameters())
 def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
-    if width not in native.widths():
-        pytest.skip(f"this CPU has no vectors of {width} bytes")
     native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=kernel_cache)
 
 
@@ -142,6 +140,7 @@ def test_scorchc_takes_the_compiler_that_it_is_told(scorchc, tmp_path, kernel_ca
     assert list(tmp_path.glob("*.so"))
 
 
+@pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
 def test_compiled_code_under_sanitizers(scorchc, tmp_path):
     env = native.checked_compiler(tmp_path)
     native.must(scorchc, "--run", "--jit", "--width", native.widths()[-1], *FILES, env=env)

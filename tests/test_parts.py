@@ -202,22 +202,22 @@ def evaluated(text, given, **how):
     return made if isinstance(made, tuple) else (made,)
 
 
+@pytest.mark.parametrize("other", ["csr", pytest.param(FORMATS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("text", PROGRAMS)
-def test_programs(text):
+def test_programs(text, other):
     given = operands()
     for form in [*FORMATS, OVERLAP]:
-        for other in ("csr", FORMATS[1]):
-            parts = {
-                "A": scorch.sparse(given["A"], format=form),
-                "B": scorch.sparse(given["B"], format=other),
-            }
-            csr = {name: x.convert("csr") for name, x in parts.items()}
-            wanted = evaluated(text, given | csr)
-            for y, w in zip(evaluated(text, given | parts), wanted, strict=True):
-                if "exp" in text or "/" in text:
-                    torch.testing.assert_close(plain(y), plain(w))
-                else:
-                    same(y, w)
+        parts = {
+            "A": scorch.sparse(given["A"], format=form),
+            "B": scorch.sparse(given["B"], format=other),
+        }
+        csr = {name: x.convert("csr") for name, x in parts.items()}
+        wanted = evaluated(text, given | csr)
+        for y, w in zip(evaluated(text, given | parts), wanted, strict=True):
+            if "exp" in text or "/" in text:
+                torch.testing.assert_close(plain(y), plain(w))
+            else:
+                same(y, w)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,9 @@ def test_products(kind):
 
 
 # ---- gradients ----
-@pytest.mark.parametrize("form", [FORMATS[0], OVERLAP, pytest.param(FORMATS[1], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "form", [OVERLAP, *(pytest.param(form, marks=pytest.mark.slow) for form in FORMATS[:2])]
+)
 @pytest.mark.parametrize("text", PROGRAMS[:8] + PROGRAMS[18:22])
 def test_gradients(form, text):
     given = operands()

@@ -366,9 +366,9 @@ def explanations() -> Calls:
 def bindings() -> Calls:
     """The functions of the extension while Python has no memory; what torch asks of Python fails too."""
     d, A = matrix()
-    x, out = numbers(30, 4), torch.empty(40, 4)
+    x, out, order = numbers(30, 4), torch.empty(40, 4), torch.arange(30).flip(0)
     core, arrays = scorch.tensor.sparsetensor.core_of(A), tuple(A._arrays())
-    dense, sparse = "C[i,k] = A[i,j] * B[j,k]\nA:2:csr\nB::", "C[i,j] = A[i,j] * B[i,j]\nA:2:csr\nB:2:csr"
+    dense, sparse = "C[i,k] = A[i,j] * B[j,k]\tA:2:csr\tB::", "C[i,j] = A[i,j] * B[i,j]\tA:2:csr\tB:2:csr"
 
     def call() -> list:
         made = [_C.matmul(core, x, 0), _C.matmul(core, x, 0, out)]
@@ -378,6 +378,7 @@ def bindings() -> Calls:
         others += [_C.Core("csr", (40, 30), arrays), core.with_values(arrays[-1]), core.memory()]
         others += [_C.text(dense, (core, x), stage) for stage in ("explain", "orders", "c")]
         others += [_C.describe(dense, (2, 2)), _C.gradient(dense, (2, 2), 3, 1), _C.way(dense, (core, x))]
+        others += [_C.select(*arrays, None, order, 30), _C.inside(order, 30) is order]
         others += [_C.stats(), _C.info(), _C.format("bsr(2,2)", 2), _C.fingerprint((x,))]
         return [*made, core.ends_with((40, 30)) and all(others)]
 

@@ -1,6 +1,6 @@
 # A product gathered in a hash table, which grows where rows are long.
-in A: f64 csr i64 (30, 400)
-in B: f64 csr i64 (400, 3000)
+in A: f64 csr i64 (30, 40)
+in B: f64 csr i64 (40, 3000)
 out C: f64 csr i64
 C[i,k] = A[i,j] * B[j,k]
 nest {
