@@ -165,7 +165,10 @@ def test_flags_that_change_results_are_refused(cache):
 
 # ---- the cache ----
 @needs_cc
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(d, marks=() if d in ("truncate", "flip", "link") else pytest.mark.slow) for d in DAMAGE],
+)
 def test_damaged_entries_are_replaced(cache, damage):
     count = work(cache)["stats"]["compiled"]
     entries = kernels(cache)

@@ -346,7 +346,11 @@ def test_either_is_imported_first(first, second):
 
 def test_opting_out():
     assert child(f"import sys, scorch, torch_geometric; {_TELL}", SCORCH_PYG="off") == "False False"
-    code = f"import sys, scorch.pyg, torch_geometric; {_TELL}"  # for the transform
+
+
+@pytest.mark.slow
+def test_the_transform_alone():
+    code = f"import sys, scorch.pyg, torch_geometric; {_TELL}"
     assert child(code, SCORCH_PYG="off") == "False True"
     assert child(code) == "True True"
 

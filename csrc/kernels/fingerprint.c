@@ -2,11 +2,12 @@
  *
  * Where two arrays have one number, what was found out about the one is taken for the other, so a collision would be
  * wrong numbers, and it must not depend on what the arrays hold. The number is a universal hash under keys that the
- * process draws: the sum over pairs of 64-bit words of (w0 + k0) * (w1 + k1), all 128 bits of it. Whatever two arrays of
- * different bytes are, and whoever made them, at most one key in 2^64 gives them the same sum. Sums of blocks are hashed
- * again under other keys, and the length with them, five levels up to 512 MB, so 5 in 2^64: a process that compares a
- * million pairs of different arrays a second meets a collision in a hundred thousand years. Where the CPU multiplies without carry, which takes
- * less than half of the time, the sums are those of polynomials over bits, of which the same holds.
+ * process draws: the sum over pairs of 64-bit words of (w0 + k0) * (w1 + k1), all 128 bits of it. Whatever two arrays
+ * of different bytes are, and whoever made them, at most one key in 2^64 gives them the same sum. Sums of blocks are
+ * hashed again under other keys, and the length with them, five levels up to 512 MB, so 5 in 2^64: a process that
+ * compares a million pairs of different arrays a second meets a collision in a hundred thousand years. Where the CPU
+ * multiplies without carry, which takes less than half of the time, the sums are those of polynomials over bits, of
+ * which the same holds.
  *
  * Pieces of a fixed size are hashed for themselves, so threads do not matter. A number means something in the process
  * that made it. */
