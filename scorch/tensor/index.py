@@ -178,8 +178,9 @@ def _select_matrix(a: SparseTensor, chosen: Sequence[Selection]) -> torch.Tensor
     along, across = reversed(chosen) if turned else chosen
     rows, columns = reversed(a._shape) if turned else a._shape
     arrays = (*a._arrays()[:2], a.values()) if needs_grad(a) else a._arrays()
-    if isinstance(along, slice | int) and (isinstance(along, int) or along.step == 1):
-        along, arrays = None, _cut(arrays, along, rows)
+    span = slice(along, along + 1, 1) if isinstance(along, int) else along
+    if isinstance(span, slice) and span.step == 1:
+        along, arrays = None, arrays if _whole(span, rows) else _cut(arrays, span.start, span.stop)
     along, across = _as_range(along), None if _whole(across, columns) else _as_range(across)
     if along is not None or across is not None:
         arrays = _selected(*arrays, along, across, columns)
@@ -199,21 +200,18 @@ def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None
     return (_length(c), c.start, c.step) if isinstance(c, slice) else c
 
 
-def _cut(arrays: tuple[torch.Tensor, ...], c: slice | int, rows: int) -> tuple[torch.Tensor, ...]:
-    """The part of the arrays that consecutive rows are."""
-    if _whole(c, rows):
-        return arrays
+def _cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
+    """The part of pos, crd and values that consecutive rows are."""
     pos, crd, values = arrays
-    span = slice(c, c + 1) if isinstance(c, int) else c
-    cut = pos[span.start : span.stop + 1]
+    cut = pos[start : stop + 1]
     low, high = int(cut[0]), int(cut[-1])
     return cut - low, crd[low:high], values[low:high]
 
 
-_MOVED = {
-    getattr(torch, t)
-    for t in ("float16", "bfloat16", "float32", "float64", "bool", "int16", "int32", "int64")
-}
+_MOVED = {  # types of values that the extension knows
+    torch.float16, torch.bfloat16, torch.float32, torch.float64,
+    torch.bool, torch.int16, torch.int32, torch.int64,
+}  # fmt: skip
 
 
 def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tensor, ...]:
@@ -255,9 +253,7 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
     values = a.values()
     span = slice(c, c + 1, 1) if isinstance(c, int) else c
     if isinstance(span, slice) and span.step == 1 and not torch.compiler.is_compiling():
-        cut = pos[span.start * block : span.stop * block + 1]
-        low, high = int(cut[0]), int(cut[-1])
-        pos, crd, values = cut - cut[0], crd[low:high], values[low:high]
+        pos, crd, values = _cut((pos, crd, values), span.start * block, span.stop * block)
         shape = (span.stop - span.start, *shape[1:])
     else:
         rows = torch.arange(span.start, span.stop, span.step) if isinstance(span, slice) else span

@@ -14,14 +14,12 @@ from torch.utils.weak import WeakIdKeyDictionary
 from .. import _torch
 from .entries import distinct, entries, ravel, unravel
 from .format import layout
+from .making import COMPRESSED
 from .sparsetensor import SparseTensor
 
 TORCHS = {  # of each format with the arrays of one, blocks left out
-    "csr": torch.sparse_csr,
-    "csc": torch.sparse_csc,
     "coo": torch.sparse_coo,
-    "bsr": torch.sparse_bsr,
-    "bsc": torch.sparse_bsc,
+    **{name: known for known, name in COMPRESSED.items()},
 }
 
 
@@ -46,12 +44,11 @@ def to_torch(
         return a.to_dense()
     if layout is torch.sparse_coo:
         return to_coo(a)
-    names = {known: name for name, known in TORCHS.items()}
-    if layout not in names:
+    if layout not in COMPRESSED:
         raise ValueError(f"expected a layout of torch, got {layout}")
     if a._ndim != 2:
         raise NotImplementedError(f"{layout} of {a._ndim} dimensions: use torch.sparse_coo")
-    name = names[layout]
+    name = COMPRESSED[layout]
     if blocksize is not None and not name.startswith("b"):
         raise ValueError(f"{layout} has no blocks, got blocksize={blocksize}")
     if name.startswith("b"):
@@ -129,9 +126,8 @@ def to_scipy(a: SparseTensor):
 
 
 # ---- what torch calls the arrays ----
-_owners: WeakIdKeyDictionary = (
-    WeakIdKeyDictionary()
-)  # no attributes of arrays, which would be saved with them
+# not attributes of the arrays, which would be saved with them
+_owners: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def compressed(name: str, formats: tuple[str, str], kind: str) -> Callable[[SparseTensor], torch.Tensor]:

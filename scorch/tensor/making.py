@@ -17,7 +17,7 @@ from .sparsetensor import SparseTensor, core_of
 from .values import assemble, carries, needs_grad, tracked
 from .wrapping import from_result
 
-_COMPRESSED = {
+COMPRESSED = {  # layouts of torch, and the formats with their arrays
     torch.sparse_csr: "csr",
     torch.sparse_csc: "csc",
     torch.sparse_bsr: "bsr",
@@ -181,7 +181,7 @@ def _from_compressed(x: torch.Tensor, copy: bool | None) -> SparseTensor:
     """A matrix, perhaps of dense blocks or with dense dimensions behind, or a batch of them."""
     if x.dim() - x.dense_dim() > 2:
         return torch.stack([_from_compressed(part, copy) for part in x.unbind()])
-    name = _COMPRESSED[x.layout]
+    name = COMPRESSED[x.layout]
     by_row = name in ("csr", "bsr")
     pos, crd = (x.crow_indices(), x.col_indices()) if by_row else (x.ccol_indices(), x.row_indices())
     if name.startswith("b"):
@@ -311,7 +311,7 @@ def sparse(
     elif x.layout is torch.sparse_coo:
         _refuse_grad(x)
         made = from_coo(x.detach(), format, index_dtype)
-    elif x.layout in _COMPRESSED:
+    elif x.layout in COMPRESSED:
         _refuse_grad(x)
         made = _from_compressed(x.detach(), copy)
     else:

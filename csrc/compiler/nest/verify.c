@@ -254,8 +254,9 @@ static void check_batch(NestVerifier *v, const Scene *s, const Nest *n)
 
 static void check_vector(NestVerifier *v, const Scene *s, const Nest *n)
 {
-    const char *why = n->kind == L_VEC && n->in ? nest_vector_refused(n) : NULL;
-    if (n->kind == L_VEC && n->in && !why && verify_binder(s, n->ix)) why = "its entries are looked up";
+    if (n->kind != L_VEC || !n->in) return;
+    const char *why = nest_vector_refused(n);
+    if (!why && verify_binder(s, n->ix)) why = "its entries are looked up";
     if (why) fail(v->p, SC_EVALUE, -1, "schedule: '%s': %s", verify_loop(v->p, n), why);
 }
 

@@ -97,7 +97,7 @@ Nest *schedule_narrow(Prog *, const Assign *, Nest *);
 Nest *schedule_outer(Prog *, const Assign *, sc_format *to, sc_text *why);  /* as product_nest */
 Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* as product_nest */
 
-/* ---- batch.c ---- */
+/* ---- batch.c, vector.c ---- */
 bool batch_suits(const Nest *loop, uint32_t bound);  /* it will take its rows in batches */
 bool vector_suits(const Nest *loop, uint32_t bound); /* it will take a vector of entries at a time */
 

@@ -54,7 +54,7 @@ void search_print(const Search *, int k, const Nest *, sc_text *);
 Nest *search_nest(Search *, int k);
 void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
-/* ---- ahead.c, batch.c, cost.c, where.c: whole nests ---- */
+/* ---- ahead.c, batch.c, vector.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *);  /* loops over rows that sum entries take them in batches */
