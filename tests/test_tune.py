@@ -218,7 +218,8 @@ def test_damaged_files_are_misses(folder):
     keep(lambda: a @ x, SLOW)
     (file,) = files(folder)
     whole = file.read_bytes()
-    flipped = (whole[:k] + bytes([whole[k] ^ 4]) + whole[k + 1 :] for k in range(0, len(whole), 37))
+    places = [*range(0, len(whole), 37), len(whole) - 1]
+    flipped = (whole[:k] + bytes([whole[k] ^ 4]) + whole[k + 1 :] for k in places)
     cut = (whole[:n] for n in (0, 1, 40, 69, len(whole) // 2, len(whole) - 1))
     for damaged in itertools.chain(flipped, cut, (whole + b"x", b"\0" * 500)):
         file.write_bytes(damaged)

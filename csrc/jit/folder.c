@@ -49,7 +49,8 @@ static bool remove_sum(sc_text *t)
     t->n -= SUM_LINE;
     sc_sha256(t->s, t->n, sum);
     const char *line = t->s + t->n;
-    const bool same = !memcmp(line, SUM, sizeof SUM - 1) && !memcmp(line + sizeof SUM - 1, sum, SC_HASH);
+    const bool same = !memcmp(line, SUM, sizeof SUM - 1) && !memcmp(line + sizeof SUM - 1, sum, SC_HASH) &&
+                      line[SUM_LINE - 1] == '\n';
     t->s[t->n] = 0;
     return same;
 }
