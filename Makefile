@@ -57,7 +57,7 @@ fuzz: .venv/.editable
 	SCORCH_JIT=off $(BIN)/python tests/campaign.py --seconds $(SECONDS) --seed $(SEED)
 
 faults: .venv/.editable
-	$(PYTEST) --durations=10 tests/faults
+	$(PYTEST) --dist load --durations=10 tests/faults
 
 MINUTES ?= 20
 soak: .venv/.editable
