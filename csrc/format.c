@@ -332,3 +332,20 @@ bool sc_format_is_dense(const sc_format *f)
         if (sc_kind_of(&f->level[l])->crd || f->level[l].part != SC_WHOLE) return false;
     return true;
 }
+
+/* Lists of coordinates are told apart by their last level. */
+bool sc_format_is_unique(const sc_format *f)
+{
+    for (int l = 0; l < f->nlevel; l++) {
+        const bool listed = l + 1 < f->nlevel && sc_kind_of(&f->level[l + 1])->one;
+        if (sc_kind_of(&f->level[l])->crd && !f->level[l].unique && !listed) return false;
+    }
+    return true;
+}
+
+bool sc_format_has_twins(const sc_format *f)
+{
+    bool fits = !sc_format_is_dense(f) && sc_format_is_unique(f);
+    for (int l = 0; l < f->nlevel; l++) fits &= !sc_kind_of(&f->level[l])->padded;
+    return fits;
+}

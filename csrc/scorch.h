@@ -64,7 +64,9 @@ int sc_format_parse(sc_format *, const char *text, int ndim, sc_err *);
 void sc_format_print(const sc_format *, char *out, size_t size);
 void sc_format_print_levels(const sc_format *, char *out, size_t size);
 bool sc_format_equal(const sc_format *, const sc_format *);
-bool sc_format_is_dense(const sc_format *); /* every level is dense and no blocks */
+bool sc_format_is_dense(const sc_format *);  /* every level is dense and no blocks */
+bool sc_format_is_unique(const sc_format *); /* no combination of coordinates is stored twice */
+bool sc_format_has_twins(const sc_format *); /* sparse, unique and not padded: see sc_spec.twin */
 
 /* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
  * no strides. Dense tensors: view.val and view.stride (in elements). */
@@ -154,6 +156,9 @@ typedef struct {
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
     uint8_t positions[SC_MAXLEVEL];
+    /* 1 + the operand in front whose structure this one was given with, so that their values lie side by side; 0: none,
+     * or nobody looked. */
+    int8_t twin;
 } sc_spec;
 typedef struct {
     const char *text;     /* einsum "ij,jk->ik" or index notation "C[i,k] = ..." */
@@ -173,6 +178,10 @@ typedef struct {
 
 /* Operand k is this tensor: all of its sc_spec but the name, and its extents. */
 void sc_request_operand(sc_request *, int k, const sc_tensor *);
+/* Finds the operands that have one structure: the same arrays. Those of a request as they were given. */
+void sc_request_twins(sc_request *, const sc_tensor *in);
+/* The first operand in front of k that has the same arrays of structure, where each coordinate stands once; or -1. */
+int sc_tensor_twin(const sc_tensor *in, int k);
 /* The dimension of stride 1 (the last one, if several), or -1. */
 int sc_dense_unit(const sc_view *, int ndim);
 

@@ -159,6 +159,7 @@ static int ask(call *c)
         sc_request_operand(c->request, k, &c->in[k]);
         if (c->core[k]) c->request->in[k].often = sc_core_often(c->core[k]);
     }
+    sc_request_twins(c->request, c->in);
     return 0;
 }
 
@@ -187,7 +188,7 @@ typedef struct {
     int64_t dim[SC_MAXDIM];
     int32_t often;
     uint8_t position[SC_MAXLEVEL], dtype, itype, perm, ndim;
-    int8_t unit;
+    int8_t unit, twin;
 } facts;
 enum { KNOWN = 8, FEW = 8 }; /* calls remembered for a program string, of at most so many operands */
 struct sc_known {
@@ -204,9 +205,8 @@ static void read_facts(const call *c, facts *f)
     for (int k = 0; k < c->nin; k++, f++) {
         const sc_tensor *t = &c->in[k];
         bool dense = sc_format_is_dense(&t->format);
-        f->dtype = (uint8_t)t->dtype;
-        f->itype = (uint8_t)t->itype;
-        f->perm = t->view.perm != NULL;
+        f->dtype = (uint8_t)t->dtype, f->itype = (uint8_t)t->itype;
+        f->perm = t->view.perm != NULL, f->twin = (int8_t)sc_tensor_twin(c->in, k);
         f->often = c->core[k] ? sc_core_often(c->core[k]) : 0;
         f->ndim = (uint8_t)t->format.ndim;
         f->unit = (int8_t)(dense ? sc_dense_unit(&t->view, t->format.ndim) : -1);

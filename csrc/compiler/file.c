@@ -59,7 +59,19 @@ static int parse_dims(Lexer *lx, int64_t *dim)
     return n;
 }
 
-/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] ["perm"] */
+/* The operand in front that the one being declared has the structure of, counted from 1. */
+static int8_t parse_twin(File *f, Lexer *lx, const sc_format *format)
+{
+    const int pos = lx->pos;
+    const char *name = lex_name(lx, "an operand in front");
+    const Tensor *t = prog_tensor(f->p, name);
+    if (!t || t->perm || !sc_format_equal(&t->format, format) || !sc_format_has_twins(format))
+        fail(f->p, SC_EVALUE, pos,
+             "expected an operand in front in this format, whose coordinates do not repeat");
+    return (int8_t)(1 + (t->twin ? t->twin - 1 : t->arg));
+}
+
+/* "in" NAME ":" dtype format [itype] "(" dims ")" ["unit" N] ["perm"] ["like" NAME] */
 static void parse_in(File *f, int at)
 {
     Lexer lx;
@@ -82,6 +94,7 @@ static void parse_in(File *f, int at)
     if (lex_accept(&lx, "perm")) spec.perm = true;
     if (spec.perm && sc_format_is_dense(&spec.format))
         fail(f->p, SC_EVALUE, perm, "%s is dense: perm goes with an operand that stores entries", name);
+    if (lex_accept(&lx, "like")) spec.twin = parse_twin(f, &lx, &spec.format);
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);

@@ -26,7 +26,7 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
     add_format(t, &s->format);
     sc_text_addn(t, (const char *)s->positions, (size_t)s->format.nlevel);
-    int facts[5] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often};
+    int facts[6] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often, s->twin};
     sc_text_addn(t, (const char *)facts, sizeof facts);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }
@@ -51,6 +51,32 @@ void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
     memcpy(rq->dim[k], t->view.dim, sizeof rq->dim[k]);
     for (int l = 0; l < t->format.nlevel; l++)
         s->positions[l] = dense ? 0 : sc_log2_up(t->view.level[l].npos);
+}
+
+static bool same_arrays(const sc_tensor *a, const sc_tensor *b)
+{
+    bool same =
+        a->itype == b->itype && sc_format_equal(&a->format, &b->format) && !a->view.perm && !b->view.perm;
+    for (int d = 0; same && d < a->format.ndim; d++) same = a->view.dim[d] == b->view.dim[d];
+    for (int l = 0; same && l < a->format.nlevel; l++) {
+        const sc_level *x = &a->view.level[l], *y = &b->view.level[l];
+        same = x->pos == y->pos && x->crd == y->crd && x->npos == y->npos;
+    }
+    return same;
+}
+
+int sc_tensor_twin(const sc_tensor *in, int k)
+{
+    const sc_format *f = &in[k].format;
+    if (!sc_format_has_twins(f)) return -1;
+    for (int q = 0; q < k; q++)
+        if (same_arrays(&in[q], &in[k])) return q;
+    return -1;
+}
+
+void sc_request_twins(sc_request *rq, const sc_tensor *in)
+{
+    for (int k = 1; k < rq->nin; k++) rq->in[k].twin = (int8_t)(1 + sc_tensor_twin(in, k));
 }
 
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)

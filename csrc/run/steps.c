@@ -226,12 +226,21 @@ static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *i
 }
 
 /* By a request for what the operands are; *plain: they were taken as they are. */
+/* Beside those that were planned: a temporary may have the structure of an operand that was given twice. */
+static void note_twins(const sc_stage *x, const sc_tensor *in, sc_request *rq)
+{
+    sc_request_twins(rq, in);
+    for (int k = 0; k < rq->nin; k++)
+        if (!rq->in[k].twin) rq->in[k].twin = x->plan.request.in[k].twin;
+}
+
 static int look_up(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, bool *plain, sc_err *err)
 {
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
     *rq = x->plan.request;
     note_facts(r, x, in, rq);
+    note_twins(x, in, rq);
     bool again = true;
 
     for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {

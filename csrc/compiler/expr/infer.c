@@ -132,16 +132,6 @@ static bool has_indices(const Tensor *t, const Expr *lhs)
     return same;
 }
 
-/* Whether no combination of coordinates is stored twice: lists of coordinates are told apart by their last level. */
-static bool is_unique(const sc_format *f)
-{
-    for (int l = 0; l < f->nlevel; l++) {
-        const bool listed = l + 1 < f->nlevel && sc_kind_of(&f->level[l + 1])->one;
-        if (sc_kind_of(&f->level[l])->crd && !f->level[l].unique && !listed) return false;
-    }
-    return true;
-}
-
 /* The operand without whose entries nothing is left: k counts them. */
 static Tensor *next_mask(const Prog *p, const Assign *a, int *k, Mask *m)
 {
@@ -161,7 +151,7 @@ static Pattern whole_pattern(const Prog *p, const Assign *a)
     Mask m;
     int k = 0;
     for (Tensor *t; (t = next_mask(p, a, &k, &m));)
-        if (m.alone && has_indices(t, a->lhs) && is_unique(&t->format))
+        if (m.alone && has_indices(t, a->lhs) && sc_format_is_unique(&t->format))
             return (Pattern){t, t->format.nlevel, t->format};
     return (Pattern){0};
 }
@@ -192,7 +182,7 @@ static bool upper_levels(const Tensor *t, int n, const Expr *lhs, sc_format *f)
     for (int d = 0; d < f->ndim; d++)
         if (!(seen >> d & 1))
             f->level[f->nlevel++] = (sc_levelspec){.kind = SC_DENSE, .unique = 1, .dim = (uint8_t)d};
-    return stored && f->nlevel <= SC_MAXLEVEL && is_unique(f);
+    return stored && f->nlevel <= SC_MAXLEVEL && sc_format_is_unique(f);
 }
 
 /* Whether f, whose first n levels are an operand's, is the format asked for but for the order of dense levels. */

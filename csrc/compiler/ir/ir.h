@@ -94,9 +94,11 @@ struct Tensor {
     uint8_t positions[SC_MAXLEVEL]; /* operands: statistics, as in sc_spec */
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
-    int often;                      /* operands: as in sc_spec */
-    Tensor *like; /* the operand whose structure a result shares: an alias with the result's indices */
-    int shared;   /* with `like`: how many of its levels; dense ones of other indices follow */
+    int often, twin;                /* operands: as in sc_spec */
+    /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
+     * schedule/twins.c: it has no loops of its own, and is read where that one is. */
+    Tensor *like;
+    int shared; /* with `like`: how many of its levels; dense ones of other indices follow */
     /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */
     bool covered;
     Tensor *where; /* of a covered result that is computed dense and delivered sparse: which entries it has */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-bool tensor_is_sparse(const Tensor *t) { return t->role == T_IN && !sc_format_is_dense(&t->format); }
+bool tensor_is_sparse(const Tensor *t)
+{ return t->role == T_IN && !t->like && !sc_format_is_dense(&t->format); }
 
 void tensor_spec(const Tensor *t, sc_spec *s)
 {
@@ -14,6 +15,7 @@ void tensor_spec(const Tensor *t, sc_spec *s)
     s->unit = t->unit;
     s->perm = t->perm;
     s->often = t->often;
+    s->twin = (int8_t)t->twin;
     memcpy(s->positions, t->positions, sizeof s->positions);
 }
 

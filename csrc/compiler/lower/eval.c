@@ -85,7 +85,7 @@ static void stored_address(Low *l, const Expr *e, Address *a)
     const int n = r->like ? r->shared : t->format.nlevel, level = lower_level(l, t);
     Index ix = tensor_level_index(t, n - 1);
     if (level >= n) {
-        a->base = r->like ? w->pos[n] : value_place(l, t, w->pos[n]);
+        a->base = r->role != T_IN ? w->pos[n] : value_place(l, t, w->pos[n]);
     } else {
         const Fibre *f = l->e.vec.fibre;
         if (level != n - 1 || !is_vec(l, ix) || !index_same(ix, l->e.vec.ix) ||
@@ -199,7 +199,7 @@ static Val *access_val(Low *l, const Expr *e)
     bool vec = depends(l, e);
     Val *lanes_of = l->e.spread ? spread_access(l, t) : NULL;
     if (lanes_of) return lanes_of;
-    if (t->role == T_IN && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
+    if (tensor_is_sparse(t) && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
         return sum_run(l, t);
     Address a = address(l, e, false);
     Val *at = vec ? piece_at(l, &a) : a.base;

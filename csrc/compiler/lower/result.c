@@ -98,8 +98,7 @@ static void find_bounding(BoundSearch *path, const Expr *lhs)
     path->stored = stored_part(path);
     for (int k = 0; k < p->ntensor && path->nt < MAXBOUNDING; k++) {
         const Tensor *t = p->tensor[k];
-        if (t->role == T_IN && !sc_format_is_dense(&t->format) && same_indices(t, lhs) && entered(path, t))
-            path->t[path->nt++] = t;
+        if (tensor_is_sparse(t) && same_indices(t, lhs) && entered(path, t)) path->t[path->nt++] = t;
     }
 }
 

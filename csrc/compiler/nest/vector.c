@@ -11,7 +11,8 @@ static bool is_entry(const Expr *e, const Tensor *t)
 {
     const Tensor *r = e->tensor;
     if (r == t) return !t->perm;
-    return r->like == t && r->shared == t->format.nlevel && r->format.nlevel == r->shared;
+    const bool places = r->role != T_IN || !t->perm; /* those of a twin are the given ones */
+    return r->like == t && places && r->shared == t->format.nlevel && r->format.nlevel == r->shared;
 }
 
 static bool is_at(const Expr *e, int var)

@@ -122,7 +122,8 @@ static void check_reads(NestVerifier *v, const Scene *s, const Expr *e)
         return;
     }
     check_plain(v, s, e, false);
-    if (!verify_dense(e->tensor)) check_resolved(v, s, e, e->tensor, e->tensor->format.nlevel);
+    const Tensor *walked = e->tensor->like ? e->tensor->like : e->tensor;
+    if (!verify_dense(e->tensor)) check_resolved(v, s, e, walked, walked->format.nlevel);
 }
 
 /* Requires that an assembled result has dense levels, then compressed unique ones. */

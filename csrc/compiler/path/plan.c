@@ -5,6 +5,7 @@
  *   a sum of a product of three factors or more   into temporaries, in an order of contraction that tree.c finds
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
  *   terms that are sums of products               computed first but for one, which adds them where it is written
+ *   a function of what is gathered at entries     of values that are gathered first, all of them (sampled.c)
  *   results over one sparse operand               each by itself, where they want it in several layouts
  *
  * Each of the few ways that are left is told to the scheduler, and its costs decide. Sums are taken apart only where +
@@ -48,8 +49,8 @@ static int order_of(const Planner *pl, uint32_t vars, bool turned, Index *out)
     return n;
 }
 
-/* The step t = e, and the access that stands for e from here on; null where there is none. */
-static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
+/* The access to the temporary that is e already, or null. */
+static Expr *find_taken(Planner *pl, const Expr *e)
 {
     Index ix[SC_MAXDIM];
     for (int v = pl->p->nin; v < pl->path->nvalue; v++) {
@@ -57,7 +58,15 @@ static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool t
         for (int d = 0; d < same->ndim; d++) ix[d] = (Index){.var = (uint8_t)same->dimvar[d]};
         if (pl->how[v] && common_same(pl->p, pl->how[v], e)) return expr_access(pl->p, same, ix);
     }
-    if (__builtin_popcount(kept) > SC_MAXDIM) return NULL;
+    return NULL;
+}
+
+/* The step t = e, and the access that stands for e from here on; null where there is none. */
+static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
+{
+    Index ix[SC_MAXDIM];
+    Expr *taken = find_taken(pl, e);
+    if (taken || __builtin_popcount(kept) > SC_MAXDIM) return taken;
     const int n = order_of(pl, kept, turned && !sparse, ix);
     Tensor *t = step_temporary(pl, ix, n, sparse, entries);
     Expr *access = expr_access(pl->p, t, ix);
@@ -238,6 +247,54 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     return sum ? sum : e;
 }
 
+/* ---- functions of what is gathered ---- */
+/* How often f stands in e. */
+static int count(const Expr *e, const Expr *f)
+{
+    if (expr_equal(e, f)) return 1;
+    return (e->kid[0] ? count(e->kid[0], f) : 0) + (e->kid[1] ? count(e->kid[1], f) : 0);
+}
+
+/* The step t = stored(m) * e, in the structure of m, whose cost so many share; null where there is none. */
+static Expr *take_sampled(Planner *pl, const Expr *m, Expr *e, int takers)
+{
+    Prog *p = pl->p;
+    Expr *there = expr_new(p, O_STORED, expr_access(p, m->tensor, m->ix), NULL);
+    Expr *value = path_is_sum(e) ? expr_reduce(p, O_ADD, e->vars, expr_new(p, O_MUL, there, e->kid[0]))
+                                 : expr_new(p, O_MUL, there, e);
+    Expr *taken = find_taken(pl, value);
+    if (taken) return taken;
+    Tensor *t = step_temporary(pl, m->ix, m->tensor->ndim, true, tree_size(p, m).entries);
+    const Assign a = {expr_access(p, t, m->ix), O_CONST, value};
+    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
+    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers);
+    return a.lhs;
+}
+
+/* e, with functions beside sparse factors computed first, and their arguments before them (sampled.c). */
+static Expr *take_functions(Planner *pl, Expr *e)
+{
+    Part part[MAXFACTOR];
+    Prog *p = pl->p;
+    if (e->op == O_CONST || e->op == O_ACCESS || e->op == O_STORED) return e;
+    if (e->op != O_MUL && e->op != O_DIV) {
+        Expr *a = take_functions(pl, e->kid[0]);
+        return expr_with_kids(p, e, a, e->kid[1] ? take_functions(pl, e->kid[1]) : NULL);
+    }
+    const int n = expr_factors(p, e, part);
+    const Sampled s = sampled_find(n, part);
+    if (s.factor < 0) return e;
+    Expr **f = &part[s.factor].e;
+    int takers = 0;
+    for (int a = 0; a < p->nassign; a++) takers += count(p->assign[a].rhs, *f);
+    takers = takers ? takers : 1;
+    Expr *of = take_sampled(pl, s.m, s.of, takers);
+    Expr *all = of ? take_sampled(pl, s.m, expr_replace(p, *f, s.of, of), takers) : NULL;
+    if (!all) return e;
+    *f = all;
+    return expr_product(p, n, part);
+}
+
 /* ---- one right side ---- */
 static Expr *take_apart(Planner *, Expr *, const Assign *, int result, const char *asked);
 
@@ -317,11 +374,13 @@ static Expr *take_apart(Planner *pl, Expr *e, const Assign *a, int result, const
 
 /* ---- the program ---- */
 /* Whether e has what is_rich() looks for; *sums counts the sums of products that were seen so far. */
-static bool has_more(Prog *p, const Expr *e, int *sums)
+static bool has_more(Prog *p, Expr *e, int *sums)
 {
     Part part[MAXFACTOR];
     if (p->multiplies && path_is_sum(e) && !path_has_sparse(e)) return true;
     if (e->op == O_STORED) return false;
+    if ((e->op == O_MUL || e->op == O_DIV) && sampled_find(expr_factors(p, e, part), part).factor >= 0)
+        return true;
     if (path_is_sum(e)) {
         const int n = expr_factors(p, e->kid[0], part);
         if (n > 2 || expr_has(e->kid[0], O_REDUCE)) return true;
@@ -343,7 +402,8 @@ static bool is_rich(Prog *p, const Assign *a)
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
     const Point m = step_mark(pl);
-    Expr *e = take_apart(pl, a->rhs, a, result, asked);
+    Expr *entries = asked ? a->rhs : take_functions(pl, a->rhs);
+    Expr *e = take_apart(pl, entries, a, result, asked);
     const bool any = e != a->rhs, dense = !path_has_sparse(a->rhs);
     if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
     if (!any) step_rewind(pl, m);
@@ -351,7 +411,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const double steps = pl->path->cost - m.cost;
         const Point end = step_mark(pl);
         double whole = -1;
-        const bool compared = path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
+        const bool compared = entries == a->rhs && path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
         if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;

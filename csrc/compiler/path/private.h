@@ -4,6 +4,7 @@
  * plan.c   assignments -> steps: which sums are taken apart, and whether that pays
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
+ * sampled.c functions whose argument is computed at entries first
  * wish.c   "path(..)" as a user says it, and the plan as text
  * step.c   an assignment as a request of its own
  * entries.c where the entries of sparse tensors make what is stored of an expression */
@@ -24,12 +25,20 @@ bool path_is_product(const Expr *);  /* of accesses, and sums of such */
 bool path_has_sparse(const Expr *);  /* reads a sparse operand, or a value that is sparse */
 uint32_t path_covered(const Expr *); /* indices along which entries of sparse tensors say what is stored */
 
+/* ---- sampled.c ---- */
+typedef struct {
+    int factor;   /* of a product: has such a function; -1: none has */
+    Expr *m, *of; /* the access to the sparse factor; the argument */
+} Sampled;
+Sampled sampled_find(int n, const Part *);
+
 /* ---- tree.c ---- */
 
 typedef struct { /* a factor, or what some of them come to */
     uint32_t vars;
     double entries; /* that are stored; of dense ones, elements */
     bool sparse;
+    int twin; /* of a sparse one: 1 + the value whose structure it has, or 0 */
 } Size;
 
 typedef struct Tree Tree;

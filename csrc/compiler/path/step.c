@@ -79,6 +79,24 @@ static bool add_operands(Planner *pl, Step *s, const Expr *e, bool factor, int n
     return all;
 }
 
+/* The value whose structure this one has: of an operand, the first that was given with it. */
+static int root_of(const Planner *pl, int value)
+{
+    const Tensor *t = value < pl->p->nin ? pl->p->tensor[value] : pl->value[value];
+    return t->twin ? t->twin - 1 : value;
+}
+
+static int structure(const sc_request *rq, int k) { return rq->in[k].twin ? rq->in[k].twin - 1 : k; }
+
+static void note_twins(const Planner *pl, Step *s)
+{
+    sc_request *rq = &s->request;
+    for (int k = 0; k < rq->nin; k++) rq->in[k].twin = 0;
+    for (int k = 1; k < rq->nin; k++)
+        for (int q = 0; q < k && !rq->in[k].twin && sc_format_has_twins(&rq->in[k].format); q++)
+            if (root_of(pl, s->from[q]) == root_of(pl, s->from[k])) rq->in[k].twin = (int8_t)(1 + q);
+}
+
 /* ---- text ---- */
 /* "+=", "max=" or "min=" says all of its reductions. */
 static bool reduces_whole(const Expr *e) { return e->op == O_REDUCE && !expr_has(e->kid[0], O_REDUCE); }
@@ -116,7 +134,21 @@ static const char *text_of(Planner *pl, int n, const Assign *a)
 }
 
 /* ---- results ---- */
-static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
+/* A sparse temporary that has no entry but where an operand has one takes its structure: all of that is computed. */
+static void ask_structure(Prog *p, Step *s, int k, const Expr *lhs, const Expr *rhs)
+{
+    sc_request *rq = &s->request;
+    for (int q = 0; q < rq->nin && !rq->ask_like[k]; q++) {
+        const Tensor *t = s->from[q] < p->nin ? prog_tensor(p, rq->in[q].name) : NULL;
+        bool same = t && tensor_is_sparse(t) && t->ndim == lhs->tensor->ndim && expr_kills(rhs, t);
+        for (int d = 0; same && d < t->ndim; d++) same = t->dimvar[d] == lhs->ix[d].var;
+        for (int o = 0; same && o < rq->nin; o++)
+            same = sc_format_is_dense(&rq->in[o].format) || structure(rq, o) == structure(rq, q);
+        if (same) rq->ask_like[k] = (int8_t)(q + 1);
+    }
+}
+
+static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, const Expr *rhs, int result)
 {
     const Prog *p = pl->p;
     sc_request *rq = &s->request;
@@ -126,7 +158,10 @@ static bool ask(const Planner *pl, Step *s, int k, const Expr *lhs, int result)
         rq->ask[k] = lhs->tensor->format;
     else if (!pl->infers || p->asked >> result & 1)
         rq->ask[k] = p->ask[result];
-    if (result < 0 || !p->ask_like[result]) return true;
+    const Tensor *made = result < 0 ? NULL : prog_result(p, result);
+    const bool shares = made ? tensor_shares_all(made) && !p->ask_like[result] : !lhs->tensor->format.nlevel;
+    if (shares) ask_structure(pl->p, s, k, lhs, rhs);
+    if (!made || !p->ask_like[result]) return true;
     for (int q = 0; q < rq->nin; q++) {
         const Tensor *t = s->from[q] < p->nin ? prog_tensor(pl->p, rq->in[q].name) : NULL;
         bool same = t && s->from[q] == p->ask_like[result] - 1;
@@ -315,8 +350,9 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         pl->value[path->nvalue + k] = a[k].lhs->tensor;
         if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, false, k, a)) return false;
     }
+    note_twins(pl, s);
     for (int k = 0; k < n; k++)
-        if (!ask(pl, s, k, a[k].lhs, result[k])) return false;
+        if (!ask(pl, s, k, a[k].lhs, a[k].rhs, result[k])) return false;
     s->plain = n == 1 && path_is_product(a->rhs);
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
@@ -333,6 +369,8 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
             return false;
         settle(pl, &a[k], &said->made[k]);
         pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
+        const int like = said->made[k].like;
+        if (like >= 0) a[k].lhs->tensor->twin = 1 + root_of(pl, s->from[like]);
         pl->holes[path->nvalue + k] = reads(pl, s, has_holes) || !expr_sure(a[k].rhs);
         s->made[k] = said->made[k].spec;
         s->request.ask[k] = said->made[k].spec.format; /* whatever its operands are converted to */

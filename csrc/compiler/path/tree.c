@@ -41,6 +41,7 @@ Size tree_size(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
     s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(e));
+    if (s.sparse && e->op == O_ACCESS) s.twin = e->tensor->twin ? e->tensor->twin : e->tensor->arg + 1;
     s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
     return s;
 }
@@ -49,6 +50,15 @@ Size tree_size(const Prog *p, const Expr *e)
  * is walked, merged with another, appended; an element that is read, or written; a step that is started. */
 static const double dense_flop = .06, vector_flop = .12, number_flop = 1, walked = .6, met = 6, appended = 6,
                     read = .1, written = .4, started = 2000;
+
+/* Its entries are those of one in front. */
+static bool is_met(Size *const *part, int k)
+{
+    bool again = false;
+    for (int q = 0; q < k; q++)
+        again |= part[k]->twin && part[q]->twin == part[k]->twin && part[q]->vars == part[k]->vars;
+    return again;
+}
 
 double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept, bool sparse, Size *out)
 {
@@ -61,6 +71,7 @@ double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept,
         all |= s->vars;
         if (!s->sparse) time += s->entries * read;
         if (!s->sparse) continue;
+        if (is_met(part, k)) continue;
         join *= s->entries / tree_cells(p, s->vars & held);
         most = fmax(most, join);
         held |= s->vars;

@@ -373,7 +373,7 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     const int inner = varies_at(at, e, true), outer = varies_at(at, e, false), k = outer < 0 ? inner : outer;
     const double trips = inner < 0 ? 1 : read ? times_read(at, e, inner) : at->loop[inner].trips;
     if (e->tensor->role == T_WORK && e->tensor->place == W_REG) return 0;
-    if (source_is_sparse(e->tensor)) return trips * kind;
+    if (source_is_sparse(e->tensor) || (e->tensor->role == T_IN && e->tensor->like)) return trips * kind;
     const bool along = k >= 0 && runs_along(e) == at->loop[k].ix.var;
     double each = kind;
     if (k >= 0 && !along) each = at->loop[k].vec ? lanes(c) * c->m.across : fmax(kind, c->m.across);

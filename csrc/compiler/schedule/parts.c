@@ -12,8 +12,7 @@ int64_t schedule_bucket(int64_t n)
 }
 
 /* ---- what loops run in ---- */
-bool source_is_sparse(const Tensor *t)
-{ return t->role == T_IN ? !sc_format_is_dense(&t->format) : tensor_gathers(t); }
+bool source_is_sparse(const Tensor *t) { return t->role == T_IN ? tensor_is_sparse(t) : tensor_gathers(t); }
 
 int source_levels(const Tensor *t) { return t->role == T_IN ? t->format.nlevel : t->ndim; }
 

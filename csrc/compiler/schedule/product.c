@@ -21,8 +21,7 @@
 static void find(Sched *s, const Expr *e)
 {
     if (e->op == O_REDUCE) s->sum = e;
-    if (e->op == O_ACCESS && e->tensor->role == T_IN && !sc_format_is_dense(&e->tensor->format))
-        s->a = e->tensor;
+    if (e->op == O_ACCESS && tensor_is_sparse(e->tensor)) s->a = e->tensor;
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) find(s, e->kid[k]);
 }

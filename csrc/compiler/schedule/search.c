@@ -248,7 +248,8 @@ static bool is_sensible(const Search *s, const Order *o)
 {
     for (int k = 0; k < s->p->nin && s->converted; k++) {
         const Tensor *t = s->p->tensor[k];
-        if (!in(s->converted, k) && !sc_format_is_dense(&t->format) && !fits(t, o)) return false;
+        if (in(s->converted, k) || sc_format_is_dense(&t->format) || !expr_reads(s->a.rhs, t)) continue;
+        if (!fits(t, o)) return false;
     }
     return all_gain(s, o);
 }
