@@ -180,6 +180,8 @@ typedef struct {
 void sc_request_operand(sc_request *, int k, const sc_tensor *);
 /* Finds the operands that have one structure: the same arrays. Those of a request as they were given. */
 void sc_request_twins(sc_request *, const sc_tensor *in);
+/* Operand k has been converted for the program: its structure is its own. */
+void sc_request_apart(sc_request *, int k);
 /* The first operand in front of k that has the same arrays of structure, where each coordinate stands once; or -1. */
 int sc_tensor_twin(const sc_tensor *in, int k);
 /* The dimension of stride 1 (the last one, if several), or -1. */

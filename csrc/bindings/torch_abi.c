@@ -218,6 +218,7 @@ static int load(torch_call *c)
             return c->e.code;
         sc_request_operand(&c->request, k, &c->in[k]);
     }
+    sc_request_twins(&c->request, c->in);
     if (c->next != c->noperand)
         return sc_error(&c->e, SC_EVALUE, "expected %d operand tensors, got %d", (int)c->next,
                         (int)c->noperand);
@@ -258,6 +259,7 @@ static int convert(torch_call *c, int k, const sc_format *f)
     }
     c->in[k] = to;
     sc_request_operand(&c->request, k, &to);
+    sc_request_apart(&c->request, k);
     c->request.settled |= 1u << k;
     return 0;
 }

@@ -185,11 +185,14 @@ void sc_bind_said(const sc_request *now, const sc_request *rq, const sc_tensor *
                   sc_text *t)
 {
     sc_request given = *rq;
+    sc_tensor as[SC_MAXOP];
     if (!now->settled) return;
     for (int k = 0; k < given.nin; k++) {
-        sc_request_operand(&given, k, core[k] ? &core[k]->t : &in[k]);
+        as[k] = core[k] ? core[k]->t : in[k];
+        sc_request_operand(&given, k, &as[k]);
         if (core[k]) given.in[k].often = sc_core_often(core[k]);
     }
+    sc_request_twins(&given, as);
     sc_tuned_said(&given, t);
 }
 

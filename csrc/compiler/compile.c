@@ -48,7 +48,7 @@ static void front(Prog *p, const sc_request *rq)
     if (rq->schedule && wishes_text(p, rq->schedule))
         p->wishes = sc_arena_printf(&p->arena, "%s", rq->schedule);
     else if (rq->schedule)
-        p->draft.nest = nest_parse(p, rq->schedule, 0, NULL);
+        nest_twins(p, p->draft.nest = nest_parse(p, rq->schedule, 0, NULL));
 }
 
 typedef struct { /* what a program is compiled from, and to */

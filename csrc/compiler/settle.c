@@ -215,7 +215,7 @@ static void take_apart(Choices *g)
         Tensor *t = assign[k].lhs->tensor;
         x->a = assign[k];
         x->wish = &g->wishes[k];
-        x->a.rhs = schedule_twins(p, &x->a);
+        x->a.rhs = expr_twins(p, &x->a);
         x->a.rhs = simplified(p, &x->a);
         /* += of what has nothing to sum is =, but where skipped points keep the identity */
         if (x->a.rhs->op == O_REDUCE || x->a.reduce == O_ADD || !p->skip) x->a.reduce = O_CONST;

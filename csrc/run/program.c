@@ -79,6 +79,17 @@ void sc_request_twins(sc_request *rq, const sc_tensor *in)
     for (int k = 1; k < rq->nin; k++) rq->in[k].twin = (int8_t)(1 + sc_tensor_twin(in, k));
 }
 
+void sc_request_apart(sc_request *rq, int k)
+{
+    int8_t first = 0;
+    rq->in[k].twin = 0;
+    for (int q = k + 1; q < rq->nin; q++) {
+        if (rq->in[q].twin != k + 1) continue;
+        rq->in[q].twin = first;
+        if (!first) first = (int8_t)(q + 1);
+    }
+}
+
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)
 {
     const sc_speeds speeds = sc_speeds_get();

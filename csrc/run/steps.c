@@ -74,6 +74,7 @@ static bool add_extra(sc_steps *s, sc_stage *x, int q, const sc_format *as)
     if (j == s->nextra) s->nextra++;
     x->plan.from[q] = (uint8_t)(s->nvalue + j);
     x->plan.request.in[q].format = *as;
+    sc_request_apart(&x->plan.request, q);
     return true;
 }
 
@@ -211,6 +212,7 @@ static int convert(run *r, sc_request *rq, int k, const sc_format *to, sc_tensor
     if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) return err->code;
     in[k] = t;
     sc_request_operand(rq, k, &t);
+    sc_request_apart(rq, k);
     rq->settled |= 1u << k;
     return SC_OK;
 }
@@ -226,21 +228,13 @@ static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *i
 }
 
 /* By a request for what the operands are; *plain: they were taken as they are. */
-/* Beside those that were planned: a temporary may have the structure of an operand that was given twice. */
-static void note_twins(const sc_stage *x, const sc_tensor *in, sc_request *rq)
-{
-    sc_request_twins(rq, in);
-    for (int k = 0; k < rq->nin; k++)
-        if (!rq->in[k].twin) rq->in[k].twin = x->plan.request.in[k].twin;
-}
-
 static int look_up(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, bool *plain, sc_err *err)
 {
     sc_request *rq = sc_malloc(sizeof *rq);
     if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
     *rq = x->plan.request;
     note_facts(r, x, in, rq);
-    note_twins(x, in, rq);
+    sc_request_twins(rq, in);
     bool again = true;
 
     for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {

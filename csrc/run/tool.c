@@ -90,6 +90,8 @@ static int converted(Prog **p, int width, sc_err *err)
             if (old->draft.convert[k].nlevel) rq->settled |= 1u << k;
             memcpy(rq->dim[k], old->tensor[k]->extent, sizeof rq->dim[k]);
         }
+        for (int k = 0; k < old->nin; k++)
+            if (rq->settled >> k & 1) sc_request_apart(rq, k);
         for (int r = 0; r < old->nout; r++)
             rq->ask[r] = old->ask[r].nlevel ? old->ask[r] : prog_result(old, r)->format;
         memcpy(rq->ask_like, old->ask_like, sizeof rq->ask_like);

@@ -171,6 +171,19 @@ static int make_operand(const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out
     return SC_OK;
 }
 
+/* The same structure, with other values. */
+static int make_twin(const sc_tensor *first, const Tensor *t, uint64_t *seed, Heap *h, sc_tensor *out,
+                     sc_err *err)
+{
+    const int64_t n = first->view.nval;
+    *out = *first;
+    out->dtype = t->dtype;
+    out->view.val = heap_get(h, (size_t)n * sc_dtype_size(t->dtype));
+    if (!out->view.val) return sc_error(err, SC_ENOMEM, "out of memory");
+    for (int64_t i = 0; i < n; i++) sc_number_put(t->dtype, out->view.val, i, small_value(seed));
+    return SC_OK;
+}
+
 static int make_result(const Tensor *t, Heap *h, sc_tensor *out, sc_err *err)
 {
     *out = describe(t);
@@ -322,7 +335,10 @@ static int trial(Prog *p, bool jit, int width, uint64_t seed, Heap *h, sc_err *e
     double *value[SC_MAXOP];
     uint8_t *has[SC_MAXOP];
     for (int k = 0; k < p->nin; k++) {
-        if (make_operand(p->tensor[k], &seed, h, &given[k], err)) return err->code;
+        const Tensor *t = p->tensor[k];
+        if (t->twin ? make_twin(&given[t->twin - 1], t, &seed, h, &given[k], err)
+                    : make_operand(t, &seed, h, &given[k], err))
+            return err->code;
         tensor[k] = given[k];
         if (p->tensor[k]->perm && scatter_values(&tensor[k], &seed, h, err)) return err->code;
     }
@@ -401,6 +417,11 @@ static void small_request(const Prog *p, sc_request *small)
     int root[SC_MAXVAR];
     for (int v = 0; v < p->nvar; v++) root[v] = v;
     for (int a = 0; a < p->nassign; a++) tie_accesses(p, p->assign[a].rhs, root);
+    for (int k = 0; k < p->nin; k++) {
+        const Tensor *t = p->tensor[k];
+        for (int d = 0; t->twin && d < t->ndim; d++)
+            tie(root, p->nvar, t->dimvar[d], p->tensor[t->twin - 1]->dimvar[d]);
+    }
     for (int k = 0; k < p->nin; k++)
         for (int d = 0; d < p->tensor[k]->ndim; d++)
             small->dim[k][d] = small_extent(p, root, p->tensor[k]->dimvar[d]);

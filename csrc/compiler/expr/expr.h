@@ -20,9 +20,17 @@ void expr_inline(Prog *);
 /* ---- names.c: results numbered, aliases made ---- */
 void name_results(Prog *);
 void name_aliases(Prog *);
+Tensor *name_alias(Prog *, Tensor *, int pos); /* the same operand once more, under a name of its own */
 void name_access(Prog *, Expr *); /* of a nest: the Tensor of the operand that has these indices */
 
 void prog_declare(Prog *, const sc_spec *, const int64_t *dim); /* an operand, before parse_program */
+
+/* ---- twins.c: operands of one structure ---- */
+bool tensor_is_twin(const Tensor *, const Tensor *); /* of one structure, at the same indices */
+/* e, with t read where loops in its twin are: as it is if there is nothing to compute `elsewhere`. */
+Expr *expr_follow(Prog *, Expr *e, Tensor *t, Tensor *twin, bool elsewhere);
+Expr *expr_twins(Prog *,
+                 const Assign *); /* the right side, with one operand of each structure that loops run in */
 
 /* ---- rewrite.c: expressions as equal expressions, up to rounding. Nothing is changed in place; what does not change
  * is shared. Called after check. ---- */

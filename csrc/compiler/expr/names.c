@@ -52,7 +52,7 @@ static Tensor *find_walk(const Prog *p, const Expr *e)
     return NULL;
 }
 
-static Tensor *new_alias(Prog *p, Tensor *t, int pos)
+Tensor *name_alias(Prog *p, Tensor *t, int pos)
 {
     char name[sizeof t->name];
     int k = 0;
@@ -74,7 +74,7 @@ static void name_walks(Prog *p, Expr *e)
     if (e->op != O_ACCESS || !tensor_is_sparse(e->tensor)) return;
     Tensor *t = find_walk(p, e);
     if (!t) {
-        t = e->tensor->dimvar[0] < 0 ? e->tensor : new_alias(p, e->tensor, e->pos);
+        t = e->tensor->dimvar[0] < 0 ? e->tensor : name_alias(p, e->tensor, e->pos);
         for (int d = 0; d < t->ndim; d++) t->dimvar[d] = e->ix[d].var;
     }
     e->tensor = t;

@@ -55,7 +55,8 @@ typedef struct {
 
 static void print_access(const Printer *to, const Expr *e)
 {
-    const Tensor *t = to->operands && e->tensor->alias ? e->tensor->alias : e->tensor;
+    const bool operand = to->operands || (e->tensor->role == T_IN && e->tensor->like);
+    const Tensor *t = operand && e->tensor->alias ? e->tensor->alias : e->tensor;
     sc_text_add(to->out, "%s", t->name);
     for (int d = 0; d < t->ndim; d++) {
         const Index *ix = &e->ix[d];

@@ -96,7 +96,7 @@ struct Tensor {
     bool perm;                      /* values are found through view.perm */
     int often, twin;                /* operands: as in sc_spec */
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
-     * schedule/twins.c: it has no loops of its own, and is read where that one is. */
+     * expr/twins.c: it has no loops of its own, and is read where that one is. */
     Tensor *like;
     int shared; /* with `like`: how many of its levels; dense ones of other indices follow */
     /* Results: missing wherever nothing is stored; sparse unless they are asked for or read as dense. */

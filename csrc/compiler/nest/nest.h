@@ -29,6 +29,10 @@ Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 
+/* ---- twins.c ---- */
+void nest_twins(Prog *,
+                Nest *); /* of a nest as text: operands that no loop runs in are read where a twin is */
+
 /* ---- vector.c ---- */
 const char *
 nest_vector_refused(const Nest *loop); /* why it cannot take a vector of entries at a time, or null */

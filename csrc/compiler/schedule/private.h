@@ -4,7 +4,6 @@
  * order.c    orders of loops
  * build.c    an assignment and an order of its indices -> nest
  * sums.c     ... where its sums are taken
- * twins.c    operands of one structure: loops run in one of them
  * text.c     what a user asks for, and what was chosen, as text
  * fuse.c     kernels in a row over the same rows, as one
  * ahead.c    which loops prefetch rows

@@ -21,10 +21,6 @@ Expr *expr_stored_access(Prog *, Tensor *); /* stored(t), at the indices that t 
 /* Appends a level over dimension d of t to a format: such levels are csr or csc of a matrix, else all compressed. */
 void schedule_plain_level(sc_format *, const Tensor *t, int d);
 
-/* ---- twins.c ---- */
-/* The right side, with one operand of each structure that loops run in. */
-Expr *schedule_twins(Prog *, const Assign *);
-
 /* ---- text.c: what a user asks of the scheduler ---- */
 #define WHY 256
 enum { SERIAL = -1 };

@@ -1,0 +1,318 @@
+/* Computes
+ *   R[i,j] = A[i,j] + 2 * B[i,j]
+ *   s[i] = A[i,j] * exp(B[i,j])
+ * with
+ *   A: csr f32, indices i32
+ *   B: csr f32, indices i32
+ *   R: csr f32, indices i32
+ *   s: dense f32
+ *   B_1: csr f32, indices i32
+ *   B_2: csr f32, indices i32
+ * by
+ *   par i in A {
+ *     for j in A {
+ *       R[i,j] = A[i,j] + 2 * (stored(A[i,j]) * B[i,j])
+ *     }
+ *   }
+ *   par i in A batch 64 {
+ *     work c: reg f32 {
+ *       for j in A unroll 4 {
+ *         c += A[i,j] * exp(B[i,j])
+ *       }
+ *     } then {
+ *       s[i] = c
+ *     }
+ *   }
+ * because
+ *   loops over A follow its storage order
+ */
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x16 sc_select_f32x16(i32x16 m, f32x16 a, f32x16 b)
+{
+    return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE i32x16 sc_first_i32x16(sc_i64 n)
+{
+    return (i32x16)((i32x16){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15} < (int)n);
+}
+SC_INLINE f32x16 sc_even_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[0], a[2], a[4], a[6], a[8], a[10], a[12], a[14], b[0], b[2], b[4], b[6], b[8], b[10],
+                    b[12], b[14]};
+}
+SC_INLINE f32x16 sc_odd_f32x16(f32x16 a, f32x16 b)
+{
+    return (f32x16){a[1], a[3], a[5], a[7], a[9], a[11], a[13], a[15], b[1], b[3], b[5], b[7], b[9], b[11],
+                    b[13], b[15]};
+}
+static inline f32x4 sc_exp_f32x4(f32x4 x)
+{
+    /* x = n ln 2 + r; the scale 2^n comes in two factors, so that denormals round once */
+    const f32x4 top = (f32x4){0} + 89.0f, bottom = (f32x4){0} + -104.0f, magic = (f32x4){0} + 12582912.0f;
+    const i32x4 high = (i32x4)(x > top), low = (i32x4)(x < bottom);
+    x = (f32x4)((high & (i32x4)top) | (~high & (i32x4)x));
+    x = (f32x4)((low & (i32x4)bottom) | (~low & (i32x4)x));
+    const f32x4 t = x * 1.44269502f + magic, n = t - magic;
+    const f32x4 r = x - n * 0.693359375f - n * -0.000212194442f;
+    f32x4 p = r * 0.00138145953f + 0.00836871658f;
+    p = p * r + 0.041668389f;
+    p = p * r + 0.166665211f;
+    p = p * r + 0.49999994f;
+    const f32x4 e = 1.0f + (r + r * r * p);
+    const i32x4 k = (i32x4)t - (i32x4)magic, half = k >> 1;
+    return e * (f32x4)((half + 127) << 23) * (f32x4)((k - half + 127) << 23);
+}
+static inline float sc_exp_f32(float x) { return sc_exp_f32x4((f32x4){x, x, x, x})[0]; }
+
+static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    float *restrict const R_val = call->view[2].val;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_1_val = call->view[1].val;
+    int *restrict const R_crd1 = (int *)call->view[2].level[1].crd;
+    int *restrict const R_pos1 = (int *)call->view[2].level[1].pos;
+
+    sc_i64 R_next1 = cursors[0];
+    /* par i in A */
+    for (sc_i64 i = begin; i < end; i++) {
+        /* for j in A */
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            /* R[i,j] = A[i,j] + 2 * (stored(A[i,j]) * B[i,j]) */
+            R_crd1[R_next1] = (int)j;
+            R_val[R_next1] = A_val[p] + 2.0f * B_1_val[p];
+            R_next1 = R_next1 + 1;
+        }
+        R_pos1[i + 1] = (int)R_next1;
+    }
+    cursors[0] = R_next1;
+    return 0;
+}
+
+static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_1_val = call->view[1].val;
+    float *restrict const c_terms = lane->scratch;
+    float *restrict const s_val = call->view[3].val;
+
+    /* par i in A batch 64 */
+    sc_i64 from = begin;
+    while (from < end) {
+        const sc_i64 A_first = (sc_i64)A_pos1[from];
+        sc_i64 to = sc_min_i64(from + 64, end);
+        while (4096 < (sc_i64)A_pos1[to] - A_first) {
+            to = from + (to - from) / 2;
+        }
+        const sc_i64 A_last = (sc_i64)A_pos1[to];
+        const sc_i64 whole = A_last - (A_last - A_first) % 8;
+        /* what the entries of all units add */
+        for (sc_i64 p = A_first; p < whole; p += 8) {
+            /* c += A[i,j] * exp(B[i,j]) */
+            const float term = A_val[p] * sc_exp_f32(B_1_val[p]);
+            const float term_1 = A_val[p + 1] * sc_exp_f32(B_1_val[p + 1]);
+            const float term_2 = A_val[p + 2] * sc_exp_f32(B_1_val[p + 2]);
+            const float term_3 = A_val[p + 3] * sc_exp_f32(B_1_val[p + 3]);
+            const float term_4 = A_val[p + 4] * sc_exp_f32(B_1_val[p + 4]);
+            const float term_5 = A_val[p + 5] * sc_exp_f32(B_1_val[p + 5]);
+            const float term_6 = A_val[p + 6] * sc_exp_f32(B_1_val[p + 6]);
+            const float term_7 = A_val[p + 7] * sc_exp_f32(B_1_val[p + 7]);
+            c_terms[p - A_first] = term;
+            c_terms[p - A_first + 1] = term_1;
+            c_terms[p - A_first + 2] = term_2;
+            c_terms[p - A_first + 3] = term_3;
+            c_terms[p - A_first + 4] = term_4;
+            c_terms[p - A_first + 5] = term_5;
+            c_terms[p - A_first + 6] = term_6;
+            c_terms[p - A_first + 7] = term_7;
+        }
+        for (sc_i64 p = whole; p < A_last; p++) {
+            const float term = A_val[p] * sc_exp_f32(B_1_val[p]);
+            c_terms[p - A_first] = term;
+        }
+        const sc_i64 whole_1 = to - (to - from) % 4;
+        /* 4 units at a time, each in a vector */
+        for (sc_i64 i = from; i < whole_1; i += 4) {
+            const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
+            const int count = A_pos1[i + 1] - A_pos1[i];
+            f32x16 sum =
+                sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]), (f32x16){0});
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sum + sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                             sc_load_f32x16(&c_terms[at + q]), (f32x16){0});
+            }
+            const sc_i64 at_1 = (sc_i64)A_pos1[i + 1] - A_first;
+            const int count_1 = A_pos1[i + 2] - A_pos1[i + 1];
+            f32x16 sum_1 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_1), sc_load_f32x16(&c_terms[at_1]),
+                                            (f32x16){0});
+            for (sc_i64 q = 16; q < (sc_i64)count_1; q += 16) {
+                sum_1 = sum_1 + sc_select_f32x16(sc_first_i32x16((sc_i64)count_1 - q),
+                                                 sc_load_f32x16(&c_terms[at_1 + q]), (f32x16){0});
+            }
+            const sc_i64 at_2 = (sc_i64)A_pos1[i + 2] - A_first;
+            const int count_2 = A_pos1[i + 3] - A_pos1[i + 2];
+            f32x16 sum_2 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_2), sc_load_f32x16(&c_terms[at_2]),
+                                            (f32x16){0});
+            for (sc_i64 q = 16; q < (sc_i64)count_2; q += 16) {
+                sum_2 = sum_2 + sc_select_f32x16(sc_first_i32x16((sc_i64)count_2 - q),
+                                                 sc_load_f32x16(&c_terms[at_2 + q]), (f32x16){0});
+            }
+            const sc_i64 at_3 = (sc_i64)A_pos1[i + 3] - A_first;
+            const int count_3 = A_pos1[i + 4] - A_pos1[i + 3];
+            f32x16 sum_3 = sc_select_f32x16(sc_first_i32x16((sc_i64)count_3), sc_load_f32x16(&c_terms[at_3]),
+                                            (f32x16){0});
+            for (sc_i64 q = 16; q < (sc_i64)count_3; q += 16) {
+                sum_3 = sum_3 + sc_select_f32x16(sc_first_i32x16((sc_i64)count_3 - q),
+                                                 sc_load_f32x16(&c_terms[at_3 + q]), (f32x16){0});
+            }
+            const f32x16 pairs = sc_even_f32x16(sum, sum_1) + sc_odd_f32x16(sum, sum_1);
+            const f32x16 pairs_1 = sc_even_f32x16(sum_2, sum_3) + sc_odd_f32x16(sum_2, sum_3);
+            const f32x16 pairs_2 = sc_even_f32x16(pairs, pairs_1) + sc_odd_f32x16(pairs, pairs_1);
+            const f32x16 pairs_3 = sc_even_f32x16(pairs_2, pairs_2) + sc_odd_f32x16(pairs_2, pairs_2);
+            const f32x16 pairs_4 = sc_even_f32x16(pairs_3, pairs_3) + sc_odd_f32x16(pairs_3, pairs_3);
+            {
+                /* work c: reg f32 */
+                float c = pairs_4[0];
+                /* s[i] = c */
+                s_val[i] = c;
+            }
+            {
+                float c = pairs_4[1];
+                s_val[i + 1] = c;
+            }
+            {
+                float c = pairs_4[2];
+                s_val[i + 2] = c;
+            }
+            {
+                float c = pairs_4[3];
+                s_val[i + 3] = c;
+            }
+        }
+        for (sc_i64 i = whole_1, sc_end = to; i < sc_end; i++) {
+            const sc_i64 at = (sc_i64)A_pos1[i] - A_first;
+            const int count = A_pos1[i + 1] - A_pos1[i];
+            f32x16 sum =
+                sc_select_f32x16(sc_first_i32x16((sc_i64)count), sc_load_f32x16(&c_terms[at]), (f32x16){0});
+            for (sc_i64 q = 16; q < (sc_i64)count; q += 16) {
+                sum = sum + sc_select_f32x16(sc_first_i32x16((sc_i64)count - q),
+                                             sc_load_f32x16(&c_terms[at + q]), (f32x16){0});
+            }
+            const f32x16 pairs = sc_even_f32x16(sum, sum) + sc_odd_f32x16(sum, sum);
+            const f32x16 pairs_1 = sc_even_f32x16(pairs, pairs) + sc_odd_f32x16(pairs, pairs);
+            const f32x16 pairs_2 = sc_even_f32x16(pairs_1, pairs_1) + sc_odd_f32x16(pairs_1, pairs_1);
+            const f32x16 pairs_3 = sc_even_f32x16(pairs_2, pairs_2) + sc_odd_f32x16(pairs_2, pairs_2);
+            {
+                float c = pairs_3[0];
+                s_val[i] = c;
+            }
+        }
+        if (to == from) {
+            /* a unit of too many entries, alone */
+            /* work c: reg f32 */
+            float c = 0.0f;
+            /* for j in A unroll 4 */
+            const sc_i64 A_lo = (sc_i64)A_pos1[from];
+            const sc_i64 A_hi = (sc_i64)A_pos1[from + 1];
+            const sc_i64 count = A_hi - A_lo;
+            const sc_i64 whole_2 = A_lo + (count - count % 4);
+            float c_1 = 0.0f;
+            float c_2 = 0.0f;
+            float c_3 = 0.0f;
+            for (sc_i64 p = A_lo; p < whole_2; p += 4) {
+                /* c += A[i,j] * exp(B[i,j]) */
+                c = c + A_val[p] * sc_exp_f32(B_1_val[p]);
+                c_1 = c_1 + A_val[p + 1] * sc_exp_f32(B_1_val[p + 1]);
+                c_2 = c_2 + A_val[p + 2] * sc_exp_f32(B_1_val[p + 2]);
+                c_3 = c_3 + A_val[p + 3] * sc_exp_f32(B_1_val[p + 3]);
+            }
+            c = c + c_1;
+            c = c + c_2;
+            c = c + c_3;
+            for (sc_i64 p = whole_2; p < A_hi; p++) {
+                c = c + A_val[p] * sc_exp_f32(B_1_val[p]);
+            }
+            /* s[i] = c */
+            s_val[from] = c;
+            to = from + 1;
+        }
+        from = to;
+    }
+    return 0;
+}
+
+static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const float *restrict const A_val = call->view[0].val;
+    const float *restrict const B_1_val = call->view[1].val;
+    float *restrict const c_carry = lane->partial;
+
+    /* par i in A batch 64 */
+    /* work c: reg f32 */
+    float c = 0.0f;
+    /* for j in A unroll 4 */
+    const sc_i64 count = end - begin;
+    const sc_i64 whole = begin + (count - count % 4);
+    float c_1 = 0.0f;
+    float c_2 = 0.0f;
+    float c_3 = 0.0f;
+    for (sc_i64 p = begin; p < whole; p += 4) {
+        /* c += A[i,j] * exp(B[i,j]) */
+        c = c + A_val[p] * sc_exp_f32(B_1_val[p]);
+        c_1 = c_1 + A_val[p + 1] * sc_exp_f32(B_1_val[p + 1]);
+        c_2 = c_2 + A_val[p + 2] * sc_exp_f32(B_1_val[p + 2]);
+        c_3 = c_3 + A_val[p + 3] * sc_exp_f32(B_1_val[p + 3]);
+    }
+    c = c + c_1;
+    c = c + c_2;
+    c = c + c_3;
+    for (sc_i64 p = whole; p < end; p++) {
+        c = c + A_val[p] * sc_exp_f32(B_1_val[p]);
+    }
+    c_carry[0] = c;
+    return 0;
+}
+
+static int finish(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 carried = lane->cursor[1];
+    float *restrict const s_val = call->view[3].val;
+    float *restrict const c_carry = lane->partial;
+    (void)end;
+
+    /* par i in A batch 64 */
+    /* work c: reg f32 */
+    float c = 0.0f;
+    for (sc_i64 slot = 0; slot < carried; slot++) {
+        c = c + c_carry[slot];
+    }
+    /* s[i] = c */
+    s_val[begin] = c;
+    return 0;
+}
+
+#ifndef SC_KEY
+#define SC_KEY ""
+#endif
+#ifndef SC_OBJECT
+#define SC_OBJECT sc_kernels
+#endif
+__attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
+    4, {body, body_1, part, finish}};
