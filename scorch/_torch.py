@@ -307,6 +307,20 @@ def asked_by_torch() -> bool:
     return sys._getframe(2).f_globals.get("__name__", "").startswith("torch.")
 
 
+def caller() -> str:
+    """The module whose code called into this package."""
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").startswith("scorch."):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "")
+
+
+def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:
+    """Gives a function of torch, or a method, another meaning, made of the one it has."""
+    plainly = getattr(owner, name)
+    setattr(owner, name, wraps(plainly)(by(plainly)))
+
+
 def parse_to(*args: object, copy: bool = False, **kwargs: object) -> tuple:
     """(device, dtype, copy) of the arguments of ``Tensor.to``."""
     last = 2 if args and isinstance(args[0], torch.dtype | torch.Tensor) else 3

@@ -16,7 +16,7 @@ import torch
 from ..functions import choose, reduce
 from ..tensor import index, join
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor
-from . import dispatch
+from . import dispatch, distributed
 
 _LIST = (
     "mm mv bmm dot addmm addmv addbmm baddbmm addr outer t transpose permute expand select narrow "
@@ -96,6 +96,8 @@ def _below(func: Callable, handler: Callable) -> Callable:
 def handler_of(func: Callable) -> Callable | None:
     """What an operator means, kept for the next time; None where it is not of the list."""
     name = func._opname
+    if "c10d" in func.namespace:
+        return distributed.collective(func)
     handler = _OWN.get(name)
     if handler is None and name in _NAMES:
         handler = HANDLERS.get(getattr(torch, name, None)) or HANDLERS.get(getattr(torch.Tensor, name, None))

@@ -14,9 +14,9 @@ import torch.nn.functional as F
 
 from .. import _torch
 from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
-from ..tensor import index, join, layouts
+from ..tensor import conversion, index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
-from . import dispatch
+from . import dispatch, distributed
 
 _HOMES = (torch, torch.Tensor)
 
@@ -92,6 +92,7 @@ _put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute
 _put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapaxes", "swapdims")
 _put(lambda input: input.t(), "t")
 _put(lambda input: input.mT, "adjoint")
+_put(conversion.view, "view")
 _put(join.movedim, "movedim", "moveaxis")
 HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
 HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
@@ -344,8 +345,9 @@ def _zeros_like(
     return dispatch.filled(input, 0, dtype).requires_grad_(requires_grad)
 
 
-for _name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor"):
+for _name in ("new_ones", "new_full", "new_empty", "new_tensor"):
     _put(_dense_new(_name), _name)
+_put(distributed.new_zeros, "new_zeros")
 _put(_zeros_like, "zeros_like", "empty_like")
 
 
@@ -409,15 +411,28 @@ def _refused(name: str, hint: str) -> Callable:
 
 
 _HINTS = {
-    "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
+    "const_data_ptr set_ storage": "it has no memory of its own: see "
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
-    "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
+    "as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
     "matrix_exp": "use products, or A.to_dense()",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
         _put_any(_refused(_name, _hint), _name)
+
+
+_refuse_address = _refused(
+    "data_ptr", "it has no memory of its own: see A.values(), A.pos(level) and A.crd(level)"
+)
+
+
+def _address(input: SparseTensor) -> int:
+    """Refused, but for torch.distributed, which asks whether there is memory: 0 means none."""
+    return 0 if _torch.caller().startswith("torch.distributed.") else _refuse_address()
+
+
+_put(partwise(_address), "data_ptr")
 
 
 def _as_other(name: str) -> Callable:
