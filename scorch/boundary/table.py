@@ -13,7 +13,18 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
-from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
+from ..functions import (
+    attention,
+    choose,
+    losses,
+    order,
+    places,
+    pointwise,
+    products,
+    reduce,
+    running,
+    softmax,
+)
 from ..tensor import conversion, index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
 from . import dispatch, distributed
@@ -74,6 +85,7 @@ for _name in (
     _put_any(getattr(products, _name), _name)
 _put_any(products.mm, "smm")
 _put_any(products.outer, "ger")
+_put_any(products.dot, "vdot")
 _put_any(products.matmul, "__matmul__")
 _put_any(products.rmatmul, "__rmatmul__")
 _put_any(products.mm, "mm", homes=(torch.sparse,))
@@ -136,6 +148,11 @@ HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
 _put_any(index.masked_select, "masked_select")
+for _name in (
+    "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce",
+    "index_put", "put", "masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter",
+):  # fmt: skip
+    _put_any(_without_out(places.into(getattr(torch, _name), getattr(places, _name))), _name)
 _put(choose.nonzero, "nonzero", "argwhere")
 _put_any(_without_out(choose.where), "where", homes=(torch,))
 HANDLERS[torch.Tensor.where] = lambda input, condition, other: choose.where(condition, input, other)
@@ -163,6 +180,12 @@ for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag
     _put_any(_without_out(getattr(join, _name)), _name)
 _put(pointwise.expand, "expand", "broadcast_to")
 _put(join.rot90, "rot90")
+_put(lambda input, offset=0: join.diag(join.reshape(input, (-1,)), offset), "diagflat")
+for _name in ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"):
+    _put(getattr(join, _name), _name, homes=(torch, F))
+_put(join.unfold, "unfold", homes=(torch.Tensor,))
+_put(join.unfold, "unfold_copy", homes=(torch,))
+_put_any(index.embedding, "embedding", homes=(F,))
 _put(join.pad, "pad", homes=(F,))
 _put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_without_out(join.cat), "concat", "concatenate")
@@ -198,11 +221,15 @@ for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
 _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
-_DENSE = {  # functions whose results are dense and as large as the tensor, by where they are
+_DENSE = {  # functions whose results are dense and as large as the first tensor, by where they are
     torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
     "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
     "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
-    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm",
+    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm inverse pinverse qr svd lu "
+    "lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve ormqr geqrf orgqr "
+    "matrix_exp cross",
+    torch.linalg: "inv inv_ex pinv qr svd lu lu_factor lu_factor_ex cholesky cholesky_ex eigh eig "
+    "ldl_factor ldl_factor_ex householder_product tensorinv matrix_exp cross",
     F: "batch_norm group_norm instance_norm layer_norm rms_norm local_response_norm interpolate upsample "
     "upsample_nearest upsample_bilinear grid_sample unfold fold max_pool1d max_pool2d max_pool3d avg_pool1d "
     "avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d adaptive_avg_pool1d adaptive_avg_pool2d "
@@ -218,6 +245,19 @@ for _home, _names in _DENSE.items():
     for _name in _names.split():
         if (_f := getattr(_home, _name, None)) is not None:
             _put(running.dense_result(_f), _name, homes=(*_HOMES, _home) if _home is torch else (_home,))
+_BESIDE = {  # functions that compute densely, beside a dense operand that is as large
+    torch: "cdist searchsorted",
+    torch.linalg: "lu_solve ldl_solve solve solve_ex solve_triangular lstsq tensorsolve",
+    F: "bilinear binary_cross_entropy binary_cross_entropy_with_logits hinge_embedding_loss "
+    "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss",
+}
+for _home, _names in _BESIDE.items():
+    for _name in _names.split():
+        _put_any(_without_out(running.beside_dense(getattr(_home, _name), _name)), _name, homes=(_home,))
+for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+    _put_any(losses.of_difference(_name), _name, homes=(F,))
+for _name in ("nll_loss", "cross_entropy"):
+    _put_any(getattr(losses, _name), _name, homes=(F,))
 for _name in ("max", "min"):
     _put_any(_without_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")
@@ -229,6 +269,9 @@ for _name in (
 _put(order.topk_along, "topk")
 _put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
+_put(reduce.matrix_norm, "matrix_norm", homes=(torch.linalg,))
+_put_any(_without_out(reduce.cosine_similarity), "cosine_similarity", homes=(torch, F))
+_put_any(_without_out(reduce.vecdot), "vecdot", homes=(torch.linalg,))
 _put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(reduce.normalize, "normalize", homes=(F,))
 for _name in ("softmax", "log_softmax"):
@@ -248,9 +291,11 @@ _KEEP_ZERO = (
     "sign signbit sin sinh sqrt square tan tanh trunc"
 )
 _PROBED = (
-    "acos acosh angle arccos arccosh bitwise_not clamp clamp_max clamp_min clip cos cosh digamma erfc exp "
+    "acos acosh angle arccos arccosh bitwise_not cos cosh digamma erfc exp "
     "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
-    "reciprocal rsqrt selu celu sigmoid sinc threshold xlogy"
+    "reciprocal rsqrt selu celu sigmoid sinc threshold airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 entr "
+    "erfcx i0e i1 i1e log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
+    "ndtr ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
 )
 _ACTIVATIONS = (
     "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 rrelu selu "
@@ -286,6 +331,11 @@ _OPERATORS = {
 }  # fmt: skip
 for _name, _f in pointwise.BINARY.items():
     _put_any(_f, _name)
+for _name, _f in pointwise.SPECIAL.items():
+    _put_any(_f, _name, homes=(torch.special,))
+for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
+    _put_any(pointwise.clamp(getattr(torch, _name), _name), _name)
+_put(pointwise.prelu, "prelu", homes=(torch, F))
 for _operator, _name in _OPERATORS.items():
     _f = pointwise.BINARY[_name]
     _put_any(_f, f"__{_operator}__")
@@ -369,7 +419,8 @@ def _full_like(input: SparseTensor, fill_value: float, **options: object) -> tor
 
 
 _put(_full_like, "full_like")
-for _name in ("ones_like", "rand_like", "randn_like"):
+_put(lambda input, value: _full_like(input, value), "fill")
+for _name in ("ones_like", "rand_like", "randn_like", "randint_like"):
     _put(_dense_like(getattr(torch, _name)), _name)
 
 
@@ -415,7 +466,6 @@ _HINTS = {
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
     "as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
-    "matrix_exp": "use products, or A.to_dense()",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
@@ -433,6 +483,11 @@ def _address(input: SparseTensor) -> int:
 
 
 _put(partwise(_address), "data_ptr")
+
+
+_FACTORISED = "it factorises the dense matrix, which is larger than the result: use A.to_dense()"
+for _name in ["det", "logdet", "slogdet", "svdvals", "eigvals", "eigvalsh", "matrix_rank", "cond"]:
+    _put_any(_refused(_name, _FACTORISED), _name, homes=(*_HOMES, torch.linalg))
 
 
 def _as_other(name: str) -> Callable:
