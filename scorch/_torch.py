@@ -252,6 +252,18 @@ def refuse_script(*_: object) -> None:
     raise NotImplementedError(_JIT)
 
 
+def keep_whole(package: str) -> None:
+    """torch.fx.symbolic_trace calls modules of a package, as those of torch.nn, and looks into none."""
+
+    def leaves(plainly: Callable) -> Callable:
+        def is_leaf_module(self: object, m: torch.nn.Module, module_qualified_name: str) -> bool:
+            return m.__module__.startswith(f"{package}.") or plainly(self, m, module_qualified_name)
+
+        return is_leaf_module
+
+    replace(torch.fx.Tracer, "is_leaf_module", leaves)
+
+
 def is_symbolic(x: object) -> bool:
     """Whether x stands for a tensor where torch.fx traces: functions of it are nodes of another graph."""
     return hasattr(type(x), "__torch_function__") and not isinstance(x, torch.Tensor)
