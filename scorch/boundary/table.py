@@ -38,7 +38,11 @@ def _of_one(handler: Callable, name: str) -> Callable:
     def called(*args: object, out: object = None, **kwargs: object) -> object:
         if out is not None:
             raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
-        first = args[0] if args else next((kwargs[n] for n in ("input", "tensor", "A") if n in kwargs), None)
+        first = (
+            args[0]
+            if args
+            else next((kwargs[n] for n in ("input", "tensor", "A", "LU_data") if n in kwargs), None)
+        )
         if not isinstance(first, SparseTensor):
             raise TypeError(
                 f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its "
@@ -77,6 +81,16 @@ def _put(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
         _put_any(_of_one(handler, name), name, homes=homes)
 
 
+def _with_second(f: Callable, name: str) -> Callable:
+    """f of two, the second of which torch calls by another name."""
+
+    def called(input: torch.Tensor, *args: object, **kwargs: object) -> object:
+        return f(input, *([kwargs.pop(name)] if name in kwargs else []), *args, **kwargs)
+
+    called.partwise = getattr(f, "partwise", False)
+    return called
+
+
 # ---- products ----
 for _name in (
     "mm", "mv", "bmm", "dot", "inner", "outer", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
@@ -85,7 +99,7 @@ for _name in (
     _put_any(getattr(products, _name), _name)
 _put_any(products.mm, "smm")
 _put_any(products.outer, "ger")
-_put_any(products.dot, "vdot")
+_put_any(_with_second(products.dot, "other"), "vdot")
 _put_any(products.matmul, "__matmul__")
 _put_any(products.rmatmul, "__rmatmul__")
 _put_any(products.mm, "mm", homes=(torch.sparse,))
@@ -246,7 +260,7 @@ for _home, _names in _DENSE.items():
         if (_f := getattr(_home, _name, None)) is not None:
             _put(running.dense_result(_f), _name, homes=(*_HOMES, _home) if _home is torch else (_home,))
 _BESIDE = {  # functions that compute densely, beside a dense operand that is as large
-    torch: "cdist searchsorted",
+    torch: "searchsorted",
     torch.linalg: "lu_solve ldl_solve solve solve_ex solve_triangular lstsq tensorsolve",
     F: "bilinear binary_cross_entropy binary_cross_entropy_with_logits hinge_embedding_loss "
     "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss",
@@ -254,6 +268,8 @@ _BESIDE = {  # functions that compute densely, beside a dense operand that is as
 for _home, _names in _BESIDE.items():
     for _name in _names.split():
         _put_any(_without_out(running.beside_dense(getattr(_home, _name), _name)), _name, homes=(_home,))
+_cdist = running.beside_dense(torch.cdist, "cdist")
+_put_any(lambda input, other, *more, **how: _cdist(input, other, *more, **how), "cdist")
 for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
     _put_any(losses.of_difference(_name), _name, homes=(F,))
 for _name in ("nll_loss", "cross_entropy"):
@@ -332,7 +348,8 @@ _OPERATORS = {
 for _name, _f in pointwise.BINARY.items():
     _put_any(_f, _name)
 for _name, _f in pointwise.SPECIAL.items():
-    _put_any(_f, _name, homes=(torch.special,))
+    _put_any(_with_second(_f, "n") if "polynomial" in _name else _f, _name, homes=(torch.special,))
+_put_any(_with_second(pointwise.BINARY["heaviside"], "values"), "heaviside")
 for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
     _put_any(pointwise.clamp(getattr(torch, _name), _name), _name)
 _put(pointwise.prelu, "prelu", homes=(torch, F))

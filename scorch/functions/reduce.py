@@ -370,7 +370,7 @@ def linalg_norm(
 
 
 def matrix_norm(
-    A: SparseTensor,
+    input: SparseTensor,
     ord: float | str = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
@@ -379,12 +379,12 @@ def matrix_norm(
 ) -> torch.Tensor:
     """``torch.linalg.matrix_norm`` for "fro", 1, -1, inf and -inf; others need singular values."""
     if ord == "fro":
-        return vector_norm(A, 2, tuple(dim), keepdim, dtype=dtype)
+        return vector_norm(input, 2, tuple(dim), keepdim, dtype=dtype)
     if ord not in (1, -1, math.inf, -math.inf):
         raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
-    rows, columns = (axis(d, A._ndim) for d in dim)
+    rows, columns = (axis(d, input._ndim) for d in dim)
     summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = vector_norm(A, 1, summed, True, dtype=dtype)
+    sums = vector_norm(input, 1, summed, True, dtype=dtype)
     found = (torch.amax if ord > 0 else torch.amin)(sums, compared, True)
     for d in () if keepdim else sorted((rows, columns), reverse=True):
         found = found.squeeze(d)
@@ -395,17 +395,19 @@ def _plain(x: torch.Tensor) -> torch.Tensor:
     return x.to_dense() if isinstance(x, SparseTensor) else x
 
 
-def vecdot(x: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
+def vecdot(input: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
     """``torch.linalg.vecdot``."""
-    return (x * y).sum(dim)
+    return (input * y).sum(dim)
 
 
-def cosine_similarity(x1: torch.Tensor, x2: torch.Tensor, dim: int = 1, eps: float = 1e-8) -> torch.Tensor:
+def cosine_similarity(
+    input: torch.Tensor, other: torch.Tensor, dim: int = 1, eps: float = 1e-8
+) -> torch.Tensor:
     """``F.cosine_similarity``, dense."""
-    shape = _torch.broadcast(x1.shape, x2.shape)
-    x1, x2 = (x if tuple(x.shape) == shape else x.expand(shape) for x in (x1, x2))
-    sizes = [_plain(torch.linalg.vector_norm(x, 2, dim)).clamp_min(eps) for x in (x1, x2)]
-    return _plain((x1 * x2).sum(dim)) / (sizes[0] * sizes[1])
+    shape = _torch.broadcast(input.shape, other.shape)
+    x, y = (t if tuple(t.shape) == shape else t.expand(shape) for t in (input, other))
+    sizes = [_plain(torch.linalg.vector_norm(t, 2, dim)).clamp_min(eps) for t in (x, y)]
+    return _plain((x * y).sum(dim)) / (sizes[0] * sizes[1])
 
 
 def normalize(

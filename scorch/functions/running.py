@@ -38,13 +38,11 @@ def diff(
 
 def dense_result(f: Callable) -> Callable:
     """f of the dense tensor, for functions whose results are dense and as large."""
-    return lambda input, *args, **kwargs: f(input.to_dense(), *args, **kwargs)
 
+    def call(*args: object, **kwargs: object) -> object:
+        return f(*_dense(args), **{name: _dense(x) for name, x in kwargs.items()})
 
-def _tensors(args: object) -> list[torch.Tensor]:
-    if isinstance(args, torch.Tensor):
-        return [args]
-    return [x for arg in args for x in _tensors(arg)] if isinstance(args, list | tuple) else []
+    return call
 
 
 def _dense(x: object) -> object:
@@ -53,8 +51,15 @@ def _dense(x: object) -> object:
     return x.to_dense() if isinstance(x, SparseTensor) else x
 
 
+def _tensors(args: object) -> list[torch.Tensor]:
+    if isinstance(args, torch.Tensor):
+        return [args]
+    return [x for arg in args for x in _tensors(arg)] if isinstance(args, list | tuple) else []
+
+
 def beside_dense(f: Callable, name: str) -> Callable:
     """f of dense tensors, where a dense operand is as large as each SparseTensor; else it is refused."""
+    made = dense_result(f)
 
     def call(*args: object, **kwargs: object) -> object:
         operands = _tensors((*args, *kwargs.values()))
@@ -65,6 +70,6 @@ def beside_dense(f: Callable, name: str) -> Callable:
                     f"{name} computes densely, and a SparseTensor {list(a.shape)} would be made dense for "
                     f"it, which neither its result nor a dense operand is as large as: use A.to_dense()"
                 )
-        return f(*_dense(args), **{key: _dense(x) for key, x in kwargs.items()})
+        return made(*args, **kwargs)
 
     return call

@@ -145,12 +145,17 @@ def to(
 
 
 # ---- views ----
-def view(input: SparseTensor, *shape: int, size: Sequence[int] | None = None) -> SparseTensor:
+def view(
+    input: SparseTensor,
+    *shape: int,
+    size: Sequence[int] | None = None,
+    dtype: torch.dtype | None = None,
+) -> SparseTensor:
     """``Tensor.view`` of its own shape: a tensor over the same arrays; for torch's own code any reshaping.
 
     Raises: NotImplementedError: of another shape, whose coordinates are others; of another type.
     """
-    asked = shape[0] if len(shape) == 1 else None
+    asked = shape[0] if len(shape) == 1 else dtype
     sizes = () if isinstance(asked, torch.dtype) else _torch.one_by_one(shape, size)
     known = math.prod(n for n in sizes if n >= 0)
     sizes = tuple(input.numel() // max(known, 1) if n == -1 else n for n in sizes)
