@@ -144,8 +144,12 @@ def test_places_under_compile():
     def f(a, s):
         return torch.index_add(a, 0, ROWS, s[:3]) @ s.T + torch.scatter_add(a, 1, COLUMNS, s[:2, :4]) @ s.T
 
-    a = scorch.sparse(matrix())
+    def losses(a, b):
+        return F.mse_loss(a, b) + F.cross_entropy(a, torch.arange(8) % 6, weight=WEIGHTS)
+
+    a, b = scorch.sparse(matrix()), scorch.sparse(matrix(seed=1))
     same(torch.compile(f, backend="aot_eager", fullgraph=True)(a, SOURCE), f(a, SOURCE))
+    same(torch.compile(losses, backend="aot_eager")(a, b), losses(a, b))
 
 
 def test_places_below():

@@ -233,6 +233,21 @@ def test_where_nothing_is_sparse_the_refusal_says_so():
             f(a)
 
 
+def test_views():
+    """Of its own shape a tensor over the same arrays; another one is for code of torch alone."""
+    for fmt in FORMATS:
+        a = scorch.sparse(matrix(), fmt).requires_grad_()
+        for b in (a.view(8, 6), a.view((8, -1)), a.view(-1, 6), a.view_as(matrix()), a.view(size=(8, 6))):
+            assert b is not a and b.values().data_ptr() == a.values().data_ptr() and b.format == a.format
+            a.grad = None
+            (b * 2).sum().backward()
+            assert a.grad.nnz == a.nnz and set(a.grad.values().tolist()) <= {2, 0}
+        with pytest.raises(NotImplementedError, match=r"\[8, 6\] as \[6, 8\] .*A\.reshape"):
+            a.view(6, 8)
+        with pytest.raises(NotImplementedError, match="float32"):
+            a.view(torch.float32)
+
+
 def test_masked_fill():
     d, mask = matrix(), matrix(seed=5) > 0
     for fmt in FORMATS:

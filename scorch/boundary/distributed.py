@@ -28,7 +28,8 @@ def _fingerprint(a: SparseTensor) -> int:
     def made() -> int:
         found = zlib.crc32(f"{a._fmt} {tuple(a.shape)} {a.dtype} {a.nnz}".encode())
         for array in a._arrays()[:-1]:
-            found = zlib.crc32(array.contiguous().view(torch.uint8).numpy(), found)
+            array = array.clone() if _torch.is_read_only(array) else array.contiguous()
+            found = zlib.crc32(array.view(torch.uint8).numpy(), found)
         return found
 
     return kept(a, "fingerprint", made, structural=True)

@@ -118,7 +118,7 @@ _put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute
 _put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapaxes", "swapdims")
 _put(lambda input: input.t(), "t")
 _put(lambda input: input.mT, "adjoint")
-_put(conversion.view, "view")
+_put(partwise(conversion.view), "view")
 _put(join.movedim, "movedim", "moveaxis")
 HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
 HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
@@ -329,6 +329,10 @@ for _names, _keeps, _homes in (
         for _home in _homes:
             if (_f := getattr(_home, _name, None)) is not None:
                 _put(pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
+_polygamma = pointwise.unary(lambda values, n: torch.polygamma(n, values), "polygamma", False)
+for _home in (torch, torch.special):
+    _put_any(lambda n, input, *, out=None: _polygamma(input, n), "polygamma", homes=(_home,))
+_put(lambda input, n: _polygamma(input, n), "polygamma", homes=(torch.Tensor,))
 for _name, _function in (
     ("neg", torch.neg),
     ("abs", torch.abs),
@@ -509,7 +513,7 @@ for _name in ["det", "logdet", "slogdet", "svdvals", "eigvals", "eigvalsh", "mat
 
 def _as_other(name: str) -> Callable:
     """``view_as`` and ``expand_as``: a SparseTensor may say the shape of a dense tensor."""
-    return lambda input, other: getattr(input, name)(tuple(other.shape))
+    return partwise(lambda input, other: getattr(input, name)(tuple(other.shape)))
 
 
 for _name in ("view", "expand"):
