@@ -320,11 +320,11 @@ def asked_by_torch() -> bool:
 
 
 def caller() -> str:
-    """The module whose code called into this package."""
+    """The module whose code called into this package; empty where it was C."""
     frame = sys._getframe(1)
-    while frame.f_globals.get("__name__", "").startswith("scorch."):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scorch."):
         frame = frame.f_back
-    return frame.f_globals.get("__name__", "")
+    return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
 
 
 def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:

@@ -355,7 +355,7 @@ for _name, _f in pointwise.SPECIAL.items():
     _put_any(_with_second(_f, "n") if "polynomial" in _name else _f, _name, homes=(torch.special,))
 _put_any(_with_second(pointwise.BINARY["heaviside"], "values"), "heaviside")
 for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
-    _put_any(pointwise.clamp(getattr(torch, _name), _name), _name)
+    _put_any(partwise(_without_out(pointwise.clamp(getattr(torch, _name), _name))), _name)
 _put(pointwise.prelu, "prelu", homes=(torch, F))
 for _operator, _name in _OPERATORS.items():
     _f = pointwise.BINARY[_name]
