@@ -302,6 +302,11 @@ def test_functions_of_two():
         torch.special.bessel_j0(scorch.sparse(d))
 
 
+def test_normalized_cubes():
+    for p, dim in ((2, -1), (1, 0), (float("inf"), 1), (3, 2), (2, (0, 2))):
+        agrees(lambda a, p=p, dim=dim: F.normalize(a, p, dim), cube(), CUBES, gradients=p == 2)
+
+
 def test_windows_and_shuffles():
     agrees(lambda a: a.unfold(1, 3, 2), matrix())
     agrees(lambda a: a.unfold(0, 8, 1), matrix())

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, ravel, unravel
+from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, kept_format, ravel, unravel
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor
 from .expressions import einsum, evaluate
@@ -414,6 +414,12 @@ def normalize(
     input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
 ) -> SparseTensor:
     """``F.normalize``."""
-    if input._ndim > 2 or out is not None:
-        raise NotImplementedError("normalize: expected a matrix or a vector, and no out=")
+    if out is not None:
+        raise NotImplementedError("normalize: out= with a SparseTensor is not available: use the result")
+    if input._ndim > 2:
+        e, g = entries(input), group(input, dims_of(dim, input._ndim))
+        sizes = vector_norm(input, p, dim)
+        sizes = entries(sizes).values if isinstance(sizes, SparseTensor) else sizes.reshape(-1)
+        values = e.values / sizes.clamp_min(eps)[g.slot]  # sizes are those of groups with entries
+        return build(e._replace(values=values), kept_format(input, range(input._ndim)), input.index_dtype)
     return input / vector_norm(input, p, dim, True).clamp_min(eps)
