@@ -5,7 +5,7 @@ build matrices of torch inside, and ``scorch.pyg`` gives those functions another
 torch_geometric, which takes seconds to import, so nothing here imports that: a finder at the front of
 ``sys.meta_path`` lets the other finders find it, and has a module of ours imported at the end of its code.
 Python tells of imports in no other place, and at the first call of a layer it would be late: users have bound
-functions by name.
+functions by name. Copies of checkpoints are treated so too, whose module torch itself imports late.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-_AFTER = {"torch_geometric": ("scorch.pyg", "SCORCH_PYG")}  # what to import behind, and what forbids it
+_AFTER = {  # what to import behind, and what forbids it
+    "torch_geometric": ("scorch.pyg", "SCORCH_PYG"),
+    "torch.distributed.checkpoint._state_dict_stager": ("scorch.boundary.staging", None),
+}
 
 
 class _Finder:
@@ -57,7 +60,7 @@ def _import(ours: str) -> None:
 def watch() -> None:
     """Imports ours behind the packages that are to come, at once for those that are there."""
     for name, (ours, variable) in list(_AFTER.items()):
-        if os.environ.get(variable) == "off":
+        if variable and os.environ.get(variable) == "off":
             del _AFTER[name]
         elif name in sys.modules:
             _import(ours)

@@ -252,6 +252,18 @@ def refuse_script(*_: object) -> None:
     raise NotImplementedError(_JIT)
 
 
+def keep_whole(package: str) -> None:
+    """torch.fx.symbolic_trace calls modules of a package, as those of torch.nn, and looks into none."""
+
+    def leaves(plainly: Callable) -> Callable:
+        def is_leaf_module(self: object, m: torch.nn.Module, module_qualified_name: str) -> bool:
+            return m.__module__.startswith(f"{package}.") or plainly(self, m, module_qualified_name)
+
+        return is_leaf_module
+
+    replace(torch.fx.Tracer, "is_leaf_module", leaves)
+
+
 def is_symbolic(x: object) -> bool:
     """Whether x stands for a tensor where torch.fx traces: functions of it are nodes of another graph."""
     return hasattr(type(x), "__torch_function__") and not isinstance(x, torch.Tensor)
@@ -305,6 +317,20 @@ def is_tracing(*tensors: torch.Tensor) -> bool:
 def asked_by_torch() -> bool:
     """Whether torch's own code called the function that asks."""
     return sys._getframe(2).f_globals.get("__name__", "").startswith("torch.")
+
+
+def caller() -> str:
+    """The module whose code called into this package; empty where it was C."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scorch."):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "") if frame is not None else ""  # autograd's thread has no other
+
+
+def replace(owner: object, name: str, by: Callable[[Callable], Callable]) -> None:
+    """Gives a function of torch, or a method, another meaning, made of the one it has."""
+    plainly = getattr(owner, name)
+    setattr(owner, name, wraps(plainly)(by(plainly)))
 
 
 def parse_to(*args: object, copy: bool = False, **kwargs: object) -> tuple:

@@ -91,7 +91,7 @@ def test_one_table():
 
 def test_what_is_not_of_the_list():
     a = scorch.sparse(square())
-    for f in (torch.linalg.inv, torch.linalg.eigh, lambda a: torch.cdist(a, a)):
+    for f in (torch.ops.aten.linalg_inv_ex, torch.pdist, torch.histogram):
         with pytest.raises(NotImplementedError, match="nothing is computed densely"):
             f(a)
     with pytest.raises(NotImplementedError, match="n >= 0"):

@@ -393,6 +393,30 @@ def test_symbolic_trace():
     assert any(n.op == "get_attr" and n.target == "a" for n in traced.graph.nodes)
 
 
+class Convolved(torch.nn.Module):
+    """A layer over a graph that is a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = scorch.nn.GCNConv(4, 2)
+        self.register_buffer("a", scorch.sparse(torch.eye(3), "csr"))
+
+    def forward(self, x):
+        return torch.relu(self.layer(x, self.a))
+
+
+def test_symbolic_trace_of_layers():
+    """Layers of scorch.nn are called, as those of torch.nn are."""
+    module = torch.nn.Sequential(
+        scorch.nn.Linear(6, 5, density=0.5), torch.nn.ReLU(), scorch.nn.MoE(5, 4, 3), scorch.nn.Linear(5, 2)
+    )
+    graphs, x = Convolved(), torch.randn(3, 6)
+    for whole, given, called in ((module, x, ["0", "1", "2", "3"]), (graphs, x[:, :4], ["layer"])):
+        traced = torch.fx.symbolic_trace(whole)
+        torch.testing.assert_close(traced(given), whole(given))
+        assert [n.target for n in traced.graph.nodes if n.op == "call_module"] == called
+
+
 def test_torchscript_is_refused():
     for f in (
         lambda: torch.jit.trace(Layered(), (torch.randn(4, 4),)),

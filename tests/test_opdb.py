@@ -9,7 +9,13 @@ ANSWERED = (
     "nn.functional.pad nn.functional.linear svd_lowrank pca_lowrank linalg.matrix_power nanmean "
     "median nanmedian mode gather take take_along_dim lerp addcmul addcdiv rot90 var_mean std_mean dist "
     "nn.functional.glu nn.functional.softmin nn.functional.layer_norm nn.functional.interpolate fft.fft2 "
-    "nn.functional.conv2d nn.functional.max_pool2d diagonal_copy transpose_copy expand_copy"
+    "nn.functional.conv2d nn.functional.max_pool2d diagonal_copy transpose_copy expand_copy scatter "
+    "scatter_add scatter_reduce index_add index_copy index_fill index_reduce index_put put masked_scatter "
+    "select_scatter slice_scatter diagonal_scatter nn.functional.mse_loss nn.functional.l1_loss "
+    "nn.functional.smooth_l1_loss nn.functional.huber_loss nn.functional.cross_entropy "
+    "nn.functional.nll_loss nn.functional.binary_cross_entropy_with_logits linalg.inv linalg.qr linalg.eigh "
+    "linalg.pinv linalg.norm linalg.matrix_norm atan2 copysign logaddexp clamp nn.functional.prelu "
+    "nn.functional.cosine_similarity unfold nn.functional.embedding special.chebyshev_polynomial_t"
 )
 
 
@@ -25,4 +31,4 @@ def test_operators_that_are_answered():
 def test_every_operator():
     said = opdb.run(set(), most=3)
     assert not said.wrong
-    assert said.right.total() > 500
+    assert said.right.total() > 1200 and said.refused.total() < 300

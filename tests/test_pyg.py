@@ -287,6 +287,27 @@ def test_batches(format):
     close(layer(batch.x, batch.adj_t), layer(batch.x, Batch.from_data_list(listed).edge_index))
 
 
+@pytest.mark.parametrize("format", ("csr", "csc", "coo"))
+def test_batches_are_taken_apart(format):
+    transform = scorch.pyg.ToSparseTensor(format=format)
+    listed = [transform(Data(x=torch.rand(n, 4), edge_index=edges_of(n, 20))) for n in (6, 9, 4)]
+    batch = Batch.from_data_list(listed)
+    found = [*batch.to_data_list(), batch[2], *batch.index_select([1])]
+    for got, wanted in zip(found, [*listed, listed[2], listed[1]], strict=True):
+        assert scorch.is_sparse(got.adj_t) and str(got.adj_t.format) == format
+        close(got.adj_t.to_dense(), wanted.adj_t.to_dense())
+        close(got.x, wanted.x)
+    two = []
+    for n in (3, 5):
+        data = HeteroData()
+        data["a"].x, data["b"].x = torch.rand(n, 2), scorch.sparse(torch.rand(2, 2))
+        data["a", "to", "b"].edge_index = torch.tensor([[0, n - 1], [1, 0]])
+        two.append(transform(data))
+    for got, wanted in zip(Batch.from_data_list(two).to_data_list(), two, strict=True):
+        for x, y in ((got["a", "b"].adj_t, wanted["a", "b"].adj_t), (got["b"].x, wanted["b"].x)):
+            close(x.to_dense(), y.to_dense())
+
+
 def test_data_is_loaded_and_saved(tmp_path):
     transform = scorch.pyg.ToSparseTensor()
     data = transform(Data(x=torch.rand(NODES, 4), edge_index=edges_of()))

@@ -16,14 +16,16 @@ import torch
 from ..functions import choose, reduce
 from ..tensor import index, join
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor
-from . import dispatch
+from . import dispatch, distributed
 
 _LIST = (
     "mm mv bmm dot addmm addmv addbmm baddbmm addr outer t transpose permute expand select narrow "
     "index_select unsqueeze squeeze flip roll tril triu diagonal cat stack add sub mul div maximum "
     "minimum where masked_fill neg abs relu sgn sign sqrt square sin tanh expm1 log1p isnan clamp pow "
     "gt lt ne eq ge le sum mean var amax amin prod any all count_nonzero nansum norm max min argmax "
-    "argmin topk sort kthvalue logsumexp nonzero cumsum cumprod sparse_mask isclose rsub"
+    "argmin topk sort kthvalue logsumexp nonzero cumsum cumprod sparse_mask isclose rsub masked_select "
+    "reshape scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce index_put put "
+    "masked_scatter select_scatter slice_scatter diagonal_scatter"
 )
 _NAMES = frozenset(_LIST.split())
 
@@ -96,6 +98,8 @@ def _below(func: Callable, handler: Callable) -> Callable:
 def handler_of(func: Callable) -> Callable | None:
     """What an operator means, kept for the next time; None where it is not of the list."""
     name = func._opname
+    if "c10d" in func.namespace:
+        return distributed.collective(func)
     handler = _OWN.get(name)
     if handler is None and name in _NAMES:
         handler = HANDLERS.get(getattr(torch, name, None)) or HANDLERS.get(getattr(torch.Tensor, name, None))

@@ -13,10 +13,21 @@ import torch
 import torch.nn.functional as F
 
 from .. import _torch
-from ..functions import attention, choose, order, pointwise, products, reduce, running, softmax
-from ..tensor import index, join, layouts
+from ..functions import (
+    attention,
+    choose,
+    losses,
+    order,
+    places,
+    pointwise,
+    products,
+    reduce,
+    running,
+    softmax,
+)
+from ..tensor import conversion, index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
-from . import dispatch
+from . import dispatch, distributed
 
 _HOMES = (torch, torch.Tensor)
 
@@ -27,7 +38,11 @@ def _of_one(handler: Callable, name: str) -> Callable:
     def called(*args: object, out: object = None, **kwargs: object) -> object:
         if out is not None:
             raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
-        first = args[0] if args else next((kwargs[n] for n in ("input", "tensor", "A") if n in kwargs), None)
+        first = (
+            args[0]
+            if args
+            else next((kwargs[n] for n in ("input", "tensor", "A", "LU_data") if n in kwargs), None)
+        )
         if not isinstance(first, SparseTensor):
             raise TypeError(
                 f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its "
@@ -66,6 +81,16 @@ def _put(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
         _put_any(_of_one(handler, name), name, homes=homes)
 
 
+def _with_second(f: Callable, name: str) -> Callable:
+    """f of two, the second of which torch calls by another name."""
+
+    def called(input: torch.Tensor, *args: object, **kwargs: object) -> object:
+        return f(input, *([kwargs.pop(name)] if name in kwargs else []), *args, **kwargs)
+
+    called.partwise = getattr(f, "partwise", False)
+    return called
+
+
 # ---- products ----
 for _name in (
     "mm", "mv", "bmm", "dot", "inner", "outer", "matmul", "einsum", "addmm", "addmv", "addr", "addbmm",
@@ -74,6 +99,7 @@ for _name in (
     _put_any(getattr(products, _name), _name)
 _put_any(products.mm, "smm")
 _put_any(products.outer, "ger")
+_put_any(_with_second(products.dot, "other"), "vdot")
 _put_any(products.matmul, "__matmul__")
 _put_any(products.rmatmul, "__rmatmul__")
 _put_any(products.mm, "mm", homes=(torch.sparse,))
@@ -92,6 +118,7 @@ _put(lambda input, *order, dims=None: input.permute(*order, dims=dims), "permute
 _put(lambda input, dim0, dim1: input.transpose(dim0, dim1), "transpose", "swapaxes", "swapdims")
 _put(lambda input: input.t(), "t")
 _put(lambda input: input.mT, "adjoint")
+_put(partwise(conversion.view), "view")
 _put(join.movedim, "movedim", "moveaxis")
 HANDLERS[torch.Tensor.H.__get__] = lambda a: a.T
 HANDLERS[torch.Tensor.mH.__get__] = lambda a: a.mT
@@ -135,6 +162,11 @@ HANDLERS[torch.Tensor.__iter__] = lambda a: iter(index.unbind(a))
 for _name in ("narrow", "index_select", "unbind", "chunk", "tensor_split"):
     _put(getattr(index, _name), _name)
 _put_any(index.masked_select, "masked_select")
+for _name in (
+    "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce",
+    "index_put", "put", "masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter",
+):  # fmt: skip
+    _put_any(_without_out(places.into(getattr(torch, _name), getattr(places, _name))), _name)
 _put(choose.nonzero, "nonzero", "argwhere")
 _put_any(_without_out(choose.where), "where", homes=(torch,))
 HANDLERS[torch.Tensor.where] = lambda input, condition, other: choose.where(condition, input, other)
@@ -162,6 +194,12 @@ for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag
     _put_any(_without_out(getattr(join, _name)), _name)
 _put(pointwise.expand, "expand", "broadcast_to")
 _put(join.rot90, "rot90")
+_put(lambda input, offset=0: join.diag(join.reshape(input, (-1,)), offset), "diagflat")
+for _name in ("pixel_shuffle", "pixel_unshuffle", "channel_shuffle"):
+    _put(getattr(join, _name), _name, homes=(torch, F))
+_put(join.unfold, "unfold", homes=(torch.Tensor,))
+_put(join.unfold, "unfold_copy", homes=(torch,))
+_put_any(index.embedding, "embedding", homes=(F,))
 _put(join.pad, "pad", homes=(F,))
 _put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
 _put_any(_without_out(join.cat), "concat", "concatenate")
@@ -197,11 +235,15 @@ for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
 _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
-_DENSE = {  # functions whose results are dense and as large as the tensor, by where they are
+_DENSE = {  # functions whose results are dense and as large as the first tensor, by where they are
     torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
     "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
     "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
-    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm",
+    "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm inverse pinverse qr svd lu "
+    "lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve ormqr geqrf orgqr "
+    "matrix_exp cross",
+    torch.linalg: "inv inv_ex pinv qr svd lu lu_factor lu_factor_ex cholesky cholesky_ex eigh eig "
+    "ldl_factor ldl_factor_ex householder_product tensorinv matrix_exp cross",
     F: "batch_norm group_norm instance_norm layer_norm rms_norm local_response_norm interpolate upsample "
     "upsample_nearest upsample_bilinear grid_sample unfold fold max_pool1d max_pool2d max_pool3d avg_pool1d "
     "avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d adaptive_avg_pool1d adaptive_avg_pool2d "
@@ -217,6 +259,21 @@ for _home, _names in _DENSE.items():
     for _name in _names.split():
         if (_f := getattr(_home, _name, None)) is not None:
             _put(running.dense_result(_f), _name, homes=(*_HOMES, _home) if _home is torch else (_home,))
+_BESIDE = {  # functions that compute densely, beside a dense operand that is as large
+    torch: "searchsorted",
+    torch.linalg: "lu_solve ldl_solve solve solve_ex solve_triangular lstsq tensorsolve",
+    F: "bilinear binary_cross_entropy binary_cross_entropy_with_logits hinge_embedding_loss "
+    "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss",
+}
+for _home, _names in _BESIDE.items():
+    for _name in _names.split():
+        _put_any(_without_out(running.beside_dense(getattr(_home, _name), _name)), _name, homes=(_home,))
+_cdist = running.beside_dense(torch.cdist, "cdist")
+_put_any(lambda input, other, *more, **how: _cdist(input, other, *more, **how), "cdist")
+for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+    _put_any(losses.of_difference(_name), _name, homes=(F,))
+for _name in ("nll_loss", "cross_entropy"):
+    _put_any(getattr(losses, _name), _name, homes=(F,))
 for _name in ("max", "min"):
     _put_any(_without_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")
@@ -228,6 +285,9 @@ for _name in (
 _put(order.topk_along, "topk")
 _put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
+_put(reduce.matrix_norm, "matrix_norm", homes=(torch.linalg,))
+_put_any(_without_out(reduce.cosine_similarity), "cosine_similarity", homes=(torch, F))
+_put_any(_without_out(reduce.vecdot), "vecdot", homes=(torch.linalg,))
 _put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(reduce.normalize, "normalize", homes=(F,))
 for _name in ("softmax", "log_softmax"):
@@ -247,9 +307,11 @@ _KEEP_ZERO = (
     "sign signbit sin sinh sqrt square tan tanh trunc"
 )
 _PROBED = (
-    "acos acosh angle arccos arccosh bitwise_not clamp clamp_max clamp_min clip cos cosh digamma erfc exp "
+    "acos acosh angle arccos arccosh bitwise_not cos cosh digamma erfc exp "
     "exp2 frac i0 isfinite isreal lgamma log log10 log2 logical_not logit mvlgamma nan_to_num "
-    "reciprocal rsqrt selu celu sigmoid sinc threshold xlogy"
+    "reciprocal rsqrt selu celu sigmoid sinc threshold airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 entr "
+    "erfcx i0e i1 i1e log_ndtr modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
+    "ndtr ndtri scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
 )
 _ACTIVATIONS = (
     "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish relu6 rrelu selu "
@@ -267,6 +329,10 @@ for _names, _keeps, _homes in (
         for _home in _homes:
             if (_f := getattr(_home, _name, None)) is not None:
                 _put(pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
+_polygamma = pointwise.unary(lambda values, n: torch.polygamma(n, values), "polygamma", False)
+for _home in (torch, torch.special):
+    _put_any(lambda n, input, *, out=None: _polygamma(input, n), "polygamma", homes=(_home,))
+_put(lambda input, n: _polygamma(input, n), "polygamma", homes=(torch.Tensor,))
 for _name, _function in (
     ("neg", torch.neg),
     ("abs", torch.abs),
@@ -285,6 +351,12 @@ _OPERATORS = {
 }  # fmt: skip
 for _name, _f in pointwise.BINARY.items():
     _put_any(_f, _name)
+for _name, _f in pointwise.SPECIAL.items():
+    _put_any(_with_second(_f, "n") if "polynomial" in _name else _f, _name, homes=(torch.special,))
+_put_any(_with_second(pointwise.BINARY["heaviside"], "values"), "heaviside")
+for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
+    _put_any(partwise(_without_out(pointwise.clamp(getattr(torch, _name), _name))), _name)
+_put(pointwise.prelu, "prelu", homes=(torch, F))
 for _operator, _name in _OPERATORS.items():
     _f = pointwise.BINARY[_name]
     _put_any(_f, f"__{_operator}__")
@@ -344,8 +416,9 @@ def _zeros_like(
     return dispatch.filled(input, 0, dtype).requires_grad_(requires_grad)
 
 
-for _name in ("new_zeros", "new_ones", "new_full", "new_empty", "new_tensor"):
+for _name in ("new_ones", "new_full", "new_empty", "new_tensor"):
     _put(_dense_new(_name), _name)
+_put(distributed.new_zeros, "new_zeros")
 _put(_zeros_like, "zeros_like", "empty_like")
 
 
@@ -367,7 +440,8 @@ def _full_like(input: SparseTensor, fill_value: float, **options: object) -> tor
 
 
 _put(_full_like, "full_like")
-for _name in ("ones_like", "rand_like", "randn_like"):
+_put(lambda input, value: _full_like(input, value), "fill")
+for _name in ("ones_like", "rand_like", "randn_like", "randint_like"):
     _put(_dense_like(getattr(torch, _name)), _name)
 
 
@@ -409,20 +483,37 @@ def _refused(name: str, hint: str) -> Callable:
 
 
 _HINTS = {
-    "const_data_ptr data_ptr set_ storage": "it has no memory of its own: see "
+    "const_data_ptr set_ storage": "it has no memory of its own: see "
     "A.values(), A.pos(level) and A.crd(level)",
     "numpy tolist __array__ __dlpack__ __dlpack_device__": "use A.to_dense() or A.to_scipy()",
-    "view as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
-    "matrix_exp": "use products, or A.to_dense()",
+    "as_strided": "its entries are not strided: use A.reshape, A.repeat or A.to_dense()",
 }
 for _names, _hint in _HINTS.items():
     for _name in _names.split():
         _put_any(_refused(_name, _hint), _name)
 
 
+_refuse_address = _refused(
+    "data_ptr", "it has no memory of its own: see A.values(), A.pos(level) and A.crd(level)"
+)
+
+
+def _address(input: SparseTensor) -> int:
+    """Refused, but for torch.distributed, which asks whether there is memory: 0 means none."""
+    return 0 if _torch.caller().startswith("torch.distributed.") else _refuse_address()
+
+
+_put(partwise(_address), "data_ptr")
+
+
+_FACTORISED = "it factorises the dense matrix, which is larger than the result: use A.to_dense()"
+for _name in ["det", "logdet", "slogdet", "svdvals", "eigvals", "eigvalsh", "matrix_rank", "cond"]:
+    _put_any(_refused(_name, _FACTORISED), _name, homes=(*_HOMES, torch.linalg))
+
+
 def _as_other(name: str) -> Callable:
     """``view_as`` and ``expand_as``: a SparseTensor may say the shape of a dense tensor."""
-    return lambda input, other: getattr(input, name)(tuple(other.shape))
+    return partwise(lambda input, other: getattr(input, name)(tuple(other.shape)))
 
 
 for _name in ("view", "expand"):

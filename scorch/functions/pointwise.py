@@ -37,7 +37,7 @@ from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import needs_grad, refuse_read_only
 from . import kernels
 
-UNION, PRODUCT, QUOTIENT, DENSE = range(4)  # what a function of two does with missing entries
+UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
 _LINEAR = {  # in place, of what is added up afterwards
     *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
     *("true_divide_", "zero_"),
@@ -295,11 +295,11 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
         if a is None or b is None:
             return NotImplemented
         if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
-            if kind in (UNION, PRODUCT):
+            if kind in (UNION, PRODUCT, FIRST):
                 return _merged(g, spelled, a, b, kind)
             if kind == DENSE:
                 return g(a.to_dense(), b.to_dense())
-        elif kind == PRODUCT or (kind == QUOTIENT and isinstance(a, SparseTensor)):
+        elif kind == PRODUCT or (kind in (QUOTIENT, FIRST) and isinstance(a, SparseTensor)):
             swapped = isinstance(b, SparseTensor)
             sparse, dense = (b, a) if swapped else (a, b)
             if _is_scalar(dense):
@@ -318,11 +318,19 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
 
 _KINDS = {
     UNION: "add sub subtract maximum minimum fmax fmin ne not_equal lt less gt greater logical_or "
-    "logical_xor bitwise_or bitwise_xor hypot",
+    "logical_xor bitwise_or bitwise_xor hypot atan2 arctan2 nextafter gcd",
     PRODUCT: "mul multiply logical_and bitwise_and",
     QUOTIENT: "div divide true_divide floor_divide remainder fmod",
-    DENSE: "eq le less_equal ge greater_equal isclose",
+    FIRST: "copysign ldexp xlogy",
+    DENSE: "eq le less_equal ge greater_equal isclose heaviside igamma igammac logaddexp logaddexp2",
 }
+_SPECIAL = {
+    FIRST: "xlogy xlog1py",
+    DENSE: "gammainc gammaincc zeta chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v "
+    "chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l "
+    "legendre_polynomial_p shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u "
+    "shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w",
+}  # of torch.special
 
 
 def _into(f: Callable, name: str, out: object, input: object, other: object, options: dict) -> SparseTensor:
@@ -368,6 +376,35 @@ def float_power(input: object, exponent: object, *, out: None = None) -> torch.T
 BINARY = {
     name: binary(getattr(torch, name), name, kind) for kind, names in _KINDS.items() for name in names.split()
 }  # the functions of two tensors of torch, by name
+SPECIAL = {
+    name: binary(getattr(torch.special, name), name, kind)
+    for kind, names in _SPECIAL.items()
+    for name in names.split()
+}  # and those of torch.special
+
+
+_RAISED = binary(lambda x, low: torch.clamp(x, min=low), "clamp_min", UNION)
+_LOWERED = binary(lambda x, high: torch.clamp(x, max=high), "clamp_max", UNION)
+
+
+def clamp(f: Callable, name: str) -> Callable:
+    """``torch.clamp`` and its kin: bounds that are tensors are operands, one after the other."""
+    numbers = unary(f, name, False)
+
+    def clamped(input: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
+        low, high = ("max", "min") if name == "clamp_max" else ("min", "max")
+        bounds = dict(zip((low, high), args, strict=False)) | kwargs
+        if not any(isinstance(x, torch.Tensor) and x.dim() for x in bounds.values()):
+            return numbers(input, *args, **kwargs)
+        for side, bounded in (("min", _RAISED), ("max", _LOWERED)):
+            bound = bounds.get(side)
+            if isinstance(input, SparseTensor) or isinstance(bound, SparseTensor):
+                input = input if bound is None else bounded(input, bound)
+            elif bound is not None:
+                input = torch.clamp(input, **{side: bound})
+        return input
+
+    return partwise(clamped)
 
 
 def reversed_(f: Callable) -> Callable:
@@ -405,6 +442,20 @@ def glu(input: SparseTensor, dim: int = -1) -> SparseTensor:
     """``F.glu``: the first half, sparse, times what the sigmoid makes of the second."""
     first, second = torch.chunk(input, 2, dim)
     return first * torch.sigmoid(second.to_dense())
+
+
+@partwise
+def prelu(input: SparseTensor, weight: torch.Tensor) -> SparseTensor:
+    """``F.prelu``: one slope, or one for each channel."""
+    a = input.coalesce()
+    if weight.numel() > 1:
+        if a._ndim < 2 or weight.numel() != a.shape[1]:
+            raise ValueError(
+                f"prelu: expected a slope for each channel of {list(a.shape)}, got {weight.numel()}"
+            )
+        weight = gather(a, weight.view(-1, *(1 for _ in a.shape[2:])))
+    values = a.values()
+    return a._with_values(torch.where(values > 0, values, weight.reshape(-1) * values))
 
 
 @partwise

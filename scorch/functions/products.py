@@ -371,7 +371,8 @@ def matrix_power(input: SparseTensor, n: int, *, out: torch.Tensor | None = None
         raise NotImplementedError(f"matrix_power: expected n >= 0 and no out=, got n={n}: use A.to_dense()")
     if rank(input) < 2 or input.shape[-2] != input.shape[-1] or (n == 0 and rank(input) > 2):
         raise NotImplementedError(
-            f"matrix_power: expected a square matrix, or a batch of them and n >= 1, got {list(input.shape)}"
+            f"matrix_power: expected a square matrix, or a batch of them and n >= 1, got {list(input.shape)} "
+            f"and n={n}"
         )
     if n == 0:
         return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype)))

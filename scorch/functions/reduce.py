@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _torch
-from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, ravel, unravel
+from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, kept_format, ravel, unravel
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor
 from .expressions import einsum, evaluate
@@ -306,7 +306,7 @@ def vector_norm(
     *,
     dtype: torch.dtype | None = None,
 ) -> torch.Tensor:
-    """``torch.linalg.vector_norm`` for orders of 0 and more."""
+    """``torch.linalg.vector_norm``; of orders below 0, it is 0 where an entry is missing."""
     a = input.coalesce() if dtype is None else input.coalesce().to(dtype)
     if not a.dtype.is_floating_point:
         raise TypeError(f"norm: expected a floating point type, got {a.dtype}: pass dtype=")
@@ -315,9 +315,21 @@ def vector_norm(
         return amax(size, dim, keepdim)
     if ord == 0:
         return sum_(size._with_values((size.values() != 0).to(a.dtype)), dim, keepdim)
+    if ord == -math.inf:
+        return amin(size, dim, keepdim)
     if ord < 0:
-        raise NotImplementedError(f"norm of order {ord}: missing entries make it 0 or arbitrary")
+        return _of_all(size, ord, dim, keepdim)
     return _root(sum_(size**ord, dim, keepdim), ord) if ord != 1 else sum_(size, dim, keepdim)
+
+
+def _of_all(size: SparseTensor, ord: float, dim: Dims, keepdim: bool) -> torch.Tensor:
+    """A norm of a negative order: 0, but where all entries are stored and none of them is 0."""
+    dims = dims_of(dim, size._ndim)
+    g = group(size._with_values(torch.where(size.values() == 0, 0, size.values())), dims)
+    there = add_up((g.values != 0).long(), g.slot, g.n) == g.size
+    powers = torch.where(there[g.slot], g.values, 1) ** ord
+    total = torch.where(there, add_up(powers, g.slot, g.n), 1)
+    return _finish(size, g, torch.where(there, total ** (1 / ord), 0), dims, keepdim)
 
 
 def _root(total: torch.Tensor, ord: float) -> torch.Tensor:
@@ -350,17 +362,64 @@ def linalg_norm(
     *,
     dtype=None,
 ) -> torch.Tensor:
-    """``torch.linalg.norm``: vectors of any order, matrices with "fro"."""
+    """``torch.linalg.norm``."""
     of_matrix = input._ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if of_matrix and ord not in (None, "fro"):
-        raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
+        return matrix_norm(input, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
     return norm(input, ord, dim, keepdim, dtype=dtype)
+
+
+def matrix_norm(
+    input: SparseTensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """``torch.linalg.matrix_norm`` for "fro", 1, -1, inf and -inf; others need singular values."""
+    if ord == "fro":
+        return vector_norm(input, 2, tuple(dim), keepdim, dtype=dtype)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise NotImplementedError(f"norm {ord!r} of a matrix: use A.to_dense(), or linalg.vector_norm")
+    rows, columns = (axis(d, input._ndim) for d in dim)
+    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(input, 1, summed, True, dtype=dtype)
+    found = (torch.amax if ord > 0 else torch.amin)(sums, compared, True)
+    for d in () if keepdim else sorted((rows, columns), reverse=True):
+        found = found.squeeze(d)
+    return found
+
+
+def _plain(x: torch.Tensor) -> torch.Tensor:
+    return x.to_dense() if isinstance(x, SparseTensor) else x
+
+
+def vecdot(input: torch.Tensor, y: torch.Tensor, *, dim: int = -1) -> torch.Tensor:
+    """``torch.linalg.vecdot``."""
+    return (input * y).sum(dim)
+
+
+def cosine_similarity(
+    input: torch.Tensor, other: torch.Tensor, dim: int = 1, eps: float = 1e-8
+) -> torch.Tensor:
+    """``F.cosine_similarity``, dense."""
+    shape = _torch.broadcast(input.shape, other.shape)
+    x, y = (t if tuple(t.shape) == shape else t.expand(shape) for t in (input, other))
+    sizes = [_plain(torch.linalg.vector_norm(t, 2, dim)).clamp_min(eps) for t in (x, y)]
+    return _plain((x * y).sum(dim)) / (sizes[0] * sizes[1])
 
 
 def normalize(
     input: SparseTensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
 ) -> SparseTensor:
     """``F.normalize``."""
-    if input._ndim > 2 or out is not None:
-        raise NotImplementedError("normalize: expected a matrix or a vector, and no out=")
+    if out is not None:
+        raise NotImplementedError("normalize: out= with a SparseTensor is not available: use the result")
+    if input._ndim > 2:
+        e, g = entries(input), group(input, dims_of(dim, input._ndim))
+        sizes = vector_norm(input, p, dim)
+        sizes = entries(sizes).values if isinstance(sizes, SparseTensor) else sizes.reshape(-1)
+        values = e.values / sizes.clamp_min(eps)[g.slot]  # sizes are those of groups with entries
+        return build(e._replace(values=values), kept_format(input, range(input._ndim)), input.index_dtype)
     return input / vector_norm(input, p, dim, True).clamp_min(eps)

@@ -1,7 +1,8 @@
-"""Functions whose results are dense and as large as the tensor, whatever it stores; and differences.
+"""Functions that are given the dense tensor, because something dense is as large anyway; and differences.
 
 A running sum is something at nearly every place behind the first entry, and so is what is normalised,
-smoothed or transformed. The dense tensor is made for them, which is no larger than what they return.
+smoothed, transformed or factorised. The dense tensor is made for them, which is no larger than what they
+return; and for functions beside a dense operand that is as large, such as losses.
 """
 
 from __future__ import annotations
@@ -37,4 +38,38 @@ def diff(
 
 def dense_result(f: Callable) -> Callable:
     """f of the dense tensor, for functions whose results are dense and as large."""
-    return lambda input, *args, **kwargs: f(input.to_dense(), *args, **kwargs)
+
+    def call(*args: object, **kwargs: object) -> object:
+        return f(*_dense(args), **{name: _dense(x) for name, x in kwargs.items()})
+
+    return call
+
+
+def _dense(x: object) -> object:
+    if isinstance(x, list | tuple):
+        return type(x)(map(_dense, x))
+    return x.to_dense() if isinstance(x, SparseTensor) else x
+
+
+def _tensors(args: object) -> list[torch.Tensor]:
+    if isinstance(args, torch.Tensor):
+        return [args]
+    return [x for arg in args for x in _tensors(arg)] if isinstance(args, list | tuple) else []
+
+
+def beside_dense(f: Callable, name: str) -> Callable:
+    """f of dense tensors, where a dense operand is as large as each SparseTensor; else it is refused."""
+    made = dense_result(f)
+
+    def call(*args: object, **kwargs: object) -> object:
+        operands = _tensors((*args, *kwargs.values()))
+        largest = max((x.numel() for x in operands if not isinstance(x, SparseTensor)), default=0)
+        for a in operands:
+            if isinstance(a, SparseTensor) and a.numel() > largest:
+                raise NotImplementedError(
+                    f"{name} computes densely, and a SparseTensor {list(a.shape)} would be made dense for "
+                    f"it, which neither its result nor a dense operand is as large as: use A.to_dense()"
+                )
+        return made(*args, **kwargs)
+
+    return call

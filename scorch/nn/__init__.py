@@ -3,7 +3,7 @@
 Parameters keep the names and the initialisation of torch and of PyTorch Geometric: weights load across.
 """
 
-from .._torch import refuse_script
+from .._torch import keep_whole, refuse_script
 from ._convolution import SparseConv3d
 from ._gat import GATConv
 from ._graph import GCNConv, RGCNConv, SAGEConv
@@ -18,3 +18,4 @@ __all__ = [
 
 for _layer in __all__:
     globals()[_layer].__prepare_scriptable__ = refuse_script
+keep_whole(__name__)

@@ -19,6 +19,7 @@ from types import FunctionType
 import torch
 import torch_geometric
 from torch_geometric import index
+from torch_geometric.data import separate
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.nn.conv import gcn_conv
 from torch_geometric.utils import sparse
@@ -32,6 +33,10 @@ __all__ = ["ToSparseTensor"]
 
 def _is_ours(graph: object) -> bool:
     return isinstance(graph[0] if isinstance(graph, list) and graph else graph, SparseTensor)
+
+
+def _is_one(graph: object) -> bool:
+    return isinstance(graph, SparseTensor)
 
 
 def _is_known(index: object) -> bool:
@@ -71,6 +76,7 @@ def _meanings() -> dict[Callable, Callable]:
     made = {original: _meaning(original, ours) for original, ours in of_graphs.items()}
     for original, ours in ((utils.scatter, _messages.scatter), (utils.softmax, _messages.softmax)):
         made[original] = _meaning(original, ours, 1, _is_known)
+    made[separate._separate] = _meaning(separate._separate, at.separate, 1, _is_one)
     made[index.ptr2index] = _meaning(index.ptr2index, _messages.ptr2index, applies=_is_run)
     return made
 

@@ -37,6 +37,25 @@ def set_sparse_value(adj: SparseTensor, value: torch.Tensor) -> SparseTensor:
     return assemble(form, (*adj.shape, value.shape[1]), (*adj._arrays()[:-1], value.flatten()))
 
 
+def separate(
+    key: str,
+    values: SparseTensor,
+    idx: int,
+    slices: torch.Tensor,
+    incs: torch.Tensor | None,
+    batch: object,
+    store: object,
+    decrement: bool,
+) -> SparseTensor:
+    """One graph of a batch: the block of the matrix that it went into; what has one dimension is left."""
+    dims = batch.__cat_dim__(str(key), values, store)
+    if not isinstance(dims, tuple):
+        return NotImplemented
+    for dim, start, end in zip(dims, slices[idx].tolist(), slices[idx + 1].tolist(), strict=True):
+        values = values.narrow(dim, start, end - start)
+    return values
+
+
 def gcn_norm(
     edge_index: SparseTensor,
     edge_weight: torch.Tensor | None = None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -141,6 +142,44 @@ def to(
     arrays = [x.to(index_dtype or x.dtype, copy=copied) for x in structure]
     arrays.append(a.values().to(dtype or values.dtype, copy=copied))
     return assemble(layout(a._fmt, a._ndim), a.shape, arrays)
+
+
+# ---- views ----
+def view(
+    input: SparseTensor,
+    *shape: int,
+    size: Sequence[int] | None = None,
+    dtype: torch.dtype | None = None,
+) -> SparseTensor:
+    """``Tensor.view`` of its own shape: a tensor over the same arrays; for torch's own code any reshaping.
+
+    Raises: NotImplementedError: of another shape, whose coordinates are others; of another type.
+    """
+    asked = shape[0] if len(shape) == 1 else dtype
+    sizes = () if isinstance(asked, torch.dtype) else _torch.one_by_one(shape, size)
+    known = math.prod(n for n in sizes if n >= 0)
+    sizes = tuple(input.numel() // max(known, 1) if n == -1 else n for n in sizes)
+    if sizes and sizes != tuple(input.shape) and _torch.caller().startswith("torch."):
+        return torch.reshape(input, sizes)
+    if isinstance(asked, torch.dtype) or sizes != tuple(input.shape):
+        raise NotImplementedError(
+            f"view of a SparseTensor {list(input.shape)} as {list(sizes) or asked} is not available: its "
+            f"entries are not strided: use A.reshape, A.to or A.to_dense()"
+        )
+    if input.requires_grad and not torch.is_grad_enabled() and _torch.caller().startswith(_DTENSOR):
+        raise NotImplementedError(_DENSE_GRADIENT)
+    made = assemble(layout(input._fmt, input._ndim), input.shape, (*input._arrays()[:-1], input.values()))
+    if _C.plain() and "_core" in input.__dict__:
+        made.__dict__["_core"] = input.__dict__["_core"]
+    return made
+
+
+_DTENSOR = "torch.distributed.tensor"
+_DENSE_GRADIENT = (
+    "a DTensor of a SparseTensor that requires a gradient is not available: that gradient would be dense: "
+    "use A.detach(), or the rows A of this rank in DTensor.from_local("
+    "A @ x.to_local(grad_placements=[Partial()]), mesh, [Shard(0)]), where x is a DTensor that is replicated"
+)
 
 
 # ---- the order of dimensions ----

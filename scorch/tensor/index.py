@@ -385,6 +385,24 @@ def index_select(input: SparseTensor, dim: int, index: torch.Tensor) -> torch.Te
     return along(input, dim, index.reshape(-1))
 
 
+def embedding(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    *how: object,
+    **named: object,
+) -> torch.Tensor:
+    """``F.embedding``: rows of a sparse table, sparse, as ``weight[input]`` of one index are."""
+    if isinstance(input, SparseTensor) or max_norm is not None:
+        raise NotImplementedError(
+            "embedding: expected dense indices, and no max_norm, which changes the table"
+        )
+    if padding_idx is not None and needs_grad(weight):
+        raise NotImplementedError("embedding: expected no padding_idx for a table that requires a gradient")
+    return index_select(weight, 0, input.reshape(-1)).reshape((*input.shape, weight.shape[1]))
+
+
 def masked_select(input: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """``torch.masked_select``: the values under a mask, which broadcasts with the tensor; a dense vector."""
     mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask

@@ -450,3 +450,40 @@ _diagonal = diagonal
 def trace(input: SparseTensor) -> torch.Tensor:
     """``torch.trace``."""
     return _diagonal(input).sum()
+
+
+def unfold(input: SparseTensor, dimension: int, size: int, step: int) -> torch.Tensor:
+    """``Tensor.unfold``: windows of a dimension, entries repeated; their places come last."""
+    dim = axis(dimension, input._ndim)
+    if not 0 <= size <= input.shape[dim] or step < 1:
+        raise ValueError(
+            f"unfold: expected a size up to {input.shape[dim]} and a positive step, got {size} and {step}"
+        )
+    windows = (input.shape[dim] - size) // step + 1
+    at = torch.arange(windows)[:, None] * step + torch.arange(size)
+    return movedim(unflatten(index_select(input, dim, at.view(-1)), dim, (windows, size)), dim + 1, -1)
+
+
+# ---- shuffling ----
+def pixel_shuffle(input: SparseTensor, upscale_factor: int) -> torch.Tensor:
+    """``F.pixel_shuffle``."""
+    *lead, c, h, w = input.shape
+    r, n = upscale_factor, len(lead)
+    parted = reshape(input, (*lead, c // (r * r), r, r, h, w))
+    turned = parted.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return reshape(turned, (*lead, c // (r * r), h * r, w * r))
+
+
+def pixel_unshuffle(input: SparseTensor, downscale_factor: int) -> torch.Tensor:
+    """``F.pixel_unshuffle``."""
+    *lead, c, h, w = input.shape
+    r, n = downscale_factor, len(lead)
+    parted = reshape(input, (*lead, c, h // r, r, w // r, r))
+    turned = parted.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return reshape(turned, (*lead, c * r * r, h // r, w // r))
+
+
+def channel_shuffle(input: SparseTensor, groups: int) -> torch.Tensor:
+    """``F.channel_shuffle``."""
+    parted = unflatten(input, 1, (groups, input.shape[1] // groups))
+    return flatten(parted.transpose(1, 2), 1, 2)

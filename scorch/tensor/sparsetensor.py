@@ -2,7 +2,8 @@
 
 A wrapper without storage around plain component tensors. Three layers answer a call: methods of the class
 that need no detour (``@`` first of all), the table of torch functions, and the dispatcher, which accepts a
-short list of structural operators and refuses the rest by name. Nothing falls through to a dense computation.
+short list of structural operators and refuses the rest by name. Nothing falls through to a dense computation;
+functions of the table that compute densely are listed there.
 """
 
 from __future__ import annotations
