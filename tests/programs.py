@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import components
 import generate
@@ -51,6 +51,7 @@ class Operand:
     held: reference.Stored
     script: str
     leaf: torch.Tensor | None = None  # of the reference: values that a gradient is asked of
+    made: components.Made | None = None
 
 
 def scattered(made: components.Made, values: torch.Tensor) -> reference.Stored:
@@ -74,14 +75,34 @@ def sparse_operand(
     while (gradient or dtype == torch.bool) and repeats(scorch.Format(form).bind(len(dims))):
         form = components.random_format(r, dims)  # what repeats has no gradient of its own, and truth no sum
     index = r.choice((torch.int32, torch.int32, torch.int64))
-    made = components.random_tensor(r, dims, form, dtype, index, values)
+    return _held(components.random_tensor(r, dims, form, dtype, index, values), name, gradient)
+
+
+def _held(made: components.Made, name: str, gradient: bool) -> Operand:
     a, leaf = made.tensor(), made.values.double()
     if gradient:
         a, leaf = a.requires_grad_(), leaf.requires_grad_()
     held = scattered(made, leaf)
-    if a.format.bind(len(dims)).is_dense:
+    if a.format.bind(a.dim()).is_dense:
         held.there = None
-    return Operand(a, held, made.script(name), leaf if gradient else None)
+    return Operand(a, held, made.script(name), leaf if gradient else None, made)
+
+
+def twin(
+    r: random.Random,
+    name: str,
+    other: str,
+    made: components.Made,
+    dtype: torch.dtype,
+    values: tuple,
+    gradient: bool,
+) -> Operand:
+    """Other values over the arrays of an operand."""
+    new = replace(made, values=components.random_values(r, len(made.at), dtype, values))
+    found = _held(new, name, gradient)
+    text = found.script.rpartition("torch.tensor")[2].rstrip()
+    found.script = f"{name} = scorch.map({other}, lambda _: torch.tensor{text}\n"
+    return found
 
 
 def strided(r: random.Random, x: torch.Tensor) -> torch.Tensor:
@@ -133,6 +154,16 @@ class Case:
             values = components.SPECIAL if self.mode == "special" else r.choice(SIGNED)
             sparse = dims and (o.sparse or r.random() < 0.05)
             draw = sparse_operand if sparse else dense_operand
+            others = [k for k, x in made.items() if x.made and x.made.shape == tuple(dims)]
+            if (
+                sparse
+                and others
+                and r.random() < 0.3
+                and not repeats(made[others[0]].tensor.format.bind(len(dims)))
+            ):
+                first = others[0]
+                made[name] = twin(r, name, first, made[first].made, dtype, values, gradient)
+                continue
             made[name] = draw(r, name, dims, dtype, values, gradient)
         return made
 

@@ -124,6 +124,13 @@ def test_gradients():
             torch.testing.assert_close(one, two)
 
 
+def test_in_blocks_that_are_converted():
+    A = scorch.sparse(torch.tensor([1.0, 2.0, 0, 0, 0, 3.0, 0, 4.0]), "compressed(0/2), dense(0%2)")
+    B = torch.tensor(-1.0)
+    found = scorch.evaluate("tmp C[i] = A[i]; S[i] max= (B + A[i]) + C[i]", A=A, B=B)
+    torch.testing.assert_close(found, 2 * A.to_dense() - 1)
+
+
 def test_is_seen_anew_in_every_call():
     """One text, and operands that share a structure in some calls and in others not."""
     given = operands("csr")
