@@ -139,6 +139,7 @@ def _readable(x: torch.Tensor) -> torch.Tensor | None:
 
 _connect()
 DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
+VALIDATES = _VALIDATE in _asked()
 
 
 # ---- subclass machinery ----

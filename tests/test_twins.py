@@ -131,6 +131,17 @@ def test_in_blocks_that_are_converted():
     torch.testing.assert_close(found, 2 * A.to_dense() - 1)
 
 
+def test_blocks_that_no_operand_has():
+    crd = [torch.tensor([-1]), torch.tensor([4, -1, -1])]
+    A, B = (
+        scorch.from_components("ell(0/5, 1), ell(0%5, 3)", (5,), [None, None], crd, torch.ones(3))
+        for _ in "AB"
+    )
+    for text in ("C min= min(B[i], A[i])", "C max= max(B[i], A[i])", "C = max(A[i] + 1, B[i] + 2)"):
+        found = scorch.evaluate(text, A=A, B=B)
+        assert found == {"C min": 0, "C max": 0}.get(text[:5], 10), text
+
+
 def test_is_seen_anew_in_every_call():
     """One text, and operands that share a structure in some calls and in others not."""
     given = operands("csr")

@@ -10,6 +10,7 @@ from functools import lru_cache
 import torch
 
 from .. import _C, _torch
+from ..tensor.entries import share_arrays
 from ..tensor.format import has_slots, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import needs_grad
@@ -74,11 +75,6 @@ def _plainly(name: str, left: tuple, right: tuple) -> str | None:
     return known_program(text, ("A", "B"), kinds, format, None, "zero")
 
 
-def _share(a: SparseTensor, b: SparseTensor) -> bool:
-    one, other = a.__dict__, b.__dict__
-    return a._fmt == b._fmt and all(one[n] is other[n] for n in a._names[:-1])
-
-
 def quickly(name: str, a: object, b: object) -> torch.Tensor:
     """``name`` of a SparseTensor and a tensor of its last extents; NotImplemented if it is no single kernel.
 
@@ -93,7 +89,7 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     own, left = core_of(a), a._val.dtype
     if isinstance(b, SparseTensor):
         shape, right, kind = core_of(b), b._val.dtype, (b._ndim, b._fmt)
-        if a._ndim != b._ndim or _share(a, b):
+        if a._ndim != b._ndim or share_arrays(a, b):
             return NotImplemented
         operands = (own, shape)
     elif type(b) is torch.Tensor and b.layout is torch.strided and not b.is_neg():

@@ -31,10 +31,11 @@ from ..tensor.entries import (
     ravel,
     runs,
     same_structure,
+    share_arrays,
 )
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import needs_grad, refuse_read_only
+from ..tensor.values import needs_grad, plain_values, refuse_read_only, renewed
 from . import kernels
 
 UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
@@ -76,6 +77,8 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
     """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
 
     def mapped(input: SparseTensor, *args: object, **kwargs: object) -> torch.Tensor:
+        if keeps_zero and not args and not kwargs and (values := plain_values(input)) is not None:
+            return renewed(input, f(values))
         if any(isinstance(x, torch.Tensor) and x.dim() for x in (*args, *kwargs.values())):
             raise NotImplementedError(
                 f"{name}: expected a SparseTensor and numbers: use scorch.map, or A.to_dense()"
@@ -271,6 +274,23 @@ def _operand(x: object) -> object:
     return torch.as_tensor(x) if hasattr(x, "__array__") else None
 
 
+def _at_once(f: Callable, a: object, b: object, kind: int) -> SparseTensor | None:
+    """f of the values alone, in an eager call: of a tensor and a number, or two with the same arrays."""
+    if type(b) in (int, float):
+        if kind not in (PRODUCT, QUOTIENT, FIRST) or not isinstance(a, SparseTensor):
+            return None
+        values = plain_values(a)
+        return None if values is None else renewed(a, f(values, b))
+    if (
+        kind not in (UNION, PRODUCT, FIRST)
+        or a.__class__ is not SparseTensor
+        or b.__class__ is not a.__class__
+    ):
+        return None
+    x, y = plain_values(a), plain_values(b)
+    return renewed(a, f(x, y)) if x is not None and y is not None and share_arrays(a, b) else None
+
+
 def binary(f: Callable, name: str, kind: int) -> Callable:
     """f(a, b) with at least one SparseTensor; ``kind`` says what missing entries do."""
 
@@ -281,6 +301,8 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             options["alpha"] = alpha
         if out is not None:
             return _into(f, name, out, input, other, options)
+        if not options and (made := _at_once(f, input, other, kind)) is not None:
+            return made
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
         if not options and kind != DENSE and not undefined:
             made = kernels.quickly(name, input, other)

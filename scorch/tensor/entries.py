@@ -160,6 +160,13 @@ def flat_format(ndim: int) -> str:
     return layout(", ".join(kinds), ndim).text
 
 
+def share_arrays(a: SparseTensor, b: SparseTensor) -> bool:
+    """Whether two tensors were made with the same structure."""
+    one, other = a.__dict__, b.__dict__
+    same = one["_fmt"] == other["_fmt"] and one["_shape"] == other["_shape"]
+    return same and all(one[n] is other[n] for n in one["_names"][:-1])
+
+
 def same_structure(a: SparseTensor, b: SparseTensor) -> bool:
     """Whether two tensors store values at the same coordinates in the same order, in the same format.
 

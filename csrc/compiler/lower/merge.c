@@ -506,6 +506,10 @@ void lower_merge(Low *l, const Nest *n)
     *m = (Merge){.nest = n, .lookup = known};
     for (int i = 0; i < n->nmerge; i++)
         if (!(tensor_bit(l->p, n->merge[i]) & l->e.absent)) m->f[m->n++].t = n->merge[i];
+    if (!m->n && n->rest && !lower_index(l, n->ix)) { /* blocks inside of those that no operand has */
+        rest_of(l, n, num(l, 0));
+        return;
+    }
     judge(l, m);
     if (m->lookup) {
         look_up_all(l, m);
