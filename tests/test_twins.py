@@ -137,7 +137,7 @@ def test_blocks_that_no_operand_has():
         scorch.from_components("ell(0/5, 1), ell(0%5, 3)", (5,), [None, None], crd, torch.ones(3))
         for _ in "AB"
     )
-    for text in ("C min= min(B[i], A[i])", "C max= max(B[i], A[i])", "C = max(A[i] + 1, B[i] + 2)"):
+    for text in ("C min= min(B[i], A[i])", "C max= max(B[i], A[i])", "C += max(A[i] + 1, B[i] + 2)"):
         found = scorch.evaluate(text, A=A, B=B)
         assert found == {"C min": 0, "C max": 0}.get(text[:5], 10), text
 
