@@ -155,6 +155,22 @@ def test_maxima_of_paths(op, columns, each):
     assert torch.equal(torch.where(made.isinf(), 0, made), want)
 
 
+@pytest.mark.parametrize("index", [torch.int32, torch.int64], ids=str)
+def test_far_rows_of_every_length(index):
+    """Row i of the product adds i values, half of them at coordinates that come again."""
+    rng = np.random.RandomState(4)
+    a = _matrix(
+        np.repeat(np.arange(300), np.arange(300)),
+        np.concatenate([np.arange(i) for i in range(300)]),
+        (300, 300),
+    )
+    columns = np.where(
+        rng.rand(300) < 0.5, rng.randint(SIDE, size=300), rng.randint(9, size=300) * (SIDE // 9)
+    )
+    b = _matrix(np.arange(300), columns, (300, SIDE), 1)
+    _check(_sparse(a, index=index) @ _sparse(b, index=index), a @ b)
+
+
 def test_a_bound_far_above_what_is_stored():
     """So many paths meet that no room is made for them all: what is stored is counted first."""
     rng = np.random.RandomState(0)
