@@ -31,6 +31,7 @@ from benchmarks import (
     planning,
     plot,
     programs,
+    squares,
     tune,
 )
 from benchmarks.data import Case
@@ -50,6 +51,7 @@ ROOMS = (
     graphs,
     planning,
     largest,
+    squares,
     tune,
 )
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}

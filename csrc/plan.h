@@ -35,7 +35,11 @@ typedef enum {
  * first; the kernels write pos but for its first entry, and both entries of a level that has no level above.
  *
  * Where operands bound what a range appends, one KERNEL step with `bound` and the ALLOC of its one result behind it
- * do: the kernel appends to memory of the bound, chunks SC_SLACK apart, and ALLOC moves the entries to their place. */
+ * do: the kernel appends to memory of the bound, chunks SC_SLACK apart, and ALLOC moves the entries to their place.
+ *
+ * Where an entry can bound what will be counted, `most` of the first step, it runs first, over the same chunks, and
+ * leaves bounds as the last cursor. If their sum is small nothing is counted, ALLOC does nothing, and the second step
+ * appends as above. It leaves its cursors for that, and has one result. */
 
 /* SERIAL  one lane, all units.
  * OWN     disjoint ranges of units balanced by weight; each unit's results are its own.
@@ -53,11 +57,13 @@ typedef enum { SC_SERIAL, SC_OWN, SC_SPLIT, SC_PRIVATE } sc_strategy;
 
 typedef struct {
     uint8_t op, strategy, entry, part, finish;
-    uint8_t snap;    /* units are positions of a nonunique level: cut only where the coordinate changes */
-    uint8_t dtype;   /* of fill and of the private copies */
-    uint8_t slot;    /* PRIVATE; FILL with out = -1: the place in call.shared */
-    uint8_t bare;    /* FILL with out = -1: all of it is written before it is read */
-    uint8_t counts;  /* KERNEL: the first of the two steps that assemble results */
+    uint8_t snap;   /* units are positions of a nonunique level: cut only where the coordinate changes */
+    uint8_t dtype;  /* of fill and of the private copies */
+    uint8_t slot;   /* PRIVATE; FILL with out = -1: the place in call.shared */
+    uint8_t bare;   /* FILL with out = -1: all of it is written before it is read */
+    uint8_t counts; /* KERNEL: the first of the two steps that assemble results */
+    uint8_t
+        most; /* of them, where they assemble one result: the entry that bounds what is counted; 0: none */
     uint8_t ncursor; /* KERNEL: cursors of the assembled results, 0 where there is none */
     uint8_t nbound;  /* KERNEL: the one step that assembles a result: terms of the bound */
     /* At most so many entries are appended for a range of units, at each level: the sum over the terms of the least of

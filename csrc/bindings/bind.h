@@ -21,7 +21,7 @@
 #if defined(SC_PLAIN_MEMORY)
 #define SC_LARGE_RESULT 0 /* every result is a block of its own */
 #else
-#define SC_LARGE_RESULT ((int64_t)4 << 20) /* bytes of results whose memory is kept when they are freed */
+#define SC_LARGE_RESULT ((int64_t)1 << 20) /* bytes of results whose memory is kept when they are freed */
 #endif
 
 /* ---- module.c: the state of the module, and errors ---- */

@@ -28,8 +28,10 @@ typedef struct {
     int n, ncursor, block;
     /* where kernels append */
     bool appends;
+    bool bounded;      /* so many as an entry of the kernel said, not as operands store */
     int out;           /* the result */
     int64_t most;      /* entries it has room for */
+    int64_t largest;   /* entries that a chunk has, at most */
     sc_view to;        /* the arrays that kernels append to */
     void *room;        /* of the lanes, or null: the only lane appends to the result itself */
     int64_t share;     /* entries in the room of a lane */
@@ -81,10 +83,15 @@ int sc_drive_countable(const sc_drive *, int out, int64_t n);
 void *sc_drive_array(sc_drive *, int out, int what, int level, sc_dtype, int64_t n);
 /* drive_append.c: before the kernel, whose chunks are cut; behind every chunk, in order, with the cursors as the
  * kernel left them; and when all are there. */
+/* With bounds of all chunks as their last cursors: whether the kernel is to append at once, without counting. */
+bool sc_append_bounded(sc_drive *, const sc_step *counts);
 int sc_append_open(sc_drive *, const sc_step *, int nlane);
 void sc_append_place(sc_drive *, int chunk, const sc_lane *);
 int sc_append_close(sc_drive *);
-/* Where the cursors of a lane begin. */
-SC_INLINE int64_t sc_append_base(const sc_chunks *c, int lane) { return c->room ? lane * c->share : 0; }
+void sc_append_begin(const sc_chunks *, int chunk, sc_lane *); /* the cursors that the chunk begins with */
+SC_INLINE bool sc_step_bounds(const sc_step *s) { return s->most && s->entry == s->most; }
+/* The step that makes what is appended. */
+SC_INLINE bool sc_step_appends(const sc_drive *d, const sc_step *s)
+{ return s->nbound || (s->ncursor && !s->counts && d->chunks.bounded); }
 
 #endif

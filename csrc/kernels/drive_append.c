@@ -1,10 +1,10 @@
 /* drive_append.c: sparse results whose size is known when they were made.
  *
  * A kernel may append at most so many entries for a range of units as some
- * operands store there. The result is allocated for all of them; what no entry
+ * operands store there, or as another entry of the kernel said. The result is allocated for all of them; what no entry
  * reaches is never touched, and where that is most of it the result is made anew.
  *
- * A lane alone appends to the result itself. Several have a room each, which the
+ * A lane alone appends to the result itself, chunk by chunk. Several have a room each, which the
  * kernel writes as if it were the result and which fits a cache: one chunk is in
  * it at a time. How many entries the chunks ahead have is known when the kernels
  * have run on them, so chunks get their places in order, and are moved there by
@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "drive.h"
+
+#define BOUNDED (1 << 26) /* entries there may be where they are not counted: memory that stays unused */
 
 /* ---- bounds ---- */
 /* Position in level 0 of t where unit u begins; u is neither the first nor the last. */
@@ -104,31 +106,51 @@ static int allocate(sc_drive *d)
     return v->val ? SC_OK : SC_ENOMEM;
 }
 
+/* Adds a chunk of at most n entries. */
+static void expect(sc_chunks *c, int64_t n)
+{
+    c->largest = sc_max(c->largest, n);
+    if (!sc_add(c->most, n, &c->most)) c->most = INT64_MAX;
+}
+
+bool sc_append_bounded(sc_drive *d, const sc_step *s)
+{
+    sc_chunks *c = &d->chunks;
+    for (int k = 0; k < c->n; k++) expect(c, c->cursor[(k + 1) * c->ncursor - 1]);
+    memset(c->cursor, 0, sizeof(int64_t) * (size_t)((c->n + 1) * c->ncursor));
+    c->out = s[1].out;
+    return c->bounded = c->most <= BOUNDED;
+}
+
 int sc_append_open(sc_drive *d, const sc_step *s, int nlane)
 {
     sc_chunks *c = &d->chunks;
-    const int t = d->plan->nin + s[1].out;
-    int64_t largest = 0, room;
+    int64_t room;
+    if (s->nbound) c->out = s[1].out;
+    for (int k = 0; k < c->n && s->nbound; k++) expect(c, most(d, s, k));
+    const int t = d->plan->nin + c->out;
     c->appends = true;
-    c->out = s[1].out;
-    c->most = SC_SLACK;
-    for (int k = 0; k < c->n; k++) {
-        int64_t n = most(d, s, k);
-        largest = sc_max(largest, n);
-        c->most += n;
-    }
-    if (c->most > INT64_MAX / 64)
+    if (!sc_add(c->most, SC_SLACK, &c->most) || c->most > INT64_MAX / 64)
         return sc_error(d->err, SC_EVALUE, "the result may have more than 2^57 entries");
     int rc = allocate(d);
     if (rc || nlane == 1) return rc;
     c->to = d->view[t];
-    c->share = largest + SC_SLACK;
+    c->share = c->largest + SC_SLACK;
     if (!sc_mul(nlane, c->share, &room) || room > INT64_MAX / 64 ||
         !(c->room = sc_work_take(lay_out(d, t, room, NULL))))
         return sc_error(d->err, SC_ENOMEM, "out of memory: room for %lld entries of the result",
                         (long long)c->share * nlane);
     lay_out(d, t, room, c->room);
     return SC_OK;
+}
+
+/* Where the room of a lane begins. */
+static int64_t base(const sc_chunks *c, int lane) { return c->room ? lane * c->share : 0; }
+
+void sc_append_begin(const sc_chunks *c, int chunk, sc_lane *lane)
+{
+    for (int i = 0; i < c->ncursor; i++)
+        lane->cursor[i] = c->room ? base(c, lane->id) : c->cursor[chunk * c->ncursor + i];
 }
 
 /* ---- moving ---- */
@@ -189,10 +211,10 @@ void sc_append_place(sc_drive *d, int chunk, const sc_lane *lane)
 {
     sc_chunks *c = &d->chunks;
     const int t = d->plan->nin + c->out;
-    moving m = {d, &d->tensor[t], &d->view[t], chunk, sc_append_base(c, lane->id)};
+    moving m = {d, &d->tensor[t], &d->view[t], chunk, base(c, lane->id)};
     int64_t *place = &c->cursor[chunk * c->ncursor], *next = place + c->ncursor;
     int cursor = 0;
-    for (int i = 0; i < c->ncursor; i++) next[i] = place[i] + lane->cursor[i] - m.base;
+    for (int i = 0; i < c->ncursor; i++) next[i] = lane->cursor[i] + (c->room ? place[i] - m.base : 0);
     atomic_store_explicit(&c->placed, chunk + 1, memory_order_release);
     if (!c->room) return;
     for (int l = 0; l < m.result->format.nlevel; l++)
@@ -202,14 +224,29 @@ void sc_append_place(sc_drive *d, int chunk, const sc_lane *lane)
 }
 
 /* ---- the result ---- */
+typedef struct {
+    char *to;
+    const char *from;
+    size_t size;
+} copied;
+
+static void copy_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    const copied *c = arg;
+    const size_t at = (size_t)begin * c->size;
+    (void)lane;
+    memcpy(c->to + at, c->from + at, (size_t)(end - begin) * c->size);
+}
+
 /* An array of n elements instead of one with room for more than twice as many. */
 static int fit(sc_drive *d, int what, int level, sc_dtype type, int64_t n, const void **array)
 {
     const sc_chunks *c = &d->chunks;
-    if (n >= c->most / 2) return SC_OK;
+    if (n >= (c->most - SC_SLACK) / 2) return SC_OK;
     void *p = sc_drive_array(d, c->out, what, level, type, n);
     if (!p) return SC_ENOMEM;
-    move(p, 0, *array, 0, n, sc_dtype_size(type));
+    copied all = {p, *array, sc_dtype_size(type)};
+    if (n) sc_parallel_ranges(sc_team_lanes((double)n / 4), n, copy_range, &all);
     *array = p;
     return SC_OK;
 }

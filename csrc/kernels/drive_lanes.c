@@ -236,7 +236,7 @@ static void append_chunks(stepping *r, sc_lane *lane)
     while (going(r, lane)) {
         int k = atomic_fetch_add(&r->next, 1);
         if (k >= c->n) return;
-        for (int i = 0; i < c->ncursor; i++) lane->cursor[i] = sc_append_base(c, lane->id);
+        sc_append_begin(c, k, lane);
         run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
         if (going(r, lane) && wait_turn(r, lane, k)) sc_append_place(r->drive, k, lane);
     }
@@ -271,7 +271,7 @@ static void run_lane(stepping *r, int t)
     }
     if (r->items)
         run_items(r, &lane);
-    else if (s->nbound)
+    else if (sc_step_appends(r->drive, s))
         append_chunks(r, &lane);
     else if (s->ncursor)
         run_chunks(r, &lane);
@@ -318,7 +318,7 @@ static int prepare(stepping *r)
     r->nlane = lanes(r);
     r->pieces = pieces(r);
     if ((s->counts || s->nbound) && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
-    if (s->nbound && (rc = sc_append_open(d, s, r->nlane))) return rc;
+    if (sc_step_appends(d, s) && (rc = sc_append_open(d, s, r->nlane))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
     if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
     if (s->strategy != SC_PRIVATE) return SC_OK;
@@ -340,7 +340,7 @@ static const char *reason(int rc)
     }
 }
 
-int sc_drive_kernel(sc_drive *d, const sc_step *s)
+static int run_kernel(sc_drive *d, const sc_step *s)
 {
     stepping r = {.drive = d, .step = s};
     sc_units_init(&r.units, s, d->tensor, d->dim);
@@ -360,4 +360,22 @@ int sc_drive_kernel(sc_drive *d, const sc_step *s)
     sc_work_give(r.items);
     if (s->strategy == SC_SPLIT) sc_work_give(r.partial);
     return rc;
+}
+
+/* The entry that bounds what each chunk stores: it takes a look at each entry of the operand and computes nothing. The
+ * chunks are those of the lanes that will append. */
+static int run_bounds(sc_drive *d, const sc_step *s)
+{
+    sc_step most = *s;
+    most.entry = s->most;
+    most.nscratch = most.hash = most.clean = 0;
+    return run_kernel(d, &most);
+}
+
+int sc_drive_kernel(sc_drive *d, const sc_step *s)
+{
+    int rc = s->most ? run_bounds(d, s) : SC_OK;
+    if (rc || (s->most && sc_append_bounded(d, s))) return rc;
+    rc = run_kernel(d, s);
+    return !rc && !s->nbound && sc_step_appends(d, s) ? sc_append_close(d) : rc;
 }

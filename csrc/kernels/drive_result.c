@@ -9,15 +9,20 @@
 #include "drive.h"
 
 #define CHUNKS 8 /* a lane, at least: so many that lanes end together */
-#define LEAVES                                                                                               \
-    8192 /* of an operand in a chunk: what is appended for them stays in a cache of the second level */
-#define COUNTED 16384 /* of an operand in a chunk that is counted first; stops are between chunks */
-#define MOST 4096     /* chunks */
+/* Stored leaves of an operand in a chunk: what is appended for them stays in a cache of the second level; the same where
+ * each may bring several entries, so few chunks that lanes seldom wait for each other's; the same where entries are counted
+ * first, or one lane appends: stops are between chunks. */
+#define LEAVES 8192
+#define FACTORS 65536
+#define COUNTED 16384
+#define MOST 4096 /* chunks */
 
 int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t total, int nlane)
 {
     sc_chunks *c = &d->chunks;
-    const int64_t fine = sc_min(total / (s->nbound ? LEAVES : COUNTED), MOST);
+    const bool bounds = sc_step_bounds(s) && nlane > 1;
+    const int64_t each = bounds ? FACTORS : s->nbound ? LEAVES : COUNTED;
+    const int64_t fine = sc_min(total / each, MOST);
     const bool one =
         nlane == 1 && (s->nbound || fine < CHUNKS); /* what the only lane appends is the result */
     int n = one ? 1 : (int)sc_max(sc_min(sc_max((int64_t)nlane * CHUNKS, fine), u->n), 1);
@@ -63,6 +68,7 @@ int sc_drive_alloc(sc_drive *d, const sc_step *s)
     sc_tensor *r = &d->tensor[t];
     sc_view *v = &d->view[t];
     int64_t parent = 1;
+    if (d->chunks.bounded) return SC_OK; /* it is made as its kernel runs */
     if (d->chunks.appends) return sc_append_close(d);
     for (int l = 0; l < r->format.nlevel; l++) {
         int64_t n;

@@ -219,6 +219,14 @@ static int64_t meet(const Run *r, const Val *v)
     return in;
 }
 
+static int64_t marks(const Run *r, const Val *v)
+{
+    const int8_t *at = (const int8_t *)base(r, v->buf) + scalar_int(r, v->kid[0]);
+    uint64_t bits = 0;
+    for (int k = 0; k < 64; k++) bits |= (uint64_t)(at[k] != 0) << k;
+    return (int64_t)bits;
+}
+
 static int64_t scalar_int(const Run *r, const Val *v)
 {
     switch (v->op) {
@@ -230,6 +238,7 @@ static int64_t scalar_int(const Run *r, const Val *v)
     case O_LANE:
     case O_HRED: return one_int(r, v);
     case O_SEARCH: return search(r, v);
+    case O_MARKS: return marks(r, v);
     case O_MEET: return meet(r, v);
     case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
     default: break;
@@ -429,6 +438,12 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int ascending_narrow(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static int block(const Run *, const Stmt *);
 
 static int loop(const Run *r, const Stmt *s)
@@ -455,7 +470,10 @@ static int statement(const Run *r, const Stmt *s)
         return code;
     case S_IF: return block(r, scalar_int(r, s->a) ? s->body : s->other);
     case S_RETURN: return (int)s->step;
-    case S_SORT: qsort(base(r, s->buf), (size_t)scalar_int(r, s->a), sizeof(int64_t), ascending); break;
+    case S_SORT:
+        qsort(base(r, s->buf), (size_t)scalar_int(r, s->a), sc_dtype_size((sc_dtype)s->buf->dtype),
+              s->buf->dtype == SC_I64 ? ascending : ascending_narrow);
+        break;
     case S_FETCH:
     case S_NOTE: break;
     }

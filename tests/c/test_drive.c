@@ -180,6 +180,21 @@ static int even_append(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end
     return SC_OK;
 }
 
+/* All columns, which are no fewer than the even ones: the bound is the last cursor. */
+static int even_most(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_level *v = &c->view[0].level[1];
+    for (int k = 0; k < 2; k++)
+        lane->cursor[k] += sc_index(v->pos, SC_I64, end) - sc_index(v->pos, SC_I64, begin);
+    return SC_OK;
+}
+
+static int never(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    (void)c, (void)lane, (void)begin, (void)end;
+    return SC_EINTERNAL;
+}
+
 /* A kernel that needs a table of 3000 slots: it starts over, and finds its cursor as it was. It leaves the table empty,
  * as all do. */
 static int grows(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -380,7 +395,8 @@ static bool assemble(const sc_plan *p, sc_kernel *const *entry, const char *form
 
 static void test_assembled(void)
 {
-    sc_kernel *const counted[] = {even_count, even_fill}, *const appended[] = {even_append};
+    sc_kernel *const counted[] = {even_count, even_fill}, *const appended[] = {even_append},
+                     *const bounded[] = {never, even_most, even_append};
     const sc_step kernel = {.op = SC_STEP_KERNEL, .strategy = SC_OWN, .work = heavy, .block = 1};
     sc_plan p = {.nstep = 3, .nin = 1, .nout = 1, .nvar = 2, .step = (sc_step[4]){{0}}},
             q = {.nstep = 2, .nin = 1, .nout = 1, .nvar = 2, .step = (sc_step[4]){{0}}};
@@ -397,6 +413,42 @@ static void test_assembled(void)
     for (int n = 0; n < 6; n++) CHECK(assemble(&q, appended, "dcsr", n) == (n > 0), "allocation %d", n);
     q.step[0].ncursor = 1;
     for (int n = 0; n < 4; n++) CHECK(assemble(&q, appended, "csr", n) == (n > 0), "allocation %d", n);
+    p.step[0].entry = 0;
+    p.step[0].most = 1;
+    p.step[1].cursor = 0;
+    p.step[2].entry = 2;
+    p.step[0].ncursor = p.step[2].ncursor = 2;
+    for (int n = 0; n < 6; n++) CHECK(assemble(&p, bounded, "dcsr", n) == (n > 0), "allocation %d", n);
+    p.step[0].ncursor = p.step[2].ncursor = 1;
+    for (int n = 0; n < 4; n++) CHECK(assemble(&p, bounded, "csr", n) == (n > 0), "allocation %d", n);
+}
+
+/* Two operands of one pattern: half of the room is used, and the result stays there. */
+static void test_half_of_the_room(void)
+{
+    bench b;
+    sc_err e = {0};
+    sc_kernel *const entry[] = {even_append};
+    sc_plan p = {.nstep = 2, .nin = 1, .nout = 1, .nvar = 2, .step = (sc_step[4]){{0}}};
+    p.step[0] = (sc_step){.op = SC_STEP_KERNEL,
+                          .strategy = SC_OWN,
+                          .work = heavy,
+                          .block = 1,
+                          .ncursor = 1,
+                          .nbound = 2,
+                          .bound = {1, 1}};
+    p.step[1] = (sc_step){.op = SC_STEP_ALLOC};
+    bench_init(&b, "csr");
+    const sc_level *v = &b.t[0].view.level[1];
+    for (int64_t k = 0; k < v->npos; k++)
+        value_set((void *)(uintptr_t)v->crd, SC_I64, k, 2.0 * (double)sc_index(v->crd, SC_I64, k));
+    b.t[1] = (sc_tensor){.dtype = SC_F64, .itype = SC_I32, .view = {.dim = {b.dim[0], 2 * b.dim[1]}}};
+    sc_format_parse(&b.t[1].format, "csr", 2, &e);
+    memset(b.m.seen, 0, sizeof b.m.seen);
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    CHECK(b.t[1].view.nval == v->npos, "%lld entries", (long long)b.t[1].view.nval);
+    CHECK(b.m.seen[SC_CRD][2] == 1 && b.m.seen[SC_VAL][0] == 1, "the result was made anew");
+    pool_free(&b.m);
 }
 
 static void test_grows(void)
@@ -466,6 +518,7 @@ int main(void)
         test_snap();
         test_private();
         test_assembled();
+        test_half_of_the_room();
         test_grows();
         test_coordinates();
         test_fill();

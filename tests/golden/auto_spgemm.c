@@ -19,8 +19,159 @@
  *     }
  *   }
  */
+typedef signed char i8x64 __attribute__((vector_size(64)));
+typedef signed char i8x64u __attribute__((vector_size(64), aligned(1), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
+{
+    return a > b ? a : b;
+}
 SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+#ifdef __AVX512F__
+typedef int sc_keys __attribute__((vector_size(64), may_alias));
+SC_INLINE sc_keys sc_low(sc_keys v, sc_keys w)
+{
+    __asm__("vpminsd %1, %0, %0" : "+v"(v) : "v"(w));
+    return v;
+}
+SC_INLINE sc_keys sc_high(sc_keys v, sc_keys w)
+{
+    __asm__("vpmaxsd %1, %0, %0" : "+v"(v) : "v"(w));
+    return v;
+}
+/* The larger of two in the lanes of k, the smaller in the others. */
+SC_INLINE sc_keys sc_either(sc_keys v, sc_keys w, unsigned short k)
+{
+    sc_keys r;
+    __asm__("vpminsd %2, %1, %0\n\tvpmaxsd %2, %1, %0%{%3%}" : "=&v"(r) : "v"(v), "v"(w), "Yk"(k));
+    return r;
+}
+SC_INLINE sc_keys sc_halves(sc_keys v)
+{
+    v = sc_either(v, __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7),
+                  0xff00);
+    v = sc_either(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11),
+                  0xf0f0);
+    v = sc_either(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
+                  0xcccc);
+    v = sc_either(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14),
+                  0xaaaa);
+    return v;
+}
+SC_INLINE sc_keys sc_lanes(sc_keys v)
+{
+    v = sc_either(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14),
+                  0xaaaa);
+    v = sc_either(v, __builtin_shufflevector(v, v, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12),
+                  0xcccc);
+    v = sc_either(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14),
+                  0xaaaa);
+    v = sc_either(v, __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8),
+                  0xf0f0);
+    v = sc_either(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
+                  0xcccc);
+    v = sc_either(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14),
+                  0xaaaa);
+    v = sc_either(v, __builtin_shufflevector(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                  0xff00);
+    v = sc_either(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11),
+                  0xf0f0);
+    v = sc_either(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13),
+                  0xcccc);
+    v = sc_either(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14),
+                  0xaaaa);
+    return v;
+}
+/* v[0 .. s) and v[s .. 2 s) are sorted; so is all of it then. */
+SC_INLINE void sc_join(sc_keys *v, int s)
+{
+    for (int a = 0; a < s; a++) {
+        const sc_keys x = v[a], y = v[2 * s - 1 - a];
+        const sc_keys back =
+            __builtin_shufflevector(y, y, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        const sc_keys most = sc_high(x, back);
+        v[a] = sc_low(x, back);
+        v[2 * s - 1 - a] =
+            __builtin_shufflevector(most, most, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    }
+    for (int d = s / 2; d; d /= 2)
+        for (int a = 0; a < 2 * s; a++) {
+            if (a & d) continue;
+            const sc_keys x = v[a], y = v[a + d];
+            v[a] = sc_low(x, y);
+            v[a + d] = sc_high(x, y);
+        }
+    for (int a = 0; a < 2 * s; a++) v[a] = sc_halves(v[a]);
+}
+SC_INLINE void sc_network(sc_keys *v, int n)
+{
+    for (int a = 0; a < n; a++) v[a] = sc_lanes(v[a]);
+    for (int s = 1; s < n; s *= 2)
+        for (int a = 0; a < n; a += 2 * s) sc_join(v + a, s);
+}
+static void sc_sort_few(int *key, sc_i64 n)
+{
+    sc_keys v[16];
+    int *at = (int *)v, m = 1;
+    while (16 * m < n) m *= 2;
+    for (int k = (int)n & ~15; k < 16 * m; k++) at[k] = 0x7fffffff;
+    __builtin_memcpy(at, key, (unsigned long)n * sizeof *key);
+    if (m == 1) sc_network(v, 1);
+    if (m == 2) sc_network(v, 2);
+    if (m == 4) sc_network(v, 4);
+    if (m > 4) sc_network(v, m);
+    __builtin_memcpy(key, at, (unsigned long)n * sizeof *key);
+}
+#endif
+static void sc_sort_i32(int *key, int *spare, sc_i64 n)
+{
+    int *from = key, *to = spare, used = 0;
+#ifdef __AVX512F__
+    if (n <= 256) {
+        sc_sort_few(key, n);
+        return;
+    }
+#endif
+    for (sc_i64 i = 1; i < n && n < 32; i++) {
+        int x = key[i];
+        sc_i64 k = i;
+        for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];
+        key[k] = x;
+    }
+    if (n < 32) return;
+    for (sc_i64 i = 0; i < n; i++) used |= key[i];
+    for (int shift = 0; shift < 31 && used >> shift; shift += 8) {
+        sc_i64 at[257] = {0};
+        for (sc_i64 i = 0; i < n; i++) at[(from[i] >> shift & 255) + 1]++;
+        for (int d = 0; d < 255; d++) at[d + 1] += at[d];
+        for (sc_i64 i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
+        int *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (sc_i64 i = 0; i < n && from != key; i++) key[i] = from[i];
+}
+SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
+{
+#ifdef __AVX512BW__
+    const i8x64 v = *(const i8x64u *)p;
+    unsigned long long k;
+    __asm__("vptestmb %1, %1, %0" : "=Yk"(k) : "v"(v));
+    return (sc_i64)k;
+#else
+    unsigned long long r = 0, x;
+    for (int k = 0; k < 8; k++) {
+        __builtin_memcpy(&x, p + 8 * k, 8);
+        r |= (x * 0x0102040810204080ull >> 56) << 8 * k;
+    }
+    return (sc_i64)r;
+#endif
+}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -65,6 +216,38 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return 0;
 }
 
+static int most(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const int *restrict const A_pos1 = call->view[0].level[1].pos;
+    const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const int *restrict const B_pos1 = call->view[1].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    /* par i in A */
+    for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane bitmap f32 */
+        sc_i64 w_n = 0;
+        /* for j in A */
+        const sc_i64 A_lo = (sc_i64)A_pos1[i];
+        const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = (sc_i64)A_crd1[p];
+            /* for k in B */
+            const sc_i64 B_lo = (sc_i64)B_pos1[j];
+            const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+            /* w[k] += A[i,j] * B[j,k] */
+            w_n = w_n + (B_hi - B_lo);
+        }
+        /* for k in w */
+        /* C[i,k] = w[k] */
+        C_next1 = C_next1 + sc_min_i64(w_n, k_dim);
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
@@ -76,8 +259,18 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const w_lane = lane->scratch;
     const sc_i64 w_bits_at = (k_dim * 4 + 63) & -64;
     sc_i64 *restrict const w_bits = (void *)((char *)lane->scratch + w_bits_at);
-    const sc_i64 w_words_at = w_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
+    const sc_i64 w_filled_at = w_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    signed char *restrict const w_filled = (void *)((char *)lane->scratch + w_filled_at);
+    const sc_i64 w_bytes_at = w_filled_at + (((k_dim + 63) / 64 + 63) & -64);
+    signed char *restrict const w_bytes = (void *)((char *)lane->scratch + w_bytes_at);
+    const sc_i64 w_key_at = w_bytes_at + ((k_dim + 63) & -64);
+    int *restrict const w_key = (void *)((char *)lane->scratch + w_key_at);
+    const sc_i64 w_crd_at = w_key_at + 1024;
+    int *restrict const w_crd = (void *)((char *)lane->scratch + w_crd_at);
+    const sc_i64 w_terms_at = w_key_at + 2048;
+    float *restrict const w_terms = (void *)((char *)lane->scratch + w_terms_at);
+    const sc_i64 w_sums_at = w_key_at + 3072;
+    float *restrict const w_sums = (void *)((char *)lane->scratch + w_sums_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
@@ -88,48 +281,139 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     /* par i in A */
     for (sc_i64 i = begin; i < end; i++) {
         /* work w[k]: lane bitmap f32 */
-        /* for j in A */
+        sc_i64 terms = 0;
+        sc_i64 first = k_dim;
+        sc_i64 last = -1;
+        sc_i64 runs = 0;
+        /* how much is written, and from where to where */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
-            /* for k in B */
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
-            for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
-                const sc_i64 k = (sc_i64)B_crd1[p_1];
-                /* w[k] += A[i,j] * B[j,k] */
-                const float v = A_val[p] * B_val[p_1];
-                const sc_i64 word = k >> 6;
-                const sc_i64 bit = sc_shl_i64(1, k & 63);
-                const sc_i64 old = w_bits[word];
-                w_bits[word] = old | bit;
-                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
-                w_lane[k] = w_lane[k] + v;
+            if (B_lo < B_hi) {
+                terms = terms + (B_hi - B_lo);
+                runs = runs + 1;
+                first = sc_min_i64(first, (sc_i64)B_crd1[B_lo]);
+                last = sc_max_i64(last, (sc_i64)B_crd1[B_hi - 1]);
             }
         }
-        /* for k in w */
-        for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = w_words[s];
-            w_words[s] = 0;
-            while (left != 0) {
-                const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
-                left = left & (left - 1);
-                sc_i64 rest = w_bits[word];
-                w_bits[word] = 0;
+        if ((terms <= 256) && ((last - first > 32768) | (runs == 1))) {
+            /* few far apart, or in order: a list */
+            sc_i64 w_n = 0;
+            /* for j in A */
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+            for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                /* for k in B */
+                const sc_i64 B_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+                for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                    const sc_i64 k = (sc_i64)B_crd1[p_1];
+                    /* w[k] += A[i,j] * B[j,k] */
+                    const float v = A_val[p] * B_val[p_1];
+                    w_key[w_n] = (int)((sc_shl_i64(k, 8)) | w_n);
+                    w_terms[w_n] = v;
+                    w_n = w_n + 1;
+                }
+            }
+            if (runs > 1) {
+                sc_sort_i32(w_key, w_crd, w_n);
+            }
+            sc_i64 at = -1;
+            sc_i64 before = -1;
+            float sum = 0.0f;
+            for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+                const sc_i64 key = (sc_i64)w_key[x];
+                const sc_i64 k = key >> 8;
+                const float v = w_terms[key & 255];
+                const _Bool other = k != before;
+                at = at + (sc_i64)other;
+                before = k;
+                sum = (other ? v : (sum + v));
+                w_crd[at] = (int)k;
+                w_sums[at] = sum;
+            }
+            w_n = at + 1;
+            /* for k in w */
+            for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
+                const sc_i64 k = (sc_i64)w_crd[x];
+                /* C[i,k] = w[k] */
+                C_crd1[C_next1] = (int)k;
+                C_val[C_next1] = w_sums[x];
+                C_next1 = C_next1 + 1;
+            }
+        } else if (last - first <= terms * 32) {
+            /* close together */
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+            for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                const sc_i64 B_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+                for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                    const sc_i64 k = (sc_i64)B_crd1[p_1];
+                    const float v = A_val[p] * B_val[p_1];
+                    w_lane[k] = w_lane[k] + v;
+                    w_bytes[k] = 1;
+                }
+            }
+            for (sc_i64 word = first >> 6, sc_end = (last >> 6) + 1; word < sc_end; word++) {
+                const sc_i64 base = word * 64;
+                sc_i64 rest = sc_marks_i8x64(&w_bytes[base]);
                 while (rest != 0) {
-                    const sc_i64 k = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                    const sc_i64 k = base + (sc_i64)__builtin_ctzll((unsigned long long)rest);
                     rest = rest & (rest - 1);
-                    /* C[i,k] = w[k] */
                     C_crd1[C_next1] = (int)k;
                     C_val[C_next1] = w_lane[k];
                     C_next1 = C_next1 + 1;
+                    w_bytes[k] = 0;
                     w_lane[k] = 0.0f;
+                }
+            }
+        } else {
+            /* far apart */
+            const sc_i64 A_lo_1 = (sc_i64)A_pos1[i];
+            const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
+            for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
+                const sc_i64 j = (sc_i64)A_crd1[p];
+                const sc_i64 B_lo = (sc_i64)B_pos1[j];
+                const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
+                for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
+                    const sc_i64 k = (sc_i64)B_crd1[p_1];
+                    const float v = A_val[p] * B_val[p_1];
+                    const sc_i64 word = k >> 6;
+                    const sc_i64 bit = sc_shl_i64(1, k & 63);
+                    const sc_i64 old = w_bits[word];
+                    w_bits[word] = old | bit;
+                    w_filled[word] = 1;
+                    w_lane[k] = w_lane[k] + v;
+                }
+            }
+            for (sc_i64 s = first >> 12, sc_end = (last >> 12) + 1; s < sc_end; s++) {
+                sc_i64 left = sc_marks_i8x64(&w_filled[s * 64]);
+                while (left != 0) {
+                    const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+                    left = left & (left - 1);
+                    w_filled[word] = 0;
+                    sc_i64 rest = w_bits[word];
+                    w_bits[word] = 0;
+                    while (rest != 0) {
+                        const sc_i64 k = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                        rest = rest & (rest - 1);
+                        C_crd1[C_next1] = (int)k;
+                        C_val[C_next1] = w_lane[k];
+                        C_next1 = C_next1 + 1;
+                        w_lane[k] = 0.0f;
+                    }
                 }
             }
         }
         C_pos1[i + 1] = (int)C_next1;
     }
+    cursors[0] = C_next1;
     return 0;
 }
 
@@ -140,4 +424,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #define SC_OBJECT sc_kernels
 #endif
 __attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
-    2, {count, body}};
+    3, {count, most, body}};

@@ -29,6 +29,9 @@
  *     }
  *   }
  */
+typedef signed char i8x64 __attribute__((vector_size(64)));
+typedef signed char i8x64u __attribute__((vector_size(64), aligned(1), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
 {
@@ -39,20 +42,36 @@ SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
     return a < b ? a : b;
 }
 SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
+{
+#ifdef __AVX512BW__
+    const i8x64 v = *(const i8x64u *)p;
+    unsigned long long k;
+    __asm__("vptestmb %1, %1, %0" : "=Yk"(k) : "v"(v));
+    return (sc_i64)k;
+#else
+    unsigned long long r = 0, x;
+    for (int k = 0; k < 8; k++) {
+        __builtin_memcpy(&x, p + 8 * k, 8);
+        r |= (x * 0x0102040810204080ull >> 56) << 8 * k;
+    }
+    return (sc_i64)r;
+#endif
+}
 
 static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 k_dim = call->dim[1];
     sc_i64 *restrict const w_bits = lane->scratch;
-    const sc_i64 w_words_at = ((k_dim + 63) / 64 * 8 + 63) & -64;
-    sc_i64 *restrict const w_words = (void *)((char *)lane->scratch + w_words_at);
-    const sc_i64 w_crd0_at = w_words_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    const sc_i64 w_filled_at = ((k_dim + 63) / 64 * 8 + 63) & -64;
+    signed char *restrict const w_filled = (void *)((char *)lane->scratch + w_filled_at);
+    const sc_i64 w_crd0_at = w_filled_at + (((k_dim + 63) / 64 + 63) & -64);
     sc_i64 *restrict const w_crd0 = (void *)((char *)lane->scratch + w_crd0_at);
     const sc_i64 wa_bits_at = w_crd0_at + ((k_dim * 8 + 63) & -64);
     sc_i64 *restrict const wa_bits = (void *)((char *)lane->scratch + wa_bits_at);
-    const sc_i64 wa_words_at = wa_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
-    sc_i64 *restrict const wa_words = (void *)((char *)lane->scratch + wa_words_at);
-    const sc_i64 wa_crd0_at = wa_words_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    const sc_i64 wa_filled_at = wa_bits_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    signed char *restrict const wa_filled = (void *)((char *)lane->scratch + wa_filled_at);
+    const sc_i64 wa_crd0_at = wa_filled_at + (((k_dim + 63) / 64 + 63) & -64);
     sc_i64 *restrict const wa_crd0 = (void *)((char *)lane->scratch + wa_crd0_at);
     sc_i64 *restrict const cursors = lane->cursor;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
@@ -83,16 +102,16 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits[word];
                 w_bits[word] = old | bit;
-                w_words[word >> 6] = w_words[word >> 6] | (sc_shl_i64(1, word & 63));
+                w_filled[word] = 1;
             }
         }
         sc_i64 w_n = 0;
         for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = w_words[s];
-            w_words[s] = 0;
+            sc_i64 left = sc_marks_i8x64(&w_filled[s * 64]);
             while (left != 0) {
                 const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
+                w_filled[word] = 0;
                 sc_i64 rest = w_bits[word];
                 w_bits[word] = 0;
                 while (rest != 0) {
@@ -119,16 +138,16 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = wa_bits[word];
                 wa_bits[word] = old | bit;
-                wa_words[word >> 6] = wa_words[word >> 6] | (sc_shl_i64(1, word & 63));
+                wa_filled[word] = 1;
             }
         }
         sc_i64 wa_n = 0;
         for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = wa_words[s];
-            wa_words[s] = 0;
+            sc_i64 left = sc_marks_i8x64(&wa_filled[s * 64]);
             while (left != 0) {
                 const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
+                wa_filled[word] = 0;
                 sc_i64 rest = wa_bits[word];
                 wa_bits[word] = 0;
                 while (rest != 0) {
@@ -215,17 +234,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const w_lane = lane->scratch;
     const sc_i64 w_bits_1_at = (k_dim * 4 + 63) & -64;
     sc_i64 *restrict const w_bits_1 = (void *)((char *)lane->scratch + w_bits_1_at);
-    const sc_i64 w_words_1_at = w_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
-    sc_i64 *restrict const w_words_1 = (void *)((char *)lane->scratch + w_words_1_at);
-    const sc_i64 w_crd0_1_at = w_words_1_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    const sc_i64 w_filled_1_at = w_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    signed char *restrict const w_filled_1 = (void *)((char *)lane->scratch + w_filled_1_at);
+    const sc_i64 w_crd0_1_at = w_filled_1_at + (((k_dim + 63) / 64 + 63) & -64);
     sc_i64 *restrict const w_crd0_1 = (void *)((char *)lane->scratch + w_crd0_1_at);
     const sc_i64 wa_lane_at = w_crd0_1_at + ((k_dim * 8 + 63) & -64);
     float *restrict const wa_lane = (void *)((char *)lane->scratch + wa_lane_at);
     const sc_i64 wa_bits_1_at = wa_lane_at + ((k_dim * 4 + 63) & -64);
     sc_i64 *restrict const wa_bits_1 = (void *)((char *)lane->scratch + wa_bits_1_at);
-    const sc_i64 wa_words_1_at = wa_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
-    sc_i64 *restrict const wa_words_1 = (void *)((char *)lane->scratch + wa_words_1_at);
-    const sc_i64 wa_crd0_1_at = wa_words_1_at + (((k_dim + 4095) / 4096 * 8 + 63) & -64);
+    const sc_i64 wa_filled_1_at = wa_bits_1_at + (((k_dim + 63) / 64 * 8 + 63) & -64);
+    signed char *restrict const wa_filled_1 = (void *)((char *)lane->scratch + wa_filled_1_at);
+    const sc_i64 wa_crd0_1_at = wa_filled_1_at + (((k_dim + 63) / 64 + 63) & -64);
     sc_i64 *restrict const wa_crd0_1 = (void *)((char *)lane->scratch + wa_crd0_1_at);
     const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
@@ -255,17 +274,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits_1[word];
                 w_bits_1[word] = old | bit;
-                w_words_1[word >> 6] = w_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
+                w_filled_1[word] = 1;
                 w_lane[k] = w_lane[k] + v;
             }
         }
         sc_i64 w_n = 0;
         for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = w_words_1[s];
-            w_words_1[s] = 0;
+            sc_i64 left = sc_marks_i8x64(&w_filled_1[s * 64]);
             while (left != 0) {
                 const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
+                w_filled_1[word] = 0;
                 sc_i64 rest = w_bits_1[word];
                 w_bits_1[word] = 0;
                 while (rest != 0) {
@@ -293,17 +312,17 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = wa_bits_1[word];
                 wa_bits_1[word] = old | bit;
-                wa_words_1[word >> 6] = wa_words_1[word >> 6] | (sc_shl_i64(1, word & 63));
+                wa_filled_1[word] = 1;
                 wa_lane[k] = wa_lane[k] + v;
             }
         }
         sc_i64 wa_n = 0;
         for (sc_i64 s = 0; s < (k_dim + 4095) / 4096; s++) {
-            sc_i64 left = wa_words_1[s];
-            wa_words_1[s] = 0;
+            sc_i64 left = sc_marks_i8x64(&wa_filled_1[s * 64]);
             while (left != 0) {
                 const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
                 left = left & (left - 1);
+                wa_filled_1[word] = 0;
                 sc_i64 rest = wa_bits_1[word];
                 wa_bits_1[word] = 0;
                 while (rest != 0) {

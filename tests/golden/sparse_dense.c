@@ -25,7 +25,8 @@ static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {
     sc_i64 *from = key, *to = spare, used = 0;
     for (sc_i64 i = 1; i < n && n < 32; i++) {
-        sc_i64 x = key[i], k = i;
+        sc_i64 x = key[i];
+        sc_i64 k = i;
         for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];
         key[k] = x;
     }

@@ -20,11 +20,16 @@
  *   }
  */
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
 static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)
 {
     sc_i64 *from = key, *to = spare, used = 0;
     for (sc_i64 i = 1; i < n && n < 32; i++) {
-        sc_i64 x = key[i], k = i;
+        sc_i64 x = key[i];
+        sc_i64 k = i;
         for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];
         key[k] = x;
     }
@@ -91,6 +96,38 @@ static int count(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 x = 0, sc_end = w_n; x < sc_end; x++) {
             w_table[w_used[x]] = 0;
         }
+    }
+    cursors[0] = C_next1;
+    return 0;
+}
+
+static int most(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
+{
+    const sc_i64 k_dim = call->dim[1];
+    sc_i64 *restrict const cursors = lane->cursor;
+    const sc_i64 *restrict const A_pos1 = call->view[0].level[1].pos;
+    const sc_i64 *restrict const A_crd1 = call->view[0].level[1].crd;
+    const sc_i64 *restrict const B_pos1 = call->view[1].level[1].pos;
+
+    sc_i64 C_next1 = cursors[0];
+    /* par i in A */
+    for (sc_i64 i = begin; i < end; i++) {
+        /* work w[k]: lane hash f64 */
+        sc_i64 w_n = 0;
+        /* for j in A */
+        const sc_i64 A_lo = A_pos1[i];
+        const sc_i64 A_hi = A_pos1[i + 1];
+        for (sc_i64 p = A_lo; p < A_hi; p++) {
+            const sc_i64 j = A_crd1[p];
+            /* for k in B */
+            const sc_i64 B_lo = B_pos1[j];
+            const sc_i64 B_hi = B_pos1[j + 1];
+            /* w[k] += A[i,j] * B[j,k] */
+            w_n = w_n + (B_hi - B_lo);
+        }
+        /* for k in w */
+        /* C[i,k] = w[k] */
+        C_next1 = C_next1 + sc_min_i64(w_n, k_dim);
     }
     cursors[0] = C_next1;
     return 0;
@@ -176,6 +213,7 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         }
         C_pos1[i + 1] = C_next1;
     }
+    cursors[0] = C_next1;
     return 0;
 }
 
@@ -186,4 +224,4 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 #define SC_OBJECT sc_kernels
 #endif
 __attribute__((visibility("default"))) const sc_object SC_OBJECT = {3, sizeof(sc_object), SC_KEY,
-    2, {count, body}};
+    3, {count, most, body}};

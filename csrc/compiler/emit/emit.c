@@ -160,7 +160,7 @@ static void statement(Emit *e, const Stmt *s, int depth)
     case S_FOR: loop(e, s, depth); break;
     case S_RETURN: sc_text_add(e->out, "return %lld;\n", (long long)s->step); break;
     case S_SORT:
-        emit_helper(e, H_SORT, I64);
+        emit_helper(e, H_SORT, (Type){(uint8_t)s->buf->dtype, 1});
         sc_text_add(e->out, "%s, %s, ", s->buf->name, s->spare->name);
         emit_value(e, s->a);
         emit_add(e, ");\n");

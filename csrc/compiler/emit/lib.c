@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",   "store",   "gather", "scatter",  "select",    "min",    "max",
-    "relu",  "abs",    "sqrt",    "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16",
-    "sort",  "first",  "hadd",    "hmax",   "hmin",     "even",      "odd",    "search",
-    "meet",  "spread", "extract", "exp",    "log",      "tanh",      "sigmoid"};
+    "splat",  "load",  "store",  "gather",  "scatter",  "select",    "min",    "max",
+    "relu",   "abs",   "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16",
+    "sort",   "marks", "first",  "hadd",    "hmax",     "hmin",      "even",   "odd",
+    "search", "meet",  "spread", "extract", "exp",      "log",       "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -54,7 +54,7 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, t);
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
-    if (h == H_SPREAD) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_SPREAD || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
@@ -265,24 +265,6 @@ static void print_half(sc_text *out, Helper h, Type t)
     sc_text_add(out, "}\n");
 }
 
-/* Insertion for few, else by digits of eight bits, from the last one up to the first one in use. */
-static const char sort_text[] =
-    "static void sc_sort_i64(sc_i64 *key, sc_i64 *spare, sc_i64 n)\n{\n"
-    "    sc_i64 *from = key, *to = spare, used = 0;\n"
-    "    for (sc_i64 i = 1; i < n && n < 32; i++) {\n"
-    "        sc_i64 x = key[i], k = i;\n"
-    "        for (; k > 0 && key[k - 1] > x; k--) key[k] = key[k - 1];\n"
-    "        key[k] = x;\n    }\n"
-    "    if (n < 32) return;\n"
-    "    for (sc_i64 i = 0; i < n; i++) used |= key[i];\n"
-    "    for (int shift = 0; shift < 63 && used >> shift; shift += 8) {\n"
-    "        sc_i64 at[257] = {0};\n"
-    "        for (sc_i64 i = 0; i < n; i++) at[(from[i] >> shift & 255) + 1]++;\n"
-    "        for (int d = 0; d < 255; d++) at[d + 1] += at[d];\n"
-    "        for (sc_i64 i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];\n"
-    "        sc_i64 *swap = from;\n        from = to;\n        to = swap;\n    }\n"
-    "    for (sc_i64 i = 0; i < n && from != key; i++) key[i] = from[i];\n}\n";
-
 /* n elements of the vector `from`, of type t, beginning with that at k and going around; none: the vector itself */
 static void part(sc_text *out, Type t, const char *from, Type of, int k, int n)
 {
@@ -390,7 +372,8 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_FROM_BF16:
     case H_TO_F16:
     case H_TO_BF16: print_half(out, h, t); break;
-    case H_SORT: sc_text_add(out, "%s", sort_text); break;
+    case H_SORT:
+    case H_MARKS: sort_emit(out, h, t); break;
     case H_FIRST: print_first(out, t); break;
     case H_HADD:
     case H_HMAX:

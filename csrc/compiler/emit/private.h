@@ -23,7 +23,8 @@ typedef enum {
     H_FROM_BF16,
     H_TO_F16,
     H_TO_BF16,
-    H_SORT,  /* sort(keys, spare, n): i64, not negative */
+    H_SORT,  /* sort(keys, spare, n): i32 or i64, not negative */
+    H_MARKS, /* of 64 truth values */
     H_FIRST, /* truth values, of a mask type */
     H_HADD,
     H_HMAX,
@@ -49,6 +50,7 @@ const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
 void need_helper(Needs *, Helper, Type);
 void need_type(Needs *, Type);
 void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_EXTRACT */
+void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_MARKS */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
 Type type_mask(int bytes, int lanes);    /* integers as wide as what is compared */
 const char *c_scalar(int dtype);         /* of memory: "float", "sc_i64", "signed char" for bool */

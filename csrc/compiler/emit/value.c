@@ -380,6 +380,11 @@ void emit_value(Emit *e, const Val *v)
         sc_text_add(e->out, "%s, ", v->buf->name);
         args(e, v, 3);
         break;
+    case O_MARKS:
+        emit_helper(e, H_MARKS, (Type){SC_BOOL, e->p->vector_bytes >= 64 ? 64 : 1});
+        emit_pointer(e, v->buf, v->kid[0]);
+        emit_add(e, ")");
+        break;
     case O_MEET:
         emit_helper(e, H_MEET, (Type){(uint8_t)v->kid[0]->buf->dtype, 1});
         args(e, v, 2);

@@ -260,8 +260,8 @@ struct Nest {
  *           | NAME "[" val [";" lanes [":" val]] "]" "=" val       store, contiguous or strided lanes
  *           | "for" NAME "=" val "," val ["," step] block          i64 counter, step a constant > 0
  *           | "while" val block | "if" val block ["else" (block | "if" ..)]
- *           | "sort" NAME "," NAME "," val                 the first val keys of an i64 array, none negative; the
- *                                                          second array, as long, is overwritten
+ *           | "sort" NAME "," NAME "," val                 the first val keys of an i32 or i64 array, none negative;
+ *                                                          the second array, as long, is overwritten
  *           | "fetch" NAME "[" val "]"                 the processor may load what stands there; changes nothing
  *           | "return" INT | "#" text to the end of the line       a comment kept in the C
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),

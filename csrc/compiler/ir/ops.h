@@ -62,6 +62,7 @@ LEAF(FIRST, "first", 1,
      0) /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
 LEAF(SEARCH, "search", 3,
      0) /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if none is */
+LEAF(MARKS, "marks", 1, NAN) /* S: bit k is whether entry kid[0] + k of buf, truth values, is true */
 LEAF(PART, "part", 2,
      NAN) /* S: entries kid[0] to kid[1] of the index array buf, ascending without repetition */
 LEAF(MEET, "meet", 2,

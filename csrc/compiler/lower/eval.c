@@ -124,7 +124,10 @@ static Address address(Low *l, const Expr *e, bool twice)
     Address a = {.base = val_int(l->p, 0)};
     if (t->role == T_WORK) {
         a.buf = work_buf(l, t);
-        if (t->hash)
+        const Lane *lane = t->place == W_LANE ? lane_of(l, t) : NULL;
+        if (lane && lane->at)
+            a.buf = lane->sum, a.base = lane->at;
+        else if (t->hash)
             a.base = sparse_slot(l, e);
         else
             work_address(l, e, &a);
@@ -263,7 +266,7 @@ static void lower_append(Low *l, const Nest *n, const Tensor *t)
     int level = t->format.nlevel - 1;
     Local *next = result_cursor(l, t, level);
     Val *at = val_local(p, next);
-    if (l->mode != COUNT) {
+    if (!counting(l)) {
         Address val = {.buf = lower_buf(l, B_VAL, t, 0)};
         Val *v = val_cast(p, (Type){(uint8_t)t->dtype, 1}, lower_value(l, n->eval.rhs));
         result_put_index(l, B_CRD, t, level, at, lower_index(l, tensor_level_index(t, level)));
@@ -314,12 +317,12 @@ void lower_eval(Low *l, const Nest *n)
     copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!copy.eval.rhs) return;
     const bool counts = tensor_assembled(t) || tensor_gathers(t);
-    if (!l->e.vec.on && (l->mode != COUNT || counts)) lower_note(l, &copy);
+    if (!l->e.vec.on && (!counting(l) || counts)) lower_note(l, &copy);
     if (tensor_assembled(t))
         lower_append(l, &copy, t);
-    else if (l->mode == COUNT && counts)
+    else if (counting(l) && counts)
         sparse_store(l, n->eval.lhs, op, NULL);
-    else if (l->mode != COUNT)
+    else if (!counting(l))
         assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
 }
 
@@ -476,7 +479,7 @@ static Nest *present(Low *l, const Nest *n)
 
 void lower_vec(Low *l, const Nest *loop, const Fibre *f)
 {
-    if (l->mode == COUNT) return;
+    if (counting(l)) return;
     const Nest *n = nest_loop(l->p, L_VEC, loop->ix, loop->in, present(l, loop->body));
     Vec save = l->e.vec;
     int nmemo = l->nmemo;

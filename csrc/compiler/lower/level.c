@@ -94,7 +94,7 @@ void level_at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slo
     level_enter(l, f->t, pos, NULL);
     lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, pos)));
     if (slot) l->e.coord[n->ix.var].slot = slot;
-    if (n->ahead && l->mode != COUNT) ahead_fetch(l, n, f->crd, pos);
+    if (n->ahead && !counting(l)) ahead_fetch(l, n, f->crd, pos);
     lower_body(l, n->body);
 }
 
@@ -387,10 +387,8 @@ void level_open_cursors(Low *l, const Nest *loop, Val *from)
 static void lower_direct(Low *l, const Nest *n)
 {
     Stmt **outer;
-    if (l->mode == COUNT) { /* as many as there are, at once */
-        l->times = sparse_count(l, n->in);
-        lower_body(l, n->body);
-        l->times = NULL;
+    if (counting(l)) { /* as many as there are, at once */
+        lower_times(l, n, sparse_count(l, n->in));
         return;
     }
     Val *k = sparse_bits(l, n->in, l->p->var[n->ix.var].name, &outer);
@@ -433,6 +431,13 @@ static void stay_in_block(Low *l, const Nest *n, Fibre *f)
     f->hi = lower_let(l, "beyond", val_search(p, f->crd, f->lo, f->hi, plus(l, c->base, c->modext)));
 }
 
+void lower_times(Low *l, const Nest *n, Val *turns)
+{
+    l->times = turns;
+    lower_body(l, n->body);
+    l->times = NULL;
+}
+
 void level_loop(Low *l, const Nest *n)
 {
     const Tensor *t = n->in;
@@ -454,7 +459,11 @@ void level_loop(Low *l, const Nest *n)
         return;
     }
     Val *visited = val_op(l->p, O_SUB, f.hi, f.lo);
-    if (batch_wanted(l, n))
+    if (l->looking && lanes_only_fills(n->body))
+        span_fibre(l, &f);
+    else if (l->mode == MOST && lanes_only_fills(n->body))
+        lower_times(l, n, visited);
+    else if (batch_wanted(l, n))
         batch_lower(l, n, f.lo, f.hi);
     else
         visited = entries(l, n, &f);

@@ -148,6 +148,10 @@ static void dense_loop(Low *l, const Nest *n)
         batch_lower(l, n, num(l, 0), hi);
         return;
     }
+    if (l->mode == MOST && lanes_only_fills(n->body)) {
+        lower_times(l, n, hi);
+        return;
+    }
     Stmt **outer;
     Stmt *s = lower_for(l, lower_index_name(l, n->ix), num(l, 0), hi, 1, &outer);
     lower_bind(l, n->ix, val_local(l->p, s->local));
@@ -292,7 +296,7 @@ static void vec_loop(Low *l, const Nest *n)
     nest_walk(n->body, find_scattered, &f);
     if (!f.found)
         lower_vec(l, n, NULL);
-    else if (l->mode != COUNT)
+    else if (!counting(l))
         lower_note(l, n), dense_loop(l, n);
 }
 
@@ -316,7 +320,7 @@ static void lower_loop(Low *l, const Nest *n)
 
 void lower_body(Low *l, const Nest *n)
 {
-    if (l->mode == COUNT && !results_need(l, n)) return;
+    if (counting(l) && !results_need(l, n)) return;
     fibres_open(l, n);
     switch (n->op) {
     case N_SEQ:

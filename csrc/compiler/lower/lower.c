@@ -5,7 +5,7 @@
  *
  * The nest is cut into kernels: the items of a top-level sequence, and the
  * producer and consumer of a top-level private or shared workspace. Each kernel
- * becomes one entry, and more where its plan needs them: count and fill for a
+ * becomes one entry, and more where its plan needs them: count, most and fill for a
  * sparse result of unknown size; part, made from the same nest, where a heavy
  * unit may be split, and finish where its pieces are summed. */
 #include "private.h"
@@ -261,15 +261,23 @@ static void alloc_steps(Low *l)
     }
 }
 
-/* The entry that counts, over the units of `fill`, and the allocation of what it counted. */
-static void count_steps(Low *l, const sc_step *fill)
+/* The entry that counts, over the units of `fill`, and the allocation of what it counted. True: counting can be left
+ * out where the entry that bounds the count finds little. */
+static bool count_steps(Low *l, const sc_step *fill)
 {
     sc_step *s = step(l, SC_STEP_KERNEL);
     *s = *fill;
     s->counts = 1;
     l->step = s;
     s->entry = (uint8_t)entry(l, "count", COUNT);
+    if (results_alone(l) && lanes_bound(l)) {
+        const sc_step keep = *s;
+        const int most = entry(l, "most", MOST);
+        *s = keep;
+        s->most = (uint8_t)most;
+    }
     alloc_steps(l);
+    return s->most;
 }
 
 static void fill_steps(Low *l, const Facts *f)
@@ -299,7 +307,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     }
     leaf_work(l, &base, t);
     base.ncursor = (uint8_t)results_find(l, &base);
-    if (base.ncursor && !base.nbound) count_steps(l, &base);
+    l->leaves = base.nbound > 0 || (base.ncursor && count_steps(l, &base));
     sc_step *s = step(l, SC_STEP_KERNEL);
     *s = base;
     l->step = s;
@@ -312,7 +320,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
     }
     l->slack = base.nbound > 0;
     s->entry = (uint8_t)entry(l, "body", BODY);
-    l->slack = false;
+    l->slack = l->leaves = false;
     if (base.nbound) alloc_steps(l);
     if (private || !f.par || base.ncursor || !has_pieces(l, f.par, s)) return;
     const Nest *work = sum_of_pieces(f.par);

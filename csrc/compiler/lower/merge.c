@@ -96,7 +96,7 @@ static bool is_blend(Low *l, const Merge *m, Blend *b)
     for (int i = 0; i < 2; i++)
         if (!m->f[i].unique || b->t[i]->role == T_WORK) return false;
     const Expr *rhs = eval_absent(l->p, &n->eval, l->e.absent);
-    return rhs && (l->mode == COUNT || blend_applies(l, b, rhs));
+    return rhs && (counting(l) || blend_applies(l, b, rhs));
 }
 
 /* if all of a larger subset are here ... else if ... A subset that computes nothing has a case in front of a smaller

@@ -49,6 +49,7 @@ void plan_print(const Prog *p, sc_text *out)
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);
         bound_print(p, s, out);
+        if (s->most) sc_text_add(out, " unless %s", p->draft.module->entry[s->most].name);
         for (int k = 0; k < s->nscratch; k++) size_print(p, "scratch", &s->scratch[k], out);
         if (s->hash) sc_text_add(out, " slots %d", s->hash);
         if (s->slot) sc_text_add(out, " slot %d", s->slot);

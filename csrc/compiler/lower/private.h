@@ -97,6 +97,18 @@ typedef struct {
     Local *local;
 } Reg;
 
+/* How a bitmap workspace that is looked ahead for is filled and read (span.c). */
+typedef enum {
+    W_BITS,  /* anywhere */
+    W_BYTES, /* where entries lie close together: a byte for each coordinate, in place of bits */
+    W_LIST /* where few lie far apart: keys of coordinate and place, and the values in the order of filling */
+} Way;
+
+typedef struct { /* what filling a workspace would write: how much, from which coordinate to which */
+    Local *n, *first, *last;
+    Local *runs; /* fibres, each of which is in order */
+} Span;
+
 typedef struct { /* a workspace in the lane's scratch */
     const Tensor *work;
     Op reduce;
@@ -105,16 +117,24 @@ typedef struct { /* a workspace in the lane's scratch */
      * the last filling of all, as the kernel begins and now. */
     Buf *mark, *last;
     Local *tag;
-    Buf *bits, *sums; /* bitmap: a bit a coordinate; a bit a word of those */
+    Buf *bits,
+        *filled; /* bitmap: a bit a coordinate; a byte for every word of those: there may be bits in it */
     /* Hash: keys + 1 in slots; slots in use; keys in order, and to sort them. */
     Buf *table, *used, *key, *spare;
     Buf *crd[SC_MAXDIM]; /* coordinates in order, where they are listed */
     Local *n;            /* entries; hash: so far */
     const Nest *direct;  /* the loop that takes the entries without a list, or null */
-    bool counted;        /* it is being filled, and what it stores decides what results store */
+    bool spans;          /* it is looked ahead for */
+    Way way;
+    Span span;
+    Buf *bytes, *terms,
+        *sum;     /* W_BYTES: whether there is an entry; W_LIST: what was written, values by position */
+    Val *at;      /* W_LIST: the position that is read */
+    bool counted; /* it is being filled, and what it stores decides what results store */
 } Lane;
 
-typedef enum { BODY, COUNT, PART, FINISH } Mode;
+/* COUNT: how many entries results store, MOST: how many they store at most; neither computes a value. */
+typedef enum { BODY, COUNT, MOST, PART, FINISH } Mode;
 
 typedef struct {
     Prog *p;
@@ -147,8 +167,11 @@ typedef struct {
     bool unit;             /* inside the parallel loop */
     /* result.c: results that the kernel assembles, and what surrounds the loops over their levels */
     int ncursor, nfibre;
-    bool slack; /* nothing is counted first; SC_SLACK elements may be written behind what is appended */
-    Val *times; /* COUNT: entries that an assignment stands for, null: one */
+    Lane *looking;  /* what filling this workspace would write is found out, or null */
+    bool unbounded; /* of the search whether the kernel has an entry of mode MOST */
+    bool leaves;    /* the entry that fills leaves its cursors: it may run without anything being counted */
+    bool slack;     /* nothing is counted first; SC_SLACK elements may be written behind what is appended */
+    Val *times;     /* COUNT, MOST: entries that an assignment stands for, null: one */
     struct {
         const Tensor *result;
         int level;
@@ -162,6 +185,8 @@ typedef struct {
     } fibre[SC_MAXCURSOR * SC_MAXLEVEL];
 } Low;
 
+/* No values are computed: only what decides how many entries results store. */
+static inline bool counting(const Low *l) { return l->mode == COUNT || l->mode == MOST || l->looking; }
 static inline Val *num(Low *l, int64_t i) { return val_int(l->p, i); }
 static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, b); }
 static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
@@ -190,6 +215,7 @@ Buf *lower_buf(Low *, BufOrigin, const Tensor *, int level);
 /* Finds the results that l->kernel assembles, and returns how many cursors they have. Gives the step over the units of
  * the kernel the bound of what is appended, where there is one. */
 int results_find(Low *, sc_step *units);
+bool results_alone(const Low *);              /* there is one */
 void results_open(Low *);                     /* at the head of an entry */
 void results_close(Low *);                    /* at its end */
 bool results_need(const Low *, const Nest *); /* something inside decides what is stored */
@@ -229,6 +255,8 @@ Val *level_walk(Low *, const Nest *loop,
                 const Fibre *);           /* the body at every coordinate; returns how many they are */
 Val *level_stored(Low *, const Tensor *); /* how many coordinates the next level has, compressed and unique */
 void level_loop(Low *, const Nest *);
+void lower_times(Low *, const Nest *loop,
+                 Val *turns);                   /* the body of a loop that only appends or writes, at once */
 Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns the tail behind it */
 /* Declares, in front of a loop, a cursor for every lookup inside that can move on with it. from: the first
  * coordinate where it is not the first of all, or null. */
@@ -281,7 +309,16 @@ void register_open_copies(Low *, const Nest *loop);
 void register_close_copies(Low *, const Nest *loop);
 
 /* sparse.c: bitmaps and hash tables, and where the lane's workspaces lie */
+/* Mode MOST applies to the kernel: workspaces are read entry by entry as they come, so that they append no more than is
+ * written to them, and some loop over stored entries only writes, so that its turns need not run. */
+bool lanes_bound(Low *);
+bool lanes_only_fills(
+    const Nest *);       /* all that is done is to write to workspaces that gather, or to append */
 void lanes_place(Low *); /* gives all lane workspaces of the kernel their places, at the head of an entry */
+/* An array of the lane, in the order of sc_step.scratch; `clean`: kernels find zeros in it, and leave them. A part of
+ * one, from a byte on. */
+Buf *lane_array(Low *, const Tensor *, const char *what, sc_dtype, sc_size, bool clean);
+Buf *lane_buf(Low *, const Tensor *, const char *what, sc_dtype, Val *offset);
 void lanes_close(Low *); /* at its end */
 Lane *lane_of(Low *, const Tensor *);
 void sparse_open(Low *, const Tensor *);              /* before it is filled */
@@ -297,6 +334,18 @@ Val *sparse_count(Low *, const Tensor *); /* of the entries */
 Val *sparse_bits(Low *, const Tensor *, const char *name, Stmt ***outer);
 void sparse_clear(Low *, const Tensor *, Val *coord); /* the value of a bitmap there, behind its last use */
 void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
+
+/* span.c: bitmaps of which it is known, before a filling, how much it writes from where to where */
+bool span_applies(Low *, const Nest *work);
+bool span_lists(const Low *);            /* the first way is one of them: vectors are wide enough to sort */
+void span_place(Low *, Lane *);          /* the memory of the other ways */
+void span_look(Low *, const Nest *work); /* what filling it would write */
+void span_fibre(Low *, const Fibre *);   /* a loop over the fibre would */
+Val *span_prefers(Low *, const Lane *, Way);              /* whether the filling lies so */
+void span_store(Low *, const Lane *, Val *k, Op, Val *v); /* W_BYTES, W_LIST */
+void span_read(Low *, Lane *);                            /* W_LIST: sorts and sums */
+Val *span_open(Low *, Lane *, const char *name,
+               Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
 void ahead_fetch(Low *, const Nest *n, Buf *crd, Val *pos);

@@ -41,7 +41,7 @@ static void at_once(Low *l, const Nest *n, Val *visited)
     const Env save = l->e;
     l->e.absent |= stored_along(p, n->ix.var);
     l->e.blend = NULL;
-    if (nest_alive(p, n->body, l->e.absent) && (l->mode != COUNT || results_need(l, n->body))) {
+    if (nest_alive(p, n->body, l->e.absent) && (!counting(l) || results_need(l, n->body))) {
         remark(l, n, visited);
         Val *left = lower_let(l, "left", val_op(p, O_SUB, extent_of(l, n), visited));
         Rest r = {.around = l->e.rest, .times = left};

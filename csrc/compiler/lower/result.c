@@ -3,7 +3,9 @@
  * A result has dense levels, then compressed ones, each with a cursor: the position of its next entry, counted from
  * where the chunk begins. The nest is lowered twice. The entry that counts moves the cursors and leaves them to the
  * driver; the entry that fills begins with them where the driver says, and writes. Where operands bound the number of
- * entries the one that fills is enough: it leaves its cursors to the driver, which then moves what it wrote. The
+ * entries the one that fills is enough: it leaves its cursors to the driver, which then moves what it wrote. Where they
+ * do not, but loops that only write need not run to say how often they would, a third entry bounds the count; the
+ * driver then chooses. The
  * innermost level grows where the assignment stands. Every level above is looked at again where the body of its own
  * loop ends: when the level below has grown, the coordinate is stored, and where the fibre below ends. */
 #include "private.h"
@@ -175,6 +177,13 @@ int results_find(Low *l, sc_step *s)
     return l->ncursor;
 }
 
+bool results_alone(const Low *l)
+{
+    for (int c = 1; c < l->ncursor; c++)
+        if (l->cursor[c].result != l->cursor[0].result) return false;
+    return l->ncursor > 0;
+}
+
 Local *result_cursor(const Low *l, const Tensor *t, int level)
 {
     for (int c = 0; c < l->ncursor; c++)
@@ -196,7 +205,7 @@ void results_open(Low *l)
 
 void results_close(Low *l)
 {
-    for (int c = 0; c < l->ncursor && (l->mode == COUNT || l->slack); c++) {
+    for (int c = 0; c < l->ncursor && (counting(l) || l->leaves); c++) {
         Address to = {.buf = cursors(l)};
         lower_store(l, &to, val_int(l->p, c), O_CONST, val_local(l->p, l->cursor[c].next));
     }
@@ -236,7 +245,7 @@ void fibres_open(Low *l, const Nest *n)
 /* Below a stored or dense coordinate: the fibre ends here. */
 static void end_fibre(Low *l, const Tensor *t, int level, Val *parent)
 {
-    if (l->mode == COUNT) return;
+    if (counting(l)) return;
     Val *end = val_local(l->p, result_cursor(l, t, level));
     result_put_index(l, B_POS, t, level, val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end);
 }
@@ -248,7 +257,7 @@ static void close_stored(Low *l, const Tensor *t, int level, Val *first)
     Stmt *grown = lower_put(l, S_IF), **outer = l->tail;
     grown->a = val_op(p, O_NE, val_local(p, result_cursor(l, t, level + 1)), first);
     l->tail = &grown->body;
-    if (l->mode != COUNT)
+    if (!counting(l))
         result_put_index(l, B_CRD, t, level, val_local(p, next),
                          lower_index(l, tensor_level_index(t, level)));
     end_fibre(l, t, level + 1, val_local(p, next));

@@ -1,6 +1,6 @@
 /* sparse.c: lane workspaces that store what was written.
  *
- * A bitmap has a value for every coordinate, a bit that says whether it was written, and a bit for every word of those
+ * A bitmap has a value for every coordinate, a bit that says whether it was written, and a byte for every word of those
  * that is not zero, so that reading and clearing cost what was written. All are set without a branch, which would be
  * mispredicted often. A hash table has slots, found by open addressing from the linear coordinate plus one, and a list
  * of those in use; it is at most half full, or the kernel asks for a larger one.
@@ -40,7 +40,7 @@ static Val *size_val(Low *l, const sc_size *s)
     return n;
 }
 
-static Buf *scratch_buf(Low *l, const Tensor *w, const char *what, sc_dtype type, Val *offset)
+Buf *lane_buf(Low *l, const Tensor *w, const char *what, sc_dtype type, Val *offset)
 {
     int id = (int)(l->step - l->p->draft.plan.step) * 1000 + l->nplace++;
     Buf *b =
@@ -50,10 +50,10 @@ static Buf *scratch_buf(Low *l, const Tensor *w, const char *what, sc_dtype type
 }
 
 /* An array of the lane, in the order of sc_step.scratch. */
-static Buf *array(Low *l, const Tensor *w, const char *what, sc_dtype type, sc_size size, bool clean)
+Buf *lane_array(Low *l, const Tensor *w, const char *what, sc_dtype type, sc_size size, bool clean)
 {
     sc_step *s = l->step;
-    Buf *b = scratch_buf(l, w, what, type, l->scratch);
+    Buf *b = lane_buf(l, w, what, type, l->scratch);
     if (s->nscratch == SC_MAXWORK)
         fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
     if (clean) s->clean |= (uint16_t)(1u << s->nscratch);
@@ -67,36 +67,40 @@ static Buf *array(Low *l, const Tensor *w, const char *what, sc_dtype type, sc_s
 static Buf *slots(Low *l, const Tensor *w, const char *what, sc_dtype type)
 {
     Val *n = val_param(l->p, module_param(l->p, P_SLOTS, 0, 0, "slots"));
-    Buf *b = scratch_buf(l, w, what, type, l->scratch);
+    Buf *b = lane_buf(l, w, what, type, l->scratch);
     l->step->hash += (int32_t)sc_dtype_size(type);
     l->scratch = plus(l, l->scratch, times(l, n, num(l, (int64_t)sc_dtype_size(type))));
     return b;
 }
 
-/* A word of 8 bytes for every `each` elements along the last index. */
-static sc_size words(const Tensor *w, int each)
+/* So many bytes for every `each` elements along the last index. */
+static sc_size parts(const Tensor *w, int bytes, int each)
 {
     sc_size s = work_size(w);
-    s.bytes = 8;
+    s.bytes = bytes;
     s.div[s.n - 1] = each;
     return s;
 }
+
+/* A word for every `each` elements. */
+static sc_size words(const Tensor *w, int each) { return parts(w, 8, each); }
 
 static void place_bitmap(Low *l, Lane *a)
 {
     const Tensor *w = a->work;
     bool cleared = a->reduce == O_ADD;
-    if (l->mode == COUNT && a->direct) {
-        a->mark = array(l, w, "mark", SC_I64, words(w, 1), true);
-        a->last = array(l, w, "last", SC_I64, (sc_size){.bytes = 8}, true);
+    if (counting(l) && a->direct) {
+        a->mark = lane_array(l, w, "mark", SC_I64, words(w, 1), true);
+        a->last = lane_array(l, w, "last", SC_I64, (sc_size){.bytes = 8}, true);
         a->tag = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_tag", w->name), load(l, a->last, num(l, 0)));
         return;
     }
-    if (l->mode != COUNT) a->val = array(l, w, "lane", w->dtype, work_size(w), cleared);
-    a->bits = array(l, w, "bits", SC_I64, words(w, 64), true);
-    a->sums = array(l, w, "words", SC_I64, words(w, 4096), true);
+    if (!counting(l)) a->val = lane_array(l, w, "lane", w->dtype, work_size(w), cleared);
+    a->bits = lane_array(l, w, "bits", SC_I64, words(w, 64), true);
+    a->filled = lane_array(l, w, "filled", SC_BOOL, parts(w, 1, 64), true);
+    if (a->spans) span_place(l, a);
     for (int d = 0; d < w->ndim && !a->direct; d++)
-        a->crd[d] = array(l, w, sc_arena_printf(&l->p->arena, "crd%d", d), SC_I64, words(w, 1), false);
+        a->crd[d] = lane_array(l, w, sc_arena_printf(&l->p->arena, "crd%d", d), SC_I64, words(w, 1), false);
 }
 
 static void place_table(Low *l, Lane *a)
@@ -104,7 +108,7 @@ static void place_table(Low *l, Lane *a)
     const Tensor *w = a->work;
     a->table = slots(l, w, "table", SC_I64);
     a->used = slots(l, w, "used", SC_I64);
-    if (l->mode != COUNT) a->val = slots(l, w, "lane", w->dtype);
+    if (!counting(l)) a->val = slots(l, w, "lane", w->dtype);
     if (a->direct) return;
     a->key = slots(l, w, "key", SC_I64);
     a->spare = slots(l, w, "spare", SC_I64);
@@ -131,6 +135,14 @@ static void find_loops(const Nest *n, WorkReaders *r, bool inside)
     if (n->then) find_loops(n->then, r, inside);
 }
 
+bool lanes_only_fills(const Nest *n)
+{
+    for (int k = 0; n->op == N_SEQ && k < n->n; k++)
+        if (!lanes_only_fills(n->kid[k])) return false;
+    const Tensor *t = n->op == N_EVAL ? n->eval.lhs->tensor : NULL;
+    return n->op == N_SEQ ? n->n > 0 : t && (tensor_gathers(t) || tensor_assembled(t));
+}
+
 /* Below the loop stand only assignments: where entries are counted it appends one for each of its coordinates. */
 static bool appends(const Nest *loop)
 {
@@ -146,7 +158,7 @@ static const Nest *direct_loop(Low *l, const Nest *n)
     WorkReaders r = {.w = n->work};
     find_loops(n->then, &r, false);
     if (!r.loop || r.loop->rest || r.uses != 1 || n->work->ndim != 1) return NULL;
-    if (l->mode == COUNT) return appends(r.loop) && results_need(l, r.loop) ? r.loop : NULL;
+    if (counting(l)) return appends(r.loop) && results_need(l, r.loop) ? r.loop : NULL;
     return n->work->bitmap ? r.loop : NULL;
 }
 
@@ -166,17 +178,19 @@ static void place(Low *l, const Nest *n)
     Lane *a = add_lane(l, n->work);
     a->reduce = work_reduce(n->body, n->work);
     if (tensor_gathers(n->work)) a->direct = direct_loop(l, n);
+    a->spans = !counting(l) && a->direct && span_applies(l, n);
+    if (l->mode == MOST) return; /* its entries are not told apart */
     if (n->work->hash)
         place_table(l, a);
     else if (n->work->bitmap)
         place_bitmap(l, a);
     else
-        a->val = array(l, n->work, "lane", n->work->dtype, work_size(n->work), false);
+        a->val = lane_array(l, n->work, "lane", n->work->dtype, work_size(n->work), false);
 }
 
 static void place_terms(Low *l, const Tensor *w)
 {
-    if (l->mode == BODY) add_lane(l, w)->val = array(l, w, "terms", w->dtype, batch_size(l), false);
+    if (l->mode == BODY) add_lane(l, w)->val = lane_array(l, w, "terms", w->dtype, batch_size(l), false);
 }
 
 static void place_fixed(const Nest *n, void *l)
@@ -188,6 +202,28 @@ static void place_fixed(const Nest *n, void *l)
 static void place_tables(const Nest *n, void *l)
 {
     if (n->op == N_WORK && n->work->hash) place(l, n);
+}
+
+static void find_unbounded(const Nest *n, void *ctx)
+{
+    Low *l = ctx;
+    if (n->op == N_LOOP && n->rest) l->unbounded = true;
+    if (n->op == N_WORK && tensor_gathers(n->work) && !direct_loop(l, n)) l->unbounded = true;
+}
+
+static void find_fills(const Nest *n, void *found)
+{
+    if (n->op == N_LOOP && !n->nmerge && n->kind == L_FOR && lanes_only_fills(n->body)) *(bool *)found = true;
+}
+
+bool lanes_bound(Low *l)
+{
+    bool fills = false;
+    l->mode = MOST;
+    l->unbounded = false;
+    nest_walk(l->kernel, find_unbounded, l);
+    nest_walk(l->kernel, find_fills, &fills);
+    return fills && !l->unbounded;
 }
 
 void lanes_place(Low *l)
@@ -240,9 +276,7 @@ static void bitmap_store(Low *l, const Lane *a, Val *k, Op op, Val *v)
     Val *bit = lower_let(l, "bit", val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, k, num(l, 63))));
     Val *old = lower_let(l, "old", load(l, a->bits, word));
     keep(l, a->bits, word, val_op(p, O_OR, old, bit));
-    Val *sum = val_op(p, O_SHR, word, num(l, 6));
-    Val *mark = val_op(p, O_SHL, num(l, 1), val_op(p, O_AND, word, num(l, 63)));
-    keep(l, a->sums, sum, val_op(p, O_OR, load(l, a->sums, sum), mark));
+    keep(l, a->filled, word, val_const(p, (Type){SC_BOOL, 1}, 1));
     if (!v) return;
     if (op != O_CONST) {
         Val *both = val_op(p, op, load(l, a->val, k), v);
@@ -311,12 +345,18 @@ static void count_mark(Low *l, const Lane *a, Val *k)
 void sparse_store(Low *l, const Expr *lhs, Op op, Val *v)
 {
     const Lane *a = lane_of(l, lhs->tensor);
+    if (l->mode == MOST) {
+        lower_set(l, a->n, plus(l, now(l, a->n), l->times ? l->times : num(l, 1)));
+        return;
+    }
     Val *key = lower_let(l, "at", linear(l, lhs));
     if (v) v = lower_let(l, "v", v);
     if (a->work->hash)
         table_store(l, a, key, op, v);
     else if (a->mark)
         count_mark(l, a, key);
+    else if (a->way != W_BITS)
+        span_store(l, a, key, op, v);
     else
         bitmap_store(l, a, key, op, v);
 }
@@ -341,13 +381,19 @@ Val *sparse_slot(Low *l, const Expr *access)
 static Val *open_words(Low *l, const Lane *a, Stmt ***outer)
 {
     Prog *p = l->p;
-    Val *n = val_op(p, O_DIV, plus(l, work_elements(l, a->work), num(l, 4095)), num(l, 4096));
-    Val *s = val_local(p, lower_for(l, "s", num(l, 0), n, 1, outer)->local);
-    Local *left = lower_mut(l, "left", load(l, a->sums, s));
-    keep(l, a->sums, s, num(l, 0));
+    Val *n = val_op(p, O_DIV, plus(l, work_elements(l, a->work), num(l, 4095)), num(l, 4096)),
+        *first = num(l, 0);
+    if (a->spans) {
+        first = val_op(p, O_SHR, now(l, a->span.first), num(l, 12));
+        n = plus(l, val_op(p, O_SHR, now(l, a->span.last), num(l, 12)), num(l, 1));
+    }
+    Val *s = val_local(p, lower_for(l, "s", first, n, 1, outer)->local);
+    Val *base = times(l, s, num(l, 64));
+    Local *left = lower_mut(l, "left", val_marks(p, a->filled, base));
     while_bits(l, now(l, left));
-    Val *word = lower_let(l, "word", plus(l, times(l, s, num(l, 64)), val_op(p, O_CTZ, now(l, left), NULL)));
+    Val *word = lower_let(l, "word", plus(l, base, val_op(p, O_CTZ, now(l, left), NULL)));
     lower_set(l, left, val_op(p, O_AND, now(l, left), val_op(p, O_SUB, now(l, left), num(l, 1))));
+    keep(l, a->filled, word, val_const(p, (Type){SC_BOOL, 1}, 0));
     return word;
 }
 
@@ -395,13 +441,15 @@ void sparse_open(Low *l, const Tensor *w)
     Lane *a = lane_of(l, w);
     a->counted = true;
     if (a->mark) lower_set(l, a->tag, plus(l, now(l, a->tag), num(l, 1)));
-    if (w->hash || a->mark) a->n = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
+    if (w->hash || a->mark || a->way == W_LIST || l->mode == MOST)
+        a->n = lower_mut(l, sc_arena_printf(&l->p->arena, "%s_n", w->name), num(l, 0));
 }
 
 void sparse_read(Low *l, const Tensor *w)
 {
     Lane *a = lane_of(l, w);
     a->counted = false;
+    if (a->way == W_LIST) span_read(l, a);
     if (a->direct) return;
     if (w->hash)
         list_table(l, a);
@@ -414,8 +462,8 @@ void sparse_close(Low *l, const Tensor *w)
 {
     const Lane *a = lane_of(l, w);
     Stmt **outer;
-    bool sums = w->bitmap && !a->direct && a->reduce == O_ADD && l->mode != COUNT;
-    if (!sums && !w->hash) return;
+    bool sums = w->bitmap && !a->direct && a->reduce == O_ADD && !counting(l);
+    if ((!sums && !w->hash) || l->mode == MOST) return;
     Val *i = val_local(l->p, lower_for(l, "x", num(l, 0), now(l, a->n), 1, &outer)->local);
     if (sums)
         keep(l, a->val, linear_at(l, a, i), val_const(l->p, (Type){(uint8_t)w->dtype, 1}, 0));
@@ -427,17 +475,26 @@ void sparse_close(Low *l, const Tensor *w)
 bool sparse_direct(Low *l, const Nest *loop)
 { return loop->in && tensor_gathers(loop->in) && lane_of(l, loop->in)->direct == loop; }
 
-Val *sparse_count(Low *l, const Tensor *w) { return now(l, lane_of(l, w)->n); }
+Val *sparse_count(Low *l, const Tensor *w)
+{
+    Val *n = now(l, lane_of(l, w)->n);
+    return l->mode == MOST ? val_op(l->p, O_MIN, n, work_elements(l, w)) : n;
+}
 
 Val *sparse_bits(Low *l, const Tensor *w, const char *name, Stmt ***outer)
 {
-    const Lane *a = lane_of(l, w);
-    return open_bits(l, a, open_words(l, a, outer), name);
+    Lane *a = lane_of(l, w);
+    return a->way != W_BITS ? span_open(l, a, name, outer) : open_bits(l, a, open_words(l, a, outer), name);
 }
 
 void sparse_clear(Low *l, const Tensor *w, Val *k)
 {
-    const Lane *a = lane_of(l, w);
+    Lane *a = lane_of(l, w);
+    if (a->way == W_LIST) {
+        a->at = NULL;
+        return;
+    }
+    if (a->way == W_BYTES) keep(l, a->bytes, k, val_const(l->p, (Type){SC_BOOL, 1}, 0));
     if (a->reduce == O_ADD) keep(l, a->val, k, val_const(l->p, (Type){(uint8_t)w->dtype, 1}, 0));
 }
 

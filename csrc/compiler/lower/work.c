@@ -111,15 +111,50 @@ static void read_block(Low *l, const Nest *n) { read_without(l, n, work_absent(l
 static void unfilled(Low *l, const Nest *n)
 { read_without(l, n, work_absent(l->p, n, l->e.absent) | tensor_bit(l->p, n->work)); }
 
-static void lower_gathered(Low *l, const Nest *n)
+static void fill_and_read(Low *l, const Nest *n)
 {
-    if (l->mode == COUNT && !results_need(l, n->then)) return;
-    lower_note(l, n);
     sparse_open(l, n->work);
     lower_body(l, n->body);
     sparse_read(l, n->work);
     read_block(l, n);
     sparse_close(l, n->work);
+}
+
+/* In the ways from this one on, each where it is preferred; the last one is left for everything else. */
+static void in_its_way(Low *l, const Nest *n, int k)
+{
+    static const struct {
+        Way way;
+        const char *text;
+    } ways[] = {
+        {W_LIST, "few far apart, or in order: a list"}, {W_BYTES, "close together"}, {W_BITS, "far apart"}};
+    Lane *a = lane_of(l, n->work);
+    Val *here = ways[k].way == W_BITS ? NULL : span_prefers(l, a, ways[k].way);
+    Stmt *test = here ? lower_put(l, S_IF) : NULL, **outer = l->tail;
+    const bool again = l->e.again;
+    if (test) test->a = here, l->tail = &test->body;
+    lower_remark(l, ways[k].text);
+    a->way = ways[k].way;
+    l->e.again |= k > 0;
+    fill_and_read(l, n);
+    l->e.again = again;
+    a->way = W_BITS;
+    if (!test) return;
+    l->tail = &test->other;
+    in_its_way(l, n, k + 1);
+    l->tail = outer;
+}
+
+static void lower_gathered(Low *l, const Nest *n)
+{
+    if (counting(l) && !results_need(l, n->then)) return;
+    lower_note(l, n);
+    if (!lane_of(l, n->work)->spans) {
+        fill_and_read(l, n);
+        return;
+    }
+    span_look(l, n);
+    in_its_way(l, n, span_lists(l) ? 0 : 1);
 }
 
 /* ---- sums that go on ---- */
@@ -175,7 +210,7 @@ void lower_work(Low *l, const Nest *n)
         lower_gathered(l, n);
         return;
     }
-    if (l->mode == COUNT) { /* its values do not decide what results store */
+    if (counting(l)) { /* its values do not decide what results store */
         lower_body(l, n->body);
         read_block(l, n);
         return;

@@ -275,6 +275,13 @@ Val *val_search(Prog *p, Buf *buf, Val *from, Val *to, Val *x)
     return v;
 }
 
+Val *val_marks(Prog *p, Buf *buf, Val *at)
+{
+    Val *v = new_val(p, O_MARKS, I64, at, NULL, NULL);
+    v->buf = buf;
+    return v;
+}
+
 Val *val_part(Prog *p, Buf *buf, Val *from, Val *to)
 {
     Val *v = new_val(p, O_PART, I64, from, to, NULL);

@@ -131,6 +131,17 @@ static Val *read_search(StmtReader *r)
     return val_search(r->p, b, kid[0], kid[1], kid[2]);
 }
 
+static Val *read_marks(StmtReader *r)
+{
+    const char *name = lex_name(&r->lx, "an array of truth values");
+    Buf *b = find_buf(r, name);
+    if (!b) wrong(r, "'%s' is not a buffer", name);
+    lex_expect(&r->lx, ",", "between arguments");
+    Val *at = read_val(r, 1);
+    lex_expect(&r->lx, ")", "after arguments");
+    return val_marks(r->p, b, at);
+}
+
 static Val *read_first(StmtReader *r)
 {
     Val *n = read_val(r, 1);
@@ -205,6 +216,7 @@ static Val *read_call(StmtReader *r, const char *name)
         return val_hred(r->p, hred[k].op, v);
     }
     if (!strcmp(name, "search")) return read_search(r);
+    if (!strcmp(name, "marks")) return read_marks(r);
     if (!strcmp(name, "first")) return read_first(r);
     if (!strcmp(name, "lane")) return read_lane(r);
     if (!strcmp(name, "meet")) return read_meet(r);

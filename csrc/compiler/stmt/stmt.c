@@ -159,6 +159,10 @@ static void val_print(const Val *v, sc_text *out)
         val_print(v->kid[0], out);
         sc_text_add(out, "; %d)", v->type.lanes);
         return;
+    case O_MARKS:
+        sc_text_add(out, "marks(%s", v->buf->name);
+        args_print(v, true, out);
+        return;
     case O_SEARCH:
         sc_text_add(out, "search(%s", v->buf->name);
         args_print(v, true, out);

@@ -39,6 +39,7 @@ Val *val_hred(Prog *, Op, Val *);
 Val *val_lane(Prog *, Val *, int lane);
 Val *val_first(Prog *, int lanes, Val *n);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
+Val *val_marks(Prog *, Buf *, Val *at);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_part(Prog *, Buf *, Val *from, Val *to);
 Val *val_meet(Prog *, Val *part, Val *other);

@@ -173,6 +173,11 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
         for (int k = 0; k < 3; k++) check_place(v, x->buf, x->kid[k], NULL, 1, depth);
         check_same(v, "a search", I64, x->type);
         return;
+    case O_MARKS:
+        if (x->buf->dtype != SC_BOOL) WRONG(v, "marks of %s, which has no truth values", x->buf->name);
+        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+        check_same(v, "marks", I64, x->type);
+        return;
     case O_LANE:
         check_kids(v, x, 1, depth);
         if (x->i < 0 || x->i >= x->kid[0]->type.lanes || x->kid[0]->type.lanes == 1 ||
@@ -244,7 +249,8 @@ static void check_for(StmtVerifier *v, const Stmt *s, int depth)
 
 static void check_keys(StmtVerifier *v, const Buf *b)
 {
-    if (b->dtype != SC_I64 || !b->mut) WRONG(v, "sort takes buffers of i64 that are mut, got %s", b->name);
+    if ((b->dtype != SC_I64 && b->dtype != SC_I32) || !b->mut)
+        WRONG(v, "sort takes buffers of i32 or i64 that are mut, got %s", b->name);
 }
 
 static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
@@ -280,6 +286,7 @@ static void check_stmt(StmtVerifier *v, const Stmt *s, int depth)
         check_same(v, "a number of entries", I64, s->a->type);
         check_keys(v, s->buf);
         check_keys(v, s->spare);
+        check_same(v, s->spare->name, (Type){(uint8_t)s->buf->dtype, 1}, (Type){(uint8_t)s->spare->dtype, 1});
         break;
     case S_FETCH: check_place(v, s->buf, s->a, NULL, 1, 1); break;
     case S_NOTE: break;
