@@ -37,6 +37,7 @@ STEPS = ("test_steps", "test_apart", "test_path", "test_tmp")
 PACKAGE = {  # instead of all that, the Python tests of files whose path begins so
     "compiler/path/": STEPS,
     "compiler/expr/inline": STEPS,
+    "compiler/expr/twins": ("test_twins",),
     "run/steps": STEPS,
 }
 RANDOM_TENSORS = 20_000
@@ -233,11 +234,13 @@ MUTATIONS = {  # name: file, text, replacement
         "run/program.c", "(const char *)s->positions, (size_t)s->format.nlevel",
         "(const char *)s->positions, 0",
     ),
-    "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->often}", "s->perm, s->often}"),
+    "the key forgets strides": ("run/program.c", "s->unit, s->perm, s->often", "s->perm, s->often"),
     "the key forgets blocks": (
         "run/program.c", "(const char *)f->level, (size_t)f->nlevel * sizeof *f->level",
         "(const char *)f->level, sizeof *f->level",
     ),
+    "a union forgets where its twin is": ("compiler/expr/twins.c", "!expr_kills(e, leader)", "false"),
+    "twins at other indices": ("compiler/expr/twins.c", "(size_t)t->ndim * sizeof *t->dimvar", "0"),
     "the key forgets skip": ("run/program.c", "(char)rq->skip, (char)rq->nofold", "(char)rq->nofold"),
     "the key forgets the schedule": (
         "run/program.c", "if (rq->schedule) sc_text_addn(t, rq->schedule, strlen(rq->schedule) + 1);\n",
