@@ -180,8 +180,9 @@ typedef struct {
 void sc_request_operand(sc_request *, int k, const sc_tensor *);
 /* Finds the operands that have one structure: the same arrays. Those of a request as they were given. */
 void sc_request_twins(sc_request *, const sc_tensor *in);
-/* Operand k has been converted for the program: its structure is its own. */
-void sc_request_apart(sc_request *, int k);
+void sc_request_apart(sc_request *, int k); /* the structure of operand k is its own */
+/* Operand k is this tensor now, converted for the program, and not to be again. */
+void sc_request_converted(sc_request *, int k, const sc_tensor *);
 /* The first operand in front of k that has the same arrays of structure, where each coordinate stands once; or -1. */
 int sc_tensor_twin(const sc_tensor *in, int k);
 /* The dimension of stride 1 (the last one, if several), or -1. */

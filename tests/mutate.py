@@ -363,8 +363,8 @@ MUTATIONS = {  # name: file, text, replacement
         "run/steps.c", "what <= SC_CRD; what++)", "what < SC_CRD; what++)",
     ),
     "a converted operand is forgotten": (
-        "run/steps.c", "    in[k] = t;\n    sc_request_operand(rq, k, &t);\n",
-        "    sc_request_operand(rq, k, &t);\n",
+        "run/steps.c", "    in[k] = t;\n    sc_request_converted(rq, k, &t);\n",
+        "    sc_request_converted(rq, k, &t);\n",
     ),
     "rows and columns of a dense factor change places": (
         "run/steps.c", ".b_stride = {b->stride[d->bk], b->stride[d->bn]}",

@@ -142,8 +142,7 @@ static int convert(call *c)
         if (!f || sc_format_equal(f, &c->in[k].format)) continue;
         if (c->core[k] ? convert_sparse(c, k, f) : convert_dense(c, k, f)) return -1;
         if (!changed++) sc_bind_ask(c->request, c->program);
-        sc_request_operand(c->request, k, &c->in[k]);
-        sc_request_apart(c->request, k), c->request->settled |= 1u << k;
+        sc_request_converted(c->request, k, &c->in[k]);
     }
     if (changed) ask_converted(c);
     return changed;

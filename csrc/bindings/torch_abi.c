@@ -258,9 +258,7 @@ static int convert(torch_call *c, int k, const sc_format *f)
         return c->e.code;
     }
     c->in[k] = to;
-    sc_request_operand(&c->request, k, &to);
-    sc_request_apart(&c->request, k);
-    c->request.settled |= 1u << k;
+    sc_request_converted(&c->request, k, &to);
     return 0;
 }
 

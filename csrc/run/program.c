@@ -67,10 +67,8 @@ static bool same_arrays(const sc_tensor *a, const sc_tensor *b)
 
 int sc_tensor_twin(const sc_tensor *in, int k)
 {
-    const sc_format *f = &in[k].format;
-    if (!sc_format_has_twins(f)) return -1;
     for (int q = 0; q < k; q++)
-        if (same_arrays(&in[q], &in[k])) return q;
+        if (same_arrays(&in[q], &in[k])) return sc_format_has_twins(&in[k].format) ? q : -1;
     return -1;
 }
 
@@ -88,6 +86,13 @@ void sc_request_apart(sc_request *rq, int k)
         rq->in[q].twin = first;
         if (!first) first = (int8_t)(q + 1);
     }
+}
+
+void sc_request_converted(sc_request *rq, int k, const sc_tensor *t)
+{
+    sc_request_operand(rq, k, t);
+    sc_request_apart(rq, k);
+    rq->settled |= 1u << k;
 }
 
 static int request_key(const sc_request *rq, sc_text *t, sc_err *err)

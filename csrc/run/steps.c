@@ -211,9 +211,7 @@ static int convert(run *r, sc_request *rq, int k, const sc_format *to, sc_tensor
     sc_tensor t = {.format = *to, .itype = in[k].itype == SC_I64 ? SC_I64 : SC_I32};
     if (sc_convert(&in[k], &t, take, &r->kept, NULL, err)) return err->code;
     in[k] = t;
-    sc_request_operand(rq, k, &t);
-    sc_request_apart(rq, k);
-    rq->settled |= 1u << k;
+    sc_request_converted(rq, k, &t);
     return SC_OK;
 }
 

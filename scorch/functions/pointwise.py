@@ -276,19 +276,12 @@ def _operand(x: object) -> object:
 
 def _at_once(f: Callable, a: object, b: object, kind: int) -> SparseTensor | None:
     """f of the values alone, in an eager call: of a tensor and a number, or two with the same arrays."""
-    if type(b) in (int, float):
-        if kind not in (PRODUCT, QUOTIENT, FIRST) or not isinstance(a, SparseTensor):
-            return None
-        values = plain_values(a)
-        return None if values is None else renewed(a, f(values, b))
-    if (
-        kind not in (UNION, PRODUCT, FIRST)
-        or a.__class__ is not SparseTensor
-        or b.__class__ is not a.__class__
-    ):
+    if (x := plain_values(a)) is None:
         return None
-    x, y = plain_values(a), plain_values(b)
-    return renewed(a, f(x, y)) if x is not None and y is not None and share_arrays(a, b) else None
+    if type(b) in (int, float):
+        return renewed(a, f(x, b)) if kind in (PRODUCT, QUOTIENT, FIRST) else None
+    y = plain_values(b) if kind in (UNION, PRODUCT, FIRST) else None
+    return renewed(a, f(x, y)) if y is not None and share_arrays(a, b) else None
 
 
 def binary(f: Callable, name: str, kind: int) -> Callable:

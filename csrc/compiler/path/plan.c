@@ -61,19 +61,23 @@ static Expr *find_taken(Planner *pl, const Expr *e)
     return NULL;
 }
 
-/* The step t = e, and the access that stands for e from here on; null where there is none. */
+/* The step t = e, whose cost so many share, and the access that stands for e from here on; null where there is none. */
+static Expr *take_as(Planner *pl, Tensor *t, const Index *ix, Expr *e, int takers)
+{
+    const Assign a = {expr_access(pl->p, t, ix), O_CONST, e};
+    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
+    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers);
+    return a.lhs;
+}
+
+/* The same of a temporary over these indices. */
 static Expr *take_first(Planner *pl, Expr *e, uint32_t kept, bool sparse, bool turned, double entries)
 {
     Index ix[SC_MAXDIM];
     Expr *taken = find_taken(pl, e);
     if (taken || __builtin_popcount(kept) > SC_MAXDIM) return taken;
     const int n = order_of(pl, kept, turned && !sparse, ix);
-    Tensor *t = step_temporary(pl, ix, n, sparse, entries);
-    Expr *access = expr_access(pl->p, t, ix);
-    const Assign a = {access, O_CONST, e};
-    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
-    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / common_takers(pl, e));
-    return access;
+    return take_as(pl, step_temporary(pl, ix, n, sparse, entries), ix, e, common_takers(pl, e));
 }
 
 /* ---- one product ---- */
@@ -265,10 +269,7 @@ static Expr *take_sampled(Planner *pl, const Expr *m, Expr *e, int takers)
     Expr *taken = find_taken(pl, value);
     if (taken) return taken;
     Tensor *t = step_temporary(pl, m->ix, m->tensor->ndim, true, tree_size(p, m).entries);
-    const Assign a = {expr_access(p, t, m->ix), O_CONST, value};
-    if (!step_add(pl, 1, &a, (int[]){-1})) return NULL;
-    pl->path->cost -= pl->path->step[pl->path->n - 1]->cost * (1 - 1.0 / takers);
-    return a.lhs;
+    return take_as(pl, t, m->ix, value, takers);
 }
 
 /* e, with functions beside sparse factors computed first, and their arguments before them (sampled.c). */
