@@ -380,6 +380,18 @@ def test_blanks_do_not_matter(words: str):
     assert torch.allclose(scorch.einsum("ij,jk,k->i", a, a, x, schedule=words), a @ (a @ x), rtol=1e-4)
 
 
+def test_an_order_that_is_asked_is_taken_where_products_are_nearly_full():
+    """A dense temporary would not say what the result stores."""
+    a = graph(60, 12)
+    for words, first in (
+        ("path(A (B C))", "t1[j,l] += B[j,k] * C[k,l]"),
+        ("path((A B) C)", "t1[i,k] += A[i,j]"),
+    ):
+        assert scorch.explain("ij,jk,kl->il", a, a, a, schedule=words).startswith(first)
+        got = scorch.einsum("ij,jk,kl->il", a, a, a, schedule=words)
+        assert got.format == "csr" and torch.allclose(got.to_dense(), a.to_dense().matrix_power(3), rtol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["path", "path2", "pathology"])
 def test_a_nest_may_assign_to_a_name_like_the_word(name: str):
     got = scorch.evaluate(f"{name} = 2 * x", x=torch.tensor(3.0), schedule=f"{name} = 2 * x")

@@ -41,7 +41,7 @@ static Tree *read_leaf(PathReader *r, uint32_t *inside)
     return t;
 }
 
-/* Sparse where nearly all of a dense one would be zero. */
+/* Sparse where nearly all of a dense one would be zero, or where a sparse result must know what is stored. */
 static void guess_size(const PathReader *r, Tree *t, uint32_t kept)
 {
     Size *in[MAXFACTORS], dense;
@@ -51,7 +51,7 @@ static void guess_size(const PathReader *r, Tree *t, uint32_t kept)
     const bool may = !(kept & ~held) && __builtin_popcount(kept) > 1;
     tree_node_cost(r->x, t->n, in, kept, false, &dense);
     tree_node_cost(r->x, t->n, in, kept, may, &t->size);
-    if (may && t->size.entries * 8 > dense.entries) t->size = dense;
+    if (may && !r->x->sparse && t->size.entries * 8 > dense.entries) t->size = dense;
 }
 
 static Tree *read_node(PathReader *r, uint32_t *inside)

@@ -82,6 +82,7 @@ typedef struct {
     double time;
     double shared; /* of it, inside the parallel loop */
     bool assembles;
+    int gathers;               /* workspaces that store what is written to them */
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
     double entries[MAXTENSOR]; /* workspaces: entries in one filling */
 } Cost;
@@ -422,6 +423,7 @@ static void walk_work(Cost *c, const Spot *at, const Nest *n)
     const Tensor *t = n->work;
     const int id = prog_id(c->p, t);
     const double bytes = work_bytes(c, t);
+    c->gathers += tensor_gathers(t);
     walk(c, at, n->body);
     const bool cleared = t->place == W_LANE && work_reduce(n->body, t) != O_CONST;
     if (cleared && !t->bitmap && !t->hash) c->time += at->trips * bytes / c->m.clear;
@@ -449,17 +451,20 @@ static void walk(Cost *c, const Spot *at, const Nest *n)
 }
 
 /* ---- kernels ---- */
+/* What is read from one workspace into another has no bound that could be had without running the kernel. */
 static double kernel_cost(Cost *c, const Nest *n)
 {
     Spot at = {.trips = 1};
     c->time = c->shared = 0;
     c->assembles = false;
+    c->gathers = 0;
     advance(c, &at);
     walk(c, &at, n);
     const double threads = c->p->threads ? c->p->threads : 4;
     const double time =
         c->time - c->shared + c->shared / threads; /* what stands around is done by every thread */
-    return c->m.start + (c->shared > 0 ? c->m.team : 0) + time * (c->assembles ? c->m.twice : 1);
+    return c->m.start + (c->shared > 0 ? c->m.team : 0) +
+           time * (c->assembles && c->gathers > 1 ? c->m.twice : 1);
 }
 
 static double top_cost(Cost *c, const Nest *n)
