@@ -117,6 +117,7 @@ static sc_request variant(int field)
     case 16: r.dim[1][1] = 17; break;
     case 17: set_format(&s->format, "bsr(2,2)"); break;
     case 18: set_format(&s->format, "bsr(2,5)"); break;
+    case 19: r.schedule = "order(i, k, j)"; break;
     default: return (sc_request){.text = NULL};
     }
     return r;
@@ -138,7 +139,7 @@ static void test_keys(void)
         n++;
     }
     CHECK(handle_of(&base_request) == handle[0]);
-    CHECK(n == 20 && stats().kept_keys >= n);
+    CHECK(n == 21 && stats().kept_keys >= n);
 }
 
 /* Requests that differ in what no code depends on share a program; in folded extents they do not. */
