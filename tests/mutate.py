@@ -39,6 +39,7 @@ PACKAGE = {  # instead of all that, the Python tests of files whose path begins 
     "compiler/expr/inline": STEPS,
     "compiler/expr/twins": ("test_twins",),
     "run/steps": STEPS,
+    "run/holes": STEPS,
 }
 RANDOM_TENSORS = 20_000
 MEMORY = 2 << 30  # bytes for a C test: extents without end must not be what the machine ends by
@@ -346,15 +347,22 @@ MUTATIONS = {  # name: file, text, replacement
         "run/steps.c", "sc_delivered *d = &p->result[x->result[r]];",
         "sc_delivered *d = &p->result[p->nout - 1 - x->result[r]];",
     ),
-    "no infinity is noticed": ("run/steps.c", "if (!x->plan.holes) return true;", "if (x) return true;"),
+    "no infinity is noticed": ("run/steps.c", "if (!holes) return true;", "if (x) return true;"),
     "an infinity in the rest is not noticed": (
-        "run/steps.c", "for (; i < n; i++) x[0] =", "for (; i < n - 1; i++) x[0] =",
+        "run/holes.c", "for (; i < n; i++) x[0] =", "for (; i < n - 1; i++) x[0] =",
     ),
     "an infinity of 16 bits is not noticed": (
-        "run/steps.c", "case SC_F16: SUM_UP(uint16_t, |=, (vector)((x & 0x7c00) == 0x7c00)) break;\n", "",
+        "run/holes.c", "case SC_F16: SUM_UP(uint16_t, |=, (vector)((x & 0x7c00) == 0x7c00)) break;\n", "",
     ),
     "an infinity of bfloat16 is not noticed": (
-        "run/steps.c", "case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;\n", "",
+        "run/holes.c", "case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;\n", "",
+    ),
+    "rows without entries are not noticed": (
+        "run/holes.c", "any |= narrow[k] == narrow[k + 1];", "any = false;",
+    ),
+    "columns count as rows": ("run/holes.c", " || kept >> v->dim & 1", " || (kept && v->dim > 7)"),
+    "holes of a temporary end with the next one": (
+        "run/steps.c", "dense ? is_made(r->p, value) && r->gaps >> value & 1 :", "dense ? value < 0 :",
     ),
     "a shared level is not copied": (
         "run/steps.c", "if (!is_lent(r, x, in, *array)) continue;", "if (r) continue;",

@@ -110,6 +110,34 @@ def test_an_infinity_beside_a_temporary_is_noticed(dtype, at):
     assert not got.any()
 
 
+@pytest.mark.parametrize("index_dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("text", ["ij,jf,if->if", "ji,jf,if->if", "ki,kj,jf,if->if"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_an_infinity_beside_an_empty_row_or_column_is_noticed(text, dim, index_dtype):
+    """No sum over it has a term, and over all others each has one."""
+    a = torch.ones(40, 40).index_fill(dim, torch.tensor(7), 0)
+    a = scorch.sparse(a, format="csr").to(index_dtype=index_dtype)
+    one = text.count(",") == 2
+    given = (a, *(() if one else (a,)), torch.ones(40, 5))
+    order = "path(C (A B))" if one else "path(D (A (B C)))"
+    y = torch.ones(40, 5)
+    for _ in range(20):  # until steps are tried
+        scorch.einsum(text, *given, y, schedule=order)
+    y[7] = torch.inf
+    want = scorch.einsum(text, *given, y, schedule="path()")
+    assert torch.equal(scorch.einsum(text, *given, y, schedule=order), want)
+
+
+def test_what_reads_an_empty_row_alone_has_no_term_either():
+    """Each row of A has an entry; that of row 4 meets the row of B that has none."""
+    a = scorch.sparse(torch.eye(6).roll(1, 0), format="csr")
+    b = scorch.sparse(torch.ones(6, 6).index_fill(0, torch.tensor(3), 0), format="csr")
+    y = torch.ones(6, 2)
+    y[4] = torch.inf
+    got = scorch.einsum("ij,jk,kf,if->if", a, b, torch.ones(6, 2), y, schedule="path(D (A (B C)))")
+    assert got.tolist() == [[6, 6]] * 4 + [[0, 0]] + [[6, 6]]
+
+
 def test_an_infinity_that_a_temporary_has_is_noticed():
     """Both temporaries have zeros where there is no term, and one overflows."""
     a = scorch.sparse(torch.tensor([[1.0, 0], [0, 0]]), format="csr")

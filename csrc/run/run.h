@@ -165,6 +165,13 @@ sc_made sc_made_of(const Prog *, int r);
 void sc_prog_free(Prog *); /* null is fine */
 void sc_steps_free(sc_steps *);
 
+/* holes.c: of an operand that stands beside what has zeros where there is no term. */
+bool sc_all_finite(const sc_tensor *);
+bool sc_has_strides(const sc_tensor *); /* dense, and not its elements side by side */
+/* Each row of the innermost level, whose dimension is not one of these (bits), has an entry: so a sum over it has a term
+ * everywhere. */
+bool sc_has_all_rows(const sc_tensor *, unsigned kept);
+
 /* call.c: a result that shares the levels of an operand (structure: its tensor), and values of its own. */
 int sc_share(const sc_made *, const sc_tensor *structure, const int64_t *dim, sc_tensor *out, sc_alloc *,
              void *ctx, sc_err *);

@@ -190,6 +190,7 @@ typedef struct {
     sc_alloc *alloc;
     void *const *ctx;
     memory kept;
+    uint64_t gaps; /* values that may have no term somewhere, as bits */
     sc_tensor value[];
 } run;
 
@@ -296,69 +297,30 @@ static int place(run *r, const sc_stage *x, const sc_program *q, int k, const sc
     return sc_format_is_dense(&t->format) ? sc_make_dense(t, take, &r->kept, err) : SC_OK;
 }
 
-/* ---- infinities ---- */
-enum { BYTES = 64, PART = 1 << 18 };
-
-/* Bytes at a time, four of them in flight: what each says of itself, summed up, stays 0 where all numbers are finite. */
-#define SUM_UP(type, op, says)                                                                               \
-    {                                                                                                        \
-        typedef type vector __attribute__((vector_size(BYTES)));                                             \
-        const int lanes = BYTES / sizeof(type);                                                              \
-        vector sum[4] = {{0}}, x = {0};                                                                      \
-        for (; i + 4 * lanes <= n; i += 4 * lanes)                                                           \
-            for (int k = 0; k < 4; k++) {                                                                    \
-                memcpy(&x, (const type *)val + i + k * lanes, sizeof x);                                     \
-                sum[k] op says;                                                                              \
-            }                                                                                                \
-        x = (vector){0};                                                                                     \
-        for (; i < n; i++) x[0] = ((const type *)val)[i], sum[0] op says;                                    \
-        for (int l = 0; l < lanes; l++)                                                                      \
-            any |= sum[0][l] != 0 || sum[1][l] != 0 || sum[2][l] != 0 || sum[3][l] != 0;                     \
+/* ---- holes ---- */
+/* Whether the step may have made an element that no term went into: it has none where each row of its only sparse operand
+ * has an entry. */
+static bool has_gaps(const run *r, const sc_stage *x, const sc_tensor *in)
+{
+    int sparse = -1;
+    if (!x->plan.plain) return true;
+    for (int k = 0; k < x->plan.request.nin; k++) {
+        const bool dense = sc_format_is_dense(&in[k].format);
+        const int value = x->plan.from[k];
+        if (!in[k].view.nval || (dense ? is_made(r->p, value) && r->gaps >> value & 1 : sparse >= 0))
+            return true;
+        if (!dense) sparse = k;
     }
-
-/* Infinities, and what is no number: x - x is not 0, and of 16 bits the exponent is the largest one. */
-static bool has_infinite(const void *val, sc_dtype dtype, int64_t n)
-{
-    int64_t i = 0;
-    bool any = false;
-    switch (dtype) {
-    case SC_F32: SUM_UP(float, +=, x - x) break;
-    case SC_F64: SUM_UP(double, +=, x - x) break;
-    case SC_F16: SUM_UP(uint16_t, |=, (vector)((x & 0x7c00) == 0x7c00)) break;
-    case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;
-    default: break;
-    }
-    return any;
+    return sparse >= 0 && !sc_has_all_rows(&in[sparse], x->plan.kept[sparse]);
 }
 
-static bool strided(const sc_tensor *t)
+/* Operands that have zeros where the program has no term, as bits. */
+static uint32_t holes_of(const run *r, const sc_stage *x)
 {
-    int64_t n = 1;
-    if (!sc_format_is_dense(&t->format)) return false;
-    for (int d = t->format.ndim; d-- > 0; n *= t->view.dim[d])
-        if (t->view.dim[d] > 1 && t->view.stride[d] != n) return true;
-    return false;
-}
-
-typedef struct {
-    const sc_tensor *t;
-    atomic_bool infinite;
-} look;
-
-static void look_at(void *arg, int id, int n)
-{
-    look *x = arg;
-    const sc_tensor *t = x->t;
-    const int64_t from = t->view.nval * id / n, to = t->view.nval * (id + 1) / n;
-    const char *val = (const char *)t->view.val + (size_t)from * sc_dtype_size(t->dtype);
-    if (has_infinite(val, t->dtype, to - from)) x->infinite = true;
-}
-
-static bool is_finite(const sc_tensor *t)
-{
-    look x = {.t = t};
-    sc_parallel((int)sc_min(64, 1 + t->view.nval / PART), look_at, &x);
-    return !x.infinite;
+    uint32_t holes = x->plan.holes;
+    for (int k = 0; k < x->plan.request.nin; k++)
+        if (!(r->gaps >> x->plan.from[k] & 1)) holes &= ~(1u << k);
+    return holes;
 }
 
 /* Whether what stands beside a temporary with holes is finite, so that nothing but zeros comes of them: the operands, or
@@ -366,27 +328,28 @@ static bool is_finite(const sc_tensor *t)
 static bool stays_finite(const run *r, const sc_stage *x, const sc_tensor *in, const sc_tensor *out)
 {
     const sc_tensor *given[SC_MAXOP]; /* what is read in another layout has the same values */
-    const bool one = __builtin_popcount(x->plan.holes) == 1;
+    const uint32_t holes = holes_of(r, x);
+    const bool one = __builtin_popcount(holes) == 1;
     int64_t before = 0, behind = 0;
     bool finite = true, flat = true;
-    if (!x->plan.holes) return true;
+    if (!holes) return true;
     for (int k = 0; k < x->plan.request.nin; k++) {
         const int extra = x->plan.from[k] - r->p->steps->nvalue;
         given[k] = extra < 0 ? &in[k] : &r->in[r->p->steps->extra[extra].operand];
     }
     for (int k = 0; k < x->plan.request.nin; k++) {
-        if (one && x->plan.holes >> k & 1) continue;
+        if (one && holes >> k & 1) continue;
         before += given[k]->view.nval;
-        flat &= given[k]->view.perm == NULL && !strided(given[k]);
+        flat &= given[k]->view.perm == NULL && !sc_has_strides(given[k]);
     }
     for (int k = 0; k < x->plan.n; k++) behind += out[k].view.nval;
     if (x->plan.plain && flat && before <= behind) {
         for (int k = 0; k < x->plan.request.nin; k++)
-            if (!(one && x->plan.holes >> k & 1)) finite &= is_finite(given[k]);
+            if (!(one && holes >> k & 1)) finite &= sc_all_finite(given[k]);
         if (finite) return true;
         finite = true;
     }
-    for (int k = 0; k < x->plan.n; k++) finite &= is_finite(&out[k]);
+    for (int k = 0; k < x->plan.n; k++) finite &= sc_all_finite(&out[k]);
     return finite;
 }
 
@@ -465,6 +428,9 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
     }
     if (!rc && inside && !sc_format_is_dense(&out->format)) x->entries = out->view.nval;
     *finite = rc || stays_finite(r, x, in, out);
+    for (int k = 0; k < x->plan.n && !rc && *finite; k++)
+        if (sc_format_is_dense(&out[k].format) && has_gaps(r, x, in))
+            r->gaps |= UINT64_C(1) << (x->plan.first + k);
     return rc;
 }
 

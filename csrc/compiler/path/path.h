@@ -21,10 +21,11 @@ typedef struct {
     /* Bit k: operand k is dense, has zeros where the program has no term, and is a factor: times an infinity, such a
      * zero makes a NaN. */
     uint32_t holes;
-    bool plain;           /* the step is a sum of products of its operands */
-    Dense dense;          /* the step is for a library */
-    double cost, entries; /* nanoseconds; of a temporary, estimated */
-    double bytes;         /* of a temporary, by these entries */
+    bool plain;             /* the step is a sum of products of its operands */
+    uint8_t kept[SC_MAXOP]; /* dimensions of operand k that the result of a plain step has, as bits */
+    Dense dense;            /* the step is for a library */
+    double cost, entries;   /* nanoseconds; of a temporary, estimated */
+    double bytes;           /* of a temporary, by these entries */
 } Step;
 typedef struct {
     int n, nvalue;

@@ -337,6 +337,19 @@ static bool shares(int n, const sc_outcome *made)
     return any;
 }
 
+/* Which dimensions of operands are there behind the sums of a product. */
+static void note_kept(const Planner *pl, Step *s, const Expr *e, uint32_t kept)
+{
+    if (e->op != O_ACCESS) {
+        for (int k = 0; k < 2; k++)
+            if (e->kid[k]) note_kept(pl, s, e->kid[k], kept);
+        return;
+    }
+    for (int q = 0; q < s->request.nin; q++)
+        for (int d = 0; d < e->tensor->ndim && s->from[q] == value_of(pl, e->tensor); d++)
+            s->kept[q] |= (uint8_t)(in(kept, e->ix[d].var) << d);
+}
+
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
@@ -354,6 +367,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, a[k].rhs, result[k])) return false;
     s->plain = n == 1 && path_is_product(a->rhs);
+    if (s->plain) note_kept(pl, s, a->rhs, expr_vars(a->lhs));
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
