@@ -378,3 +378,53 @@ def test_a_transposed_reading_is_converted():
     with pytest.raises(ValueError, match=r"division by A\[j,i\](.*\n)+.* = A\[i,j\] / A\[j,i\]"):
         scorch.evaluate("S[i,j] = A[i,j] / A[j,i]", A=a)
     assert torch.equal(kernel(a).to_dense(), a.to_dense() + a.to_dense().T)
+
+
+# ---- the same expression again ----
+def test_an_expression_over_other_formats_ranks_and_types():
+    """Each is what it is alone, whichever was computed before it."""
+    torch.manual_seed(0)
+    dense = {n: (torch.rand(4, 4, 4)[(0,) * (3 - n)] * 8).round() for n in (2, 3)}
+    given = [
+        scorch.sparse(dense[n].to(dtype), format)
+        for n, format in ((2, "coo"), (3, "coo"), (2, "csr"), (2, "csc"), (3, "csf"))
+        for dtype in (torch.float32, torch.float64, torch.int32)
+    ]
+    for _ in range(3):
+        for a in given:
+            all_of_them = "ijk"[: a.dim()]
+            got = scorch.einsum(f"{all_of_them},{all_of_them}->", a, a)
+            assert got == (a.to_dense() ** 2).sum() and got.dtype == a.dtype
+            entry = f"A[{','.join(all_of_them)}]"
+            assert scorch.evaluate(f"t = {entry} * {entry}", A=a) == got
+
+
+def test_an_expression_again_over_what_is_not_plain():
+    a, x = scorch.sparse(torch.eye(3), "csr"), torch.arange(3.0)
+    text = "y[i] = A[i,j] * x[j]"
+    for _ in range(2):
+        assert scorch.evaluate(text, A=a, x=x).tolist() == [0, 1, 2]
+    assert scorch.evaluate(text, A=a, x=[0, 1, 2]).tolist() == [0, 1, 2]
+    turned = torch._neg_view(x)
+    assert scorch.evaluate(text, A=a, x=turned).tolist() == [0, -1, -2]
+    leaf = x.clone().requires_grad_()
+    scorch.evaluate(text, A=a, x=leaf).sum().backward()
+    assert leaf.grad.tolist() == [1, 1, 1]
+    weight = a.clone().requires_grad_()
+    scorch.evaluate(text, A=weight, x=x).sum().backward()
+    assert weight.grad.values().tolist() == [0, 1, 2]
+    got = torch.func.vmap(lambda x: scorch.evaluate(text, A=a, x=x))(torch.stack((x, 2 * x)))
+    assert got.tolist() == [[0, 1, 2], [0, 2, 4]]
+    with torch.autocast("cpu"):
+        scorch.evaluate(text, A=a, x=x)
+    with pytest.raises(ValueError, match="3"):
+        scorch.evaluate(text, A=a, x=torch.ones(4))
+    with pytest.raises(ValueError, match="x"):
+        scorch.evaluate(text, A=a)
+    assert scorch.evaluate(text, A=a, x=x).tolist() == [0, 1, 2]
+
+
+def test_duplicates_of_bool_count_once_each_time():
+    twice = scorch.coo(torch.tensor([[0, 0], [1, 1]]), torch.tensor([True, True]), (2, 2))
+    for _ in range(3):
+        assert scorch.einsum("ij->i", twice).tolist() == scorch.einsum("ij->i", twice.coalesce()).tolist()

@@ -36,7 +36,7 @@ typedef struct {
     int nguard;
     const sc_dl_api *dl;
     struct {
-        PyObject *version, *requires_grad, *is_neg, *current_level;
+        PyObject *version, *requires_grad, *is_neg, *current_level, *core, *format, *ndim;
     } name;
 } sc_state;
 
@@ -211,6 +211,11 @@ sc_kept *sc_kept_derive(sc_digest key, const sc_tensor *from, const sc_format *a
 void sc_kept_release(sc_kept *);
 /* Drops what no call is using; returns its bytes. */
 int64_t sc_kept_clear(void);
+
+/* ---- call.c, again.c ---- */
+extern PyMethodDef sc_again_methods[];
+PyObject *sc_bind_run(PyObject *module, PyObject *program, PyObject *operands,
+                      PyObject *out); /* a list of results */
 
 /* ---- matmul.c ---- */
 extern PyMethodDef sc_matmul_methods[];

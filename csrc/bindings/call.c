@@ -514,27 +514,6 @@ static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
     return r;
 }
 
-/* Whether nothing but plain eager arithmetic happens to these objects; -1 with an exception. */
-static int plain_object(const sc_state *s, PyObject *x)
-{
-    PyTypeObject *type = Py_TYPE(x);
-    if (type == s->core_type || x == Py_None) return 1;
-    if ((PyObject *)type != s->tensor_type && (PyObject *)type != s->parameter_type) return 0;
-    int grad = sc_bind_needs_grad(s, x);
-    return grad < 0 ? -1 : !grad;
-}
-
-static int plain(const sc_state *s, PyObject *operands, PyObject *out)
-{
-    int yes = sc_bind_plain(s);
-    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(operands); k++)
-        yes = plain_object(s, PyTuple_GetItem(operands, k));
-    if (!PyTuple_Check(out)) return yes == 1 ? plain_object(s, out) : yes;
-    for (Py_ssize_t k = 0; yes == 1 && k < PyTuple_Size(out); k++)
-        yes = plain_object(s, PyTuple_GetItem(out, k));
-    return yes;
-}
-
 /* ---- what Python sees ---- */
 static PyObject *take_stage(call *c, PyObject *stage)
 {
@@ -567,21 +546,14 @@ static PyObject *take_results(call *c, PyObject *unused)
     return describe_results(c);
 }
 
+PyObject *sc_bind_run(PyObject *module, PyObject *text, PyObject *operands, PyObject *out)
+{ return with_call(module, text, operands, resolve, evaluate, out == Py_None ? NULL : out); }
+
 static PyObject *program_run(PyObject *module, PyObject *args)
 {
     PyObject *text, *operands, *out = Py_None;
     if (!PyArg_ParseTuple(args, "UO!|O", &text, &PyTuple_Type, &operands, &out)) return NULL;
-    return with_call(module, text, operands, resolve, evaluate, out == Py_None ? NULL : out);
-}
-
-static PyObject *program_evaluate(PyObject *module, PyObject *args)
-{
-    PyObject *text, *operands, *out;
-    if (!PyArg_ParseTuple(args, "UO!O", &text, &PyTuple_Type, &operands, &out)) return NULL;
-    int yes = plain(PyModule_GetState(module), operands, out);
-    if (yes < 0) return NULL;
-    if (!yes) return Py_NewRef(Py_NotImplemented);
-    return with_call(module, text, operands, resolve, evaluate, out == Py_None ? NULL : out);
+    return sc_bind_run(module, text, operands, out);
 }
 
 static PyObject *program_text(PyObject *module, PyObject *args)
@@ -609,8 +581,6 @@ static PyObject *program_results(PyObject *module, PyObject *args)
 
 PyMethodDef sc_call_methods[] = {
     {"run", program_run, METH_VARARGS, "run(program, operands, out=None) -> list of results"},
-    {"evaluate", program_evaluate, METH_VARARGS,
-     "evaluate(program, operands, out) -> list of results, or NotImplemented: more than plain eager goes on"},
     {"text", program_text, METH_VARARGS, "text(program, operands, stage) -> str"},
     {"way", program_way, METH_VARARGS, "way(program, operands) -> 'bundle', 'jit' or 'executor'"},
     {"results", program_results, METH_VARARGS,

@@ -27,7 +27,11 @@ static int names(sc_state *s)
     s->name.requires_grad = PyUnicode_InternFromString("requires_grad");
     s->name.is_neg = PyUnicode_InternFromString("is_neg");
     s->name.current_level = PyUnicode_InternFromString("_current_level");
-    return s->name.version && s->name.requires_grad && s->name.is_neg && s->name.current_level ? 0 : -1;
+    s->name.core = PyUnicode_InternFromString("_core");
+    s->name.format = PyUnicode_InternFromString("_fmt");
+    s->name.ndim = PyUnicode_InternFromString("_ndim");
+    const bool all = s->name.version && s->name.requires_grad && s->name.is_neg && s->name.current_level;
+    return all && s->name.core && s->name.format && s->name.ndim ? 0 : -1;
 }
 
 static int join_library(sc_state *s, const char *path, int threads)
@@ -315,7 +319,8 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_gradient_methods) ||
         PyModule_AddFunctions(module, sc_conv_map_methods) ||
         PyModule_AddFunctions(module, sc_select_methods) || PyModule_AddFunctions(module, sc_topk_methods) ||
-        PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_tuned_methods) ||
+        PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_again_methods) ||
+        PyModule_AddFunctions(module, sc_tuned_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;
     return sc_core_register(module, s);
@@ -350,6 +355,9 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->name.requires_grad);
     Py_CLEAR(s->name.is_neg);
     Py_CLEAR(s->name.current_level);
+    Py_CLEAR(s->name.core);
+    Py_CLEAR(s->name.format);
+    Py_CLEAR(s->name.ndim);
     return 0;
 }
 

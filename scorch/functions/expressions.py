@@ -44,17 +44,56 @@ def _check(expression: object, format: object, schedule: object, out: object) ->
             raise ValueError("out: expected a tensor that requires no gradient; use torch.no_grad()")
 
 
+# What program an expression is, and which operands go in again, by what again.c looks at.
+_known: dict[tuple, tuple[str, tuple[int, ...]]] = {}
+_MOST_KNOWN = 4096
+
+
+def _note(
+    expression: str, names: tuple[str, ...], kinds: tuple, program: str, again: tuple[int, ...]
+) -> None:
+    if any(kind and "nonunique" in kind[1] for kind in kinds):
+        return
+    if len(_known) == _MOST_KNOWN:
+        _known.clear()
+    looked_at = (x for kind in kinds for x in ((kind[1], kind[0]) if kind else (None, None)))
+    _known[expression, names, *looked_at] = program, again
+
+
 def _evaluate(
     expression: str, names: tuple[str, ...], kinds: tuple, direct: list, how: tuple, out: Out
 ) -> list | object:
-    if names and (again := (apart := notation.apart(expression, names, kinds))[2]):
+    as_written = expression, names, ()
+    ways = [notation.apart(expression, names, kinds), as_written] if names else [as_written]
+    for text, called, again in ways:
         try:
-            more = (*kinds, *(kinds[k] for k in again))
-            program = known_program(apart[0], apart[1], more, *how)
-            return _C.evaluate(program, (*direct, *(direct[k] for k in again)), out)
+            program = known_program(text, called, (*kinds, *(kinds[k] for k in again)), *how)
+            found = _C.evaluate(program, (*direct, *(direct[k] for k in again)), out)
         except (ValueError, NotImplementedError):
-            pass  # it is said of what was written
-    return _C.evaluate(known_program(expression, names, kinds, *how), tuple(direct), out)
+            if not again:
+                raise  # else it is said of what was written
+        else:
+            if how == (None, None, "zero"):
+                _note(expression, names, kinds, program, again)
+            return found
+    return NotImplemented
+
+
+def _as_before(expression: str, names: tuple[str, ...], operands: tuple) -> object:
+    """Results over operands like those of an earlier call; NotImplemented where more goes on."""
+    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
+        return NotImplemented
+    try:
+        if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
+            return NotImplemented
+        found = _C.evaluate_again(_known, expression, names, operands)
+    except (TypeError, ValueError, RuntimeError):
+        return NotImplemented  # it is said where all is looked at
+    if found is NotImplemented:
+        return NotImplemented
+    if len(found) == 1 and isinstance(found[0], torch.Tensor):
+        return found[0]
+    return unpacked(from_run(found, operands))
 
 
 def quick(
@@ -126,6 +165,8 @@ def einsum(
         text, operands = _with_letters(text, operands)
     if schedule is None and format is None and implicit == "zero":
         y = _einsum_product(text, operands, out)
+        if y is NotImplemented and out is None:
+            y = _as_before(text, (), operands)
         if y is not NotImplemented:
             return y
         if len(operands) > 3 and (y := _with_repeated_operands(text, operands, out)) is not NotImplemented:
@@ -148,10 +189,10 @@ def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tenso
     if autocast.is_on():
         return NotImplemented  # which casts what einsum is given
     given = {f"x{k}": operands[k] for k in places}
+    text, names, xs = notation.named(text, places), tuple(given), tuple(given.values())
     try:
-        return compute(
-            notation.named(text, places), tuple(given), tuple(given.values()), None, None, "zero", out
-        )
+        y = _as_before(text, names, xs) if out is None else NotImplemented
+        return compute(text, names, xs, None, None, "zero", out) if y is NotImplemented else y
     except (ValueError, NotImplementedError):
         return NotImplemented  # it is said of what was written
 
@@ -239,7 +280,12 @@ def evaluate(
     types and the errors are those of :func:`einsum`.
     """
     _check(expression, format, schedule, out)
-    return compute(expression, tuple(operands), tuple(operands.values()), format, schedule, implicit, out)
+    names, given, y = tuple(operands), tuple(operands.values()), NotImplemented
+    if format is None and schedule is None and out is None and implicit == "zero":
+        y = _as_before(expression, names, given)
+    if y is not NotImplemented:
+        return y
+    return compute(expression, names, given, format, schedule, implicit, out)
 
 
 class Kernel:
