@@ -28,6 +28,7 @@ import test_executor
 GOLDEN = sorted((native.ROOT / "tests" / "golden").glob("*.sc"))
 C_TESTS = native.ROOT / "tests" / "c"
 WATCH = {  # the C tests of files whose path begins so, the quick ones first
+    "compiler/expr/derive": ("test_derive",),
     "dtype": ("test_dtype", "test_convert_sums"),
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
     "kernels/drive": ("test_drive",),
@@ -356,6 +357,15 @@ MUTATIONS = {  # name: file, text, replacement
     ),
     "an infinity of bfloat16 is not noticed": (
         "run/holes.c", "case SC_BF16: SUM_UP(uint16_t, |=, (vector)((x & 0x7f80) == 0x7f80)) break;\n", "",
+    ),
+    "sums that are merged lose a factor": (
+        "compiler/expr/derive_shares.c", "common[n++] = a[k];", "if (!n) common[n++] = a[k];",
+    ),
+    "numbers of factors in common are lost": (
+        "compiler/expr/derive_shares.c", "both.c = m.c + n.c;", "both.c = m.c;",
+    ),
+    "a multiple of a sum is taken for the sum": (
+        "compiler/expr/derive_shares.c", "Expr *part = ratio == 1 ?", "Expr *part = ratio ?",
     ),
     "rows without entries are not noticed": (
         "run/holes.c", "any |= narrow[k] == narrow[k + 1];", "any = false;",

@@ -14,6 +14,8 @@ import torch.nn.functional as F
 
 import scorch
 from scorch import _C
+from scorch.functions.gradients import gradients_of
+from scorch.functions.program import TAB, known_program
 
 FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)"]
 
@@ -85,6 +87,15 @@ PROGRAMS = {
     "C[i,j] = A[i,j] * d[i] / e[j]": {"d": (6,), "e": (4,)},
     "t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i])": {"x": (4,)},
     "C[i] = A[i,j] * x[j]; D[j] = A[i,j] * y[i]": {"x": (4,), "y": (6,)},
+    "C[i] = A[i,j] * max(x[j] + y[i], 0.2 * (x[j] + y[i]))": {"x": (4,), "y": (6,)},
+    "C[i] = A[i,j] * exp(x[j] - y[i]) * A[i,j]": {"x": (4,), "y": (6,)},
+    "C = A[i,j] * (x[i,f] - y[j,f]) * (x[i,f] - y[j,f])": {"x": (6, 2), "y": (4, 2)},
+    "e[i] = A[i,j] * A[i,j] * exp(max(x[j] + y[i], 0.2 * (x[j] + y[i])));"
+    " C[i,f] = A[i,j] * exp(max(x[j] + y[i], 0.2 * (x[j] + y[i]))) * z[j,f] / (1 + e[i])": {
+        "x": (4,),
+        "y": (6,),
+        "z": (4, 2),
+    },
     "C = w[k] * (A[i,j] + y[k] * x[j])": {"w": (3,), "y": (3,), "x": (4,)},  # what A adds to has no index
     "tmp t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i]); D = t[i] * y[i]": {"x": (4,), "y": (6,)},
 }
@@ -109,6 +120,79 @@ def test_gradcheck(expression):
     operands, f = call(expression, "csr")
     assert torch.autograd.gradcheck(f, operands)
     assert torch.autograd.gradgradcheck(f, operands)
+
+
+def gradient_text(expression: str, wanted: str, **operands: torch.Tensor) -> str:
+    """The index notation of the gradients to these operands, given that of the last result."""
+    kinds = tuple((x.dim(), x._fmt) if scorch.is_sparse(x) else None for x in operands.values())
+    program = known_program(expression, tuple(operands), kinds, None, None, "zero")
+    ranks = tuple(x.dim() for x in operands.values())
+    mask = sum(1 << k for k, name in enumerate(operands) if name in wanted)
+    given = 1 << expression.count(";")
+    return "; ".join(g.program.split(TAB)[0] for g in gradients_of(program, ranks, mask, given))
+
+
+def test_what_gradients_sum_is_computed_once():
+    """Both scores of GAT get sums of the same numbers at the entries, along rows and along columns."""
+    a, x, y, z = scorch.sparse(matrix(), "csr"), randn(4), randn(6), randn(4, 2)
+    weight = "A[i,j] * exp(max(x[j] + y[i], 0.2 * (x[j] + y[i])))"
+    text = gradient_text(f"e[i] = {weight}; C[i,f] = {weight} * z[j,f] / e[i]", "xy", A=a, x=x, y=y, z=z)
+    normalised, shared, *sums = text.split("; ")
+    assert normalised.startswith("grad1[i] = ") and shared.count("exp(") == shared.count("A[i,j]") == 1
+    assert sums == ["x_grad[j] = t2[i,j]", "y_grad[i] = t2[i,j]"]
+    text = gradient_text("C[i] = A[i,j] * exp(x[j] - y[i])", "xy", A=a, x=x, y=y)
+    assert text.endswith("x_grad[j] = t1[i,j]; y_grad[i] = -1 * t1[i,j]")
+    text = gradient_text("C = A[i,j] * (x[i] - y[j]) * (x[i] - y[j])", "x", A=a, x=y, y=x)
+    assert text == "x_grad[i] = 2 * C_grad * (x[i] - y[j]) * A[i,j]"
+
+
+def test_gradients_of_dense_products_stay_products():
+    """Which a library takes: nothing sparse is visited twice."""
+    x, y, z = randn(4, 4), randn(4, 4), randn(4, 4)
+    text = gradient_text("C[i,k] = x[i,j] * y[j,k] + x[i,j] * z[j,k]", "x", x=x, y=y, z=z)
+    assert text.count("C_grad") == 2
+
+
+def sandwich(bad=0.0, empty=3):
+    """X, A, Y where row ``empty`` of A has no entry, and X has ``bad`` beside it."""
+    d = matrix(300, 300).index_fill(0, torch.tensor(empty), 0)
+    x = randn(300, 24)
+    x[empty] = bad
+    return x, scorch.sparse(d, "csr"), randn(300, 24, seed=4)
+
+
+def test_what_gradients_read_is_kept():
+    """The product of A and Y is what the gradient to X multiplies: it is saved, and computed once."""
+    x, a, y = sandwich()
+    leaves = [x.requires_grad_(), a.requires_grad_(), y.requires_grad_()]
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        got = scorch.einsum("if,ij,jg->fg", *leaves)
+    middle = a.detach().to_dense() @ y.detach()
+    assert any(t.shape == middle.shape and torch.allclose(dense(t), middle) for t in saved)
+    twins = [dense(t.detach()).clone().requires_grad_() for t in leaves]
+    want = torch.einsum("if,ij,jg->fg", *twins)
+    torch.testing.assert_close(got, want)
+    first, theirs = (
+        torch.autograd.grad(r.square().sum(), z, create_graph=True) for r, z in ((got, leaves), (want, twins))
+    )
+    torch.testing.assert_close(dense(first[1]), theirs[1] * stored(a))
+    for k in (0, 2):
+        torch.testing.assert_close(first[k], theirs[k])
+    ours, others = (
+        torch.autograd.grad(g[0].square().sum(), z) for g, z in ((first, leaves), (theirs, twins))
+    )
+    for k in (0, 2):
+        torch.testing.assert_close(ours[k], others[k])
+
+
+@pytest.mark.parametrize("bad", [torch.inf, torch.nan])
+def test_what_is_kept_makes_no_other_numbers(bad):
+    """Where a row of A has no entry there is no term, whatever stands beside it."""
+    x, a, y = sandwich(bad)
+    want = scorch.einsum("if,ij,jg->fg", x, a, y)
+    assert want.isfinite().all()
+    assert torch.allclose(scorch.einsum("if,ij,jg->fg", x.requires_grad_(), a, y), want)
 
 
 @pytest.mark.parametrize("fmt", ["csc", "coo", "bsr(2,2)"])

@@ -18,9 +18,10 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import autocast, notation
 from .dynamic import Dynamic
+from .keeping import run_kept
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
-from .run import Out, as_passed, is_plain, note_written, operands_of, recorded, run, unpacked
+from .run import Out, as_passed, is_plain, is_traced, note_written, operands_of, recorded, run, unpacked
 
 _PRODUCTS = {"ij,jk->ik": MATMUL, "ji,jk->ik": TRANSPOSED, "ij,ik->jk": TRANSPOSED}
 _NO_OUT = "out: expected a call without gradients, transforms or torch.compile"
@@ -189,8 +190,9 @@ def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tenso
     if autocast.is_on():
         return NotImplemented  # which casts what einsum is given
     given = {f"x{k}": operands[k] for k in places}
-    text, names, xs = notation.named(text, places), tuple(given), tuple(given.values())
+    names, xs = tuple(given), tuple(given.values())
     try:
+        text = notation.named(text, places)
         y = _as_before(text, names, xs) if out is None else NotImplemented
         return compute(text, names, xs, None, None, "zero", out) if y is NotImplemented else y
     except (ValueError, NotImplementedError):
@@ -245,6 +247,10 @@ def compute(
         return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
+    if (format, schedule, implicit) == (None, None, "zero") and not is_traced(xs):
+        kept = run_kept(expression, names, xs)
+        if kept is not None:
+            return kept
     program, shown = known_revealed(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
 

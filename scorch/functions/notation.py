@@ -64,14 +64,15 @@ def without_ellipses(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, l
 
 
 @lru_cache(maxsize=4096)
-def named(text: str, places: tuple[int, ...]) -> str:
-    """An einsum string as index notation over operands x0, x1 ..; ``places`` says which each factor is."""
+def named(text: str, places: tuple[int, ...] | tuple[str, ...]) -> str:
+    """An einsum string as index notation; ``places`` says what each factor is called, 0 is x0."""
     given, _, result = einsum_text(text).partition("->")
 
     def access(name: str, indices: str) -> str:
         return f"{name}[{','.join(indices)}]" if indices else name
 
-    factors = [access(f"x{k}", ix) for k, ix in zip(places, given.split(","), strict=True)]
+    called = [f"x{k}" if isinstance(k, int) else k for k in places]
+    factors = [access(k, ix) for k, ix in zip(called, given.split(","), strict=True)]
     return f"{access('out', result)} = {' * '.join(factors)}"
 
 

@@ -61,10 +61,11 @@ def operands_of(given: tuple) -> list[torch.Tensor]:
 
 def is_plain(operands: list[torch.Tensor]) -> bool:
     """Whether the extension may be called on the objects themselves."""
-    return not needs_grad(*operands) and not _tracing(operands)
+    return not needs_grad(*operands) and not is_traced(operands)
 
 
-def _tracing(operands: list[torch.Tensor]) -> bool:
+def is_traced(operands: list[torch.Tensor]) -> bool:
+    """Whether a call on these operands is traced or transformed."""
     return _torch.is_tracing(*[x for x in operands if not isinstance(x, SparseTensor)])
 
 
@@ -130,7 +131,7 @@ def through_operator(program: str, operands: list[torch.Tensor]) -> list[torch.T
 
 def recorded(program: str, operands: list[torch.Tensor]) -> list[torch.Tensor]:
     """A call that is traced, transformed or differentiated."""
-    if _tracing(operands):
+    if is_traced(operands):
         return through_operator(program, operands)
     return run_eagerly(program, operands, run)
 

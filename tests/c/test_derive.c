@@ -55,6 +55,14 @@ static const char *const cases[] = {
     "in A: f64 csr i32 (5, 4)\nin B: f64 dense (5, 4)\nC[i,j] = A[i,j] * B[i,j] / A[i,j]\n",
     "in A: f64 csr i32 (4, 4)\nin x: f64 dense (4)\nC[i] = A[i,i] * x[i]\n",
     "in A: f64 csr i32 (4, 4)\nC[i,k] = A[i,j] * A[j,k] + A[k,i]\n",
+    /* sums with factors in common, of the same indices and of fewer; sums of one product along two dimensions */
+    "in A: f64 csr i32 (5, 4)\nin x: f64 dense (4)\nin y: f64 dense (5)\nC[i] = A[i,j] * exp(x[j] - y[i]) * "
+    "A[i,j]\n",
+    "in A: f64 csr i32 (5, 4)\nin x: f64 dense (5, 2)\nin y: f64 dense (4, 2)\n"
+    "C[i] = A[i,j] * (x[i,f] - y[j,f]) * (x[i,f] + 2 * y[j,f])\n",
+    "in A: f64 csr i32 (5, 4)\nin x: f64 dense (4)\nin y: f64 dense (5)\nin z: f64 dense (4, 2)\n"
+    "e[i] = A[i,j] * A[i,j] * exp(tanh(x[j] + y[i]) - 0.2 * (x[j] + y[i]))\n"
+    "C[i,f] = A[i,j] * exp(tanh(x[j] + y[i]) - 0.2 * (x[j] + y[i])) * z[j,f] / (1 + e[i])\n",
 };
 
 static uint64_t state;

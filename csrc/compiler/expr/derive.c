@@ -30,20 +30,6 @@
 #include <string.h>
 
 /* ---- looking at expressions ---- */
-/* Indices for which e is surely zero where nothing is stored. */
-static uint32_t covered(const Expr *e)
-{
-    if (e->op == O_CONST) return e->c == 0 ? UINT32_MAX : 0;
-    if (e->op == O_ACCESS) return derive_sparse(e->tensor) ? expr_free(e) : 0;
-    const uint32_t a = covered(e->kid[0]), b = e->kid[1] ? covered(e->kid[1]) : UINT32_MAX;
-    if (e->op == O_REDUCE) return e->reduce == O_ADD ? a & ~e->vars : 0;
-    if (e->op == O_MUL) return a | b;
-    if (e->op == O_DIV) return a;
-    return op_info(e->op)->zero == 0 ? a & b : 0;
-}
-
-static bool is_covered(const Expr *e) { return expr_free(e) && !(expr_free(e) & ~covered(e)); }
-
 /* Whether a gradient to e, or to what it was computed from, is wanted. */
 static bool is_wanted(const Expr *e, const void *x)
 {
@@ -53,118 +39,6 @@ static bool is_wanted(const Expr *e, const void *x)
     for (int a = 0; a < d->p->nassign; a++)
         if (d->p->assign[a].lhs->tensor == e->tensor) return d->active >> a & 1;
     return false;
-}
-
-/* ---- products ---- */
-typedef struct {
-    Expr *over[MAXFRACTION], *under[MAXFRACTION];
-    int nover, nunder;
-    double c;
-} Fraction;
-
-static void flatten(Derive *d, Fraction *m, Expr *e, bool under)
-{
-    if (e->op == O_NEG) {
-        m->c = -m->c;
-        flatten(d, m, e->kid[0], under);
-    } else if (e->op == O_MUL || e->op == O_DIV) {
-        flatten(d, m, e->kid[0], under);
-        flatten(d, m, e->kid[1], under != (e->op == O_DIV));
-    } else if (e->op == O_CONST && (!under || e->c != 0)) {
-        m->c = under ? m->c / e->c : m->c * e->c;
-    } else {
-        if ((under ? m->nunder : m->nover) == MAXFRACTION)
-            fail(d->p, SC_ENOTIMPL, -1, "a gradient has more than %d factors; split the expression",
-                 MAXFRACTION);
-        if (under)
-            m->under[m->nunder++] = e;
-        else
-            m->over[m->nover++] = e;
-    }
-}
-
-static Expr *times(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
-
-/* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
-static Expr *rebuild(Prog *p, const Fraction *m)
-{
-    Expr *e = m->c == 1 || m->c == -1 ? NULL : expr_const(p, m->c);
-    for (int k = 0; k < m->nover; k++)
-        e = times(p, e, !k && m->c == -1 ? expr_new(p, O_NEG, m->over[k], NULL) : m->over[k]);
-    if (!e) e = expr_const(p, m->c);
-    for (int k = 0; k < m->nunder; k++) e = expr_new(p, O_DIV, e, m->under[k]);
-    return e;
-}
-
-static Expr *tidy(Derive *d, Expr *e)
-{
-    Fraction m = {.c = 1};
-    flatten(d, &m, e, false);
-    return rebuild(d->p, &m);
-}
-
-/* ---- sums ---- */
-static Expr *new_access(Derive *d, Tensor *t, const Index *ix)
-{
-    Expr *e = expr_new(d->p, O_ACCESS, NULL, NULL);
-    e->tensor = t;
-    memcpy(e->ix, ix, sizeof e->ix);
-    return e;
-}
-
-static Expr *stored(Derive *d, const Expr *at)
-{ return expr_new(d->p, O_STORED, new_access(d, at->tensor, at->ix), NULL); }
-
-/* 1 at every coordinate of an access. */
-static Expr *one(Derive *d, const Expr *at)
-{
-    Expr *e = stored(d, at);
-    return derive_sparse(at->tensor) ? expr_new(d->p, O_GE, e, expr_const(d->p, 0)) : e;
-}
-
-/* An access in e with index v, whose indices are all among vars. */
-static const Expr *find_access(const Expr *e, int v, uint32_t vars)
-{
-    if (e->op == O_ACCESS) return (expr_free(e) >> v & 1) && !(expr_free(e) & ~vars) ? e : NULL;
-    const Expr *at = e->kid[0] ? find_access(e->kid[0], v, vars) : NULL;
-    return at || !e->kid[1] ? at : find_access(e->kid[1], v, vars);
-}
-
-/* e with factors that make v an index of the product itself. */
-static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
-{
-    Fraction m = {.c = 1};
-    int uses = 0;
-    const Expr *at = NULL;
-    flatten(d, &m, e, false);
-    for (int k = 0; k < m.nover + m.nunder; k++) {
-        const Expr *f = k < m.nover ? m.over[k] : m.under[k - m.nover];
-        if (!(expr_free(f) >> v & 1)) continue;
-        if (f->op == O_ACCESS) return e;
-        if (!at) at = find_access(f, v, scope);
-        uses++;
-    }
-    if (uses > 1) return e;
-    for (int a = 0; !at && a < d->p->nassign; a++) at = find_access(d->p->assign[a].rhs, v, scope);
-    if (!at)
-        fail(d->p, SC_ENOTIMPL, -1,
-             "the gradient sums over index %s in a way that index notation cannot say; split the expression "
-             "into assignments",
-             d->p->var[v].name);
-    e = derive_prefix(d->p, one(d, at), e);
-    return uses ? e : derive_prefix(d->p, one(d, at), e);
-}
-
-/* The sum of the product e over vars, all of which are in scope. */
-static Expr *sum_over(Derive *d, Expr *e, uint32_t vars, uint32_t scope)
-{
-    for (int v = 0; v < d->p->nvar; v++)
-        if (vars >> v & 1) e = show(d, e, v, scope);
-    if (!vars) return e;
-    Expr *r = expr_new(d->p, O_REDUCE, e, NULL);
-    r->reduce = O_ADD;
-    r->vars = vars;
-    return r;
 }
 
 /* ---- temporaries ---- */
@@ -228,19 +102,22 @@ static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
                      SC_MAXDIM);
             ix[t->ndim++].var = (uint8_t)v;
         }
-    Expr *at = new_access(d, t, ix);
+    Expr *at = derive_access(d, t, ix);
     Line *l = new_line(d, t, reduce, -1);
     l->share[l->n++] = new_share(d, t, at, value);
-    if (d->apart && reduce == O_CONST && t->ndim > 1 && is_covered(value))
+    if (d->apart && reduce == O_CONST && t->ndim > 1 && derive_covered(value))
         t->format = some_sparse_format(d, t->ndim);
     return at;
 }
+
+Expr *derive_temporary(Derive *d, const char *stem, Expr *e)
+{ return assign(d, new_tensor(d, stem, false), expr_free(e), O_CONST, e); }
 
 /* A sparse factor of the product that has these indices, or null. */
 static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
 {
     Fraction m = {.c = 1};
-    flatten(d, &m, product, false);
+    derive_flatten(d, &m, product, false);
     for (int k = 0; k < m.nover; k++) {
         Expr *at = m.over[k]->op == O_STORED ? m.over[k]->kid[0] : m.over[k];
         if (at->op == O_ACCESS && derive_sparse(at->tensor) && expr_free(at) == vars) return at;
@@ -254,15 +131,15 @@ static Expr *once(Derive *d, Expr *e, Expr *around)
 {
     if (!expr_has(e, O_REDUCE)) return e;
     if (e->op == O_MUL && d->apart) {
-        Expr *a = once(d, e->kid[0], around), *beside = around ? times(d->p, around, a) : a;
-        return times(d->p, a, once(d, e->kid[1], beside));
+        Expr *a = once(d, e->kid[0], around), *beside = around ? derive_times(d->p, around, a) : a;
+        return derive_times(d->p, a, once(d, e->kid[1], beside));
     }
-    const Expr *mask = d->apart && around && !is_covered(e) ? mask_over(d, around, expr_free(e)) : NULL;
-    if (mask) e = derive_prefix(d->p, stored(d, mask), e);
+    const Expr *mask = d->apart && around && !derive_covered(e) ? mask_over(d, around, expr_free(e)) : NULL;
+    if (mask) e = derive_prefix(d->p, derive_stored(d, mask), e);
     for (int k = 0; k < d->nonce; k++)
         if (expr_equal(d->once[k].e, e)) return d->once[k].temp;
-    if ((is_covered(e) && !d->apart) || d->nonce == SC_LEN(d->once)) return e;
-    Expr *temp = assign(d, new_tensor(d, "t", false), expr_free(e), O_CONST, e);
+    if ((derive_covered(e) && !d->apart) || d->nonce == SC_LEN(d->once)) return e;
+    Expr *temp = derive_temporary(d, "t", e);
     d->once[d->nonce].e = e;
     d->once[d->nonce++].temp = temp;
     return temp;
@@ -273,12 +150,12 @@ static Expr *settle(Derive *d, Expr *adj)
 {
     Fraction m = {.c = 1};
     bool plain = true;
-    flatten(d, &m, adj, false);
+    derive_flatten(d, &m, adj, false);
     for (int k = 0; k < m.nover; k++) plain &= m.over[k]->op == O_ACCESS || m.over[k]->op == O_STORED;
     for (int k = 0; k < m.nunder; k++) plain &= m.under[k]->op == O_ACCESS;
-    if ((plain && m.nover + m.nunder <= 3) || (is_covered(adj) && !d->apart)) return adj;
-    adj = rebuild(d->p, &m);
-    return assign(d, new_tensor(d, "t", false), expr_free(adj), O_CONST, adj);
+    if ((plain && m.nover + m.nunder <= 3) || (derive_covered(adj) && !d->apart)) return adj;
+    adj = derive_rebuild(d->p, &m);
+    return derive_temporary(d, "t", adj);
 }
 
 /* ---- walking ---- */
@@ -323,7 +200,7 @@ static Expr *count_where(Walk *w, const Expr *e, Expr *value)
             fail(w->d->p, SC_ENOTIMPL, e->pos,
                  "no gradient of implicit=\"skip\" where %s is inside of a sum of its own; use two calls",
                  e->tensor->name);
-        value = derive_prefix(w->d->p, stored(w->d, e), value);
+        value = derive_prefix(w->d->p, derive_stored(w->d, e), value);
     }
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) value = count_where(w, e->kid[k], value);
@@ -333,12 +210,12 @@ static Expr *count_where(Walk *w, const Expr *e, Expr *value)
 static void walk_access(Walk *w, Expr *e, Expr *adj)
 {
     Derive *d = w->d;
-    Expr *value = tidy(d, adj);
+    Expr *value = derive_tidy(d, adj);
     if (d->p->skip) value = count_where(w, w->a->rhs, value);
     if (d->nshare == MAXSHARE)
         fail(d->p, SC_ENOTIMPL, e->pos, "the gradient has more than %d terms; split the expression",
              MAXSHARE);
-    value = sum_over(d, value, w->scope & ~expr_free(e), w->scope);
+    value = derive_sum(d, value, w->scope & ~expr_free(e), w->scope);
     d->share[d->nshare++] = (Share){derive_operand(d, e->tensor), e, value};
 }
 
@@ -358,10 +235,10 @@ static Expr *gather(Walk *w, const Expr *e, Expr *adj)
     Derive *d = w->d;
     const uint32_t around = w->scope & ~expr_free(e);
     if (!around || d->p->skip) return adj;
-    Expr *sum = sum_over(d, tidy(d, adj), around, w->scope);
-    if (is_covered(sum) && !d->apart) return adj;
+    Expr *sum = derive_sum(d, derive_tidy(d, adj), around, w->scope);
+    if (derive_covered(sum) && !d->apart) return adj;
     w->scope = expr_free(e);
-    return assign(d, new_tensor(d, "t", false), expr_free(sum), O_CONST, sum);
+    return derive_temporary(d, "t", sum);
 }
 
 static void walk_reduce(Walk *w, Expr *e, Expr *adj)
@@ -453,12 +330,6 @@ static void walk(Walk *w, Expr *e, Expr *adj)
 }
 
 /* ---- gradients of tensors ---- */
-static bool is_sparse_access(const Expr *e, const void *unused)
-{
-    (void)unused;
-    return e->op == O_ACCESS && derive_sparse(e->tensor);
-}
-
 static bool is_diagonal(const Expr *at)
 {
     for (int i = 0; i < at->tensor->ndim; i++)
@@ -478,15 +349,15 @@ static void off_diagonal(Derive *d, Share *s)
     Line *l = new_line(d, t, O_CONST, -1);
     l->share[l->n++] = new_share(d, s->to, s->at, s->value);
     t->ndim = s->to->ndim;
-    *s = (Share){s->to, other->at, new_access(d, t, other->at->ix)};
+    *s = (Share){s->to, other->at, derive_access(d, t, other->at->ix)};
 }
 
 /* In skip mode a point of a line counts where all that is sparse in it is stored, which differs among the shares: those
  * that have a sparse factor, a sum or a diagonal come from temporaries. */
 static void stand_alone(Derive *d, Share *s)
 {
-    if (expr_has(s->value, O_REDUCE) || expr_contains(s->value, is_sparse_access, NULL))
-        s->value = assign(d, new_tensor(d, "t", false), expr_free(s->value), O_CONST, s->value);
+    if (expr_has(s->value, O_REDUCE) || expr_contains(s->value, derive_reads_sparse, NULL))
+        s->value = derive_temporary(d, "t", s->value);
     if (is_diagonal(s->at)) off_diagonal(d, s);
 }
 
@@ -495,6 +366,7 @@ static Line *collect(Derive *d, Tensor *t, int of)
 {
     uint32_t has = 0;
     int n = 0;
+    derive_merge(d, t);
     for (int k = 0; k < d->nshare; k++) n += d->share[k].to == t;
     if (!n) return NULL;
     for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++)
@@ -524,7 +396,7 @@ static Expr *incoming(Derive *d, Expr *lhs)
 {
     Tensor *t = lhs->tensor;
     const int r = t->arg - d->p->nin;
-    Expr *own = d->given >> r & 1 ? new_access(d, d->grad[r], lhs->ix) : NULL;
+    Expr *own = d->given >> r & 1 ? derive_access(d, d->grad[r], lhs->ix) : NULL;
     bool read = false;
     for (int k = 0; k < d->nshare; k++) read |= d->share[k].to == t;
     if (!read) return own;
@@ -538,7 +410,7 @@ static Expr *incoming(Derive *d, Expr *lhs)
     int n = 0;
     for (int i = 0; i < t->ndim; i++)
         if (l->has >> i & 1) ix[n++] = lhs->ix[i];
-    return new_access(d, l->t, ix);
+    return derive_access(d, l->t, ix);
 }
 
 /* Whether each step of the gradient program computes in the type of the whole (path/apart.c). */
@@ -573,6 +445,7 @@ void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
         Expr *adj = incoming(d, p->assign[a].lhs);
         if (adj) walk(&w, p->assign[a].rhs, adj);
     }
+    derive_share(d);
     for (int k = 0; k < p->nin; k++)
         if (wanted >> k & 1) collect(d, p->tensor[k], k);
     derive_write(d, out);

@@ -1,4 +1,4 @@
-/* derive.h: shared by the two files that make gradients. */
+/* derive.h: shared by the files that make gradients. */
 #ifndef SC_DERIVE_H
 #define SC_DERIVE_H
 
@@ -40,11 +40,36 @@ typedef struct {
     int count;              /* of generated names */
 } Derive;
 
-/* derive.c */
+/* A product, taken apart. */
+typedef struct {
+    Expr *over[MAXFRACTION], *under[MAXFRACTION];
+    int nover, nunder;
+    double c;
+} Fraction;
+
+/* derive_parts.c */
 bool expr_contains(const Expr *, bool (*)(const Expr *, const void *), const void *);
 bool derive_sparse(const Tensor *);         /* stored at some coordinates only, as far as is known here */
 Tensor *derive_operand(Derive *, Tensor *); /* the operand itself, where it is an alias */
 Expr *derive_prefix(Prog *, Expr *factor, Expr *product);
+bool derive_covered(const Expr *); /* surely zero where nothing is stored */
+bool derive_reads_sparse(const Expr *, const void *unused);
+void derive_flatten(Derive *, Fraction *, Expr *, bool under);
+/* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
+Expr *derive_rebuild(Prog *, const Fraction *);
+Expr *derive_tidy(Derive *, Expr *);
+Expr *derive_times(Prog *, Expr *a, Expr *b); /* b where a is null */
+Expr *derive_access(Derive *, Tensor *, const Index *);
+Expr *derive_stored(Derive *, const Expr *at);
+/* The sum of the product e over vars, all of which are in scope. */
+Expr *derive_sum(Derive *, Expr *e, uint32_t vars, uint32_t scope);
+
+/* derive.c: t[vars] = e, ahead of what follows; the access to it. t: called stem and a number. */
+Expr *derive_temporary(Derive *, const char *stem, Expr *e);
+/* derive_shares.c: what several accesses add to one gradient becomes one sum where they have something sparse in common;
+ * and what gradients to several tensors sum is computed once. */
+void derive_merge(Derive *, const Tensor *to);
+void derive_share(Derive *);
 /* derive_write.c: the lines as a request, ready to be compiled. */
 void derive_write(Derive *, sc_gradient *);
 #endif

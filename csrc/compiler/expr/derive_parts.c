@@ -1,5 +1,7 @@
-/* derive_parts.c: what the two files that make gradients ask of expressions. */
+/* derive_parts.c: what the files that make gradients ask of expressions: products, and sums of them. */
 #include "derive.h"
+
+#include <string.h>
 
 bool expr_contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
 {
@@ -22,4 +24,130 @@ Expr *derive_prefix(Prog *p, Expr *factor, Expr *e)
         return copy;
     }
     return expr_new(p, O_MUL, factor, e);
+}
+
+/* Indices for which e is surely zero where nothing is stored. */
+static uint32_t covered(const Expr *e)
+{
+    if (e->op == O_CONST) return e->c == 0 ? UINT32_MAX : 0;
+    if (e->op == O_ACCESS) return derive_sparse(e->tensor) ? expr_free(e) : 0;
+    const uint32_t a = covered(e->kid[0]), b = e->kid[1] ? covered(e->kid[1]) : UINT32_MAX;
+    if (e->op == O_REDUCE) return e->reduce == O_ADD ? a & ~e->vars : 0;
+    if (e->op == O_MUL) return a | b;
+    if (e->op == O_DIV) return a;
+    return op_info(e->op)->zero == 0 ? a & b : 0;
+}
+
+bool derive_covered(const Expr *e) { return expr_free(e) && !(expr_free(e) & ~covered(e)); }
+
+bool derive_reads_sparse(const Expr *e, const void *unused)
+{
+    (void)unused;
+    return e->op == O_ACCESS && derive_sparse(e->tensor);
+}
+
+/* ---- products ---- */
+void derive_flatten(Derive *d, Fraction *m, Expr *e, bool under)
+{
+    if (e->op == O_NEG) {
+        m->c = -m->c;
+        derive_flatten(d, m, e->kid[0], under);
+    } else if (e->op == O_MUL || e->op == O_DIV) {
+        derive_flatten(d, m, e->kid[0], under);
+        derive_flatten(d, m, e->kid[1], under != (e->op == O_DIV));
+    } else if (e->op == O_CONST && (!under || e->c != 0)) {
+        m->c = under ? m->c / e->c : m->c * e->c;
+    } else {
+        if ((under ? m->nunder : m->nover) == MAXFRACTION)
+            fail(d->p, SC_ENOTIMPL, -1, "a gradient has more than %d factors; split the expression",
+                 MAXFRACTION);
+        if (under)
+            m->under[m->nunder++] = e;
+        else
+            m->over[m->nover++] = e;
+    }
+}
+
+Expr *derive_times(Prog *p, Expr *a, Expr *b) { return a ? expr_new(p, O_MUL, a, b) : b; }
+
+/* Constant, factors, divisors: so that a divisor finds its factor in the numerator. */
+Expr *derive_rebuild(Prog *p, const Fraction *m)
+{
+    Expr *e = m->c == 1 || m->c == -1 ? NULL : expr_const(p, m->c);
+    for (int k = 0; k < m->nover; k++)
+        e = derive_times(p, e, !k && m->c == -1 ? expr_new(p, O_NEG, m->over[k], NULL) : m->over[k]);
+    if (!e) e = expr_const(p, m->c);
+    for (int k = 0; k < m->nunder; k++) e = expr_new(p, O_DIV, e, m->under[k]);
+    return e;
+}
+
+Expr *derive_tidy(Derive *d, Expr *e)
+{
+    Fraction m = {.c = 1};
+    derive_flatten(d, &m, e, false);
+    return derive_rebuild(d->p, &m);
+}
+
+/* ---- sums ---- */
+Expr *derive_access(Derive *d, Tensor *t, const Index *ix)
+{
+    Expr *e = expr_new(d->p, O_ACCESS, NULL, NULL);
+    e->tensor = t;
+    memcpy(e->ix, ix, sizeof e->ix);
+    return e;
+}
+
+Expr *derive_stored(Derive *d, const Expr *at)
+{ return expr_new(d->p, O_STORED, derive_access(d, at->tensor, at->ix), NULL); }
+
+/* 1 at every coordinate of an access. */
+static Expr *one(Derive *d, const Expr *at)
+{
+    Expr *e = derive_stored(d, at);
+    return derive_sparse(at->tensor) ? expr_new(d->p, O_GE, e, expr_const(d->p, 0)) : e;
+}
+
+/* An access in e with index v, whose indices are all among vars. */
+static const Expr *find_access(const Expr *e, int v, uint32_t vars)
+{
+    if (e->op == O_ACCESS) return (expr_free(e) >> v & 1) && !(expr_free(e) & ~vars) ? e : NULL;
+    const Expr *at = e->kid[0] ? find_access(e->kid[0], v, vars) : NULL;
+    return at || !e->kid[1] ? at : find_access(e->kid[1], v, vars);
+}
+
+/* e with factors that make v an index of the product itself. */
+static Expr *show(Derive *d, Expr *e, int v, uint32_t scope)
+{
+    Fraction m = {.c = 1};
+    int uses = 0;
+    const Expr *at = NULL;
+    derive_flatten(d, &m, e, false);
+    for (int k = 0; k < m.nover + m.nunder; k++) {
+        const Expr *f = k < m.nover ? m.over[k] : m.under[k - m.nover];
+        if (!(expr_free(f) >> v & 1)) continue;
+        if (f->op == O_ACCESS) return e;
+        if (!at) at = find_access(f, v, scope);
+        uses++;
+    }
+    if (uses > 1) return e;
+    for (int a = 0; !at && a < d->p->nassign; a++) at = find_access(d->p->assign[a].rhs, v, scope);
+    if (!at)
+        fail(d->p, SC_ENOTIMPL, -1,
+             "the gradient sums over index %s in a way that index notation cannot say; split the expression "
+             "into assignments",
+             d->p->var[v].name);
+    e = derive_prefix(d->p, one(d, at), e);
+    return uses ? e : derive_prefix(d->p, one(d, at), e);
+}
+
+/* The sum of the product e over vars, all of which are in scope. */
+Expr *derive_sum(Derive *d, Expr *e, uint32_t vars, uint32_t scope)
+{
+    for (int v = 0; v < d->p->nvar; v++)
+        if (vars >> v & 1) e = show(d, e, v, scope);
+    if (!vars) return e;
+    Expr *r = expr_new(d->p, O_REDUCE, e, NULL);
+    r->reduce = O_ADD;
+    r->vars = vars;
+    return r;
 }

@@ -382,7 +382,8 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (result[k] >= 0 && reads(pl, s, is_temporary) && !keeps_entries(pl, s, &a[k], result[k]))
             return false;
         settle(pl, &a[k], &said->made[k]);
-        pl->how[path->nvalue + k] = result[k] < 0 ? a[k].rhs : NULL;
+        pl->how[path->nvalue + k] =
+            result[k] < 0 || sc_format_is_dense(&said->made[k].spec.format) ? a[k].rhs : NULL;
         const int like = said->made[k].like;
         if (like >= 0) a[k].lhs->tensor->twin = 1 + root_of(pl, s->from[like]);
         pl->holes[path->nvalue + k] = reads(pl, s, has_holes) || !expr_sure(a[k].rhs);
