@@ -225,3 +225,14 @@ def test_without_a_compiler():
     folder = os.path.dirname(__file__)
     env = {**os.environ, "SCORCH_JIT": "off", "PYTHONPATH": folder + os.pathsep + os.path.dirname(folder)}
     subprocess.run([sys.executable, "-c", EXECUTED], env=env, check=True, timeout=300)
+
+
+def test_a_coordinate_that_is_looked_up_is_no_fibre():
+    """The inner loop over i has at most one turn: the length of its fibre says nothing of what is written."""
+    a = scorch.sparse(torch.tensor([[2.0, 3.0], [0.0, 4.0]]), "csf")
+    d = scorch.sparse(torch.tensor([[5.0], [6.0]]), "compressed(0), dense(1)")
+    got = scorch.evaluate("C[i,j] += B[k,i] - D[i,j]", B=a, D=d, implicit="skip", schedule="order(j, k, i)")
+    assert got.to_dense().tolist() == [[2 - 5], [3 + 4 - 2 * 6]]
+    b = scorch.sparse(torch.eye(2), "csf")
+    got = scorch.evaluate("S[i,k] += A[j,k] * B[k,k] + B[i,i]", A=a, B=b, implicit="skip")
+    assert got.to_dense().tolist() == [[3, 9], [3, 9]]

@@ -42,77 +42,6 @@ static bool is_wanted(const Expr *e, const void *x)
 }
 
 /* ---- temporaries ---- */
-static Line *new_line(Derive *d, Tensor *t, Op reduce, int of)
-{
-    if (d->nline == MAXLINE)
-        fail(d->p, SC_ENOTIMPL, -1, "a gradient program has at most %d assignments; split the expression",
-             MAXLINE);
-    Line *l = &d->line[d->nline++];
-    *l = (Line){.t = t, .reduce = reduce, .of = of, .has = UINT32_MAX};
-    return l;
-}
-
-static bool name_taken(const Derive *d, const char *name)
-{
-    for (int t = 0; t < d->p->ntensor; t++)
-        if (!strcmp(d->p->tensor[t]->name, name)) return true;
-    for (int l = 0; l < d->nline; l++)
-        if (!strcmp(d->line[l].t->name, name)) return true;
-    for (int r = 0; r < SC_MAXOP; r++)
-        if (d->grad[r] && !strcmp(d->grad[r]->name, name)) return true;
-    return false;
-}
-
-/* A dense tensor called stem_grad, or stem and a number. */
-static Tensor *new_tensor(Derive *d, const char *stem, bool grad)
-{
-    Tensor *t = NEW(d->p, Tensor);
-    if (grad && strlen(stem) + 6 <= sizeof t->name) snprintf(t->name, sizeof t->name, "%.26s_grad", stem);
-    while (!t->name[0] || name_taken(d, t->name))
-        snprintf(t->name, sizeof t->name, "%.8s%d", grad ? "grad" : stem, ++d->count);
-    t->role = T_WORK;
-    t->arg = -1;
-    return t;
-}
-
-static Share *new_share(Derive *d, Tensor *to, Expr *at, Expr *value)
-{
-    Share *s = NEW(d->p, Share);
-    *s = (Share){to, at, value};
-    return s;
-}
-
-/* What later lines read of a temporary that is sparse, whichever format it will have. */
-static sc_format some_sparse_format(Derive *d, int ndim)
-{
-    sc_format f;
-    sc_err err = {0};
-    if (sc_format_parse(&f, "coo", ndim, &err)) fail(d->p, SC_EINTERNAL, -1, "%s", err.msg);
-    return f;
-}
-
-/* t[vars] <reduce> value, ahead of what follows; the access to it. */
-static Expr *assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
-{
-    Index ix[SC_MAXDIM] = {0};
-    for (int v = 0; v < d->p->nvar; v++)
-        if (vars >> v & 1) {
-            if (t->ndim == SC_MAXDIM)
-                fail(d->p, SC_ENOTIMPL, -1, "a temporary of the gradient has more than %d dimensions",
-                     SC_MAXDIM);
-            ix[t->ndim++].var = (uint8_t)v;
-        }
-    Expr *at = derive_access(d, t, ix);
-    Line *l = new_line(d, t, reduce, -1);
-    l->share[l->n++] = new_share(d, t, at, value);
-    if (d->apart && reduce == O_CONST && t->ndim > 1 && derive_covered(value))
-        t->format = some_sparse_format(d, t->ndim);
-    return at;
-}
-
-Expr *derive_temporary(Derive *d, const char *stem, Expr *e)
-{ return assign(d, new_tensor(d, stem, false), expr_free(e), O_CONST, e); }
-
 /* A sparse factor of the product that has these indices, or null. */
 static Expr *mask_over(Derive *d, Expr *product, uint32_t vars)
 {
@@ -225,7 +154,7 @@ static void walk_access(Walk *w, Expr *e, Expr *adj)
 static Expr *attained(Walk *w, Expr *e)
 {
     if (e->kid[0]->op == O_ACCESS) return w->a->lhs;
-    return assign(w->d, new_tensor(w->d, "m", false), expr_free(e), e->reduce, e->kid[0]);
+    return derive_assign(w->d, derive_tensor(w->d, "m", false), expr_free(e), e->reduce, e->kid[0]);
 }
 
 /* A sum inside of others has one value for all points around that it does not depend on: its adjoint is summed over
@@ -252,7 +181,7 @@ static void walk_reduce(Walk *w, Expr *e, Expr *adj)
         walk(w, body, body->op == O_ACCESS ? adj : settle(d, adj));
     } else {
         Expr *hit = binary(w, O_EQ, body, attained(w, e));
-        Expr *n = assign(d, new_tensor(d, "n", false), expr_free(e), O_ADD, hit);
+        Expr *n = derive_assign(d, derive_tensor(d, "n", false), expr_free(e), O_ADD, hit);
         n = binary(w, O_MAX, n, number(w, 1)); /* of NaN there is none */
         walk(w, body, binary(w, O_DIV, binary(w, O_MUL, adj, hit), n));
     }
@@ -345,9 +274,9 @@ static void off_diagonal(Derive *d, Share *s)
     for (int k = 0; k < d->nshare; k++)
         if (d->share[k].to == s->to && !is_diagonal(d->share[k].at)) other = &d->share[k];
     if (!other) return;
-    Tensor *t = new_tensor(d, "t", false);
-    Line *l = new_line(d, t, O_CONST, -1);
-    l->share[l->n++] = new_share(d, s->to, s->at, s->value);
+    Tensor *t = derive_tensor(d, "t", false);
+    Line *l = derive_line(d, t, O_CONST, -1);
+    l->share[l->n++] = derive_new_share(d, s->to, s->at, s->value);
     t->ndim = s->to->ndim;
     *s = (Share){s->to, other->at, derive_access(d, t, other->at->ix)};
 }
@@ -371,8 +300,8 @@ static Line *collect(Derive *d, Tensor *t, int of)
     if (!n) return NULL;
     for (int k = 0; d->p->skip && n > 1 && k < d->nshare; k++)
         if (d->share[k].to == t) stand_alone(d, &d->share[k]);
-    Tensor *g = new_tensor(d, t->name, true);
-    Line *l = new_line(d, g, O_CONST, of);
+    Tensor *g = derive_tensor(d, t->name, true);
+    Line *l = derive_line(d, g, O_CONST, of);
     for (int k = 0; k < d->nshare; k++) {
         Share *s = &d->share[k];
         if (s->to != t) continue;
@@ -433,7 +362,7 @@ void expr_derive(Prog *p, uint32_t wanted, uint32_t given, sc_gradient *out)
     for (int r = 0; r < p->nout; r++) {
         Tensor *t = prog_result(p, r);
         if (p->ask[r].nlevel) t->format = p->ask[r];
-        Tensor *g = new_tensor(d, t->name, true);
+        Tensor *g = derive_tensor(d, t->name, true);
         g->role = T_OUT; /* not T_WORK: it may be sparse */
         g->ndim = t->ndim;
         g->format = t->format;

@@ -64,7 +64,13 @@ Expr *derive_stored(Derive *, const Expr *at);
 /* The sum of the product e over vars, all of which are in scope. */
 Expr *derive_sum(Derive *, Expr *e, uint32_t vars, uint32_t scope);
 
-/* derive.c: t[vars] = e, ahead of what follows; the access to it. t: called stem and a number. */
+/* A dense tensor called stem_grad, or stem and a number. */
+Tensor *derive_tensor(Derive *, const char *stem, bool grad);
+Line *derive_line(Derive *, Tensor *, Op reduce, int of);
+Share *derive_new_share(Derive *, Tensor *to, Expr *at, Expr *value);
+/* t[vars] <reduce> value, ahead of what follows; the access to it. */
+Expr *derive_assign(Derive *, Tensor *t, uint32_t vars, Op reduce, Expr *value);
+/* The same of a new tensor, over all indices of e. */
 Expr *derive_temporary(Derive *, const char *stem, Expr *e);
 /* derive_shares.c: what several accesses add to one gradient becomes one sum where they have something sparse in common;
  * and what gradients to several tensors sum is computed once. */

@@ -1,6 +1,8 @@
-/* derive_parts.c: what the files that make gradients ask of expressions: products, and sums of them. */
+/* derive_parts.c: what the files that make gradients ask of expressions, and make of them: products, sums,
+ * temporaries. */
 #include "derive.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool expr_contains(const Expr *e, bool (*test)(const Expr *, const void *), const void *x)
@@ -151,3 +153,75 @@ Expr *derive_sum(Derive *d, Expr *e, uint32_t vars, uint32_t scope)
     r->vars = vars;
     return r;
 }
+
+/* ---- temporaries ---- */
+Line *derive_line(Derive *d, Tensor *t, Op reduce, int of)
+{
+    if (d->nline == MAXLINE)
+        fail(d->p, SC_ENOTIMPL, -1, "a gradient program has at most %d assignments; split the expression",
+             MAXLINE);
+    Line *l = &d->line[d->nline++];
+    *l = (Line){.t = t, .reduce = reduce, .of = of, .has = UINT32_MAX};
+    return l;
+}
+
+static bool name_taken(const Derive *d, const char *name)
+{
+    for (int t = 0; t < d->p->ntensor; t++)
+        if (!strcmp(d->p->tensor[t]->name, name)) return true;
+    for (int l = 0; l < d->nline; l++)
+        if (!strcmp(d->line[l].t->name, name)) return true;
+    for (int r = 0; r < SC_MAXOP; r++)
+        if (d->grad[r] && !strcmp(d->grad[r]->name, name)) return true;
+    return false;
+}
+
+/* A dense tensor called stem_grad, or stem and a number. */
+Tensor *derive_tensor(Derive *d, const char *stem, bool grad)
+{
+    Tensor *t = NEW(d->p, Tensor);
+    if (grad && strlen(stem) + 6 <= sizeof t->name) snprintf(t->name, sizeof t->name, "%.26s_grad", stem);
+    while (!t->name[0] || name_taken(d, t->name))
+        snprintf(t->name, sizeof t->name, "%.8s%d", grad ? "grad" : stem, ++d->count);
+    t->role = T_WORK;
+    t->arg = -1;
+    return t;
+}
+
+Share *derive_new_share(Derive *d, Tensor *to, Expr *at, Expr *value)
+{
+    Share *s = NEW(d->p, Share);
+    *s = (Share){to, at, value};
+    return s;
+}
+
+/* What later lines read of a temporary that is sparse, whichever format it will have. */
+static sc_format some_sparse_format(Derive *d, int ndim)
+{
+    sc_format f;
+    sc_err err = {0};
+    if (sc_format_parse(&f, "coo", ndim, &err)) fail(d->p, SC_EINTERNAL, -1, "%s", err.msg);
+    return f;
+}
+
+/* t[vars] <reduce> value, ahead of what follows; the access to it. */
+Expr *derive_assign(Derive *d, Tensor *t, uint32_t vars, Op reduce, Expr *value)
+{
+    Index ix[SC_MAXDIM] = {0};
+    for (int v = 0; v < d->p->nvar; v++)
+        if (vars >> v & 1) {
+            if (t->ndim == SC_MAXDIM)
+                fail(d->p, SC_ENOTIMPL, -1, "a temporary of the gradient has more than %d dimensions",
+                     SC_MAXDIM);
+            ix[t->ndim++].var = (uint8_t)v;
+        }
+    Expr *at = derive_access(d, t, ix);
+    Line *l = derive_line(d, t, reduce, -1);
+    l->share[l->n++] = derive_new_share(d, t, at, value);
+    if (d->apart && reduce == O_CONST && t->ndim > 1 && derive_covered(value))
+        t->format = some_sparse_format(d, t->ndim);
+    return at;
+}
+
+Expr *derive_temporary(Derive *d, const char *stem, Expr *e)
+{ return derive_assign(d, derive_tensor(d, stem, false), expr_free(e), O_CONST, e); }

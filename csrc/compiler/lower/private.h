@@ -337,10 +337,10 @@ void sparse_range(Low *, const Tensor *, Val **lo, Val **hi);
 
 /* span.c: bitmaps of which it is known, before a filling, how much it writes from where to where */
 bool span_applies(Low *, const Nest *work);
-bool span_lists(const Low *);            /* the first way is one of them: vectors are wide enough to sort */
-void span_place(Low *, Lane *);          /* the memory of the other ways */
-void span_look(Low *, const Nest *work); /* what filling it would write */
-void span_fibre(Low *, const Fibre *);   /* a loop over the fibre would */
+bool span_lists(const Low *);             /* the first way is one of them: vectors are wide enough to sort */
+void span_place(Low *, Lane *);           /* the memory of the other ways */
+Lane *span_look(Low *, const Nest *work); /* what filling it would write is counted from here on */
+void span_fibre(Low *, const Fibre *);    /* a loop over the fibre would */
 Val *span_prefers(Low *, const Lane *, Way);              /* whether the filling lies so */
 void span_store(Low *, const Lane *, Val *k, Op, Val *v); /* W_BYTES, W_LIST */
 void span_read(Low *, Lane *);                            /* W_LIST: sorts and sums */

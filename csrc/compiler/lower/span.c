@@ -41,17 +41,20 @@ static bool writes_fibre(const Nest *n, const Tensor *w)
            sc_kind_of(v)->pos && !sc_kind_of(v)->padded;
 }
 
-static bool fills(const Nest *n, const Tensor *w)
+/* bound: indices of the loops around; a loop over such a one looks up where it is. */
+static bool fills(const Nest *n, const Tensor *w, uint32_t bound)
 {
     if (n->op == N_SEQ) {
         for (int k = 0; k < n->n; k++)
-            if (!fills(n->kid[k], w)) return false;
+            if (!fills(n->kid[k], w, bound)) return false;
         return n->n > 0;
     }
     if (n->op != N_LOOP || n->kind != L_FOR || n->nmerge || n->rest || n->by || n->batch || n->unroll)
         return false;
     if (n->in && n->in->role != T_IN) return false;
-    return writes_fibre(n, w) || (n->body->op != N_EVAL && fills(n->body, w));
+    const uint32_t var = 1u << n->ix.var;
+    return (writes_fibre(n, w) && !(bound & var)) ||
+           (n->body->op != N_EVAL && fills(n->body, w, bound | (n->ix.part == SC_WHOLE ? var : 0)));
 }
 
 bool span_applies(Low *l, const Nest *n)
@@ -60,7 +63,7 @@ bool span_applies(Low *l, const Nest *n)
     int lanes = 0;
     nest_walk(l->kernel, count_lanes, &lanes);
     return w->bitmap && w->ndim == 1 && w->slot[0].part == SC_WHOLE && lanes <= 2 &&
-           l->p->var[w->slot[0].var].extent <= KEYED && fills(n->body, w);
+           l->p->var[w->slot[0].var].extent <= KEYED && fills(n->body, w, 0);
 }
 
 /* ---- memory ---- */
@@ -82,7 +85,7 @@ void span_place(Low *l, Lane *a)
 }
 
 /* ---- looking ahead ---- */
-void span_look(Low *l, const Nest *n)
+Lane *span_look(Low *l, const Nest *n)
 {
     Lane *a = lane_of(l, n->work);
     Span *s = &a->span;
@@ -90,14 +93,8 @@ void span_look(Low *l, const Nest *n)
     s->first = lower_mut(l, "first", work_elements(l, n->work));
     s->last = lower_mut(l, "last", num(l, -1));
     s->runs = lower_mut(l, "runs", num(l, 0));
-    const bool again = l->e.again;
     lower_remark(l, "how much is written, and from where to where");
-    l->looking = a;
-    l->e.again = a->counted = true;
-    lower_body(l, n->body);
-    l->e.again = again;
-    a->counted = false;
-    l->looking = NULL;
+    return a;
 }
 
 void span_fibre(Low *l, const Fibre *f)

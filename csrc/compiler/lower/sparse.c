@@ -30,39 +30,6 @@ static Stmt **while_bits(Low *l, Val *v)
 }
 
 /* ---- places ---- */
-static Val *size_val(Low *l, const sc_size *s)
-{
-    Val *n = num(l, s->bytes);
-    for (int k = 0; k < s->n; k++) {
-        Val *up = plus(l, lower_dim(l, s->var[k]), num(l, s->div[k] - 1));
-        n = times(l, n, val_op(l->p, O_DIV, up, num(l, s->div[k])));
-    }
-    return n;
-}
-
-Buf *lane_buf(Low *l, const Tensor *w, const char *what, sc_dtype type, Val *offset)
-{
-    int id = (int)(l->step - l->p->draft.plan.step) * 1000 + l->nplace++;
-    Buf *b =
-        module_buf(l->p, B_SCRATCH, id, 0, type, true, sc_arena_printf(&l->p->arena, "%s_%s", w->name, what));
-    b->offset = offset;
-    return b;
-}
-
-/* An array of the lane, in the order of sc_step.scratch. */
-Buf *lane_array(Low *l, const Tensor *w, const char *what, sc_dtype type, sc_size size, bool clean)
-{
-    sc_step *s = l->step;
-    Buf *b = lane_buf(l, w, what, type, l->scratch);
-    if (s->nscratch == SC_MAXWORK)
-        fail(l->p, SC_ENOTIMPL, -1, "a kernel of the nest has more than %d lane workspaces", SC_MAXWORK);
-    if (clean) s->clean |= (uint16_t)(1u << s->nscratch);
-    s->scratch[s->nscratch++] = size;
-    Val *up = val_op(l->p, O_AND, plus(l, size_val(l, &size), num(l, 63)), num(l, ~63));
-    l->scratch = plus(l, l->scratch, up);
-    return b;
-}
-
 /* An array of one element a slot. */
 static Buf *slots(Low *l, const Tensor *w, const char *what, sc_dtype type)
 {

@@ -120,6 +120,19 @@ static void fill_and_read(Low *l, const Nest *n)
     sparse_close(l, n->work);
 }
 
+/* Runs what fills a workspace without a value, and notes what is written. */
+static void look_ahead(Low *l, const Nest *n)
+{
+    Lane *a = span_look(l, n);
+    const bool again = l->e.again;
+    l->looking = a;
+    l->e.again = a->counted = true;
+    lower_body(l, n->body);
+    l->e.again = again;
+    a->counted = false;
+    l->looking = NULL;
+}
+
 /* In the ways from this one on, each where it is preferred; the last one is left for everything else. */
 static void in_its_way(Low *l, const Nest *n, int k)
 {
@@ -153,7 +166,7 @@ static void lower_gathered(Low *l, const Nest *n)
         fill_and_read(l, n);
         return;
     }
-    span_look(l, n);
+    look_ahead(l, n);
     in_its_way(l, n, span_lists(l) ? 0 : 1);
 }
 
