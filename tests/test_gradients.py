@@ -186,6 +186,18 @@ def test_what_gradients_read_is_kept():
         torch.testing.assert_close(ours[k], others[k])
 
 
+@pytest.mark.parametrize("narrow", [torch.bfloat16, torch.float16])
+def test_what_is_kept_is_not_rounded(narrow):
+    """1 + 2^-14 is no number of these types; what is left when the ones have cancelled is."""
+    a = scorch.sparse(torch.eye(300).index_fill(1, torch.tensor([0, 1]), 1), "csr").to(narrow)
+    sign = torch.tensor([1, -1], dtype=narrow).repeat(12)
+    y = torch.zeros(300, 24, dtype=narrow)
+    y[0], y[1] = 1, sign * 2**-14
+    x = torch.zeros(300, 24, dtype=narrow, requires_grad=True)
+    scorch.einsum("if,ij,jg->fg", x, a, y).backward(sign.expand(24, 24))
+    assert (x.grad[5] == 24 * 2**-14).all()
+
+
 @pytest.mark.parametrize("bad", [torch.inf, torch.nan])
 def test_what_is_kept_makes_no_other_numbers(bad):
     """Where a row of A has no entry there is no term, whatever stands beside it."""
