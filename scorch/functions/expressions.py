@@ -184,17 +184,17 @@ def _with_letters(text: str, operands: tuple) -> tuple[str, tuple]:
 
 def _with_repeated_operands(text: str, operands: tuple, out: Out) -> torch.Tensor:
     """An einsum that is given an operand twice, as one that says so: what is the same is computed once."""
-    places = tuple(next(k for k, y in enumerate(operands) if y is x) for x in operands)
+    given = [*map(id, operands)]
+    places = tuple(map(given.index, given))
     if torch.compiler.is_dynamo_compiling() or len(set(places)) == len(places):
         return NotImplemented
-    if autocast.is_on():
-        return NotImplemented  # which casts what einsum is given
-    given = {f"x{k}": operands[k] for k in places}
-    names, xs = tuple(given), tuple(given.values())
     try:
-        text = notation.named(text, places)
-        y = _as_before(text, names, xs) if out is None else NotImplemented
-        return compute(text, names, xs, None, None, "zero", out) if y is NotImplemented else y
+        expression, names, first = notation.of_repeated(text, places)
+        xs = tuple([operands[k] for k in first])
+        y = _as_before(expression, names, xs) if out is None else NotImplemented
+        if y is not NotImplemented or autocast.is_on():  # which casts what einsum is given
+            return y
+        return compute(expression, names, xs, None, None, "zero", out)
     except (ValueError, NotImplementedError):
         return NotImplemented  # it is said of what was written
 

@@ -64,16 +64,25 @@ def without_ellipses(text: str, shapes: Sequence[Sequence[int]]) -> tuple[str, l
 
 
 @lru_cache(maxsize=4096)
-def named(text: str, places: tuple[int, ...] | tuple[str, ...]) -> str:
-    """An einsum string as index notation; ``places`` says what each factor is called, 0 is x0."""
+def named(text: str, names: tuple[str, ...]) -> str:
+    """An einsum string as index notation; ``names`` says what each factor is called."""
     given, _, result = einsum_text(text).partition("->")
 
     def access(name: str, indices: str) -> str:
         return f"{name}[{','.join(indices)}]" if indices else name
 
-    called = [f"x{k}" if isinstance(k, int) else k for k in places]
-    factors = [access(k, ix) for k, ix in zip(called, given.split(","), strict=True)]
+    factors = [access(name, ix) for name, ix in zip(names, given.split(","), strict=True)]
     return f"{access('out', result)} = {' * '.join(factors)}"
+
+
+@lru_cache(maxsize=4096)
+def of_repeated(text: str, places: tuple[int, ...]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """An einsum string as index notation in which an operand has one name, at ``places`` where it came first.
+
+    Also these names, and their places.
+    """
+    first = tuple(dict.fromkeys(places))
+    return named(text, tuple(f"x{k}" for k in places)), tuple(f"x{k}" for k in first), first
 
 
 @_torch.constant

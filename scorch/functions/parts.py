@@ -75,7 +75,8 @@ def _notation(expression: str, names: tuple[str, ...], n: int) -> tuple[str, tup
     """An einsum string as index notation."""
     if names:
         return expression, names
-    return notation.named(expression, tuple(range(n))), tuple([f"x{k}" for k in range(n)])
+    names = tuple([f"x{k}" for k in range(n)])
+    return notation.named(expression, names), names
 
 
 def _overlap(xs: Sequence[torch.Tensor]) -> bool:
