@@ -101,8 +101,7 @@ static PyObject *evaluate_again(PyObject *module, PyObject *const *args, Py_ssiz
         Py_DECREF(operands);
         return result;
     }
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Clear();
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear(); /* it is no tensor */
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
 }
 
@@ -110,8 +109,7 @@ PyMethodDef sc_again_methods[] = {
     {"evaluate", evaluate, METH_VARARGS,
      "evaluate(program, operands, out) -> list of results, or NotImplemented: more than plain eager goes on"},
     {"evaluate_again", (PyCFunction)(void (*)(void))evaluate_again, METH_FASTCALL,
-     "evaluate_again(known, expression, names, operands) -> list of results, or NotImplemented; known: "
-     "{(expression, "
-     "names, format, ndim, ..): (program, operands that go in again)}"},
+     "evaluate_again(known, expression, names, operands) -> list of results, or NotImplemented; "
+     "known: {(expression, names, format, ndim, ..): (program, operands that go in again)}"},
     {NULL, NULL, 0, NULL},
 };
