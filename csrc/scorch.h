@@ -43,20 +43,20 @@ size_t sc_dtype_size(sc_dtype);
 const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
 
 /* ---- formats ---- */
-typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL } sc_level_kind;
+typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL, SC_DIAGONALS } sc_level_kind;
 typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
 typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
     uint8_t dim, part;
     int32_t block; /* of SC_DIV and SC_MOD */
-    int32_t width; /* of SC_ELL: slots a parent position; padding has coordinate -1 */
+    int32_t width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of SC_DIAGONALS: rows of a slice */
 } sc_levelspec;
 typedef struct {
     int ndim, nlevel;
     sc_levelspec level[SC_MAXLEVEL];
 } sc_format;
 
-/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w))
+/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r))
  * or a list of levels over dimension numbers: "dense(0), compressed(1)",
  * "compressed(0, nonunique), singleton(1)", "dense(0/2), compressed(1/3),
  * dense(0%2), dense(1%3)". Printing gives an alias where one exists. */

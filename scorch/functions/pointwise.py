@@ -108,7 +108,7 @@ def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
 
 def _padding(a: SparseTensor) -> torch.Tensor | None:
     """Where the values of a are padding; None: nowhere."""
-    there = coordinates(a)[1] if "ell" in a._fmt else None
+    there = coordinates(a)[1] if pads(a._fmt) else None
     return None if there is None else ~there
 
 

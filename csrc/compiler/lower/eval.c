@@ -208,8 +208,10 @@ static Val *access_val(Low *l, const Expr *e)
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
-    return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)lanes},
-                    val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
+    const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
+    if (vec && l->e.vec.bits && t != l->e.vec.fibre->t)
+        return val_cast(l->p, type, val_masked(l->p, a.buf, lanes, at, l->e.vec.bits));
+    return val_cast(l->p, type, val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
 }
 
 static Val *operation(Low *l, const Expr *e)

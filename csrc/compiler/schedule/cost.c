@@ -134,7 +134,8 @@ static double positions(const Cost *c, const Tensor *t, int level)
     if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
     if (!sc_kind_of(&t->format.level[level])->crd) return above * n;
-    if (sc_kind_of(&t->format.level[level])->padded) return above * t->format.level[level].width;
+    if (sc_kind_of(&t->format.level[level])->padded && !sc_kind_of(&t->format.level[level])->sliced)
+        return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
         if (!sc_kind_of(&t->format.level[l])->crd) blocks *= extent(c, tensor_level_index(t, l));
