@@ -41,11 +41,12 @@ static bool reads_lanes(const Expr *e, int var, const Tensor *t)
     return (!e->kid[0] || reads_lanes(e->kid[0], var, t)) && (!e->kid[1] || reads_lanes(e->kid[1], var, t));
 }
 
-/* Rows of a slice lie side by side: they are summed a lane each. */
+/* Rows of a slice lie side by side: they are summed a lane each, and nobody counts the entries of one. */
 static bool slices_suit(const Nest *in)
 {
     const sc_levelspec *s = &in->in->format.level[nest_loop_level(in)];
-    return !sc_kind_of(s)->sliced || (s->width >= LEAST && reads_lanes(in->body->eval.rhs, in->ix.var, in->in));
+    if (!sc_kind_of(s)->sliced) return true;
+    return !in->rest && s->width >= LEAST && reads_lanes(in->body->eval.rhs, in->ix.var, in->in);
 }
 
 const char *nest_batch_refused(const Nest *n)
@@ -67,6 +68,6 @@ const char *nest_batch_refused(const Nest *n)
     if (follows(in->body->eval.rhs, n->ix.var, n->in))
         return "what is added may depend on the index of the loop through the entries only";
     if (!slices_suit(in))
-        return "of slices of 4 rows and more, what is added must be read side by side, numbers of 32 or 64 bits";
+        return "of slices, which need 4 rows, what is added must be read side by side, numbers of 32 or 64 bits, without rest";
     return NULL;
 }
