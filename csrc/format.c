@@ -248,13 +248,14 @@ static int check_slices(const sc_format *f, const char *text, int l, sc_err *e)
     const sc_levelspec *s = &f->level[l];
     if (!sc_slices_fit(s))
         return sc_error(e, SC_EVALUE,
-                        "format \"%s\": expected slices of 1, 2, 4, 8 or 16 rows, got %d; 16 is fastest", text,
-                        s->width);
+                        "format \"%s\": expected slices of 1, 2, 4, 8 or 16 rows, got %d; 16 is fastest",
+                        text, s->width);
     if (l == 0 || l + 1 < f->nlevel || s->part != SC_WHOLE)
-        return sc_error(e, SC_EVALUE,
-                        "format \"%s\": expected diagonals(%d, %d) as the last level, of a whole dimension and "
-                        "with a level of rows above; for example dense(0), diagonals(1, 16)",
-                        text, s->dim, s->width);
+        return sc_error(
+            e, SC_EVALUE,
+            "format \"%s\": expected diagonals(%d, %d) as the last level, of a whole dimension and "
+            "with a level of rows above; for example dense(0), diagonals(1, 16)",
+            text, s->dim, s->width);
     return SC_OK;
 }
 

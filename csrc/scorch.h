@@ -49,7 +49,8 @@ typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
     uint8_t dim, part;
     int32_t block; /* of SC_DIV and SC_MOD */
-    int32_t width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of SC_DIAGONALS: rows of a slice */
+    int32_t
+        width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of SC_DIAGONALS: rows of a slice */
 } sc_levelspec;
 typedef struct {
     int ndim, nlevel;

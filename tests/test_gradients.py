@@ -15,7 +15,7 @@ import torch.nn.functional as F
 import scorch
 from scorch import _C
 
-FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)"]
+FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)", "dia(4)"]
 
 
 def matrix(rows=6, cols=4, seed=0):
@@ -449,6 +449,7 @@ TIED = [
     "bsr(2,2)",
     "bsc(2,3)",
     "ell(6)",
+    "dia(16)",
     "dense",
     "dense(0/2), dense(1), dense(0%2)",
 ]

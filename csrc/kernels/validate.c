@@ -367,12 +367,12 @@ static int check_slices(checking *c, sc_err *e)
                      (long long)sc_crd_length(s, v->npos));
     if (first_bad(c, slices, slices_range, &q, e)) return e->code;
     if (q < 0) return SC_OK;
-    return wrong(c->t, c->level, e,
-                 "crd[%lld] = %lld with rows %#llx, expected rising diagonals in each slice, and bits of rows "
-                 "whose coordinates, the diagonal and the number of the row added up, are 0 or more and below %lld",
-                 2 * (long long)q, (long long)crd_at(c->t, c->level, 2 * q),
-                 (unsigned long long)crd_at(c->t, c->level, 2 * q + 1),
-                 (long long)sc_level_extent(s, c->t->view.dim));
+    return wrong(
+        c->t, c->level, e,
+        "crd[%lld] = %lld with rows %#llx, expected rising diagonals in each slice, and bits of rows "
+        "whose coordinates, the diagonal and the number of the row added up, are 0 or more and below %lld",
+        2 * (long long)q, (long long)crd_at(c->t, c->level, 2 * q),
+        (unsigned long long)crd_at(c->t, c->level, 2 * q + 1), (long long)sc_level_extent(s, c->t->view.dim));
 }
 
 /* ---- levels ---- */

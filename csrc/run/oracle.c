@@ -89,7 +89,8 @@ static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64
     const int64_t width = in->format.level[level].width, row = pos % width;
     const int64_t hi = sc_index(l->pos, in->itype, pos / width + 1);
     for (int64_t q = sc_index(l->pos, in->itype, pos / width); q < hi; q++) {
-        const int64_t offset = sc_index(l->crd, in->itype, 2 * q), bits = sc_index(l->crd, in->itype, 2 * q + 1);
+        const int64_t offset = sc_index(l->crd, in->itype, 2 * q),
+                      bits = sc_index(l->crd, in->itype, 2 * q + 1);
         if (bits >> row & 1 && !descend(m, t, level, pos + offset, q * width + row, coord)) return false;
     }
     return true;

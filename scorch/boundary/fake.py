@@ -51,7 +51,9 @@ def components(
     stored: the number of entries where it is known; formats with padding and blocks hold others.
     """
     levels, made, n = layout(format, len(shape)).levels, [], 1
-    exact = stored is not None and not any(kind in ("ell", "diagonals") or part for kind, _, _, part, _, _ in levels)
+    exact = stored is not None and not any(
+        kind in ("ell", "diagonals") or part for kind, _, _, part, _, _ in levels
+    )
     last = max((k for k, level in enumerate(levels) if level[0] == "compressed"), default=-1)
     flat = all(level[0] == "singleton" for level in levels[last + 1 :])
     for k, (kind, _, dim, part, block, width) in enumerate(levels):

@@ -33,6 +33,7 @@ from ..tensor.entries import (
     same_structure,
     share_arrays,
 )
+from ..tensor.format import pads
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import needs_grad, plain_values, refuse_read_only, renewed

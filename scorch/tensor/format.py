@@ -128,7 +128,9 @@ def has_slots(form: Layout) -> bool:
     """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
     above = ("", 1)
     for kind, unique, *_ in form.levels:
-        if kind in ("ell", "diagonals") or (kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))):
+        if kind in ("ell", "diagonals") or (
+            kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))
+        ):
             return True
         above = (kind, unique)
     return False

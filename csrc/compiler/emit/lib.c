@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat",  "load",  "store",  "gather",  "scatter",  "select",    "min",    "max",
-    "relu",   "abs",   "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16",
-    "sort",   "marks", "first",  "bits",    "hadd",     "hmax",      "hmin",   "even",
-    "odd",    "search", "meet",  "spread", "masked", "extract", "exp",      "log",       "tanh",   "sigmoid"};
+    "splat",  "load",   "store",   "gather",   "scatter",   "select", "min",     "max",    "relu",
+    "abs",    "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "marks",
+    "first",  "bits",   "hadd",    "hmax",     "hmin",      "even",   "odd",     "search", "meet",
+    "spread", "masked", "extract", "exp",      "log",       "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 

@@ -168,18 +168,18 @@ static const char spread[] =
     "#endif\n"
     "    return r;\n}\n";
 
-static const char masked[] =
-    "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
-    "    `V r = {0};\n"
-    "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
-    "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), \"Yk\"((unsigned short)bits));\n"
-    "#else\n"
-    "    if ((bits & `B) == `B)\n"
-    "        r = *(const `Vu *)p;\n"
-    "    else\n"
-    "        for (int k = 0; k < `L; k++) r[k] = bits >> k & 1 ? p[k] : 0;\n"
-    "#endif\n"
-    "    return r;\n}\n";
+static const char masked[] = "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
+                             "    `V r = {0};\n"
+                             "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
+                             "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), "
+                             "\"Yk\"((unsigned short)bits));\n"
+                             "#else\n"
+                             "    if ((bits & `B) == `B)\n"
+                             "        r = *(const `Vu *)p;\n"
+                             "    else\n"
+                             "        for (int k = 0; k < `L; k++) r[k] = bits >> k & 1 ? p[k] : 0;\n"
+                             "#endif\n"
+                             "    return r;\n}\n";
 
 static const char extract[] =
     "SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)\n{\n"

@@ -74,8 +74,8 @@ Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
     if (sc_kind_of(&t->format.level[lower_level(l, t)])->sliced)
-        fail(l->p, SC_EVALUE, -1, "the diagonals of %s are walked by a loop 'in' it alone, nothing is looked up there",
-             t->name);
+        fail(l->p, SC_EVALUE, -1,
+             "the diagonals of %s are walked by a loop 'in' it alone, nothing is looked up there", t->name);
     const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);

@@ -275,8 +275,8 @@ void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
 bool batch_wanted(Low *, const Nest *loop);
 void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
 void batch_enter(Low *, const Nest *loop, Val *unit); /* the unit becomes known */
-sc_size batch_size(const Low *);          /* of the memory for terms */
-int64_t batch_most_terms(const Tensor *); /* that this memory takes */
+sc_size batch_size(const Low *);                      /* of the memory for terms */
+int64_t batch_most_terms(const Tensor *);             /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);

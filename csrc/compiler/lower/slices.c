@@ -97,6 +97,7 @@ static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *f
     entries.lo = lower_let(l, "ahead", op(l, O_SUB, times(l, q, num(l, x->width)), at));
     l->e.vec = (Vec){.on = true, .ix = x->in->ix, .at = at, .lanes = x->lanes, .fibre = &entries};
     Expr *rhs = eval_absent(p, &x->in->body->eval, l->e.absent);
+    lower_note(l, x->in->body);
     for (int k = 0; k < x->width / x->lanes; k++) {
         Val *old = val_local(p, sum[k]);
         l->e.vec.off = k * x->lanes;
@@ -123,6 +124,7 @@ static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
     level_enter(l, x->t, first, NULL);
     Fibre f = {.t = x->t, .crd = lower_buf(l, B_CRD, x->t, lower_level(l, x->t)), .unique = true};
     range_of(l, &f, slice);
+    lower_note(l, x->in);
     Val *q = val_local(p, lower_for(l, "q", f.lo, f.hi, 1, &outer)->local);
     add_diagonal(l, x, &f, q, first, sum);
     l->tail = outer;

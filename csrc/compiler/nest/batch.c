@@ -68,6 +68,7 @@ const char *nest_batch_refused(const Nest *n)
     if (follows(in->body->eval.rhs, n->ix.var, n->in))
         return "what is added may depend on the index of the loop through the entries only";
     if (!slices_suit(in))
-        return "of slices, which need 4 rows, what is added must be read side by side, numbers of 32 or 64 bits, without rest";
+        return "of slices, which need 4 rows, what is added must be read side by side, numbers of 32 or 64 "
+               "bits, without rest";
     return NULL;
 }
