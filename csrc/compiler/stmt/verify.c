@@ -193,7 +193,8 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
     case O_BITS:
         check_kids(v, x, 1, depth);
         check_same(v, "bits", I64, x->kid[0]->type);
-        if (x->type.lanes == 1 || x->type.lanes > 16) WRONG(v, "bits of %d lanes: expected 2 to 16", x->type.lanes);
+        if (x->type.lanes == 1 || x->type.lanes > 16)
+            WRONG(v, "bits of %d lanes: expected 2 to 16", x->type.lanes);
         return;
     case O_MASKED:
         check_place(v, x->buf, x->kid[0], NULL, 1, depth);
