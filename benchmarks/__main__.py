@@ -33,6 +33,7 @@ from benchmarks import (
     programs,
     squares,
     tune,
+    vectors,
 )
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
@@ -53,6 +54,7 @@ ROOMS = (
     largest,
     squares,
     tune,
+    vectors,
 )
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands

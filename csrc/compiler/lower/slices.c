@@ -102,9 +102,9 @@ static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *f
         Val *old = val_local(p, sum[k]);
         l->e.vec.off = k * x->lanes;
         l->e.vec.bits = k ? op(l, O_SHR, bits, num(l, k * x->lanes)) : bits;
-        Val *v = val_cast(p, old->type, lower_value(l, rhs));
-        Val *here = val_bits(p, x->lanes, l->e.vec.bits);
-        lower_set(l, sum[k], val_select(p, here, op(l, x->reduce, old, v), old));
+        Val *v = val_cast(p, old->type, lower_value(l, rhs)), *here = val_bits(p, x->lanes, l->e.vec.bits);
+        v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));
+        lower_set(l, sum[k], op(l, x->reduce, old, v));
     }
     l->nmemo = nmemo;
     l->e = save;
@@ -133,20 +133,49 @@ static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
     l->e = save;
 }
 
-/* The rows from unit `from` to `to` take their sums, which lie from unit `first` on. */
-static void use_sums(Low *l, const Slices *x, Val *from, Val *to, Val *first)
+/* Rows that only assign numbers which lie side by side do so a vector at a time. */
+static bool rows_suit(const Slices *x)
+{
+    const Nest *n = x->loop->body->then;
+    const int var = x->loop->ix.var;
+    const sc_levelspec *s = &x->t->format.level[nest_loop_level(x->loop)];
+    if (n->op != N_EVAL || n->eval.reduce != O_CONST || sc_kind_of(s)->crd) return false;
+    return expr_has_lanes(n->eval.lhs, var, NULL) && expr_has_lanes(n->eval.rhs, var, NULL);
+}
+
+/* The rows from unit `from` to `to` take their sums, which lie from unit `first` on, so many at a time. */
+static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, int lanes)
 {
     Prog *p = l->p;
     const Env save = l->e;
+    const int nmemo = l->nmemo;
     Batch b = {.loop = x->loop, .work = x->loop->body->work, .terms = x->sums};
     Stmt **outer;
-    Val *u = val_local(p, lower_for(l, "u", from, to, 1, &outer)->local);
-    batch_enter(l, x->loop, u);
+    Val *u = val_local(p, lower_for(l, "u", from, to, lanes, &outer)->local);
+    if (lanes > 1)
+        l->e.vec = (Vec){.on = true, .ix = x->loop->ix, .at = u, .lanes = lanes};
+    else
+        batch_enter(l, x->loop, u);
     l->e.batch = &b;
-    b.sum = lower_let(l, "sum", val_load(p, x->sums, 1, op(l, O_SUB, u, first), NULL));
+    b.sum = lower_let(l, "sum", val_load(p, x->sums, lanes, op(l, O_SUB, u, first), NULL));
     lower_body(l, x->loop->body);
     l->tail = outer;
+    l->nmemo = nmemo;
     l->e = save;
+}
+
+static void use_sums(Low *l, const Slices *x, Val *from, Val *to, Val *first)
+{
+    const bool again = l->e.again;
+    Val *whole = from;
+    if (rows_suit(x)) {
+        Val *rest = op(l, O_MOD, op(l, O_SUB, to, from), num(l, x->lanes));
+        whole = lower_let(l, "whole", op(l, O_SUB, to, rest));
+        use_some(l, x, from, whole, first, x->lanes);
+        l->e.again = true;
+    }
+    use_some(l, x, whole, to, first, 1);
+    l->e.again = again;
 }
 
 void slices_batch(Low *l, const Nest *n, Val *lo, Val *hi)

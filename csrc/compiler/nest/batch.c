@@ -27,18 +27,18 @@ static bool is_unique(const Tensor *t, int level, bool stored)
 
 #define LEAST 4 /* rows of a slice that are worth a vector */
 
-/* Whether vectors can read it along var: numbers of 32 or 64 bits, those of dense operands side by side. */
-static bool reads_lanes(const Expr *e, int var, const Tensor *t)
+bool expr_has_lanes(const Expr *e, int var, const Tensor *t)
 {
     if (e->op == O_ACCESS && expr_vars(e) >> var & 1) {
         const Tensor *x = e->tensor;
         int along = 0;
         for (int d = 0; d < x->ndim; d++) along += e->ix[d].var == var;
         if (x->perm || sc_dtype_size(x->dtype) < 4 || along != 1) return false;
-        if (x != t && (x->role == T_WORK || !sc_format_is_dense(&x->format) || e->ix[x->unit].var != var))
-            return false;
+        if (x != t && (x->role == T_WORK || x->like || !sc_format_is_dense(&x->format))) return false;
+        if (x != t && (x->unit < 0 || e->ix[x->unit].var != var)) return false;
     }
-    return (!e->kid[0] || reads_lanes(e->kid[0], var, t)) && (!e->kid[1] || reads_lanes(e->kid[1], var, t));
+    return (!e->kid[0] || expr_has_lanes(e->kid[0], var, t)) &&
+           (!e->kid[1] || expr_has_lanes(e->kid[1], var, t));
 }
 
 /* Rows of a slice lie side by side: they are summed a lane each, and nobody counts the entries of one. */
@@ -46,7 +46,7 @@ static bool slices_suit(const Nest *in)
 {
     const sc_levelspec *s = &in->in->format.level[nest_loop_level(in)];
     if (!sc_kind_of(s)->sliced) return true;
-    return !in->rest && s->width >= LEAST && reads_lanes(in->body->eval.rhs, in->ix.var, in->in);
+    return !in->rest && s->width >= LEAST && expr_has_lanes(in->body->eval.rhs, in->ix.var, in->in);
 }
 
 const char *nest_batch_refused(const Nest *n)
