@@ -4,7 +4,7 @@
  * permutation only, and kernels read the values where they are; tensors of one structure with different values share
  * them: those of the core they were made from.
  *
- * Cuts, dense(j/N), .., compressed(j%N), are there for speed alone, and reading values in another order than they
+ * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in another order than they
  * lie in would cost what they gain. They have values of their own, and the number of the bytes that these were made
  * from: before each use the values are read through, and put in order again where the number differs. */
 #include <string.h>
@@ -18,9 +18,14 @@
 
 static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
 
+static bool is_sliced(const sc_format *f)
+{ return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
+
+/* Layouts with values of their own. */
 static bool is_cut(const sc_format *f)
 {
     const sc_levelspec *top = &f->level[0], *end = &f->level[f->nlevel - 1];
+    if (is_sliced(f)) return true;
     return top->part == SC_DIV && end->part == SC_MOD && sc_kind_of(end)->pos;
 }
 
@@ -113,7 +118,8 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
-    if (d->core && perm && complete(perm, n)) settle(s, c, d, narrow(&sink, perm, n, to.itype));
+    if (d->core && perm && (is_sliced(f) || complete(perm, n)))
+        settle(s, c, d, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     sc_derived_free(d);
@@ -189,7 +195,10 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->generation = generation;
     d->print = print;
     d->before = all->products;
-    all->often = d->perm ? f->level[0].block : -1;
+    if (!d->perm)
+        all->often = -1;
+    else if (!is_sliced(f))
+        all->often = f->level[0].block;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
     link_first(all, d);
@@ -234,10 +243,16 @@ static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
 }
 
 /* ---- products that go on and on ---- */
-int32_t sc_core_often(const sc_core *c)
+int32_t sc_core_often(sc_core *c)
 {
-    const int32_t often = c->origin ? c->origin->often : c->often;
-    return often > 0 ? often : 0;
+    sc_core *all = root(c);
+    if (all->often <= 0) return 0;
+    if (!all->shared || all->shared_of != c->generation) {
+        const int found = sc_census_diagonals(&c->t);
+        all->shared = found ? found : -1;
+        all->shared_of = c->generation;
+    }
+    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0);
 }
 
 void sc_core_count(sc_core *c, double products)
