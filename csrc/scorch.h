@@ -133,7 +133,7 @@ typedef struct {
 void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
 /* How many entries the diagonals of a slice of 16 rows have on average, of a csr matrix, found in some of the slices; 0 of
  * any other tensor. */
-int sc_census_diagonals(const sc_tensor *);
+double sc_census_diagonals(const sc_tensor *);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 

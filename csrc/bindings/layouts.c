@@ -15,6 +15,13 @@
 #define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
 #define TRIES 8           /* renewals before a layout can be given up */
 #define RENEWAL 256       /* products of an entry that pay for putting its value in order again */
+/* Of slices of diagonals, in the time that an entry of csr takes: the end of a row of csr; to see that a value is what it
+ * was; a row on a diagonal, entry or not. And what they must gain. */
+#define ROW 4.0
+#define SAME .6
+#define PLACE .3
+#define GAIN 1.1
+#define SLICE 16
 
 static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
 
@@ -187,6 +194,13 @@ static void link_first(sc_core *c, sc_derived *d)
     bound_derived(c);
 }
 
+/* Whether products with vectors are faster where a diagonal of 16 rows has so many entries. */
+static bool pays(const sc_core *c, double shared)
+{
+    const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
+    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SLICE / shared);
+}
+
 static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
 {
     const int64_t generation = all->generation;
@@ -195,12 +209,14 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->generation = generation;
     d->print = print;
     d->before = all->products;
-    if (!d->perm)
-        all->often = -1;
-    else if (!is_sliced(f))
-        all->often = f->level[0].block;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
+    if (is_sliced(f) && !pays(c, (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval)) {
+        all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
+        sc_derived_free(d);
+        return core;
+    }
+    if (!is_sliced(f) || !d->perm) all->often = d->perm ? f->level[0].block : -1;
     link_first(all, d);
     return core;
 }
@@ -248,8 +264,8 @@ int32_t sc_core_often(sc_core *c)
     sc_core *all = root(c);
     if (all->often <= 0) return 0;
     if (!all->shared || all->shared_of != c->generation) {
-        const int found = sc_census_diagonals(&c->t);
-        all->shared = found ? found : -1;
+        const double found = sc_census_diagonals(&c->t);
+        all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
         all->shared_of = c->generation;
     }
     return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0);

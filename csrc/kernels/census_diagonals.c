@@ -41,7 +41,7 @@ static bool is_csr(const sc_tensor *t)
            sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
 }
 
-int sc_census_diagonals(const sc_tensor *t)
+double sc_census_diagonals(const sc_tensor *t)
 {
     if (!is_csr(t)) return 0;
     const int64_t rows = t->view.level[0].size, slices = rows / ROWS, step = sc_max(1, slices / SLICES);
@@ -50,5 +50,5 @@ int sc_census_diagonals(const sc_tensor *t)
         const uint64_t mixed = (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u >> 33;
         merge(t, sc_min(k * step + (int64_t)(mixed % (uint64_t)step), slices - 1) * ROWS, ROWS, &s);
     }
-    return s.diagonals ? (int)(s.entries / s.diagonals) : 0;
+    return s.diagonals ? (double)s.entries / (double)s.diagonals : 0;
 }

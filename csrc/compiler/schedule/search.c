@@ -21,13 +21,12 @@
 #define BLOCKS 8        /* how many times faster whole blocks are converted than single entries */
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
-#define SHARED 8        /* entries on a diagonal of a slice of so many rows that are worth slices */
-#define SLICE 16
-#define COMPARE .1     /* nanoseconds that it takes to see that a value is what it was */
-#define OFTEN 256      /* calls that share that of an operand known to be multiplied often */
-#define OFTEN_TIE 1.05 /* what converting such an operand must gain */
-#define SMALLCUT 64    /* coordinates in a cut: from this size .. */
-#define LARGECUT 128   /* .. to this, by doubling */
+#define SLICE 16        /* rows of a slice of diagonals */
+#define COMPARE .1      /* nanoseconds that it takes to see that a value is what it was */
+#define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
+#define OFTEN_TIE 1.05  /* what converting such an operand must gain */
+#define SMALLCUT 64     /* coordinates in a cut: from this size .. */
+#define LARGECUT 128    /* .. to this, by doubling */
 
 typedef struct {
     Order order;
@@ -385,12 +384,12 @@ static void consider_cuts(Search *s, int operand, Candidate c)
     s->wants[c.special - 1] = wanted;
 }
 
-/* The nest of a candidate on slices of diagonals, where these have enough entries for it. */
+/* The nest of a candidate on slices of diagonals, of an operand that has enough entries on them. */
 static void consider_slices(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
     const int last = t->format.nlevel - 1;
-    if (t->often / SC_SHARED < SHARED || c.converted || last < 1) return;
+    if (t->often < SC_SHARED || c.converted || last < 1) return;
     c.to = t->format;
     c.to.level[last].kind = SC_DIAGONALS;
     c.to.level[last].width = SLICE;
