@@ -31,9 +31,9 @@ from benchmarks import (
     planning,
     plot,
     programs,
+    slices,
     squares,
     tune,
-    vectors,
 )
 from benchmarks.data import Case
 from examples.timing import Time, human, interleave, table
@@ -52,9 +52,9 @@ ROOMS = (
     graphs,
     planning,
     largest,
+    slices,
     squares,
     tune,
-    vectors,
 )
 SUITES = {name: suite for room in ROOMS for name, suite in room.SUITES.items()}
 QUICK = programs.QUICK | joined.QUICK  # on small operands

@@ -1,4 +1,4 @@
-"""Slices of diagonals: arrays, what lanes without an entry do, and layouts of matrices multiplied with vectors."""
+"""Slices of diagonals: arrays, lanes without an entry, layouts of matrices that meet many vectors."""
 
 import math
 
@@ -51,8 +51,13 @@ def test_bad_arrays_say_what_is_wrong(pos, crd, n, said):
         scorch.from_components("dia(2)", (3, 3), *arrays)
 
 
-@pytest.mark.parametrize("bad", ["dia(3)", "dia(32)", "dia(0)", "dia", "diagonals(0, 4)", "diagonals(0, 4), dense(1)",
-                                 "dense(0), diagonals(1/2, 4), dense(1%2)", "dense(0), diagonals(1)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "dia(3)", "dia(32)", "dia(0)", "dia", "diagonals(0, 4)", "diagonals(0, 4), dense(1)",
+        "dense(0), diagonals(1/2, 4), dense(1%2)", "dense(0), diagonals(1)",
+    ],
+)  # fmt: skip
 def test_formats_that_there_are_not(bad):
     with pytest.raises(ValueError, match="expected"):
         scorch.Format(bad)

@@ -211,7 +211,8 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->before = all->products;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
-    if (is_sliced(f) && !pays(c, (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval)) {
+    const double shared = (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval;
+    if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
         sc_derived_free(d);
         return core;
@@ -263,10 +264,10 @@ int32_t sc_core_often(sc_core *c)
 {
     sc_core *all = root(c);
     if (all->often <= 0) return 0;
-    if (!all->shared || all->shared_of != c->generation) {
+    if (!all->shared || all->shared_of != all->generation) {
         const double found = sc_census_diagonals(&c->t);
         all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
-        all->shared_of = c->generation;
+        all->shared_of = all->generation;
     }
     return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0);
 }

@@ -44,7 +44,7 @@ def _matrix(name: str) -> "scipy_sparse.csr_matrix":
     return m
 
 
-def vectors(root: str | None) -> Iterator[Case]:
+def slices(root: str | None) -> Iterator[Case]:
     """A @ v, matrices kept; those whose entries follow diagonals also in slices of them."""
     for name in (*KINDS, *UNEVEN):
         m = _matrix(name)
@@ -63,4 +63,4 @@ def vectors(root: str | None) -> Iterator[Case]:
         yield Case(name, calls, against)
 
 
-SUITES = {"vectors": vectors} if scipy_sparse else {}
+SUITES = {"slices": slices} if scipy_sparse else {}
