@@ -556,7 +556,8 @@ static void make_wrong(Bytes *b, sc_tensor *t)
     const int l = fuzz_below(b, t->format.nlevel);
     sc_level *v = &t->view.level[l];
     const int64_t n = numbers[fuzz_below(b, SC_LEN(numbers))];
-    const int64_t above = l ? t->view.level[l - 1].npos : 1;
+    const int64_t pos = sc_pos_length(&t->format.level[l], l ? t->view.level[l - 1].npos : 1);
+    const int64_t crd = sc_crd_length(&t->format.level[l], v->npos);
     switch (fuzz_below(b, 8)) {
     case 0: v->size = n; break;
     case 1: t->view.nval = n; break;
@@ -564,10 +565,10 @@ static void make_wrong(Bytes *b, sc_tensor *t)
     case 3: v->pos = NULL; break;
     case 4: t->view.dim[t->format.level[l].dim] = n; break;
     case 5:
-        if (v->pos) put(t, v->pos, fuzz_byte(b) % (above + 1), n);
+        if (v->pos) put(t, v->pos, fuzz_byte(b) % pos, n);
         break;
     default:
-        if (v->crd && v->npos) put(t, v->crd, fuzz_byte(b) % v->npos, n);
+        if (v->crd && crd) put(t, v->crd, fuzz_byte(b) % crd, n);
         break;
     }
 }
