@@ -183,6 +183,7 @@ struct sc_derived {
     sc_digest print;
     int64_t renewed;
     double before;
+    bool unpaid; /* slices that are to be dropped by the next product */
 };
 void sc_derived_free(sc_derived *);
 void sc_derived_drop(sc_core *);

@@ -214,8 +214,7 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     const double shared = (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval;
     if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
         all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
-        sc_derived_free(d);
-        return core;
+        d->unpaid = true;
     }
     if (!is_sliced(f) || !d->perm) all->often = d->perm ? f->level[0].block : -1;
     link_first(all, d);
@@ -260,10 +259,21 @@ static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
 }
 
 /* ---- products that go on and on ---- */
+/* Slices that did not turn out as they were expected to. */
+static void drop_unpaid(sc_core *all)
+{
+    for (sc_derived **p = &all->derived; *p;)
+        if ((*p)->unpaid)
+            forget(p);
+        else
+            p = &(*p)->next;
+}
+
 int32_t sc_core_often(sc_core *c)
 {
     sc_core *all = root(c);
     if (all->often <= 0) return 0;
+    if (all->shared < 0) drop_unpaid(all);
     if (!all->shared || all->shared_of != all->generation) {
         const double found = sc_census_diagonals(&c->t);
         all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
