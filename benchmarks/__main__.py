@@ -31,6 +31,7 @@ from benchmarks import (
     planning,
     plot,
     programs,
+    slices,
     squares,
     tune,
 )
@@ -51,6 +52,7 @@ ROOMS = (
     graphs,
     planning,
     largest,
+    slices,
     squares,
     tune,
 )

@@ -42,6 +42,7 @@ def mkl() -> ctypes.CDLL | None:
     lib.MKL_Set_Num_Threads(torch.get_num_threads())
     lib.mkl_sparse_s_create_csr.argtypes = [POINTER(c_void_p), c_int, c_int, c_int] + [c_void_p] * 4
     lib.mkl_sparse_set_mm_hint.argtypes = [c_void_p, c_int, _Descr, c_int, c_int, c_int]
+    lib.mkl_sparse_set_mv_hint.argtypes = [c_void_p, c_int, _Descr, c_int]
     lib.mkl_sparse_optimize.argtypes = lib.mkl_sparse_destroy.argtypes = [c_void_p]
     lib.mkl_sparse_s_mv.argtypes = [c_int, c_float, c_void_p, _Descr, c_void_p, c_float, c_void_p]
     lib.mkl_sparse_spmm.argtypes = [c_int, c_void_p, c_void_p, POINTER(c_void_p)]
@@ -52,7 +53,8 @@ def mkl() -> ctypes.CDLL | None:
 
 
 class MklMatrix:
-    """A float32 torch CSR matrix as an optimised handle of MKL's inspector-executor."""
+    """A float32 torch CSR matrix as an optimised handle of MKL's inspector-executor, for products with this
+    many columns; width 0: with vectors."""
 
     def __init__(self, csr: torch.Tensor, width: int):
         rows, columns = csr.shape
@@ -61,8 +63,11 @@ class MklMatrix:
         pos, crd, values = (a.data_ptr() for a in self.arrays)
         create = mkl().mkl_sparse_s_create_csr
         self._check(create(ctypes.byref(self.handle), 0, rows, columns, pos, pos + 4, crd, values))
-        hint = mkl().mkl_sparse_set_mm_hint
-        self._check(hint(self.handle, NON_TRANSPOSE, self.descr, ROW_MAJOR, width, 1000))
+        if width:
+            hint = mkl().mkl_sparse_set_mm_hint
+            self._check(hint(self.handle, NON_TRANSPOSE, self.descr, ROW_MAJOR, width, 1000))
+        else:
+            self._check(mkl().mkl_sparse_set_mv_hint(self.handle, NON_TRANSPOSE, self.descr, 100000))
         self._check(mkl().mkl_sparse_optimize(self.handle))
 
     def mm(self, x: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:

@@ -75,12 +75,25 @@ typedef struct {
     bool crd;    /* stores coordinates; a kind that does not has all of them, found by arithmetic */
     bool pos;    /* stores where the positions below one above begin; results are assembled in such levels */
     bool one;    /* has one position below one above: it alone may follow a level whose coordinates repeat */
-    bool padded; /* has `width` positions below one above, those without an entry at the end, coordinate -1 */
+    bool padded; /* some positions have no entry; `width` is part of the format */
+    /* `width` positions above, a slice, share a list of diagonals: coordinate less position above. Each diagonal has a
+     * position for every row of the slice, and bits that say which of them are entries: crd holds both, pos where the
+     * diagonals of a slice begin. Else a padded kind has `width` positions below one above, those without an entry at
+     * the end, coordinate -1. */
+    bool sliced;
     bool repeats; /* coordinates may be stored more than once: nonunique */
 } sc_kind;
-#define SC_NKIND (SC_ELL + 1)
+#define SC_NKIND (SC_DIAGONALS + 1)
 extern const sc_kind sc_kinds[SC_NKIND];
+bool sc_slices_fit(const sc_levelspec *); /* so many rows can be a slice */
 static inline const sc_kind *sc_kind_of(const sc_levelspec *s) { return &sc_kinds[s->kind]; }
+/* Elements of the arrays of a level, for so many positions above it and of its own. */
+static inline int64_t sc_slices(const sc_levelspec *s, int64_t above)
+{ return above / s->width + (above % s->width != 0); }
+static inline int64_t sc_pos_length(const sc_levelspec *s, int64_t above)
+{ return (sc_kind_of(s)->sliced ? sc_slices(s, above) : above) + 1; }
+static inline int64_t sc_crd_length(const sc_levelspec *s, int64_t npos)
+{ return sc_kind_of(s)->sliced ? npos / s->width * 2 : npos; }
 
 /* ---- checked size arithmetic: false on overflow ---- */
 bool sc_mul(int64_t a, int64_t b, int64_t *out);

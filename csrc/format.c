@@ -7,7 +7,7 @@
  *
  *     format = name | name "(" number {"," number} ")" | level {"," level}
  *     level  = kind "(" dim [("/" | "%") block] {"," (width | "nonunique" | "unique")} ")"
- *     kind   = "dense" | "compressed" | "singleton" | "ell"
+ *     kind   = "dense" | "compressed" | "singleton" | "ell" | "diagonals"
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@ const sc_kind sc_kinds[SC_NKIND] = {
     [SC_COMPRESSED] = {.name = "compressed", .crd = true, .pos = true, .repeats = true},
     [SC_SINGLETON] = {.name = "singleton", .crd = true, .one = true, .repeats = true},
     [SC_ELL] = {.name = "ell", .crd = true, .padded = true},
+    [SC_DIAGONALS] = {.name = "diagonals", .crd = true, .padded = true, .sliced = true},
 };
 
 /* ---- names ---- */
@@ -48,15 +49,22 @@ static const struct {
 } names[] = {{"dense", 0, 0, SC_MAXDIM}, {"coo", 0, 1, SC_MAXDIM}, {"csr", 0, 2, SC_MAXDIM},
              {"csc", 0, 2, SC_MAXDIM},   {"dcsr", 0, 2, 2},        {"dcsc", 0, 2, 2},
              {"csf", 0, 1, SC_MAXDIM},   {"bsr", 2, 2, 2},         {"bsc", 2, 2, 2},
-             {"ell", 1, 2, SC_MAXDIM}};
-enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL };
+             {"ell", 1, 2, SC_MAXDIM},   {"dia", 1, 2, SC_MAXDIM}};
+enum { N_DENSE, N_COO, N_CSR, N_CSC, N_DCSR, N_DCSC, N_CSF, N_BSR, N_BSC, N_ELL, N_DIA };
 
-/* Leading dimensions of csr, csc and ell beyond the last two are a dense batch. */
+static void put_padded(sc_format *f, sc_level_kind kind, int width)
+{
+    put(f, kind, f->ndim - 1, true);
+    f->level[f->nlevel - 1].width = width;
+}
+
+/* Leading dimensions of csr, csc, ell and dia beyond the last two are a dense batch. */
 static void alias(sc_format *f, int name, int n, const int *arg)
 {
     memset(f, 0, sizeof *f);
     f->ndim = n;
-    int batch = name == N_CSR || name == N_ELL ? n - 1 : name == N_CSC ? n - 2 : name == N_DENSE ? n : 0;
+    const bool rows = name == N_CSR || name == N_ELL || name == N_DIA;
+    int batch = rows ? n - 1 : name == N_CSC ? n - 2 : name == N_DENSE ? n : 0;
     for (int d = 0; d < batch; d++) put(f, SC_DENSE, d, true);
     switch (name) {
     case N_COO:
@@ -71,15 +79,15 @@ static void alias(sc_format *f, int name, int n, const int *arg)
         break;
     case N_BSR: put_blocks(f, 0, 1, arg); break;
     case N_BSC: put_blocks(f, 1, 0, arg); break;
-    case N_ELL:
-        put(f, SC_ELL, n - 1, true);
-        f->level[f->nlevel - 1].width = arg[0];
-        break;
+    case N_ELL: put_padded(f, SC_ELL, arg[0]); break;
+    case N_DIA: put_padded(f, SC_DIAGONALS, arg[0]); break;
     default: break;
     }
 }
 
 /* ---- reading ---- */
+static int check(const sc_format *f, const char *text, sc_err *e);
+
 typedef struct {
     const char *text, *p;
     sc_format *f;
@@ -152,6 +160,7 @@ static int read_name(reader *r, int ndim, bool *found)
             return sc_error(r->e, SC_EVALUE, "format \"%s\": expected %s%s, got %d numbers", r->text,
                             names[i].name,
                             names[i].narg == 2 ? "(rows,columns) of a block"
+                            : i == N_DIA       ? "(rows) of a slice"
                             : names[i].narg    ? "(width)"
                                                : " alone",
                             n);
@@ -160,7 +169,7 @@ static int read_name(reader *r, int ndim, bool *found)
                             r->text, names[i].least, names[i].most > names[i].least ? " or more" : "", ndim);
         alias(r->f, i, ndim, arg);
         *found = true;
-        return SC_OK;
+        return check(r->f, r->text, r->e);
     }
     return SC_OK;
 }
@@ -176,7 +185,8 @@ static int read_level(reader *r)
         if (word(r, sc_kinds[k].name)) kind = k;
     if (kind < 0)
         return fail(r, start,
-                    "a format name, or a level dense(d), compressed(d), singleton(d) or ell(d, width)");
+                    "a format name, or a level dense(d), compressed(d), singleton(d), ell(d, width) or "
+                    "diagonals(d, rows)");
     if (f->nlevel == SC_MAXLEVEL)
         return sc_error(r->e, SC_EVALUE, "format \"%s\": expected at most %d levels", r->text, SC_MAXLEVEL);
     const sc_kind *is = &sc_kinds[s.kind = (uint8_t)kind];
@@ -195,9 +205,15 @@ static int read_level(reader *r)
         else if (is->repeats && word(r, "nonunique"))
             s.unique = 0;
         else if (!word(r, "unique"))
-            return fail(r, r->p, is->padded ? "the width" : "unique or nonunique");
+            return fail(r, r->p,
+                        is->sliced   ? "the rows of a slice"
+                        : is->padded ? "the width"
+                                     : "unique or nonunique");
     }
-    if (is->padded && !width) return fail(r, r->p, "a comma and the number of slots, ell(d, width)");
+    if (is->padded && !width)
+        return fail(r, r->p,
+                    is->sliced ? "a comma and the rows of a slice, diagonals(d, rows)"
+                               : "a comma and the number of slots, ell(d, width)");
     if (!accept(r, ')')) return fail(r, r->p, ")");
     f->level[f->nlevel++] = s;
     return SC_OK;
@@ -226,6 +242,23 @@ static int check_dim(const sc_format *f, const char *text, int d, sc_err *e)
                     text, d, d, d, n, n == 2 && div >= 0 && mod >= 0 ? " of unlike blocks or order" : "");
 }
 
+/* Slices are of the positions above; as these share diagonals, those of one row do not lie side by side. */
+static int check_slices(const sc_format *f, const char *text, int l, sc_err *e)
+{
+    const sc_levelspec *s = &f->level[l];
+    if (!sc_slices_fit(s))
+        return sc_error(e, SC_EVALUE,
+                        "format \"%s\": expected slices of 1, 2, 4, 8 or 16 rows, got %d; 16 is fastest",
+                        text, s->width);
+    if (l == 0 || l + 1 < f->nlevel || s->part != SC_WHOLE)
+        return sc_error(
+            e, SC_EVALUE,
+            "format \"%s\": expected diagonals(%d, %d) as the last level, of a whole dimension and "
+            "with a level of rows above; for example dense(0), diagonals(1, 16)",
+            text, s->dim, s->width);
+    return SC_OK;
+}
+
 static int check(const sc_format *f, const char *text, sc_err *e)
 {
     for (int d = 0; d < f->ndim; d++) {
@@ -238,6 +271,10 @@ static int check(const sc_format *f, const char *text, sc_err *e)
             "format \"%s\": a singleton level has one coordinate for each position above it and cannot come "
             "first; use compressed(%d)",
             text, f->level[0].dim);
+    for (int l = 0; l < f->nlevel; l++) {
+        const int rc = sc_kind_of(&f->level[l])->sliced ? check_slices(f, text, l, e) : SC_OK;
+        if (rc) return rc;
+    }
     return SC_OK;
 }
 
@@ -289,7 +326,7 @@ void sc_format_print_levels(const sc_format *f, char *out, size_t size)
 static void arguments(const sc_format *f, int name, int *arg)
 {
     arg[0] = arg[1] = 0;
-    if (name == N_ELL && f->nlevel) arg[0] = f->level[f->nlevel - 1].width;
+    if ((name == N_ELL || name == N_DIA) && f->nlevel) arg[0] = f->level[f->nlevel - 1].width;
     for (int l = 0; l < f->nlevel; l++)
         if ((name == N_BSR || name == N_BSC) && f->level[l].dim < 2) arg[f->level[l].dim] = f->level[l].block;
 }
@@ -313,6 +350,9 @@ void sc_format_print(const sc_format *f, char *out, size_t size)
 }
 
 /* ---- questions ---- */
+bool sc_slices_fit(const sc_levelspec *s)
+{ return s->width > 0 && s->width <= 16 && (s->width & (s->width - 1)) == 0; }
+
 bool sc_format_equal(const sc_format *a, const sc_format *b)
 {
     if (a->ndim != b->ndim || a->nlevel != b->nlevel) return false;

@@ -15,8 +15,9 @@
 #include "abi.h"
 
 #define SC_VERSION "0.1.0"
-#define SC_MAXOP 32  /* operands and results of one program */
-#define SC_MAXVAR 16 /* index variables of one program */
+#define SC_MAXOP 32     /* operands and results of one program */
+#define SC_MAXVAR 16    /* index variables of one program */
+#define SC_SHARED 65536 /* see sc_spec.often */
 
 /* ---- errors ---- */
 enum {
@@ -43,20 +44,21 @@ size_t sc_dtype_size(sc_dtype);
 const char *sc_dtype_name(sc_dtype); /* "f32", "i64", ... */
 
 /* ---- formats ---- */
-typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL } sc_level_kind;
+typedef enum { SC_DENSE, SC_COMPRESSED, SC_SINGLETON, SC_ELL, SC_DIAGONALS } sc_level_kind;
 typedef enum { SC_WHOLE, SC_DIV, SC_MOD } sc_part; /* i, i/block, i%block */
 typedef struct {
     uint8_t kind, unique; /* unique is 0 for compressed(nonunique) */
     uint8_t dim, part;
     int32_t block; /* of SC_DIV and SC_MOD */
-    int32_t width; /* of SC_ELL: slots a parent position; padding has coordinate -1 */
+    int32_t
+        width; /* of SC_ELL: slots a parent position; padding has coordinate -1. Of SC_DIAGONALS: rows of a slice */
 } sc_levelspec;
 typedef struct {
     int ndim, nlevel;
     sc_levelspec level[SC_MAXLEVEL];
 } sc_format;
 
-/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w))
+/* Text is an alias (dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r))
  * or a list of levels over dimension numbers: "dense(0), compressed(1)",
  * "compressed(0, nonunique), singleton(1)", "dense(0/2), compressed(1/3),
  * dense(0%2), dense(1%3)". Printing gives an alias where one exists. */
@@ -129,6 +131,9 @@ typedef struct {
     int64_t seen, rows, values;
 } sc_census;
 void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
+/* How many entries the diagonals of a slice of 16 rows have on average, of a csr matrix, found in some of the slices; 0 of
+ * any other tensor. */
+double sc_census_diagonals(const sc_tensor *);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 
@@ -151,7 +156,8 @@ typedef struct {
     int unit;  /* dense tensors: the dimension of stride 1, or -1 */
     bool perm; /* values are read through view.perm: the structure is derived from another's */
     /* Sparse operands: products with this one go on and on, so that a layout of its own pays: 1, or the size of the
-     * cuts of the layout that it has already; 0: not known. */
+     * cuts of the layout that it has already; 0: not known. With SC_SHARED times the entries that rows which follow one
+     * another have on a diagonal, of 16 at most. */
     int32_t often;
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */

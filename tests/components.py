@@ -1,7 +1,8 @@
 """Random SparseTensors made of arrays, in every format, and what they hold, read by a plain walk.
 
 Structures are drawn level by level, as validation allows them: coordinates that repeat where a level is
-nonunique, padding in ell, stored zeros, empty fibres, empty and huge extents. No conversion takes part.
+nonunique, padding in ell and in slices of diagonals, stored zeros, empty fibres, empty and huge extents. No
+conversion takes part.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def _levels(r: random.Random, dims: Coordinate) -> str:
             _level(r, f"{cut}%{block}", block, True) if r.random() < 0.3 else f"dense({cut}%{block})"
         )
     found[0] = found[0].replace("singleton", "compressed")
+    if len(found) > 1 and cut is None and r.random() < 0.15 and "compressed" not in found[-2] + found[-1]:
+        found[-1] = f"diagonals({order[-1]}, {r.choice((1, 2, 4, 8, 16))})"
     return ", ".join(found)
 
 
@@ -82,6 +85,8 @@ def random_format(r: random.Random, dims: Coordinate) -> str:
     if kind == 4 and n == 2 and small:
         return f"{r.choice(('bsr', 'bsc'))}({divisor(r, dims[0])},{divisor(r, dims[1])})"
     if kind == 5 and n > 1 and max(dims[:-1]) < 64:
+        if r.random() < 0.5:
+            return f"dia({r.choice((1, 4, 8, 16))})"
         return f"ell({r.choice((1, 2, 3, max(1, min(dims[-1], 8))))})"
     if kind == 6:
         return _list(dims, r.choice(("", ", nonunique")))
@@ -163,6 +168,8 @@ class _Builder:
                 chain = 1
             elif kind == "ell":
                 self._ell(k, chain)
+            elif kind == "diagonals":
+                self._diagonals(k)
             else:
                 fibres = [self._fibre(k, chain) for _ in self.at]
                 self.pos[k] = [0]
@@ -216,6 +223,24 @@ class _Builder:
             fibres.append(full + [(-1,) * n] * (width - len(full)))
         self._slots(fibres, k, n)
 
+    def _diagonals(self, k: int) -> None:
+        """Slices of rows: rising diagonals, each with bits of rows that have it, few or all that can."""
+        width, extent = self.levels[k][5], _extent(self.levels[k], self.shape)
+        self.pos[k], self.crd[k], below = [0], [], []
+        for first in range(0, len(self.at), width):
+            rows = [p for p in range(first, first + width) if p < len(self.at) and self.at[p]]
+            entries = {(self.r.randrange(extent) - p, p) for p in rows if extent for _ in range(3)}
+            for d in sorted({d for d, _ in entries if self.r.random() < self.fill}):
+                able = [p for p in rows if 0 <= p + d < extent]
+                kept = able if self.r.random() < 0.5 else [p for p in able if self.r.random() < self.fill]
+                self.crd[k] += [d, sum(1 << p - first for p in kept)]
+                below += [
+                    _moved(self.at[p], self.levels[k], p + d) if p in kept else None
+                    for p in range(first, first + width)
+                ]
+            self.pos[k].append(len(self.crd[k]) // 2)
+        self.at = below
+
 
 def random_values(r: random.Random, n: int, dtype: torch.dtype, values: tuple = SMALL) -> torch.Tensor:
     """Small numbers, zeros among them."""
@@ -247,10 +272,15 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
     """The coordinate and the place of every stored value, by a walk over the arrays; none in padding."""
     levels, shape = a.format.bind(a.dim()).levels, tuple(a.shape)
     arrays = {k: a.crd(k).tolist() for k, level in enumerate(levels) if level[0] != "dense"}
-    starts = {k: a.pos(k).tolist() for k, level in enumerate(levels) if level[0] == "compressed"}
+    starts = {
+        k: a.pos(k).tolist() for k, level in enumerate(levels) if level[0] in ("compressed", "diagonals")
+    }
     at: list[Coordinate | None] = [(0,) * a.dim()]
     for k, level in enumerate(levels):
         below = []
+        if level[0] == "diagonals":
+            at = list(_of_slices(at, level, starts[k], arrays[k]))
+            continue
         for p, c in enumerate(at):
             kind, width = level[0], level[5]
             if kind == "dense":
@@ -264,6 +294,18 @@ def entries(a: scorch.SparseTensor) -> Iterator[tuple[Coordinate | None, int]]:
             below += [None if c is None or x < 0 else _moved(c, level, x) for x in arrays[k][begin:end]]
         at = below
     yield from zip(at, range(len(at)), strict=True)
+
+
+def _of_slices(
+    at: list[Coordinate | None], level: Level, pos: list[int], crd: list[int]
+) -> Iterator[Coordinate | None]:
+    width = level[5]
+    for s in range(len(pos) - 1):
+        for q in range(pos[s], pos[s + 1]):
+            for lane in range(width):
+                p = s * width + lane
+                here = crd[2 * q + 1] >> lane & 1 and at[p]
+                yield _moved(at[p], level, crd[2 * q] + p) if here else None
 
 
 def arrays(a: scorch.SparseTensor) -> tuple[list, list, torch.Tensor]:

@@ -178,6 +178,8 @@ def level_list(draw: random.Random, dims: tuple[int, ...]) -> str:
         levels = [f"dense({d})" for d in order[:cut]] + [f"compressed({order[cut]}, nonunique)"]
         levels += [f"singleton({d}, nonunique)" for d in order[cut + 1 : -1]]
         levels += [f"singleton({order[-1]}{draw.choice(('', ', nonunique'))})"]
+    elif len(order) > 1 and draw.random() < 0.1:
+        levels[-1] = f"diagonals({order[-1]}, {draw.choice((1, 8, 16))})"
     return ", ".join(levels)
 
 
@@ -190,7 +192,9 @@ def sparse_format(draw: random.Random, dims: tuple[int, ...]) -> str:
         return draw.choice(named)
     if kind == 7 and len(dims) == 2:
         return blocked(draw, dims)
-    return f"ell({max(dims[-1], 1)})" if kind == 8 else level_list(draw, dims)
+    if kind == 8:
+        return draw.choice((f"ell({max(dims[-1], 1)})", f"dia({draw.choice((1, 4, 16))})"))
+    return level_list(draw, dims)
 
 
 def result_format(draw: random.Random, rank: int) -> str:

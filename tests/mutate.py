@@ -113,6 +113,20 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/lower/level.c", "run->a = both(l, less(l, val_local(p, q), f->hi), same);",
         "run->a = both(l, less(l, val_local(p, q), f->lo), same);",
     ),
+    # ---- slices of diagonals ----
+    "lanes without an entry take part": (
+        "compiler/lower/slices.c",
+        "v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));", "(void)here;",
+    ),
+    "rows of a slice have the bit of its first": (
+        "compiler/lower/slices.c", "op(l, O_SHL, num(l, 1), lane)", "num(l, 1)",
+    ),
+    "slices begin where the range does": (
+        "compiler/lower/slices.c", "op(l, O_SUB, times(l, slice, width), x.apart)", "start",
+    ),
+    "every diagonal has the first row": (
+        "kernels/convert_slices.c", "2 * q + 1, bits);", "2 * q + 1, bits | 1);",
+    ),
     # ---- assembling results ----
     "a fibre ends at its parent": (
         "compiler/lower/result.c", "val_op(l->p, O_ADD, parent, val_int(l->p, 1)), end)", "parent, end)",

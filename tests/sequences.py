@@ -293,6 +293,7 @@ def stepped(s: State) -> Both:
     if (
         s.a.dtype not in (torch.float32, torch.float64)
         or "ell" in str(s.a.format)
+        or "dia" in str(s.a.format)
         or "nonunique" in str(s.a.format)
     ):
         return s.a, s.d

@@ -17,7 +17,7 @@ from scorch import _C
 from scorch.functions.gradients import gradients_of
 from scorch.functions.program import TAB, known_program
 
-FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)"]
+FORMATS = ["csr", "csc", "coo", "dcsr", "bsr(2,2)", "ell(4)", "dia(4)"]
 
 
 def matrix(rows=6, cols=4, seed=0):
@@ -545,6 +545,7 @@ TIED = [
     "bsr(2,2)",
     "bsc(2,3)",
     "ell(6)",
+    "dia(16)",
     "dense",
     "dense(0/2), dense(1), dense(0%2)",
 ]

@@ -255,7 +255,7 @@ LINEAR = {
 
 @pytest.mark.parametrize("f", LINEAR.values(), ids=LINEAR)
 def test_linear_algebra(f):
-    agrees(f, square(), ["csr", "csc", "coo", "bsr(2,3)", "ell(6)"])
+    agrees(f, square(), ["csr", "csc", "coo", "bsr(2,3)", "ell(6)", "dia(8)"])
 
 
 def test_linear_algebra_that_is_refused():

@@ -6,7 +6,18 @@ import torch
 import scorch
 
 NAN, INF = float("nan"), float("inf")
-FORMATS = ("csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,3)", "bsc(2,3)", "ell(6)", "compressed(0), dense(1)")
+FORMATS = (
+    "csr",
+    "csc",
+    "coo",
+    "dcsr",
+    "dcsc",
+    "bsr(2,3)",
+    "bsc(2,3)",
+    "ell(6)",
+    "dia(4)",
+    "compressed(0), dense(1)",
+)
 DTYPES = (torch.float64, torch.float16, torch.bfloat16, torch.int32, torch.int64)
 ROWS = torch.tensor(
     [

@@ -446,6 +446,18 @@ def test_blocks_are_recommended(monkeypatch):
     assert report.gain == 1 and str(a.format) == "csr"
 
 
+def test_diagonals_are_recommended(monkeypatch):
+    dense = (
+        torch.diag(torch.arange(1.0, 81)) + torch.diag(torch.ones(77), 3) + torch.diag(torch.ones(40), -40)
+    )
+    a, x = scorch.sparse(dense, format="csr"), torch.ones(80).cumsum(0)
+    assert candidates.diagonals(a) == "dia(16)" and candidates.diagonals(operands()[1]) is None
+    monkeypatch.setattr(race.Race, "timed", lambda self, x, repeat: [1e-5 / (2 if x == "dia(16)" else 1)])
+    report = scorch.tune("y[i] = A[i,j] * x[j]", A=a, x=x, seconds=20)
+    assert report.candidates[-1].verdict == 'recommended: convert("dia(16)")'
+    assert torch.equal(a.convert("dia(16)") @ x, dense @ x) and str(a.format) == "csr"
+
+
 # ---- the verb ----
 def test_results_stay_right_with_the_real_clock():
     dense, a, x = operands(rows=200)

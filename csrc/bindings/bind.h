@@ -149,7 +149,9 @@ typedef struct sc_core {
     sc_derived *derived;    /* newest first */
     struct sc_core *origin; /* null, or the core of the same structure that keeps the derived layouts */
     double products;        /* multiplied and added with it so far, with values of its own or of others */
-    int32_t often;          /* as in sc_spec, for all tensors of this structure */
+    int32_t often;  /* as in sc_spec, for all tensors of this structure, but for what diagonals share */
+    int32_t shared; /* that, of the structure numbered shared_of; -1: not counted */
+    int64_t shared_of;
     sc_slot slot[SC_MAXSLOT];
     int nextslot;
 } sc_core;
@@ -175,12 +177,13 @@ struct sc_derived {
     sc_derived *next;
     sc_core *core;
     int64_t generation;
-    /* cuts: where their values lie in the tensor; of which bytes they were made; how often made anew; the products
+    /* cuts and slices: where their values lie in the tensor; of which bytes they were made; how often made anew; the products
      * that were counted before */
     PyObject *perm;
     sc_digest print;
     int64_t renewed;
     double before;
+    bool unpaid; /* slices that are to be dropped by the next product */
 };
 void sc_derived_free(sc_derived *);
 void sc_derived_drop(sc_core *);
@@ -189,7 +192,7 @@ int64_t sc_derived_bytes(const sc_derived *);
 sc_core *sc_core_derive(const sc_state *, sc_core *, const sc_format *);
 /* Counts products with c; many of them, or somebody who says that there will be, make a layout of its own pay. */
 void sc_core_count(sc_core *, double products);
-int32_t sc_core_often(const sc_core *);
+int32_t sc_core_often(sc_core *);
 /* (format, shape, components) of a result; components are shared with `from`
  * where the pointers are the same. */
 PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);

@@ -4,7 +4,7 @@
  * permutation only, and kernels read the values where they are; tensors of one structure with different values share
  * them: those of the core they were made from.
  *
- * Cuts, dense(j/N), .., compressed(j%N), are there for speed alone, and reading values in another order than they
+ * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in another order than they
  * lie in would cost what they gain. They have values of their own, and the number of the bytes that these were made
  * from: before each use the values are read through, and put in order again where the number differs. */
 #include <string.h>
@@ -15,12 +15,24 @@
 #define MANY 8589934592.0 /* products that take as long as converting a tensor and compiling for it */
 #define TRIES 8           /* renewals before a layout can be given up */
 #define RENEWAL 256       /* products of an entry that pay for putting its value in order again */
+/* Of slices of diagonals, in the time that an entry of csr takes: the end of a row of csr; to see that a value is what it
+ * was; a row on a diagonal, entry or not. And what they must gain. */
+#define ROW 4.0
+#define SAME .6
+#define PLACE .3
+#define GAIN 1.1
+#define SLICE 16
 
 static sc_core *root(sc_core *c) { return c->origin ? c->origin : c; }
 
+static bool is_sliced(const sc_format *f)
+{ return f->nlevel && sc_kind_of(&f->level[f->nlevel - 1])->sliced; }
+
+/* Layouts with values of their own. */
 static bool is_cut(const sc_format *f)
 {
     const sc_levelspec *top = &f->level[0], *end = &f->level[f->nlevel - 1];
+    if (is_sliced(f)) return true;
     return top->part == SC_DIV && end->part == SC_MOD && sc_kind_of(end)->pos;
 }
 
@@ -113,7 +125,8 @@ static sc_derived *build(const sc_state *s, sc_core *c, const sc_format *f)
     else
         d->core = sc_core_wrap(s, &to, &sink, c);
     const int64_t n = to.view.nval;
-    if (d->core && perm && complete(perm, n)) settle(s, c, d, narrow(&sink, perm, n, to.itype));
+    if (d->core && perm && (is_sliced(f) || complete(perm, n)))
+        settle(s, c, d, narrow(&sink, perm, n, to.itype));
     sc_sink_clear(&sink);
     if (d->core && !PyErr_Occurred()) return d;
     sc_derived_free(d);
@@ -181,6 +194,13 @@ static void link_first(sc_core *c, sc_derived *d)
     bound_derived(c);
 }
 
+/* Whether products with vectors are faster where a diagonal of 16 rows has so many entries. */
+static bool pays(const sc_core *c, double shared)
+{
+    const double entries = (double)c->t.view.nval, rows = (double)c->t.view.level[0].size;
+    return entries + ROW * rows > GAIN * entries * (SAME + PLACE * SLICE / shared);
+}
+
 static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_format *f, sc_digest print)
 {
     const int64_t generation = all->generation;
@@ -189,9 +209,14 @@ static sc_core *cut_first(const sc_state *s, sc_core *all, sc_core *c, const sc_
     d->generation = generation;
     d->print = print;
     d->before = all->products;
-    all->often = d->perm ? f->level[0].block : -1;
     sc_core *core = (sc_core *)Py_NewRef((PyObject *)d->core);
     forget(find(all, c, f)); /* of another thread, meanwhile */
+    const double shared = (double)c->t.view.nval * SLICE / (double)d->core->t.view.nval;
+    if (is_sliced(f) && all->shared > 0 && !pays(c, shared)) {
+        all->shared = -1; /* a few rows have diagonals of their own: the next product is as before */
+        d->unpaid = true;
+    }
+    if (!is_sliced(f) || !d->perm) all->often = d->perm ? f->level[0].block : -1;
     link_first(all, d);
     return core;
 }
@@ -234,10 +259,27 @@ static sc_core *derive_cut(const sc_state *s, sc_core *c, const sc_format *f)
 }
 
 /* ---- products that go on and on ---- */
-int32_t sc_core_often(const sc_core *c)
+/* Slices that did not turn out as they were expected to. */
+static void drop_unpaid(sc_core *all)
 {
-    const int32_t often = c->origin ? c->origin->often : c->often;
-    return often > 0 ? often : 0;
+    for (sc_derived **p = &all->derived; *p;)
+        if ((*p)->unpaid)
+            forget(p);
+        else
+            p = &(*p)->next;
+}
+
+int32_t sc_core_often(sc_core *c)
+{
+    sc_core *all = root(c);
+    if (all->often <= 0) return 0;
+    if (all->shared < 0) drop_unpaid(all);
+    if (!all->shared || all->shared_of != all->generation) {
+        const double found = sc_census_diagonals(&c->t);
+        all->shared = found >= 1 && pays(c, found) ? (int32_t)found : -1;
+        all->shared_of = all->generation;
+    }
+    return all->often + (all->shared > 0 ? all->shared * SC_SHARED : 0);
 }
 
 void sc_core_count(sc_core *c, double products)

@@ -233,8 +233,8 @@ static void take_apart(Choices *g)
     }
 }
 
-/* Blocks that fit no loops, and coordinates that repeat where they must not, are converted away: levels in the
- * order that they have, without both. Returns whether there were any. */
+/* Blocks and diagonals that fit no loops, and coordinates that repeat where they must not, are converted away: levels in
+ * the order that they have, without these. Returns whether there were any. */
 static bool make_plain(Prog *p)
 {
     bool any = false;
@@ -242,7 +242,8 @@ static bool make_plain(Prog *p)
         const Tensor *t = p->tensor[k];
         bool odd = source_may_repeat(t);
         if (!source_is_sparse(t)) continue;
-        for (int l = 0; l < t->format.nlevel; l++) odd |= t->format.level[l].part != SC_WHOLE;
+        for (int l = 0; l < t->format.nlevel; l++)
+            odd |= t->format.level[l].part != SC_WHOLE || sc_kind_of(&t->format.level[l])->sliced;
         if (!odd) continue;
         sc_format f = {.ndim = t->ndim};
         for (int l = 0; l < t->format.nlevel; l++)

@@ -70,6 +70,10 @@ int sc_list_sparse(const sc_conversion *, sc_list *);
 int sc_list_sort(const sc_conversion *, sc_list *);
 int sc_list_pack(const sc_conversion *, const sc_list *);
 void sc_list_free(sc_list *);
+/* convert_slices.c: a level of sliced diagonals below `above` positions, of which entry e has at[e]; to[e] becomes its
+ * own. */
+int sc_slices_pack(const sc_conversion *, const sc_list *, int level, int64_t above, const int64_t *at,
+                   int64_t *to, sc_level *made);
 
 /* Sums duplicates: to[i] = from[j] for the first of them, then to[i] += from[j] (or, for bool). 16 bit floats add up in
  * *sum, so that to[i] is rounded once. */

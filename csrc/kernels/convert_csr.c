@@ -100,12 +100,14 @@ int sc_convert_same(const sc_conversion *c)
         const sc_level *from = &c->from->view.level[l];
         sc_level *to = &c->to->view.level[l];
         void *pos = NULL, *crd = NULL;
-        if (sc_kind_of(&c->to->format.level[l])->pos) {
-            if ((rc = sc_convert_pos(c, l, above + 1, &pos))) return rc;
-            sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, above + 1);
+        const sc_levelspec *s = &c->to->format.level[l];
+        if (sc_kind_of(s)->pos || sc_kind_of(s)->sliced) {
+            const int64_t n = sc_pos_length(s, above);
+            if ((rc = sc_convert_pos(c, l, n, &pos))) return rc;
+            sc_convert_narrow(pos, c->to->itype, from->pos, c->from->itype, n);
         }
-        if (sc_kind_of(&c->to->format.level[l])->crd) {
-            if ((rc = sc_convert_crd_keep(c, l, from->crd, from->npos, &crd))) return rc;
+        if (sc_kind_of(s)->crd) {
+            if ((rc = sc_convert_crd_keep(c, l, from->crd, sc_crd_length(s, from->npos), &crd))) return rc;
         }
         *to = (sc_level){.pos = pos, .crd = crd, .size = from->size, .npos = from->npos};
         above = from->npos;

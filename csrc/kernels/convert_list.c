@@ -124,11 +124,37 @@ SC_INLINE bool slots_range(const unrolling *u, sc_dtype itype, int64_t begin, in
     return stray;
 }
 
+/* A position for every row of a slice on each of its diagonals. */
+SC_INLINE bool slices_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
+{
+    const sc_levelspec *s = &u->from->format.level[u->level];
+    const sc_level *v = &u->from->view.level[u->level];
+    const int64_t extent = sc_level_extent(s, u->from->view.dim), width = s->width;
+    bool stray = false;
+    int64_t f = begin < end ? sc_split_fibre(v->pos, itype, sc_slices(s, u->fibres), begin / width) : 0;
+    for (int64_t p = begin; p < end; p++) {
+        const int64_t q = p / width, row = f * width + p % width;
+        if (q >= sc_index(v->pos, itype, f + 1)) {
+            f++, p--;
+            continue;
+        }
+        const bool here = sc_index(v->crd, itype, 2 * q + 1) >> p % width & 1;
+        const int64_t c = here ? row + sc_index(v->crd, itype, 2 * q) : -1;
+        stray |= here && (c < 0 || row >= u->fibres);
+        u->key[p] = extend(u, row < u->fibres ? u->above[row] : 0, c, extent, true, &stray);
+    }
+    return stray;
+}
+
 static void unroll_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     unrolling *u = arg;
     if (sc_kind_of(&u->from->format.level[u->level])->pos) {
 #define RUN(itype) u->stray[lane] |= compressed_range(u, itype, begin, end)
+        SC_BY_INDEX(u->from->itype, RUN);
+#undef RUN
+    } else if (sc_kind_of(&u->from->format.level[u->level])->sliced) {
+#define RUN(itype) u->stray[lane] |= slices_range(u, itype, begin, end)
         SC_BY_INDEX(u->from->itype, RUN);
 #undef RUN
     } else {

@@ -170,6 +170,17 @@ static int pack_ell(packing *p, int lanes)
         p->level, (long long)width, (long long)most, (long long)most);
 }
 
+/* ---- diagonals ---- */
+static int pack_slices(packing *p)
+{
+    sc_level made = {0};
+    const int rc = sc_slices_pack(p->c, p->list, p->level, p->above, p->at, p->to, &made);
+    p->pos = (void *)(uintptr_t)made.pos;
+    p->crd = (void *)(uintptr_t)made.crd;
+    p->npos = made.npos;
+    return rc;
+}
+
 /* ---- values ---- */
 void sc_value_add(void *to, int64_t i, const void *from, int64_t j, sc_dtype t, float *sum)
 {
@@ -249,10 +260,11 @@ static int pack_level(packing *p, int l, int lanes)
         p->last++;
     p->all = p->last == f->nlevel - 1 && !f->level[p->last].unique;
     p->pos = p->crd = NULL;
-    const int rc = !is->crd  ? pack_dense(p, lanes)
-                   : is->pos ? pack_compressed(p, lanes)
-                   : is->one ? pack_singleton(p, lanes)
-                             : pack_ell(p, lanes);
+    const int rc = !is->crd     ? pack_dense(p, lanes)
+                   : is->pos    ? pack_compressed(p, lanes)
+                   : is->one    ? pack_singleton(p, lanes)
+                   : is->sliced ? pack_slices(p)
+                                : pack_ell(p, lanes);
     if (rc) return rc;
     *v = (sc_level){.pos = p->pos,
                     .crd = p->crd,

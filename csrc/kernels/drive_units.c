@@ -45,12 +45,24 @@ void sc_units_init(sc_units *u, const sc_step *s, const sc_tensor *tensor, const
     u->end = s->coords ? sc_level_size(&t->format.level[0], t->view.dim) : u->n;
 }
 
+/* Rows of a slice have as many positions each. */
+static int64_t slice_leaves(const sc_tensor *t, int l, int64_t p)
+{
+    const sc_level *v = &t->view.level[l];
+    const int64_t width = t->format.level[l].width, s = p / width, rows = p % width;
+    const int64_t first = sc_index(v->pos, t->itype, s);
+    return first * width + (rows ? rows * (sc_index(v->pos, t->itype, s + 1) - first) : 0);
+}
+
 int64_t sc_leaves_before(const sc_tensor *t, int level, int64_t p)
 {
     for (int l = level + 1; l < t->format.nlevel; l++) {
         const sc_level *v = &t->view.level[l];
         const sc_kind *is = sc_kind_of(&t->format.level[l]);
-        p = is->pos ? sc_index(v->pos, t->itype, p) : is->one ? p : p * v->size;
+        p = is->pos      ? sc_index(v->pos, t->itype, p)
+            : is->sliced ? slice_leaves(t, l, p)
+            : is->one    ? p
+                         : p * v->size;
     }
     return p;
 }
@@ -83,7 +95,7 @@ int64_t sc_units_child(const sc_units *u, int64_t unit)
     if (!u->t || u->snap || l >= u->t->format.nlevel) return -1;
     const sc_level *v = &u->t->view.level[l];
     const sc_kind *is = sc_kind_of(&u->t->format.level[l]);
-    return is->pos ? sc_index(v->pos, u->t->itype, unit) : is->one ? -1 : unit * v->size;
+    return is->pos ? sc_index(v->pos, u->t->itype, unit) : is->one || is->sliced ? -1 : unit * v->size;
 }
 
 /* The first position from p on whose coordinate differs from that of p - 1:

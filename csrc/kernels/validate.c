@@ -74,26 +74,26 @@ static void pos_range(void *arg, int lane, int64_t begin, int64_t end)
 #undef RUN
 }
 
-/* pos has fibres + 1 entries by contract. */
-static int check_pos(checking *c, sc_err *e)
+/* pos has n + 1 entries by contract, and counts so many coordinates, or diagonals. */
+static int check_pos(checking *c, int64_t n, int64_t stored, sc_err *e)
 {
     const sc_level *v = &c->t->view.level[c->level];
     sc_dtype it = c->t->itype;
     if (!v->pos)
-        return wrong(c->t, c->level, e, "expected a pos array of %lld entries, got none",
-                     (long long)c->fibres + 1);
+        return wrong(c->t, c->level, e, "expected a pos array of %lld entries, got none", (long long)n + 1);
     if (sc_index(v->pos, it, 0) != 0)
         return wrong(c->t, c->level, e, "pos[0] = %lld, expected 0", (long long)sc_index(v->pos, it, 0));
     int64_t p;
-    if (first_bad(c, c->fibres, pos_range, &p, e)) return e->code;
+    if (first_bad(c, n, pos_range, &p, e)) return e->code;
     if (p >= 0)
         return wrong(c->t, c->level, e,
                      "pos[%lld] = %lld exceeds pos[%lld] = %lld, expected non-decreasing positions",
                      (long long)p, (long long)sc_index(v->pos, it, p), (long long)p + 1,
                      (long long)sc_index(v->pos, it, p + 1));
-    if (sc_index(v->pos, it, c->fibres) != v->npos)
-        return wrong(c->t, c->level, e, "pos[%lld] = %lld, expected %lld, the number of stored coordinates",
-                     (long long)c->fibres, (long long)sc_index(v->pos, it, c->fibres), (long long)v->npos);
+    if (sc_index(v->pos, it, n) != stored)
+        return wrong(c->t, c->level, e, "pos[%lld] = %lld, expected %lld, the number of stored %s",
+                     (long long)n, (long long)sc_index(v->pos, it, n), (long long)stored,
+                     stored == v->npos ? "coordinates" : "diagonals");
     return SC_OK;
 }
 
@@ -324,6 +324,57 @@ static int check_padding(checking *c, sc_err *e)
                  (long long)crd_at(c->t, c->level, p - 1));
 }
 
+/* ---- diagonals ---- */
+/* Whether the entries that diagonal q of slice s says it has are inside of the tensor. */
+static bool inside(const checking *c, int64_t s, int64_t q)
+{
+    const sc_levelspec *spec = &c->t->format.level[c->level];
+    const int64_t offset = crd_at(c->t, c->level, 2 * q), bits = crd_at(c->t, c->level, 2 * q + 1);
+    const int64_t extent = sc_level_extent(spec, c->t->view.dim);
+    if (bits >> spec->width) return false;
+    if (!bits) return true;
+    const int64_t low = s * spec->width + __builtin_ctzll((uint64_t)bits),
+                  high = s * spec->width + 63 - __builtin_clzll((uint64_t)bits);
+    return high < c->fibres && offset >= -low && offset < extent - high;
+}
+
+static void slices_range(void *arg, int lane, int64_t begin, int64_t end)
+{
+    checking *c = arg;
+    const void *pos = c->t->view.level[c->level].pos;
+    for (int64_t s = begin; s < end; s++) {
+        const int64_t first = sc_index(pos, c->t->itype, s), last = sc_index(pos, c->t->itype, s + 1);
+        for (int64_t q = first; q < last; q++) {
+            const bool rises =
+                q == first || crd_at(c->t, c->level, 2 * q) > crd_at(c->t, c->level, 2 * q - 2);
+            if (rises && inside(c, s, q)) continue;
+            c->bad[lane] = q;
+            return;
+        }
+    }
+}
+
+static int check_slices(checking *c, sc_err *e)
+{
+    const sc_levelspec *s = &c->t->format.level[c->level];
+    const sc_level *v = &c->t->view.level[c->level];
+    const int64_t slices = sc_slices(s, c->fibres);
+    int64_t q;
+    const int rc = check_pos(c, slices, v->npos / s->width, e);
+    if (rc) return rc;
+    if (!v->crd && v->npos)
+        return wrong(c->t, c->level, e, "expected a crd array of %lld entries, got none",
+                     (long long)sc_crd_length(s, v->npos));
+    if (first_bad(c, slices, slices_range, &q, e)) return e->code;
+    if (q < 0) return SC_OK;
+    return wrong(
+        c->t, c->level, e,
+        "crd[%lld] = %lld with rows %#llx, expected rising diagonals in each slice, and bits of rows "
+        "whose coordinates, the diagonal and the number of the row added up, are 0 or more and below %lld",
+        2 * (long long)q, (long long)crd_at(c->t, c->level, 2 * q),
+        (unsigned long long)crd_at(c->t, c->level, 2 * q + 1), (long long)sc_level_extent(s, c->t->view.dim));
+}
+
 /* ---- levels ---- */
 static int check_lengths(const checking *c, int64_t parent, sc_err *e)
 {
@@ -339,6 +390,11 @@ static int check_lengths(const checking *c, int64_t parent, sc_err *e)
     if (v->npos < 0)
         return wrong(c->t, c->level, e, "a negative number of positions, %lld", (long long)v->npos);
     if (sc_kind_of(s)->pos) return SC_OK;
+    if (sc_kind_of(s)->sliced) {
+        if (v->npos % s->width == 0) return SC_OK;
+        return wrong(c->t, c->level, e, "%lld positions, expected a multiple of the %d rows of a slice",
+                     (long long)v->npos, s->width);
+    }
     if (!sc_kind_of(s)->one && !sc_mul(parent, size, &n))
         return wrong(c->t, c->level, e, "%lld positions times size %lld overflow", (long long)parent,
                      (long long)size);
@@ -357,7 +413,8 @@ static int check_level(checking *c, int l, int64_t parent, sc_err *e)
         c->fibres = parent;
     }
     if ((rc = check_lengths(c, parent, e)) || !is->crd) return rc;
-    if (is->pos && (rc = check_pos(c, e))) return rc;
+    if (is->sliced) return check_slices(c, e);
+    if (is->pos && (rc = check_pos(c, c->fibres, c->t->view.level[l].npos, e))) return rc;
     if (all_rise(c) || c->pairs || (c->pairs = pairs_rise(c))) return SC_OK;
     if ((rc = check_crd(c, e)) || (rc = check_padding(c, e))) return rc;
     return check_order(c, e);
@@ -374,6 +431,7 @@ static int check_shape(const sc_tensor *t, sc_err *e)
         const sc_levelspec *s = &f->level[l];
         if (s->kind >= SC_NKIND || s->part > SC_MOD || s->dim >= f->ndim ||
             (s->part != SC_WHOLE && s->block < 1) || (sc_kind_of(s)->padded && s->width < 0) ||
+            (sc_kind_of(s)->sliced && (!sc_slices_fit(s) || l == 0 || l + 1 < f->nlevel || s->part)) ||
             (l == 0 && sc_kind_of(s)->one))
             return sc_error(e, SC_EVALUE, "level %d is not a level: kind %d of dimension %d", l, s->kind,
                             s->dim);

@@ -309,6 +309,20 @@ static void spread(const Run *r, const Val *v, Lanes *out)
     }
 }
 
+static void masked(const Run *r, const Val *v, Lanes *out)
+{
+    const sc_dtype t = v->buf->dtype;
+    const void *p = base(r, v->buf);
+    const int64_t at = scalar_int(r, v->kid[0]), bits = scalar_int(r, v->kid[1]);
+    for (int k = 0; k < v->type.lanes; k++) {
+        const bool here = bits >> k & 1;
+        if (floats(v->type))
+            out->f[k] = here ? fetch_float(t, p, at + k) : 0;
+        else
+            out->i[k] = here ? fetch_int(t, p, at + k) : 0;
+    }
+}
+
 static void cast(const Run *r, const Val *v, Lanes *x)
 {
     int n = v->type.lanes, to = v->type.dtype;
@@ -378,6 +392,11 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
     case O_VAR: memcpy(out, &r->frame[v->local->slot], sizeof(Cell) * v->type.lanes); break;
     case O_LOAD: load(r, v, out); break;
     case O_SPREAD: spread(r, v, out); break;
+    case O_MASKED: masked(r, v, out); break;
+    case O_BITS:
+        splat(r, v, false, out);
+        for (int k = 0; k < v->type.lanes; k++) out->i[k] = out->i[k] >> k & 1;
+        break;
     case O_CAST:
         if (v->kid[0]->type.lanes == 1)
             splat(r, v, false, out);

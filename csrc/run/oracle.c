@@ -81,6 +81,21 @@ static bool descend(Map *m, const Tensor *t, int level, int64_t c, int64_t pos, 
     return ok;
 }
 
+/* The row `pos` of its slice: the diagonals that have it. */
+static bool collect_slice(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
+{
+    const sc_tensor *in = m->in;
+    const sc_level *l = &in->view.level[level];
+    const int64_t width = in->format.level[level].width, row = pos % width;
+    const int64_t hi = sc_index(l->pos, in->itype, pos / width + 1);
+    for (int64_t q = sc_index(l->pos, in->itype, pos / width); q < hi; q++) {
+        const int64_t offset = sc_index(l->crd, in->itype, 2 * q),
+                      bits = sc_index(l->crd, in->itype, 2 * q + 1);
+        if (bits >> row & 1 && !descend(m, t, level, pos + offset, q * width + row, coord)) return false;
+    }
+    return true;
+}
+
 static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *coord)
 {
     const sc_tensor *in = m->in;
@@ -101,6 +116,7 @@ static bool collect(Map *m, const Tensor *t, int level, int64_t pos, int64_t *co
             if (!descend(m, t, level, c, pos * size + c, coord)) return false;
         return true;
     }
+    if (sc_kind_of(s)->sliced) return collect_slice(m, t, level, pos, coord);
     if (sc_kind_of(s)->pos) lo = sc_index(l->pos, in->itype, pos), hi = sc_index(l->pos, in->itype, pos + 1);
     if (sc_kind_of(s)->padded) lo = pos * s->width, hi = lo + s->width;
     for (int64_t q = lo; q < hi; q++) {

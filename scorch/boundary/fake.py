@@ -51,13 +51,21 @@ def components(
     stored: the number of entries where it is known; formats with padding and blocks hold others.
     """
     levels, made, n = layout(format, len(shape)).levels, [], 1
-    exact = stored is not None and not any(kind == "ell" or part for kind, _, _, part, _, _ in levels)
+    exact = stored is not None and not any(
+        kind in ("ell", "diagonals") or part for kind, _, _, part, _, _ in levels
+    )
     last = max((k for k, level in enumerate(levels) if level[0] == "compressed"), default=-1)
     flat = all(level[0] == "singleton" for level in levels[last + 1 :])
     for k, (kind, _, dim, part, block, width) in enumerate(levels):
         extent = (shape[dim], -(-shape[dim] // max(block, 1)), block)[part]
         if kind == "compressed":
             made.append(source.new_empty(n + 1, dtype=index))
+        if kind == "diagonals":
+            made.append(source.new_empty(-(-n // width) + 1, dtype=index))
+            n = _torch.unknown_size()  # diagonals
+            made.append(source.new_empty(2 * n, dtype=index))
+            n = n * width
+            continue
         n = {"dense": n * extent, "compressed": None, "singleton": n, "ell": n * width}[kind]
         if n is None:
             n = stored if exact and flat and k == last else _torch.unknown_size()

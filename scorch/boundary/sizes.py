@@ -11,7 +11,7 @@ import torch
 
 from .. import _C
 from .._torch import apart, unknown_size
-from ..tensor.format import layout
+from ..tensor.format import layout, pads
 from ..tensor.sparsetensor import core_of
 from ..tensor.wrapping import wrap
 from .fake import components
@@ -40,7 +40,7 @@ def _structure(
 
 def _structure_fake(source, target, arrays, sizes, count, wide):
     index = torch.int64 if wide else torch.int32
-    stored = None if "ell" in source else count
+    stored = None if pads(source) else count
     like = torch.empty(0, dtype=torch.int64, device="cpu") if not arrays else arrays[0]
     return components(target, sizes, index, like, torch.int64, stored)
 

@@ -33,6 +33,7 @@ from ..tensor.entries import (
     same_structure,
     share_arrays,
 )
+from ..tensor.format import pads
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import needs_grad, plain_values, refuse_read_only, renewed
@@ -108,7 +109,7 @@ def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
 
 def _padding(a: SparseTensor) -> torch.Tensor | None:
     """Where the values of a are padding; None: nowhere."""
-    there = coordinates(a)[1] if "ell" in a._fmt else None
+    there = coordinates(a)[1] if pads(a._fmt) else None
     return None if there is None else ~there
 
 

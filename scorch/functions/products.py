@@ -10,7 +10,7 @@ from numbers import Number
 import torch
 
 from .. import _torch
-from ..tensor.format import is_composed
+from ..tensor.format import is_composed, pads
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import LINEAR, MATMUL, RMATMUL, SparseTensor, rank
 from ..tensor.values import kept, needs_grad
@@ -143,7 +143,7 @@ def linear_of_values(
         return linear(x, a, bias)
     if (
         is_composed(a._fmt)
-        or "ell" in a._fmt
+        or pads(a._fmt)
         or "nonunique" in a._fmt
         or len(a._names) == 1
         or x.dim() != 2

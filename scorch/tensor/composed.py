@@ -16,7 +16,7 @@ import torch
 from .. import _torch
 from . import rooms
 from .entries import Entries, add_up, build, canonical, find, ravel, unravel
-from .format import Format, Layout, bound, composed_of, fills, layout
+from .format import Format, Layout, bound, composed_of, fills, layout, pads
 from .rules import Left
 from .sparsetensor import HANDLERS, SparseTensor, core_of, made
 from .values import assemble, bytes_kept, tracked
@@ -45,7 +45,9 @@ def _count(part: Layout, shape: Sequence[int], structure: Sequence[torch.Tensor]
             n = n * (shape[dim], -(-shape[dim] // max(block, 1)), block)[half]
         elif kind == "ell":
             n = n * width
-        at += (kind == "compressed") + (kind != "dense")
+        elif kind == "diagonals":
+            n = structure[at + 1].shape[0] // 2 * width
+        at += (kind in ("compressed", "diagonals")) + (kind != "dense")
     return n
 
 
@@ -63,7 +65,7 @@ def _slices(a: Composed, values: torch.Tensor) -> list[torch.Tensor]:
 def _stored(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Keys of the stored values, and where they are not padding (None: everywhere)."""
     indices = a.indices().long()
-    there = indices[0] >= 0 if "ell" in a._fmt else None
+    there = indices[0] >= 0 if pads(a._fmt) else None
     return ravel(indices if there is None else indices[:, there], a._shape), there
 
 
@@ -92,7 +94,7 @@ class Composed(SparseTensor):
         return made(Composed, self._fmt, self._names, self._shape, arrays)
 
     def _with_values(self, values: torch.Tensor) -> Composed:
-        if "ell" in self._fmt and self.nnz:
+        if pads(self._fmt) and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
         arrays = (*self._arrays()[:-1], values)
         new = rooms.values.assemble(layout(self._fmt, 2), self._shape, arrays)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C, _torch
-from .format import has_slots, layout, repeats, spelled
+from .format import has_slots, layout, pads, repeats, spelled
 from .sparsetensor import SparseTensor, core_of
 from .values import assemble
 
@@ -111,7 +111,7 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     if a._fmt == "csr":
         return _csr_indices(a), None
     indices = a.indices().long()
-    if "ell" not in a._fmt or indices.numel() == 0:
+    if not pads(a._fmt) or indices.numel() == 0:
         return indices, None
     return indices.clamp(min=0), indices[0] >= 0
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from .rules import Rule
 
 _RANK_OF_ALIAS = {"auto": 2, "dense": 2, "coo": 2, "csf": 3}  # names for any number of dimensions
-_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|ell\(\s*\d+\s*\)$")
-_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) compressed(d) singleton(d)"
-_DIM = re.compile(r"(?:dense|compressed|singleton|ell)\s*\(\s*(\d+)")
+_ALIAS = re.compile(r"(csr|csc|dcsr|dcsc|bsr|bsc)\b|(ell|dia)\(\s*\d+\s*\)$")
+_SPELLED = "auto dense coo csr csc dcsr dcsc csf bsr(r,c) bsc(r,c) ell(w) dia(r) compressed(d) singleton(d)"
+_DIM = re.compile(r"(?:dense|compressed|singleton|ell|diagonals)\s*\(\s*(\d+)")
 
 
 class Layout(NamedTuple):
@@ -43,7 +43,7 @@ def layout(text: str, ndim: int) -> Layout:
     name, _, levels = _C.format(text, ndim)
     names = []
     for at, (kind, *_rest) in enumerate(levels):
-        if kind == "compressed":
+        if kind in ("compressed", "diagonals"):
             names.append(f"_pos{at}")
         if kind != "dense":
             names.append(f"_crd{at}")
@@ -104,6 +104,11 @@ def _composed(text: str, ndim: int) -> Layout:
     return Layout(spelled, (*names, "_val"), (), tuple(parts), tuple(rules))
 
 
+def pads(text: str) -> bool:
+    """Whether a format has positions without an entry, which have no coordinates."""
+    return "ell" in text or "dia" in text
+
+
 def repeats(form: Layout) -> bool:
     """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
     below = [kind for kind, *_ in form.levels[1:]] + [""]
@@ -123,7 +128,9 @@ def has_slots(form: Layout) -> bool:
     """Whether a level has a fixed number of places, which another tensor of this shape may exceed."""
     above = ("", 1)
     for kind, unique, *_ in form.levels:
-        if kind == "ell" or (kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))):
+        if kind in ("ell", "diagonals") or (
+            kind == "singleton" and (above[1] or above[0] in ("dense", "ell"))
+        ):
             return True
         above = (kind, unique)
     return False
@@ -146,7 +153,7 @@ def relabelled(text: str, ndim: int, dims: tuple[int, ...]) -> str:
 
 def spelled(kind: str, unique: int, dim: int, part: int, block: int, width: int) -> str:
     where = f"{dim}{' /%'[part]}{block}" if part else f"{dim}"
-    options = (f", {width}" if kind == "ell" else "") + ("" if unique else ", nonunique")
+    options = (f", {width}" if kind in ("ell", "diagonals") else "") + ("" if unique else ", nonunique")
     return f"{kind}({where}{options})"
 
 
@@ -176,7 +183,8 @@ class Format:
     Args:
         levels: an alias (``"csr"``, ``"coo"``, ``"csf"``, ``"bsr(4,4)"``, ``"ell(8)"``, ``"auto"`` ...), a
             list of levels over dimension numbers (``"dense(0), compressed(1)"``), or a sequence of level
-            kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``; or
+            kinds: ``dense``, ``compressed``, ``compressed(nonunique)``, ``singleton``, ``ell(width)``,
+            ``diagonals(rows)``; or
             for matrices, parts with rules, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``.
         order: with a sequence: the dimension that each level stores; the natural order by default.
         block: with a sequence: tile sizes, one a dimension; the levels over block numbers come first, then

@@ -13,7 +13,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from .. import _torch
 from .entries import distinct, entries, ravel, unravel
-from .format import layout
+from .format import layout, pads
 from .making import COMPRESSED
 from .sparsetensor import SparseTensor
 
@@ -157,7 +157,7 @@ def owner_of(array: torch.Tensor) -> SparseTensor | None:
 
 def coordinates(input: SparseTensor) -> torch.Tensor:
     """``Tensor._indices``: [ndim, nnz], int64, in storage order."""
-    if "ell" in input._fmt:
+    if pads(input._fmt):
         raise ValueError(
             f"_indices: {input._fmt} stores padding, which has no coordinates: use A.convert('coo')"
         )

@@ -17,7 +17,7 @@ import torch
 
 from .. import _C, _torch
 from . import rooms
-from .format import Format, layout
+from .format import Format, layout, pads
 
 if TYPE_CHECKING:
     from ..tools.reorder import Reordering
@@ -154,7 +154,7 @@ class SparseTensor(_Tensor):
 
     def _with_values(self, values: torch.Tensor) -> SparseTensor:
         """This structure with other values [nnz], in storage order; padding is set to zero."""
-        if "ell" in self._fmt and self.nnz:
+        if pads(self._fmt) and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
         made = rooms.values.assemble(
             layout(self._fmt, rank(self)), self._shape, (*self._arrays()[:-1], values)

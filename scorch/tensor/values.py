@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from .. import _C, _torch
-from .format import Layout, layout
+from .format import Layout, layout, pads
 from .sparsetensor import SparseTensor, rank
 from .wrapping import wrap
 
@@ -109,7 +109,7 @@ def plain_values(a: torch.Tensor) -> torch.Tensor | None:
         return None
     facts = a.__dict__
     text, values = facts["_fmt"], facts["_val"]
-    if "nonunique" in text or "ell" in text or values.requires_grad:
+    if "nonunique" in text or pads(text) or values.requires_grad:
         return None
     return None if torch.is_grad_enabled() and _torch.any_requires_grad(a) else values
 

@@ -390,10 +390,12 @@ class _Session:
                 self.pays |= won is not None and "%" in won.schedule
 
     def recommend(self) -> None:
-        """Operands whose entries come in blocks may be stored so: that is said, and the user's to do."""
+        """Operands whose entries come in blocks or along diagonals may be stored so: that is said, and the
+        user's to do."""
         for at, x in enumerate(self.operands):
-            format = candidates.blocks(x) if race.clock() + 3 * self.compile < self.end else None
-            if format:
+            if race.clock() + 3 * self.compile >= self.end:
+                return
+            if format := candidates.blocks(x) or candidates.diagonals(x):
                 other = [*self.operands[:at], x.convert(format), *self.operands[at + 1 :]]
                 self.compare(f"operand {at + 1} as {format}", {"csr": self.operands, format: other}, format)
 

@@ -44,7 +44,7 @@ static void *heap_alloc(void *ctx, int what, int level, sc_dtype type, int64_t n
 }
 
 /* ---- formats ---- */
-static const char *const kinds[] = {"dense", "compressed", "singleton", "ell"};
+static const char *const kinds[] = {"dense", "compressed", "singleton", "ell", "diagonals"};
 
 typedef struct {
     sc_format format;
@@ -66,8 +66,9 @@ static void add_level(Bytes *b, char *out, size_t size, int d, char part, int bl
 /* A format of ndim dimensions: one that has a name, or levels in any order; false where the choice is no format. */
 static bool choose_format(Bytes *b, int ndim, sc_format *f)
 {
-    static const char *const named[] = {"csr", "csc",      "coo",      "dcsr",   "dcsc",
-                                        "csf", "bsr(2,3)", "bsc(2,2)", "ell(4)", "dense"};
+    static const char *const named[] = {"csr",    "csc",      "coo",      "dcsr",   "dcsc",
+                                        "csf",    "bsr(2,3)", "bsc(2,2)", "ell(4)", "dense",
+                                        "dia(1)", "dia(4)",   "dia(16)"};
     char text[512] = "", order[SC_MAXDIM];
     sc_err err = {0};
     if (fuzz_below(b, 2)) return !sc_format_parse(f, named[fuzz_below(b, SC_LEN(named))], ndim, &err);
@@ -232,6 +233,35 @@ static bool make_slots(Maker *m, int head)
     return true;
 }
 
+/* Slices of the rows above: rising diagonals, and bits of rows that can have them. */
+static bool make_slices(Maker *m, int l)
+{
+    static int64_t all[2 * MAXPLACE];
+    const int width = m->t->format.level[l].width;
+    const int64_t slices = (m->parent + width - 1) / width, extent = extent_of(m->t, l);
+    void *pos = index_array(m, slices + 1);
+    int64_t n = 0;
+    put(m->t, pos, 0, 0);
+    for (int64_t s = 0; s < slices; s++) {
+        int64_t d = -(s + 1) * width;
+        for (int k = fuzz_below(m->b, 4); k > 0; k--) {
+            int64_t bits = 0;
+            d += 1 + fuzz_below(m->b, 12);
+            for (int64_t p = s * width; p < (s + 1) * width && p < m->parent; p++)
+                if (p + d >= 0 && p + d < extent && fuzz_below(m->b, 3))
+                    bits |= (int64_t)1 << (p - s * width);
+            if ((n + 1) * width > MAXPLACE) return false;
+            all[2 * n] = d, all[2 * n++ + 1] = bits;
+        }
+        put(m->t, pos, s + 1, n);
+    }
+    void *crd = index_array(m, 2 * n);
+    for (int64_t k = 0; k < 2 * n; k++) put(m->t, crd, k, all[k]);
+    m->parent = n * width;
+    m->t->view.level[l] = (sc_level){.pos = pos, .crd = crd, .size = width, .npos = m->parent};
+    return true;
+}
+
 /* A singleton that is in no chain: one coordinate for each position of a dense level. */
 static bool make_single(Maker *m, int l)
 {
@@ -255,6 +285,8 @@ static bool make_levels(Maker *m)
             ok = m->parent <= MAXPLACE;
         } else if (kind == SC_SINGLETON) {
             ok = make_single(m, l);
+        } else if (kind == SC_DIAGONALS) {
+            ok = make_slices(m, l);
         } else {
             ok = kind == SC_ELL ? make_slots(m, l) : make_compressed(m, l);
             l += chain_length(f, l) - 1;
@@ -346,6 +378,20 @@ static double value_at(const sc_tensor *t, int64_t p)
     return p < 0 ? 0 : sc_number_get(t->dtype, t->view.val, p);
 }
 
+/* The row p of its slice; no level follows. */
+static void walk_slice(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
+{
+    const sc_levelspec *s = &t->format.level[l];
+    const sc_level *v = &t->view.level[l];
+    const int64_t end = sc_index(v->pos, t->itype, p / s->width + 1);
+    for (int64_t q = sc_index(v->pos, t->itype, p / s->width); q < end; q++) {
+        if (!(sc_index(v->crd, t->itype, 2 * q + 1) >> p % s->width & 1)) continue;
+        c[s->dim] = p + sc_index(v->crd, t->itype, 2 * q);
+        add_item(out, c, value_at(t, q * s->width + p % s->width));
+        c[s->dim] = 0;
+    }
+}
+
 static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
 {
     if (l == t->format.nlevel) {
@@ -355,6 +401,10 @@ static void walk(const sc_tensor *t, int l, int64_t p, int64_t *c, List *out)
     const sc_levelspec *s = &t->format.level[l];
     const sc_level *v = &t->view.level[l];
     int64_t begin = p, end = p + 1;
+    if (s->kind == SC_DIAGONALS) {
+        walk_slice(t, l, p, c, out);
+        return;
+    }
     if (s->kind == SC_COMPRESSED)
         begin = sc_index(v->pos, t->itype, p), end = sc_index(v->pos, t->itype, p + 1);
     if (s->kind == SC_DENSE || s->kind == SC_ELL) begin = p * v->size, end = begin + v->size;
@@ -506,7 +556,8 @@ static void make_wrong(Bytes *b, sc_tensor *t)
     const int l = fuzz_below(b, t->format.nlevel);
     sc_level *v = &t->view.level[l];
     const int64_t n = numbers[fuzz_below(b, SC_LEN(numbers))];
-    const int64_t above = l ? t->view.level[l - 1].npos : 1;
+    const int64_t pos = sc_pos_length(&t->format.level[l], l ? t->view.level[l - 1].npos : 1);
+    const int64_t crd = sc_crd_length(&t->format.level[l], v->npos);
     switch (fuzz_below(b, 8)) {
     case 0: v->size = n; break;
     case 1: t->view.nval = n; break;
@@ -514,10 +565,10 @@ static void make_wrong(Bytes *b, sc_tensor *t)
     case 3: v->pos = NULL; break;
     case 4: t->view.dim[t->format.level[l].dim] = n; break;
     case 5:
-        if (v->pos) put(t, v->pos, fuzz_byte(b) % (above + 1), n);
+        if (v->pos) put(t, v->pos, fuzz_byte(b) % pos, n);
         break;
     default:
-        if (v->crd && v->npos) put(t, v->crd, fuzz_byte(b) % v->npos, n);
+        if (v->crd && crd) put(t, v->crd, fuzz_byte(b) % crd, n);
         break;
     }
 }

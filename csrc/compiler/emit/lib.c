@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat",  "load",  "store",  "gather",  "scatter",  "select",    "min",    "max",
-    "relu",   "abs",   "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16",
-    "sort",   "marks", "first",  "hadd",    "hmax",     "hmin",      "even",   "odd",
-    "search", "meet",  "spread", "extract", "exp",      "log",       "tanh",   "sigmoid"};
+    "splat",  "load",   "store",   "gather",   "scatter",   "select", "min",     "max",    "relu",
+    "abs",    "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "marks",
+    "first",  "bits",   "hadd",    "hmax",     "hmin",      "even",   "odd",     "search", "meet",
+    "spread", "masked", "extract", "exp",      "log",       "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -54,7 +54,7 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, t);
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
-    if (h == H_SPREAD || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_SPREAD || h == H_MASKED || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
@@ -330,6 +330,13 @@ static void print_first(sc_text *out, Type t)
     if (narrow) sc_text_add(out, "(n < %d ? n : %d));\n}\n", t.lanes, t.lanes);
 }
 
+static void print_bits(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_bits_%N(sc_i64 bits)\n{\n    return (%T)((((%T){0} + (%E)bits) & (%T){");
+    list(out, 0, t.lanes, "1 << #", "1 << #", "1 << #");
+    print(out, t, "}) != 0);\n}\n");
+}
+
 static void print_every_other(sc_text *out, Helper h, Type t)
 {
     print(out, t, "SC_INLINE %T sc_");
@@ -375,6 +382,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_SORT:
     case H_MARKS: sort_emit(out, h, t); break;
     case H_FIRST: print_first(out, t); break;
+    case H_BITS: print_bits(out, t); break;
     case H_HADD:
     case H_HMAX:
     case H_HMIN: print_hred(out, h, t); break;
@@ -383,6 +391,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_SEARCH: print_search(out, t); break;
     case H_MEET:
     case H_SPREAD:
+    case H_MASKED:
     case H_EXTRACT: meet_emit(out, h, t); break;
     case H_EXP: maths_emit(out, O_EXP, t); break;
     case H_LOG: maths_emit(out, O_LOG, t); break;

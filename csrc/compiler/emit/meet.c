@@ -13,7 +13,7 @@ static char letter(Type t) { return "dqsd"[(sc_dtype_size((sc_dtype)t.dtype) == 
 
 /* In texts: `T the vector type, `N its lanes, `M its lanes less one, `W bits of a lane, `S the letter of its
  * instructions, `U its element, `C that of the array, `I what the index type is called. Of
- * any type: `V the vector, `L its lanes, `X the instruction that spreads. */
+ * any type: `V the vector, `L its lanes, `B a bit for each, `X the instruction that spreads, `Y that loads. */
 static void expand(sc_text *out, Type t, const char *s)
 {
     const bool wide = sc_dtype_size((sc_dtype)t.dtype) == 8;
@@ -32,6 +32,8 @@ static void expand(sc_text *out, Type t, const char *s)
         case 'V': c_type(out, t); break;
         case 'L': sc_text_add(out, "%d", t.lanes); break;
         case 'X': sc_text_add(out, "%s%c", type_is_float(t) ? "vexpandp" : "vpexpand", letter(t)); break;
+        case 'Y': sc_text_add(out, "vmovup%c", letter((Type){wide ? SC_F64 : SC_F32, t.lanes})); break;
+        case 'B': sc_text_add(out, "%d", (1 << t.lanes) - 1); break;
         case 'C': sc_text_add(out, "%s", c_scalar(t.dtype)); break;
         default: sc_text_add(out, "%s", sc_dtype_name((sc_dtype)t.dtype));
         }
@@ -166,6 +168,19 @@ static const char spread[] =
     "#endif\n"
     "    return r;\n}\n";
 
+static const char masked[] = "SC_INLINE `V sc_masked_`V(const `C *p, sc_i64 bits)\n{\n"
+                             "    `V r = {0};\n"
+                             "#if defined(__AVX512F__) && defined(__AVX512VL__)\n"
+                             "    __asm__(\"`Y %1, %0%{%2%}%{z%}\" : \"=v\"(r) : \"m\"(*(const `Vu *)p), "
+                             "\"Yk\"((unsigned short)bits));\n"
+                             "#else\n"
+                             "    if ((bits & `B) == `B)\n"
+                             "        r = *(const `Vu *)p;\n"
+                             "    else\n"
+                             "        for (int k = 0; k < `L; k++) r[k] = bits >> k & 1 ? p[k] : 0;\n"
+                             "#endif\n"
+                             "    return r;\n}\n";
+
 static const char extract[] =
     "SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)\n{\n"
     "#ifdef __BMI2__\n"
@@ -182,5 +197,5 @@ void meet_emit(sc_text *out, Helper h, Type t)
     if (h == H_MEET)
         meet(out, t);
     else
-        expand(out, t, h == H_SPREAD ? spread : extract);
+        expand(out, t, h == H_SPREAD ? spread : h == H_MASKED ? masked : extract);
 }

@@ -26,6 +26,7 @@ typedef enum {
     H_SORT,  /* sort(keys, spare, n): i32 or i64, not negative */
     H_MARKS, /* of 64 truth values */
     H_FIRST, /* truth values, of a mask type */
+    H_BITS,
     H_HADD,
     H_HMAX,
     H_HMIN,
@@ -34,6 +35,7 @@ typedef enum {
     H_SEARCH,
     H_MEET,
     H_SPREAD,
+    H_MASKED,
     H_EXTRACT,
     H_EXP,
     H_LOG,
@@ -49,7 +51,7 @@ typedef struct { /* what a text uses; bit n: with 2^n lanes */
 const char *helper_name(Helper); /* functions are called sc_<name>_<type> */
 void need_helper(Needs *, Helper, Type);
 void need_type(Needs *, Type);
-void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_EXTRACT */
+void meet_emit(sc_text *, Helper, Type); /* meet.c: H_MEET, H_SPREAD, H_MASKED, H_EXTRACT */
 void sort_emit(sc_text *, Helper, Type); /* sort.c: H_SORT, H_MARKS */
 void needs_emit(Needs *, sc_text *);     /* typedefs and functions that were asked for, in a fixed order */
 Type type_mask(int bytes, int lanes);    /* integers as wide as what is compared */

@@ -179,8 +179,8 @@ void emit_mask(Emit *e, const Val *v, int width)
         emit_add(e, v->op == O_AND ? " & " : " | ");
         emit_mask(e, v->kid[1], width);
         emit_add(e, ")");
-    } else if (v->op == O_FIRST) {
-        emit_helper(e, H_FIRST, t);
+    } else if (v->op == O_FIRST || v->op == O_BITS) {
+        emit_helper(e, v->op == O_FIRST ? H_FIRST : H_BITS, t);
         args(e, v, 1);
     } else if (v->op == O_SELECT) {
         emit_helper(e, H_SELECT, t);
@@ -395,10 +395,11 @@ void emit_value(Emit *e, const Val *v)
         emit_add(e, ", ");
         emit_value(e, v->kid[1]);
         break;
+    case O_MASKED:
     case O_SPREAD:
-        emit_helper(e, H_SPREAD, v->type);
+        emit_helper(e, v->op == O_MASKED ? H_MASKED : H_SPREAD, v->type);
         emit_pointer(e, v->buf, v->kid[0]);
-        for (int k = 1; k < 3; k++) {
+        for (int k = 1; k < op_info(v->op)->arity; k++) {
             emit_add(e, ", ");
             emit_value(e, v->kid[k]);
         }

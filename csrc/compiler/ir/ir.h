@@ -267,6 +267,7 @@ struct Nest {
  *   val    := infix and calls as ops.h spells them, NAME, NUMBER, NAME "[" val [";" lanes [":" val]] "]" (load),
  *             type "(" val ")" (cast or splat), "hadd" | "hmax" | "hmin" "(" val ")",
  *             "lane" "(" val ";" number ")", "first" "(" val ";" lanes ")" (truth values: the lanes below val),
+ *             "bits" "(" val ";" lanes ")" (truth values: lane k is bit k), "masked" "(" NAME "[" val ";" lanes "]" "," bits ")",
  *             "search" "(" NAME "," from "," to "," val ")"   in an ascending part of an index array; cheap when near `from`
  *             "meet" "(" part "," part ")"                    part := NAME "[" from ":" to "]"
  *             "spread" "(" NAME "[" val ";" lanes "]" "," bits "," fill ")"

@@ -60,6 +60,9 @@ LEAF(HRED, "hred", 1, 0)     /* S: the lanes of kid[0] reduced with `reduce` to 
 LEAF(LANE, "lane", 1, 0)     /* S: lane i of kid[0] */
 LEAF(FIRST, "first", 1,
      0) /* S: truth values, those of the lanes below kid[0], which is not negative and below 2^31 */
+LEAF(BITS, "bits", 1, 0) /* S: truth values, lane k is bit k of kid[0]; of lanes of 32 or 64 bits */
+LEAF(MASKED, "masked", 2,
+     NAN) /* S: lanes of buf from kid[0] on where kid[1] has a bit, which alone are read; else 0 */
 LEAF(SEARCH, "search", 3,
      0) /* S: first position in [kid[0], kid[1]) of buf whose entry is >= kid[2]; kid[1] if none is */
 LEAF(MARKS, "marks", 1, NAN) /* S: bit k is whether entry kid[0] + k of buf, truth values, is true */

@@ -21,7 +21,7 @@ bool batch_wanted(Low *l, const Nest *n)
 
 /* ---- units ---- */
 /* Unit u of the loop becomes known: a coordinate, or a position whose coordinate is loaded. */
-static void enter_unit(Low *l, const Nest *n, Val *u)
+void batch_enter(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
     const int level = lower_level(l, t);
@@ -126,7 +126,7 @@ static Val *across(Low *l, Op op, Val **v, int n)
 static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
 {
     const Tensor *t = b->loop->in;
-    enter_unit(l, b->loop, u);
+    batch_enter(l, b->loop, u);
     Buf *pos = lower_buf(l, B_POS, t, lower_level(l, t));
     Val *unit = lower_position(l, t);
     Val *from = val_load(l->p, pos, 1, unit, NULL),
@@ -194,7 +194,7 @@ static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
     s->a = val_op(l->p, O_EQ, val_local(l->p, to), from);
     l->tail = &s->body;
     lower_remark(l, "a unit of too many entries, alone");
-    enter_unit(l, n, from);
+    batch_enter(l, n, from);
     lower_body(l, n->body);
     l->e = save;
     lower_set(l, to, plus(l, from, num(l, 1)));
@@ -205,6 +205,10 @@ void batch_lower(Low *l, const Nest *n, Val *lo, Val *hi)
 {
     Prog *p = l->p;
     const Tensor *t = n->in;
+    if (slices_below(l, n)) {
+        slices_batch(l, n, lo, hi);
+        return;
+    }
     Batch b = {.loop = n, .work = n->body->work, .terms = lane_of(l, n->body->work)->val};
     Local *from = lower_mut(l, "from", lo);
     Val *start = val_local(p, from);

@@ -208,8 +208,10 @@ static Val *access_val(Low *l, const Expr *e)
     Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
-    return val_cast(l->p, (Type){(uint8_t)l->p->type, (uint8_t)lanes},
-                    val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
+    const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
+    if (vec && l->e.vec.bits && t != l->e.vec.fibre->t)
+        return val_cast(l->p, type, val_masked(l->p, a.buf, lanes, at, l->e.vec.bits));
+    return val_cast(l->p, type, val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
 }
 
 static Val *operation(Low *l, const Expr *e)
@@ -317,7 +319,7 @@ void lower_eval(Low *l, const Nest *n)
     copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!copy.eval.rhs) return;
     const bool counts = tensor_assembled(t) || tensor_gathers(t);
-    if (!l->e.vec.on && (!counting(l) || counts)) lower_note(l, &copy);
+    if ((!l->e.vec.on || l->e.batch) && (!counting(l) || counts)) lower_note(l, &copy);
     if (tensor_assembled(t))
         lower_append(l, &copy, t);
     else if (counting(l) && counts)

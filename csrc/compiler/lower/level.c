@@ -34,6 +34,8 @@ static void fibre_range(Low *l, Fibre *f)
         sparse_range(l, f->t, &f->lo, &f->hi);
     } else if (sc_kind_of(s)->pos) {
         compressed_range(l, f);
+    } else if (sc_kind_of(s)->sliced) {
+        slices_range(l, f);
     } else {
         Val *width = num(l, sc_kind_of(s)->padded ? s->width : 1);
         f->one = sc_kind_of(s)->one;
@@ -71,6 +73,9 @@ static void drop_padding(Low *l, Fibre *f)
 Fibre level_fibre(Low *l, const Tensor *t)
 {
     const Where *w = lower_where(l, t);
+    if (sc_kind_of(&t->format.level[lower_level(l, t)])->sliced)
+        fail(l->p, SC_EVALUE, -1,
+             "the diagonals of %s are walked by a loop 'in' it alone, nothing is looked up there", t->name);
     const bool padded = sc_kind_of(&t->format.level[lower_level(l, t)])->padded && !w->fibre;
     Fibre f = padded_fibre(l, t);
     if (padded) drop_padding(l, &f);
@@ -406,7 +411,9 @@ static Val *entries(Low *l, const Nest *n, const Fibre *f)
         lower_vec(l, n, f);
         return length(l, f);
     }
-    if (sc_kind_of(&f->t->format.level[lower_level(l, f->t)])->padded) return ell_loop(l, n, f);
+    const sc_kind *is = sc_kind_of(&f->t->format.level[lower_level(l, f->t)]);
+    if (is->sliced) return slices_loop(l, n, f);
+    if (is->padded) return ell_loop(l, n, f);
     if (!f->one || !f->unique) return level_walk(l, n, f);
     level_at_position(l, n, f, f->lo, NULL);
     return num(l, 1);
@@ -453,6 +460,7 @@ void level_loop(Low *l, const Nest *n)
     const bool cut = t == l->split && lower_level(l, t) == 1;
     if (cut && l->mode == FINISH) return; /* the entry `part` has run it */
     Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
+    if (n->by || n->ix.part != SC_WHOLE || l->e.coord[n->ix.var].base) slices_refuse_tiles(l, t);
     stay_in_block(l, n, &f);
     if (n->by) {
         position_tiles(l, n, &f);

@@ -40,6 +40,7 @@ typedef struct {
     int off, lanes;
     bool several;       /* the loop holds several evaluations, and each gets a note */
     const Fibre *fibre; /* the entries that the loop runs over, or null: a dense index */
+    Val *bits;          /* which lanes there are, of what is read outside of the fibre; null: all */
 } Vec;
 
 typedef struct { /* two tensors at one step of a merge */
@@ -262,11 +263,20 @@ Stmt **level_unless_padding(Low *, Val *coord); /* opens a block; returns the ta
  * coordinate where it is not the first of all, or null. */
 void level_open_cursors(Low *, const Nest *loop, Val *from);
 
+/* slices.c: levels of sliced diagonals */
+void slices_range(Low *, Fibre *); /* the diagonals of the slice that the tensor's position lies in */
+Val *slices_loop(Low *, const Nest *loop, const Fibre *); /* entries of the row; returns how many they are */
+void slices_refuse_tiles(Low *, const Tensor *);          /* if the next level is such a one */
+/* A loop over rows that sum the entries of such a level, from unit lo to hi: a slice at a time, a lane each row. */
+bool slices_below(Low *, const Nest *loop);
+void slices_batch(Low *, const Nest *loop, Val *lo, Val *hi);
+
 /* batch.c: the loop in batches, from unit lo to hi, positions or coordinates as its level has them */
 bool batch_wanted(Low *, const Nest *loop);
 void batch_lower(Low *, const Nest *loop, Val *lo, Val *hi);
-sc_size batch_size(const Low *);          /* of the memory for terms */
-int64_t batch_most_terms(const Tensor *); /* that this memory takes */
+void batch_enter(Low *, const Nest *loop, Val *unit); /* the unit becomes known */
+sc_size batch_size(const Low *);                      /* of the memory for terms */
+int64_t batch_most_terms(const Tensor *);             /* that this memory takes */
 
 /* merge.c */
 void lower_merge(Low *, const Nest *);

@@ -21,7 +21,32 @@ int nest_loop_level(const Nest *n)
 static bool is_unique(const Tensor *t, int level, bool stored)
 {
     const sc_levelspec *s = &t->format.level[level];
-    return s->unique && (stored ? sc_kind_of(s)->pos : !sc_kind_of(s)->crd);
+    const sc_kind *is = sc_kind_of(s);
+    return s->unique && (stored ? is->pos || is->sliced : !is->crd);
+}
+
+#define LEAST 4 /* rows of a slice that are worth a vector */
+
+bool expr_has_lanes(const Expr *e, int var, const Tensor *t)
+{
+    if (e->op == O_ACCESS && expr_vars(e) >> var & 1) {
+        const Tensor *x = e->tensor;
+        int along = 0;
+        for (int d = 0; d < x->ndim; d++) along += e->ix[d].var == var;
+        if (x->perm || sc_dtype_size(x->dtype) < 4 || along != 1) return false;
+        if (x != t && (x->role == T_WORK || x->like || !sc_format_is_dense(&x->format))) return false;
+        if (x != t && (x->unit < 0 || e->ix[x->unit].var != var)) return false;
+    }
+    return (!e->kid[0] || expr_has_lanes(e->kid[0], var, t)) &&
+           (!e->kid[1] || expr_has_lanes(e->kid[1], var, t));
+}
+
+/* Rows of a slice lie side by side: they are summed a lane each, and nobody counts the entries of one. */
+static bool slices_suit(const Nest *in)
+{
+    const sc_levelspec *s = &in->in->format.level[nest_loop_level(in)];
+    if (!sc_kind_of(s)->sliced) return true;
+    return !in->rest && s->width >= LEAST && expr_has_lanes(in->body->eval.rhs, in->ix.var, in->in);
 }
 
 const char *nest_batch_refused(const Nest *n)
@@ -42,5 +67,8 @@ const char *nest_batch_refused(const Nest *n)
         return "inside, one evaluation must add to the workspace, or take the largest or smallest";
     if (follows(in->body->eval.rhs, n->ix.var, n->in))
         return "what is added may depend on the index of the loop through the entries only";
+    if (!slices_suit(in))
+        return "of slices, which need 4 rows, what is added must be read side by side, numbers of 32 or 64 "
+               "bits, without rest";
     return NULL;
 }

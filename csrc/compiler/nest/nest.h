@@ -26,6 +26,9 @@ Nest *nest_work(Prog *, Tensor *work, Nest *producer, Nest *consumer);
 Nest *nest_eval(Prog *, Expr *lhs, Op reduce, Expr *rhs);
 
 /* ---- batch.c ---- */
+/* Whether vectors can take what has the index: entries of t and dense operands that lie side by side along it, numbers of
+ * 32 or 64 bits. */
+bool expr_has_lanes(const Expr *, int var, const Tensor *t);
 const char *nest_batch_refused(const Nest *loop); /* why it cannot take its turns in batches, or null */
 int nest_loop_level(const Nest *loop);            /* of the operand it runs in; -1 where it runs in none */
 

@@ -134,7 +134,8 @@ static double positions(const Cost *c, const Tensor *t, int level)
     if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
     if (!sc_kind_of(&t->format.level[level])->crd) return above * n;
-    if (sc_kind_of(&t->format.level[level])->padded) return above * t->format.level[level].width;
+    if (sc_kind_of(&t->format.level[level])->padded && !sc_kind_of(&t->format.level[level])->sliced)
+        return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
         if (!sc_kind_of(&t->format.level[l])->crd) blocks *= extent(c, tensor_level_index(t, l));
@@ -175,6 +176,15 @@ static uint32_t bound_around(const Spot *at)
     return bound;
 }
 
+/* Entries that are added up at once: those of a diagonal, of a slice whose positions count padding too. */
+static double in_step(const Cost *c, const Tensor *t, int level)
+{
+    const sc_levelspec *s = &t->format.level[level];
+    const double all = fmin(s->width, c->p->vector_bytes / (double)sc_dtype_size(c->p->type));
+    const int shared = t->often / SC_SHARED;
+    return !sc_kind_of(s)->sliced ? 1 : shared ? all * shared / s->width : all;
+}
+
 /* Turns of a loop in one tensor. */
 static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
@@ -198,8 +208,10 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     }
     const bool batch =
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
-    const double turns = vector_suits(n, bound_around(at)) ? fmax(1, f / lanes(c)) : f;
-    c->time += at->trips * (batch ? f * c->m.dense : turns * c->m.entry + c->m.leave);
+    const double turns = vector_suits(n, bound_around(at)) ? fmax(1, f / lanes(c))
+                         : batch                           ? f / in_step(c, n->in, level)
+                                                           : f;
+    c->time += at->trips * (batch ? turns * c->m.dense : turns * c->m.entry + c->m.leave);
     return turns;
 }
 

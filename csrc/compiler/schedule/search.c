@@ -21,6 +21,8 @@
 #define BLOCKS 8        /* how many times faster whole blocks are converted than single entries */
 #define CONVERT_TIE 1.3 /* what a nest of converted operands must gain over one that takes them as they are */
 #define CALLS 16        /* calls that share the time of a conversion */
+#define SLICE 16        /* rows of a slice of diagonals */
+#define COMPARE .1      /* nanoseconds that it takes to see that a value is what it was */
 #define OFTEN 256       /* calls that share that of an operand known to be multiplied often */
 #define OFTEN_TIE 1.05  /* what converting such an operand must gain */
 #define SMALLCUT 64     /* coordinates in a cut: from this size .. */
@@ -30,9 +32,10 @@ typedef struct {
     Order order;
     uint32_t converted; /* operands */
     int form;
-    int special;  /* whose nest it is: 0, of schedule_build(), or special[special - 1] */
-    int split;    /* form whose inner sum is computed first, as a whole; 0: none */
-    sc_format to; /* the cut format of a sparse operand that is multiplied often; nlevel 0: it is not cut */
+    int special; /* whose nest it is: 0, of schedule_build(), or special[special - 1] */
+    int split;   /* form whose inner sum is computed first, as a whole; 0: none */
+    sc_format
+        to; /* the format with values of its own of a sparse operand that is multiplied often; nlevel 0: none */
     double cost;
     bool tiles; /* the nest has tiles, or sums outside of registers */
     int par;    /* 1 + the index that threads share, 0: none */
@@ -99,6 +102,7 @@ static double conversion_cost(const Search *s, const Candidate *c)
     for (int k = 0; k < s->p->nin; k++) {
         if (!in(c->converted, k)) continue;
         const sc_format to = target(s, c, k);
+        if (c->to.nlevel) sum += cost_positions(s->p, s->p->tensor[k]) * COMPARE;
         const bool blocks = to.nlevel && to.level[to.nlevel - 1].part == SC_MOD;
         sum += cost_positions(s->p, s->p->tensor[k]) * cost_conversion(s->p) /
                    (c->to.nlevel ? OFTEN : CALLS) / (blocks && !c->to.nlevel ? BLOCKS : 1) +
@@ -369,7 +373,7 @@ static void consider_cuts(Search *s, int operand, Candidate c)
 {
     const Tensor *t = s->p->tensor[operand];
     const sc_format from = c.converted ? target(s, &c, operand) : t->format;
-    const int first = t->often > 1 ? t->often : SMALLCUT, last = t->often > 1 ? t->often : LARGECUT;
+    const int cut = t->often % SC_SHARED, first = cut > 1 ? cut : SMALLCUT, last = cut > 1 ? cut : LARGECUT;
     const sc_format wanted = s->wants[c.special - 1];
     c.converted = 1u << operand;
     for (int about = first; about <= last; about *= 2) {
@@ -378,6 +382,20 @@ static void consider_cuts(Search *s, int operand, Candidate c)
         if (c.cost >= 0) keep(s, &c);
     }
     s->wants[c.special - 1] = wanted;
+}
+
+/* The nest of a candidate on slices of diagonals, of an operand that has enough entries on them. */
+static void consider_slices(Search *s, int operand, Candidate c)
+{
+    const Tensor *t = s->p->tensor[operand];
+    const int last = t->format.nlevel - 1;
+    if (t->often < SC_SHARED || c.converted || last < 1) return;
+    c.to = t->format;
+    c.to.level[last].kind = SC_DIAGONALS;
+    c.to.level[last].width = SLICE;
+    c.converted = 1u << operand;
+    c.cost = cost_of(s, &c);
+    if (c.cost >= 0) keep(s, &c);
 }
 
 static void consider_special(Search *s, int k)
@@ -393,7 +411,9 @@ static void consider_special(Search *s, int k)
     if (c.cost < 0) return;
     keep(s, &c);
     if ((special[k].nest != product_nest && special[k].nest != schedule_turned) || !converts) return;
-    if (s->p->tensor[operand]->often) consider_cuts(s, operand, c);
+    if (!s->p->tensor[operand]->often) return;
+    consider_cuts(s, operand, c);
+    consider_slices(s, operand, c);
 }
 
 /* The sums inside of sums are those that were asked for. */

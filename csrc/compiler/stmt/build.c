@@ -291,6 +291,16 @@ Val *val_part(Prog *p, Buf *buf, Val *from, Val *to)
 
 Val *val_meet(Prog *p, Val *part, Val *other) { return new_val(p, O_MEET, I64, part, other, NULL); }
 
+Val *val_bits(Prog *p, int lanes, Val *bits)
+{ return new_val(p, O_BITS, (Type){SC_BOOL, (uint8_t)lanes}, bits, NULL, NULL); }
+
+Val *val_masked(Prog *p, Buf *buf, int lanes, Val *at, Val *bits)
+{
+    Val *v = new_val(p, O_MASKED, (Type){(uint8_t)buf->dtype, (uint8_t)lanes}, at, bits, NULL);
+    v->buf = buf;
+    return v;
+}
+
 Val *val_spread(Prog *p, Buf *buf, int lanes, Val *at, Val *bits, Val *fill)
 {
     Val *v = new_val(p, O_SPREAD, (Type){(uint8_t)buf->dtype, (uint8_t)lanes}, at, bits, fill);

@@ -142,13 +142,13 @@ static Val *read_marks(StmtReader *r)
     return val_marks(r->p, b, at);
 }
 
-static Val *read_first(StmtReader *r)
+static Val *read_first(StmtReader *r, Val *make(Prog *, int lanes, Val *))
 {
     Val *n = read_val(r, 1);
     lex_expect(&r->lx, ";", "between the count and the lanes");
     int64_t lanes = lex_int(&r->lx, "a number of lanes");
     lex_expect(&r->lx, ")", "after the lanes");
-    return val_first(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
+    return make(r->p, lanes >= 0 && lanes <= 64 ? (int)lanes : 0, n);
 }
 
 static Val *read_lane(StmtReader *r)
@@ -197,6 +197,18 @@ static Val *read_spread(StmtReader *r)
     return val_spread(r->p, b, lanes, at, kid[0], kid[1]);
 }
 
+static Val *read_masked(StmtReader *r)
+{
+    int lanes;
+    Buf *b = read_buffer(r);
+    Val *stride, *at = read_place(r, &lanes, &stride);
+    lex_expect(&r->lx, ",", "between arguments");
+    Val *bits = read_val(r, 1);
+    lex_expect(&r->lx, ")", "after arguments");
+    if (stride) wrong(r, "masked takes lanes side by side%s", "");
+    return val_masked(r->p, b, lanes, at, bits);
+}
+
 static Val *read_call(StmtReader *r, const char *name)
 {
     static const struct {
@@ -217,7 +229,9 @@ static Val *read_call(StmtReader *r, const char *name)
     }
     if (!strcmp(name, "search")) return read_search(r);
     if (!strcmp(name, "marks")) return read_marks(r);
-    if (!strcmp(name, "first")) return read_first(r);
+    if (!strcmp(name, "first")) return read_first(r, val_first);
+    if (!strcmp(name, "bits")) return read_first(r, val_bits);
+    if (!strcmp(name, "masked")) return read_masked(r);
     if (!strcmp(name, "lane")) return read_lane(r);
     if (!strcmp(name, "meet")) return read_meet(r);
     if (!strcmp(name, "spread")) return read_spread(r);

@@ -155,7 +155,8 @@ static void val_print(const Val *v, sc_text *out)
         sc_text_add(out, "; %lld)", (long long)v->i);
         return;
     case O_FIRST:
-        sc_text_add(out, "first(");
+    case O_BITS:
+        sc_text_add(out, "%s(", op_info(v->op)->text);
         val_print(v->kid[0], out);
         sc_text_add(out, "; %d)", v->type.lanes);
         return;
@@ -174,10 +175,11 @@ static void val_print(const Val *v, sc_text *out)
         val_print(v->kid[1], out);
         sc_text_add(out, "]");
         return;
+    case O_MASKED:
     case O_SPREAD:
-        sc_text_add(out, "spread(");
+        sc_text_add(out, "%s(", op_info(v->op)->text);
         place_print(v->buf, v->kid[0], v->type.lanes, NULL, out);
-        for (int k = 1; k < 3; k++) {
+        for (int k = 1; k < op_info(v->op)->arity; k++) {
             sc_text_add(out, ", ");
             val_print(v->kid[k], out);
         }

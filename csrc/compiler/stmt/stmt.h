@@ -38,6 +38,8 @@ Val *val_cast(Prog *, Type, Val *);
 Val *val_hred(Prog *, Op, Val *);
 Val *val_lane(Prog *, Val *, int lane);
 Val *val_first(Prog *, int lanes, Val *n);
+Val *val_bits(Prog *, int lanes, Val *bits);
+Val *val_masked(Prog *, Buf *, int lanes, Val *at, Val *bits);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
 Val *val_marks(Prog *, Buf *, Val *at);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);

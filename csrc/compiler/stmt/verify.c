@@ -190,6 +190,20 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
         check_same(v, "a count of lanes", I64, x->kid[0]->type);
         if (x->type.lanes == 1) WRONG(v, "the first lanes of one");
         return;
+    case O_BITS:
+        check_kids(v, x, 1, depth);
+        check_same(v, "bits", I64, x->kid[0]->type);
+        if (x->type.lanes == 1 || x->type.lanes > 16)
+            WRONG(v, "bits of %d lanes: expected 2 to 16", x->type.lanes);
+        return;
+    case O_MASKED:
+        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+        check_value(v, x->kid[1], depth + 1);
+        check_same(v, "the bits of masked lanes", I64, x->kid[1]->type);
+        check_same(v, "masked lanes", (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
+        if (x->type.lanes == 1 || sc_dtype_size(x->buf->dtype) < 4)
+            WRONG(v, "masked %s: expected lanes of 32 or 64 bits", text(v, x->type));
+        return;
     case O_MEET: check_meet(v, x, depth); return;
     case O_SPREAD:
         check_place(v, x->buf, x->kid[0], NULL, 1, depth);

@@ -1,0 +1,207 @@
+/* slices.c: levels of sliced diagonals.
+ *
+ * A row walks the diagonals of its slice and takes those that have its bit; its coordinate is the diagonal and the number
+ * of the row added up. Where rows only sum their entries, a slice is taken at a time, a lane each row: at one diagonal the
+ * values of its rows lie side by side, and so do the coordinates that they have, so both are vectors, and nothing is
+ * gathered. Lanes without an entry read nothing and add nothing, whatever stands at their coordinate. The sums of some
+ * slices go to memory of the lane, from where the rows take them; the first and the last slice may have rows that belong
+ * to others, which are left there. */
+#include "private.h"
+
+#define SLICES 1024 /* rows whose sums are kept before they are used */
+
+static const sc_levelspec *level_of(Low *l, const Tensor *t) { return &t->format.level[lower_level(l, t)]; }
+
+static Val *op(Low *l, Op o, Val *a, Val *b) { return val_op(l->p, o, a, b); }
+
+void slices_refuse_tiles(Low *l, const Tensor *t)
+{
+    if (sc_kind_of(level_of(l, t))->sliced)
+        fail(l->p, SC_EVALUE, -1, "the diagonals of %s are not cut into tiles or blocks", t->name);
+}
+
+/* ---- a row ---- */
+static void range_of(Low *l, Fibre *f, Val *slice)
+{
+    Buf *pos = lower_buf(l, B_POS, f->t, lower_level(l, f->t));
+    f->lo = lower_let(l, sc_arena_printf(&l->p->arena, "%s_lo", f->t->name), lower_load_index(l, pos, slice));
+    f->hi = lower_let(l, sc_arena_printf(&l->p->arena, "%s_hi", f->t->name),
+                      lower_load_index(l, pos, plus(l, slice, num(l, 1))));
+}
+
+void slices_range(Low *l, Fibre *f)
+{
+    Val *row = lower_position(l, f->t), *width = num(l, level_of(l, f->t)->width);
+    range_of(l, f, lower_let(l, "slice", op(l, O_DIV, row, width)));
+}
+
+/* What is stored of diagonal q: which it is (0), the bits of its rows (1). */
+static Val *diagonal(Low *l, const Fibre *f, Val *q, int what)
+{ return lower_load_index(l, f->crd, plus(l, times(l, q, num(l, 2)), num(l, what))); }
+
+Val *slices_loop(Low *l, const Nest *n, const Fibre *f)
+{
+    Prog *p = l->p;
+    Stmt **outer;
+    Local *seen = n->rest ? lower_mut(l, "seen", num(l, 0)) : NULL;
+    Val *row = lower_position(l, f->t), *width = num(l, level_of(l, f->t)->width);
+    Val *lane = lower_let(l, "row", op(l, O_MOD, row, width)),
+        *mine = lower_let(l, "mine", op(l, O_SHL, num(l, 1), lane));
+    Val *q = val_local(p, lower_for(l, "q", f->lo, f->hi, 1, &outer)->local);
+    Stmt *here = lower_put(l, S_IF);
+    here->a = op(l, O_NE, op(l, O_AND, diagonal(l, f, q, 1), mine), num(l, 0));
+    l->tail = &here->body;
+    Val *c = lower_let(l, lower_index_name(l, n->ix), plus(l, diagonal(l, f, q, 0), row));
+    if (seen) lower_set(l, seen, plus(l, val_local(p, seen), num(l, 1)));
+    level_enter(l, f->t, lower_let(l, "p", plus(l, times(l, q, width), lane)), NULL);
+    lower_bind(l, n->ix, c);
+    lower_body(l, n->body);
+    l->tail = outer;
+    return seen ? val_local(p, seen) : NULL;
+}
+
+/* ---- a slice ---- */
+typedef struct {
+    const Nest *loop, *in; /* over rows, and over the entries of one */
+    const Tensor *t;
+    Buf *sums;
+    Op reduce;
+    int width, lanes;
+    Val *apart; /* positions less units of the loop */
+} Slices;
+
+bool slices_below(Low *l, const Nest *n)
+{
+    const int level = lower_level(l, n->in) + 1;
+    return level < n->in->format.nlevel && sc_kind_of(&n->in->format.level[level])->sliced;
+}
+
+static Val *position_of(Low *l, const Nest *n, Val *unit)
+{
+    const Env save = l->e;
+    batch_enter(l, n, unit);
+    Val *at = lower_position(l, n->in);
+    l->e = save;
+    return at;
+}
+
+/* Adds what diagonal q of the slice that begins with position `first` has to the sums, each a vector of rows. */
+static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *first, Local **sum)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    const int nmemo = l->nmemo;
+    Val *at = lower_let(l, "at", plus(l, diagonal(l, f, q, 0), first));
+    Val *bits = lower_let(l, "rows", diagonal(l, f, q, 1));
+    Fibre entries = *f;
+    entries.lo = lower_let(l, "ahead", op(l, O_SUB, times(l, q, num(l, x->width)), at));
+    l->e.vec = (Vec){.on = true, .ix = x->in->ix, .at = at, .lanes = x->lanes, .fibre = &entries};
+    Expr *rhs = eval_absent(p, &x->in->body->eval, l->e.absent);
+    lower_note(l, x->in->body);
+    for (int k = 0; k < x->width / x->lanes; k++) {
+        Val *old = val_local(p, sum[k]);
+        l->e.vec.off = k * x->lanes;
+        l->e.vec.bits = k ? op(l, O_SHR, bits, num(l, k * x->lanes)) : bits;
+        Val *v = val_cast(p, old->type, lower_value(l, rhs)), *here = val_bits(p, x->lanes, l->e.vec.bits);
+        v = val_select(p, here, v, val_const(p, old->type, op_identity(x->reduce)));
+        lower_set(l, sum[k], op(l, x->reduce, old, v));
+    }
+    l->nmemo = nmemo;
+    l->e = save;
+}
+
+static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    const Type type = {(uint8_t)p->type, (uint8_t)x->lanes};
+    const Address sums = {.buf = x->sums};
+    Local *sum[16];
+    Stmt **outer;
+    for (int k = 0; k < x->width / x->lanes; k++)
+        sum[k] = lower_mut(l, "sum", val_const(p, type, op_identity(x->reduce)));
+    Val *first = lower_let(l, "first", times(l, slice, num(l, x->width)));
+    level_enter(l, x->t, first, NULL);
+    Fibre f = {.t = x->t, .crd = lower_buf(l, B_CRD, x->t, lower_level(l, x->t)), .unique = true};
+    range_of(l, &f, slice);
+    lower_note(l, x->in);
+    Val *q = val_local(p, lower_for(l, "q", f.lo, f.hi, 1, &outer)->local);
+    add_diagonal(l, x, &f, q, first, sum);
+    l->tail = outer;
+    for (int k = 0; k < x->width / x->lanes; k++)
+        lower_store(l, &sums, plus(l, to, num(l, k * x->lanes)), O_CONST, val_local(p, sum[k]));
+    l->e = save;
+}
+
+/* Rows that only assign numbers which lie side by side do so a vector at a time. */
+static bool rows_suit(const Slices *x)
+{
+    const Nest *n = x->loop->body->then;
+    const int var = x->loop->ix.var;
+    const sc_levelspec *s = &x->t->format.level[nest_loop_level(x->loop)];
+    if (n->op != N_EVAL || n->eval.reduce != O_CONST || sc_kind_of(s)->crd) return false;
+    return expr_has_lanes(n->eval.lhs, var, NULL) && expr_has_lanes(n->eval.rhs, var, NULL);
+}
+
+/* The rows from unit `from` to `to` take their sums, which lie from unit `first` on, so many at a time. */
+static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, int lanes)
+{
+    Prog *p = l->p;
+    const Env save = l->e;
+    const int nmemo = l->nmemo;
+    Batch b = {.loop = x->loop, .work = x->loop->body->work, .terms = x->sums};
+    Stmt **outer;
+    Val *u = val_local(p, lower_for(l, "u", from, to, lanes, &outer)->local);
+    if (lanes > 1)
+        l->e.vec = (Vec){.on = true, .ix = x->loop->ix, .at = u, .lanes = lanes};
+    else
+        batch_enter(l, x->loop, u);
+    l->e.batch = &b;
+    b.sum = lower_let(l, "sum", val_load(p, x->sums, lanes, op(l, O_SUB, u, first), NULL));
+    lower_body(l, x->loop->body);
+    l->tail = outer;
+    l->nmemo = nmemo;
+    l->e = save;
+}
+
+static void use_sums(Low *l, const Slices *x, Val *from, Val *to, Val *first)
+{
+    const bool again = l->e.again;
+    Val *whole = from;
+    if (rows_suit(x)) {
+        Val *rest = op(l, O_MOD, op(l, O_SUB, to, from), num(l, x->lanes));
+        whole = lower_let(l, "whole", op(l, O_SUB, to, rest));
+        use_some(l, x, from, whole, first, x->lanes);
+        l->e.again = true;
+    }
+    use_some(l, x, whole, to, first, 1);
+    l->e.again = again;
+}
+
+void slices_batch(Low *l, const Nest *n, Val *lo, Val *hi)
+{
+    Prog *p = l->p;
+    Slices x = {.loop = n, .in = n->body->body, .t = n->in, .sums = lane_of(l, n->body->work)->val};
+    x.reduce = work_reduce(n->body->body, n->body->work);
+    x.width = n->in->format.level[lower_level(l, n->in) + 1].width;
+    x.lanes = p->vector_bytes / (int)sc_dtype_size(p->type);
+    if (x.lanes > x.width) x.lanes = x.width;
+    x.apart = lower_let(l, "apart", op(l, O_SUB, position_of(l, n, lo), lo));
+    Val *width = num(l, x.width);
+    Local *from = lower_mut(l, "from", lo);
+    Stmt *loop = lower_put(l, S_WHILE), **outer = l->tail, **rows;
+    Val *start = val_local(p, from);
+    loop->a = op(l, O_LT, start, hi);
+    l->tail = &loop->body;
+    Val *slice = lower_let(l, "slice", op(l, O_DIV, plus(l, start, x.apart), width));
+    Val *first = lower_let(l, "first", op(l, O_SUB, times(l, slice, width), x.apart));
+    Val *end = lower_let(l, "end", op(l, O_MIN, hi, plus(l, first, num(l, SLICES))));
+    Val *count = lower_let(l, "count", op(l, O_SUB, end, first));
+    lower_remark(l, "the sums of whole slices, a lane each row");
+    Val *at = val_local(p, lower_for(l, "at", num(l, 0), count, x.width, &rows)->local);
+    sum_slice(l, &x, lower_let(l, "s", plus(l, slice, op(l, O_DIV, at, width))), at);
+    l->tail = rows;
+    use_sums(l, &x, start, end, first);
+    lower_set(l, from, end);
+    l->tail = outer;
+}
