@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat",  "load",  "store",  "gather",  "scatter",  "select",    "min",    "max",
-    "relu",   "abs",   "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16",
-    "sort",   "marks", "first",  "hadd",    "hmax",     "hmin",      "even",   "odd",
-    "search", "meet",  "spread", "extract", "exp",      "log",       "tanh",   "sigmoid"};
+    "splat",    "load", "store",  "gather",   "scatter",   "select", "min",     "max",    "relu",
+    "abs",      "sqrt", "shl",    "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "marks",
+    "first",    "hadd", "hmax",   "hmin",     "even",      "odd",    "search",  "pair",   "pick",
+    "pick_far", "meet", "spread", "extract",  "exp",       "log",    "tanh",    "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -55,6 +55,7 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_SPREAD || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_PICK) need_helper(n, H_PAIR, (Type){SC_I32, 1});
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
@@ -342,6 +343,27 @@ static void print_every_other(sc_text *out, Helper h, Type t)
     sc_text_add(out, "};\n}\n");
 }
 
+/* Two coordinates are loaded at once: loads are what a processor has fewest of. */
+static void print_pick(sc_text *out, Helper h, Type t)
+{
+    const bool near = h == H_PICK;
+    print(out, t, "SC_INLINE %T sc_");
+    sc_text_add(out, "%s_", names[h]);
+    print(out, t, "%N(const %E *p, sc_i64 s, const ");
+    sc_text_add(out, near ? "int *c)\n{\n" : "sc_i64 *c)\n{\n");
+    for (int k = 0; near && k < t.lanes; k += 2)
+        sc_text_add(out, "    const sc_i64 c%d = sc_pair_i32(c + %d);\n", k, k);
+    print(out, t, "    return (%T){");
+    for (int k = 0; k < t.lanes; k++) {
+        sc_text_add(out, k ? ", " : "");
+        if (near)
+            sc_text_add(out, k % 2 ? "p[(c%d >> 32) * s]" : "p[(c%d & 0xffffffff) * s]", k & -2);
+        else
+            sc_text_add(out, "p[c[%d] * s]", k);
+    }
+    sc_text_add(out, "};\n}\n");
+}
+
 static void print_helper(sc_text *out, Helper h, Type t)
 {
     switch (h) {
@@ -381,6 +403,12 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_EVEN:
     case H_ODD: print_every_other(out, h, t); break;
     case H_SEARCH: print_search(out, t); break;
+    case H_PAIR: /* compilers make one load of it */
+        sc_text_add(out, "SC_INLINE sc_i64 sc_pair_i32(const int *p) "
+                         "{ return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }\n");
+        break;
+    case H_PICK:
+    case H_PICK_FAR: print_pick(out, h, t); break;
     case H_MEET:
     case H_SPREAD:
     case H_EXTRACT: meet_emit(out, h, t); break;

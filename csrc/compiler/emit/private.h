@@ -32,6 +32,9 @@ typedef enum {
     H_EVEN,
     H_ODD,
     H_SEARCH,
+    H_PAIR,
+    H_PICK, /* by i32 coordinates, by i64 ones */
+    H_PICK_FAR,
     H_MEET,
     H_SPREAD,
     H_EXTRACT,

@@ -101,6 +101,21 @@ static void load(Emit *e, const Val *v)
     emit_add(e, ")");
 }
 
+static void pick(Emit *e, const Val *v)
+{
+    const Val *crd = v->kid[2];
+    emit_helper(e, crd->buf->dtype == SC_I32 ? H_PICK : H_PICK_FAR, v->type);
+    emit_pointer(e, v->buf, v->kid[0]);
+    emit_add(e, ", ");
+    if (v->kid[1])
+        emit_value(e, v->kid[1]);
+    else
+        emit_add(e, "1");
+    emit_add(e, ", ");
+    emit_pointer(e, crd->buf, crd->kid[0]);
+    emit_add(e, ")");
+}
+
 /* ---- vectors of truth values ---- */
 /* Bytes of an element where nothing else decides: what fills a register. */
 int emit_width(const Emit *e, int lanes)
@@ -395,6 +410,12 @@ void emit_value(Emit *e, const Val *v)
         emit_add(e, ", ");
         emit_value(e, v->kid[1]);
         break;
+    case O_PAIR:
+        emit_helper(e, H_PAIR, (Type){SC_I32, 1});
+        emit_pointer(e, v->buf, v->kid[0]);
+        emit_add(e, ")");
+        break;
+    case O_PICK: pick(e, v); break;
     case O_SPREAD:
         emit_helper(e, H_SPREAD, v->type);
         emit_pointer(e, v->buf, v->kid[0]);
