@@ -60,6 +60,14 @@ def test_long_rows_of_a_vector_are_picked(tmp_path):
         torch.testing.assert_close(A @ x, dense @ x)
 
 
+def test_short_floats_are_picked_as_long_ones():
+    dense, x = pruned(512, 512, 0.25, torch.bfloat16), integers(512, dtype=torch.bfloat16)
+    A = scorch.sparse(dense)
+    assert "work t[j]: lane f32" in scorch.explain("ij,j->i", A, x)
+    torch.testing.assert_close(A @ x, (dense.float() @ x.float()).bfloat16())
+    assert "lane f32" not in scorch.explain("ij,j->i", scorch.sparse(dense[:4]), x)  # too few to copy x
+
+
 @pytest.mark.skipif(not native.widths(), reason="no compiler")
 def test_two_columns_are_loaded_at_once():
     """A turn of an unrolled loop; coordinates of 64 bits are loaded one by one."""

@@ -33,6 +33,10 @@ SC_INLINE bf16x8 sc_load_bf16x8(const unsigned short *p) { return *(const bf16x8
 SC_INLINE bf16x4 sc_load_bf16x4(const unsigned short *p) { return *(const bf16x4u *)p; }
 SC_INLINE f32x8 sc_from_bf16_f32x8(bf16x8 x)
 {
+#if defined(__AVX2__) && !defined(__clang__)
+    typedef short half __attribute__((vector_size(16)));
+    return (f32x8)(__builtin_ia32_pmovzxwd256((half)x) << 16);
+#endif
     return (f32x8)(__builtin_convertvector(x, i32x8) << 16);
 }
 SC_INLINE f32x4 sc_from_bf16_f32x4(bf16x4 x)

@@ -224,8 +224,10 @@ static void cast(Emit *e, const Val *v)
 {
     Type to = v->type, from = v->kid[0]->type;
     if (from.lanes < to.lanes) {
-        emit_helper(e, H_SPLAT, to);
-        args(e, v, 1);
+        const Val *one = v->kid[0];
+        const bool wide = one->op == O_CAST && one->kid[0]->type.dtype == SC_BF16 && to.dtype == SC_F32;
+        emit_helper(e, wide ? H_WIDE : H_SPLAT, to);
+        args(e, wide ? one : v, 1);
         return;
     }
     if (type_is_half(from) || type_is_half(to)) {

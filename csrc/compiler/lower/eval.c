@@ -251,6 +251,14 @@ static const char *stem(Low *l, const Expr *e)
 static bool in_register(const Expr *e)
 { return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
 
+/* A value that is computed once, in front of the pieces. A bf16 stays what it is: to fill the lanes of a vector with it
+ * takes less than to make an f32 first. */
+static Val *hoisted(Low *l, const char *stem, Val *v)
+{
+    const bool short_float = v->op == O_CAST && v->kid[0]->type.dtype == SC_BF16 && v->type.lanes == 1;
+    return short_float ? val_cast(l->p, v->type, lower_let(l, stem, v->kid[0])) : lower_let(l, stem, v);
+}
+
 Val *lower_value(Low *l, const Expr *e)
 {
     if (l->e.blend) return blend_value(l, e);
@@ -260,7 +268,7 @@ Val *lower_value(Low *l, const Expr *e)
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
     v = e->op == O_ACCESS ? access_val(l, e) : operation(l, e);
-    return once ? memo_add(l, e, lower_let(l, stem(l, e), v)) : v;
+    return once ? memo_add(l, e, hoisted(l, stem(l, e), v)) : v;
 }
 
 /* ---- stores ---- */
