@@ -31,6 +31,8 @@ typedef struct Wish { /* zero: anything will do */
     uint32_t inner[2];     /* sums over these are taken first, inside of the others; 0: none is */
     uint32_t first;        /* a sum over these is computed first, as a whole */
     int tile[SC_MAXVAR];   /* size of register tiles */
+    int gather[SC_MAXVAR]; /* entries that are gathered into a tile of registers */
+    int block[SC_MAXVAR];  /* coordinates of the blocks that threads share out, each with its entries */
     bool converts;         /* to these formats, and no others */
     sc_format format[SC_MAXOP];
     int ahead; /* 1 + how many entries ahead rows are prefetched; 0: not said */
