@@ -1,7 +1,7 @@
-"""What this machine can do, measured in the same run: a case cannot be faster than its flops at the peak of the
-best dense product there is, torch's own or that of oneDNN inside torch, which differ by up to four times, nor than its
-bytes at the bandwidth of memory. Gathered rows are counted once, so the bound is optimistic where they are read
-again; data that fits a cache moves faster than memory does."""
+"""What this machine can do, measured in the same run: a case cannot be faster than its flops at the peak of
+the best dense product there is, torch's own or that of oneDNN inside torch, which differ by up to four times,
+nor than its bytes at the bandwidth of memory. Gathered rows are counted once, so the bound is optimistic
+where they are read again; data that fits a cache moves faster than memory does."""
 
 from collections.abc import Callable
 from functools import cache, partial
