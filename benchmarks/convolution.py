@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 import scorch
+from benchmarks.bound import onednn
 from benchmarks.data import Case
 from examples.sparse_convolution import surface
 
@@ -89,10 +90,6 @@ def gathered(
     for w, (i, j) in zip(weight, pairs, strict=True):
         y.index_add_(0, i, product(x.index_select(0, j), w))
     return y
-
-
-def onednn(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-    return torch.ops.mkldnn._linear_pointwise(x, w.T, None, "none", [], "")
 
 
 def einsum(M: scorch.SparseTensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

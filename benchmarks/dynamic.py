@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import scorch
-from benchmarks.convolution import onednn
+from benchmarks.bound import onednn
 from benchmarks.data import Case
 
 TOKENS, WIDE, NARROW = (1, 8, 64, 512, 2048), (3072, 768), (3072, 48)

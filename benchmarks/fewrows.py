@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 
 import scorch
+from benchmarks.bound import products
 from benchmarks.compiled import random_csr
-from benchmarks.convolution import onednn
 from benchmarks.data import Case, int32
 from benchmarks.peers import MklMatrix, mkl
 
@@ -32,9 +32,7 @@ def fewrows(root: str | None) -> Iterator[Case]:
 
 def _layer(name: str, csr: torch.Tensor, rows: int) -> Case:
     x, dense, W = torch.randn(rows, csr.shape[1]).to(csr.dtype), csr.to_dense(), scorch.sparse(int32(csr))
-    calls = {"torch": partial(F.linear, x, dense)}
-    if torch.backends.mkldnn.is_available() and csr.dtype != torch.float64:
-        calls["oneDNN"] = partial(onednn, x, dense.T)
+    calls = products(x, dense.T)
     if mkl() and csr.dtype == torch.float32:
         handle, xt = MklMatrix(csr, rows), x.T.contiguous()
         calls["MKL"] = (lambda: handle.mv(x[0])[None]) if rows == 1 else (lambda: handle.mm(xt).T)

@@ -68,6 +68,19 @@ typedef struct {
 bool sc_strips_height(int64_t); /* whether blocks can be so high */
 int sc_attention_strips(const sc_strip_source *, sc_strips *, sc_alloc *, void *ctx, sc_err *);
 
+/* A dense mask of truth values, [matrices, rows, columns], or of tiles of so many rows and columns, which divide
+ * those. */
+typedef struct {
+    const uint8_t *p;
+    int64_t matrices, rows, columns, tile[2];
+} sc_dense_mask;
+/* A word for each column of 64 rows, [matrices, rows / 64 rounded up, columns]: bit r, row r sees it. *count: how many
+ * columns strips of 64, 32, 16 rows and of one would list. */
+void sc_attention_words(const sc_dense_mask *, uint64_t *words, int64_t count[4]);
+/* The strips of the height that is set from words, of which the mask says the extents; as sc_attention_strips. */
+int sc_attention_listed(const sc_dense_mask *, const uint64_t *words, sc_strips *, sc_alloc *, void *ctx,
+                        sc_err *);
+
 /* Strips may come from anybody: they are checked. */
 int sc_attention_forward(const sc_attention *, sc_err *);
 int sc_attention_backward(const sc_attention *, sc_err *);

@@ -39,7 +39,8 @@ ASSIGNMENT = re.compile(r"^\w+(\[.*?\])? *(\+|max|min)?= .*|^[a-z]*,[a-z,]*->\w*
 OPERAND = re.compile(r'^in \w+: \w+ (?:"([^"]*)"|(\w+(?:\([^)]*\))?)).*\(([^)]*)\)', re.M)
 WISHES = (
     "order(i, k, j)", "parallel(k)", "order(j, i, k) convert(A: csc)", "tile(k: 2)", "ahead(8)", "inner(k)",
-    "inner()", "first(k)", "convert()", "order(i/4, i%4)", "parallel(); ahead(0)",
+    "gather(i: 3)", "block(i: 64)", "inner()", "first(k)", "convert()", "order(i/4, i%4)",
+    "parallel(); ahead(0)",
 )  # fmt: skip
 
 

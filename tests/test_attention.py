@@ -516,3 +516,51 @@ def test_nothing_is_compiled():
     q, k, v = tensors(2, n=30, m=30)
     scorch.attention(q, k, v, scorch.sparse(torch.ones(30, 30).tril()))
     assert scorch.stats()["programs"] == before
+
+
+# ---- masks that are new in each call ----
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (63, 70), (64, 64), (130, 3000), (3, 100, 65), (2, 3, 70, 130), (2, 0, 5, 5)]
+)
+@pytest.mark.parametrize("density", [0, 0.03, 0.5, 1])
+def test_strips_of_a_dense_mask_are_those_of_a_sparse_one(shape, density):
+    mask = torch.rand(shape, generator=generator(3)) < density
+    words, count = torch.ops.scorch.attention_words(mask.reshape(-1, *shape[-2:]), *shape[-2:])
+    sparse = scorch.sparse(mask.reshape(-1, shape[-1]), "csr")
+    matrices = words.shape[0]
+    for k, height in enumerate((64, 32, 16, 1)):
+        listed = torch.ops.scorch.attention_listed(words, shape[-2], height)
+        wanted = torch.ops.scorch.attention_strips(
+            *sparse._arrays(), matrices, *shape[-2:], height, False, False, False
+        )
+        assert count[k] == wanted[1].numel()
+        for got, right in zip(listed, wanted[:3], strict=True):
+            assert torch.equal(got, right)
+
+
+@pytest.mark.parametrize("tile", [(1, 1), (64, 64), (7, 3), (100, 1), (1, 40)])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_masks_found_in_the_call(tile, lead):
+    given = torch.rand(*lead, 3, 4, generator=generator(4)) < 0.5
+    mask = given.repeat_interleave(tile[0], -2).repeat_interleave(tile[1], -1)
+    n, m = mask.shape[-2:]
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        q, k, v = (x.requires_grad_() for x in tensors(2, 3, n=n, m=m, dtype=dtype))
+        out = scorch.attention(q, k, v, scorch.dynamic(given, tile=tile))
+        kept = scorch.attention(q, k, v, scorch.sparse(mask))
+        torch.testing.assert_close(out, kept, atol=BOUND[dtype], rtol=BOUND[dtype])
+        grads = (torch.autograd.grad(x.sum(), (q, k, v)) for x in (out, kept))
+        for got, right in zip(*grads, strict=True):
+            torch.testing.assert_close(got, right, atol=8 * BOUND[dtype], rtol=8 * BOUND[dtype])
+
+
+def test_what_dense_masks_are_refused():
+    q, k, v = tensors(1, 2, n=8, m=8)
+    with pytest.raises(ValueError, match=r"expected a mask \[\.\.\., 8, 8\] .*, got \[4, 4\]"):
+        scorch.attention(q, k, v, scorch.dynamic(torch.ones(2, 2, dtype=torch.bool), tile=(2, 2)))
+    with pytest.raises(TypeError, match="expected numbers to add"):
+        scorch.attention(q, k, v, scorch.dynamic(torch.ones(8, 8, dtype=torch.bool)), additive=True)
+    with pytest.raises(RuntimeError, match="mask: expected tiles that divide 9, got 2"):
+        torch.ops.scorch.attention_words(torch.ones(1, 2, 2, dtype=torch.bool), 9, 8)
+    with pytest.raises(RuntimeError, match="a height of 1, 16, 32 or 64"):
+        torch.ops.scorch.attention_listed(torch.zeros(1, 1, 2, dtype=torch.int64), 9, 8)

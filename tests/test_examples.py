@@ -10,6 +10,7 @@ import torch
 import gcn
 import planetoid
 import scorch
+from benchmarks import bound
 from benchmarks.__main__ import check, ratios, render
 from benchmarks.data import Case
 from benchmarks.operands import sets
@@ -99,6 +100,20 @@ def test_sparse_answers_are_compared():
     for wrong in (lambda: A * 2, lambda: scorch.sparse(torch.eye(4), "csr"), lambda: 2 * torch.eye(3)):
         with pytest.raises(AssertionError, match="bad, Scorch"):
             check(Case("bad", {"torch": lambda: torch.eye(3).to_sparse_csr(), "Scorch": wrong}))
+
+
+def test_the_bound_is_the_best_dense_product(monkeypatch):
+    """Libraries of torch differ: a bound by one of them alone would be beaten by the other."""
+    x, w = torch.rand(5, 7), torch.rand(7, 3)
+    for way in bound.products(x, w).values():
+        torch.testing.assert_close(way(), x @ w)
+    given = {"torch": 2.0, "oneDNN": 1.0, "copy": 4.0}
+    took = {name: Time(t, t, 1) for name, t in given.items() if name in {**bound.products(x, w), "copy": 0}}
+    monkeypatch.setattr(bound, "interleave", lambda calls, seconds: took)
+    bound.peaks.cache_clear()
+    best = min(t.min for name, t in took.items() if name != "copy")
+    assert bound.peaks() == (2 * 2048**3 / best, 2**28 / 4)
+    bound.peaks.cache_clear()
 
 
 def test_the_benchmarks_start():

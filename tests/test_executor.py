@@ -106,6 +106,57 @@ def narrow() -> Iterator[str]:
         yield f"{operands}C[i,k] = A[i,j] * A[i,j] * x[j,k] * x[j,k]\n"
 
 
+def picks(count: int, seed: int) -> Iterator[str]:
+    """Vectors of entries whose coordinates pick what is read, in rows of every length."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        kind, itype = draw.choice(("f32", "f64", "bf16", "f16", "i64", "i32")), draw.choice(("i32", "i64"))
+        extents = {"i": draw.choice((1, 5, 40)), "j": draw.choice((1, 7, 33, 150)), "n": draw.choice((1, 3))}
+        op, term = (
+            draw.choice(("+=", "max=")),
+            draw.choice(("A[i,j] * x[j]", "A[i,j] * B[n,j]", "A[i,j] * T[j,n]")),
+        )
+        if op == "+=" and draw.random() < 0.5:
+            term = f"stored(A[i,j]) * ({term} + x[j])"
+        left = "C[n,i]" if "n" in term else "C[i]"
+        used = sorted(set(re.findall(r"\b([ABTx])\[([a-z,]+)\]", term)))
+        lines = [
+            f"in {name}: {kind} {f'csr {itype}' if name == 'A' else 'dense'} "
+            f"({', '.join(str(extents[v]) for v in at.split(','))})"
+            for name, at in used
+        ]
+        body = (
+            f"for i in A {{ work c: reg {kind.replace('bf16', 'f32').replace('f16', 'f32')} "
+            f"{{ vec j in A {{ c {op} {term} }} }} then {{ {left} = c }} }}"
+        )
+        nest = f"par n {{ {body} }}" if "n" in term else body.replace("for i", "par i", 1)
+        yield "\n".join([*lines, *["skip"][: op == "max="], f"{left} {op} {term}", f"nest {{ {nest} }}\n"])
+
+
+def gathers(count: int, seed: int) -> Iterator[str]:
+    """Dense work that entries route, in tiles and blocks of any size."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        dtype, k, n = (
+            draw.choice(("f32", "f64", "bf16")),
+            draw.choice((1, 3, 20)),
+            draw.choice((1, 5, 16, 40)),
+        )
+        rows, itype, wishes = draw.choice((1, 7, 90)), draw.choice(("i32", "i64")), []
+        through = draw.random() < 0.5  # an entry reads through another index than it writes through
+        if not through or draw.random() < 0.5:
+            wishes.append(f"gather(i: {draw.randint(2, 32)})")
+        if through:
+            wishes.append(f"block(i: {draw.choice((1, 5, 16, 100))})")
+        form = '"compressed(0), compressed(1, nonunique), singleton(2)"' if through else "csc"
+        shape, at, x = (f"3, {rows}, 8", "r,i,j", "j") if through else (f"{rows}, 3", "i,r", "i")
+        yield (
+            f"in M: {dtype} {form} {itype} ({shape})\nin X: {dtype} dense ({8 if through else rows}, {k})\n"
+            f"in W: {dtype} dense (3, {k}, {n})\nY[i,n] = M[{at}] * X[{x},k] * W[r,k,n]\n"
+            f"schedule {' '.join(wishes)}\n"
+        )
+
+
 def check(made: list, *options: object, refused=sweep.refused, **how) -> int:
     """Runs problems; the first that is wrong, or refused with another message, fails small. Returns how many
     were computed."""
@@ -149,6 +200,16 @@ def test_integers_into_floats():
         for how in ("min=", "max=", "+=")
     ]
     assert check(made) == len(made)
+
+
+def test_picks():
+    made = list(picks(150, seed=1))
+    assert check(made) == len(made)
+
+
+def test_gathers():
+    made = list(gathers(120, seed=1))
+    assert check(made, refused=lambda report: False) == len(made)
 
 
 @pytest.mark.parametrize("batch", ["", " batch 64"])
@@ -199,6 +260,8 @@ def test_chunks():
 def test_compiled(kernel_cache, width):
     options = ("--jit", "--width", width)
     assert check(list(templates(30, seed=10 + width)), *options, env=kernel_cache) > 18
+    assert check(list(picks(12, seed=width)), *options, env=kernel_cache) == 12
+    assert check(list(gathers(6, seed=width)), *options, env=kernel_cache) == 6
     check(anything(20, seed=width), *options, env=kernel_cache)
     check(with_nests(10, seed=width), *options, env=kernel_cache, refused=nests.refused)
 

@@ -50,6 +50,34 @@ def test_threads_share_rows_where_there_are_few_tiles(tmp_path):
     assert found.startswith("for k/64 {\n  work t[j,k%64]: lane") and "par i in A" in found
 
 
+def test_long_rows_of_a_vector_are_picked(tmp_path):
+    """A row of x has no index beside that of the sum: its numbers become vectors where there are many."""
+    W = {entries: pruned(512, 512, entries / 512) for entries in (4, 128)}
+    x = integers(512)
+    for entries, dense in W.items():
+        A = scorch.sparse(dense)
+        assert ("vec j in A" in scorch.explain("ij,j->i", A, x)) == (entries == 128)
+        torch.testing.assert_close(A @ x, dense @ x)
+
+
+def test_short_floats_are_picked_as_long_ones():
+    dense, x = pruned(512, 512, 0.25, torch.bfloat16), integers(512, dtype=torch.bfloat16)
+    A = scorch.sparse(dense)
+    assert "work t[j]: lane f32" in scorch.explain("ij,j->i", A, x)
+    torch.testing.assert_close(A @ x, (dense.float() @ x.float()).bfloat16())
+    assert "lane f32" not in scorch.explain("ij,j->i", scorch.sparse(dense[:4]), x)  # too few to copy x
+
+
+@pytest.mark.skipif(not native.widths(), reason="no compiler")
+def test_two_columns_are_loaded_at_once():
+    """A turn of an unrolled loop; coordinates of 64 bits are loaded one by one."""
+    dense, x = pruned(256, 256, 0.5), integers(4, 256)
+    for kind in (torch.int32, torch.int64):
+        A = scorch.sparse(dense, index_dtype=kind)
+        assert ("sc_pair_i32(&" in scorch.explain("ij,kj->ik", x, A)) == (kind == torch.int32)
+        torch.testing.assert_close(torch.nn.functional.linear(x, A), x @ dense.T)
+
+
 def test_rows_that_the_caches_hold_are_not_packed(tmp_path):
     found = nest(
         tmp_path,

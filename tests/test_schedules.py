@@ -83,6 +83,10 @@ def test_orders_of_a_sampled_product_and_of_a_tensor(tmp_path):
         ("convert(A: dense)", "a sparse operand stays sparse"),
         ("convert(A: bsr(5,5))", "not a multiple of its block 5"),
         ("ahead(100000)", "at most 4096"),
+        ("gather(i: 6)", "entries over i do not route rows through a dense matrix"),
+        ("block(j: 1024)", "entries over j do not lie in blocks of rows that threads could share"),
+        ("gather(i: 33)", "expected a number of entries from 2 to 32, got 33"),
+        ("block(i: 0)", "a number of coordinates from 1 to 65536"),
         ("tile(k: 0)", "the size of a tile from 1 to 65536"),
     ),
 )
@@ -124,6 +128,26 @@ def test_numbers_that_are_asked_for(a):
         assert shows in kernel.schedule and torch.equal(kernel(A=A, x=x), a @ x), text
         assert scorch.compile(product, A=A, x=x, schedule=kernel.directives).schedule == kernel.schedule
     assert " ahead " not in scorch.compile(product, A=A, x=x, schedule="ahead(0)").schedule
+
+
+def test_gathered_tiles_and_blocks():
+    """Asked for in other sizes, printed as they are, and what was printed chooses the same nest."""
+    g = torch.Generator().manual_seed(0)
+    dense = (torch.rand(3, 90, 40, generator=g) < 0.05).float()
+    M = scorch.sparse(dense, "compressed(0), compressed(1, nonunique), singleton(2)")
+    x, W = torch.randint(-2, 3, (40, 16)).float(), torch.randint(-2, 3, (3, 16, 32)).float()
+    product, right = "Y[i,n] = M[r,i,j] * x[j,k] * W[r,k,n]", torch.einsum("rij,jk,rkn->in", dense, x, W)
+    given = {"M": M, "x": x, "W": W}
+    for text, shows in (
+        ("gather(i: 3)", " by 3 {"),
+        ("block(i: 16)", "par i/16 {"),
+        ("gather(i: 5) block(i: 7)", " by 5 {"),
+    ):
+        kernel = scorch.compile(product, **given, schedule=text)
+        assert all(word in kernel.directives for word in text.replace(") ", ")|").split("|"))
+        assert shows in kernel.schedule and torch.equal(kernel(**given), right)
+        again = scorch.compile(product, **given, schedule=kernel.directives)
+        assert again.schedule == kernel.schedule
 
 
 def test_sums_inside_of_sums(a):

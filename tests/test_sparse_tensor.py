@@ -655,3 +655,26 @@ def test_memory_of_large_results_is_kept_until_released():
     assert 2 * dense.nbytes <= scorch.release() <= 4 * dense.nbytes
     assert not scorch.release()
     assert a.to_dense().equal(dense)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 4, 5), (2, 3, 4, 70), (1, 1, 1), (0, 3, 4), (3, 0, 4), (3, 4, 0), (2, 2, 2, 2, 9)]
+)
+@pytest.mark.parametrize("density", [0, 0.02, 0.5, 1])
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_dense_tensors_of_more_dimensions(shape, density, index):
+    """Arrays against those that torch finds, and those made of a list; views whose rows lie apart, too."""
+    g, n = torch.Generator().manual_seed(len(shape)), len(shape)
+    x = torch.randn(shape, generator=g) * (torch.rand(shape, generator=g) < density)
+    rows = ", ".join(f"dense({d})" for d in range(n - 1)) + f", compressed({n - 1})"
+    for y in (x, x.transpose(0, -1), x.transpose(0, 1), x[..., ::2], x[1:], x != 0, x.double(), x.bfloat16()):
+        at = y.nonzero()
+        listed = scorch.sparse(y, "coo", index_dtype=index)
+        for level, coordinates in enumerate(at.T):
+            assert torch.equal(listed.crd(level).long(), coordinates) and listed.crd(level).dtype == index
+        assert torch.equal(listed.values(), y[tuple(at.T)])
+        for form in ("csf", rows):
+            made, wanted = scorch.sparse(y, form, index_dtype=index), listed.convert(form)
+            assert torch.equal(made.to_dense(), y)
+            for got, right in zip(made._arrays(), wanted._arrays(), strict=True):
+                assert torch.equal(got, right)

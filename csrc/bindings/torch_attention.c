@@ -2,11 +2,14 @@
  *
  *   scorch::attention_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros, places)
  *       -> (pos, crd, bits, val, place)
+ *   scorch::attention_words(mask, rows, columns) -> (words, count)
+ *   scorch::attention_listed(words, rows, height) -> (pos, crd, bits)
  *   scorch::attention(q, k, v, pos, crd, bits, val, seed, height, scale, added, dropout) -> (out, lse)
  *   scorch::attention_backward(grad, q, k, v, out, lse, pos, crd, bits, val, seed, height, scale, added, dropout,
  *       of_values) -> (dq, dk, dv, dval)
  *
- * All tensors are plain. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
+ * All tensors are plain. A mask of words is bool [matrices, rows, columns], or of tiles that divide those; words [matrices, rows / 64
+ * rounded up, columns]. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
  * attention.h, pos [batch or 1, heads or 1, blocks + 1] and val without elements where scores are left as they are, seed [1] where
  * dropout is not 0. As in
  * torch_abi.c everything is released before an error is thrown. */
@@ -168,6 +171,42 @@ static void make_strips(attention_call *c, const StableIValue *rest)
     if (!from.places) (void)result(c, 4, SC_I64, 1, &none);
 }
 
+static void make_words(attention_call *c, const StableIValue *rest)
+{
+    const int64_t any[3] = {-1, -1, -1};
+    sc_dense_mask m = {.rows = whole(rest[0]), .columns = whole(rest[1])};
+    if (shaped(c, 0, "mask", 3, any) || array(c, 0, "mask", SC_BOOL, &m.p)) return;
+    const int64_t tiles[2] = {extent(&c->t[0], 1), extent(&c->t[0], 2)}, of[2] = {m.rows, m.columns};
+    m.matrices = extent(&c->t[0], 0);
+    for (int d = 0; d < 2; d++) {
+        m.tile[d] = tiles[d] ? of[d] / tiles[d] : 1;
+        if (m.tile[d] * tiles[d] != of[d] || !m.tile[d] || of[d] > INT32_MAX) {
+            sc_error(&c->e, SC_EVALUE, "mask: expected tiles that divide %lld, got %lld", (long long)of[d],
+                     (long long)tiles[d]);
+            return;
+        }
+    }
+    const int64_t dim[3] = {m.matrices, (m.rows + SC_MAXSTRIP - 1) / SC_MAXSTRIP, m.columns}, four = 4;
+    uint64_t *words = result(c, 0, SC_I64, 3, dim);
+    int64_t *count = result(c, 1, SC_I64, 1, &four);
+    if (!c->e.code) sc_attention_words(&m, words, count);
+}
+
+static void list_words(attention_call *c, const StableIValue *rest)
+{
+    const int64_t rows = whole(rest[0]);
+    const int64_t want[3] = {-1, (rows + SC_MAXSTRIP - 1) / SC_MAXSTRIP, -1};
+    const uint64_t *words;
+    sc_strips to = {.height = whole(rest[1])};
+    if (rows < 0 || !sc_strips_height(to.height)) {
+        sc_error(&c->e, SC_EVALUE, "attention_listed: expected rows, and a height of 1, 16, 32 or 64");
+        return;
+    }
+    if (shaped(c, 0, "words", 3, want) || array(c, 0, "words", SC_I64, &words)) return;
+    const sc_dense_mask m = {.matrices = extent(&c->t[0], 0), .rows = rows, .columns = extent(&c->t[0], 2)};
+    sc_attention_listed(&m, words, &to, strips_alloc, c, &c->e);
+}
+
 /* The numbers behind the tensors, and the seed at i. */
 static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attention *a)
 {
@@ -236,6 +275,18 @@ static void op_strips(StableIValue *stack, uint64_t nin, uint64_t nout)
     run(stack, 3, 5, make_strips);
 }
 
+static void op_words(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, 1, 2, make_words);
+}
+
+static void op_listed(StableIValue *stack, uint64_t nin, uint64_t nout)
+{
+    (void)nin, (void)nout;
+    run(stack, 1, 3, list_words);
+}
+
 static void op_attention(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
@@ -255,6 +306,12 @@ bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
                "attention_strips(Tensor pos, Tensor crd, Tensor values, SymInt matrices, SymInt rows, SymInt "
                "columns, int height, bool wide, bool zeros, bool places) -> (Tensor, Tensor, Tensor, Tensor, "
                "Tensor)") ||
+           sc_torch.aoti_torch_library_def(
+               def, "attention_words(Tensor mask, SymInt rows, SymInt columns) -> (Tensor, Tensor)") ||
+           sc_torch.aoti_torch_library_def(
+               def, "attention_listed(Tensor words, SymInt rows, int height) -> (Tensor, Tensor, Tensor)") ||
+           sc_torch.torch_library_impl(impl, "attention_words", op_words, SC_TORCH_BUILD) ||
+           sc_torch.torch_library_impl(impl, "attention_listed", op_listed, SC_TORCH_BUILD) ||
            sc_torch.aoti_torch_library_def(
                def,
                "attention(Tensor q, Tensor k, Tensor v, Tensor pos, Tensor crd, Tensor bits, Tensor val, "

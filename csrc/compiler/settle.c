@@ -62,7 +62,7 @@ static void lower_tried(void *ctx)
     schedule_ahead(x->p, x->n);
     schedule_batch(x->n);
     schedule_vector(x->n);
-    x->p->draft.nest = x->n;
+    x->p->draft.nest = schedule_widen(x->p, x->n);
     lower_nest(x->p);
 }
 
@@ -124,7 +124,7 @@ static double cost_of(const Choices *g, const int *rank)
 static Nest *try(Choices *g, const int *rank)
 {
     Nest *n = compose(g, rank);
-    if (n && lowers(g->p, n, &g->refused)) return n;
+    if (n && lowers(g->p, n, &g->refused)) return g->p->draft.nest;
     prog_rewind(g->p, g->before);
     return NULL;
 }

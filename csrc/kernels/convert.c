@@ -1,7 +1,8 @@
 /* convert.c: any format to any format; checks, and the choice of the way.
  *
  * Every pair of formats has a way, through a sorted list of entries. A few
- * pairs of two-dimensional formats have a shorter one, listed in `shortcut`.
+ * pairs of two-dimensional formats have a shorter one, listed in `shortcut`;
+ * dense tensors of more dimensions are matrices first (convert_fold.c).
  * Both keep the same promises: at most one allocation for each array of the
  * result, of its exact size, and nothing written outside it. Arrays that would
  * be copies of the source's are the source's. */
@@ -152,6 +153,7 @@ static int convert(const sc_conversion *c)
     /* from a dense tensor to a sparse one, the short ways take what is not zero */
     const bool all = c->whole && sc_format_is_dense(&c->from->format) && !sc_format_is_dense(&c->to->format);
     way *short_way = c->where || all ? NULL : shortcut(c->from, &c->to->format);
+    if (!short_way && !c->where && !all && sc_convert_folds(c)) return sc_convert_fold(c, long_way);
     return short_way ? short_way(c) : long_way(c);
 }
 

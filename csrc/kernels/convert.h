@@ -118,6 +118,10 @@ SC_INLINE bool sc_value_nonzero(const void *p, int64_t i, sc_dtype t)
  * compressed), whichever dimension that is. */
 int sc_convert_dense_copy(const sc_conversion *);
 int sc_convert_dense_csr(const sc_conversion *);
+/* A dense tensor of three dimensions or more whose rows are those of a matrix, and its conversion; of_entries makes
+ * other formats of sparse ones. */
+bool sc_convert_folds(const sc_conversion *);
+int sc_convert_fold(const sc_conversion *, int (*of_entries)(const sc_conversion *));
 int sc_convert_dense_coo(const sc_conversion *);
 int sc_convert_csr_dense(const sc_conversion *);
 int sc_convert_coo_dense(const sc_conversion *); /* unique entries */

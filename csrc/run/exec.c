@@ -227,6 +227,12 @@ static int64_t marks(const Run *r, const Val *v)
     return (int64_t)bits;
 }
 
+static int64_t pair(const Run *r, const Val *v)
+{
+    const int32_t *at = (const int32_t *)base(r, v->buf) + scalar_int(r, v->kid[0]);
+    return (int64_t)((uint64_t)(uint32_t)at[0] | (uint64_t)(uint32_t)at[1] << 32);
+}
+
 static int64_t scalar_int(const Run *r, const Val *v)
 {
     switch (v->op) {
@@ -239,6 +245,7 @@ static int64_t scalar_int(const Run *r, const Val *v)
     case O_HRED: return one_int(r, v);
     case O_SEARCH: return search(r, v);
     case O_MARKS: return marks(r, v);
+    case O_PAIR: return pair(r, v);
     case O_MEET: return meet(r, v);
     case O_SELECT: return scalar_int(r, v->kid[scalar_int(r, v->kid[0]) ? 1 : 2]);
     default: break;
@@ -291,6 +298,21 @@ static void load(const Run *r, const Val *v, Lanes *out)
             out->f[k] = fetch_float(t, p, at);
         else
             out->i[k] = fetch_int(t, p, at);
+    }
+}
+
+static void picks(const Run *r, const Val *v, Lanes *out)
+{
+    const Val *crd = v->kid[2];
+    const void *p = base(r, v->buf), *c = base(r, crd->buf);
+    int64_t at = scalar_int(r, v->kid[0]), step = v->kid[1] ? scalar_int(r, v->kid[1]) : 1;
+    int64_t from = scalar_int(r, crd->kid[0]);
+    for (int k = 0; k < v->type.lanes; k++) {
+        const int64_t place = at + step * fetch_int(crd->buf->dtype, c, from + k);
+        if (floats(v->type))
+            out->f[k] = fetch_float(v->buf->dtype, p, place);
+        else
+            out->i[k] = fetch_int(v->buf->dtype, p, place);
     }
 }
 
@@ -397,6 +419,7 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
         splat(r, v, false, out);
         for (int k = 0; k < v->type.lanes; k++) out->i[k] = out->i[k] >> k & 1;
         break;
+    case O_PICK: picks(r, v, out); break;
     case O_CAST:
         if (v->kid[0]->type.lanes == 1)
             splat(r, v, false, out);

@@ -33,6 +33,23 @@ def _fake_strips(pos, crd, values, matrices, rows, columns, height, wide, zeros,
     )
 
 
+@torch.library.register_fake("scorch::attention_words", lib=_lib)
+def _fake_words(mask, rows, columns):
+    shape = mask.shape[0], (rows + 63) // 64, columns
+    return mask.new_empty(shape, dtype=torch.int64), mask.new_empty(4, dtype=torch.int64)
+
+
+@torch.library.register_fake("scorch::attention_listed", lib=_lib)
+def _fake_listed(words, rows, height):
+    n = torch.library.get_ctx().new_dynamic_size()
+    blocks = (rows + height - 1) // height
+    return (
+        words.new_empty(words.shape[0] * (blocks + 1)),
+        words.new_empty(n, dtype=torch.int32),
+        words.new_empty(n),
+    )
+
+
 @torch.library.register_fake("scorch::attention", lib=_lib)
 def _fake_forward(q, k, v, pos, crd, bits, val, seed, height, scale, added, dropout):
     lse = q.new_empty(q.shape[:-1], dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)

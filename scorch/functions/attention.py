@@ -65,6 +65,22 @@ def _chosen(rows: SparseTensor, *rest: bool) -> tuple[Strips, torch.Tensor]:
     return best
 
 
+def found(mask: Dynamic) -> Strips | None:
+    """The strips of a dense mask of truth values, or of tiles; None where it is none, or is traced."""
+    x = mask.to_dense()
+    if x.dtype is not torch.bool or _torch.is_tracing(x) or _is_wrapped(x):
+        return None
+    n, m = mask.mask_shape()[-2:]
+    words, count = torch.ops.scorch.attention_words(x.reshape(-1, *x.shape[-2:]).contiguous(), n, m)
+    listed = dict(zip(_COST, count.tolist(), strict=True))
+    height = 64
+    if listed[1] < _FULL * 64 * listed[64]:
+        height = min(_COST, key=lambda h: listed[h] * h * _COST[h])
+    pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
+    batch, heads = [1, 1, *x.shape[:-2]][-2:]
+    return Strips(pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0), height)
+
+
 def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor, wide: bool) -> Strips:
     """With the values of the entries, differentiably."""
     values = values.to(torch.float64 if wide else torch.float32)
@@ -100,8 +116,8 @@ def strips(mask: SparseTensor, wide: bool, additive: bool = False) -> Strips:
 
 
 # ---- attention ----
-def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor) -> None:
-    if not isinstance(mask, SparseTensor):
+def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor | Dynamic) -> None:
+    if not isinstance(mask, (SparseTensor, Dynamic)):
         raise TypeError(f"attention: expected a SparseTensor as the mask, got {type(mask).__name__}")
     for name, x in (("q", q), ("k", k), ("v", v)):
         if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor):
@@ -114,7 +130,7 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
             raise ValueError(
                 f"attention: expected q, k and v of 2 to 4 dimensions, got {name}: {list(x.shape)}"
             )
-    *lead, n, m = mask.shape
+    *lead, n, m = shape = list(mask.mask_shape() if isinstance(mask, Dynamic) else mask.shape)
     batch = list(q.shape[:-2])
     fits = len(lead) <= len(batch) and all(
         a in (1, b) for a, b in zip(lead, batch[len(batch) - len(lead) :], strict=True)
@@ -122,7 +138,7 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
     if not fits or n != q.shape[-2] or m != k.shape[-2]:
         raise ValueError(
             f"attention: expected a mask [..., {q.shape[-2]}, {k.shape[-2]}] whose batch extents are 1 or "
-            f"those of {batch}, got {list(mask.shape)}"
+            f"those of {batch}, got {shape}"
         )
     shared = k.dim() > 2 and k.shape[-3] and q.shape[-3] % k.shape[-3] == 0
     wanted = [*batch[:-1], k.shape[-3] if shared else batch[-1]] if batch else []
@@ -179,13 +195,18 @@ def attention(
     """
     if autocast.is_on():
         q, k, v = autocast.cast(q, k, v)
-    mask = mask.as_mask() if isinstance(mask, Dynamic) else mask
     _check(q, k, v, mask)
     if additive and mask.dtype == torch.bool:
         raise TypeError("attention: expected numbers to add to scores, got a mask of bool")
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"attention: expected dropout_p from 0 to 1, got {dropout_p}")
-    s = strips(mask._whole(), q.dtype == torch.float64, additive)
+    wide = q.dtype == torch.float64
+    s = found(mask) if isinstance(mask, Dynamic) else None
+    if s is None:
+        mask = mask.as_mask() if isinstance(mask, Dynamic) else mask
+        s = strips(mask._whole(), wide, additive)
+    elif wide:
+        s = s._replace(val=s.val.double())
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     seed = torch.randint(2**62, (1,)) if dropout_p else torch.empty(0, dtype=torch.int64)
     out, _ = torch.ops.scorch.attention(

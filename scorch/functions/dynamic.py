@@ -270,6 +270,12 @@ class Dynamic:
         x, w = _prepared(self._x.detach().reshape(-1, self.shape[-1]), w.detach())
         return _choose(x, w, False)[0]
 
+    def mask_shape(self) -> torch.Size:
+        """The shape as a mask of attention: tiles spread out."""
+        *lead, n, m = self._x.shape
+        rows, columns = self._tile or (1, 1)
+        return torch.Size([*lead, n * rows, m * columns])
+
     def as_mask(self) -> SparseTensor:
         """As a mask of attention: sparse, and of single entries where it is of blocks."""
         x = self.to_dense()

@@ -55,7 +55,9 @@ static const char *const good[] = {
     "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
     "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
     "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
-    "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n "
+    "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  l[2600 + i] = pair(A_crd, i) >> 32\n"
+    "  f[2600 + i; 8] = pick(B_val[i; 8], A_crd[i])\n  d[2600 + i; 4] = pick(d[i; 4 : n], A_crd[i])\n"
+    "  s[2600 + i; 2] = pick(s[i; 2 : 3], A_crd[i])\n  d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n "
     " s[i] = hmax(s[i; 16])\n  w[i] = hmin(w[i; "
     "2])\n }\n}\n",
     /* comparisons of all widths, kept as values, loaded and stored */
@@ -209,6 +211,12 @@ static const char *const bad[][2] = {
     {"f[0; 8] = f32x8(f[0; 4])", "no conversion from f32x4 to f32x8"},
     {"f[0] = hadd(f[0; 4]) + nosuch(f[0])", "'nosuch' is not a function"},
     {"l[0] = search(nosuch, 0, n, n)", "'nosuch' is not a buffer"},
+    {"l[0] = pair(l, n)", "a pair of l, which is no i32 index array"},
+    {"l[0] = pair(w, 2.0)", "an address needs i64, got f64"},
+    {"f[0; 4] = pick(f[0; 4], d[0])", "what picks from f is a part of an index array"},
+    {"f[0; 4] = pick(f[0; 4], w[0; 4])", "pick takes as many coordinates as it has lanes"},
+    {"f[0] = pick(f[0], w[0])", "a pick of one lane: load it"},
+    {"f[0; 4] = pick(d[0; 4], w[0])", "f needs f32x4, got f64x4"},
     {"b[0; 4] = first(2.0; 4)", "a count of lanes needs i64, got f64"},
     {"b[0] = first(n; 1)", "the first lanes of one"},
     {"f[0] = lane(f[0; 8]; 8)", "lane 8 of f32x8"},

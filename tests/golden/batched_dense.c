@@ -38,6 +38,7 @@ SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE f32x2 sc_load_f32x2(const float *p) { return *(const f32x2u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 SC_INLINE void sc_store_f32x2(float *p, f32x2 x) { *(f32x2u *)p = x; }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -70,14 +71,15 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             f32x2 c_4 = (f32x2){0};
             float c_5 = 0.0f;
             for (sc_i64 p = A_lo; p < whole; p += 2) {
-                const sc_i64 j = (sc_i64)A_crd1[p];
+                const sc_i64 jj = sc_pair_i32(&A_crd1[p]);
+                const sc_i64 j = jj & 4294967295;
                 /* vec k { c[k] += A[i,j] * Y[l,j,k] } */
                 const float a = A_val[p];
                 const sc_i64 Y_at = l * Y_stride0 + j * Y_stride1;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&Y_val[Y_at]);
                 c_1 = c_1 + sc_splat_f32x2(a) * sc_load_f32x2(&Y_val[Y_at + 16]);
                 c_2 = c_2 + a * Y_val[Y_at + 18];
-                const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+                const sc_i64 j_1 = jj >> 32;
                 const float a_1 = A_val[p + 1];
                 const sc_i64 Y_at_1 = l * Y_stride0 + j_1 * Y_stride1;
                 c_3 = c_3 + sc_splat_f32x16(a_1) * sc_load_f32x16(&Y_val[Y_at_1]);

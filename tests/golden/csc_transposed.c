@@ -30,6 +30,7 @@ typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -55,20 +56,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c_2 = (f32x16){0};
         f32x16 c_3 = (f32x16){0};
         for (sc_i64 p = A_lo; p < whole; p += 4) {
-            const sc_i64 i = (sc_i64)A_crd1[p];
+            const sc_i64 ii = sc_pair_i32(&A_crd1[p]);
+            const sc_i64 i = ii & 4294967295;
             /* vec k { c[k] += A[i,j] * B[i,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = i * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-            const sc_i64 i_1 = (sc_i64)A_crd1[p + 1];
+            const sc_i64 i_1 = ii >> 32;
             const float a_1 = A_val[p + 1];
             const sc_i64 B_at_1 = i_1 * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-            const sc_i64 i_2 = (sc_i64)A_crd1[p + 2];
+            const sc_i64 ii_1 = sc_pair_i32(&A_crd1[p + 2]);
+            const sc_i64 i_2 = ii_1 & 4294967295;
             const float a_2 = A_val[p + 2];
             const sc_i64 B_at_2 = i_2 * B_stride0;
             c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-            const sc_i64 i_3 = (sc_i64)A_crd1[p + 3];
+            const sc_i64 i_3 = ii_1 >> 32;
             const float a_3 = A_val[p + 3];
             const sc_i64 B_at_3 = i_3 * B_stride0;
             c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
@@ -107,20 +110,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     f32x16 c_2 = (f32x16){0};
     f32x16 c_3 = (f32x16){0};
     for (sc_i64 p = begin; p < whole; p += 4) {
-        const sc_i64 i = (sc_i64)A_crd1[p];
+        const sc_i64 ii = sc_pair_i32(&A_crd1[p]);
+        const sc_i64 i = ii & 4294967295;
         /* vec k { c[k] += A[i,j] * B[i,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = i * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-        const sc_i64 i_1 = (sc_i64)A_crd1[p + 1];
+        const sc_i64 i_1 = ii >> 32;
         const float a_1 = A_val[p + 1];
         const sc_i64 B_at_1 = i_1 * B_stride0;
         c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-        const sc_i64 i_2 = (sc_i64)A_crd1[p + 2];
+        const sc_i64 ii_1 = sc_pair_i32(&A_crd1[p + 2]);
+        const sc_i64 i_2 = ii_1 & 4294967295;
         const float a_2 = A_val[p + 2];
         const sc_i64 B_at_2 = i_2 * B_stride0;
         c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-        const sc_i64 i_3 = (sc_i64)A_crd1[p + 3];
+        const sc_i64 i_3 = ii_1 >> 32;
         const float a_3 = A_val[p + 3];
         const sc_i64 B_at_3 = i_3 * B_stride0;
         c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);

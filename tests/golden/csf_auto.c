@@ -33,6 +33,7 @@ typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -69,25 +70,27 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             f32x16 c_2 = (f32x16){0};
             f32x16 c_3 = (f32x16){0};
             for (sc_i64 p_2 = B_lo_1; p_2 < whole; p_2 += 4) {
-                const sc_i64 k = (sc_i64)B_crd2[p_2];
+                const sc_i64 kk = sc_pair_i32(&B_crd2[p_2]);
+                const sc_i64 k = kk & 4294967295;
                 /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
                 const float b = B_val[p_2];
                 const sc_i64 C_at = j * C_stride0;
                 const sc_i64 D_at = k * D_stride0;
                 c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
-                const sc_i64 k_1 = (sc_i64)B_crd2[p_2 + 1];
+                const sc_i64 k_1 = kk >> 32;
                 const float b_1 = B_val[p_2 + 1];
                 const sc_i64 C_at_1 = j * C_stride0;
                 const sc_i64 D_at_1 = k_1 * D_stride0;
                 c_1 = c_1 +
                     sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
-                const sc_i64 k_2 = (sc_i64)B_crd2[p_2 + 2];
+                const sc_i64 kk_1 = sc_pair_i32(&B_crd2[p_2 + 2]);
+                const sc_i64 k_2 = kk_1 & 4294967295;
                 const float b_2 = B_val[p_2 + 2];
                 const sc_i64 C_at_2 = j * C_stride0;
                 const sc_i64 D_at_2 = k_2 * D_stride0;
                 c_2 = c_2 +
                     sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
-                const sc_i64 k_3 = (sc_i64)B_crd2[p_2 + 3];
+                const sc_i64 k_3 = kk_1 >> 32;
                 const float b_3 = B_val[p_2 + 3];
                 const sc_i64 C_at_3 = j * C_stride0;
                 const sc_i64 D_at_3 = k_3 * D_stride0;
@@ -139,25 +142,27 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c_2 = (f32x16){0};
         f32x16 c_3 = (f32x16){0};
         for (sc_i64 p_1 = B_lo; p_1 < whole; p_1 += 4) {
-            const sc_i64 k = (sc_i64)B_crd2[p_1];
+            const sc_i64 kk = sc_pair_i32(&B_crd2[p_1]);
+            const sc_i64 k = kk & 4294967295;
             /* vec r { c[r] += B[i,j,k] * (C[j,r] * D[k,r]) } */
             const float b = B_val[p_1];
             const sc_i64 C_at = j * C_stride0;
             const sc_i64 D_at = k * D_stride0;
             c = c + sc_splat_f32x16(b) * (sc_load_f32x16(&C_val[C_at]) * sc_load_f32x16(&D_val[D_at]));
-            const sc_i64 k_1 = (sc_i64)B_crd2[p_1 + 1];
+            const sc_i64 k_1 = kk >> 32;
             const float b_1 = B_val[p_1 + 1];
             const sc_i64 C_at_1 = j * C_stride0;
             const sc_i64 D_at_1 = k_1 * D_stride0;
             c_1 = c_1 +
                 sc_splat_f32x16(b_1) * (sc_load_f32x16(&C_val[C_at_1]) * sc_load_f32x16(&D_val[D_at_1]));
-            const sc_i64 k_2 = (sc_i64)B_crd2[p_1 + 2];
+            const sc_i64 kk_1 = sc_pair_i32(&B_crd2[p_1 + 2]);
+            const sc_i64 k_2 = kk_1 & 4294967295;
             const float b_2 = B_val[p_1 + 2];
             const sc_i64 C_at_2 = j * C_stride0;
             const sc_i64 D_at_2 = k_2 * D_stride0;
             c_2 = c_2 +
                 sc_splat_f32x16(b_2) * (sc_load_f32x16(&C_val[C_at_2]) * sc_load_f32x16(&D_val[D_at_2]));
-            const sc_i64 k_3 = (sc_i64)B_crd2[p_1 + 3];
+            const sc_i64 k_3 = kk_1 >> 32;
             const float b_3 = B_val[p_1 + 3];
             const sc_i64 C_at_3 = j * C_stride0;
             const sc_i64 D_at_3 = k_3 * D_stride0;

@@ -32,6 +32,7 @@ SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x,
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
 SC_INLINE f32x16 sc_relu_f32x16(f32x16 x) { return (f32x16)(~(i32x16)(x <= (f32x16){0}) & (i32x16)x); }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -58,20 +59,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         f32x16 c_2 = (f32x16){0};
         f32x16 c_3 = (f32x16){0};
         for (sc_i64 p = A_lo; p < whole; p += 4) {
-            const sc_i64 j = (sc_i64)A_crd1[p];
+            const sc_i64 jj = sc_pair_i32(&A_crd1[p]);
+            const sc_i64 j = jj & 4294967295;
             /* vec k { c[k] += A[i,j] * B[j,k] } */
             const float a = A_val[p];
             const sc_i64 B_at = j * B_stride0;
             c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-            const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+            const sc_i64 j_1 = jj >> 32;
             const float a_1 = A_val[p + 1];
             const sc_i64 B_at_1 = j_1 * B_stride0;
             c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-            const sc_i64 j_2 = (sc_i64)A_crd1[p + 2];
+            const sc_i64 jj_1 = sc_pair_i32(&A_crd1[p + 2]);
+            const sc_i64 j_2 = jj_1 & 4294967295;
             const float a_2 = A_val[p + 2];
             const sc_i64 B_at_2 = j_2 * B_stride0;
             c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-            const sc_i64 j_3 = (sc_i64)A_crd1[p + 3];
+            const sc_i64 j_3 = jj_1 >> 32;
             const float a_3 = A_val[p + 3];
             const sc_i64 B_at_3 = j_3 * B_stride0;
             c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);
@@ -110,20 +113,22 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     f32x16 c_2 = (f32x16){0};
     f32x16 c_3 = (f32x16){0};
     for (sc_i64 p = begin; p < whole; p += 4) {
-        const sc_i64 j = (sc_i64)A_crd1[p];
+        const sc_i64 jj = sc_pair_i32(&A_crd1[p]);
+        const sc_i64 j = jj & 4294967295;
         /* vec k { c[k] += A[i,j] * B[j,k] } */
         const float a = A_val[p];
         const sc_i64 B_at = j * B_stride0;
         c = c + sc_splat_f32x16(a) * sc_load_f32x16(&B_val[B_at]);
-        const sc_i64 j_1 = (sc_i64)A_crd1[p + 1];
+        const sc_i64 j_1 = jj >> 32;
         const float a_1 = A_val[p + 1];
         const sc_i64 B_at_1 = j_1 * B_stride0;
         c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&B_val[B_at_1]);
-        const sc_i64 j_2 = (sc_i64)A_crd1[p + 2];
+        const sc_i64 jj_1 = sc_pair_i32(&A_crd1[p + 2]);
+        const sc_i64 j_2 = jj_1 & 4294967295;
         const float a_2 = A_val[p + 2];
         const sc_i64 B_at_2 = j_2 * B_stride0;
         c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&B_val[B_at_2]);
-        const sc_i64 j_3 = (sc_i64)A_crd1[p + 3];
+        const sc_i64 j_3 = jj_1 >> 32;
         const float a_3 = A_val[p + 3];
         const sc_i64 B_at_3 = j_3 * B_stride0;
         c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&B_val[B_at_3]);

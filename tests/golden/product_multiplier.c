@@ -42,6 +42,7 @@ typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
 SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
@@ -77,20 +78,22 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             f32x16 c_2 = (f32x16){0};
             f32x16 c_3 = (f32x16){0};
             for (sc_i64 p_2 = A_lo_1; p_2 < whole; p_2 += 4) {
-                const sc_i64 k = (sc_i64)A_crd2[p_2];
+                const sc_i64 kk = sc_pair_i32(&A_crd2[p_2]);
+                const sc_i64 k = kk & 4294967295;
                 /* vec r { c[r] += A[i,j,k] * C[k,r] } */
                 const float a = A_val[p_2];
                 const sc_i64 C_at = k * C_stride0;
                 c = c + sc_splat_f32x16(a) * sc_load_f32x16(&C_val[C_at]);
-                const sc_i64 k_1 = (sc_i64)A_crd2[p_2 + 1];
+                const sc_i64 k_1 = kk >> 32;
                 const float a_1 = A_val[p_2 + 1];
                 const sc_i64 C_at_1 = k_1 * C_stride0;
                 c_1 = c_1 + sc_splat_f32x16(a_1) * sc_load_f32x16(&C_val[C_at_1]);
-                const sc_i64 k_2 = (sc_i64)A_crd2[p_2 + 2];
+                const sc_i64 kk_1 = sc_pair_i32(&A_crd2[p_2 + 2]);
+                const sc_i64 k_2 = kk_1 & 4294967295;
                 const float a_2 = A_val[p_2 + 2];
                 const sc_i64 C_at_2 = k_2 * C_stride0;
                 c_2 = c_2 + sc_splat_f32x16(a_2) * sc_load_f32x16(&C_val[C_at_2]);
-                const sc_i64 k_3 = (sc_i64)A_crd2[p_2 + 3];
+                const sc_i64 k_3 = kk_1 >> 32;
                 const float a_3 = A_val[p_2 + 3];
                 const sc_i64 C_at_3 = k_3 * C_stride0;
                 c_3 = c_3 + sc_splat_f32x16(a_3) * sc_load_f32x16(&C_val[C_at_3]);

@@ -19,6 +19,9 @@
  * because
  *   loops over T follow its storage order
  */
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
+
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const int *restrict const T_pos1 = call->view[0].level[1].pos;
@@ -46,14 +49,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             float c_2 = 0.0f;
             float c_3 = 0.0f;
             for (sc_i64 p_2 = T_lo_1; p_2 < whole; p_2 += 4) {
-                const sc_i64 l = (sc_i64)T_crd2[p_2];
+                const sc_i64 ll = sc_pair_i32(&T_crd2[p_2]);
+                const sc_i64 l = ll & 4294967295;
                 /* c += T[i,k,l] * v[l] */
                 c = c + T_val[p_2] * v_val[l];
-                const sc_i64 l_1 = (sc_i64)T_crd2[p_2 + 1];
+                const sc_i64 l_1 = ll >> 32;
                 c_1 = c_1 + T_val[p_2 + 1] * v_val[l_1];
-                const sc_i64 l_2 = (sc_i64)T_crd2[p_2 + 2];
+                const sc_i64 ll_1 = sc_pair_i32(&T_crd2[p_2 + 2]);
+                const sc_i64 l_2 = ll_1 & 4294967295;
                 c_2 = c_2 + T_val[p_2 + 2] * v_val[l_2];
-                const sc_i64 l_3 = (sc_i64)T_crd2[p_2 + 3];
+                const sc_i64 l_3 = ll_1 >> 32;
                 c_3 = c_3 + T_val[p_2 + 3] * v_val[l_3];
             }
             c = c + c_1;
@@ -93,14 +98,16 @@ static int part(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         float c_2 = 0.0f;
         float c_3 = 0.0f;
         for (sc_i64 p_1 = T_lo; p_1 < whole; p_1 += 4) {
-            const sc_i64 l = (sc_i64)T_crd2[p_1];
+            const sc_i64 ll = sc_pair_i32(&T_crd2[p_1]);
+            const sc_i64 l = ll & 4294967295;
             /* c += T[i,k,l] * v[l] */
             c = c + T_val[p_1] * v_val[l];
-            const sc_i64 l_1 = (sc_i64)T_crd2[p_1 + 1];
+            const sc_i64 l_1 = ll >> 32;
             c_1 = c_1 + T_val[p_1 + 1] * v_val[l_1];
-            const sc_i64 l_2 = (sc_i64)T_crd2[p_1 + 2];
+            const sc_i64 ll_1 = sc_pair_i32(&T_crd2[p_1 + 2]);
+            const sc_i64 l_2 = ll_1 & 4294967295;
             c_2 = c_2 + T_val[p_1 + 2] * v_val[l_2];
-            const sc_i64 l_3 = (sc_i64)T_crd2[p_1 + 3];
+            const sc_i64 l_3 = ll_1 >> 32;
             c_3 = c_3 + T_val[p_1 + 3] * v_val[l_3];
         }
         c = c + c_1;

@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat",  "load",   "store",   "gather",   "scatter",   "select", "min",     "max",    "relu",
-    "abs",    "sqrt",   "shl",     "from_f16", "from_bf16", "to_f16", "to_bf16", "sort",   "marks",
-    "first",  "bits",   "hadd",    "hmax",     "hmin",      "even",   "odd",     "search", "meet",
-    "spread", "masked", "extract", "exp",      "log",       "tanh",   "sigmoid"};
+    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",    "relu",  "abs",
+    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort",   "marks", "first",
+    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair",   "pick",  "pick_far",
+    "meet",  "spread", "masked",   "extract",   "exp",     "log",     "tanh",   "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -55,6 +55,8 @@ void need_helper(Needs *n, Helper h, Type t)
     need_type(n, type_mask((int)sc_dtype_size((sc_dtype)t.dtype), t.lanes));
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_SPREAD || h == H_MASKED || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
+    if (h == H_WIDE) need_type(n, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
+    if (h == H_PICK) need_helper(n, H_PAIR, (Type){SC_I32, 1});
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
     if (h >= H_EXP && t.lanes == 1)
@@ -216,7 +218,17 @@ static const char *const half_many[] = {
     "    return __builtin_convertvector(r, #);\n",
 };
 
-/* gcc 12 takes a conversion of 16 numbers apart; the instruction there is does them at once. */
+/* gcc 12 takes a conversion of 8 or 16 numbers apart; the instruction there is does them at once. */
+static const char *const half_eight[] = {
+    "#if defined(__F16C__) && !defined(__clang__)\n"
+    "    typedef short half __attribute__((vector_size(16)));\n"
+    "    return __builtin_ia32_vcvtph2ps256((half)x);\n"
+    "#endif\n",
+    "#if defined(__AVX2__) && !defined(__clang__)\n"
+    "    typedef short half __attribute__((vector_size(16)));\n"
+    "    return (%T)(__builtin_ia32_pmovzxwd256((half)x) << 16);\n"
+    "#endif\n",
+};
 static const char *const half_wide[] = {
     "#if defined(__AVX512F__) && !defined(__clang__)\n"
     "    typedef short half __attribute__((vector_size(32)));\n"
@@ -232,6 +244,7 @@ static void half_body(sc_text *out, Helper h, Type t)
 {
     const char *s = (t.lanes == 1 ? half_one : half_many)[h - H_FROM_F16], *mark = strchr(s, '#');
     if (t.lanes == 16 && h <= H_FROM_BF16) print(out, t, half_wide[h - H_FROM_F16]);
+    if (t.lanes == 8 && h <= H_FROM_BF16) print(out, t, half_eight[h - H_FROM_F16]);
     if (!mark) {
         print(out, t, s);
         return;
@@ -349,6 +362,37 @@ static void print_every_other(sc_text *out, Helper h, Type t)
     sc_text_add(out, "};\n}\n");
 }
 
+/* A bf16 is the upper half of an f32: two of them side by side, shifted, are one. */
+static void print_wide(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_wide_%N(unsigned short x)\n{\n    return (%T)((%M)(");
+    c_type(out, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
+    sc_text_add(out, "){");
+    list(out, 0, 2 * t.lanes, "x", "x", "x");
+    sc_text_add(out, "} << 16);\n}\n");
+}
+
+/* Two coordinates are loaded at once: loads are what a processor has fewest of. */
+static void print_pick(sc_text *out, Helper h, Type t)
+{
+    const bool near = h == H_PICK;
+    print(out, t, "SC_INLINE %T sc_");
+    sc_text_add(out, "%s_", names[h]);
+    print(out, t, "%N(const %E *p, sc_i64 s, const ");
+    sc_text_add(out, near ? "int *c)\n{\n" : "sc_i64 *c)\n{\n");
+    for (int k = 0; near && k < t.lanes; k += 2)
+        sc_text_add(out, "    const sc_i64 c%d = sc_pair_i32(c + %d);\n", k, k);
+    print(out, t, "    return (%T){");
+    for (int k = 0; k < t.lanes; k++) {
+        sc_text_add(out, k ? ", " : "");
+        if (near)
+            sc_text_add(out, k % 2 ? "p[(c%d >> 32) * s]" : "p[(c%d & 0xffffffff) * s]", k & -2);
+        else
+            sc_text_add(out, "p[c[%d] * s]", k);
+    }
+    sc_text_add(out, "};\n}\n");
+}
+
 static void print_helper(sc_text *out, Helper h, Type t)
 {
     switch (h) {
@@ -379,6 +423,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_FROM_BF16:
     case H_TO_F16:
     case H_TO_BF16: print_half(out, h, t); break;
+    case H_WIDE: print_wide(out, t); break;
     case H_SORT:
     case H_MARKS: sort_emit(out, h, t); break;
     case H_FIRST: print_first(out, t); break;
@@ -389,6 +434,12 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_EVEN:
     case H_ODD: print_every_other(out, h, t); break;
     case H_SEARCH: print_search(out, t); break;
+    case H_PAIR: /* compilers make one load of it */
+        sc_text_add(out, "SC_INLINE sc_i64 sc_pair_i32(const int *p) "
+                         "{ return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }\n");
+        break;
+    case H_PICK:
+    case H_PICK_FAR: print_pick(out, h, t); break;
     case H_MEET:
     case H_SPREAD:
     case H_MASKED:

@@ -23,6 +23,7 @@ typedef enum {
     H_FROM_BF16,
     H_TO_F16,
     H_TO_BF16,
+    H_WIDE,  /* splat of a bf16 as f32 */
     H_SORT,  /* sort(keys, spare, n): i32 or i64, not negative */
     H_MARKS, /* of 64 truth values */
     H_FIRST, /* truth values, of a mask type */
@@ -33,6 +34,9 @@ typedef enum {
     H_EVEN,
     H_ODD,
     H_SEARCH,
+    H_PAIR,
+    H_PICK, /* by i32 coordinates, by i64 ones */
+    H_PICK_FAR,
     H_MEET,
     H_SPREAD,
     H_MASKED,

@@ -101,6 +101,21 @@ static void load(Emit *e, const Val *v)
     emit_add(e, ")");
 }
 
+static void pick(Emit *e, const Val *v)
+{
+    const Val *crd = v->kid[2];
+    emit_helper(e, crd->buf->dtype == SC_I32 ? H_PICK : H_PICK_FAR, v->type);
+    emit_pointer(e, v->buf, v->kid[0]);
+    emit_add(e, ", ");
+    if (v->kid[1])
+        emit_value(e, v->kid[1]);
+    else
+        emit_add(e, "1");
+    emit_add(e, ", ");
+    emit_pointer(e, crd->buf, crd->kid[0]);
+    emit_add(e, ")");
+}
+
 /* ---- vectors of truth values ---- */
 /* Bytes of an element where nothing else decides: what fills a register. */
 int emit_width(const Emit *e, int lanes)
@@ -209,8 +224,10 @@ static void cast(Emit *e, const Val *v)
 {
     Type to = v->type, from = v->kid[0]->type;
     if (from.lanes < to.lanes) {
-        emit_helper(e, H_SPLAT, to);
-        args(e, v, 1);
+        const Val *one = v->kid[0];
+        const bool wide = one->op == O_CAST && one->kid[0]->type.dtype == SC_BF16 && to.dtype == SC_F32;
+        emit_helper(e, wide ? H_WIDE : H_SPLAT, to);
+        args(e, wide ? one : v, 1);
         return;
     }
     if (type_is_half(from) || type_is_half(to)) {
@@ -395,6 +412,12 @@ void emit_value(Emit *e, const Val *v)
         emit_add(e, ", ");
         emit_value(e, v->kid[1]);
         break;
+    case O_PAIR:
+        emit_helper(e, H_PAIR, (Type){SC_I32, 1});
+        emit_pointer(e, v->buf, v->kid[0]);
+        emit_add(e, ")");
+        break;
+    case O_PICK: pick(e, v); break;
     case O_MASKED:
     case O_SPREAD:
         emit_helper(e, v->op == O_MASKED ? H_MASKED : H_SPREAD, v->type);

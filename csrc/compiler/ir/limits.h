@@ -19,6 +19,7 @@
 #define MAXLINE 32     /* assignments of a gradient program: refused */
 #define MAXORDER                                                                                             \
     20 /* loops of an order: refused in a text; more parts of indices have no loop of their own */
+#define MAXGATHER 32  /* entries of a tile that a text asks for, two at least: refused */
 #define MAXAHEAD 4096 /* entries ahead that a text asks for: refused */
 
 /* ---- nests ---- */

@@ -72,6 +72,11 @@ LEAF(MEET, "meet", 2,
      NAN) /* S: the parts kid[0] and kid[1] merged, as far as that takes one vector of each: bit k says
                                 whether the k-th coordinate is in the first, bit 32 + k in the second; at least one bit if
                                 any is left */
+LEAF(
+    PICK, "pick", 3,
+    NAN) /* S: lanes. Entries of buf at kid[0] + kid[1] * c, or kid[0] + c, for the coordinates c that kid[2] loads */
+LEAF(PAIR, "pair", 1,
+     NAN) /* S: entries kid[0] and kid[0] + 1 of the i32 index array buf, the second 32 bits up */
 LEAF(SPREAD, "spread", 3,
      NAN) /* S: lanes. Where kid[1] has a bit: the entries of buf from kid[0] on, in order; else
                                   kid[2] */

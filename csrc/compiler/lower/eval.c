@@ -194,6 +194,18 @@ static Val *sum_run(Low *l, const Tensor *t)
     return val_local(p, sum);
 }
 
+/* A dense operand at the coordinates of the entries that a vector loop runs over. */
+static Val *picked(Low *l, const Address *a)
+{
+    const Vec *v = &l->e.vec;
+    Buf *crd = lower_buf(l, B_CRD, v->fibre->t, v->fibre->t->format.nlevel - 1);
+    Val *at = plus(l, v->fibre->lo, plus(l, v->at, val_int(l->p, v->off)));
+    if (v->lanes > 1)
+        return val_pick(l->p, a->buf, v->lanes, a->base, a->stride, val_load(l->p, crd, v->lanes, at, NULL));
+    Val *c = lower_load_index(l, crd, at);
+    return val_load(l->p, a->buf, 1, plus(l, a->base, a->stride ? times(l, c, a->stride) : c), NULL);
+}
+
 static Val *access_val(Low *l, const Expr *e)
 {
     const Tensor *t = e->tensor;
@@ -205,10 +217,11 @@ static Val *access_val(Low *l, const Expr *e)
     if (tensor_is_sparse(t) && lower_where(l, t)->lo && lower_level(l, t) == t->format.nlevel)
         return sum_run(l, t);
     Address a = address(l, e, false);
-    Val *at = vec ? piece_at(l, &a) : a.base;
     int lanes = vec ? l->e.vec.lanes : 1;
-    if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
     const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
+    if (vec && l->e.vec.fibre && nest_picks(e, l->e.vec.ix.var)) return val_cast(l->p, type, picked(l, &a));
+    Val *at = vec ? piece_at(l, &a) : a.base;
+    if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
     if (vec && l->e.vec.bits && t != l->e.vec.fibre->t)
         return val_cast(l->p, type, val_masked(l->p, a.buf, lanes, at, l->e.vec.bits));
     return val_cast(l->p, type, val_load(l->p, a.buf, lanes, at, vec ? a.stride : NULL));
@@ -240,6 +253,14 @@ static const char *stem(Low *l, const Expr *e)
 static bool in_register(const Expr *e)
 { return e->op == O_ACCESS && e->tensor->role == T_WORK && e->tensor->place == W_REG; }
 
+/* A value that is computed once, in front of the pieces. A bf16 stays what it is: to fill the lanes of a vector with it
+ * takes less than to make an f32 first. */
+static Val *hoisted(Low *l, const char *stem, Val *v)
+{
+    const bool short_float = v->op == O_CAST && v->kid[0]->type.dtype == SC_BF16 && v->type.lanes == 1;
+    return short_float ? val_cast(l->p, v->type, lower_let(l, stem, v->kid[0])) : lower_let(l, stem, v);
+}
+
 Val *lower_value(Low *l, const Expr *e)
 {
     if (l->e.blend) return blend_value(l, e);
@@ -249,7 +270,7 @@ Val *lower_value(Low *l, const Expr *e)
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
     v = e->op == O_ACCESS ? access_val(l, e) : operation(l, e);
-    return once ? memo_add(l, e, lower_let(l, stem(l, e), v)) : v;
+    return once ? memo_add(l, e, hoisted(l, stem(l, e), v)) : v;
 }
 
 /* ---- stores ---- */
@@ -399,6 +420,7 @@ static void const_eval(Low *l, const Nest *n, void *ctx)
 /* A vector accumulator for each reduction of a loop whose extent is known at run time only. */
 typedef struct {
     Local *sum[8];
+    Op op[8];
     int n;
 } PartialSums;
 
@@ -410,6 +432,7 @@ static void open_sum(Low *l, const Nest *n, void *ctx)
         fail(l->p, SC_ENOTIMPL, -1, "a vec loop of run-time extent has at most %d reductions: split it",
              s->n);
     Type t = {(uint8_t)l->p->type, (uint8_t)l->e.vec.lanes};
+    s->op[s->n] = n->eval.reduce;
     s->sum[s->n++] = lower_mut(l, "sum", val_const(l->p, t, op_identity(n->eval.reduce)));
 }
 
@@ -437,34 +460,72 @@ static void run_eval(Low *l, const Nest *n, void *ctx)
     }
 }
 
-static void run_vec(Low *l, const Nest *n, Val *extent, int lanes)
+/* The evaluations at a place of the loop: `copies` vectors side by side, with sums of their own, if any. */
+static void run_piece(Low *l, const Nest *n, Val *at, int lanes, int copies, PartialSums *sums)
+{
+    Vec *v = &l->e.vec;
+    v->at = at;
+    v->lanes = lanes;
+    for (int u = 0; u < copies; u++) {
+        v->off = u * lanes;
+        if (sums) sums[u].n = 0;
+        each_eval(l, n->body, run_eval, sums ? &sums[u] : NULL);
+    }
+    v->off = 0;
+}
+
+/* What is left where a bit of `rest` is set: `lanes` more, behind those of the bits above. */
+static void run_bit(Low *l, const Nest *n, Val *full, Val *rest, int lanes, PartialSums *sums)
 {
     Prog *p = l->p;
-    PartialSums sums = {.n = 0};
-    Vec *v = &l->e.vec;
-    v->lanes = lanes;
-    each_eval(l, n->body, open_sum, &sums);
-    Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, val_int(p, lanes)));
+    Stmt *tail = lower_put(l, S_IF), **outer = l->tail;
+    tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, lanes)), val_int(p, 0));
+    l->tail = &tail->body;
+    Val *before = val_op(p, O_AND, rest, val_int(p, ~(2 * lanes - 1)));
+    Val *at = lower_let(l, p->var[n->ix.var].name, plus(l, full, before));
+    run_piece(l, n, at, lanes, 1, sums);
+    l->tail = outer;
+}
+
+/* The copies of a sum become one. */
+static void join_sums(Low *l, PartialSums *sums)
+{
+    for (int k = 0; k < sums[1].n; k++) {
+        Local *sum = sums[0].sum[k];
+        Val *v = val_op(l->p, sums[0].op[k], val_local(l->p, sum), val_local(l->p, sums[1].sum[k]));
+        lower_set(l, sum, v);
+    }
+}
+
+/* Where coordinates pick what is read, loads of single numbers make the vectors: a short one has been filled before
+ * there are too many in flight for the registers, and two sums hide what an addition takes. */
+static void run_vec(Low *l, const Nest *n, Val *extent, int lanes, bool picks)
+{
+    enum { PICKED = 32 /* bytes */ };
+    Prog *p = l->p;
+    PartialSums sums[2] = {{.n = 0}, {.n = 0}};
+    const int most = PICKED / (int)sc_dtype_size(p->type), copies = picks ? 2 : 1;
+    if (picks && lanes > most) lanes = most;
+    l->e.vec.lanes = lanes;
+    for (int u = 0; u < copies; u++) each_eval(l, n->body, open_sum, &sums[u]);
+    Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, val_int(p, copies * lanes)));
     Val *full = lower_let(l, "full", val_op(p, O_SUB, extent, rest));
     Stmt **outer;
-    Stmt *s = lower_for(l, p->var[n->ix.var].name, val_int(p, 0), full, lanes, &outer);
-    v->at = val_local(p, s->local);
-    sums.n = 0;
-    each_eval(l, n->body, run_eval, &sums);
+    const char *name = p->var[n->ix.var].name;
+    Stmt *s = lower_for(l, name, val_int(p, 0), full, copies * lanes, &outer);
+    run_piece(l, n, val_local(p, s->local), lanes, copies, sums);
     l->tail = outer;
-    sums.n = 0;
-    each_eval(l, n->body, close_sum, &sums);
-    for (int b = lanes / 2; b; b /= 2) {
-        Stmt *tail = lower_put(l, S_IF);
-        tail->a = val_op(p, O_NE, val_op(p, O_AND, rest, val_int(p, b)), val_int(p, 0));
-        outer = l->tail;
-        l->tail = &tail->body;
-        v->lanes = b;
-        v->at = lower_let(l, p->var[n->ix.var].name,
-                          plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(2 * b - 1)))));
-        each_eval(l, n->body, run_eval, NULL);
-        l->tail = outer;
-    }
+    if (picks) run_bit(l, n, full, rest, lanes, sums), join_sums(l, sums);
+    sums[0].n = 0;
+    l->e.vec.lanes = lanes;
+    each_eval(l, n->body, close_sum, sums);
+    const int least = picks ? lanes / 2 : 1;
+    for (int b = lanes / 2; b >= least; b /= 2) run_bit(l, n, full, rest, b, NULL);
+    if (least == 1) return;
+    Val *from = plus(l, full, val_op(p, O_AND, rest, val_int(p, ~(least - 1))));
+    s = lower_for(l, name, from, extent, 1, &outer);
+    run_piece(l, n, val_local(p, s->local), 1, 1, NULL);
+    l->tail = outer;
 }
 
 /* The evaluations as they are left where tensors are absent. */
@@ -497,7 +558,7 @@ void lower_vec(Low *l, const Nest *loop, const Fibre *f)
                 f                      ? lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo))
                 : n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext
                                        : lower_dim(l, n->ix.var),
-                l->p->vector_bytes / (int)sc_dtype_size(l->p->type));
+                l->p->vector_bytes / (int)sc_dtype_size(l->p->type), f && nest_vector_picks(loop));
     l->nmemo = nmemo;
     l->e.vec = save;
 }

@@ -94,14 +94,17 @@ static void position_tiles(Low *l, const Nest *n, const Fibre *f)
     l->tail = outer;
 }
 
-void level_at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
+static void at_coordinate(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *coord, Val *slot)
 {
     level_enter(l, f->t, pos, NULL);
-    lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), lower_load_index(l, f->crd, pos)));
+    lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), coord));
     if (slot) l->e.coord[n->ix.var].slot = slot;
     if (n->ahead && !counting(l)) ahead_fetch(l, n, f->crd, pos);
     lower_body(l, n->body);
 }
+
+void level_at_position(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *slot)
+{ at_coordinate(l, n, f, pos, lower_load_index(l, f->crd, pos), slot); }
 
 typedef struct {
     const Nest *loop;
@@ -177,6 +180,19 @@ static void in_pairs(Low *l, const Nest *n, const Fibre *f)
     l->tail = outer;
 }
 
+/* The coordinates of a turn that takes n positions. Two of 32 bits are loaded at once: processors have few loads a
+ * cycle, and a sum waits for those of coordinates, entries and what they meet. */
+static Val *turn_coordinate(Low *l, const Nest *n, const Fibre *f, Val *at, int u, Val **pair)
+{
+    Prog *p = l->p;
+    if (f->crd->dtype != SC_I32 || n->unroll % 2) return lower_load_index(l, f->crd, plus(l, at, num(l, u)));
+    if (u % 2) return val_op(p, O_SHR, *pair, num(l, 32));
+    const char *name = lower_index_name(l, n->ix);
+    *pair = lower_let(l, sc_arena_printf(&p->arena, "%s%s", name, name),
+                      val_pair(p, f->crd, plus(l, at, num(l, u))));
+    return val_op(p, O_AND, *pair, num(l, 0xffffffff));
+}
+
 static void positions(Low *l, const Nest *n, const Fibre *f)
 {
     Env save = l->e;
@@ -196,11 +212,13 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
         from = lower_let(l, "whole", plus(l, f->lo, whole));
         register_open_copies(l, n);
         Stmt *s = lower_for(l, "p", f->lo, from, n->unroll, &outer);
+        Val *at = val_local(l->p, s->local), *pair = NULL;
         for (int u = 0; u < n->unroll; u++) {
             l->e = save;
             l->e.copy = u;
             l->e.again |= u > 0;
-            level_at_position(l, n, f, plus(l, val_local(l->p, s->local), num(l, u)), NULL);
+            Val *coord = turn_coordinate(l, n, f, at, u, &pair);
+            at_coordinate(l, n, f, plus(l, at, num(l, u)), coord, NULL);
         }
         l->tail = outer;
         l->e = save;

@@ -2,8 +2,8 @@
  * the scheduler.
  *
  * The entries of a compressed level below one position lie side by side, and so do those of a result that shares its
- * structure. What is computed of them alone, and of numbers that are the same for all, needs no coordinate; it is
- * stored side by side, or summed up. */
+ * structure. What is computed of them alone, and of numbers that are the same for all, needs no coordinate; dense
+ * operands are read wherever the coordinates say. It is stored side by side, or summed up. */
 #include "nest.h"
 
 /* The value at the position that the loop over the last level of t is at. */
@@ -22,10 +22,36 @@ static bool is_at(const Expr *e, int var)
     return false;
 }
 
-/* What is read is an entry, or the same for all of them. */
+bool nest_picks(const Expr *e, int var)
+{
+    const Tensor *t = e->tensor;
+    if (e->op != O_ACCESS || !is_at(e, var)) return false;
+    const bool lane = t->role == T_WORK && t->place == W_LANE && !t->bitmap && !t->hash;
+    if (!lane && (t->role != T_IN || !sc_format_is_dense(&t->format))) return false;
+    for (int d = 0; d < t->ndim; d++)
+        if (e->ix[d].var == var && (e->ix[d].part != SC_WHOLE || e->ix[d].slot)) return false;
+    return true;
+}
+
+static bool has_pick(const Expr *e, int var)
+{
+    return nest_picks(e, var) || (e->kid[0] && has_pick(e->kid[0], var)) ||
+           (e->kid[1] && has_pick(e->kid[1], var));
+}
+
+bool nest_vector_picks(const Nest *n)
+{
+    const Nest *in = n->body;
+    if (in->op == N_EVAL) return has_pick(in->eval.rhs, n->ix.var);
+    for (int k = 0; in->op == N_SEQ && k < in->n; k++)
+        if (in->kid[k]->op == N_EVAL && has_pick(in->kid[k]->eval.rhs, n->ix.var)) return true;
+    return false;
+}
+
+/* What is read is an entry, or the same for all of them, or chosen by their coordinates. */
 static bool reads_entries(const Expr *e, int var, const Tensor *t)
 {
-    if (e->op == O_ACCESS) return is_entry(e, t) || !is_at(e, var);
+    if (e->op == O_ACCESS) return is_entry(e, t) || !is_at(e, var) || nest_picks(e, var);
     return (!e->kid[0] || reads_entries(e->kid[0], var, t)) &&
            (!e->kid[1] || reads_entries(e->kid[1], var, t));
 }
@@ -38,7 +64,7 @@ static const char *eval_refused(const Nest *n, const Nest *loop)
         return "inside, evaluations must write entries of a result that shares the structure, or sum into a "
                "register";
     if (!reads_entries(n->eval.rhs, loop->ix.var, loop->in))
-        return "what is read must be entries, or the same for all of them";
+        return "what is read must be entries, dense operands, or the same for all entries";
     return NULL;
 }
 

@@ -2,8 +2,8 @@
  *
  * requires  a nest; sets `batch` of loops
  *
- * All loops for which that is legal, unless they visit a few rows only: long rows are summed as fast in batches as
- * without, short ones several times as fast. */
+ * All loops for which that is legal, unless they visit a few rows only, or rows that vectors of entries sum: long rows
+ * are summed as fast in batches as without, short ones several times as fast. */
 #include "private.h"
 
 #define ROWS 64 /* of a batch */
@@ -18,8 +18,10 @@ static bool many(const Tensor *t, int level)
 
 bool batch_suits(const Nest *n, uint32_t bound)
 {
-    return !in(bound, n->ix.var) && !nest_batch_refused(n) && !in(bound, n->body->body->ix.var) &&
-           many(n->in, nest_loop_level(n));
+    if (in(bound, n->ix.var) || nest_batch_refused(n)) return false;
+    const Nest *row = n->body->body;
+    return !in(bound, row->ix.var) && many(n->in, nest_loop_level(n)) &&
+           !(nest_vector_picks(row) && vector_suits(row, bound | 1u << n->ix.var));
 }
 
 static void look(Nest *n, uint32_t bound)

@@ -17,7 +17,8 @@
  * matrix stay in registers, and threads share out its rows. */
 #include "private.h"
 
-#define TILE 6   /* rows: accumulators and operands fit 32 registers with four vectors each, 16 with two */
+#define TILE                                                                                                 \
+    6 /* rows, where none were asked for: accumulators and operands fit 32 registers with four vectors each, 16 with two */
 #define STRIP 64 /* elements at stride 1 that are transposed at a time */
 #define BLOCK                                                                                                \
     1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
@@ -34,6 +35,15 @@ typedef struct {
     uint32_t reads;                /* indices that an entry reads through and does not write through */
     Expr *shared;                  /* the factor that the rows share */
 } Gather;
+
+/* How many entries are taken at a time, and how many rows of the result a thread has, where that was asked for. */
+static int tile_rows(const Gather *g)
+{
+    const Wish *w = g->p->draft.wish;
+    return w && w->gather[g->rows] ? w->gather[g->rows] : TILE;
+}
+
+static int asked_block(const Gather *g) { return g->p->draft.wish ? g->p->draft.wish->block[g->rows] : 0; }
 
 static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
 
@@ -181,13 +191,16 @@ static void wanted_rows(const Gather *g, sc_format *f)
 }
 
 /* ---- building ---- */
+static int lanes_of(const Gather *g) { return g->p->vector_bytes / (int)sc_dtype_size(g->p->type); }
+static int most_width(const Gather *g) { return lanes_of(g) * (prog_vector_regs(g->p) == 32 ? 4 : 2); }
+
 /* Four vectors where there are 32 registers, two where there are 16, fewer where there are few columns, which threads
  * share out unless they share rows. */
 static void choose_width(Gather *g)
 {
     const Var *n = &g->p->var[g->vec];
-    const int lanes = g->p->vector_bytes / (int)sc_dtype_size(g->p->type);
-    g->width = lanes * (prog_vector_regs(g->p) == 32 ? 4 : 2);
+    const int lanes = lanes_of(g);
+    g->width = most_width(g);
     while (g->width > lanes && n->extent < (g->reads ? 1 : 2) * g->width) g->width /= 2;
 }
 
@@ -224,7 +237,7 @@ static Nest *each_row(const Gather *g, Nest *body)
 {
     body = levels(g->p, g->a, row_level(g, &g->a->format) + 1, g->a->format.nlevel, body);
     Nest *n = nest_loop(g->p, L_FOR, index_whole(g->rows), g->a, body);
-    n->unroll = TILE;
+    n->unroll = tile_rows(g);
     return n;
 }
 
@@ -241,7 +254,7 @@ static Nest *tile(const Gather *g, Expr *inside)
     Expr *out = schedule_scalars_first(p, O_ADD, expr_new(p, O_MUL, factors(g, false), sum), g->vec);
     Nest *n = nest_work(p, c, fill, each_row(g, along(g, g->assign->lhs, O_ADD, out)));
     n = nest_loop(p, L_FOR, index_whole(g->rows), g->a, n);
-    n->by = TILE;
+    n->by = tile_rows(g);
     return n;
 }
 
@@ -269,7 +282,9 @@ static Nest *shared_out(const Gather *g, Nest *n)
     Prog *p = g->p;
     if (!g->reads) return nest_loop(p, L_PAR, columns(g, SC_DIV), NULL, n);
     Index block = {.var = (uint8_t)g->rows, .part = SC_DIV, .block = BLOCK};
-    while (block.block > TILE * TILE && TURNS * block.block > schedule_bucket(p->var[g->rows].extent))
+    if (asked_block(g)) block.block = asked_block(g);
+    while (!asked_block(g) && block.block > TILE * TILE &&
+           TURNS * block.block > schedule_bucket(p->var[g->rows].extent))
         block.block /= 2;
     return nest_loop(p, L_PAR, block, NULL, nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n));
 }
@@ -283,6 +298,8 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
         return NULL;
     }
     choose_width(&g);
+    while (g.width > lanes_of(&g) && tile_rows(&g) * g.width > TILE * most_width(&g))
+        g.width /= 2; /* registers */
     Expr *inside = factors(&g, true);
     Nest *n = expr_unit_var(g.shared) == g.vec ? tile(&g, inside) : transposed_panel(&g, inside);
     n = loops(p, g.kept & ~g.stored & ~(1u << g.vec), n);
@@ -290,7 +307,7 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (why)
         sc_text_add(
             why, "%d entries of %s at a time share what is read of %s: their rows are a tile in registers\n",
-            TILE, g.a->name, g.shared->tensor->name);
+            tile_rows(&g), g.a->name, g.shared->tensor->name);
     return shared_out(&g, n);
 }
 

@@ -31,6 +31,8 @@ typedef struct Wish { /* zero: anything will do */
     uint32_t inner[2];     /* sums over these are taken first, inside of the others; 0: none is */
     uint32_t first;        /* a sum over these is computed first, as a whole */
     int tile[SC_MAXVAR];   /* size of register tiles */
+    int gather[SC_MAXVAR]; /* entries that are gathered into a tile of registers */
+    int block[SC_MAXVAR];  /* coordinates of the blocks that threads share out, each with its entries */
     bool converts;         /* to these formats, and no others */
     sc_format format[SC_MAXOP];
     int ahead; /* 1 + how many entries ahead rows are prefetched; 0: not said */
@@ -54,11 +56,12 @@ void search_print(const Search *, int k, const Nest *, sc_text *);
 Nest *search_nest(Search *, int k);
 void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
-/* ---- ahead.c, batch.c, vector.c, cost.c, where.c: whole nests ---- */
+/* ---- ahead.c, batch.c, vector.c, widen.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
-void schedule_batch(Nest *);  /* loops over rows that sum entries take them in batches */
-void schedule_vector(Nest *); /* loops over entries take vectors of them */
+void schedule_batch(Nest *);          /* loops over rows that sum entries take them in batches */
+void schedule_vector(Nest *);         /* loops over entries take vectors of them */
+Nest *schedule_widen(Prog *, Nest *); /* what these pick of 16 bit floats is made f32 first */
 double cost_nest(Prog *, const Nest *);
 /* Gives an operand a format, and estimates the positions of its levels: as many as entries at random would have, times
  * the share of those that its level of the same depth had before. */

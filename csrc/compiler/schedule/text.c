@@ -4,11 +4,11 @@
  *   wish := { "order" "(" index { "," index } ")"
  *           | "parallel" "(" [var] ")"
  *           | "inner" "(" var { "," var } ")" | "inner" "(" ")" | "first" "(" var { "," var } ")"
- *           | "tile" "(" var ":" N { "," var ":" N } ")"
+ *           | ("tile" | "gather" | "block") "(" var ":" N { "," var ":" N } ")"
  *           | "convert" "(" [NAME ":" format { "," NAME ":" format }] ")" | "ahead" "(" N ")" }
  *
  * A wish is a condition on nests: of those that the search considers, the cheapest that meets it is taken. Only tile,
- * convert and ahead change what is considered. The conditions are judged by the loops around what is computed: around
+ * gather, block, convert and ahead change what is considered. The conditions are judged by the loops around what is computed: around
  * what is summed where something is, else around all assignments. So copies into panels and results, and whatever
  * other nests will be considered one day, need no word of their own. */
 #include <stdio.h>
@@ -48,12 +48,16 @@ static void parse_order(Lexer *lx, Wish *w)
     } while (lex_accept(lx, ","));
 }
 
-static void parse_tiles(Lexer *lx, Wish *w)
+/* A number for each of some indices. */
+static void parse_sizes(Lexer *lx, int *size, const char *what, int most)
 {
     do {
         const int v = parse_var(lx);
-        lex_expect(lx, ":", "and the size of a tile");
-        w->tile[v] = parse_count(lx, "the size of a tile");
+        lex_expect(lx, ":", sc_arena_printf(&lx->prog->arena, "and %s", what));
+        const int pos = lx->pos;
+        size[v] = parse_count(lx, what);
+        if (most && (size[v] < 2 || size[v] > most))
+            fail(lx->prog, SC_EVALUE, pos, "expected %s from 2 to %d, got %d", what, most, size[v]);
     } while (lex_accept(lx, ","));
 }
 
@@ -82,7 +86,7 @@ static void parse_directive(Lexer *lx, Wish *w)
 {
     Prog *p = lx->prog;
     const int pos = lx->pos;
-    const char *word = lex_name(lx, "order, parallel, inner, first, tile, convert or ahead");
+    const char *word = lex_name(lx, "order, parallel, inner, first, tile, gather, block, convert or ahead");
     lex_expect(lx, "(", sc_arena_printf(&p->arena, "after %s", word));
     if (!strcmp(word, "order"))
         parse_order(lx, w);
@@ -93,7 +97,11 @@ static void parse_directive(Lexer *lx, Wish *w)
     else if (!strcmp(word, "first"))
         w->first = parse_vars(lx);
     else if (!strcmp(word, "tile"))
-        parse_tiles(lx, w);
+        parse_sizes(lx, w->tile, "the size of a tile", 0);
+    else if (!strcmp(word, "gather"))
+        parse_sizes(lx, w->gather, "a number of entries", MAXGATHER);
+    else if (!strcmp(word, "block"))
+        parse_sizes(lx, w->block, "a number of coordinates", 0);
     else if (!strcmp(word, "convert"))
         parse_convert(lx, w);
     else if (!strcmp(word, "ahead")) {
@@ -102,7 +110,8 @@ static void parse_directive(Lexer *lx, Wish *w)
         w->ahead = 1 + (int)n;
     } else
         fail(p, SC_EVALUE, pos,
-             "expected order, parallel, inner (twice at most), first, tile, convert or ahead, got '%s'",
+             "expected order, parallel, inner (twice at most), first, tile, gather, block, convert or ahead, "
+             "got '%s'",
              word);
     lex_expect(lx, ")", sc_arena_printf(&p->arena, "at the end of %s", word));
 }
@@ -287,7 +296,38 @@ static bool has_loop(const Nest *n, Index ix)
     return found;
 }
 
+/* ---- numbers of a nest ---- */
+/* A loop in a tensor over what the loop around has in blocks: it visits the entries of a block. */
+static bool visits(const Nest *n, int v)
+{
+    if (n->op == N_LOOP && n->in && n->ix.var == v && n->ix.part == SC_WHOLE) return true;
+    bool found = (n->body && visits(n->body, v)) || (n->then && visits(n->then, v));
+    for (int k = 0; k < n->n; k++) found |= visits(n->kid[k], v);
+    return found;
+}
+
+/* gather and block, as they are. */
+static void find_sizes(const Nest *n, void *ctx)
+{
+    Wish *w = ctx;
+    if (n->op != N_LOOP) return;
+    if (n->by) w->gather[n->ix.var] = n->by;
+    if (n->kind == L_PAR && !n->in && n->ix.part == SC_DIV && visits(n->body, n->ix.var))
+        w->block[n->ix.var] = n->ix.block;
+}
+
 /* ---- printing ---- */
+static void print_sizes(const Prog *p, const char *word, const int *size, sc_text *out)
+{
+    int n = 0;
+    for (int v = 0; v < p->nvar; v++) {
+        if (!size[v]) continue;
+        sc_text_add(out, "%s%s%s: %d", n ? ", " : word, n ? "" : "(", p->var[v].name, size[v]);
+        n++;
+    }
+    sc_text_add(out, n ? ")" : "");
+}
+
 static void print_order(const Prog *p, const Wish *w, sc_text *out)
 {
     for (int k = 0; k < w->norder; k++) {
@@ -306,6 +346,9 @@ void wish_print(const Prog *p, const Order *o, const Nest *n, sc_text *out)
     if (l.torn) return;
     sc_text_add(out, "%sparallel(%s)", check.norder ? " " : "",
                 l.made.parallel == SERIAL ? "" : p->var[l.made.parallel - 1].name);
+    nest_walk(n, find_sizes, &l.made);
+    print_sizes(p, " gather", l.made.gather, out);
+    print_sizes(p, " block", l.made.block, out);
 }
 
 void wish_vars_print(const Prog *p, const char *word, uint32_t vars, sc_text *out)
@@ -329,8 +372,7 @@ void wishes_finish(const Prog *p, const Wish *w, sc_text *out)
         any = true;
     }
     if (any || p->keeps) sc_text_add(out, any ? ")" : " convert()");
-    for (int v = 0; v < p->nvar; v++)
-        if (w->tile[v]) sc_text_add(out, " tile(%s: %d)", p->var[v].name, w->tile[v]);
+    print_sizes(p, " tile", w->tile, out);
     if (p->ahead) sc_text_add(out, " ahead(%d)", p->ahead - 1);
 }
 
@@ -341,6 +383,23 @@ bool wish_orders(const Wish *w, const Order *o)
     LoopStack path = {.n = o->n};
     for (int k = 0; k < o->n; k++) loop[k].ix = o->loop[k], path.loop[k] = &loop[k];
     return ordered(w, &path);
+}
+
+/* Whether gather and block are what was asked for. */
+static bool has_sizes(const Prog *p, const Wish *w, const Nest *n, char why[WHY])
+{
+    Wish made = {0};
+    nest_walk(n, find_sizes, &made);
+    for (int v = 0; v < p->nvar; v++) {
+        const bool gather = w->gather[v] && w->gather[v] != made.gather[v];
+        if (!gather && (!w->block[v] || w->block[v] == made.block[v])) continue;
+        snprintf(why, WHY,
+                 gather ? "entries over %s do not route rows through a dense matrix, so none are gathered"
+                        : "entries over %s do not lie in blocks of rows that threads could share",
+                 p->var[v].name);
+        return false;
+    }
+    return true;
 }
 
 bool wish_allows(const Prog *p, const Wish *w, const Nest *n, char why[WHY])
@@ -363,5 +422,5 @@ bool wish_allows(const Prog *p, const Wish *w, const Nest *n, char why[WHY])
             fits = false;
             snprintf(why, WHY, "sums over %s are not kept in registers, so nothing is tiled", p->var[v].name);
         }
-    return fits;
+    return fits && has_sizes(p, w, n, why);
 }

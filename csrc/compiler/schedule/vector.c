@@ -3,7 +3,8 @@
  * requires  a nest; makes loops `vec`
  *
  * All loops for which that is legal, unless the entries lie in short runs: what is left of a run after whole vectors
- * takes a branch for each power of two, which only functions of many operations outweigh. */
+ * takes a branch for each power of two, which only functions of many operations outweigh. Where coordinates pick what is
+ * read of dense operands, a vector saves loads of coordinates and of entries, and sums in several lanes. */
 #include "private.h"
 
 enum { LONG = 6, LONG_OF_SERIES = 2 }; /* entries of a run, as powers of two */
@@ -21,12 +22,14 @@ static void find_series(const Nest *n, void *found)
 
 bool vector_suits(const Nest *given, uint32_t bound)
 {
-    bool series = false;
     Nest loop = *given, *n = &loop;
     loop.unroll = 0; /* a vector has as many sums */
     if (n->op != N_LOOP || in(bound, n->ix.var) || nest_vector_refused(n)) return false;
+    bool series = false;
     nest_walk(n->body, find_series, &series);
-    return !schedule_short_fibres(n->in, nest_loop_level(n), series ? LONG_OF_SERIES : LONG);
+    const int level = nest_loop_level(n);
+    if (nest_vector_picks(n) && !n->in->positions[level]) return false; /* as likely short as long */
+    return !schedule_short_fibres(n->in, level, series ? LONG_OF_SERIES : LONG);
 }
 
 static void look(Nest *n, uint32_t bound)

@@ -275,6 +275,21 @@ Val *val_search(Prog *p, Buf *buf, Val *from, Val *to, Val *x)
     return v;
 }
 
+Val *val_pick(Prog *p, Buf *buf, int lanes, Val *base, Val *stride, Val *crd)
+{
+    Val *v = val_load(p, buf, lanes, base, stride);
+    v->op = O_PICK;
+    v->kid[2] = crd;
+    return v;
+}
+
+Val *val_pair(Prog *p, Buf *buf, Val *at)
+{
+    Val *v = new_val(p, O_PAIR, I64, at, NULL, NULL);
+    v->buf = buf;
+    return v;
+}
+
 Val *val_marks(Prog *p, Buf *buf, Val *at)
 {
     Val *v = new_val(p, O_MARKS, I64, at, NULL, NULL);

@@ -131,15 +131,30 @@ static Val *read_search(StmtReader *r)
     return val_search(r->p, b, kid[0], kid[1], kid[2]);
 }
 
-static Val *read_marks(StmtReader *r)
+/* name, at) */
+static Buf *read_number_at(StmtReader *r, const char *what, Val **at)
 {
-    const char *name = lex_name(&r->lx, "an array of truth values");
+    const char *name = lex_name(&r->lx, what);
     Buf *b = find_buf(r, name);
     if (!b) wrong(r, "'%s' is not a buffer", name);
     lex_expect(&r->lx, ",", "between arguments");
-    Val *at = read_val(r, 1);
+    *at = read_val(r, 1);
     lex_expect(&r->lx, ")", "after arguments");
+    return b;
+}
+
+static Val *read_marks(StmtReader *r)
+{
+    Val *at;
+    Buf *b = read_number_at(r, "an array of truth values", &at);
     return val_marks(r->p, b, at);
+}
+
+static Val *read_pair(StmtReader *r)
+{
+    Val *at;
+    Buf *b = read_number_at(r, "an index array", &at);
+    return val_pair(r->p, b, at);
 }
 
 static Val *read_first(StmtReader *r, Val *make(Prog *, int lanes, Val *))
@@ -209,6 +224,19 @@ static Val *read_masked(StmtReader *r)
     return val_masked(r->p, b, lanes, at, bits);
 }
 
+static Val *read_pick(StmtReader *r)
+{
+    int lanes, one;
+    Buf *b = read_buffer(r);
+    Val *stride, *none, *base = read_place(r, &lanes, &stride);
+    lex_expect(&r->lx, ",", "between arguments");
+    Buf *crd = read_buffer(r);
+    Val *at = read_place(r, &one, &none);
+    lex_expect(&r->lx, ")", "after arguments");
+    if (one != 1) wrong(r, "pick takes as many coordinates as it has lanes%s", "");
+    return val_pick(r->p, b, lanes, base, stride, val_load(r->p, crd, lanes, at, NULL));
+}
+
 static Val *read_call(StmtReader *r, const char *name)
 {
     static const struct {
@@ -232,6 +260,8 @@ static Val *read_call(StmtReader *r, const char *name)
     if (!strcmp(name, "first")) return read_first(r, val_first);
     if (!strcmp(name, "bits")) return read_first(r, val_bits);
     if (!strcmp(name, "masked")) return read_masked(r);
+    if (!strcmp(name, "pair")) return read_pair(r);
+    if (!strcmp(name, "pick")) return read_pick(r);
     if (!strcmp(name, "lane")) return read_lane(r);
     if (!strcmp(name, "meet")) return read_meet(r);
     if (!strcmp(name, "spread")) return read_spread(r);

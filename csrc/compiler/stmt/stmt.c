@@ -175,6 +175,17 @@ static void val_print(const Val *v, sc_text *out)
         val_print(v->kid[1], out);
         sc_text_add(out, "]");
         return;
+    case O_PAIR:
+        sc_text_add(out, "pair(%s", v->buf->name);
+        args_print(v, true, out);
+        return;
+    case O_PICK:
+        sc_text_add(out, "pick(");
+        place_print(v->buf, v->kid[0], v->type.lanes, v->kid[1], out);
+        sc_text_add(out, ", ");
+        place_print(v->kid[2]->buf, v->kid[2]->kid[0], 1, NULL, out);
+        sc_text_add(out, ")");
+        return;
     case O_MASKED:
     case O_SPREAD:
         sc_text_add(out, "%s(", op_info(v->op)->text);

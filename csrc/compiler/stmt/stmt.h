@@ -41,6 +41,9 @@ Val *val_first(Prog *, int lanes, Val *n);
 Val *val_bits(Prog *, int lanes, Val *bits);
 Val *val_masked(Prog *, Buf *, int lanes, Val *at, Val *bits);
 Val *val_load(Prog *, Buf *, int lanes, Val *index, Val *stride);
+Val *val_pick(Prog *, Buf *, int lanes, Val *base, Val *stride,
+              Val *crd); /* crd: a load of as many coordinates */
+Val *val_pair(Prog *, Buf *, Val *at);
 Val *val_marks(Prog *, Buf *, Val *at);
 Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_part(Prog *, Buf *, Val *from, Val *to);

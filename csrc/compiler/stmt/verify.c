@@ -134,17 +134,30 @@ static void check_param(StmtVerifier *v, const Val *x)
     WRONG(v, "a parameter that the module does not declare");
 }
 
+static bool is_index_array(const Buf *b) { return b->dtype == SC_I32 || b->dtype == SC_I64; }
+
 static void check_meet(StmtVerifier *v, const Val *x, int depth)
 {
     for (int k = 0; k < 2; k++) {
         const Val *part = x->kid[k];
         if (part->op != O_PART) WRONG(v, "what meets is two parts of index arrays");
         for (int i = 0; i < 2; i++) check_place(v, part->buf, part->kid[i], NULL, 1, depth);
-        if (part->buf->dtype != SC_I32 && part->buf->dtype != SC_I64)
-            WRONG(v, "a part of %s, which is no index array", part->buf->name);
+        if (!is_index_array(part->buf)) WRONG(v, "a part of %s, which is no index array", part->buf->name);
     }
     if (x->kid[0]->buf->dtype != x->kid[1]->buf->dtype) WRONG(v, "parts that meet have one type");
     check_same(v, "a meet", I64, x->type);
+}
+
+static void check_pick(StmtVerifier *v, const Val *x, int depth)
+{
+    const Val *crd = x->kid[2];
+    check_place(v, x->buf, x->kid[0], x->kid[1], x->type.lanes, depth);
+    check_same(v, x->buf->name, (Type){(uint8_t)x->buf->dtype, x->type.lanes}, x->type);
+    if (x->type.lanes == 1) WRONG(v, "a pick of one lane: load it");
+    if (crd->op != O_LOAD || crd->kid[1] || !is_index_array(crd->buf))
+        WRONG(v, "what picks from %s is a part of an index array", x->buf->name);
+    check_place(v, crd->buf, crd->kid[0], NULL, 1, depth);
+    check_same(v, "what picks", (Type){(uint8_t)crd->buf->dtype, x->type.lanes}, crd->type);
 }
 
 static void check_value(StmtVerifier *v, const Val *x, int depth)
@@ -168,8 +181,7 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
         check_cast(v, x);
         return;
     case O_SEARCH:
-        if (x->buf->dtype != SC_I32 && x->buf->dtype != SC_I64)
-            WRONG(v, "a search in %s, which is no index array", x->buf->name);
+        if (!is_index_array(x->buf)) WRONG(v, "a search in %s, which is no index array", x->buf->name);
         for (int k = 0; k < 3; k++) check_place(v, x->buf, x->kid[k], NULL, 1, depth);
         check_same(v, "a search", I64, x->type);
         return;
@@ -177,6 +189,12 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
         if (x->buf->dtype != SC_BOOL) WRONG(v, "marks of %s, which has no truth values", x->buf->name);
         check_place(v, x->buf, x->kid[0], NULL, 1, depth);
         check_same(v, "marks", I64, x->type);
+        return;
+    case O_PICK: check_pick(v, x, depth); return;
+    case O_PAIR:
+        if (x->buf->dtype != SC_I32) WRONG(v, "a pair of %s, which is no i32 index array", x->buf->name);
+        check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+        check_same(v, "a pair", I64, x->type);
         return;
     case O_LANE:
         check_kids(v, x, 1, depth);
