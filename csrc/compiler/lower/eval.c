@@ -219,7 +219,8 @@ static Val *access_val(Low *l, const Expr *e)
     Address a = address(l, e, false);
     int lanes = vec ? l->e.vec.lanes : 1;
     const Type type = {(uint8_t)l->p->type, (uint8_t)lanes};
-    if (vec && l->e.vec.fibre && nest_picks(e, l->e.vec.ix.var)) return val_cast(l->p, type, picked(l, &a));
+    if (vec && l->e.vec.fibre && !l->e.vec.bits && nest_picks(e, l->e.vec.ix.var))
+        return val_cast(l->p, type, picked(l, &a));
     Val *at = vec ? piece_at(l, &a) : a.base;
     if (t->role == T_WORK && t->place == W_PRIVATE && t != l->filling) return sum_copies(l, e, &a, at, lanes);
     if (vec && l->e.vec.bits && t != l->e.vec.fibre->t)
