@@ -81,17 +81,23 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 rows = (sc_i64)A_crd1[q * 2 + 1];
                 const sc_i64 ahead = q * 16 - at_1;
                 /* c += A[i,j] * x[j] */
-                sum = sc_select_f32x16(sc_bits_i32x16(rows),
-                                       sum + sc_load_f32x16(&A_val[ahead + at_1]) *
-                                       sc_masked_f32x16(&x_val[at_1], rows), sum);
+                sum = sum + sc_select_f32x16(sc_bits_i32x16(rows),
+                                             sc_load_f32x16(&A_val[ahead + at_1]) *
+                                             sc_masked_f32x16(&x_val[at_1], rows), (f32x16){0});
             }
             sc_store_f32x16(&c_terms[at], sum);
         }
-        for (sc_i64 u = from; u < end_1; u++) {
-            const float sum = c_terms[u - first];
+        const sc_i64 whole = end_1 - (end_1 - from) % 16;
+        for (sc_i64 u = from; u < whole; u += 16) {
+            const f32x16 sum = sc_load_f32x16(&c_terms[u - first]);
             /* work c: reg f32 */
-            float c = sum;
+            f32x16 c = sum;
             /* y[i] = c */
+            sc_store_f32x16(&y_val[u], c);
+        }
+        for (sc_i64 u = whole; u < end_1; u++) {
+            const float sum = c_terms[u - first];
+            float c = sum;
             y_val[u] = c;
         }
         from = end_1;

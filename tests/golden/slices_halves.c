@@ -85,21 +85,31 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 rows = A_crd1[q * 2 + 1];
                 const sc_i64 ahead = q * 16 - at_1;
                 /* c max= A[i,j] + x[j] */
-                sum = sc_select_f64x8(sc_bits_i64x8(rows),
-                                      sc_max_f64x8(sum, sc_load_f64x8(&A_val[ahead + at_1]) +
-                                                   sc_masked_f64x8(&x_val[at_1], rows)), sum);
-                sum_1 = sc_select_f64x8(sc_bits_i64x8(rows >> 8),
-                                        sc_max_f64x8(sum_1, sc_load_f64x8(&A_val[ahead + at_1 + 8]) +
-                                                     sc_masked_f64x8(&x_val[at_1 + 8], rows >> 8)), sum_1);
+                sum = sc_max_f64x8(sum,
+                                   sc_select_f64x8(sc_bits_i64x8(rows),
+                                                   sc_load_f64x8(&A_val[ahead + at_1]) +
+                                                   sc_masked_f64x8(&x_val[at_1], rows),
+                                                   sc_splat_f64x8(-__builtin_inf())));
+                sum_1 = sc_max_f64x8(sum_1,
+                                     sc_select_f64x8(sc_bits_i64x8(rows >> 8),
+                                                     sc_load_f64x8(&A_val[ahead + at_1 + 8]) +
+                                                     sc_masked_f64x8(&x_val[at_1 + 8], rows >> 8),
+                                                     sc_splat_f64x8(-__builtin_inf())));
             }
             sc_store_f64x8(&c_terms[at], sum);
             sc_store_f64x8(&c_terms[at + 8], sum_1);
         }
-        for (sc_i64 u = from; u < end_1; u++) {
-            const double sum = c_terms[u - first];
+        const sc_i64 whole = end_1 - (end_1 - from) % 8;
+        for (sc_i64 u = from; u < whole; u += 8) {
+            const f64x8 sum = sc_load_f64x8(&c_terms[u - first]);
             /* work c: reg f64 */
-            double c = sum;
+            f64x8 c = sum;
             /* y[i] = c */
+            sc_store_f64x8(&y_val[u], c);
+        }
+        for (sc_i64 u = whole; u < end_1; u++) {
+            const double sum = c_terms[u - first];
+            double c = sum;
             y_val[u] = c;
         }
         from = end_1;

@@ -341,7 +341,7 @@ void lower_eval(Low *l, const Nest *n)
     copy.eval.rhs = eval_absent(l->p, &n->eval, l->e.absent);
     if (!copy.eval.rhs) return;
     const bool counts = tensor_assembled(t) || tensor_gathers(t);
-    if ((!l->e.vec.on || l->e.batch) && (!counting(l) || counts)) lower_note(l, &copy);
+    if ((!l->e.vec.on || l->e.vec.rows) && (!counting(l) || counts)) lower_note(l, &copy);
     if (tensor_assembled(t))
         lower_append(l, &copy, t);
     else if (counting(l) && counts)

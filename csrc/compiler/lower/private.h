@@ -38,7 +38,8 @@ typedef struct {
     Index ix;
     Val *at; /* run-time part of the coordinate that the pieces start from */
     int off, lanes;
-    bool several;       /* the loop holds several evaluations, and each gets a note */
+    bool several; /* the loop holds several evaluations, and each gets a note */
+    bool rows;    /* lanes are rows of a slice: the nest has no vec loop, and notes are as for one row */
     const Fibre *fibre; /* the entries that the loop runs over, or null: a dense index */
     Val *bits;          /* which lanes there are, of what is read outside of the fibre; null: all */
 } Vec;

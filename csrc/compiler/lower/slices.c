@@ -153,7 +153,7 @@ static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, in
     Stmt **outer;
     Val *u = val_local(p, lower_for(l, "u", from, to, lanes, &outer)->local);
     if (lanes > 1)
-        l->e.vec = (Vec){.on = true, .ix = x->loop->ix, .at = u, .lanes = lanes};
+        l->e.vec = (Vec){.on = true, .ix = x->loop->ix, .at = u, .lanes = lanes, .rows = true};
     else
         batch_enter(l, x->loop, u);
     l->e.batch = &b;

@@ -210,8 +210,9 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
     const bool vector =
         vector_suits(n, bound_around(at)) && !nest_vector_picks(n); /* what is picked comes one by one */
-    const double turns = vector ? fmax(1, f / lanes(c)) : batch ? f / in_step(c, n->in, level) : f;
-    c->time += at->trips * (batch ? turns * c->m.dense : turns * c->m.entry + c->m.leave);
+    const double steps = batch ? f / in_step(c, n->in, level) : f;
+    const double turns = vector ? fmax(1, f / lanes(c)) : steps;
+    c->time += at->trips * (batch ? steps * c->m.dense : turns * c->m.entry + c->m.leave);
     return turns;
 }
 
