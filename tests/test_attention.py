@@ -554,6 +554,19 @@ def test_masks_found_in_the_call(tile, lead):
             torch.testing.assert_close(got, right, atol=8 * BOUND[dtype], rtol=8 * BOUND[dtype])
 
 
+@pytest.mark.parametrize("density", [0.01, 0.9])
+@pytest.mark.parametrize("lead", [(), (2, 3)])
+def test_long_masks_found_in_the_call(density, lead):
+    """Some blocks of rows say whether entries are scattered; those are listed row by row."""
+    mask = torch.rand(*lead, 1100, 90, generator=generator(5)) < density
+    q, k, v = tensors(2, 3, n=1100, m=90)
+    strips = scorch.functions.attention.found(scorch.dynamic(mask))
+    assert (strips.height == 1) == (density < 0.5)
+    torch.testing.assert_close(
+        scorch.attention(q, k, v, scorch.dynamic(mask)), scorch.attention(q, k, v, scorch.sparse(mask))
+    )
+
+
 def test_what_dense_masks_are_refused():
     q, k, v = tensors(1, 2, n=8, m=8)
     with pytest.raises(ValueError, match=r"expected a mask \[\.\.\., 8, 8\] .*, got \[4, 4\]"):

@@ -106,11 +106,17 @@ def narrow() -> Iterator[str]:
         yield f"{operands}C[i,k] = A[i,j] * A[i,j] * x[j,k] * x[j,k]\n"
 
 
+KINDS, SUMS = (
+    ("f32", "f64", "bf16", "f16", "i64", "i32", "bool"),
+    {"bf16": "f32", "f16": "f32", "bool": "i64"},
+)
+
+
 def picks(count: int, seed: int) -> Iterator[str]:
     """Vectors of entries whose coordinates pick what is read, in rows of every length."""
     draw = random.Random(seed)
     for _ in range(count):
-        kind, itype = draw.choice(("f32", "f64", "bf16", "f16", "i64", "i32")), draw.choice(("i32", "i64"))
+        kind, itype = draw.choice(KINDS), draw.choice(("i32", "i64"))
         extents = {"i": draw.choice((1, 5, 40)), "j": draw.choice((1, 7, 33, 150)), "n": draw.choice((1, 3))}
         op, term = (
             draw.choice(("+=", "max=")),
@@ -126,7 +132,7 @@ def picks(count: int, seed: int) -> Iterator[str]:
             for name, at in used
         ]
         body = (
-            f"for i in A {{ work c: reg {kind.replace('bf16', 'f32').replace('f16', 'f32')} "
+            f"for i in A {{ work c: reg {SUMS.get(kind, kind)} "
             f"{{ vec j in A {{ c {op} {term} }} }} then {{ {left} = c }} }}"
         )
         nest = f"par n {{ {body} }}" if "n" in term else body.replace("for i", "par i", 1)

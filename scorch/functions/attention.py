@@ -9,6 +9,7 @@ from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
 from .. import _torch
+from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import tracked
 from . import autocast
@@ -16,6 +17,7 @@ from .dynamic import Dynamic
 from .expressions import einsum
 
 _COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 4.5}  # of a score, by the rows of a block; measured
+_SAMPLED = 16  # one of so many blocks of 64 rows says whether the entries of a dense mask are scattered
 _FULL = 0.95  # blocks of 64 rows that see this share of their columns are not made lower
 
 
@@ -65,19 +67,44 @@ def _chosen(rows: SparseTensor, *rest: bool) -> tuple[Strips, torch.Tensor]:
     return best
 
 
+def _cheapest(count: torch.Tensor) -> int:
+    """The height whose strips cost least, of the numbers of columns that those of each list."""
+    listed = dict(zip(_COST, count.tolist(), strict=True))
+    if listed[1] >= _FULL * 64 * listed[64]:
+        return 64
+    return min(_COST, key=lambda height: listed[height] * height * _COST[height])
+
+
+def _words(x: torch.Tensor, n: int, m: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.ops.scorch.attention_words(x.contiguous(), n, m)
+
+
+def _is_scattered(x: torch.Tensor) -> bool:
+    """Whether the entries of some blocks of rows are too far apart for strips of several rows."""
+    blocks = x.shape[1] // 64
+    if blocks < _SAMPLED or x.numel() >= 2**31:
+        return False
+    some = [x[:, 64 * b : 64 * b + 64] for b in range(blocks % _SAMPLED // 2, blocks, _SAMPLED)]
+    some = torch.cat(some, 1)
+    return _cheapest(_words(some, *some.shape[1:])[1]) == 1
+
+
 def found(mask: Dynamic) -> Strips | None:
     """The strips of a dense mask of truth values, or of tiles; None where it is none, or is traced."""
     x = mask.to_dense()
     if x.dtype is not torch.bool or _torch.is_tracing(x) or _is_wrapped(x):
         return None
-    n, m = mask.mask_shape()[-2:]
-    words, count = torch.ops.scorch.attention_words(x.reshape(-1, *x.shape[-2:]).contiguous(), n, m)
-    listed = dict(zip(_COST, count.tolist(), strict=True))
-    height = 64
-    if listed[1] < _FULL * 64 * listed[64]:
-        height = min(_COST, key=lambda h: listed[h] * h * _COST[h])
-    pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
     batch, heads = [1, 1, *x.shape[:-2]][-2:]
+    n, m = mask.mask_shape()[-2:]
+    x = x.reshape(batch * heads, *x.shape[-2:])
+    if x.shape[1:] == (n, m) and _is_scattered(x):
+        rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
+        pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
+        bits, height = torch.ones(crd.shape, dtype=torch.int64), 1
+    else:
+        words, count = _words(x, n, m)
+        height = _cheapest(count)
+        pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
     return Strips(pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0), height)
 
 

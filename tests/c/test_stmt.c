@@ -51,15 +51,15 @@ static const char *const good[] = {
            "B_val[j * 12 + 8; 4]\n  }\n"
            "  f[i * 12; 8] = c0\n  f[i * 12 + 8; 4] = c1\n }\n}\n",
     /* strided loads and stores, every lane reduction, splats of run-time numbers */
-    ARRAYS
-    "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
-    "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
-    "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
-    "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  l[2600 + i] = pair(A_crd, i) >> 32\n"
-    "  f[2600 + i; 8] = pick(B_val[i; 8], A_crd[i])\n  d[2600 + i; 4] = pick(d[i; 4 : n], A_crd[i])\n"
-    "  s[2600 + i; 2] = pick(s[i; 2 : 3], A_crd[i])\n  d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n "
-    " s[i] = hmax(s[i; 16])\n  w[i] = hmin(w[i; "
-    "2])\n }\n}\n",
+    ARRAYS "entry body {\n for i = 0, 64, 8 {\n  let x: f32x8 = f[i; 8 : 3]\n  let y: f64x4 = d[i; 4 : n]\n"
+           "  f[1000 + i; 8 : 2] = max(x, f32x8(f32(half))) - min(x, f32x8(0.25))\n"
+           "  d[1000 + i; 4 : 5] = y * f64x4(half)\n  f[2000 + i] = hadd(x) + hmax(x) * hmin(x)\n"
+           "  l[2500 + i] = search(A_crd, i, i + 40, i + 1)\n  l[2600 + i] = pair(A_crd, i) >> 32\n"
+           "  f[2600 + i; 8] = pick(B_val[i; 8], A_crd[i])\n  d[2600 + i; 4] = pick(d[i; 4 : n], A_crd[i])\n"
+           "  s[2600 + i; 2] = pick(s[i; 2 : 3], A_crd[i])\n  b[2600 + i; 8] = pick(b[i; 8], A_crd[i])\n  "
+           "d[2000 + i] = hadd(y)\n  l[i] = hadd(l[i; 8])\n "
+           " s[i] = hmax(s[i; 16])\n  w[i] = hmin(w[i; "
+           "2])\n }\n}\n",
     /* comparisons of all widths, kept as values, loaded and stored */
     ARRAYS
     "entry body {\n for i = 0, 256, 8 {\n  let m: boolx8 = (f[i; 8] < f32x8(0.5)) & (w[i; 8] != i32x8(3))\n"

@@ -127,7 +127,8 @@ int emit_width(const Emit *e, int lanes)
 static int width_of(const Emit *e, const Val *v)
 {
     switch (v->op) {
-    case O_LOAD: return 1;
+    case O_LOAD:
+    case O_PICK: return 1;
     case O_AND:
     case O_OR: return width_of(e, v->kid[0]);
     case O_SELECT: return width_of(e, v->kid[1]);
@@ -175,7 +176,10 @@ static void mask_load(Emit *e, const Val *v)
     emit_add(e, "(");
     emit_type(e, v->type);
     emit_add(e, ")(");
-    load(e, v);
+    if (v->op == O_PICK)
+        pick(e, v);
+    else
+        load(e, v);
     emit_add(e, " != (");
     emit_type(e, v->type);
     emit_add(e, "){0})");
@@ -208,7 +212,7 @@ void emit_mask(Emit *e, const Val *v, int width)
         if (own != width) emit_add(e, "__builtin_convertvector(");
         if (op_compares(v->op))
             mask_compare(e, v, own);
-        else if (v->op == O_LOAD)
+        else if (v->op == O_LOAD || v->op == O_PICK)
             mask_load(e, v);
         else
             emit_add(e, v->local->name);
