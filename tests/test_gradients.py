@@ -88,8 +88,6 @@ PROGRAMS = {
     "t[i] = A[i,j] * x[j]; C[i] = t[i] * tanh(t[i])": {"x": (4,)},
     "C[i] = A[i,j] * x[j]; D[j] = A[i,j] * y[i]": {"x": (4,), "y": (6,)},
     "C[i] = A[i,j] * max(x[j] + y[i], 0.2 * (x[j] + y[i]))": {"x": (4,), "y": (6,)},
-    "C[i] = A[i,j] * exp(x[j] - y[i]) * A[i,j]": {"x": (4,), "y": (6,)},
-    "C = A[i,j] * (x[i,f] - y[j,f]) * (x[i,f] - y[j,f])": {"x": (6, 2), "y": (4, 2)},
     "e[i] = A[i,j] * A[i,j] * exp(max(x[j] + y[i], 0.2 * (x[j] + y[i])));"
     " C[i,f] = A[i,j] * exp(max(x[j] + y[i], 0.2 * (x[j] + y[i]))) * z[j,f] / (1 + e[i])": {
         "x": (4,),

@@ -4,9 +4,10 @@
  * permutation only, and kernels read the values where they are; tensors of one structure with different values share
  * them: those of the core they were made from.
  *
- * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in another order than they
- * lie in would cost what they gain. They have values of their own, and the number of the bytes that these were made
- * from: before each use the values are read through, and put in order again where the number differs. */
+ * Cuts, dense(j/N), .., compressed(j%N), and slices of diagonals are there for speed alone, and reading values in
+ * another order than they lie in would cost what they gain. They have values of their own, and the number of the bytes
+ * that these were made from: before each use the values are read through, and put in order again where the number
+ * differs. */
 #include <string.h>
 
 #include "bind.h"
