@@ -15,7 +15,7 @@ import torch
 from .. import _C, _torch
 from ..tensor.sparsetensor import SparseTensor
 from . import notation
-from .gradients import gradients_of, mask, run_eagerly
+from .gradients import gradients_of, mask, results_read, run_eagerly
 from .program import TAB, known_program, of_operand
 from .run import as_passed, run
 
@@ -84,11 +84,15 @@ def _kept(expression: str, names: tuple[str, ...], operands: list[torch.Tensor],
     steps = _steps(program, called, operands)
     if len(steps) < 2:
         return None
+    sparse = {name for name, kind in zip(called, kinds, strict=True) if kind}
     written = expression if names else notation.named(expression, called)
     split, whole = (
         known_program("; ".join(text), called, kinds, None, None, "zero")
         for text in (steps, [*steps[:-1], written])
     )
+    met = {k for k, step in enumerate(steps[:-1]) if sparse.intersection(_ACCESSED.findall(step))}
+    if met.isdisjoint(results_read(split, tuple(x.dim() for x in operands), wanted, len(steps))):
+        return None  # the gradients read none of those that take time; nothing is compiled to see that
     fewer = _entries(split, operands, wanted) < _entries(program, operands, wanted)
     return _Kept(split, whole) if fewer else None
 
