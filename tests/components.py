@@ -224,7 +224,7 @@ class _Builder:
         self._slots(fibres, k, n)
 
     def _diagonals(self, k: int) -> None:
-        """Slices of rows: rising diagonals, each with bits of rows that have it, few or all that can."""
+        """Slices of rows: rising diagonals, each with bits of rows that have it, one or more of those that can."""
         width, extent = self.levels[k][5], _extent(self.levels[k], self.shape)
         self.pos[k], self.crd[k], below = [0], [], []
         for first in range(0, len(self.at), width):
@@ -233,6 +233,8 @@ class _Builder:
             for d in sorted({d for d, _ in entries if self.r.random() < self.fill}):
                 able = [p for p in rows if 0 <= p + d < extent]
                 kept = able if self.r.random() < 0.5 else [p for p in able if self.r.random() < self.fill]
+                if not kept:
+                    continue
                 self.crd[k] += [d, sum(1 << p - first for p in kept)]
                 below += [
                     _moved(self.at[p], self.levels[k], p + d) if p in kept else None

@@ -325,14 +325,14 @@ static int check_padding(checking *c, sc_err *e)
 }
 
 /* ---- diagonals ---- */
-/* Whether the entries that diagonal q of slice s says it has are inside of the tensor. */
+/* Whether diagonal q of slice s says that it has entries, all of which are inside of the tensor: without any, the same
+ * entries would have several structures. */
 static bool inside(const checking *c, int64_t s, int64_t q)
 {
     const sc_levelspec *spec = &c->t->format.level[c->level];
     const int64_t offset = crd_at(c->t, c->level, 2 * q), bits = crd_at(c->t, c->level, 2 * q + 1);
     const int64_t extent = sc_level_extent(spec, c->t->view.dim);
-    if (bits >> spec->width) return false;
-    if (!bits) return true;
+    if (!bits || bits >> spec->width) return false;
     const int64_t low = s * spec->width + __builtin_ctzll((uint64_t)bits),
                   high = s * spec->width + 63 - __builtin_clzll((uint64_t)bits);
     return high < c->fibres && offset >= -low && offset < extent - high;
@@ -369,8 +369,9 @@ static int check_slices(checking *c, sc_err *e)
     if (q < 0) return SC_OK;
     return wrong(
         c->t, c->level, e,
-        "crd[%lld] = %lld with rows %#llx, expected rising diagonals in each slice, and bits of rows "
-        "whose coordinates, the diagonal and the number of the row added up, are 0 or more and below %lld",
+        "crd[%lld] = %lld with rows %#llx, expected rising diagonals in each slice, and bits of rows, one at "
+        "least, whose coordinates, the diagonal and the number of the row added up, are 0 or more and below "
+        "%lld",
         2 * (long long)q, (long long)crd_at(c->t, c->level, 2 * q),
         (unsigned long long)crd_at(c->t, c->level, 2 * q + 1), (long long)sc_level_extent(s, c->t->view.dim));
 }

@@ -250,6 +250,7 @@ static bool make_slices(Maker *m, int l)
             for (int64_t p = s * width; p < (s + 1) * width && p < m->parent; p++)
                 if (p + d >= 0 && p + d < extent && fuzz_below(m->b, 3))
                     bits |= (int64_t)1 << (p - s * width);
+            if (!bits) continue;
             if ((n + 1) * width > MAXPLACE) return false;
             all[2 * n] = d, all[2 * n++ + 1] = bits;
         }
