@@ -224,7 +224,7 @@ class _Builder:
         self._slots(fibres, k, n)
 
     def _diagonals(self, k: int) -> None:
-        """Slices of rows: rising diagonals, each with bits of rows that have it, one or more of those that can."""
+        """Slices of rows: rising diagonals, each with bits of rows that have it, few or all that can."""
         width, extent = self.levels[k][5], _extent(self.levels[k], self.shape)
         self.pos[k], self.crd[k], below = [0], [], []
         for first in range(0, len(self.at), width):
