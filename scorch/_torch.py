@@ -305,14 +305,14 @@ def mark_dynamic(array: torch.Tensor) -> None:
     array._dynamo_weak_dynamic_indices = {0}
 
 
-_PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])
+PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])
 
 
 def is_tracing(*tensors: torch.Tensor) -> bool:
     """Whether the operator must be called: a graph is recorded, or a mode, transform or subclass at work."""
     if torch.compiler.is_dynamo_compiling():
         return True
-    return not _C.plain() or not _PLAIN.issuperset([t.__class__ for t in tensors])
+    return not _C.plain() or not PLAIN.issuperset([t.__class__ for t in tensors])
 
 
 def asked_by_torch() -> bool:
