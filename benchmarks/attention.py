@@ -105,8 +105,9 @@ def _backward(mask: torch.Tensor, heads: int) -> Case:
 
 
 def attention(root: str | None) -> Iterator[Case]:
-    """softmax(Q K^T) V under a band of 256 tokens, BigBird's mask, tokens that see all, strides, and 3 % of all
-    entries; heads of 64."""
+    """softmax(Q K^T) V under a band of 256 tokens, BigBird's mask, tokens that see all, strides, and 3 %
+    of all entries; heads of 64.
+    """
     for tokens, heads in SIZES:
         for dtype in (torch.float32, torch.bfloat16):
             yield _forward("band", MASKS["band"](tokens), heads, dtype)

@@ -47,6 +47,8 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
 
 
 def _four(x: torch.Tensor) -> torch.Tensor:
+    """Of four dimensions, with the numbers of a row side by side, as they are read fast."""
+    x = x if x.stride(-1) == 1 else x.contiguous()
     return x[(None,) * (4 - x.dim())]
 
 

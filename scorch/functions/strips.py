@@ -140,7 +140,7 @@ def _is_wrapped(x: torch.Tensor) -> bool:
 
 
 # ---- rows that are alike, wherever they lie ----
-_OFTEN = 4  # calls from which on it pays to look for them
+_OFTEN = 8  # calls from which on it pays to look for them
 _FILLED = 1.3  # times the entries: strips that cost no more are left as they are
 _GAIN = 0.85  # of the cost before is worth a second part
 _LARGEST = 2**27  # pairs of a block and a column that are looked through
