@@ -18,6 +18,7 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import autocast, notation
 from .dynamic import Dynamic
+from .explanation import Explanation
 from .keeping import run_kept
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
@@ -363,9 +364,9 @@ class Kernel:
         """The loop nests that were considered: a line ``-- cost N``, then the nest; the chosen one first."""
         return _C.text(self._program, self._example, "orders")
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """Formats, loop order with reasons, and the way it runs."""
-        return _C.text(self._program, self._example, "explain")
+        return Explanation(_C.text(self._program, self._example, "explain"))
 
     def __repr__(self) -> str:
         return f"<scorch kernel {self.expression!r}, {_C.way(self._program, self._example)}>"
@@ -408,10 +409,26 @@ def explain(
     schedule: str | None = None,
     implicit: str = "zero",
     **named: object,
-) -> str:
-    """How an einsum or an evaluate with these arguments would run, as text."""
+) -> Explanation:
+    """How an einsum or an evaluate with these arguments would run, as text.
+
+    First the steps, where there are several, with formats and estimated costs; then of each step the
+    expression, formats, reasons, schedule, loops and plan, the way it runs, and its C. The text also has
+    ``steps``, the estimates as numbers, and ``plot()``, which draws them beside what is measured.
+
+    >>> A, x = scorch.sparse(torch.eye(10)), torch.rand(10, 4)
+    >>> text = scorch.explain("ij,jk->ik", A, x)
+    >>> print(text.split("schedule")[1].split("its loops")[0].strip())
+    order(i, j, k) parallel(i)
+    """
     made = compile(expression, *operands, format=format, schedule=schedule, implicit=implicit, **named)
-    return made.explain()
+
+    def call() -> object:
+        if named:
+            return evaluate(expression, format=format, schedule=schedule, implicit=implicit, **named)
+        return einsum(expression, *operands, format=format, schedule=schedule, implicit=implicit)
+
+    return Explanation(made.explain(), call)
 
 
 def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:

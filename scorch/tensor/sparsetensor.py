@@ -20,6 +20,9 @@ from . import rooms
 from .format import Format, layout, pads
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..functions.explanation import Explanation
     from ..tools.reorder import Reordering
     from ..tools.tune import Report
     from .declared import Declared as _Tensor
@@ -266,6 +269,36 @@ class SparseTensor(_Tensor):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: format, shape, entries, bytes, and a small picture of where entries are."""
+        return rooms.pictures.html_of(self)
+
+    def spy(
+        self, ax: Axes | None = None, *, pixels: builtins.int = 512, colours: Sequence[str] | None = None
+    ) -> Axes:
+        """Draws where entries are, with matplotlib: each part of a composed format in a colour of its own.
+
+        A pixel of a large tensor is as dark as its part of the tensor is dense, and never so faint that a
+        single entry is lost; nothing is made dense for it. Stored zeros count, what fills blocks too, padding
+        does not. A vector is one row; of more than two dimensions the last two are drawn, all others laid
+        over each other.
+
+        Args:
+            ax: where to draw; a new figure otherwise.
+            pixels: at most so many a side.
+            colours: of the parts, as matplotlib writes colours.
+
+        Returns:
+            The axes.
+
+        Raises: ImportError: matplotlib is not installed. ValueError: pixels is less than 1.
+
+        >>> ax = scorch.sparse(torch.eye(30), format="bsr(5,5)").spy()
+        >>> ax.get_title()
+        'bsr(5,5), 30x30, 150 stored'
+        """
+        return rooms.pictures.spy(self, ax, pixels=pixels, colours=colours)
+
     # ---- derived layouts ----
     def memory(self) -> dict[str, object]:
         """Bytes: ``tensor``, ``derived`` (a dictionary by format, permutations included) and ``total``.
@@ -281,7 +314,7 @@ class SparseTensor(_Tensor):
         for name in ("_relabelled", "_strips", "_derived"):
             self.__dict__.pop(name, None)
 
-    def plan(self, columns: builtins.int = 1) -> str:
+    def plan(self, columns: builtins.int = 1) -> Explanation:
         """How ``A @ x`` for x with this many columns would run: formats, loops with reasons, and the way.
 
         Raises: ValueError: A has less than two dimensions.
