@@ -1,8 +1,8 @@
 """Scorch: sparse tensor operators for PyTorch, compiled for the expression at hand.
 
->>> A = scorch.sparse(dense, format="csr")
+>>> A, x = scorch.sparse(torch.eye(3), format="csr"), torch.ones(3, 2)
 >>> y = A @ x
->>> z = scorch.einsum("te,tk,ekn->tn", gate, x, W)
+>>> z = scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k])", A=A, x=x)
 """
 
 from __future__ import annotations

@@ -27,6 +27,10 @@ class ConvMap(NamedTuple):
 
     map: SparseTensor [offsets, output sites, input sites] of truth values, all true.
     coordinates: [output sites, 1 + d] of the output sites, in the units of the stride.
+
+    >>> made = scorch.conv_map(torch.tensor([[0, 0, 0], [0, 1, 3]]), 2, stride=2)  # two sites of a plane
+    >>> made.coordinates.tolist()
+    [[0, 0, 0], [0, 0, 1]]
     """
 
     map: SparseTensor

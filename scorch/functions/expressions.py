@@ -161,6 +161,12 @@ def einsum(
         ValueError: letters, ranks or extents do not fit. TypeError: types differ.
         NotImplementedError: nothing here computes this yet; the message says what does.
         CompileError: the C compiler failed.
+
+    >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
+    >>> scorch.einsum("ij,jk->ik", A, x).shape
+    torch.Size([3, 2])
+    >>> scorch.einsum("ij,jk,ik->", A, A, A).item()
+    3.0
     """
     _check(text, format, schedule, out)
     if "..." in text:
@@ -285,6 +291,10 @@ def evaluate(
     and ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. ``format`` is one format for
     all results or a sequence with one (or None) a result, ``out`` a tuple likewise. The other arguments, the
     types and the errors are those of :func:`einsum`.
+
+    >>> A, x, b = scorch.sparse(torch.eye(3)), torch.ones(3, 2), torch.tensor([0.5, -2.0])
+    >>> scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k] + b[k])", A=A, x=x, b=b).tolist()[0]
+    [1.5, 0.0]
     """
     _check(expression, format, schedule, out)
     names, given, y = tuple(operands), tuple(operands.values()), NotImplemented
@@ -383,6 +393,11 @@ def compile(
     """The kernel of an expression, ahead of the call: einsum with operands, or index notation with names.
 
     Raises: as :func:`einsum` and :func:`evaluate`.
+
+    >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
+    >>> kernel = scorch.compile("C[i,k] = A[i,j] * x[j,k]", A=A, x=x)
+    >>> kernel.directives, kernel(A=A, x=x).sum().item()
+    ('order(i, j, k) parallel(i)', 6.0)
     """
     _check(expression, format, schedule, None)
     if "..." in expression and not named:

@@ -446,6 +446,11 @@ def sparsify(
     Raises:
         ValueError: no example to measure on; density, threshold or gain out of range; a format that does not
             fit a weight.
+
+    >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
+    >>> report = scorch.sparsify(model, density=0.05, measure=False)  # or on an example, measured
+    >>> report.replaced
+    ('0', '2')
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"sparsify: expected a torch.nn.Module, got {type(model).__name__}")
