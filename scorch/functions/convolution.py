@@ -95,7 +95,7 @@ def conv_map(
     Taps of an odd kernel are centred, -(size - 1) / 2 to (size - 1) / 2; those of an even one begin at the
     site, 0 to size - 1, as in MinkowskiEngine. Offsets are numbered with the last dimension fastest, as the
     weights of torch.nn.Conv3d lie in memory: ``W.view(*kernel_size, in, out)`` permuted to
-    [out, in, *kernel_size] is such a weight. (The odd kernels of MinkowskiEngine and torchsparse have the
+    ``[out, in, *kernel_size]`` is such a weight. (The odd kernels of MinkowskiEngine and torchsparse have the
     first dimension fastest.)
 
     Where every stride is 1 the output sites are the input sites (a submanifold convolution). Else they are
