@@ -1,11 +1,12 @@
 """Writes the pages of examples (docs/gallery) and the pictures (docs/pictures): `make gallery`.
 
-A page has what an example says of itself, its command on small data, what that prints, and its source. Pictures are SVG
-text written here, the same on every machine: cells of small matrices in the order in which a format stores them, and
-rasters of large ones.
+A page has what an example says of itself, its command on small data, what that prints, and its source.
+Pictures are SVG text written here, the same on every machine: cells of small matrices in the order in which a
+format stores them, and rasters of large ones.
 """
 
 import ast
+import html
 import subprocess
 import sys
 import textwrap
@@ -37,7 +38,7 @@ COMMANDS = {
 
 # ---- pictures ----
 COLOURS = ((68, 119, 170), (238, 102, 119), (34, 136, 51))
-CELL, GAP, TEXT = 12, 34, 12
+CELL, GAP, TEXT = 12, 44, 11
 
 
 def _rgb(colour: tuple[int, int, int], strength: float) -> str:
@@ -63,9 +64,13 @@ def _cells(A: scorch.SparseTensor, left: int, top: int) -> list[str]:
 
 def _panel(A: scorch.SparseTensor, left: int, top: int) -> list[str]:
     rows, columns = A.shape
-    frame = f'<rect x="{left}" y="{top}" width="{columns * CELL}" height="{rows * CELL}" fill="#fff" stroke="#999"/>'
-    name = f'<text x="{left}" y="{top - 6}">{A.format}: {A.nnz}</text>'.replace(">: ", "&gt;: ")
-    return [frame, name.replace("(> ", "(&gt; "), *_cells(A, left, top)]
+    place = f'x="{left}" y="{top}" width="{columns * CELL}" height="{rows * CELL}"'
+    words = f"{A.format}: {A.nnz}".replace(" + ", "\n+ ").splitlines()
+    lines = [
+        f'<text x="{left}" y="{top - 6 - (TEXT + 2) * (len(words) - 1 - k)}">{html.escape(line)}</text>'
+        for k, line in enumerate(words)
+    ]
+    return [f'<rect {place} fill="#fff" stroke="#999"/>', *lines, *_cells(A, left, top)]
 
 
 def _svg(wide: int, high: int, body: list[str]) -> str:
@@ -86,7 +91,7 @@ def sample() -> torch.Tensor:
     return dense
 
 
-FORMATS = ("csr", "csc", "bsr(4,4)", "ell(12)", "dia(4)", "compressed(0), dense(1) of rows(> 6) + csr")
+FORMATS = ("csr", "csc", "bsr(2,2)", "ell(12)", "dia(4)", "compressed(0), dense(1) of rows(> 8) + csr")
 
 
 def formats_picture() -> str:
@@ -95,9 +100,9 @@ def formats_picture() -> str:
     panels = []
     for k, name in enumerate(FORMATS):
         A = scorch.sparse(sample(), format=name)
-        left, top = 12 + (k % across) * (side + 3 * GAP), 24 + (k // across) * (side + GAP)
+        left, top = 12 + (k % across) * (side + 2 * GAP), 26 + (k // across) * (side + GAP)
         panels += _panel(A, left, top)
-    return _svg(across * (side + 3 * GAP) + 24, 2 * (side + GAP), panels)
+    return _svg(across * (side + 2 * GAP) + 24, 2 * (side + GAP), panels)
 
 
 def raster_picture(A: scorch.SparseTensor, pixels: int = 64, cell: int = 4) -> str:
