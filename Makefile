@@ -98,7 +98,7 @@ clean:
 	touch $@
 
 .venv/.tools: .venv/.base
-	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric ruff==0.17.5 clang-format==23.1.5
+	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
 # What documents and notebooks are made with; users need none of it.
