@@ -87,6 +87,10 @@ def _since(before: _Counts, after: _Counts) -> list[Ran]:
     return list(grown("0"))
 
 
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 class Profile:
     """What ran inside of ``with scorch.profile() as p``; prints as a table. See :func:`profile`.
 
@@ -160,9 +164,9 @@ class Profile:
 
     def _summary(self) -> str:
         calls, spent = sum(ran.calls for ran in self.programs), sum(ran.seconds for ran in self.programs)
-        text = f"{calls} calls, {human(spent)} of {human(self.seconds)}"
+        text = f"{_counted(calls, 'call')}, {human(spent)} of {human(self.seconds)}"
         if self.made:
-            text += f"; {self.made} programs were made, which took {human(self.making)}"
+            text += f"; {_counted(self.made, 'program')} made, which took {human(self.making)}"
         return text + (f"; {self.lost} calls of others were not kept" if self.lost else "")
 
     def table(self, sort: str = "time", most: int | None = 30) -> str:
