@@ -270,3 +270,19 @@ def test_nothing_of_it_is_imported_before_it_is_used():
     code += "print([m for m in sys.modules if m.startswith(('matplotlib', 'scorch.tools.p'))])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['scorch.tools.plan']"
+
+
+@pytest.mark.parametrize("first", range(1, 25))
+def test_memory_that_runs_out_ends_nothing_but_the_call(A, first):
+    x = torch.rand(30, 4)
+    expected = A @ x
+    with scorch.profile() as p:
+        scorch._C.fail_alloc(first, 1)
+        try:
+            torch.testing.assert_close(A @ x, expected)
+        except MemoryError:
+            pass
+        finally:
+            scorch._C.fail_alloc(0, 0)
+        A @ x
+    assert 1 <= sum(ran.calls for ran in p.programs) + p.lost <= 2
