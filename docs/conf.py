@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 import scorch
 
 project, author, copyright = "Scorch", "The Scorch authors", "The Scorch authors"
@@ -31,17 +33,20 @@ def from_here(link: re.Match) -> str:
     return f"]({HERE.get(target, f'../{target}')}"
 
 
-def read_in(app: object, page: str, source: list[str]) -> None:
+def read_in(app: Sphinx, page: str, source: list[str]) -> None:
     """Files of the folder above, where a page includes one."""
 
     def text_of(include: re.Match) -> str:
-        text = (Path(__file__).parent.parent / include[1]).read_text()
+        file = Path(__file__).parent.parent / include[1]
+        app.env.dependencies[page].add(str(file))  # the page is built again when it changes
+        text = file.read_text()
         return re.sub(r"\]\((?!https?:|#)([^)#]+)", from_here, text)
 
     source[0] = re.sub(r"```\{include\} \.\./(\w+\.md)\n```", text_of, source[0])
 
 
-def setup(app: object) -> None:
+def setup(app: Sphinx) -> None:
+    """What Sphinx calls."""
     app.connect("source-read", read_in)
 
 
