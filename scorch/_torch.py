@@ -137,6 +137,26 @@ def _readable(x: torch.Tensor) -> torch.Tensor | None:
     return twin
 
 
+def _show_profiler() -> None:
+    """Programs are events of torch.profiler while it runs, which these functions of torch are told of."""
+
+    def telling(on: bool) -> Callable[[Callable], Callable]:
+        def by(plainly: Callable) -> Callable:
+            def call() -> None:
+                plainly()
+                _C.mark(on)
+
+            return call
+
+        return by
+
+    profiler = torch.autograd.profiler
+    if hasattr(profiler, "_run_on_profiler_start") and hasattr(profiler, "_run_on_profiler_stop"):
+        replace(profiler, "_run_on_profiler_start", telling(True))
+        replace(profiler, "_run_on_profiler_stop", telling(False))
+        _C.mark(bool(getattr(profiler, "_is_profiler_enabled", False)))
+
+
 _connect()
 DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 VALIDATES = _VALIDATE in _asked()
@@ -478,3 +498,6 @@ def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     if in_transform():
         return True
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+_show_profiler()

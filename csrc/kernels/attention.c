@@ -5,7 +5,9 @@
  * so the bytes are the same for any number of threads. Gradients of k and v are
  * made by the blocks of the mask transposed, for the same reason. */
 #include <stdatomic.h>
+#include <stdio.h>
 
+#include "../watch.h"
 #include "attention_blocks.h"
 
 /* ---- the CPU ---- */
@@ -164,7 +166,18 @@ static double work_of(const sc_attention *a, const sc_strips *s)
     return matrices * (double)(s->n * s->height) * (double)(a->width + a->depth);
 }
 
-int sc_attention_forward(const sc_attention *a, sc_err *e)
+static void begin_span(sc_span *s, const sc_attention *a, const char *what)
+{
+    char text[160];
+    const int64_t q = a->rows * a->width, kv = a->columns * (a->width + a->depth), out = a->rows * a->depth;
+    snprintf(text, sizeof text, "%s\t%lldx%lldx%lldx%lld %s, mask of %lldx%lld", what, (long long)a->batch,
+             (long long)a->heads, (long long)a->rows, (long long)a->width, sc_dtype_name(a->dtype),
+             (long long)a->rows, (long long)a->columns);
+    sc_span_begin(s, text, NULL, 0);
+    s->bytes = (a->batch * (a->heads * (q + out) + a->shared * kv)) * (int64_t)sc_dtype_size(a->dtype);
+}
+
+static int forward(const sc_attention *a, sc_err *e)
 {
     if (check_parts(a, a->mask, a->parts, a->rows, a->columns, e)) return e->code;
     for (int i = 0; i < a->parts && !e->code; i++)
@@ -173,8 +186,18 @@ int sc_attention_forward(const sc_attention *a, sc_err *e)
     return e->code;
 }
 
+int sc_attention_forward(const sc_attention *a, sc_err *e)
+{
+    sc_span span;
+    if (!sc_is_watched()) return forward(a, e);
+    begin_span(&span, a, "attention");
+    const int rc = forward(a, e);
+    sc_span_end(&span, "library", NULL, 0, !rc);
+    return rc;
+}
+
 /* delta and base, then the gradients that need them. */
-static int backward(sc_attention *a, const sc_attention_blocks *blocks, sc_err *e)
+static int gradients(sc_attention *a, const sc_attention_blocks *blocks, sc_err *e)
 {
     const size_t n = (size_t)(a->batch * a->heads * a->rows) + 16, size = a->dtype == SC_F64 ? 8 : 4;
     char *lines = sc_work_take(2 * n * size);
@@ -192,19 +215,29 @@ static int backward(sc_attention *a, const sc_attention_blocks *blocks, sc_err *
     return e->code;
 }
 
-int sc_attention_backward(const sc_attention *given, sc_err *e)
+static int backward(const sc_attention *given, sc_err *e)
 {
     sc_attention a = *given;
     if (check_parts(&a, a.mask, a.parts, a.rows, a.columns, e) ||
         check_parts(&a, a.turned, a.turned_parts, a.columns, a.rows, e))
         return e->code;
-    if (a.turned_parts) return backward(&a, blocks_of(a.dtype), e);
+    if (a.turned_parts) return gradients(&a, blocks_of(a.dtype), e);
     if (a.parts != 1 || a.mask->order)
         return sc_error(e, SC_EVALUE,
                         "strips: expected the mask transposed too, since it has two parts or an order");
     a.turned_parts = 1;
     if (!sc_strips_turn(a.mask, a.columns, a.dtype == SC_F64 ? 8 : 4, a.turned, e))
-        backward(&a, blocks_of(a.dtype), e);
+        gradients(&a, blocks_of(a.dtype), e);
     sc_strips_free(a.turned);
     return e->code;
+}
+
+int sc_attention_backward(const sc_attention *a, sc_err *e)
+{
+    sc_span span;
+    if (!sc_is_watched()) return backward(a, e);
+    begin_span(&span, a, "gradient of attention");
+    const int rc = backward(a, e);
+    sc_span_end(&span, "library", NULL, 0, !rc);
+    return rc;
 }

@@ -91,6 +91,12 @@ def attention(
     Raises:
         TypeError: mask is no SparseTensor, or the types differ, or values of bool are to be added.
         ValueError: shapes do not fit; no probability. RuntimeError: minus infinity is to be added.
+
+    >>> q, k, v = torch.rand(3, 4, 100, 16)  # heads, tokens, width
+    >>> place = torch.arange(100)
+    >>> band = scorch.sparse((place[:, None] - place).abs() <= 8)
+    >>> scorch.attention(q, k, v, band).shape
+    torch.Size([4, 100, 16])
     """
     if autocast.is_on():
         q, k, v = autocast.cast(q, k, v)

@@ -163,6 +163,10 @@ def softmax(
 
     A missing entry takes no part, as if it were minus infinity. Stored zeros do, also in blocks.
     ``torch.softmax``, ``F.softmax`` and ``torch.sparse.softmax`` of a SparseTensor are this too.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 2.0, 2.0], [1.0, 0.0, 0.0]]))
+    >>> scorch.softmax(A).values()
+    tensor([0.5000, 0.5000, 1.0000])
     """
     return _called(input, dim, dtype, False)
 
@@ -170,5 +174,10 @@ def softmax(
 def log_softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:
-    """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing."""
+    """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 2.0, 2.0], [1.0, 0.0, 0.0]]))
+    >>> scorch.log_softmax(A).values().exp()
+    tensor([0.5000, 0.5000, 1.0000])
+    """
     return _called(input, dim, dtype, True)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from ..functions.explanation import Explanation
 from ..functions.expressions import explain
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import bytes_kept
 
 
-def plan(A: SparseTensor, columns: int = 1) -> str:
+def plan(A: SparseTensor, columns: int = 1) -> Explanation:
     """How ``A @ x`` for x with this many columns would run: see ``SparseTensor.plan``."""
     if A._ndim < 2:
         raise ValueError(f"plan: expected at least 2 dimensions, got {A._ndim}")
