@@ -31,6 +31,7 @@ try:
     from .functions.order import topk
     from .functions.pointwise import map
     from .functions.products import sddmm
+    from .functions.sampling import SampledLayer, sample_neighbors
     from .functions.softmax import log_softmax, softmax
     from .tensor import rooms
     from .tensor.coordinates import coo, from_edge_index
@@ -56,10 +57,11 @@ _after.watch()
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
-    "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
-    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "parts", "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk", "tune",
+    "CompileError", "ConvMap", "Format", "Reordering", "SampledLayer", "SparseTensor", "attention",
+    "calibrate", "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate",
+    "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn",
+    "parts", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse", "sparsify", "stats",
+    "topk", "tune",
 ]  # fmt: skip
 
 

@@ -186,6 +186,27 @@ def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
     return len(x), graph
 
 
+def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Features of sources [S, in] and targets [T, in], and the graph: edge_index, or a SparseTensor [T, S].
+
+    x is a pair of them, or the features of sources, the first of which are targets.
+    """
+    if not isinstance(x, (tuple, list)):
+        targets = graph.shape[0] if isinstance(graph, SparseTensor) and graph._ndim == 2 else -1
+        if not isinstance(x, torch.Tensor) or x.dim() != 2 or not 0 <= targets < len(x):
+            return x, x, nodes_of(x, graph)[1]
+        x = x, x[:targets]
+    source, target = x
+    for features in x:
+        if not isinstance(features, torch.Tensor) or features.dim() != 2:
+            raise ValueError("x: expected features [N, in], or a pair of them, of sources and of targets")
+    wanted = [len(target), len(source)]
+    if not isinstance(graph, SparseTensor) or list(graph.shape) != wanted:
+        got = list(graph.shape) if isinstance(graph, torch.Tensor) else type(graph).__name__
+        raise ValueError(f"edge_index of two kinds of nodes: expected a SparseTensor {wanted}, got {got}")
+    return source, target, graph
+
+
 def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor:
     """The weights of an edge_index; ones of the type of the features where there are none."""
     return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
@@ -220,6 +241,13 @@ def normalized_of(
         graph, weight = torch.stack([source, target]), graph.values()
     made = from_edge_index(graph, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
     return made.to(dtype) if sparse_graph else made
+
+
+def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+    """[T, S]: the edges of each target, all alike, with sum 1."""
+    row = graph.indices()[0].long()
+    count = torch.bincount(row, minlength=graph.shape[0])
+    return graph._with_values(count.to(dtype).reciprocal()[row])
 
 
 def _zeros(size: int) -> nn.Parameter:
@@ -307,8 +335,16 @@ class GCNConv(Normalizing):
     def forward(
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
-        y = self.matrix(x, edge_index, edge_weight) @ (x @ self.lin.weight.T)
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]
+
+        Without normalize also a SparseTensor [T, N], as of a layer of ``scorch.sample_neighbors`` -> [T, out]
+        """
+        if not self.normalize and isinstance(edge_index, SparseTensor) and edge_weight is None:
+            x, _, matrix = ends_of(x, edge_index)
+            matrix = matrix.to(x.dtype)
+        else:
+            matrix = self.matrix(x, edge_index, edge_weight)
+        y = matrix @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
@@ -352,21 +388,27 @@ class SAGEConv(nn.Module):
                 layer.reset_parameters()
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
-        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
-        nodes, graph = nodes_of(x, edge_index)
-        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, nodes, x.dtype))
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]
+
+        Or a SparseTensor [T, S] with x [S, in], the first rows of which are those of targets, as of a layer
+        of ``scorch.sample_neighbors``, or with a pair of sources [S, in] and targets [T, in] -> [T, out]
+        """
+        x, target, graph = ends_of(x, edge_index)
+        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, len(x), x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
             y = self.lin_l(matrix @ x)
         if self.lin_r is not None:
-            y = y + self.lin_r(x)
+            y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
     def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
         if self.aggr != "mean":
             return adjacency(graph, None, nodes, dtype)
+        if isinstance(graph, SparseTensor) and graph.shape[0] != nodes:
+            return mean_of(graph, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
             if sparse_graph:
