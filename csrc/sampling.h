@@ -10,8 +10,10 @@ typedef struct {
     int64_t rows;
     const void *weight; /* of entries, SC_F32 or SC_F64; null: all alike */
     sc_dtype wtype;
-    bool replace;    /* an entry may be drawn again */
-    bool fresh;      /* a hop starts from the nodes that the one before it found, else from all */
+    bool replace; /* an entry may be drawn again */
+    bool
+        fresh; /* a hop starts from the nodes that the one before it found, and an entry comes as often as it is drawn;
+                        else from all, and it comes once */
     uint64_t random; /* with it, what is drawn is given */
 } sc_sampled;
 
@@ -29,7 +31,7 @@ int sc_sampling_open(sc_sampling **, const sc_sampled *, const int64_t *node, in
  * negative or not finite, or there are more entries than int32 counts. */
 int sc_sampling_hop(sc_sampling *, int64_t fanout, sc_hop *, sc_err *);
 /* Writes the last hop: pos [rows + 1] and crd [entries], where each comes from in the matrix [entries], and how many times
- * it was drawn [entries], where that is asked for. */
+ * it was drawn [entries], where that is asked for, of entries that come once. */
 void sc_sampling_fill(const sc_sampling *, int32_t *pos, int32_t *crd, int64_t *entry, int32_t *times);
 /* Writes the nodes, by number. */
 void sc_sampling_nodes(const sc_sampling *, int64_t *node);

@@ -113,7 +113,7 @@ static PyObject *module_sample(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_sampling_open(&m, &from, seeds.t.view.val, seeds.n, &e);
     Py_END_ALLOW_THREADS;
-    PyObject *r = rc ? sc_bind_raise(s, &e) : take_all(s, m, x[4], seeds.n, replace);
+    PyObject *r = rc ? sc_bind_raise(s, &e) : take_all(s, m, x[4], seeds.n, replace && !fresh);
     sc_sampling_close(m);
     return r;
 }

@@ -172,6 +172,9 @@ static void number_all(sc_sampling *s)
     }
 }
 
+/* Whether entries that were drawn several times become one. */
+SC_INLINE bool joins(const sc_sampling *s) { return s->from.replace && !s->from.fresh; }
+
 /* The keys of an entry that was drawn several times are one after the other: the first stays. */
 static int64_t distinct(const uint64_t *key, int64_t n)
 {
@@ -216,7 +219,7 @@ int sc_sampling_hop(sc_sampling *s, int64_t fanout, sc_hop *hop, sc_err *e)
     sc_parallel_ranges(s->nlane, s->hop.rows, sort_rows, s);
     s->hops++;
     for (int64_t i = 0; i < s->hop.rows; i++)
-        s->hop.entries += s->from.replace ? distinct(s->key + s->offset[i], s->count[i]) : s->count[i];
+        s->hop.entries += joins(s) ? distinct(s->key + s->offset[i], s->count[i]) : s->count[i];
     s->hop.nodes = s->number.n;
     *hop = s->hop;
     return 0;
@@ -232,7 +235,7 @@ void sc_sampling_fill(const sc_sampling *s, int32_t *pos, int32_t *crd, int64_t 
         const int64_t first = at;
         for (int64_t k = 0; k < s->count[i]; k++) {
             const int32_t number = (int32_t)(key[k] >> 32);
-            if (at > first && crd[at - 1] == number) {
+            if (joins(s) && at > first && crd[at - 1] == number) {
                 if (times) times[at - 1]++;
                 continue;
             }

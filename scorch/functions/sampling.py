@@ -59,20 +59,21 @@ def _weights(csr: SparseTensor) -> torch.Tensor:
 
 @_torch.apart
 def draw(
-    csr: SparseTensor,
+    arrays: tuple[torch.Tensor, torch.Tensor, torch.Tensor | None],
     seeds: torch.Tensor,
     fanouts: tuple[int, ...],
     replace: bool,
-    weighted: bool,
     generator: torch.Generator | None,
+    *,
     fresh: bool,
 ) -> Hops:
-    """Hops from the seeds. fresh: each starts from the nodes that the one before it found, else from all."""
+    """Hops from the seeds; arrays: pos, crd and perhaps weights of a csr matrix.
+
+    fresh: a hop starts from the nodes that the one before it found, and an entry comes as often as it is
+    drawn; else from all, and it comes once, with how often.
+    """
     random = int(torch.randint(2**63 - 1, (), generator=generator))
-    pos, crd, _ = csr._arrays()
-    *hops, nodes = _C.sample(
-        pos, crd, _weights(csr) if weighted else None, seeds, fanouts, replace, fresh, random
-    )
+    *hops, nodes = _C.sample(*arrays, seeds, fanouts, replace, fresh, random)
     return Hops(nodes, [h[0] for h in hops], [h[1:5] for h in hops], [h[5] for h in hops])
 
 
@@ -140,7 +141,8 @@ def sample_neighbors(
     Spirakis (2006).
     """
     csr, seeds = graph_of(A), read_seeds(seeds)
-    hops = draw(csr, seeds, read_fanouts(fanouts)[::-1], bool(replace), weighted, generator, False)
+    arrays = *csr._arrays()[:2], _weights(csr) if weighted else None
+    hops = draw(arrays, seeds, read_fanouts(fanouts)[::-1], bool(replace), generator, fresh=False)
     layers, targets = [], len(seeds)
     for arrays, reached in zip(hops.arrays, hops.reached, strict=True):
         *structure, entries, times = arrays

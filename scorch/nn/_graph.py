@@ -245,6 +245,11 @@ def normalized_of(
 
 def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
     """[T, S]: the edges of each target, all alike, with sum 1."""
+    if str(graph.format) == "csr":
+        count = graph.pos(1).diff()
+        return graph._with_values(
+            count.to(dtype).reciprocal().repeat_interleave(count, output_size=graph.nnz)
+        )
     row = graph.indices()[0].long()
     count = torch.bincount(row, minlength=graph.shape[0])
     return graph._with_values(count.to(dtype).reciprocal()[row])
