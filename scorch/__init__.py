@@ -47,7 +47,7 @@ finally:
         gc.enable()
 
 if TYPE_CHECKING:
-    from . import nn
+    from . import distributed, nn
     from .tensor.composed import parts
     from .tools.tune import tune
 
@@ -58,16 +58,16 @@ _after.watch()
 __version__ = _C.version
 __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SampledLayer", "SparseTensor", "attention",
-    "calibrate", "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate",
-    "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn",
-    "parts", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse", "sparsify", "stats",
-    "topk", "tune",
+    "calibrate", "clear_cache", "collate", "compile", "conv_map", "coo", "distributed", "dynamic", "einsum",
+    "evaluate", "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map",
+    "nn", "parts", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse", "sparsify",
+    "stats", "topk", "tune",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn`` and ``pyg``, ``scorch.parts`` and ``scorch.tune``, imported where they are used first."""
-    if name in ("nn", "pyg"):
+    """``scorch.nn``, ``pyg``, ``distributed``, ``scorch.parts`` and ``tune``, imported when used first."""
+    if name in ("distributed", "nn", "pyg"):
         return _import_module(f".{name}", __name__)
     if name == "parts":
         return rooms.composed.parts

@@ -26,6 +26,14 @@ from ..tensor.values import needs_grad
 from ..tensor.wrapping import wrap
 
 
+class RowShards:
+    """A matrix of which every process has some rows, as layers take it: ``scorch.distributed.RowSharded``.
+
+    ``local`` [T, S] has the rows that are here, ``gather`` makes the features of its columns, those of the
+    rows that are here first; ``matrix @ x`` is made of both.
+    """
+
+
 class _Derived:
     """What was last made from a graph in a type, for as long as that graph lives and is not written to.
 
@@ -38,9 +46,10 @@ class _Derived:
     def __call__(
         self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable[[], Any]
     ) -> Any:
-        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (graph, weight)):
+        shown = graph.local if isinstance(graph, RowShards) else graph
+        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (shown, weight)):
             return make()
-        source = graph.values() if isinstance(graph, SparseTensor) else graph
+        source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
         key = (dtype, source._version, None if weight is None else (id(weight), weight._version))
         if self._graph is None or self._graph() is not graph or self._key != key:
             self._made, self._key, self._graph = make(), key, weakref.ref(graph)
@@ -279,6 +288,8 @@ class Normalizing(nn.Module):
 
     def matrix(self, x: torch.Tensor, edge_index: torch.Tensor, weight: torch.Tensor | None) -> SparseTensor:
         """[N, N]: what features x [N, in] are multiplied with."""
+        if isinstance(edge_index, RowShards):
+            return self._of_shards(edge_index, x.dtype)
         nodes, graph = nodes_of(x, edge_index)
         if self._first is not None:
             return self._first
@@ -286,6 +297,12 @@ class Normalizing(nn.Module):
         if self.cached and not torch.compiler.is_compiling():
             self._first = made
         return made
+
+    def _of_shards(self, graph: RowShards, dtype: torch.dtype) -> RowShards:
+        def make() -> RowShards:
+            return (graph.normalized("sym", self.add_self_loops) if self.normalize else graph).to(dtype)
+
+        return self._matrix(graph, None, dtype, make)
 
     def _make(
         self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
@@ -398,7 +415,10 @@ class SAGEConv(nn.Module):
         Or a SparseTensor [T, S] with x [S, in], the first rows of which are those of targets, as of a layer
         of ``scorch.sample_neighbors``, or with a pair of sources [S, in] and targets [T, in] -> [T, out]
         """
-        x, target, graph = ends_of(x, edge_index)
+        if isinstance(edge_index, RowShards):
+            target, graph = x, edge_index
+        else:
+            x, target, graph = ends_of(x, edge_index)
         matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, len(x), x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
@@ -410,6 +430,8 @@ class SAGEConv(nn.Module):
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
     def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
+        if isinstance(graph, RowShards):
+            return graph.mean(dtype) if self.aggr == "mean" else graph.to(dtype)
         if self.aggr != "mean":
             return adjacency(graph, None, nodes, dtype)
         if isinstance(graph, SparseTensor) and graph.shape[0] != nodes:
