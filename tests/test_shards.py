@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+import distributed_gcn
 import scorch
+from benchmarks import shards as shards_of_benchmarks
 from scorch.distributed import count_exchange, cut_rows, partition
 
 CHECKS = (
@@ -126,3 +128,29 @@ def test_nothing_of_it_is_imported_before():
 def test_every_check_is_asked_for():
     text = (Path(__file__).parent / "shards.py").read_text()
     assert re.findall(r"^def (\w+)\(rank, ranks, group\)", text, re.M) == list(CHECKS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ("gcn", "sage", "gat"))
+def test_the_example_has_the_losses_of_one_process(model, tmp_path):
+    script = Path(__file__).parent.parent / "examples" / "distributed_gcn.py"
+    place = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [*command, script, "--nodes", "400", "--model", model, "--reorder", "auto"],
+        capture_output=True, text=True, env=place, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and "all agree" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_example_says_how_it_is_started(monkeypatch, capsys):
+    monkeypatch.delenv("RANK", raising=False)
+    assert distributed_gcn.main([]) == 2
+    assert "torchrun" in capsys.readouterr().err
+
+
+def test_counts_for_many_ranks_are_printed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["shards", "--scale", "6", "--metis", "6", "--ranks", "2", "4"])
+    monkeypatch.setattr(shards_of_benchmarks, "METHODS", (None, "rcm"))
+    shards_of_benchmarks.main()
+    assert capsys.readouterr().out.count("| 4 ") == 5

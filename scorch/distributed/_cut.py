@@ -67,8 +67,8 @@ def _metis(A: SparseTensor, parts: int) -> Partition | None:
     graph = coo(edges, torch.ones(edges.shape[1]), A.shape)
     pos, crd = graph.pos(1), graph.crd(1)
     weights = torch.bincount(A.indices()[0].long(), minlength=A.shape[0]) + 1
-    found = pymetis.part_graph(parts, xadj=pos.tolist(), adjncy=crd.tolist(), vweights=weights.tolist())
-    part = torch.as_tensor(found[1])
+    adjacency = pymetis.CSRAdjacency(pos.tolist(), crd.tolist())
+    part = torch.as_tensor(pymetis.part_graph(parts, adjacency, vweights=weights.tolist())[1])
     order = part.argsort(stable=True)
     return Partition(order, torch.bincount(part, minlength=parts).tolist(), "metis")
 
