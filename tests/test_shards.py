@@ -119,12 +119,6 @@ def test_partitions_say_what_is_missing(monkeypatch):
         partition(A, 2, "best")
 
 
-def test_nothing_of_it_is_imported_before():
-    code = "import sys, scorch; print(any(m.startswith('scorch.distributed') for m in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
 def test_every_check_is_asked_for():
     text = (Path(__file__).parent / "shards.py").read_text()
     assert re.findall(r"^def (\w+)\(rank, ranks, group\)", text, re.M) == list(CHECKS)

@@ -84,7 +84,8 @@ class Halo:
             others = [part[:n] for part, n in zip(parts, self.gets, strict=True)]  # none of its own
             made[self.own :] = torch.cat(others)
         else:
-            dist.all_to_all_single(made[self.own :], x[self.rows], self.gets, self.gives, self.group)
+            sent = x.index_select(0, self.rows)
+            dist.all_to_all_single(made[self.own :], sent, self.gets, self.gives, self.group)
         return made
 
     def bring_back(self, g: torch.Tensor) -> torch.Tensor:
