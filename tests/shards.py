@@ -227,6 +227,9 @@ def refusals(rank, ranks, group):
     A = scorch.sparse(matrix())
     refused(lambda: RowSharded(A.to_dense(), group), TypeError, "expected a SparseTensor")
     refused(lambda: RowSharded(A, group, "best"), ValueError, '"nnz", "rows"')
+    why = (ValueError, "expected auto") if rank == 0 else (RuntimeError, "the first rank found no order")
+    refused(lambda: RowSharded(A, group, reorder="best"), *why)
+    refused(lambda: RowSharded.from_edges(torch.zeros(3, 2), mesh=group), ValueError, "shape .2, E")
     refused(lambda: RowSharded(A, group, [1] * ranks), ValueError, "sum to 41")
     refused(lambda: RowSharded(A, group) @ torch.rand(NODES, 2), ValueError, "rows that this rank has")
     refused(

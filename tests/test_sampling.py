@@ -244,6 +244,7 @@ def test_bad_input_is_refused():
         (lambda: scorch.sample_neighbors(A / 0, seeds, [1], weighted=True), ValueError, "finite"),
         (lambda: scorch.sample_neighbors(A[:2], seeds, [9, 9]), ValueError, "a row for each node"),
         (lambda: scorch.sample_neighbors(A, torch.arange(60), [2**30], replace=True), ValueError, "fewer"),
+        (lambda: scorch.sample_neighbors(A, seeds, [2**62], replace=True), ValueError, "fewer"),
     ):
         with pytest.raises(kind, match=says):
             wrong()

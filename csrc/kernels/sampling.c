@@ -198,12 +198,12 @@ static void sort_rows(void *arg, int lane, int64_t begin, int64_t end)
 int sc_sampling_hop(sc_sampling *s, int64_t fanout, sc_hop *hop, sc_err *e)
 {
     end_hop(s);
-    s->fanout = fanout;
+    s->fanout = sc_min(fanout, INT32_MAX);
     s->hop = (sc_hop){.begin = s->from.fresh ? s->reached : 0};
     s->hop.rows = s->number.n - s->hop.begin;
     s->reached = s->number.n;
     if (measure(s, e)) return e->code;
-    const int64_t n = s->offset[s->hop.rows], most = sc_max(fanout < 0 ? s->longest : fanout, 0);
+    const int64_t n = s->offset[s->hop.rows], most = fanout < 0 ? s->longest : s->fanout;
     s->nlane = sc_team_lanes(8 * (double)n + (s->from.weight ? 8.0 : 2.0) * (double)s->hop.rows);
     s->each = sc_draw_size(s->longest, most);
     s->each = (size_t)sc_max((int64_t)s->each, (int64_t)sizeof *s->key * sc_max(most, 1));

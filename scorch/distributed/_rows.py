@@ -31,14 +31,21 @@ def _agreed(A: SparseTensor, ranks: int, method: str, group: object) -> tuple[to
     """The order and the parts that the first rank finds, on all."""
     order = torch.empty(A.shape[0], dtype=torch.long)
     sizes = torch.full((ranks,), -1)
+    why = None
     if dist.get_rank(group) == 0:
-        found = partition(A, ranks, method)
-        order.copy_(found.order)
-        if found.sizes is not None:
-            sizes.copy_(torch.tensor(found.sizes))
+        try:
+            found = partition(A, ranks, method)
+            order.copy_(found.order)
+            if found.sizes is not None:
+                sizes.copy_(torch.tensor(found.sizes))
+        except (ImportError, ValueError) as error:  # which the others wait for
+            why = error
+            sizes.fill_(-2)
     first = dist.get_global_rank(group, 0) if group is not dist.group.WORLD else 0
-    dist.broadcast(order, first, group)
     dist.broadcast(sizes, first, group)
+    if int(sizes[0]) == -2:
+        raise why or RuntimeError(f"reorder: the first rank found no order by {method!r}: it says why")
+    dist.broadcast(order, first, group)
     return order, None if int(sizes[0]) < 0 else sizes.tolist()
 
 
@@ -117,6 +124,10 @@ class RowSharded(RowShards):
         """
         group = group_of(mesh)
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
+        if edge_index.dim() != 2 or len(edge_index) != 2:
+            raise ValueError(f"edge_index: expected shape [2, E], got {list(edge_index.shape)}")
+        if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
+            raise ValueError(f"edge_weight: expected [{edge_index.shape[1]}], got {list(edge_weight.shape)}")
         source, target = edge_index.long()
         weight = torch.ones(len(source)) if edge_weight is None else edge_weight.detach()
         nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
