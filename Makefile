@@ -7,7 +7,8 @@
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
 # make soak      a process that lives MINUTES=20, with changing expressions, structures and threads
 # make bench     every benchmark suite, as text and as build/bench.json
-# make dist      sdist and abi3 wheel into dist/
+# make dist      sdist and abi3 wheel into dist/; release-check: whether what they are made of agrees
+# make docs      the documents as pages, into build/docs; gallery: the pages of examples, and pictures, anew
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,7 +16,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist scorchc clean
+.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist release-check docs gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -72,6 +73,17 @@ dist: .venv/.base
 	rm -rf dist
 	$(BIN)/python -m build
 
+release-check:
+	$(PYTHON) tests/release.py
+	$(MAKE) dist
+	$(PYTHON) tests/release.py dist
+
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/docs
+
+gallery: .venv/.docs
+	$(BIN)/python docs/generate.py
+
 clean:
 	rm -rf build dist *.egg-info .venv scorch/*.so
 
@@ -86,7 +98,13 @@ clean:
 	touch $@
 
 .venv/.tools: .venv/.base
-	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric ruff==0.17.5 clang-format==23.1.5
+	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
+	touch $@
+
+# What documents and notebooks are made with; users need none of it.
+DOCS = sphinx furo myst-parser matplotlib nbclient ipykernel
+.venv/.docs: .venv/.editable
+	$(BIN)/pip install $(DOCS)
 	touch $@
 
 # The demo takes the package as users get it; tests and benchmarks work on the tree itself.

@@ -13,6 +13,7 @@ with the address and undefined-behaviour sanitizers.
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -133,7 +134,10 @@ class Build(build_ext):
         tools.link(Path(self.get_ext_fullpath(ext.name)), library + bundle + bindings, "-shared")
 
 
+VERSION = re.search(r'#define SC_VERSION "(.+)"', (CSRC / "scorch.h").read_text()).group(1)
+
 setup(
+    version=VERSION,
     ext_modules=[
         Extension(
             "scorch._C",

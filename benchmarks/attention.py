@@ -12,8 +12,29 @@ from examples.sparse_attention import band, bigbird, dense_attention, flex, thre
 
 SIZES = ((1024, 8), (2048, 8), (4096, 4))  # tokens, heads
 WINDOW, WIDTH, MOST_DENSE = 256, 64, 2048
+
+
+def with_global(tokens: int, first: bool) -> torch.Tensor:
+    """A band, and 64 tokens that see and are seen by all: the first ones, or anywhere."""
+    order = torch.randperm(tokens, generator=torch.Generator().manual_seed(0))
+    mask = band(tokens, WINDOW)
+    chosen = torch.arange(64) if first else order[:64]
+    mask[chosen], mask[:, chosen] = True, True
+    return mask
+
+
+def strided(tokens: int, stride: int) -> torch.Tensor:
+    """Causal: the last tokens, and of all before them every stride-th one."""
+    back = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    return (back >= 0) & ((back < stride) | (back % stride == 0))
+
+
 MASKS = {
     "band": lambda tokens: band(tokens, WINDOW),
+    "64 first tokens see all": lambda tokens: with_global(tokens, True),
+    "64 tokens anywhere see all": lambda tokens: with_global(tokens, False),
+    "strides of 64": lambda tokens: strided(tokens, 64),
+    "strides of 128": lambda tokens: strided(tokens, 128),
     "BigBird": lambda tokens: bigbird(tokens, WINDOW),
     "scattered": lambda tokens: torch.rand(tokens, tokens, generator=torch.Generator().manual_seed(0)) < 0.03,
 }
@@ -84,11 +105,14 @@ def _backward(mask: torch.Tensor, heads: int) -> Case:
 
 
 def attention(root: str | None) -> Iterator[Case]:
-    """softmax(Q K^T) V under a band of 256 tokens, BigBird's mask, and 3 % of all entries; heads of 64."""
+    """softmax(Q K^T) V under a band of 256 tokens, BigBird's mask, tokens that see all, strides, and 3 %
+    of all entries; heads of 64.
+    """
     for tokens, heads in SIZES:
         for dtype in (torch.float32, torch.bfloat16):
             yield _forward("band", MASKS["band"](tokens), heads, dtype)
-    yield _forward("BigBird", MASKS["BigBird"](4096), 4, torch.float32)
+    for name in list(MASKS)[1:-1]:
+        yield _forward(name, MASKS[name](4096), 4, torch.float32)
     yield _forward("scattered", MASKS["scattered"](2048), 8, torch.float32)
     for tokens, heads in SIZES:
         yield _backward(MASKS["band"](tokens), heads)

@@ -8,13 +8,17 @@
  *
  * The kernels take the mask as strips: blocks of 1, 16, 32 or 64 rows, each with the sorted list of the columns
  * that any of its rows sees, and a word a column that says which rows do. A column of K is read once for a whole
- * block, in registers of rows, wherever it lies: bands, blocks and scattered entries take the same loops. */
+ * block, in registers of rows, wherever it lies: bands, blocks and scattered entries take the same loops.
+ *
+ * A mask can be two sets of strips, of entries apart: those of a band, say, in blocks of neighbours, and the others in
+ * blocks of rows that see the same columns, wherever these rows lie. The sums of both are merged by their logarithms. */
 #ifndef SC_ATTENTION_H
 #define SC_ATTENTION_H
 
 #include "scorch.h"
 
 #define SC_MAXSTRIP 64
+#define SC_MASKPARTS 2
 
 typedef struct {
     int64_t height;       /* rows of a block: 1, 16, 32 or 64 */
@@ -24,6 +28,7 @@ typedef struct {
     const int32_t *crd;   /* [n] */
     const uint64_t *bits; /* [n] bit r: row r of the block sees it */
     const void *val;      /* [n, height] of the type computed in, null: scores are left as they are */
+    const int32_t *order; /* [rows] which rows the blocks take, one after the other; null: as they lie */
 } sc_strips;
 
 /* [batch, heads, rows, width] */
@@ -41,16 +46,19 @@ typedef struct {
     double dropout; /* the share of weights that become 0, the others grow by 1 / (1 - dropout) */
     uint64_t seed;
     sc_heads q, k, v;
-    sc_strips mask;
-    void *out; /* [batch, heads, rows, depth] */
+    sc_strips
+        mask[SC_MASKPARTS]; /* those of a second one are of one matrix for all, as those of the first, */
+    int parts;              /* and have no val */
+    void *out;              /* [batch, heads, rows, depth] */
     /* [batch, heads, rows] f32 or f64: log sum exp of the scores, minus infinity for rows of zeros */
     void *lse;
     /* backward only */
-    sc_heads grad;            /* of out */
-    void *dq, *dk, *dv;       /* as q, k, v, contiguous */
-    void *dval;               /* as the mask's val; null: not wanted */
-    sc_strips turned;         /* the library's own: the mask transposed, */
-    const void *base, *delta; /* and what gradients need of each row */
+    sc_heads grad;                  /* of out */
+    void *dq, *dk, *dv;             /* as q, k, v, contiguous */
+    void *dval;                     /* as the mask's val; null: not wanted */
+    sc_strips turned[SC_MASKPARTS]; /* the mask transposed: */
+    int turned_parts;               /* 0: the library transposes it, which must be of one part */
+    const void *base, *delta;       /* the library's own: what gradients need of each row */
 } sc_attention;
 
 /* The strips, of the height that is set, of matrices [rows, columns] in csr, one after the other: pos has matrices *

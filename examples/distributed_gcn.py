@@ -1,6 +1,6 @@
 """A GCN whose graph, features and activations lie in several processes, by rows; parameters are on each.
 
-    torchrun --nproc-per-node 2 examples/distributed_gcn.py      # Cora if found, else a generated graph
+    python examples/distributed_gcn.py                 # two processes; Cora if found, else a generated graph
     torchrun --nproc-per-node 4 examples/distributed_gcn.py --nodes 100000 --reorder auto
     torchrun --nnodes 2 --node-rank 0 --master-addr HOST --nproc-per-node 2 examples/distributed_gcn.py
 
@@ -19,6 +19,7 @@ The same network then trains in one process from the same weights, and the losse
 import argparse
 import copy
 import os
+import subprocess
 import sys
 from time import perf_counter
 
@@ -84,8 +85,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     args = arguments(argv)
     if "RANK" not in os.environ:
-        print("started alone: use torchrun --nproc-per-node 2 examples/distributed_gcn.py", file=sys.stderr)
-        return 2
+        run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+        return subprocess.call([*run, __file__, *(sys.argv[1:] if argv is None else argv)])
     dist.init_process_group("gloo")
     torch.manual_seed(0)
     if args.nodes or not planetoid.find("cora", args.root):

@@ -1,8 +1,8 @@
 """Scorch: sparse tensor operators for PyTorch, compiled for the expression at hand.
 
->>> A = scorch.sparse(dense, format="csr")
+>>> A, x = scorch.sparse(torch.eye(3), format="csr"), torch.ones(3, 2)
 >>> y = A @ x
->>> z = scorch.einsum("te,tk,ekn->tn", gate, x, W)
+>>> z = scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k])", A=A, x=x)
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ finally:
 if TYPE_CHECKING:
     from . import distributed, nn
     from .tensor.composed import parts
+    from .tools.profiling import profile
     from .tools.tune import tune
 
 rooms.find_all()
@@ -60,17 +61,19 @@ __all__ = [
     "CompileError", "ConvMap", "Format", "Reordering", "SampledLayer", "SparseTensor", "attention",
     "calibrate", "clear_cache", "collate", "compile", "conv_map", "coo", "distributed", "dynamic", "einsum",
     "evaluate", "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map",
-    "nn", "parts", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse", "sparsify",
-    "stats", "topk", "tune",
+    "nn", "parts", "profile", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse",
+    "sparsify", "stats", "topk", "tune",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn``, ``pyg``, ``distributed``, ``scorch.parts`` and ``tune``, imported when used first."""
+    """``nn``, ``pyg``, ``distributed``, ``parts``, ``profile`` and ``tune``, imported when used first."""
     if name in ("distributed", "nn", "pyg"):
         return _import_module(f".{name}", __name__)
     if name == "parts":
         return rooms.composed.parts
+    if name == "profile":
+        return rooms.profiling.profile
     if name == "tune":
         return rooms.tune.tune
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

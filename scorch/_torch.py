@@ -137,6 +137,26 @@ def _readable(x: torch.Tensor) -> torch.Tensor | None:
     return twin
 
 
+def _show_profiler() -> None:
+    """Programs are events of torch.profiler while it runs, which these functions of torch are told of."""
+
+    def telling(on: bool) -> Callable[[Callable], Callable]:
+        def by(plainly: Callable) -> Callable:
+            def call() -> None:
+                plainly()
+                _C.mark(on)
+
+            return call
+
+        return by
+
+    profiler = torch.autograd.profiler
+    if hasattr(profiler, "_run_on_profiler_start") and hasattr(profiler, "_run_on_profiler_stop"):
+        replace(profiler, "_run_on_profiler_start", telling(True))
+        replace(profiler, "_run_on_profiler_stop", telling(False))
+        _C.mark(bool(getattr(profiler, "_is_profiler_enabled", False)))
+
+
 _connect()
 DEBUG_STAGES = tuple(word for word in _asked() if word != _VALIDATE)
 VALIDATES = _VALIDATE in _asked()
@@ -305,14 +325,14 @@ def mark_dynamic(array: torch.Tensor) -> None:
     array._dynamo_weak_dynamic_indices = {0}
 
 
-_PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])
+PLAIN = frozenset([torch.Tensor, torch.nn.Parameter])
 
 
 def is_tracing(*tensors: torch.Tensor) -> bool:
     """Whether the operator must be called: a graph is recorded, or a mode, transform or subclass at work."""
     if torch.compiler.is_dynamo_compiling():
         return True
-    return not _C.plain() or not _PLAIN.issuperset([t.__class__ for t in tensors])
+    return not _C.plain() or not PLAIN.issuperset([t.__class__ for t in tensors])
 
 
 def asked_by_torch() -> bool:
@@ -478,3 +498,6 @@ def is_differentiated(tensors: list[torch.Tensor]) -> bool:
     if in_transform():
         return True
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+_show_profiler()

@@ -33,7 +33,7 @@ TARGETS = tuple(sorted(f.stem for f in HERE.glob("*.c") if f.stem not in SHARED)
 LONGEST = 2048  # bytes of an input
 REPORTED = 40  # lines of a report that are printed
 SKIPPED = re.compile(r"#\d+\t|\"|##")  # libFuzzer's progress and its dictionary
-CHUNKED = ["-DSC_LANE_WORK=4", f"-I{HERE}"]  # a few multiply-adds pay for a lane
+CHUNKED = ["-DSC_LANE_WORK=4", "-DSC_PIECE_STEPS=8", f"-I{HERE}"]  # a few multiply-adds pay for a lane
 NEST = re.compile(r"^(nest \{\n.*?^\}|schedule .*)\n", re.M | re.S)
 ASSIGNMENT = re.compile(r"^\w+(\[.*?\])? *(\+|max|min)?= .*|^[a-z]*,[a-z,]*->\w*$", re.M)
 OPERAND = re.compile(r'^in \w+: \w+ (?:"([^"]*)"|(\w+(?:\([^)]*\))?)).*\(([^)]*)\)', re.M)

@@ -32,6 +32,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "dtype": ("test_dtype", "test_convert_sums"),
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
     "kernels/drive": ("test_drive",),
+    "kernels/team": ("test_convert_large",),
     "run/": ("test_table",),
 }
 STEPS = ("test_steps", "test_apart", "test_path", "test_tmp")
@@ -147,6 +148,10 @@ MUTATIONS = {  # name: file, text, replacement
         "kernels/drive_lanes.c", "put_range(r, from, r->units.n);", "put_range(r, from, from);",
     ),
     # ---- conversions ----
+    "a lane begins elsewhere where there is more to do": (
+        "kernels/team.c", "begin = sc_split_even(x->r.n, t, x->r.nlane);",
+        "begin = sc_split_even(x->r.n, t * x->pieces, x->r.nlane * x->pieces);",
+    ),
     "entries of one place are not summed": (
         "kernels/convert_pack.c", "if (e > 0 && at[e] == at[e - 1])\n            sc_value_add",
         "if (0)\n            sc_value_add",

@@ -183,5 +183,5 @@ def threaded() -> Core:
 @cache
 def chunked() -> Core:
     """The core of this tree that cuts small problems: few multiply-adds pay for a lane, fewer for a piece."""
-    flags = ["-DSC_LANE_WORK=4", "-DSC_PIECE_WORK=8", *(SANITIZE if SANITIZED else [])]
+    flags = ["-DSC_LANE_WORK=4", "-DSC_PIECE_WORK=8", "-DSC_PIECE_STEPS=8", *(SANITIZE if SANITIZED else [])]
     return Core(flags, ROOT / "build" / "tests" / ("chunked-sanitize" if SANITIZED else "chunked"))

@@ -98,19 +98,79 @@ def test_every_height_of_blocks(height, dtype):
     q, k, v = tensors(1, 2, n=100, m=90, d=9, e=20, dtype=dtype)
     csr = scorch.sparse(mask.to(dtype) * 1.5)
     wide = dtype == torch.float64
-    strips = (*scorch.functions.attention._made(csr, height, wide)[0][:4], NO_SEED)
-    out, lse = torch.ops.scorch.attention(q, k, v, *strips, height, 0.5, False, 0.0)
+    strips = scorch.functions.strips._made(csr, height, wide)[0].arguments(NO_SEED)
+    out, lse = torch.ops.scorch.attention(q, k, v, *strips, 0.5, False, 0.0)
     exact = [x.double().clone().requires_grad_() for x in (q, k, v)]
     theirs = dense_attention(*exact, mask * 1.5, 0.5)
     bound = BOUND[dtype]
     assert (out - theirs).abs().max() <= bound * theirs.abs().max()
     scores = (exact[0] @ exact[1].mT * 0.75).masked_fill(~mask, -torch.inf).logsumexp(-1)
     torch.testing.assert_close(lse.double(), scores, rtol=1e-6, atol=1e-6)
-    *grads, _ = torch.ops.scorch.attention_backward(
-        out, q, k, v, out, lse, *strips, height, 0.5, False, 0.0, False
-    )
+    *grads, _ = torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 0.5, False, 0.0, False)
     for a, b in zip(grads, torch.autograd.grad(theirs, exact, out.double()), strict=True):
         assert (a - b).abs().max() <= 2 * bound * b.abs().max()
+
+
+I = torch.arange(200)
+RESIDUE = I[:, None] % 16 == I % 16
+SOME = torch.isin(I, I[7::31])
+FAR = {  # rows that see the same columns lie apart; parts of the mask and of its transpose, 0 as they lie
+    "some rows see all": (band(200, 200, 9) | SOME[:, None], 2, 0),
+    "some columns are seen by all": (band(200, 200, 9) | SOME, 0, 2),
+    "some rows and columns": (band(200, 200, 9) | SOME[:, None] | SOME, 2, 2),
+    "strides": (band(200, 200, 9).tril() | RESIDUE.tril(), 2, 0),
+    "residues": (RESIDUE, 1, 1),
+    "residues and one row of nothing": (RESIDUE & (I != 5)[:, None], 1, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", BOUND)
+@pytest.mark.parametrize("name", FAR)
+def test_rows_that_are_alike_are_taken_together(name, dtype):
+    mask, *parts = FAR[name]
+    A, g = scorch.sparse(mask), generator(4)
+    q, k, v = (x.requires_grad_() for x in tensors(2, n=200, m=200, d=20, e=24, dtype=dtype))
+    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    theirs = dense_attention(*exact, mask)
+    grad = torch.randn(theirs.shape, generator=g).to(dtype)
+    wanted = theirs, *torch.autograd.grad(theirs, exact, grad.double())
+    for _ in range(9):
+        ours = scorch.attention(q, k, v, A)
+        found = ours, *torch.autograd.grad(ours, (q, k, v), grad)
+        for a, b in zip(found, wanted, strict=True):
+            assert (a - b).abs().max() <= 2 * BOUND[dtype] * b.abs().max()
+    kept = A._strips[dtype == torch.float64, False, False].strips
+    orders, seconds = (kept.order, kept.turned[3]), kept.heights[1::2]
+    found = [(x.numel() > 0) + (second > 0) for x, second in zip(orders, seconds, strict=True)]
+    assert found == parts
+
+
+def test_no_other_mask_is_taken_apart():
+    for name, mask in MASKS.items():
+        A, (q, k, v) = scorch.sparse(mask), tensors(2, n=mask.shape[0], m=mask.shape[1])
+        one = scorch.attention(q, k, v, A)
+        assert all(torch.equal(scorch.attention(q, k, v, A), one) for _ in range(9)), name
+
+
+def test_derivatives_and_dropout_over_rows_taken_together():
+    A, once = (scorch.sparse(FAR["some rows and columns"][0]) for _ in range(2))
+    inputs = [x.requires_grad_() for x in tensors(2, n=200, m=200, d=4, e=3)]
+
+    def f(A, *inputs):
+        torch.manual_seed(3)
+        return scorch.attention(*inputs, A, dropout_p=0.3)
+
+    for _ in range(9):
+        ours = f(A, *inputs)
+    assert A._strips[True, False, False].strips.heights[1]
+    torch.testing.assert_close(ours, f(once, *inputs))
+    grads = (torch.autograd.grad(f(x, *inputs).square().sum(), inputs) for x in (A, once))
+    for a, b in zip(*grads, strict=True):
+        torch.testing.assert_close(a, b)
+    assert torch.autograd.gradcheck(lambda *x: f(A, *x), inputs, fast_mode=True, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda *x: f(A, *x), inputs, fast_mode=True)
+    ours = torch.func.vmap(lambda q: scorch.attention(q, *inputs[1:], A))(inputs[0].expand(2, 2, 200, 4))
+    torch.testing.assert_close(ours[1], scorch.attention(*inputs, A))
 
 
 SHAPES = [((), ()), ((3,), ()), ((3,), (3,)), ((2, 4), ()), ((2, 4), (4,)), ((2, 4), (2, 1)),
@@ -189,13 +249,13 @@ def test_added_zeros_are_seen_and_the_structure_is_kept():
     A = scorch.sparse(seen.double())
     A = A._with_values(torch.zeros_like(A.values()))
     torch.testing.assert_close(scorch.attention(q, k, v, A, additive=True), dense_attention(q, k, v, seen))
-    kept = A._strips[True, True, True]
+    kept = A._strips[True, True, True].strips
     A.values()[::2] = -1.5
     bias = A.to_dense()
     torch.testing.assert_close(
         scorch.attention(q, k, v, A, additive=True), dense_attention(q, k, v, seen, bias=bias)
     )
-    assert A._strips[True, True, True] is kept
+    assert A._strips[True, True, True].strips is kept
 
 
 # ---- dropout ----
@@ -240,8 +300,8 @@ def test_dropout_does_not_depend_on_the_height_of_blocks(dtype):
     B, wide = scorch.sparse(random_mask(100, 90).float()), dtype == torch.float64
     q, k, v = tensors(1, 2, n=100, m=90, dtype=dtype)
     seed = torch.tensor([77])
-    made = (scorch.functions.attention._made(B, height, wide)[0] for height in (1, 16, 32, 64))
-    results = [torch.ops.scorch.attention(q, k, v, *s[:4], seed, s.height, 1.0, False, 0.4)[0] for s in made]
+    made = (scorch.functions.strips._made(B, height, wide)[0] for height in (1, 16, 32, 64))
+    results = [torch.ops.scorch.attention(q, k, v, *s.arguments(seed), 1.0, False, 0.4)[0] for s in made]
     for y in results[1:]:
         torch.testing.assert_close(y, results[0], rtol=0, atol=BOUND[dtype])
 
@@ -342,8 +402,8 @@ def test_export_with_the_mask_as_a_buffer(strict):
 
 def test_operators_pass_torchs_checks():
     A, (q, k, v) = scorch.sparse(random_mask(20, 20)), tensors(1, 2, n=20, m=20)
-    strips = scorch.functions.attention.strips(A, True)
-    arguments = q.requires_grad_(), k, v, *strips[:4], NO_SEED, strips.height, 0.3, False, 0.0
+    strips = scorch.functions.strips.strips(A, True)
+    arguments = q.requires_grad_(), k, v, *strips.arguments(NO_SEED), 0.3, False, 0.0
     torch.library.opcheck(torch.ops.scorch.attention.default, arguments)
     csr = *A._arrays(), 1, 20, 20, 32, False, False, True
     tests = ("test_schema", "test_autograd_registration")  # sizes that the data decides
@@ -407,8 +467,8 @@ def test_what_is_kept_with_the_mask_follows_it():
     mask = random_mask(40, 40).float()
     A, (q, k, v) = scorch.sparse(mask), tensors(n=40, m=40, dtype=torch.float32)
     scorch.attention(q, k, v, A)
-    before = scorch.functions.attention.strips(A, False)
-    assert scorch.functions.attention.strips(A, False) is before
+    before = scorch.functions.strips.strips(A, False)
+    assert scorch.functions.strips.strips(A, False) is before
     assert "strips, float32" in A.memory()["derived"]
     with torch.no_grad():
         A.values()[::2] = 0
@@ -492,13 +552,27 @@ def test_refusals():
 def test_strips_of_others_are_checked(change):
     match, spoil = change
     A, (q, k, v) = scorch.sparse(torch.ones(20, 10)), tensors(1, 1, n=20, m=10, dtype=torch.float32)
-    strips = [x.clone() for x in scorch.functions.attention._made(A, 32, False)[0][:4]] + [NO_SEED]
+    made = scorch.functions.strips._made(A, 32, False)[0].arguments(NO_SEED)
+    strips = [x.clone() if isinstance(x, torch.Tensor) else x for x in made]
     spoil(strips)
     with pytest.raises(RuntimeError, match=match):
-        torch.ops.scorch.attention(q, k, v, *strips, 32, 1.0, False, 0.0)
+        torch.ops.scorch.attention(q, k, v, *strips, 1.0, False, 0.0)
     lse, out = torch.zeros(1, 1, 20), torch.zeros(1, 1, 20, 5)
     with pytest.raises(RuntimeError, match=match):
-        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 32, 1.0, False, 0.0, False)
+        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *strips, 1.0, False, 0.0, False)
+
+
+@pytest.mark.parametrize("order", ([0] * 60, [60, *range(59)], [-1, *range(59)], [*range(59)]))
+def test_orders_of_others_are_checked(order):
+    A, (q, k, v) = scorch.sparse(RESIDUE[:60, :60]), tensors(1, 1, n=60, m=60, dtype=torch.float32)
+    made = scorch.functions.strips._made(A, 16, False)[0]
+    wrong = made._replace(order=torch.tensor(order, dtype=torch.int32)).arguments(NO_SEED)
+    with pytest.raises(RuntimeError, match=r"names each of 60 rows once|expected shape \[60\]"):
+        torch.ops.scorch.attention(q, k, v, *wrong, 1.0, False, 0.0)
+    right = made._replace(order=torch.arange(60, dtype=torch.int32)).arguments(NO_SEED)
+    out, lse = torch.ops.scorch.attention(q, k, v, *right, 1.0, False, 0.0)
+    with pytest.raises(RuntimeError, match="expected the mask transposed too"):
+        torch.ops.scorch.attention_backward(out, q, k, v, out, lse, *right, 1.0, False, 0.0, False)
 
 
 def test_malformed_masks_are_refused():
@@ -560,8 +634,8 @@ def test_long_masks_found_in_the_call(density, lead):
     """Some blocks of rows say whether entries are scattered; those are listed row by row."""
     mask = torch.rand(*lead, 1100, 90, generator=generator(5)) < density
     q, k, v = tensors(2, 3, n=1100, m=90)
-    strips = scorch.functions.attention.found(scorch.dynamic(mask))
-    assert (strips.height == 1) == (density < 0.5)
+    strips = scorch.functions.strips.found(scorch.dynamic(mask))
+    assert (strips.heights[0] == 1) == (density < 0.5)
     torch.testing.assert_close(
         scorch.attention(q, k, v, scorch.dynamic(mask)), scorch.attention(q, k, v, scorch.sparse(mask))
     )

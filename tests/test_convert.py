@@ -62,6 +62,25 @@ def test_rows_and_columns(rows, columns, n, dtype, index_dtype):
     same(a.convert("coo", index_dtype=other).convert("csr", index_dtype=index_dtype), matrix)
 
 
+def test_so_many_entries_that_lanes_ask_whether_to_go_on():
+    shape, g = (9001, 9011), torch.Generator().manual_seed(0)
+    key = torch.randint(shape[0] * shape[1], (4_400_000,), generator=g).unique()
+    key = key[: len(key) // 6 * 6 + 1]  # no number of lanes and pieces divides it
+    values = torch.arange(len(key), dtype=torch.float32) % 1000
+    order = torch.randperm(len(key), generator=g)
+    rows, columns = key // shape[1], key % shape[1]
+    wanted = scipy.sparse.csr_array((values.numpy(), (rows.numpy(), columns.numpy())), shape)
+    csr = scorch.coo(torch.stack([rows, columns])[:, order], values[order], shape).convert("csr")
+    same(csr, wanted)
+    same(csr.convert("csc"), wanted.tocsc())
+    same(csr.T.convert("csr"), wanted.T.tocsr())
+    cube = scorch.coo(torch.stack([rows % 7, rows // 7, columns])[:, order], values[order], (7, 1286, 9011))
+    sorted_key, at = ((rows % 7 * 1286 + rows // 7) * 9011 + columns).sort()
+    made = cube.convert("csf")
+    i, j, k = made.indices().long()
+    assert torch.equal((i * 1286 + j) * 9011 + k, sorted_key) and torch.equal(made.values(), values[at])
+
+
 @pytest.mark.parametrize("rows, columns, n", SHAPES[:7])
 def test_permutations(rows, columns, n):
     index, _ = triples(rows, columns, n, torch.float32)

@@ -1,11 +1,15 @@
 """One fact, one place: what the build files and sources say about each other."""
 
 import ast
+import importlib.metadata
 import re
 import tomllib
 from pathlib import Path
 
+import release
 from setuptools import find_packages
+
+import scorch
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -23,9 +27,21 @@ def constants(path):
     return found
 
 
-def test_versions_agree():
-    header = (ROOT / "csrc" / "scorch.h").read_text()
-    assert re.search(r'SC_VERSION "(.+)"', header).group(1) == PROJECT["version"]
+def test_the_version_stands_in_one_place():
+    """In csrc/scorch.h; setup.py and documents read it there, and what must repeat it agrees."""
+    assert "version" not in PROJECT and "version" in PROJECT["dynamic"]
+    assert importlib.metadata.version("scorch") == release.version() == scorch.__version__
+    assert release.disagreements(clean=False) == []
+
+
+def test_what_is_not_ready_is_said(tmp_path):
+    for name in ("CHANGELOG.md", "CITATION.cff", "csrc/scorch.h"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text().replace("0.1.0", "9.9.9", 1))
+    (tmp_path / "CITATION.cff").write_text("version: 1.0\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n")
+    said = release.disagreements(tmp_path, clean=False)
+    assert len(said) == 2 and all("9.9.9" in line for line in said)
 
 
 def test_torch_floor_is_the_one_the_import_names():

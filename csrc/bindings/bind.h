@@ -114,9 +114,9 @@ void sc_bind_ask(sc_request *, const sc_program *p);
 /* Result *t has the structure of *derived, whose entries lie at perm in *given: gives it that of *given, and
  * `val`, room for its values. */
 void sc_bind_restore(sc_tensor *t, const sc_tensor *given, const void *perm, sc_dtype itype, void *val);
-/* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c ---- */
+/* ---- call.c, gradient.c, conv_map.c, sampling.c, select.c, topk.c, tuned.c, watch.c ---- */
 extern PyMethodDef sc_call_methods[], sc_gradient_methods[], sc_conv_map_methods[], sc_select_methods[],
-    sc_sampling_methods[], sc_topk_methods[], sc_tuned_methods[];
+    sc_sampling_methods[], sc_topk_methods[], sc_tuned_methods[], sc_watch_methods[];
 
 /* ---- core.c: the components of one sparse tensor, as C sees them ---- */
 #define SC_MAXCOMP (2 * SC_MAXLEVEL + 1)
@@ -229,6 +229,7 @@ int sc_bind_needs_grad(const sc_state *, PyObject *x);
 
 /* ---- stop.c, team.c, torch_abi.c ---- */
 void sc_stop_connect(void);
+void sc_watch_connect(void); /* when torch's functions are found */
 /* What a signal has raised is raised again as soon as Python runs: where no exception of Python can be handed up. */
 void sc_stop_again(void);
 int sc_team_connect(void *libtorch, int cap, sc_err *);

@@ -17,6 +17,9 @@ typedef struct AtenTensorOpaque *AtenTensorHandle;
 typedef struct TorchLibraryOpaque *TorchLibraryHandle;
 typedef struct StableListOpaque *StableListHandle;
 typedef struct StringOpaque *StringHandle;
+typedef struct IValueMapOpaque *IValueMapHandle;
+typedef struct C10IValueOpaque *C10IValueHandle;
+typedef struct AtenRecordFunctionOpaque *AtenRecordFunctionHandle;
 #endif
 
 /* The release whose stack conventions our kernels follow. */
@@ -61,6 +64,8 @@ typedef struct StringOpaque *StringHandle;
 
 /* Those that later releases added: null where this torch lacks them. */
 #define SC_TORCH_LATER(X)                                                                                    \
+    X(AOTITorchError, aoti_record_function_start, (const char *, IValueMapHandle, const C10IValueHandle *, uint64_t, AtenRecordFunctionHandle *)) \
+    X(AOTITorchError, aoti_record_function_end, (AtenRecordFunctionHandle))                                  \
     X(AOTITorchError, torch_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *, int32_t, const uint8_t *, int64_t, void (*)(void *, void *), void *)) /* 2.11 */
 /* clang-format on */
 

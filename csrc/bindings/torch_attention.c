@@ -4,22 +4,25 @@
  *       -> (pos, crd, bits, val, place)
  *   scorch::attention_words(mask, rows, columns) -> (words, count)
  *   scorch::attention_listed(words, rows, height) -> (pos, crd, bits)
- *   scorch::attention(q, k, v, pos, crd, bits, val, seed, height, scale, added, dropout) -> (out, lse)
- *   scorch::attention_backward(grad, q, k, v, out, lse, pos, crd, bits, val, seed, height, scale, added, dropout,
+ *   scorch::attention(q, k, v, MASK, TURNED, seed, HEIGHTS, scale, added, dropout) -> (out, lse)
+ *   scorch::attention_backward(grad, q, k, v, out, lse, MASK, TURNED, seed, HEIGHTS, scale, added, dropout,
  *       of_values) -> (dq, dk, dv, dval)
+ *
+ * MASK: pos, crd, bits, val, order; TURNED, its transpose or without elements: pos, crd, bits, order; HEIGHTS: of the
+ * first and the second part of the mask, and of its transpose, 0 where there is none.
  *
  * All tensors are plain. A mask of words is bool [matrices, rows, columns], or of tiles that divide those; words [matrices, rows / 64
  * rounded up, columns]. q [batch, heads, rows, width], k and v with as many heads or a divisor of it; strips as in
- * attention.h, pos [batch or 1, heads or 1, blocks + 1] and val without elements where scores are left as they are, seed [1] where
- * dropout is not 0. As in
- * torch_abi.c everything is released before an error is thrown. */
+ * attention.h, pos [batch or 1, heads or 1, blocks + 1], behind which that of a second part follows, val without
+ * elements where scores are left as they are, order, of the last part, without elements where rows are taken as they
+ * lie; seed [1] where dropout is not 0. As in torch_abi.c everything is released before an error is thrown. */
 #include "torch_call.h"
 
 #include "../attention.h"
 
 #include <string.h>
 
-#define MAXIN 11
+#define MAXIN 16
 
 typedef struct {
     sc_err e;
@@ -29,6 +32,8 @@ typedef struct {
 } attention_call;
 
 /* ---- arguments ---- */
+static int64_t whole(StableIValue v) { return (int64_t)v; }
+
 static int64_t extent(const sc_tensor *t, int d) { return t->view.dim[d]; }
 
 static int shaped(attention_call *c, int i, const char *name, int ndim, const int64_t *want)
@@ -76,23 +81,51 @@ static int heads(attention_call *c, int i, const char *name, sc_dtype type, cons
     return SC_OK;
 }
 
-/* The four tensors of strips from i on. */
-static int strips(attention_call *c, int i, int64_t height, sc_dtype computed, sc_strips *s)
+/* The second part of strips: its pos lies behind that of the first. */
+static int second_part(attention_call *c, int64_t height, int64_t rows, sc_strips *s)
+{
+    const int64_t blocks = s->height > 0 ? (rows + s->height - 1) / s->height : -1;
+    if (blocks < 0 || blocks > s->blocks)
+        return sc_error(&c->e, SC_EVALUE, "strips: expected pos of two parts, [1, 1, blocks + 1 of each]");
+    s[1] = s[0];
+    s[1].height = height;
+    s[1].blocks = s->blocks - blocks - 1, s[1].pos = s->pos + blocks + 1;
+    s->blocks = blocks, s->order = NULL;
+    return SC_OK;
+}
+
+/* The strips, of so many rows and of one or two parts, of pos, crd and bits from i on, and order. */
+static int strips(attention_call *c, int i, int order, const StableIValue *heights, int64_t rows,
+                  sc_strips *s, int *parts)
 {
     const int64_t any[3] = {-1, -1, -1}, n = extent(&c->t[i + 1], 0);
     if (shaped(c, i, "strips: pos", 3, any) || shaped(c, i + 1, "strips: crd", 1, any) ||
         shaped(c, i + 2, "strips: bits", 1, &n) || array(c, i, "strips: pos", SC_I64, &s->pos) ||
         array(c, i + 1, "strips: crd", SC_I32, &s->crd) || array(c, i + 2, "strips: bits", SC_I64, &s->bits))
         return c->e.code;
-    s->height = height;
+    s->height = whole(heights[0]);
     s->batch = extent(&c->t[i], 0), s->heads = extent(&c->t[i], 1), s->blocks = extent(&c->t[i], 2) - 1;
     s->n = n;
-    const int64_t values = c->t[i + 3].view.nval;
-    if (!values) return s->blocks < 0 ? sc_error(&c->e, SC_EVALUE, "strips: pos is empty") : SC_OK;
-    if (values != n * height)
-        return sc_error(&c->e, SC_EVALUE, "strips: expected %lld values, got %lld", (long long)(n * height),
+    if (s->blocks < 0) return sc_error(&c->e, SC_EVALUE, "strips: pos is empty");
+    if (c->t[order].view.nval &&
+        (shaped(c, order, "strips: order", 1, &rows) || array(c, order, "strips: order", SC_I32, &s->order)))
+        return c->e.code;
+    *parts = whole(heights[1]) ? 2 : 1;
+    return *parts == 2 ? second_part(c, whole(heights[1]), rows, s) : SC_OK;
+}
+
+/* The mask from i on, its transpose, and their heights. */
+static int masks(attention_call *c, int i, const StableIValue *heights, sc_attention *a)
+{
+    if (strips(c, i, i + 4, heights, a->rows, a->mask, &a->parts)) return c->e.code;
+    const int64_t values = c->t[i + 3].view.nval, wanted = a->mask->n * a->mask->height;
+    if (values && values != wanted)
+        return sc_error(&c->e, SC_EVALUE, "strips: expected %lld values, got %lld", (long long)wanted,
                         (long long)values);
-    return array(c, i + 3, "strips: val", computed, &s->val);
+    if (values && array(c, i + 3, "strips: val", sc_dtype_computed(a->dtype), &a->mask->val))
+        return c->e.code;
+    if (!whole(heights[2])) return SC_OK;
+    return strips(c, i + 5, i + 8, heights + 2, a->columns, a->turned, &a->turned_parts);
 }
 
 /* q, k and v from i on; the extents that they have. */
@@ -128,8 +161,6 @@ static void *result(attention_call *c, int i, sc_dtype type, int ndim, const int
 }
 
 /* ---- the operators ---- */
-static int64_t whole(StableIValue v) { return (int64_t)v; }
-
 static double number(StableIValue v)
 {
     double x;
@@ -211,7 +242,7 @@ static void list_words(attention_call *c, const StableIValue *rest)
 static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attention *a)
 {
     const int64_t *seed = NULL;
-    a->scale = number(rest[1]), a->added = (uint8_t)rest[2], a->dropout = number(rest[3]);
+    a->scale = number(rest[4]), a->added = (uint8_t)rest[5], a->dropout = number(rest[6]);
     if (!(a->dropout >= 0 && a->dropout <= 1))
         return sc_error(&c->e, SC_EVALUE, "dropout: expected a probability, got %g", a->dropout);
     if (a->dropout == 0) return SC_OK;
@@ -224,9 +255,7 @@ static int numbers(attention_call *c, int i, const StableIValue *rest, sc_attent
 static void attend(attention_call *c, const StableIValue *rest)
 {
     sc_attention a = {0};
-    if (numbers(c, 7, rest, &a) || inputs(c, 0, &a) ||
-        strips(c, 3, whole(rest[0]), sc_dtype_computed(a.dtype), &a.mask))
-        return;
+    if (numbers(c, 12, rest, &a) || inputs(c, 0, &a) || masks(c, 3, rest, &a)) return;
     const int64_t dim[4] = {a.batch, a.heads, a.rows, a.depth};
     a.out = result(c, 0, a.dtype, 4, dim);
     a.lse = result(c, 1, sc_dtype_computed(a.dtype), 3, dim);
@@ -236,20 +265,20 @@ static void attend(attention_call *c, const StableIValue *rest)
 static void attend_backward(attention_call *c, const StableIValue *rest)
 {
     sc_attention a = {0};
-    if (numbers(c, 10, rest, &a) || inputs(c, 1, &a)) return;
+    if (numbers(c, 15, rest, &a) || inputs(c, 1, &a)) return;
     const sc_dtype computed = sc_dtype_computed(a.dtype);
     const int64_t q[4] = {a.batch, a.heads, a.rows, a.width}, out[4] = {a.batch, a.heads, a.rows, a.depth};
     const int64_t k[4] = {a.batch, a.shared, a.columns, a.width},
                   v[4] = {a.batch, a.shared, a.columns, a.depth};
     if (heads(c, 0, "grad", a.dtype, out, &a.grad) || shaped(c, 4, "out", 4, out) ||
         array(c, 4, "out", a.dtype, &a.out) || shaped(c, 5, "lse", 3, out) ||
-        array(c, 5, "lse", computed, &a.lse) || strips(c, 6, whole(rest[0]), computed, &a.mask))
+        array(c, 5, "lse", computed, &a.lse) || masks(c, 6, rest, &a))
         return;
     a.dq = result(c, 0, a.dtype, 4, q);
     a.dk = result(c, 1, a.dtype, 4, k);
     a.dv = result(c, 2, a.dtype, 4, v);
-    const bool wanted = (uint8_t)rest[4] && a.mask.val;
-    const int64_t values = wanted ? a.mask.n * a.mask.height : 0;
+    const bool wanted = (uint8_t)rest[7] && a.mask->val;
+    const int64_t values = wanted ? a.mask->n * a.mask->height : 0;
     void *dval = result(c, 3, computed, 1, &values);
     if (c->e.code) return;
     if (wanted) a.dval = memset(dval, 0, (size_t)values * sc_dtype_size(computed));
@@ -290,14 +319,19 @@ static void op_listed(StableIValue *stack, uint64_t nin, uint64_t nout)
 static void op_attention(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 8, 2, attend);
+    run(stack, 13, 2, attend);
 }
 
 static void op_backward(StableIValue *stack, uint64_t nin, uint64_t nout)
 {
     (void)nin, (void)nout;
-    run(stack, 11, 4, attend_backward);
+    run(stack, 16, 4, attend_backward);
 }
+
+#define MASK_ARGUMENTS                                                                                       \
+    "Tensor pos, Tensor crd, Tensor bits, Tensor val, Tensor order, Tensor turned_pos, Tensor turned_crd, "  \
+    "Tensor turned_bits, Tensor turned_order, Tensor seed, int height, int second, int turned_height, int "  \
+    "turned_second, float scale, bool added, float dropout"
 
 bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
 {
@@ -312,15 +346,11 @@ bool sc_torch_define_attention(TorchLibraryHandle def, TorchLibraryHandle impl)
                def, "attention_listed(Tensor words, SymInt rows, int height) -> (Tensor, Tensor, Tensor)") ||
            sc_torch.torch_library_impl(impl, "attention_words", op_words, SC_TORCH_BUILD) ||
            sc_torch.torch_library_impl(impl, "attention_listed", op_listed, SC_TORCH_BUILD) ||
+           sc_torch.aoti_torch_library_def(def, "attention(Tensor q, Tensor k, Tensor v, " MASK_ARGUMENTS
+                                                ") -> (Tensor, Tensor)") ||
            sc_torch.aoti_torch_library_def(
-               def,
-               "attention(Tensor q, Tensor k, Tensor v, Tensor pos, Tensor crd, Tensor bits, Tensor val, "
-               "Tensor seed, int height, float scale, bool added, float dropout) -> (Tensor, Tensor)") ||
-           sc_torch.aoti_torch_library_def(
-               def,
-               "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor "
-               "pos, Tensor crd, Tensor bits, Tensor val, Tensor seed, int height, float scale, bool added, "
-               "float dropout, bool of_values) -> (Tensor, Tensor, Tensor, Tensor)") ||
+               def, "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor "
+                    "lse, " MASK_ARGUMENTS ", bool of_values) -> (Tensor, Tensor, Tensor, Tensor)") ||
            sc_torch.torch_library_impl(impl, "attention_strips", op_strips, SC_TORCH_BUILD) ||
            sc_torch.torch_library_impl(impl, "attention", op_attention, SC_TORCH_BUILD) ||
            sc_torch.torch_library_impl(impl, "attention_backward", op_backward, SC_TORCH_BUILD);

@@ -19,6 +19,8 @@
 /* Some blocks of rows (or, to_columns, of columns) of one head; one where they are tall. */
 typedef struct {
     int64_t batch, head, first, blocks;
+    const sc_strips *strips;
+    bool more; /* there are results of other strips, to which these are added */
 } sc_attention_unit;
 
 /* One attention_N.c, one number type, on the calling thread. memory is 64-byte aligned and of size(..) bytes. */

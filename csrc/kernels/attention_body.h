@@ -246,6 +246,10 @@ SC_INLINE void NAME(select)(NAME(work) * w, int64_t block, int64_t rows)
     w->rows = sc_min(w->h, rows - w->first);
 }
 
+/* The row that a lane of the block is. */
+SC_INLINE int64_t NAME(row_of)(const NAME(work) * w, int64_t lane)
+{ return w->s->order ? w->s->order[w->first + lane] : w->first + lane; }
+
 /* ---- reading and writing tensors ---- */
 #if HALVES
 /* Moves the bits of f16 to their places in f32 and multiplies by 2^112, which is right for subnormal numbers too;
@@ -295,15 +299,21 @@ static void NAME(read_row)(const void *from, sc_dtype t, int64_t stride, int64_t
 SC_INLINE bool NAME(is_plain)(const sc_heads *x, sc_dtype t)
 { return (t == SC_F32 || t == SC_F64) && x->stride[3] == 1; }
 
-static void NAME(write_row)(const REAL *from, REAL factor, sc_dtype t, int64_t n, void *to, int64_t row)
+/* to = from * factor, or that added to what is there, times keep if it is not 0. */
+static void NAME(write_row)(const REAL *from, REAL factor, REAL keep, sc_dtype t, int64_t n, void *to,
+                            int64_t row)
 {
     int64_t k = 0;
     if (t == SC_F32 || t == SC_F64) {
         REAL *out = (REAL *)to + row * n;
-        for (; k + LANES <= n; k += LANES) STORE(out + k, LOAD(from + k) * factor);
-        for (; k < n; k++) out[k] = from[k] * factor;
+        for (; keep == 0 && k + LANES <= n; k += LANES) STORE(out + k, LOAD(from + k) * factor);
+        for (; k + LANES <= n; k += LANES) STORE(out + k, LOAD(out + k) * keep + LOAD(from + k) * factor);
+        for (; k < n; k++) out[k] = from[k] * factor + (keep == 0 ? 0 : out[k] * keep);
     }
-    for (; k < n; k++) ((uint16_t *)to)[row * n + k] = sc_half_put(t, (float)(from[k] * factor));
+    for (uint16_t *out = (uint16_t *)to + row * n; k < n; k++) {
+        const REAL there = keep == 0 ? 0 : (REAL)sc_half_get(t, out[k]) * keep;
+        out[k] = sc_half_put(t, (float)(from[k] * factor + there));
+    }
 }
 
 /* packed[i] = factor times the current block's rows of x, transposed; lanes without a row are zero. */
@@ -317,9 +327,9 @@ static void NAME(pack)(NAME(work) * w, int i, const sc_heads *x, int64_t b, int6
         if (l >= w->rows)
             from = w->zeros;
         else if (NAME(is_plain)(x, t))
-            from = (const REAL *)(const void *)NAME(at)(x, t, b, head, w->first + l);
+            from = (const REAL *)(const void *)NAME(at)(x, t, b, head, NAME(row_of)(w, l));
         else
-            NAME(read_row)(NAME(at)(x, t, b, head, w->first + l), t, x->stride[3], n, line);
+            NAME(read_row)(NAME(at)(x, t, b, head, NAME(row_of)(w, l)), t, x->stride[3], n, line);
         int64_t k = 0;
         for (; h == 1 && k + LANES <= n; k += LANES) STORE(to + k, LOAD(from + k) * factor);
         for (; k < n; k++) to[k * h + l] = from[k] * factor;
@@ -369,10 +379,11 @@ static const REAL *NAME(drop)(NAME(work) * w, int64_t matrix, bool along, const 
     const bool flat = w->h == 1, rows_inside = along != flat;
     const int64_t rows = along ? w->rows : listed, columns = along ? listed : w->rows;
     for (int64_t r = 0; r < rows; r++) {
-        const uint64_t k = sc_attention_key(a->seed, matrix * a->rows + (along ? w->first + r : crd[r]));
+        const uint64_t k =
+            sc_attention_key(a->seed, matrix * a->rows + (along ? NAME(row_of)(w, r) : crd[r]));
         key[0][r] = (uint32_t)k, key[1][r] = (UINT)(k >> 32);
     }
-    for (int64_t c = 0; c < columns; c++) column[c] = (UINT)(along ? crd[c] : w->first + c);
+    for (int64_t c = 0; c < columns; c++) column[c] = (UINT)(along ? crd[c] : NAME(row_of)(w, c));
     const vec kept = SPLAT((REAL)(a->dropout < 1 ? 1 / (1 - a->dropout) : 0));
     const UINT bound = (UINT)sc_min((int64_t)(a->dropout * 4294967296.0), (int64_t)UINT32_MAX);
     for (int64_t o = 0; o < (flat ? 1 : listed); o++)
@@ -463,13 +474,22 @@ static void NAME(slopes)(NAME(work) * w, bool along, const NAME(given) * g, cons
 }
 
 /* ---- results ---- */
-/* The row of out and of lse, from its sum. */
-static void NAME(finish)(const NAME(work) * w, const REAL *sum, REAL top, REAL total, int64_t row)
+/* The row of out and of lse, from its sum; more: merged with what other strips gave. */
+static void NAME(finish)(const NAME(work) * w, const REAL *sum, REAL top, REAL total, int64_t row, bool more)
 {
     const sc_attention *a = w->a;
-    NAME(write_row)(sum, total == 0 ? 0 : 1 / total, a->dtype, a->depth, a->out, row);
-    ((REAL *)a->lse)[row] =
-        (REAL)(total == 0 ? -__builtin_inf() : ((double)top + log2((double)total)) / SC_LOG2E);
+    REAL *lse = (REAL *)a->lse + row;
+    const double none = -__builtin_inf(), before = more ? (double)*lse : none;
+    if (more && total == 0) return;
+    double after = total == 0 ? none : ((double)top + log2((double)total)) / SC_LOG2E, share = 1, keep = 0;
+    if (before != none) {
+        const double largest = fmax(before, after);
+        const double all = largest + log(exp(before - largest) + exp(after - largest));
+        share = exp(after - all), keep = exp(before - all), after = all;
+    }
+    NAME(write_row)(sum, total == 0 ? 0 : (REAL)(share / (double)total), (REAL)keep, a->dtype, a->depth,
+                    a->out, row);
+    *lse = (REAL)after;
 }
 
 /* The gradients of k and v, of one column. */
@@ -478,8 +498,8 @@ static void NAME(write_columns)(const NAME(work) * w, const REAL *dk, const REAL
 {
     const sc_attention *a = w->a;
     const int64_t row = (u->batch * a->shared + u->head) * a->columns + column;
-    NAME(write_row)(dk, (REAL)a->scale, a->dtype, a->width, a->dk, row);
-    NAME(write_row)(dv, 1, a->dtype, a->depth, a->dv, row);
+    NAME(write_row)(dk, (REAL)a->scale, u->more, a->dtype, a->width, a->dk, row);
+    NAME(write_row)(dv, 1, u->more, a->dtype, a->depth, a->dv, row);
 }
 
 #include "attention_row_units.h"

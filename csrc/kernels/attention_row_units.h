@@ -70,7 +70,7 @@ static void NAME(row_drop)(NAME(work) * w, int64_t matrix, const NAME(piece) * p
 
 static void NAME(row_forward)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const sc_strips *s = &a->mask;
+    const sc_strips *s = u->strips;
     const int64_t m = sc_strips_matrix(s, u->batch, u->head), other = u->head / (a->heads / a->shared);
     const int64_t matrix = u->batch * a->heads + u->head, end = u->first + u->blocks;
     NAME(work) *w = NAME(begin)(a, s, u, memory);
@@ -95,7 +95,7 @@ static void NAME(row_forward)(const sc_attention *a, char *memory, const sc_atte
                 keep = 1;
             }
             if (NAME(ends)(w, m, &p))
-                NAME(finish)(w, w->sum[1], w->top[0], w->total[0], matrix * a->rows + p.row);
+                NAME(finish)(w, w->sum[1], w->top[0], w->total[0], matrix * a->rows + p.row, u->more);
             after = p;
         }
         NAME(next)(w, m, &after);
@@ -105,7 +105,7 @@ static void NAME(row_forward)(const sc_attention *a, char *memory, const sc_atte
 
 static void NAME(row_to_head)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const sc_strips *s = &a->mask;
+    const sc_strips *s = u->strips;
     const int64_t m = sc_strips_matrix(s, u->batch, u->head), other = u->head / (a->heads / a->shared);
     const int64_t matrix = u->batch * a->heads + u->head, end = u->first + u->blocks;
     NAME(work) *w = NAME(begin)(a, s, u, memory);
@@ -131,7 +131,7 @@ static void NAME(row_to_head)(const sc_attention *a, char *memory, const sc_atte
                 NAME(add_rows)(slopes, w->row[0], rows, 1, w->sum[0], w->pad[0]);
             }
             if (NAME(ends)(w, m, &p))
-                NAME(write_row)(w->sum[0], (REAL)a->scale, a->dtype, a->width, a->dq,
+                NAME(write_row)(w->sum[0], (REAL)a->scale, u->more, a->dtype, a->width, a->dq,
                                 matrix * a->rows + p.row);
             after = p;
         }
@@ -184,7 +184,7 @@ static void NAME(row_add_head)(NAME(work) * w, const sc_attention_unit *u, int64
 static void NAME(row_to_columns)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
     const int64_t each = a->heads / a->shared;
-    NAME(work) *w = NAME(begin)(a, &a->turned, u, memory);
+    NAME(work) *w = NAME(begin)(a, u->strips, u, memory);
     for (int i = 0; i < 2; i++) memset(w->sums[i], 0, sizeof(REAL) * (size_t)(u->blocks * w->pad[i]));
     for (int64_t o = u->head * each; o < (u->head + 1) * each; o++) NAME(row_add_head)(w, u, o);
     for (int64_t c = 0; c < u->blocks; c++)

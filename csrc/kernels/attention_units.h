@@ -10,14 +10,21 @@
 #define BITS(s) ((s)->bits + c_)
 #define VAL(s) ((s)->val ? (const REAL *)(s)->val + c_ * (s)->height : NULL)
 
+SC_INLINE bool NAME(is_empty)(const sc_strips *s, int64_t m, int64_t block)
+{
+    const int64_t *pos = s->pos + m * (s->blocks + 1) + block;
+    return pos[0] == pos[1];
+}
+
 static void NAME(forward)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const sc_strips *s = &a->mask;
+    const sc_strips *s = u->strips;
     if (s->height == 1) {
         NAME(row_forward)(a, memory, u);
         return;
     }
     const int64_t m = sc_strips_matrix(s, u->batch, u->head), other = u->head / (a->heads / a->shared);
+    if (u->more && NAME(is_empty)(s, m, u->first)) return;
     const int64_t matrix = u->batch * a->heads + u->head;
     NAME(work) *w = NAME(begin)(a, s, u, memory);
     NAME(select)(w, u->first, a->rows);
@@ -32,13 +39,14 @@ static void NAME(forward)(const sc_attention *a, char *memory, const sc_attentio
         NAME(add)(w, w->scores[0], 1, 1, BITS(s), rows, w->lane);
     }
     for (int64_t l = 0; l < w->rows; l++)
-        NAME(finish)(w, w->sum[1] + l * w->pad[1], w->top[l], w->total[l], matrix * a->rows + w->first + l);
+        NAME(finish)(w, w->sum[1] + l * w->pad[1], w->top[l], w->total[l],
+                     matrix * a->rows + NAME(row_of)(w, l), u->more);
 }
 
 /* delta[row] = grad . out, lse in powers of two and 0 for rows that see nothing. */
 static void NAME(prepare)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    NAME(work) *w = NAME(begin)(a, &a->mask, u, memory);
+    NAME(work) *w = NAME(begin)(a, u->strips, u, memory);
     const sc_heads out = {a->out, {a->heads * a->rows * a->depth, a->rows * a->depth, a->depth, 1}};
     const int64_t first = u->first * w->h, end = sc_min(first + u->blocks * w->h, a->rows);
     for (int64_t r = first; r < end; r++) {
@@ -58,15 +66,16 @@ static void NAME(prepare)(const sc_attention *a, char *memory, const sc_attentio
 /* The gradient of q for one head; those of the mask's values are added to what is there. */
 static void NAME(to_head)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const sc_strips *s = &a->mask;
+    const sc_strips *s = u->strips;
     const int64_t m = sc_strips_matrix(s, u->batch, u->head), other = u->head / (a->heads / a->shared);
-    const int64_t matrix = u->batch * a->heads + u->head;
+    if (u->more && NAME(is_empty)(s, m, u->first)) return;
+    const int64_t matrix = u->batch * a->heads + u->head, first = matrix * a->rows;
     NAME(work) *w = NAME(begin)(a, s, u, memory);
     NAME(select)(w, u->first, a->rows);
-    const int64_t row = matrix * a->rows + w->first;
     for (int64_t l = 0; l < w->h; l++) {
-        w->top[l] = l < w->rows ? ((const REAL *)a->base)[row + l] : 0;
-        w->total[l] = l < w->rows ? ((const REAL *)a->delta)[row + l] : 0;
+        const int64_t row = first + (l < w->rows ? NAME(row_of)(w, l) : 0);
+        w->top[l] = l < w->rows ? ((const REAL *)a->base)[row] : 0;
+        w->total[l] = l < w->rows ? ((const REAL *)a->delta)[row] : 0;
     }
     NAME(pack)(w, 0, &a->q, u->batch, u->head, (REAL)(a->scale * SC_LOG2E));
     NAME(pack)(w, 1, &a->grad, u->batch, u->head, 1);
@@ -82,19 +91,20 @@ static void NAME(to_head)(const sc_attention *a, char *memory, const sc_attentio
         NAME(add)(w, w->scores[1], 0, 0, BITS(s), rows, NULL);
     }
     for (int64_t l = 0; l < w->rows; l++)
-        NAME(write_row)(w->sum[0] + l * w->pad[0], (REAL)a->scale, a->dtype, a->width, a->dq, row + l);
+        NAME(write_row)(w->sum[0] + l * w->pad[0], (REAL)a->scale, u->more, a->dtype, a->width, a->dq,
+                        first + NAME(row_of)(w, l));
 }
 
 /* The same; where gradients of the mask's values are wanted, a unit is of one of its matrices, and takes all heads
  * that share it in order. */
 static void NAME(to_rows)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const int64_t batches = a->dval && a->mask.batch == 1 ? a->batch : 1,
-                  heads = a->dval && a->mask.heads == 1 ? a->heads : 1;
+    const int64_t batches = a->dval && u->strips->batch == 1 ? a->batch : 1,
+                  heads = a->dval && u->strips->heads == 1 ? a->heads : 1;
     for (int64_t i = 0; i < batches * heads; i++) {
         sc_attention_unit one = *u;
         one.batch += i / heads, one.head += i % heads;
-        if (a->mask.height == 1)
+        if (u->strips->height == 1)
             NAME(row_to_head)(a, memory, &one);
         else
             NAME(to_head)(a, memory, &one);
@@ -104,12 +114,13 @@ static void NAME(to_rows)(const sc_attention *a, char *memory, const sc_attentio
 /* The head is one of k and v; those of q that share it are summed in order. */
 static void NAME(to_columns)(const sc_attention *a, char *memory, const sc_attention_unit *u)
 {
-    const sc_strips *s = &a->turned;
+    const sc_strips *s = u->strips;
     const int64_t each = a->heads / a->shared;
     if (s->height == 1) {
         NAME(row_to_columns)(a, memory, u);
         return;
     }
+    if (u->more && NAME(is_empty)(s, 0, u->first)) return;
     NAME(work) *w = NAME(begin)(a, s, u, memory);
     NAME(select)(w, u->first, a->columns);
     NAME(pack)(w, 0, &a->k, u->batch, u->head, (REAL)(a->scale * SC_LOG2E));
@@ -131,7 +142,7 @@ static void NAME(to_columns)(const sc_attention *a, char *memory, const sc_atten
         }
     }
     for (int64_t l = 0; l < w->rows; l++)
-        NAME(write_columns)(w, w->sum[0] + l * w->pad[0], w->sum[1] + l * w->pad[1], u, w->first + l);
+        NAME(write_columns)(w, w->sum[0] + l * w->pad[0], w->sum[1] + l * w->pad[1], u, NAME(row_of)(w, l));
 }
 
 const sc_attention_blocks NAME(sc_attention_blocks) = {NAME(size), NAME(forward), NAME(prepare),

@@ -8,6 +8,7 @@
  * be copies of the source's are the source's. */
 #include <string.h>
 
+#include "../watch.h"
 #include "convert.h"
 
 /* ---- checks ---- */
@@ -181,13 +182,24 @@ static int convert_through(sc_conversion *c)
     return rc;
 }
 
-static int start(sc_conversion *c)
+static int converted(sc_conversion *c)
 {
     if (c->perm) *c->perm = NULL;
     int rc = prepare(c->from, c->to, c->err);
     if (rc) return rc;
     rc = c->from->view.perm && !sc_format_is_dense(&c->from->format) ? convert_through(c) : convert(c);
     return rc == SC_ESTOP ? sc_error(c->err, SC_ESTOP, "interrupted while a tensor is converted") : rc;
+}
+
+static int start(sc_conversion *c)
+{
+    sc_span span;
+    const sc_tensor *from = c->from; /* which conversions through another tensor change */
+    if (!sc_is_watched()) return converted(c);
+    sc_span_begin(&span, "convert", from, 1);
+    const int rc = converted(c);
+    sc_span_end(&span, "conversion", c->to, 1, !rc);
+    return rc;
 }
 
 int sc_convert(const sc_tensor *from, sc_tensor *to, sc_alloc *alloc, void *ctx, int64_t **perm, sc_err *e)

@@ -116,7 +116,9 @@ void sc_parallel_ranges(int nlane, int64_t n, sc_range *body, void *arg)
         run_ranges(&r, 0, 1);
 }
 
-#define PIECE 4e6 /* steps of a lane between two questions whether to go on */
+#ifndef SC_PIECE_STEPS
+#define SC_PIECE_STEPS 4000000 /* of a lane between two questions whether to go on */
+#endif
 
 typedef struct {
     ranges r;
@@ -125,20 +127,25 @@ typedef struct {
     atomic_bool stop;
 } long_ranges;
 
+/* A lane has the range that it has in any region of so many lanes, whatever its work is: what one region counts,
+ * another writes. */
 static void run_pieces(void *arg, int id, int n)
 {
     long_ranges *x = arg;
-    const int lanes = x->r.nlane, all = lanes * x->pieces;
-    for (int t = id; t < lanes; t += n)
-        for (int k = t * x->pieces; k < (t + 1) * x->pieces && !atomic_load(&x->stop); k++) {
-            x->r.body(x->r.arg, t, sc_split_even(x->r.n, k, all), sc_split_even(x->r.n, k + 1, all));
+    for (int t = id; t < x->r.nlane; t += n) {
+        const int64_t begin = sc_split_even(x->r.n, t, x->r.nlane);
+        const int64_t each = sc_split_even(x->r.n, t + 1, x->r.nlane) - begin;
+        for (int k = 0; k < x->pieces && !atomic_load(&x->stop); k++) {
+            x->r.body(x->r.arg, t, begin + sc_split_even(each, k, x->pieces),
+                      begin + sc_split_even(each, k + 1, x->pieces));
             if (!id && sc_pulse_stopped(&x->pulse)) atomic_store(&x->stop, true);
         }
+    }
 }
 
 int sc_parallel_pieces(int nlane, double work, int64_t n, sc_range *body, void *arg)
 {
-    const double pieces = work / nlane / PIECE;
+    const double pieces = work / nlane / SC_PIECE_STEPS;
     long_ranges x = {.r = {body, arg, n, nlane},
                      .pieces = pieces < 1      ? 1
                                : pieces > 4096 ? 4096

@@ -193,7 +193,7 @@ static sc_program *from_general(const sc_request *rq)
     sc_program *p = NULL;
     Prog *g = rq->nofold || rq->schedule ? NULL : compiled(&wide, &why);
     if (g && !g->draft.converts && !sc_compile_text(g, "c", &text, &why) &&
-        (p = sc_program_describe(g, &why)) && !in_bundle(p, text.s)) {
+        (p = sc_program_describe(g, wide.text, &why)) && !in_bundle(p, text.s)) {
         sc_program_release(p);
         p = NULL;
     }
@@ -264,7 +264,7 @@ int sc_whole_make(const sc_request *rq, sc_program **out, sc_err *err)
 {
     sc_text text = {0};
     Prog *g = compiled(rq, err);
-    sc_program *p = g ? sc_program_describe(g, err) : NULL;
+    sc_program *p = g ? sc_program_describe(g, rq->text, err) : NULL;
     if (p && !g->draft.converts && !sc_compile_text(g, "c", &text, err)) share(rq, &g, text.s, &p, err);
     sc_text_free(&text);
     sc_prog_free(g);

@@ -77,12 +77,12 @@ static void describe_results(sc_program *p, const Prog *g)
 }
 
 /* A program and its arrays in one block. */
-sc_program *sc_program_describe(const Prog *g, sc_err *err)
+sc_program *sc_program_describe(const Prog *g, const char *text, sc_err *err)
 {
     const size_t in = (size_t)g->nin * sizeof(sc_operand), made = (size_t)g->draft.nmade * sizeof(sc_made),
                  result = (size_t)g->nout * sizeof(sc_delivered),
-                 step = (size_t)g->draft.plan.nstep * sizeof(sc_step),
-                 bytes = sizeof(sc_program) + in + made + result + step;
+                 step = (size_t)g->draft.plan.nstep * sizeof(sc_step), length = strlen(text) + 1,
+                 bytes = sizeof(sc_program) + in + made + result + step + length;
     sc_program *p = sc_zalloc(bytes);
     if (!p) return sc_error(err, SC_ENOMEM, "out of memory"), NULL;
     char *at = (char *)(p + 1);
@@ -90,6 +90,7 @@ sc_program *sc_program_describe(const Prog *g, sc_err *err)
     p->in = (sc_operand *)(void *)(at += step);
     p->made = (sc_made *)(void *)(at += in);
     p->result = (sc_delivered *)(void *)(at += made);
+    p->text = memcpy(at + result, text, length);
     p->refs = 1;
     p->bytes = (int64_t)bytes;
     p->nin = g->nin, p->nout = g->nout, p->nmade = g->draft.nmade, p->nvar = g->nvar;

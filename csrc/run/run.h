@@ -48,6 +48,7 @@ struct sc_program {
     int nin, nout, nmade, nvar;
     int nhidden; /* results behind those that are returned */
     int64_t bytes;
+    const char *text; /* the expression, as it was asked for first; behind the program */
     sc_plan plan;
     sc_kernel *entry[SC_MAXENTRY];
     const sc_object *object; /* of the JIT, retained */
@@ -160,7 +161,7 @@ int sc_explain(Prog *, const sc_program *, sc_text *, sc_err *);
 /* stage.c: a stage, what was converted at the end included. */
 int sc_print_stage(Prog *, const char *stage, sc_text *, sc_err *);
 /* record.c: what is kept of a compiled program, counted once; null: out of memory. */
-sc_program *sc_program_describe(const Prog *, sc_err *);
+sc_program *sc_program_describe(const Prog *, const char *text, sc_err *); /* text: of the request */
 sc_made sc_made_of(const Prog *, int r);
 void sc_prog_free(Prog *); /* null is fine */
 void sc_steps_free(sc_steps *);

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../watch.h"
 #include "run.h"
 
 #define MAXBLOCK 256 /* of memory, in one run */
 #define WAIT 15      /* runs that follow one whose numbers were not finite, before steps are tried again */
+
+static const char *const way_name[] = {"bundle", "jit", "executor"};
 
 /* ---- making ---- */
 static sc_steps *copied(const Path *path, const sc_request *rq)
@@ -140,7 +143,7 @@ static int make_steps(const sc_request *rq, sc_program **out, sc_err *err)
     const int64_t start = sc_now();
     int rc = sc_compile_path(g, rq, NULL, sc_this_process.target.vector_bytes, &path, err);
     atomic_fetch_add(&sc_this_process.path_ns, sc_now() - start);
-    sc_program *p = path ? sc_program_describe(g, err) : NULL;
+    sc_program *p = path ? sc_program_describe(g, rq->text, err) : NULL;
     if (path && !p) rc = err->code;
     if (p && !(p->steps = copied(path, rq))) rc = sc_error(err, SC_ENOMEM, "out of memory");
     sc_prog_free(g);
@@ -370,6 +373,26 @@ static int run_dense(const sc_stage *x, const sc_tensor *in, const sc_tensor *ou
     return sc_this_process.multiply(&p, err);
 }
 
+static int compute_step(run *r, const sc_stage *x, const sc_program *q, const sc_tensor *in, void *const *ctx,
+                        sc_err *err)
+{
+    sc_tensor *out = &r->value[x->plan.first];
+    if (x->plan.dense.is) return run_dense(x, in, out, err);
+    return sc_whole_run(q, in, out, x->plan.result[0] < 0 ? take : r->alloc, ctx, err);
+}
+
+/* q: the program of the step, null: a library computes it. */
+static int watched_step(run *r, const sc_stage *x, const sc_program *q, const sc_tensor *in, void *const *ctx,
+                        sc_err *err)
+{
+    sc_span span;
+    if (!sc_is_watched()) return compute_step(r, x, q, in, ctx, err);
+    sc_span_begin(&span, x->plan.request.text, in, x->plan.request.nin);
+    const int rc = compute_step(r, x, q, in, ctx, err);
+    sc_span_end(&span, q ? way_name[q->way] : "library", &r->value[x->plan.first], x->plan.n, !rc);
+    return rc;
+}
+
 /* ---- structure that steps hand on ---- */
 /* Whether a value of this run lends the array: operands of the program are the caller's, who shares them. */
 static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const void *array)
@@ -417,10 +440,7 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
         ctx[k] = inside ? &r->kept : r->ctx ? r->ctx[x->plan.result[k]] : NULL;
     }
     sc_tensor *out = &r->value[x->plan.first];
-    if (!rc && x->plan.dense.is)
-        rc = run_dense(x, in, out, err);
-    else if (!rc)
-        rc = sc_whole_run(q, in, out, inside ? take : r->alloc, inside || r->ctx ? ctx : NULL, err);
+    if (!rc) rc = watched_step(r, x, q, in, inside || r->ctx ? ctx : NULL, err);
     sc_program_release(q);
     for (int k = 0; k < x->plan.n && !rc; k++) {
         if (x->plan.result[k] < 0) continue;
@@ -518,9 +538,20 @@ int sc_program_text(const sc_request *rq, const char *stage, char **out, sc_err 
     return rc;
 }
 
-int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
-                   void *const *ctx, sc_err *err)
+static int run_program(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                       void *const *ctx, sc_err *err)
 {
     if (p->steps) return run_steps(p, in, out, alloc, ctx, err);
     return sc_whole_run(p, in, out, alloc, ctx, err);
+}
+
+int sc_program_run(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                   void *const *ctx, sc_err *err)
+{
+    sc_span span;
+    if (!sc_is_watched()) return run_program(p, in, out, alloc, ctx, err);
+    sc_span_begin(&span, p->text, in, p->nin);
+    const int rc = run_program(p, in, out, alloc, ctx, err);
+    sc_span_end(&span, p->steps ? "steps" : way_name[p->way], out, sc_program_nreturned(p), !rc);
+    return rc;
 }

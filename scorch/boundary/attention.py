@@ -51,22 +51,33 @@ def _fake_listed(words, rows, height):
 
 
 @torch.library.register_fake("scorch::attention", lib=_lib)
-def _fake_forward(q, k, v, pos, crd, bits, val, seed, height, scale, added, dropout):
+def _fake_forward(q, k, v, *mask):
     lse = q.new_empty(q.shape[:-1], dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
     return q.new_empty((*q.shape[:-1], v.shape[-1])), lse
 
 
 @torch.library.register_fake("scorch::attention_backward", lib=_lib)
-def _fake_backward(
-    grad, q, k, v, out, lse, pos, crd, bits, val, seed, height, scale, added, dropout, of_values
-):
-    dval = val.new_empty(val.shape if of_values else 0)
+def _fake_backward(grad, q, k, v, out, lse, pos, crd, bits, val, *rest):
+    dval = val.new_empty(val.shape if rest[-1] else 0)
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dval
 
 
 # ---- the same in operations of torch ----
-def _entries(pos, crd, bits, height, n, m):
+def _entries(pos, crd, bits, order, heights, n, m):
     """Rows and columns, counted through all matrices, of the entries of strips, and their places in val."""
+    height, second = heights[:2]
+    first = -(-n // height) + 1
+    if not second:
+        return _entries_of_part(pos, crd, bits, order, height, n, m)
+    cut = int(pos[0, 0, first])
+    parts = [
+        _entries_of_part(pos[..., :first], crd[:cut], bits[:cut], order[:0], height, n, m),
+        _entries_of_part(pos[..., first:], crd[cut:], bits[cut:], order, second, n, m),
+    ]
+    return [torch.cat(x) for x in zip(*parts, strict=True)]
+
+
+def _entries_of_part(pos, crd, bits, order, height, n, m):
     batch, heads, _ = pos.shape
     blocks = pos.diff(dim=-1).flatten()
     block = torch.repeat_interleave(torch.arange(blocks.numel()), blocks)
@@ -74,6 +85,7 @@ def _entries(pos, crd, bits, height, n, m):
     at, lane = ((bits[:, None] >> lanes) & 1).nonzero().unbind(1)
     each = blocks.numel() // (batch * heads) if blocks.numel() else 1
     matrix, row = block[at] // each, block[at] % each * height + lane
+    row = order.long()[row] if order.numel() else row
     return matrix * n + row, matrix * m + crd[at].long(), at * height + lane
 
 
@@ -111,12 +123,11 @@ def _fold(x: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
 class _Scores:
     """Attention by gathers and sums over the entries, all of it differentiable."""
 
-    def __init__(
-        self, q, k, v, mask: list, seed, height: int, scale: float, added: bool, dropout: float
-    ) -> None:
+    def __init__(self, q, k, v, mask: list, seed, *constants) -> None:
+        heights, (scale, added, dropout) = constants[:4], constants[4:]
         self.pos, self.scale, self.shapes, self.dtype = mask[0], scale, (q.shape, k.shape, v.shape), q.dtype
         self.each = q.shape[1] // max(k.shape[1], 1)
-        self.rows, self.columns, self.places = _entries(*mask[:3], height, q.shape[2], k.shape[2])
+        self.rows, self.columns, self.places = _entries(*mask[:3], mask[4], heights, q.shape[2], k.shape[2])
         self.val, self.values = mask[3], mask[3][self.places] if mask[3].numel() else None
         self.factor = None if added else self.values
         self.q, self.k, self.v = (self.fold(x) for x in (q, k, v))
@@ -204,16 +215,19 @@ class _Scores:
 
 
 # ---- derivatives ----
+_CONSTANTS = 7  # arguments of the operators that are no tensors: heights, scale, added, dropout
+
+
 class _Attention(torch.autograd.Function):
     """Single level. The log of the sums is not differentiable."""
 
     @staticmethod
-    def forward(ctx, q, k, v, pos, crd, bits, val, seed, *constants):
+    def forward(ctx, q, k, v, *mask):
         with _torch.below_autograd():
-            out, lse = _FORWARD(q, k, v, pos, crd, bits, val, seed, *constants)
-        ctx.save_for_backward(q, k, v, out, lse, pos, crd, bits, val, seed)
-        ctx.save_for_forward(q, k, v, out, lse, pos, crd, bits, val, seed)
-        ctx.constants = constants
+            out, lse = _FORWARD(q, k, v, *mask)
+        ctx.save_for_backward(q, k, v, out, lse, *mask[:-_CONSTANTS])
+        ctx.save_for_forward(q, k, v, out, lse, *mask[:-_CONSTANTS])
+        ctx.constants = mask[-_CONSTANTS:]
         ctx.mark_non_differentiable(lse)
         return out, lse
 
@@ -223,9 +237,10 @@ class _Attention(torch.autograd.Function):
         if _torch.is_differentiated([grad, q, k, v, mask[3]]):
             grads = _Scores(q, k, v, mask, seed, *ctx.constants).gradients(grad)
         else:
+            grad = grad if grad.stride(-1) == 1 else grad.contiguous()  # that of a sum
             grads = _BACKWARD(grad, *ctx.saved_tensors, *ctx.constants, ctx.needs_input_grad[6])
         dval = grads[3] if ctx.needs_input_grad[6] else None
-        return (*grads[:3], None, None, None, dval, *[None] * 5)
+        return (*grads[:3], None, None, None, dval, *[None] * (len(mask) - 3 + _CONSTANTS))
 
     @staticmethod
     def jvp(ctx, *tangents):
@@ -263,7 +278,7 @@ def _batched(op: Callable, dense: int) -> Callable:
     """A batch of the tensors ahead of the mask is one of a larger batch, where all share the mask."""
 
     def rule(info, in_dims, *args):
-        n, pos, dropout, last = info.batch_size, args[dense], args[dense + 8], args[-1]
+        n, pos, dropout, last = info.batch_size, args[dense], args[dense + 16], args[-1]
         shared = all(d is None for d in in_dims[dense:]) and pos.shape[0] == 1
         if shared and not dropout and last is not True:  # True: gradients of values, one of each of the batch
             each = [

@@ -2,144 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch._guards import detect_fake_mode
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
-from .. import _torch
-from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
-from ..tensor.values import tracked
 from . import autocast
 from .dynamic import Dynamic
-from .expressions import einsum
-
-_COST = {64: 1.0, 32: 1.1, 16: 1.32, 1: 4.5}  # of a score, by the rows of a block; measured
-_SAMPLED = 16  # one of so many blocks of 64 rows says whether the entries of a dense mask are scattered
-_FULL = 0.95  # blocks of 64 rows that see this share of their columns are not made lower
-
-
-class Strips(NamedTuple):
-    """A mask as the operators take it: see csrc/attention.h."""
-
-    pos: torch.Tensor
-    crd: torch.Tensor
-    bits: torch.Tensor
-    val: torch.Tensor
-    height: int
-
-
-# ---- the mask ----
-def _rows(mask: SparseTensor, wide: bool, traced: bool = False) -> SparseTensor:
-    """The mask with its last dimension compressed and all others dense."""
-    levels = ", ".join(f"dense({d})" for d in range(mask._ndim - 1))
-    format = "csr" if mask._ndim == 2 else f"{levels}, compressed({mask._ndim - 1})"
-    if mask._fmt == format:
-        return mask
-    if traced:
-        letters = "abcd"[: mask._ndim]
-        mask = mask._with_values(mask.values().to(torch.float64 if wide else torch.float32))
-        return einsum(f"{letters}->{letters}", mask, format=format)
-    return mask.convert(format)
-
-
-def _made(
-    rows: SparseTensor, height: int, wide: bool, additive: bool = False, places: bool = False
-) -> tuple[Strips, torch.Tensor]:
-    """Strips, and the place in val of each entry, if asked for: then val is empty."""
-    *lead, n, m = rows.shape
-    batch, heads = [1, 1, *lead][-2:]
-    arrays = [a.detach() if a.requires_grad else a for a in rows._arrays()]
-    pos, *rest, place = torch.ops.scorch.attention_strips(
-        *arrays, batch * heads, n, m, height, wide, additive, places
-    )
-    return Strips(pos.view(batch, heads, -(-n // height) + 1), *rest, height), place
-
-
-def _chosen(rows: SparseTensor, *rest: bool) -> tuple[Strips, torch.Tensor]:
-    """Strips of the height that costs least."""
-    best = _made(rows, 64, *rest)
-    if rows.nnz < _FULL * best[0].crd.numel() * best[0].height:
-        others = [best, *(_made(rows, height, *rest) for height in (32, 16, 1))]
-        best = min(others, key=lambda made: made[0].crd.numel() * made[0].height * _COST[made[0].height])
-    return best
-
-
-def _cheapest(count: torch.Tensor) -> int:
-    """The height whose strips cost least, of the numbers of columns that those of each list."""
-    listed = dict(zip(_COST, count.tolist(), strict=True))
-    if listed[1] >= _FULL * 64 * listed[64]:
-        return 64
-    return min(_COST, key=lambda height: listed[height] * height * _COST[height])
-
-
-def _words(x: torch.Tensor, n: int, m: int) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.ops.scorch.attention_words(x.contiguous(), n, m)
-
-
-def _is_scattered(x: torch.Tensor) -> bool:
-    """Whether the entries of some blocks of rows are too far apart for strips of several rows."""
-    blocks = x.shape[1] // 64
-    if blocks < _SAMPLED or x.numel() >= 2**31:
-        return False
-    some = [x[:, 64 * b : 64 * b + 64] for b in range(blocks % _SAMPLED // 2, blocks, _SAMPLED)]
-    some = torch.cat(some, 1)
-    return _cheapest(_words(some, *some.shape[1:])[1]) == 1
-
-
-def found(mask: Dynamic) -> Strips | None:
-    """The strips of a dense mask of truth values, or of tiles; None where it is none, or is traced."""
-    x = mask.to_dense()
-    if x.dtype is not torch.bool or _torch.is_tracing(x) or _is_wrapped(x):
-        return None
-    batch, heads = [1, 1, *x.shape[:-2]][-2:]
-    n, m = mask.mask_shape()[-2:]
-    x = x.reshape(batch * heads, *x.shape[-2:])
-    if x.shape[1:] == (n, m) and _is_scattered(x):
-        rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
-        pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
-        bits, height = torch.ones(crd.shape, dtype=torch.int64), 1
-    else:
-        words, count = _words(x, n, m)
-        height = _cheapest(count)
-        pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
-    return Strips(pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0), height)
-
-
-def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor, wide: bool) -> Strips:
-    """With the values of the entries, differentiably."""
-    values = values.to(torch.float64 if wide else torch.float32)
-    line = values.new_zeros(strips.crd.shape[0] * strips.height + 1)  # one place for those that do not count
-    return strips._replace(val=line.index_put((place,), values)[:-1])
-
-
-def _is_wrapped(x: torch.Tensor) -> bool:
-    return type(x) is not torch.Tensor or _torch.is_wrapped(x)
-
-
-def strips(mask: SparseTensor, wide: bool, additive: bool = False) -> Strips:
-    """The strips of a mask, kept with it until its arrays change; wide: values in float64.
-
-    Values that are added, or that a derivative may be asked of, are placed by an operation of torch.
-    """
-    arrays = mask._arrays()
-    traced = torch.compiler.is_dynamo_compiling() or any(_is_wrapped(a) for a in arrays)
-    number = mask.dtype.is_floating_point
-    places = additive or (number and (tracked(mask) or _torch.is_differentiated([arrays[-1]])))
-    if traced:
-        rows = _rows(mask, wide, True)
-        found, place = _made(rows, 64, wide, additive, places)
-        return _placed(found, place, rows.values(), wide) if places else found
-    structure = arrays[:-1] if additive else arrays
-    key = [(_torch.address(a), a._version) for a in structure]
-    kept = mask.__dict__.setdefault("_strips", {})
-    kind = wide, additive, places
-    if kind not in kept or kept[kind][0] != key:
-        kept[kind] = key, *_chosen(_rows(mask, wide), *kind)
-    _, found, place = kept[kind]
-    return _placed(found, place, _rows(mask, wide).values(), wide) if places else found
+from .strips import found, strips
 
 
 # ---- attention ----
@@ -177,6 +47,8 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: SparseTensor
 
 
 def _four(x: torch.Tensor) -> torch.Tensor:
+    """Of four dimensions, with the numbers of a row side by side, as they are read fast."""
+    x = x if x.stride(-1) == 1 else x.contiguous()
     return x[(None,) * (4 - x.dim())]
 
 
@@ -219,6 +91,12 @@ def attention(
     Raises:
         TypeError: mask is no SparseTensor, or the types differ, or values of bool are to be added.
         ValueError: shapes do not fit; no probability. RuntimeError: minus infinity is to be added.
+
+    >>> q, k, v = torch.rand(3, 4, 100, 16)  # heads, tokens, width
+    >>> place = torch.arange(100)
+    >>> band = scorch.sparse((place[:, None] - place).abs() <= 8)
+    >>> scorch.attention(q, k, v, band).shape
+    torch.Size([4, 100, 16])
     """
     if autocast.is_on():
         q, k, v = autocast.cast(q, k, v)
@@ -231,13 +109,13 @@ def attention(
     s = found(mask) if isinstance(mask, Dynamic) else None
     if s is None:
         mask = mask.as_mask() if isinstance(mask, Dynamic) else mask
-        s = strips(mask._whole(), wide, additive)
+        s = strips(mask._whole(), wide, additive, (q, k, v))
     elif wide:
         s = s._replace(val=s.val.double())
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     seed = torch.randint(2**62, (1,)) if dropout_p else torch.empty(0, dtype=torch.int64)
     out, _ = torch.ops.scorch.attention(
-        _four(q), _four(k), _four(v), *s[:4], seed, s.height, scale, additive, float(dropout_p)
+        _four(q), _four(k), _four(v), *s.arguments(seed), scale, additive, float(dropout_p)
     )
     return out.view(*q.shape[:-1], v.shape[-1])
 

@@ -27,6 +27,10 @@ class ConvMap(NamedTuple):
 
     map: SparseTensor [offsets, output sites, input sites] of truth values, all true.
     coordinates: [output sites, 1 + d] of the output sites, in the units of the stride.
+
+    >>> made = scorch.conv_map(torch.tensor([[0, 0, 0], [0, 1, 3]]), 2, stride=2)  # two sites of a plane
+    >>> made.coordinates.tolist()
+    [[0, 0, 0], [0, 0, 1]]
     """
 
     map: SparseTensor
@@ -91,7 +95,7 @@ def conv_map(
     Taps of an odd kernel are centred, -(size - 1) / 2 to (size - 1) / 2; those of an even one begin at the
     site, 0 to size - 1, as in MinkowskiEngine. Offsets are numbered with the last dimension fastest, as the
     weights of torch.nn.Conv3d lie in memory: ``W.view(*kernel_size, in, out)`` permuted to
-    [out, in, *kernel_size] is such a weight. (The odd kernels of MinkowskiEngine and torchsparse have the
+    ``[out, in, *kernel_size]`` is such a weight. (The odd kernels of MinkowskiEngine and torchsparse have the
     first dimension fastest.)
 
     Where every stride is 1 the output sites are the input sites (a submanifold convolution). Else they are

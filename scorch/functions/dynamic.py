@@ -395,6 +395,11 @@ def dynamic(
     Raises:
         TypeError: x is no dense tensor of a floating point type, or by is no mask.
         ValueError: shapes do not fit.
+
+    >>> hidden = torch.randn(64, 256).relu()
+    >>> y = scorch.dynamic(hidden) @ torch.rand(256, 32)
+    >>> y.shape
+    torch.Size([64, 32])
     """
     if isinstance(x, SparseTensor) or not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
         raise TypeError(f"dynamic: expected a dense torch.Tensor, got {type(x).__name__}")

@@ -18,6 +18,7 @@ from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import autocast, notation
 from .dynamic import Dynamic
+from .explanation import Explanation
 from .keeping import run_kept
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
@@ -160,6 +161,12 @@ def einsum(
         ValueError: letters, ranks or extents do not fit. TypeError: types differ.
         NotImplementedError: nothing here computes this yet; the message says what does.
         CompileError: the C compiler failed.
+
+    >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
+    >>> scorch.einsum("ij,jk->ik", A, x).shape
+    torch.Size([3, 2])
+    >>> scorch.einsum("ij,jk,ik->", A, A, A).item()
+    3.0
     """
     _check(text, format, schedule, out)
     if "..." in text:
@@ -284,6 +291,10 @@ def evaluate(
     and ``+=``, ``max=``, ``min=``; an index that the left side lacks is reduced. ``format`` is one format for
     all results or a sequence with one (or None) a result, ``out`` a tuple likewise. The other arguments, the
     types and the errors are those of :func:`einsum`.
+
+    >>> A, x, b = scorch.sparse(torch.eye(3)), torch.ones(3, 2), torch.tensor([0.5, -2.0])
+    >>> scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k] + b[k])", A=A, x=x, b=b).tolist()[0]
+    [1.5, 0.0]
     """
     _check(expression, format, schedule, out)
     names, given, y = tuple(operands), tuple(operands.values()), NotImplemented
@@ -363,9 +374,9 @@ class Kernel:
         """The loop nests that were considered: a line ``-- cost N``, then the nest; the chosen one first."""
         return _C.text(self._program, self._example, "orders")
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """Formats, loop order with reasons, and the way it runs."""
-        return _C.text(self._program, self._example, "explain")
+        return Explanation(_C.text(self._program, self._example, "explain"))
 
     def __repr__(self) -> str:
         return f"<scorch kernel {self.expression!r}, {_C.way(self._program, self._example)}>"
@@ -382,6 +393,11 @@ def compile(
     """The kernel of an expression, ahead of the call: einsum with operands, or index notation with names.
 
     Raises: as :func:`einsum` and :func:`evaluate`.
+
+    >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
+    >>> kernel = scorch.compile("C[i,k] = A[i,j] * x[j,k]", A=A, x=x)
+    >>> kernel.directives, kernel(A=A, x=x).sum().item()
+    ('order(i, j, k) parallel(i)', 6.0)
     """
     _check(expression, format, schedule, None)
     if "..." in expression and not named:
@@ -408,10 +424,26 @@ def explain(
     schedule: str | None = None,
     implicit: str = "zero",
     **named: object,
-) -> str:
-    """How an einsum or an evaluate with these arguments would run, as text."""
+) -> Explanation:
+    """How an einsum or an evaluate with these arguments would run, as text.
+
+    First the steps, where there are several, with formats and estimated costs; then of each step the
+    expression, formats, reasons, schedule, loops and plan, the way it runs, and its C. The text also has
+    ``steps``, the estimates as numbers, and ``plot()``, which draws them beside what is measured.
+
+    >>> A, x = scorch.sparse(torch.eye(10)), torch.rand(10, 4)
+    >>> text = scorch.explain("ij,jk->ik", A, x)
+    >>> print(text.split("schedule")[1].split("its loops")[0].strip())
+    order(i, j, k) parallel(i)
+    """
     made = compile(expression, *operands, format=format, schedule=schedule, implicit=implicit, **named)
-    return made.explain()
+
+    def call() -> object:
+        if named:
+            return evaluate(expression, format=format, schedule=schedule, implicit=implicit, **named)
+        return einsum(expression, *operands, format=format, schedule=schedule, implicit=implicit)
+
+    return Explanation(made.explain(), call)
 
 
 def _einsum_product(text: str, operands: tuple, out: torch.Tensor | None) -> torch.Tensor:

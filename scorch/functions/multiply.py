@@ -34,8 +34,8 @@ def turns(a: SparseTensor, x: torch.Tensor, kind: int) -> bool:
 
 def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None = None) -> torch.Tensor:
     """A product by the extension's fast entry; NotImplemented where more than plain eager goes on."""
-    if _torch.any_requires_grad(a) and torch.is_grad_enabled():
-        if out is not None or type(x) is not torch.Tensor or a._ndim != 2 or not _C.plain():
+    if torch.is_grad_enabled() and _torch.any_requires_grad(a, x):
+        if out is not None or x.__class__ not in _torch.PLAIN or a._ndim != 2 or not _C.plain():
             return NotImplemented
         if len(a._names) == 1 or is_composed(a._fmt):  # dense levels; parts
             return NotImplemented

@@ -50,7 +50,9 @@ _LINEAR = {  # in place, of what is added up afterwards
 def map(A: SparseTensor, fn: Callable[[torch.Tensor], torch.Tensor]) -> SparseTensor:
     """``fn`` of the stored values [nnz], in a tensor of the same structure; missing entries stay missing.
 
-    >>> scorch.map(A, torch.exp)
+    >>> scorch.map(scorch.sparse(torch.eye(2)), torch.exp).to_dense()
+    tensor([[2.7183, 0.0000],
+            [0.0000, 2.7183]])
 
     Raises:
         TypeError: A is no SparseTensor. ValueError: fn returns another number of values.

@@ -408,6 +408,10 @@ def sddmm(mask: SparseTensor, Q: torch.Tensor, K: torch.Tensor) -> SparseTensor:
 
     Raises:
         TypeError: mask is no SparseTensor. ValueError: the shapes do not fit.
+
+    >>> mask = scorch.sparse(torch.eye(3))
+    >>> scorch.sddmm(mask, torch.ones(3, 5), torch.ones(3, 5)).values()
+    tensor([5., 5., 5.])
     """
     if not isinstance(mask, SparseTensor):
         raise TypeError(f"sddmm: expected a SparseTensor as the mask, got {type(mask).__name__}")

@@ -23,6 +23,11 @@ class SampledLayer(NamedTuple):
     value that A has there, as many times as it was drawn. ``targets`` [T] and ``sources`` [S] are nodes,
     int64; the targets are the first sources, so ``h[: len(targets)]`` are their own rows. ``entries`` [nnz]
     says which of ``A.values()`` each entry is, for what else there is of edges.
+
+    >>> A = scorch.coo([[0, 0, 1], [1, 2, 0]], [5.0, 6, 7], (3, 3))
+    >>> (layer,) = scorch.sample_neighbors(A, torch.tensor([1]), [3])
+    >>> [x.tolist() for x in (layer.targets, layer.sources, layer.entries, layer.matrix.to_dense())]
+    [[1], [1, 0], [2], [[0.0, 7.0]]]
     """
 
     matrix: SparseTensor
@@ -114,10 +119,16 @@ def sample_neighbors(
     that of the seeds, which are the last layer's targets. A layer's sources are the targets of the one
     before it.
 
-    >>> layers = scorch.sample_neighbors(A, seeds, [10, 5])
+    >>> A = scorch.coo([[0, 0, 1, 2], [1, 2, 3, 3]], [1.0, 1, 1, 1], (4, 4))
+    >>> layers = scorch.sample_neighbors(A, torch.tensor([0]), [10, -1])
+    >>> [layer.matrix.shape for layer in layers]
+    [torch.Size([3, 4]), torch.Size([1, 3])]
+    >>> x = torch.rand(4, 8)
     >>> h = x[layers[0].sources]
-    >>> for conv, layer in zip(convs, layers):
-    ...     h = conv(h, layer.matrix)  # of as many rows as layer.targets
+    >>> for layer in layers:
+    ...     h = layer.matrix @ h  # of as many rows as layer.targets
+    >>> torch.allclose(h, (A @ (A @ x))[:1])
+    True
 
     Args:
         A: [N, N], an entry (i, j) where j is a neighbour of i, as ``scorch.from_edge_index`` makes it, of any

@@ -14,12 +14,15 @@ from .. import _torch
 from ..tensor.format import is_compressed, layout
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor, rank
+from ..tensor.values import plain_values
 from .expressions import evaluate
 from .pointwise import gather
 from .reduce import kernel
 
 
 def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool) -> SparseTensor:
+    if a._ndim and isinstance(dim, int) and _is_direct(a, axis(dim, a._ndim), dtype):
+        return _in_one_program(a, axis(dim, a._ndim), log)
     a = a._whole().coalesce()
     a = a if dtype is None else a.to(dtype)
     if not a.dtype.is_floating_point:
@@ -38,6 +41,14 @@ def _normalised(a: SparseTensor, dim: int, dtype: torch.dtype | None, log: bool)
     return a._with_values(result.to(type))
 
 
+def _is_direct(a: SparseTensor, dim: int, dtype: torch.dtype | None) -> bool:
+    """Whether a call is one program over a itself: nothing records it, and no type changes."""
+    values = plain_values(a)
+    if values is None or dtype not in (None, values.dtype) or values.dtype not in _LOWEST:
+        return False
+    return _is_one_program(a, values, dim)
+
+
 def _recorded(values: torch.Tensor) -> bool:
     """Whether a backward pass may be asked for, and no other derivative."""
     if torch.compiler.is_dynamo_compiling() or _torch.in_transform():
@@ -47,6 +58,7 @@ def _recorded(values: torch.Tensor) -> bool:
 
 # ---- as index notation ----
 LOWEST, LOWEST_DOUBLE = 3e38, 1.7e308  # minus this stands for entries that are missing
+_LOWEST = {torch.float32: LOWEST, torch.float64: LOWEST_DOUBLE}
 
 
 def maximum(stored: str, score: str, top: str, lowest: float = LOWEST) -> str:
@@ -76,8 +88,8 @@ def _text(ndim: int, dim: int, log: bool, lowest: float) -> str:
     result = f"({score} - {top} - log({total}))" if log else f"({power} / {total})"
     return "; ".join(
         [
-            maximum(stored, score, top, lowest),
-            f"{total} = {stored} * {power}",
+            f"tmp {maximum(stored, score, top, lowest)}",
+            f"tmp {total} = {stored} * {power}",
             f"P[{every}] = {stored} * {result}",
         ]
     )
@@ -92,16 +104,15 @@ def _is_one_program(a: SparseTensor, values: torch.Tensor, dim: int) -> bool:
     return _torch.is_tracing(values) or form.levels[-1][2] == dim
 
 
-def _in_one_program(a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
-    text = _text(a._ndim, dim, log, LOWEST if a.dtype == torch.float32 else LOWEST_DOUBLE)
-    return evaluate(text, A=a, format=("dense", "dense", a._fmt))[2].values()
+def _in_one_program(a: SparseTensor, dim: int, log: bool) -> SparseTensor:
+    return evaluate(_text(a._ndim, dim, log, _LOWEST[a.dtype]), A=a)
 
 
 # ---- as steps ----
 def _softmax_values(values: torch.Tensor, a: SparseTensor, dim: int, log: bool) -> torch.Tensor:
     """The softmax of values over the structure of a."""
     if _is_one_program(a, values, dim):
-        return _in_one_program(a._with_values(values), dim, log)
+        return _in_one_program(a._with_values(values), dim, log).values()
     top = kernel(a._with_values(values), [dim], "max=", "skip").unsqueeze(dim)
     shifted = values - gather(a, top.masked_fill(top == -math.inf, 0))
     powers = shifted.exp()
@@ -152,6 +163,10 @@ def softmax(
 
     A missing entry takes no part, as if it were minus infinity. Stored zeros do, also in blocks.
     ``torch.softmax``, ``F.softmax`` and ``torch.sparse.softmax`` of a SparseTensor are this too.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 2.0, 2.0], [1.0, 0.0, 0.0]]))
+    >>> scorch.softmax(A).values()
+    tensor([0.5000, 0.5000, 1.0000])
     """
     return _called(input, dim, dtype, False)
 
@@ -159,5 +174,10 @@ def softmax(
 def log_softmax(
     input: SparseTensor, dim: int = -1, _stacklevel: int = 3, dtype: torch.dtype | None = None
 ) -> SparseTensor:
-    """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing."""
+    """The logarithm of :func:`softmax` on the stored entries; missing entries stay missing.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 2.0, 2.0], [1.0, 0.0, 0.0]]))
+    >>> scorch.log_softmax(A).values().exp()
+    tensor([0.5000, 0.5000, 1.0000])
+    """
     return _called(input, dim, dtype, True)

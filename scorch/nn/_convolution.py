@@ -27,9 +27,11 @@ class SparseConv3d(nn.Module):
     With another one output sites are those that :func:`scorch.conv_map` lists, where kernels, their order and
     strides are described too.
 
+    >>> sites = torch.tensor([[0, 0, 0, 0], [0, 0, 0, 1], [0, 5, 5, 5]])  # batch, then three coordinates
     >>> down = scorch.nn.SparseConv3d(16, 32, kernel_size=2, stride=2)
     >>> M, coarse = down.map(sites)  # made once, for every layer with this kernel and stride on these sites
-    >>> y = down(x, M)  # [len(coarse), 32]
+    >>> len(coarse), down(torch.rand(3, 16), M).shape
+    (2, torch.Size([2, 32]))
 
     Args:
         in_channels, out_channels: features a site, before and after.

@@ -117,6 +117,10 @@ class GATConv(nn.Module):
     Parameters: ``lin.weight`` [heads * out, in], or ``lin_src.weight`` and ``lin_dst.weight`` for a pair;
     ``att_src``, ``att_dst`` [1, heads, out]; with edge_dim ``lin_edge.weight`` and ``att_edge``; with
     residual ``res.weight``; ``bias``. Glorot, zeros.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> scorch.nn.GATConv(8, 4, heads=2)(torch.rand(3, 8), graph).shape
+    torch.Size([3, 8])
     """
 
     def __init__(

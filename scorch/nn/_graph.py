@@ -323,6 +323,11 @@ class GCNConv(Normalizing):
         add_self_loops, normalize, bias: as in PyG.
 
     Parameters: ``lin.weight`` [out, in], Glorot; ``bias`` [out], zeros.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> features = scorch.sparse(torch.eye(3, 8))  # features that are mostly zeros are sparse too
+    >>> scorch.nn.GCNConv(8, 4)(features, graph).shape
+    torch.Size([3, 4])
     """
 
     def __init__(
@@ -383,6 +388,10 @@ class SAGEConv(nn.Module):
         root_weight: whether there is W_r. bias: whether there is b.
 
     Parameters: ``lin_l.weight``, ``lin_l.bias``, ``lin_r.weight``, initialised as torch.nn.Linear.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> scorch.nn.SAGEConv(8, 4)(torch.rand(3, 8), graph).shape
+    torch.Size([3, 4])
     """
 
     def __init__(
@@ -464,6 +473,10 @@ class RGCNConv(nn.Module):
 
     Parameters: ``weight`` [R or num_bases, in, out], ``comp`` [R, num_bases] with bases, ``root`` [in, out],
     ``bias`` [out]; Glorot, zeros.
+
+    >>> edges, kinds = torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.tensor([0, 1, 0])
+    >>> scorch.nn.RGCNConv(8, 4, num_relations=2)(torch.rand(3, 8), edges, kinds).shape
+    torch.Size([3, 4])
     """
 
     def __init__(

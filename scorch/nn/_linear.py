@@ -70,6 +70,10 @@ class Linear(nn.Module):
     Values start uniform in +-1/sqrt(n), n the stored entries a row: torch.nn.Linear's rule for that fan-in.
 
     Raises: ValueError: density outside (0, 1], or the format does not fit.
+
+    >>> layer = scorch.nn.Linear(64, 32, density=0.1)
+    >>> layer.values.shape, layer(torch.rand(5, 64)).shape
+    (torch.Size([192]), torch.Size([5, 32]))
     """
 
     def __init__(

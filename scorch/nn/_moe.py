@@ -43,6 +43,9 @@ class MoE(nn.Module):
 
     Parameters: ``gate.weight`` [E, d]; ``w1`` [E, d, h], ``w2`` [E, h, d], uniform in +-1/sqrt(their fan-in).
     Raises: ValueError: k outside 1..E, or an input of another width.
+
+    >>> scorch.nn.MoE(16, 32, num_experts=8, top_k=2)(torch.rand(5, 16)).shape
+    torch.Size([5, 16])
     """
 
     def __init__(

@@ -20,6 +20,10 @@ class GINConv(nn.Module):
         eps: how much more a node counts than a neighbour, at first. train_eps: whether it is a parameter.
 
     Parameters: those of ``nn``; ``eps`` [1], else a buffer.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> scorch.nn.GINConv(torch.nn.Linear(8, 4))(torch.rand(3, 8), graph).shape
+    torch.Size([3, 4])
     """
 
     def __init__(self, nn: nn.Module, eps: float = 0.0, train_eps: bool = False) -> None:
@@ -59,6 +63,10 @@ class SGConv(Normalizing):
         add_self_loops, bias: as in PyG.
 
     Parameters: ``lin.weight`` [out, in], ``lin.bias`` [out], initialised as torch.nn.Linear.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> scorch.nn.SGConv(8, 4, K=2)(torch.rand(3, 8), graph).shape
+    torch.Size([3, 4])
     """
 
     def __init__(
@@ -118,6 +126,10 @@ class APPNP(Normalizing):
         cached: keeps S of the first graph for good; without it the one of the last graph is kept for as long
             as that graph lives.
         add_self_loops, normalize: as in PyG.
+
+    >>> graph = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> scorch.nn.APPNP(K=10, alpha=0.1)(torch.rand(3, 8), graph).shape
+    torch.Size([3, 8])
     """
 
     def __init__(

@@ -327,7 +327,10 @@ def parts(*tensors: SparseTensor) -> SparseTensor:
     ``A.parts`` reads them. Values are copied into one array, in the type that all promote to; gradients
     reach the tensors that were given. What takes a matrix apart by rules is ``SparseTensor.convert``.
 
+    >>> blocks, rest = torch.block_diag(torch.ones(8, 8), torch.ones(8, 8)), torch.eye(16).flip(0)
     >>> A = scorch.parts(scorch.sparse(blocks, "bsr(8,8)"), scorch.sparse(rest, "csr"))
+    >>> [part.nnz for part in A.parts]
+    [128, 16]
 
     Raises: TypeError: one is no SparseTensor. ValueError: their shapes differ, are no matrices, or there are
         fewer than 2 or more than 8 of them.

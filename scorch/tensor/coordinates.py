@@ -188,6 +188,10 @@ def from_edge_index(
     Raises:
         ValueError: shapes do not fit, an index is out of range, or normalize is something else.
         TypeError: indices or num_nodes are no integers. NotImplementedError: not on the CPU.
+
+    >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])  # sources, targets
+    >>> scorch.from_edge_index(edges, add_self_loops=True).to_dense().tolist()
+    [[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
     """
     index, weight = _edges(edge_index, edge_weight)
     if normalize not in (None, "sym", "row"):

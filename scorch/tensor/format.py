@@ -196,9 +196,9 @@ class Format:
         ValueError: no such format; the message shows where the text stops making sense. TypeError: levels
             is no text and no sequence.
 
-    >>> str(Format(["dense", "compressed"]))
+    >>> str(scorch.Format(["dense", "compressed"]))
     'csr'
-    >>> Format("csr") == Format("dense(0), compressed(1)")
+    >>> scorch.Format("csr") == scorch.Format("dense(0), compressed(1)")
     True
     """
 

@@ -32,7 +32,8 @@ from .entries import (
 )
 from .format import layout
 from .sparsetensor import SparseTensor
-from .values import assemble, needs_grad, refuse_read_only
+from .values import assemble, needs_grad, plain_values, refuse_read_only
+from .wrapping import wrap
 
 Selection = int | slice | torch.Tensor
 
@@ -110,6 +111,15 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     """
     if not isinstance(a, SparseTensor):  # a SparseTensor as the index of a dense tensor
         raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+    if (
+        index.__class__ is slice
+        and (a._fmt, a._ndim) == ("csr", 2)
+        and (values := plain_values(a)) is not None
+    ):
+        start, stop, step = index.indices(a._shape[0])
+        if step == 1 and 0 < stop - start < a._shape[0]:  # the commonest index
+            arrays = _cut((*a._arrays()[:2], values), start, stop)
+            return wrap(layout("csr", 2), (stop - start, a._shape[1]), arrays)
     items = _spread(index, a._ndim)
     if any(_mask_rank(item) > 1 for item in items):
         return lookup(a, _named(a, index))

@@ -176,6 +176,11 @@ def collate(batch: Sequence[object]) -> object:
 
     SparseTensors of one shape are stacked (csr matrices become a batch with unequal nnz), everything else
     goes the way of torch's default_collate, which knows SparseTensors too once scorch is imported.
+
+    >>> samples = [(scorch.sparse(torch.eye(3)), 0), (scorch.sparse(torch.ones(3, 3)), 1)]
+    >>> graphs, labels = scorch.collate(samples)
+    >>> graphs.shape, graphs.nnz, labels
+    (torch.Size([2, 3, 3]), 12, tensor([0, 1]))
     """
     return torch.utils.data.default_collate(batch)
 

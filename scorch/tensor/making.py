@@ -272,6 +272,12 @@ def sparse(
         ValueError: the structure of x is malformed, or the format does not fit its dimensions.
         TypeError: x is no tensor, or complex.
         NotImplementedError: x is a sparse tensor of torch that requires grad, or is not on the CPU.
+
+    >>> dense = torch.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
+    >>> scorch.sparse(dense, format="csc").crd(1)  # the rows of the entries, column by column
+    tensor([1, 0, 1], dtype=torch.int32)
+    >>> scorch.sparse(dense.to_sparse_csr()).nnz
+    3
     """
     if more or isinstance(format, torch.Tensor):
         raise TypeError(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .. import _saved as saved
     from ..boundary import below
     from ..functions import expressions, multiply, parts, pointwise, products
-    from ..tools import plan, reorder, tune
+    from ..tools import pictures, plan, profiling, reorder, tune
     from . import composed, conversion, index, layouts, rules, values
 
 _PATHS = {
@@ -33,12 +33,14 @@ _PATHS = {
 _LATER = {  # at the first use
     "composed": "scorch.tensor.composed",
     "parts": "scorch.functions.parts",
+    "pictures": "scorch.tools.pictures",
+    "profiling": "scorch.tools.profiling",
     "rules": "scorch.tensor.rules",
     "tune": "scorch.tools.tune",
 }
 __all__ = [
     "below", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply", "parts",
-    "plan", "pointwise", "products", "reorder", "rules", "saved", "tune", "values",
+    "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune", "values",
 ]  # fmt: skip
 
 

@@ -20,6 +20,9 @@ from . import rooms
 from .format import Format, layout, pads
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..functions.explanation import Explanation
     from ..tools.reorder import Reordering
     from ..tools.tune import Report
     from .declared import Declared as _Tensor
@@ -64,7 +67,11 @@ def partwise(f: Callable) -> Callable:
 
 
 def is_sparse(x: object) -> bool:
-    """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False)."""
+    """Whether x is a scorch SparseTensor (``x.is_sparse`` is torch's own and stays False).
+
+    >>> scorch.is_sparse(scorch.sparse(torch.eye(3))), scorch.is_sparse(torch.eye(3))
+    (True, False)
+    """
     return isinstance(x, SparseTensor)
 
 
@@ -81,6 +88,12 @@ class SparseTensor(_Tensor):
     torch it is a strided tensor of its dense shape (``numel()`` counts zeros; ``scorch.is_sparse(A)`` tells)
     without memory: ``data_ptr()`` and ``numpy()`` raise, and what has no sparse form raises
     NotImplementedError.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]]))
+    >>> A
+    SparseTensor(csr, 2x3, nnz=3, density=50%, float32, int32)
+    >>> A @ torch.ones(3)
+    tensor([2., 4.])
     """
 
     __array_ufunc__ = None
@@ -218,6 +231,9 @@ class SparseTensor(_Tensor):
         They are differentiable where this tensor requires a gradient. Where they are those of a read-only
         array (``scorch.sparse(..., copy=False)``), torch raises RuntimeError when they are written, and for
         their address (``numpy()``, ``data_ptr()``): ``clone()`` them for that.
+
+        >>> scorch.sparse(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).values()
+        tensor([2., 1.])
         """
         return rooms.values.values_of(self)
 
@@ -250,7 +266,12 @@ class SparseTensor(_Tensor):
         return getattr(self, name).detach()
 
     def indices(self) -> torch.Tensor:
-        """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
+        """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding.
+
+        >>> scorch.sparse(torch.tensor([[0.0, 2.0], [1.0, 0.0]])).indices()
+        tensor([[0, 1],
+                [1, 0]], dtype=torch.int32)
+        """
         return rooms.conversion.indices(self)
 
     def __repr__(self) -> str:
@@ -266,11 +287,44 @@ class SparseTensor(_Tensor):
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: format, shape, entries, bytes, and a small picture of where entries are."""
+        return rooms.pictures.html_of(self)
+
+    def spy(
+        self, ax: Axes | None = None, *, pixels: builtins.int = 512, colours: Sequence[str] | None = None
+    ) -> Axes:
+        """Draws where entries are, with matplotlib: each part of a composed format in a colour of its own.
+
+        A pixel of a large tensor is as dark as its part of the tensor is dense, and never so faint that a
+        single entry is lost; nothing is made dense for it. Stored zeros count, what fills blocks too, padding
+        does not. A vector is one row; of more than two dimensions the last two are drawn, all others laid
+        over each other.
+
+        Args:
+            ax: where to draw; a new figure otherwise.
+            pixels: at most so many a side.
+            colours: of the parts, as matplotlib writes colours.
+
+        Returns:
+            The axes.
+
+        Raises: ImportError: matplotlib is not installed. ValueError: pixels is less than 1.
+
+        >>> ax = scorch.sparse(torch.eye(30), format="bsr(5,5)").spy()
+        >>> ax.get_title()
+        'bsr(5,5), 30x30, 150 stored'
+        """
+        return rooms.pictures.spy(self, ax, pixels=pixels, colours=colours)
+
     # ---- derived layouts ----
     def memory(self) -> dict[str, object]:
         """Bytes: ``tensor``, ``derived`` (a dictionary by format, permutations included) and ``total``.
 
         Layouts that calls asked for are kept up to four times the size of the tensor, the newest always.
+
+        >>> scorch.sparse(torch.eye(4)).memory()
+        {'tensor': 52, 'derived': {}, 'total': 52}
         """
         return rooms.plan.memory(self)
 
@@ -281,10 +335,14 @@ class SparseTensor(_Tensor):
         for name in ("_relabelled", "_strips", "_derived"):
             self.__dict__.pop(name, None)
 
-    def plan(self, columns: builtins.int = 1) -> str:
+    def plan(self, columns: builtins.int = 1) -> Explanation:
         """How ``A @ x`` for x with this many columns would run: formats, loops with reasons, and the way.
 
         Raises: ValueError: A has less than two dimensions.
+
+        >>> A = scorch.sparse(torch.eye(4))
+        >>> A.plan(columns=8).steps[0].text
+        'out[i,k] = A[i,j] * B[j,k]'
         """
         return rooms.plan.plan(self, columns)
 
@@ -297,8 +355,11 @@ class SparseTensor(_Tensor):
         next ones build what they need.
         ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
-        >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ g])
-        >>> A.optimize(calls=1000)
+        >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
+        >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ x]) is A
+        True
+        >>> A.optimize(calls=1000) is A
+        True
         """
         return rooms.plan.optimize(self, calls)
 
@@ -308,7 +369,9 @@ class SparseTensor(_Tensor):
         The function is called many times, returns what can be compared and leaves no trace. See
         :func:`scorch.tune`.
 
-        >>> print(A.tune(lambda A: A @ x, seconds=3))
+        >>> A, x = scorch.sparse(torch.eye(100)), torch.rand(100, 16)
+        >>> A.tune(lambda A: A @ x, seconds=0.1).gain >= 1
+        True
         """
         return rooms.tune.tune_call(self, call, seconds)
 
@@ -327,6 +390,11 @@ class SparseTensor(_Tensor):
         Entry (i, j) is that at (rows[i], cols[j]). Rows and columns are vectors of integers, which may repeat
         and count from the end below zero, masks, slices, or None for all. In csr and csc what is read is the
         rows, or columns, that are asked for. Gradients flow to the values.
+
+        >>> A = scorch.sparse(torch.arange(12.0).view(3, 4))
+        >>> A.submatrix(torch.tensor([2, 0]), torch.tensor([3, 1, 3])).to_dense().tolist()
+        [[11.0, 9.0, 11.0], [3.0, 1.0, 3.0]]
+
         Raises: ValueError: no matrix. IndexError: one is out of range, or no such index.
         """
         return rooms.index.submatrix(self, rows, cols)
@@ -339,13 +407,21 @@ class SparseTensor(_Tensor):
         memory with this tensor (sorted COO and CSR share columns and values), as torch's ``to_sparse`` does.
         A composed format, ``"bsr(8,8) of blocks(8,8,0.5) + csr"``, stores parts in formats of their own.
         Raises: ValueError: no such format for this number of dimensions.
+
+        >>> scorch.sparse(torch.eye(4)).convert("bsr(2,2)").nnz
+        8
         """
         return rooms.conversion.convert(self, format, index_dtype)
 
     def to_dense(
         self, dtype: torch.dtype | None = None, *, masked_grad: builtins.bool | None = None
     ) -> torch.Tensor:
-        """The dense tensor, contiguous."""
+        """The dense tensor, contiguous.
+
+        >>> scorch.sparse(torch.eye(2)).to_dense()
+        tensor([[1., 0.],
+                [0., 1.]])
+        """
         return rooms.conversion.to_dense(self, dtype)
 
     def to_torch(

@@ -10,7 +10,11 @@ from .. import _C
 
 
 def info() -> dict[str, str]:
-    """CPU, threads, bundle, compiler, cache and versions, as a dictionary of texts."""
+    """CPU, threads, bundle, compiler, cache and versions, as a dictionary of texts.
+
+    >>> scorch.info()["scorch"] == scorch.__version__
+    True
+    """
     facts = dict(line.split(": ", 1) for line in _C.info().splitlines() if ": " in line)
     return {
         "scorch": _C.version,
@@ -30,6 +34,9 @@ def stats() -> dict[str, object]:
     into the C compiler, ``load_seconds`` into loading kernels. ``kept`` says what the process holds of them
     now: ``keys`` that lead to programs, ``bytes`` of at most ``limit`` (``SCORCH_MEMORY``), and how many keys
     were ``forgotten`` to make room, the least recently used first; they are found in the cache again.
+
+    >>> sorted(scorch.stats()["runs"])
+    ['bundle', 'executor', 'jit']
     """
     return _C.stats()
 
@@ -42,6 +49,9 @@ def clear_cache() -> int:
 
     Raises:
         OSError, ValueError: the cache directory cannot be read or is not ours.
+
+    >>> scorch.clear_cache()  # doctest: +SKIP
+    12
     """
     return _C.clear_cache()
 
@@ -53,6 +63,9 @@ def release() -> int:
     because new memory takes the system longer than most kernels need to fill it. Layouts that traced and
     compiled calls derived, another 256 MB at most, are dropped too; those of a tensor go with its
     ``release()``.
+
+    >>> scorch.release() >= 0
+    True
     """
     return _C.release()
 
@@ -71,5 +84,8 @@ def calibrate(*, forget: bool = False) -> dict[str, float]:
     Returns:
         Times against those of the typical machine, in powers of the fourth root of 2, from 1/4 to 4: ``core
         branch l2 l3 memory insert clear team``.
+
+    >>> list(scorch.calibrate(forget=True))
+    ['core', 'branch', 'l2', 'l3', 'memory', 'insert', 'clear', 'team']
     """
     return {name: 2 ** (step / 4) for name, step in _C.calibrate(forget).items()}

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from ..functions.explanation import Explanation
 from ..functions.expressions import explain
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import bytes_kept
 
 
-def plan(A: SparseTensor, columns: int = 1) -> str:
+def plan(A: SparseTensor, columns: int = 1) -> Explanation:
     """How ``A @ x`` for x with this many columns would run: see ``SparseTensor.plan``."""
     if A._ndim < 2:
         raise ValueError(f"plan: expected at least 2 dimensions, got {A._ndim}")
@@ -41,9 +42,9 @@ def memory(A: SparseTensor) -> dict[str, object]:
     derived |= dict(core.memory()[1]) if core is not None else {}
     for dims, other in A.__dict__.get("_relabelled", {}).items():
         derived |= {f"{name} of permute{dims}": n for name, n in other.memory()["derived"].items()}
-    for (wide, added, _), (_, strips, place) in A.__dict__.get("_strips", {}).items():
+    for (wide, added, _), kept in A.__dict__.get("_strips", {}).items():
         name = f"strips, float{64 if wide else 32}{', added' if added else ''}"
-        made = sum(x.nbytes for x in (*strips[:4], place))
+        made = sum(x.nbytes for x in (*kept.strips[:5], *kept.strips.turned, kept.place))
         derived[name] = derived.get(name, 0) + made
     derived |= bytes_kept(A)
     return {"tensor": tensor, "derived": derived, "total": tensor + sum(derived.values())}

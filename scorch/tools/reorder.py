@@ -21,8 +21,10 @@ class Reordering(NamedTuple):
     ``tensor[i, j]`` is ``A[rows[i], columns[j]]``; with the permutation matrices P and Q of rows and columns
     it is P A Q^T. ``rows`` [m], ``columns`` [n] and their inverses are int64. A product in the old order:
 
+    >>> A, x = scorch.sparse(torch.tensor([[0.0, 1.0], [2.0, 3.0]])), torch.tensor([[1.0], [10.0]])
     >>> r = scorch.reorder(A, "degree")
-    >>> y = (r.tensor @ x[r.columns])[r.inverse_rows]  # A @ x
+    >>> torch.equal((r.tensor @ x[r.columns])[r.inverse_rows], A @ x)
+    True
     """
 
     tensor: SparseTensor
@@ -147,6 +149,10 @@ def reorder(
         TypeError: A is no SparseTensor. ValueError: the method is none of these, the format has blocks or
             repeated coordinates, A is not square where it must be, or what is given is no permutation.
         ImportError: "rcm" without SciPy.
+
+    >>> A = scorch.sparse(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))
+    >>> scorch.reorder(A, "degree").rows
+    tensor([1, 0])
     """
     _check(A)
     m, n = A.shape

@@ -13,6 +13,7 @@ from torch.nn.utils import parametrize
 
 from ..tensor.format import Layout
 from ..tensor.sparsetensor import SparseTensor
+from .tables import human, lines
 
 Timer = Callable[[Mapping[str, Callable[[], object]]], Mapping[str, float]]
 _BLOCKS = (32, 16, 8, 4)
@@ -74,13 +75,8 @@ class Report(Sequence):
     def __repr__(self) -> str:
         head = ("layer", "shape", "density", "rows", "dense", "sparse", "gain", "now", "why")
         body = [_cells(x) for x in self]
-        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in (head, ["-" * width for width in widths], *body)
-        ]
-        lines.append(f"{len(self.replaced)} of {len(self)} layers are sparse; {self._step}")
-        return "\n".join(lines)
+        end = f"{len(self.replaced)} of {len(self)} layers are sparse; {self._step}"
+        return "\n".join([*lines(head, body), end])
 
 
 def _cells(x: Layer) -> list[str]:
@@ -99,16 +95,6 @@ def _cells(x: Layer) -> list[str]:
         now,
         x.reason,
     ]
-
-
-def human(seconds: float | None) -> str:
-    """A time in the unit that suits it; empty where there is none."""
-    if seconds is None:
-        return ""
-    unit, factor = next(
-        (u, f) for u, f in (("s", 1), ("ms", 1e3), ("us", 1e6)) if seconds * f >= 1 or u == "us"
-    )
-    return f"{seconds * factor:.3g} {unit}"
 
 
 # ---- measuring ----
@@ -460,6 +446,11 @@ def sparsify(
     Raises:
         ValueError: no example to measure on; density, threshold or gain out of range; a format that does not
             fit a weight.
+
+    >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
+    >>> report = scorch.sparsify(model, density=0.05, measure=False)  # or on an example, measured
+    >>> report.replaced
+    ('0', '2')
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"sparsify: expected a torch.nn.Module, got {type(model).__name__}")

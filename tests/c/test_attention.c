@@ -88,24 +88,70 @@ static sc_heads contiguous(const void *p, int64_t heads, int64_t rows, int64_t w
     for (size_t i_ = 0; i_ < sizeof(x) / 8; i_++) ((double *)(x))[i_] = uniform()
 #define N(x) ((int64_t)(sizeof(x) / 8))
 
-static void one(sc_dtype t, int64_t height, bool numbers)
+/* The strips of the mask, or of its transpose; of all columns, or of those that are even (0) or odd (1). */
+static void strips_of(const problem *p, bool turned, int which, const int32_t *order, sc_dtype t,
+                      int64_t height, sc_strips *s)
+{
+    const int rows = turned ? COLUMNS : ROWS, columns = turned ? ROWS : COLUMNS;
+    int32_t pos[ROWS + 1] = {0}, *crd = sc_malloc(ROWS * COLUMNS * 4);
+    double *val = sc_malloc(ROWS * COLUMNS * 8);
+    sc_err e = {0};
+    for (int r = 0; r < rows; r++) {
+        const int i = order ? order[r] : r;
+        pos[r + 1] = pos[r];
+        for (int j = 0; j < columns; j++) {
+            const double x = turned ? p->mask[j][i] : p->mask[i][j];
+            if (x == 0 || (which >= 0 && j % 2 != which)) continue;
+            crd[pos[r + 1]] = j;
+            val[pos[r + 1]++] = x;
+        }
+    }
+    sc_strip_source from = {.matrices = 1,
+                            .rows = rows,
+                            .columns = columns,
+                            .pos = pos,
+                            .crd = crd,
+                            .val = val,
+                            .itype = SC_I32,
+                            .dtype = SC_F64,
+                            .nnz = pos[rows],
+                            .computed = sc_dtype_computed(t)};
+    s->height = height;
+    CHECK(!sc_attention_strips(&from, s, keep, NULL, &e), "%s", e.msg);
+    s->order = order;
+    free(crd), free(val);
+}
+
+/* The mask of a; apart: as two parts, the rows of the second the last one first. */
+static void set_mask(const problem *p, sc_attention *a, int64_t height, bool apart, const int32_t *back[2])
+{
+    const sc_dtype t = a->dtype;
+    a->parts = apart ? 2 : 1, a->turned_parts = apart ? 2 : 0;
+    strips_of(p, false, apart ? 0 : -1, NULL, t, height, &a->mask[0]);
+    for (int turned = 0; turned < 2 && apart; turned++) {
+        sc_strips *s = turned ? a->turned : a->mask;
+        if (turned) strips_of(p, true, 0, NULL, t, 64, &s[0]);
+        strips_of(p, turned, 1, height > 1 ? back[turned] : NULL, t, height, &s[1]);
+    }
+}
+
+static void one(sc_dtype t, int64_t height, bool numbers, bool apart)
 {
     problem *p = sc_zalloc(sizeof *p);
     sc_err e = {0};
-    int32_t pos[ROWS + 1] = {0}, *crd = sc_malloc(ROWS * COLUMNS * 4);
-    double *val = sc_malloc(ROWS * COLUMNS * 8);
+    int32_t rows[ROWS], columns[COLUMNS];
+    const int32_t *back[] = {rows, columns};
+    for (int i = 0; i < ROWS; i++) rows[i] = ROWS - 1 - i;
+    for (int j = 0; j < COLUMNS; j++) columns[j] = COLUMNS - 1 - j;
     FILL(p->q);
     FILL(p->k);
     FILL(p->v);
     FILL(p->grad);
-    for (int i = 0; i < ROWS; i++) {
-        pos[i + 1] = pos[i];
+    for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS && i != 3; j++) {
             if (uniform() > -0.2 && i != 5) continue;
-            crd[pos[i + 1]] = j;
-            val[pos[i + 1]++] = p->mask[i][j] = numbers ? 2 + floor(4 * uniform()) / 4 : 1;
+            p->mask[i][j] = numbers ? 2 + floor(4 * uniform()) / 4 : 1;
         }
-    }
     sc_attention a = {.dtype = t,
                       .batch = 1,
                       .heads = HEADS,
@@ -121,19 +167,8 @@ static void one(sc_dtype t, int64_t height, bool numbers)
     a.grad = contiguous(stored(&p->grad[0][0][0], N(p->grad), t), HEADS, ROWS, DEPTH);
     for (int h = 0; h < HEADS; h++)
         for (int i = 0; i < ROWS; i++) row_of(p, h, i, a.scale);
-    sc_strip_source from = {.matrices = 1,
-                            .rows = ROWS,
-                            .columns = COLUMNS,
-                            .pos = pos,
-                            .crd = crd,
-                            .val = val,
-                            .itype = SC_I32,
-                            .dtype = SC_F64,
-                            .nnz = pos[ROWS],
-                            .computed = sc_dtype_computed(t)};
-    a.mask.height = height;
-    CHECK(!sc_attention_strips(&from, &a.mask, keep, NULL, &e), "%s", e.msg);
-    CHECK(!a.mask.val == !numbers, "values are kept where they are not one");
+    set_mask(p, &a, height, apart, back);
+    CHECK(!a.mask->val == !numbers, "values are kept where they are not one");
     a.out = sc_malloc(sizeof p->out), a.lse = sc_malloc(HEADS * ROWS * 8);
     a.dq = sc_malloc(sizeof p->dq), a.dk = sc_malloc(sizeof p->dk), a.dv = sc_malloc(sizeof p->dv);
     CHECK(!sc_attention_forward(&a, &e) && !sc_attention_backward(&a, &e), "%s", e.msg);
@@ -142,11 +177,11 @@ static void one(sc_dtype t, int64_t height, bool numbers)
                             off(a.dq, &p->dq[0][0][0], N(p->dq), t), off(a.dk, &p->dk[0][0][0], N(p->dk), t),
                             off(a.dv, &p->dv[0][0][0], N(p->dv), t)};
     for (int i = 0; i < 4; i++)
-        CHECK(found[i] <= bound, "%s, height %d, result %d: off by %g", sc_dtype_name(t), (int)height, i,
-              found[i]);
-    const void *memory[] = {a.q.p, a.k.p, a.v.p, a.grad.p, a.out, a.lse, a.dq, a.dk, a.dv, crd, val, p};
+        CHECK(found[i] <= bound, "%s, height %d, %d parts, result %d: off by %g", sc_dtype_name(t),
+              (int)height, a.parts, i, found[i]);
+    const void *memory[] = {a.q.p, a.k.p, a.v.p, a.grad.p, a.out, a.lse, a.dq, a.dk, a.dv, p};
     for (int i = 0; i < SC_LEN(memory); i++) free((void *)(uintptr_t)memory[i]);
-    sc_strips_free(&a.mask);
+    for (int i = 0; i < SC_MASKPARTS; i++) sc_strips_free(&a.mask[i]), sc_strips_free(&a.turned[i]);
 }
 
 int main(void)
@@ -156,7 +191,9 @@ int main(void)
     for (int bytes = 16; bytes <= 64; bytes *= 2) {
         sc_attention_use(bytes);
         for (int h = 0; h < SC_LEN(height); h++)
-            for (int k = 0; k < 2 * SC_LEN(type); k++) one(type[k / 2], height[h], k % 2);
+            for (int k = 0; k < 2 * SC_LEN(type); k++) one(type[k / 2], height[h], k % 2, false);
+        for (int h = 0; h < SC_LEN(height); h++)
+            for (int k = 0; k < SC_LEN(type); k++) one(type[k], height[h], false, true);
     }
     return failures != 0;
 }
