@@ -21,7 +21,7 @@ typedef struct {
     bool every_column; /* `column` does not count */
     void *out_pos;     /* [row.n + 1], of itype */
     void *out_crd, *out_val;
-    int64_t *offset, *place; /* the work of the functions below; null at first */
+    struct sc_columns *list; /* the work of the functions below; null at first */
 } sc_selection;
 
 /* Writes out_pos, and how many entries there will be to *n. SC_EVALUE where itype cannot count them, or where a list

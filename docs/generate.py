@@ -24,6 +24,8 @@ HELPERS = {"planetoid", "timing"}  # files beside the examples that are none
 COMMANDS = {
     "gcn": "--dataset karate --epochs 60",
     "graphsage": "--dataset karate --epochs 30",
+    "minibatches": "--nodes 600 --batch 100 --fanouts 5 5 --workers 0",
+    "distributed_gcn": "--nodes 400",
     "rgcn": "--generated --epochs 5",
     "graph_challenge": "--layers 3 --images 200",
     "moe": "--experts 8 --tokens 128 --features 64 --hidden 64",

@@ -31,6 +31,7 @@ try:
     from .functions.order import topk
     from .functions.pointwise import map
     from .functions.products import sddmm
+    from .functions.sampling import SampledLayer, sample_neighbors
     from .functions.softmax import log_softmax, softmax
     from .tensor import rooms
     from .tensor.coordinates import coo, from_edge_index
@@ -46,7 +47,7 @@ finally:
         gc.enable()
 
 if TYPE_CHECKING:
-    from . import nn
+    from . import distributed, nn
     from .tensor.composed import parts
     from .tools.profiling import profile
     from .tools.tune import tune
@@ -57,17 +58,17 @@ _after.watch()
 
 __version__ = _C.version
 __all__ = [
-    "CompileError", "ConvMap", "Format", "Reordering", "SparseTensor", "attention", "calibrate",
-    "clear_cache", "collate", "compile", "conv_map", "coo", "dynamic", "einsum", "evaluate", "explain",
-    "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map", "nn", "parts", "profile",
-    "release",
-    "reorder", "sddmm", "softmax", "sparse", "sparsify", "stats", "topk", "tune",
+    "CompileError", "ConvMap", "Format", "Reordering", "SampledLayer", "SparseTensor", "attention",
+    "calibrate", "clear_cache", "collate", "compile", "conv_map", "coo", "distributed", "dynamic", "einsum",
+    "evaluate", "explain", "from_components", "from_edge_index", "info", "is_sparse", "log_softmax", "map",
+    "nn", "parts", "profile", "release", "reorder", "sample_neighbors", "sddmm", "softmax", "sparse",
+    "sparsify", "stats", "topk", "tune",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """``scorch.nn``, ``pyg``, ``parts``, ``profile`` and ``tune``, imported where they are used first."""
-    if name in ("nn", "pyg"):
+    """``nn``, ``pyg``, ``distributed``, ``parts``, ``profile`` and ``tune``, imported when used first."""
+    if name in ("distributed", "nn", "pyg"):
         return _import_module(f".{name}", __name__)
     if name == "parts":
         return rooms.composed.parts

@@ -200,7 +200,7 @@ def checkpoints(rank, mesh, folder):
 # ---- the document ----
 def document(rank, mesh, folder):
     blocks = re.findall(r"^```python\n(.*?)^```\n", DOCUMENT.read_text(), re.M | re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     names = {"__name__": "__docs__"}
     for block in blocks:
         exec(compile(block, DOCUMENT, "exec"), names)

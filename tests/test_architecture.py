@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "compiled": {"_C", "_torch", "tensor", "functions"},
     "nn": {"_C", "_torch", "tensor", "functions"},
     "tools": {"_C", "_torch", "tensor", "functions", "nn"},
+    "distributed": {"_C", "_torch", "tensor", "functions", "nn", "tools"},
     "pyg": {"_C", "_torch", "tensor", "functions", "nn"},
     "_saved": {"tensor", "tools"},
     "_after": set(),

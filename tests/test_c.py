@@ -9,7 +9,9 @@ import pytest
 
 PROGRAMS = sorted((native.ROOT / "tests" / "c").glob("test_*.c"))
 SKIPPED = 77
-WITH_THREADS = ("attention", "conv_map", "convert_sums", "drive", "jit", "table", "threads", "topk")
+WITH_THREADS = (
+    "attention", "conv_map", "convert_sums", "drive", "jit", "sampling", "table", "threads", "topk",
+)  # fmt: skip
 SANITIZER = {
     "ASAN_OPTIONS": "exitcode=99:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",

@@ -7,6 +7,7 @@ import torch
 
 import graph_challenge
 import graphsage
+import minibatches
 import moe
 import pruned_cnn
 import relu_ffn
@@ -25,6 +26,13 @@ def test_graphsage(model, capsys):
     assert graphsage.main(["--dataset", "karate", "--model", model, "--epochs", "40", *QUICK]) == 0
     out = capsys.readouterr().out
     assert "all agree" in out and out.count("the largest difference") == 3
+
+
+@pytest.mark.parametrize("workers", (0, 1))
+def test_minibatches(workers, capsys):
+    args = ["--nodes", "600", "--batch", "100", "--fanouts", "5", "5", "--workers", str(workers)]
+    assert minibatches.main(args) == 0
+    assert capsys.readouterr().out.count("5 batches") == 3
 
 
 def test_graphsage_says_what_is_missing(tmp_path, capsys):

@@ -69,10 +69,12 @@ def test_dir_shows_what_is_public():
         scorch.absent  # noqa: B018
 
 
-def test_nn_is_there_without_its_own_import():
-    code = "import sys, scorch; print('scorch.nn' in sys.modules, scorch.nn.Linear.__name__, scorch.nn)"
-    before, name, _ = run(code).split(maxsplit=2)
-    assert (before, name) == ("False", "Linear")
+def test_rooms_are_there_without_an_import_of_their_own():
+    code = (
+        "import sys, scorch; print('scorch.nn' in sys.modules or 'scorch.distributed' in sys.modules, "
+        "scorch.nn.Linear.__name__, scorch.distributed.RowSharded.__name__)"
+    )
+    assert run(code).split() == ["False", "Linear", "RowSharded"]
 
 
 # ---- the class ----

@@ -369,3 +369,20 @@ void sc_wide_sort(uint64_t *key, int64_t n)
 #endif
     insertion_sort(key, n);
 }
+
+uint64_t *sc_wide_sort_all(uint64_t *key, uint64_t *spare, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += SC_WIDE_SORT) sc_wide_sort(key + i, sc_min(n - i, SC_WIDE_SORT));
+    for (int64_t run = SC_WIDE_SORT; run < n; run *= 2) {
+        for (int64_t lo = 0; lo < n; lo += 2 * run) {
+            const int64_t mid = sc_min(lo + run, n), hi = sc_min(lo + 2 * run, n);
+            int64_t a = lo, b = mid;
+            for (int64_t k = lo; k < hi; k++)
+                spare[k] = b == hi || (a < mid && key[a] < key[b]) ? key[a++] : key[b++];
+        }
+        uint64_t *sorted = spare;
+        spare = key;
+        key = sorted;
+    }
+    return key;
+}

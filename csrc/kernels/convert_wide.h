@@ -25,6 +25,8 @@ int64_t sc_wide_pick(const void *val, size_t size, int64_t n, const uint64_t *bi
                      void *out, int64_t k, int64_t end);
 /* Sorts n keys, at most SC_WIDE_SORT, no two alike. */
 void sc_wide_sort(uint64_t *key, int64_t n);
+/* n sorted keys, in key or in spare, by merging runs that sc_wide_sort made; no two alike. */
+uint64_t *sc_wide_sort_all(uint64_t *key, uint64_t *spare, int64_t n);
 /* For tests: whether AVX-512 may be taken. */
 void sc_wide_allow(bool);
 

@@ -1,17 +1,15 @@
 /* select.c: rows and columns of a csr matrix: counted, then copied.
  *
  * A row of the result is a row of the matrix, or what is left of it. Columns that are a range are found by arithmetic.
- * A list of columns is turned around first: where in the result each column of the matrix goes, once for every time that
- * the list names it. If the list ascends, what is left of a row ascends too; else it is sorted by keys of 64 bits, the
+ * A list of columns is turned around first (select_columns.c): where in the result each column of the matrix goes, once for
+ * every time that the list names it. If the list ascends, what is left of a row ascends too; else it is sorted by keys of 64 bits, the
  * new column above and where it comes from below. */
 #include "../select.h"
 
-#include <string.h>
-
 #include "convert_wide.h"
-#include "kernels.h"
+#include "select_columns.h"
 
-/* ---- a list of columns, turned around ---- */
+/* ---- lists ---- */
 static bool ascends(const sc_taken *t)
 {
     for (int64_t i = 1; i < t->n; i++)
@@ -32,32 +30,24 @@ static int check_list(const sc_taken *t, int64_t extent, sc_err *e)
     return 0;
 }
 
-/* place[offset[c]] to place[offset[c + 1]] are where column c goes. */
-static int turn_around(sc_selection *s, sc_err *e)
-{
-    const sc_taken *t = &s->column;
-    const size_t size = sizeof(int64_t) * ((size_t)s->columns + 1 + (size_t)t->n);
-    s->offset = sc_work_take(size);
-    if (!s->offset) return sc_error(e, SC_ENOMEM, "out of memory for %lld columns", (long long)s->columns);
-    s->place = s->offset + s->columns + 1;
-    memset(s->offset, 0, sizeof(int64_t) * ((size_t)s->columns + 1));
-    for (int64_t i = 0; i < t->n; i++) s->offset[t->list[i]]++;
-    int64_t end = 0; /* of the places of a column; each is filled from its end */
-    for (int64_t c = 0; c < s->columns; c++) s->offset[c] = end += s->offset[c];
-    s->offset[s->columns] = end;
-    for (int64_t i = t->n; i-- > 0;) s->place[--s->offset[t->list[i]]] = i;
-    return 0;
-}
-
-void sc_select_close(sc_selection *s)
-{
-    sc_work_give(s->offset);
-    s->offset = NULL;
-}
+void sc_select_close(sc_selection *s) { sc_columns_close(s); }
 
 /* ---- rows ---- */
 SC_INLINE int64_t taken(const sc_taken *t, int64_t i)
 { return t->list ? t->list[i] : t->first + i * t->step; }
+
+#define AHEAD 8 /* rows of a list: they lie anywhere, so they are asked for before they are read */
+
+SC_INLINE void fetch(const sc_selection *s, int64_t i, sc_dtype itype, size_t size)
+{
+    const int64_t *list = s->row.list, step = itype == SC_I64 ? 8 : 4;
+    if (!list || i + 2 * AHEAD >= s->row.n) return;
+    const int64_t lo = sc_index(s->pos, itype, list[i + AHEAD]);
+    __builtin_prefetch((const char *)s->pos + step * list[i + 2 * AHEAD]);
+    if (lo == sc_index(s->pos, itype, s->rows)) return;
+    __builtin_prefetch((const char *)s->crd + step * lo);
+    if (size) __builtin_prefetch((const char *)s->val + (int64_t)size * lo);
+}
 
 #define SHORT 64 /* coordinates, up to which counting is faster than a search */
 
@@ -88,23 +78,33 @@ SC_INLINE int64_t left_of_row(const sc_selection *s, int64_t row, sc_dtype itype
     const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
     int64_t n = 0;
     if (s->every_column) return hi - lo;
-    if (!s->offset && s->column.step == 1)
+    if (!s->list && s->column.step == 1)
         return seek(s->crd, itype, lo, hi, s->column.first + s->column.n) -
                seek(s->crd, itype, lo, hi, s->column.first);
+    if (s->list && sc_columns_marks(s->list)) {
+        for (int64_t p = lo; p < hi; p++) n += sc_columns_bit(s->list, sc_index(s->crd, itype, p));
+        return n;
+    }
     for (int64_t p = lo; p < hi; p++) {
         const int64_t c = sc_index(s->crd, itype, p);
-        n += s->offset ? s->offset[c + 1] - s->offset[c] : place_in_steps(&s->column, c) >= 0;
+        n += s->list ? sc_columns_times(s->list, c) : place_in_steps(&s->column, c) >= 0;
     }
     return n;
+}
+
+SC_INLINE void count_range(const sc_selection *s, int64_t begin, int64_t end, sc_dtype itype)
+{
+    for (int64_t i = begin; i < end; i++) {
+        fetch(s, i, itype, 0);
+        sc_index_put(s->out_pos, itype, i + 1, left_of_row(s, taken(&s->row, i), itype));
+    }
 }
 
 static void count_rows(void *arg, int lane, int64_t begin, int64_t end)
 {
     const sc_selection *s = arg;
     (void)lane;
-#define COUNT(TYPE)                                                                                          \
-    for (int64_t i = begin; i < end; i++)                                                                    \
-    sc_index_put(s->out_pos, TYPE, i + 1, left_of_row(s, taken(&s->row, i), TYPE))
+#define COUNT(TYPE) count_range(s, begin, end, TYPE)
     SC_BY_INDEX(s->itype, COUNT);
 #undef COUNT
 }
@@ -113,7 +113,7 @@ int sc_select_count(sc_selection *s, int64_t *n, sc_err *e)
 {
     int rc = check_list(&s->row, s->rows, e);
     if (!rc && !s->every_column) rc = check_list(&s->column, s->columns, e);
-    if (!rc && !s->every_column && s->column.list) rc = turn_around(s, e);
+    if (!rc && !s->every_column && s->column.list) rc = sc_columns_open(s, e);
     if (rc) return rc;
     const int64_t stored = sc_index(s->pos, s->itype, s->rows);
     const double share = s->rows ? (double)s->row.n / (double)s->rows : 0;
@@ -140,24 +140,6 @@ typedef struct {
     bool sorts;
 } copy;
 
-/* n sorted keys, in key or in spare, by merging runs that sc_wide_sort made. */
-static uint64_t *sort_keys(uint64_t *key, uint64_t *spare, int64_t n)
-{
-    for (int64_t i = 0; i < n; i += SC_WIDE_SORT) sc_wide_sort(key + i, sc_min(n - i, SC_WIDE_SORT));
-    for (int64_t run = SC_WIDE_SORT; run < n; run *= 2) {
-        for (int64_t lo = 0; lo < n; lo += 2 * run) {
-            const int64_t mid = sc_min(lo + run, n), hi = sc_min(lo + 2 * run, n);
-            int64_t a = lo, b = mid;
-            for (int64_t k = lo; k < hi; k++)
-                spare[k] = b == hi || (a < mid && key[a] < key[b]) ? key[a++] : key[b++];
-        }
-        uint64_t *sorted = spare;
-        spare = key;
-        key = sorted;
-    }
-    return key;
-}
-
 /* n entries from position lo on, at `to` of the result. */
 SC_INLINE void copy_span(const sc_selection *s, int64_t lo, int64_t to, int64_t n, sc_dtype itype,
                          size_t size)
@@ -170,32 +152,66 @@ SC_INLINE void copy_span(const sc_selection *s, int64_t lo, int64_t to, int64_t 
 }
 
 /* What is left of positions [lo, hi), at `to` of the result. */
-SC_INLINE void copy_left(const copy *x, int64_t lo, int64_t hi, int64_t to, sc_dtype itype, size_t size)
+SC_INLINE void copy_left(const sc_selection *s, int64_t lo, int64_t hi, int64_t to, sc_dtype itype,
+                         size_t size)
 {
-    const sc_selection *s = x->s;
     for (int64_t p = lo; p < hi; p++) {
         const int64_t c = sc_index(s->crd, itype, p);
-        int64_t at = s->offset ? s->offset[c] : 0, end = s->offset ? s->offset[c + 1] : 1;
-        for (; at < end; at++) {
-            const int64_t place = s->offset ? s->place[at] : place_in_steps(&s->column, c);
-            if (place < 0) continue;
-            sc_index_put(s->out_crd, itype, to, place);
+        const int64_t number = s->list ? sc_columns_number(s->list, c) : place_in_steps(&s->column, c);
+        if (number < 0) continue;
+        const int64_t *offset = s->list ? s->list->offset : NULL;
+        for (int64_t at = offset ? offset[number] : 0, end = offset ? offset[number + 1] : 1; at < end;
+             at++) {
+            sc_index_put(s->out_crd, itype, to, offset ? s->list->place[at] : number);
             sc_value_move(s->out_val, to++, s->val, p, size);
         }
     }
 }
 
-SC_INLINE void copy_sorted(const copy *x, uint64_t *key, int64_t lo, int64_t hi, int64_t to, sc_dtype itype,
+/* The same of a list with a bit a column and each column once: all are written, and the next one over those that are not
+ * in the list, since whether one is cannot be foreseen. What belongs to the row ends at `end`. */
+SC_INLINE void copy_marked(const sc_selection *s, int64_t lo, int64_t to, int64_t end, sc_dtype itype,
                            size_t size)
 {
-    const sc_selection *s = x->s;
-    int64_t n = 0;
-    for (int64_t p = lo; p < hi; p++) {
+    const sc_columns *t = s->list;
+    for (int64_t p = lo; to < end; p++) {
         const int64_t c = sc_index(s->crd, itype, p);
-        for (int64_t at = s->offset[c]; at < s->offset[c + 1]; at++)
-            key[n++] = (uint64_t)s->place[at] << 32 | (uint64_t)(p - lo);
+        sc_index_put(s->out_crd, itype, to, t->where[c]);
+        sc_value_move(s->out_val, to, s->val, p, size);
+        to += sc_columns_bit(t, c);
     }
-    key = sort_keys(key, key + x->longest, n);
+}
+
+/* Keys of what is left: the new column above, the place in the row below; n of them if each column is listed once. */
+SC_INLINE int64_t make_keys(const sc_selection *s, uint64_t *key, int64_t lo, int64_t hi, int64_t n,
+                            sc_dtype itype)
+{
+    const sc_columns *t = s->list;
+    int64_t found = 0;
+    if (sc_columns_marks(t)) {
+        for (int64_t p = lo; found < n; p++) {
+            const int64_t c = sc_index(s->crd, itype, p);
+            key[found] = (uint64_t)(uint32_t)t->where[c] << 32 | (uint64_t)(p - lo);
+            found += sc_columns_bit(t, c);
+        }
+        return n;
+    }
+    for (int64_t p = lo; p < hi; p++) {
+        const int64_t number = sc_columns_number(t, sc_index(s->crd, itype, p));
+        if (number < 0) continue;
+        const int64_t *offset = t->offset, at = offset ? offset[number] : 0;
+        for (int64_t k = offset ? offset[number + 1] - at : 1; k-- > 0;)
+            key[found++] = (uint64_t)(offset ? t->place[at + k] : number) << 32 | (uint64_t)(p - lo);
+    }
+    return found;
+}
+
+SC_INLINE void copy_sorted(const copy *x, uint64_t *key, int64_t lo, int64_t hi, int64_t to, int64_t n,
+                           sc_dtype itype, size_t size)
+{
+    const sc_selection *s = x->s;
+    n = make_keys(s, key, lo, hi, n, itype);
+    key = sc_wide_sort_all(key, key + x->longest, n);
     for (int64_t k = 0; k < n; k++) {
         sc_index_put(s->out_crd, itype, to + k, (int64_t)(key[k] >> 32));
         sc_value_move(s->out_val, to + k, s->val, lo + (int64_t)(key[k] & 0xffffffff), size);
@@ -209,13 +225,17 @@ SC_INLINE void copy_range(const copy *x, int lane, int64_t begin, int64_t end, s
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = taken(&s->row, i), to = sc_index(s->out_pos, itype, i);
         const int64_t lo = sc_index(s->pos, itype, row), hi = sc_index(s->pos, itype, row + 1);
+        const int64_t n = sc_index(s->out_pos, itype, i + 1) - to;
+        fetch(s, i, itype, size);
         if (x->sorts)
-            copy_sorted(x, key, lo, hi, to, itype, size);
-        else if (s->every_column || (!s->offset && s->column.step == 1))
-            copy_span(s, s->every_column ? lo : seek(s->crd, itype, lo, hi, s->column.first), to,
-                      sc_index(s->out_pos, itype, i + 1) - to, itype, size);
+            copy_sorted(x, key, lo, hi, to, n, itype, size);
+        else if (s->every_column || (!s->list && s->column.step == 1))
+            copy_span(s, s->every_column ? lo : seek(s->crd, itype, lo, hi, s->column.first), to, n, itype,
+                      size);
+        else if (s->list && sc_columns_marks(s->list))
+            copy_marked(s, lo, to, to + n, itype, size);
         else
-            copy_left(x, lo, hi, to, itype, size);
+            copy_left(s, lo, hi, to, itype, size);
     }
 }
 
@@ -249,7 +269,7 @@ int sc_select_fill(const sc_selection *s, sc_err *e)
 {
     const int64_t n = entries_before(s, s->row.n);
     copy x = {.s = s, .nlane = sc_team_lanes(2 * (double)n)};
-    x.sorts = s->offset && !ascends(&s->column);
+    x.sorts = s->list && !ascends(&s->column);
     for (int64_t i = 0; x.sorts && i < s->row.n; i++)
         x.longest = sc_max(x.longest, entries_before(s, i + 1) - entries_before(s, i));
     if (x.longest) {

@@ -16,7 +16,7 @@ from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
-from ._graph import _Derived, _traced, _zeros, is_plain
+from ._graph import RowShards, _Derived, _traced, _zeros, is_plain
 
 _FILLS = {"add": "sum", "sum": "sum", "mean": "mean", "min": "amin", "max": "amax", "mul": "prod"}
 
@@ -211,6 +211,8 @@ def attend(
     return_attention_weights: bool | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
     """What a layer of graph attention computes; ``edges_of`` makes the edges of a graph, or has them."""
+    if isinstance(edge_index, RowShards):
+        x, edge_index = (edge_index.gather(x), x), edge_index.local
     source, target, root = _projected(layer, x)
     graph = edge_index if is_plain(edge_index) else sparse(edge_index)
     targets = _targets(len(source), target, graph, size)

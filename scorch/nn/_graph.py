@@ -26,6 +26,14 @@ from ..tensor.values import needs_grad
 from ..tensor.wrapping import wrap
 
 
+class RowShards:
+    """A matrix of which every process has some rows, as layers take it: ``scorch.distributed.RowSharded``.
+
+    ``local`` [T, S] has the rows that are here, ``gather`` makes the features of its columns, those of the
+    rows that are here first; ``matrix @ x`` is made of both.
+    """
+
+
 class _Derived:
     """What was last made from a graph in a type, for as long as that graph lives and is not written to.
 
@@ -38,9 +46,10 @@ class _Derived:
     def __call__(
         self, graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype, make: Callable[[], Any]
     ) -> Any:
-        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (graph, weight)):
+        shown = graph.local if isinstance(graph, RowShards) else graph
+        if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (shown, weight)):
             return make()
-        source = graph.values() if isinstance(graph, SparseTensor) else graph
+        source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
         key = (dtype, source._version, None if weight is None else (id(weight), weight._version))
         if self._graph is None or self._graph() is not graph or self._key != key:
             self._made, self._key, self._graph = make(), key, weakref.ref(graph)
@@ -186,6 +195,27 @@ def nodes_of(x: object, graph: object) -> tuple[int, torch.Tensor]:
     return len(x), graph
 
 
+def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Features of sources [S, in] and targets [T, in], and the graph: edge_index, or a SparseTensor [T, S].
+
+    x is a pair of them, or the features of sources, the first of which are targets.
+    """
+    if not isinstance(x, (tuple, list)):
+        targets = graph.shape[0] if isinstance(graph, SparseTensor) and graph._ndim == 2 else -1
+        if not isinstance(x, torch.Tensor) or x.dim() != 2 or not 0 <= targets < len(x):
+            return x, x, nodes_of(x, graph)[1]
+        x = x, x[:targets]
+    source, target = x
+    for features in x:
+        if not isinstance(features, torch.Tensor) or features.dim() != 2:
+            raise ValueError("x: expected features [N, in], or a pair of them, of sources and of targets")
+    wanted = [len(target), len(source)]
+    if not isinstance(graph, SparseTensor) or list(graph.shape) != wanted:
+        got = list(graph.shape) if isinstance(graph, torch.Tensor) else type(graph).__name__
+        raise ValueError(f"edge_index of two kinds of nodes: expected a SparseTensor {wanted}, got {got}")
+    return source, target, graph
+
+
 def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor:
     """The weights of an edge_index; ones of the type of the features where there are none."""
     return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
@@ -222,6 +252,18 @@ def normalized_of(
     return made.to(dtype) if sparse_graph else made
 
 
+def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
+    """[T, S]: the edges of each target, all alike, with sum 1."""
+    if str(graph.format) == "csr":
+        count = graph.pos(1).diff()
+        return graph._with_values(
+            count.to(dtype).reciprocal().repeat_interleave(count, output_size=graph.nnz)
+        )
+    row = graph.indices()[0].long()
+    count = torch.bincount(row, minlength=graph.shape[0])
+    return graph._with_values(count.to(dtype).reciprocal()[row])
+
+
 def _zeros(size: int) -> nn.Parameter:
     return nn.Parameter(torch.zeros(size))
 
@@ -246,6 +288,8 @@ class Normalizing(nn.Module):
 
     def matrix(self, x: torch.Tensor, edge_index: torch.Tensor, weight: torch.Tensor | None) -> SparseTensor:
         """[N, N]: what features x [N, in] are multiplied with."""
+        if isinstance(edge_index, RowShards):
+            return self._of_shards(edge_index, x.dtype)
         nodes, graph = nodes_of(x, edge_index)
         if self._first is not None:
             return self._first
@@ -253,6 +297,12 @@ class Normalizing(nn.Module):
         if self.cached and not torch.compiler.is_compiling():
             self._first = made
         return made
+
+    def _of_shards(self, graph: RowShards, dtype: torch.dtype) -> RowShards:
+        def make() -> RowShards:
+            return (graph.normalized("sym", self.add_self_loops) if self.normalize else graph).to(dtype)
+
+        return self._matrix(graph, None, dtype, make)
 
     def _make(
         self, graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, dtype: torch.dtype
@@ -312,8 +362,16 @@ class GCNConv(Normalizing):
     def forward(
         self, x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]"""
-        y = self.matrix(x, edge_index, edge_weight) @ (x @ self.lin.weight.T)
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] -> [N, out]
+
+        Without normalize also a SparseTensor [T, N], as of a layer of ``scorch.sample_neighbors`` -> [T, out]
+        """
+        if not self.normalize and isinstance(edge_index, SparseTensor) and edge_weight is None:
+            x, _, matrix = ends_of(x, edge_index)
+            matrix = matrix.to(x.dtype)
+        else:
+            matrix = self.matrix(x, edge_index, edge_weight)
+        y = matrix @ (x @ self.lin.weight.T)
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
@@ -361,21 +419,32 @@ class SAGEConv(nn.Module):
                 layer.reset_parameters()
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
-        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]"""
-        nodes, graph = nodes_of(x, edge_index)
-        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, nodes, x.dtype))
+        """x [N, in], dense or sparse; edge_index [2, E] or SparseTensor [N, N] of the edges -> [N, out]
+
+        Or a SparseTensor [T, S] with x [S, in], the first rows of which are those of targets, as of a layer
+        of ``scorch.sample_neighbors``, or with a pair of sources [S, in] and targets [T, in] -> [T, out]
+        """
+        if isinstance(edge_index, RowShards):
+            target, graph = x, edge_index
+        else:
+            x, target, graph = ends_of(x, edge_index)
+        matrix = self._matrix(graph, None, x.dtype, lambda: self._make(graph, len(x), x.dtype))
         if self.out_channels < self.in_channels:  # sums and means are linear: fewer features to gather
             y = matrix @ (x @ self.lin_l.weight.T)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
             y = self.lin_l(matrix @ x)
         if self.lin_r is not None:
-            y = y + self.lin_r(x)
+            y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
     def _make(self, graph: torch.Tensor, nodes: int, dtype: torch.dtype) -> SparseTensor:
+        if isinstance(graph, RowShards):
+            return graph.mean(dtype) if self.aggr == "mean" else graph.to(dtype)
         if self.aggr != "mean":
             return adjacency(graph, None, nodes, dtype)
+        if isinstance(graph, SparseTensor) and graph.shape[0] != nodes:
+            return mean_of(graph, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
             if sparse_graph:

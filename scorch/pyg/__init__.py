@@ -22,10 +22,11 @@ from torch_geometric import index
 from torch_geometric.data import separate
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.nn.conv import gcn_conv
+from torch_geometric.sampler import NeighborSampler
 from torch_geometric.utils import sparse
 
 from ..tensor.sparsetensor import SparseTensor
-from . import _functions, _messages
+from . import _functions, _messages, _sampling
 from ._data import ToSparseTensor
 
 __all__ = ["ToSparseTensor"]
@@ -37,6 +38,10 @@ def _is_ours(graph: object) -> bool:
 
 def _is_one(graph: object) -> bool:
     return isinstance(graph, SparseTensor)
+
+
+def _is_any(sampler: object) -> bool:
+    return True
 
 
 def _is_known(index: object) -> bool:
@@ -89,6 +94,9 @@ def _connect() -> None:
                 setattr(module, name, meanings[bound])
     for layer, ours in ((GATConv, "gat"), (GINConv, "gin"), (DirGNNConv, "directed")):
         layer.forward = _meaning(layer.forward, getattr(_functions, ours), 2)
+    if _sampling.is_needed():
+        NeighborSampler._sample = _meaning(NeighborSampler._sample, _sampling.sample, applies=_is_any)
+        NeighborSampler.__init__ = _meaning(NeighborSampler.__init__, _sampling.initialise, applies=_is_any)
     select = MessagePassing._index_select
     MessagePassing._index_select = _meaning(select, _messages.index_select, 2, _is_known)
 

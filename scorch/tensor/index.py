@@ -136,6 +136,20 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     return _insert(select_all(a, chosen), items)
 
 
+def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
+    """``A.submatrix(rows, cols)``"""
+    if a._ndim != 2:
+        raise ValueError(f"submatrix: expected a matrix, got {a._ndim} dimensions")
+    a, chosen = a._whole(), []
+    for dim, item in enumerate((rows, columns)):
+        item = slice(None) if item is None else item
+        c = _as_selection(item, a.shape[dim], dim)
+        if isinstance(c, int) or (isinstance(c, torch.Tensor) and c.dim() != 1):
+            raise IndexError(f"submatrix: expected a vector, a mask, a slice or None, got {item!r}")
+        chosen.append(c)
+    return select_all(a, chosen)
+
+
 def _insert(a: torch.Tensor, items: list) -> torch.Tensor:
     at = 0
     for item in items:

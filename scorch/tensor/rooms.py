@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from ..boundary import below
     from ..functions import expressions, multiply, parts, pointwise, products
     from ..tools import pictures, plan, profiling, reorder, tune
-    from . import composed, conversion, layouts, rules, values
+    from . import composed, conversion, index, layouts, rules, values
 
 _PATHS = {
     "below": "scorch.boundary.below",
     "conversion": "scorch.tensor.conversion",
     "expressions": "scorch.functions.expressions",
+    "index": "scorch.tensor.index",
     "layouts": "scorch.tensor.layouts",
     "multiply": "scorch.functions.multiply",
     "plan": "scorch.tools.plan",
@@ -38,8 +39,8 @@ _LATER = {  # at the first use
     "tune": "scorch.tools.tune",
 }
 __all__ = [
-    "below", "composed", "conversion", "expressions", "find_all", "layouts", "multiply", "parts", "pictures",
-    "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune", "values",
+    "below", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply", "parts",
+    "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune", "values",
 ]  # fmt: skip
 
 

@@ -384,6 +384,21 @@ class SparseTensor(_Tensor):
         """The matrix with its rows and columns in another order: :func:`scorch.reorder`."""
         return rooms.reorder.reorder(self, method, symmetric=symmetric)
 
+    def submatrix(self, rows: object, cols: object) -> SparseTensor:
+        """The matrix [len(rows), len(cols)] of these rows and columns, in this order, in this format.
+
+        Entry (i, j) is that at (rows[i], cols[j]). Rows and columns are vectors of integers, which may repeat
+        and count from the end below zero, masks, slices, or None for all. In csr and csc what is read is the
+        rows, or columns, that are asked for. Gradients flow to the values.
+
+        >>> A = scorch.sparse(torch.arange(12.0).view(3, 4))
+        >>> A.submatrix(torch.tensor([2, 0]), torch.tensor([3, 1, 3])).to_dense().tolist()
+        [[11.0, 9.0, 11.0], [3.0, 1.0, 3.0]]
+
+        Raises: ValueError: no matrix. IndexError: one is out of range, or no such index.
+        """
+        return rooms.index.submatrix(self, rows, cols)
+
     # ---- other layouts and types ----
     def convert(self, format: str | Format, *, index_dtype: torch.dtype | None = None) -> SparseTensor:
         """The same tensor in another format; this one if it has it already.

@@ -332,6 +332,25 @@ def slices_and_joins() -> Calls:
     return call, same([*wanted, d.T, d.sum(1), d.reshape(30, 40), torch.zeros(40, 30), d.amax(1)])
 
 
+@scenario(again=True)
+def minibatches() -> Calls:
+    d, A = matrix(40, 40)
+    rows, columns = torch.tensor([3, 1, 2, 30]), torch.tensor([9, 4, 4, 17, 2])
+    wide = scorch.coo([[0, 1, 1], [5, 900_000, 7]], [1.0, 2, 3], (2, 1_000_000))
+    generator = torch.Generator()
+
+    def call() -> list:
+        found = [A.submatrix(rows, columns), wide.submatrix(None, torch.tensor([7, 5, 7]))]
+        for how in ({}, {"weighted": True}, {"replace": True}, {"replace": True, "weighted": True}):
+            generator.manual_seed(0)
+            layers = scorch.sample_neighbors(A, rows, [3, -1], generator=generator, **how)
+            found += [layers[1].matrix, layers[0].matrix.sum(1)[:4]]
+        return found
+
+    wanted = [d[rows][:, columns], torch.tensor([[0, 1.0, 0], [3, 0, 3]])]
+    return call, same([*wanted, *call()[2:]])
+
+
 @scenario()
 def functions() -> Calls:
     d, A = matrix(30, 30)
