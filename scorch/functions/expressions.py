@@ -108,12 +108,12 @@ def quick(
     out: Out,
 ) -> list | object:
     """Results by a look of the extension itself; NotImplemented where more than plain eager goes on."""
-    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
+    if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES or needs_grad(*operands):
         return NotImplemented
     kinds, direct = [], []
     for x in operands:
         if isinstance(x, SparseTensor):
-            if needs_grad(x) or once(x) is not x:
+            if once(x) is not x:
                 return NotImplemented
             facts = x.__dict__
             kinds.append((facts["_ndim"], facts["_fmt"]))

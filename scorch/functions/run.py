@@ -33,6 +33,8 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
     """A SparseTensor or a plain dense tensor."""
     if isinstance(x, SparseTensor):
         return as_dense(once(x))
+    if x.__class__ is torch.Tensor and x.layout is torch.strided and not torch.compiler.is_dynamo_compiling():
+        return x.resolve_neg() if x.is_neg() else x  # the commonest operand
     if isinstance(x, Number):
         return torch.tensor(x, dtype=dtype)
     if isinstance(x, Dynamic):
@@ -54,7 +56,7 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
 def operands_of(given: tuple) -> list[torch.Tensor]:
     """Operands as they were given, as tensors; numbers have the type of the first floating point tensor."""
     dtype = None
-    if any(isinstance(x, Number) for x in given):
+    if any(not isinstance(x, torch.Tensor) and isinstance(x, Number) for x in given):
         dtype = next((x.dtype for x in given if isinstance(x, torch.Tensor) and x.is_floating_point()), None)
     return [operand_of(x, dtype) for x in given]
 
