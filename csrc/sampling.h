@@ -11,9 +11,9 @@ typedef struct {
     const void *weight; /* of entries, SC_F32 or SC_F64; null: all alike */
     sc_dtype wtype;
     bool replace; /* an entry may be drawn again */
-    bool
-        fresh; /* a hop starts from the nodes that the one before it found, and an entry comes as often as it is drawn;
-                        else from all, and it comes once */
+    /* A hop starts from the nodes that the one before it found, and an entry comes as often as it is drawn; else from all,
+     * and it comes once. */
+    bool fresh;
     uint64_t random; /* with it, what is drawn is given */
 } sc_sampled;
 
