@@ -395,6 +395,28 @@ def test_entries_that_read_elsewhere_than_they_write_are_gathered(n, kind):
         assert "at a time share what is read of" in explained
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("n", [40, 2500])
+def test_outer_products_of_many_entries_are_added_up_by_blocks(n, kind):
+    """The gradient to the weights, in blocks that divide no number of sites; exact on small integers."""
+    g = torch.Generator().manual_seed(n)
+    index = torch.stack([torch.randint(extent, (3 * n,), generator=g) for extent in (3, n, n + 5)])
+    coo = torch.sparse_coo_tensor(index, torch.ones(3 * n), (3, n, n + 5)).coalesce()
+    M = scorch.sparse(coo, "csf").bool()
+    x = torch.randint(-2, 3, (n + 5, 20), generator=g).to(kind)
+    y = torch.randint(-2, 3, (n, 72), generator=g).to(kind)
+    r, i, j = M.indices().long()
+    expected = torch.stack([x[j[r == k]].double().T @ y[i[r == k]].double() for k in range(3)])
+    text = "rij,jk,in->rkn"
+    pairs = M.convert("compressed(0), compressed(1, nonunique), singleton(2)").to(kind)
+    for operand, schedule in ((M, None), (pairs, "path()"), (pairs, "block(i: 60)" if n > 2048 else None)):
+        got = scorch.einsum(text, operand, x, y, schedule=schedule)
+        assert torch.equal(got.double(), expected.to(kind).double())
+    if kind is not torch.bfloat16:
+        explained = str(scorch.explain(text, pairs, x, y, schedule="block(i: 60)" if n > 2048 else "path()"))
+        assert ("added up in copies" in explained) == (n > 2048)
+
+
 def test_gradients_of_gathered_entries():
     """Those of the same sum written as products of gathered rows."""
     sites = torch.cat([torch.zeros(700, 1), torch.randint(0, 12, (5000, 3)).unique(dim=0)[:700]], 1).long()

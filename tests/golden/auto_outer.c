@@ -8,19 +8,19 @@
  * by
  *   par k/6 {
  *     for e in G {
- *       for n/32 {
- *         work c[k%6,n%32]: reg f32 {
+ *       for n/64 {
+ *         work c[k%6,n%64]: reg f32 {
  *           for t in G {
  *             for k%6 unroll 6 {
- *               vec n%32 {
- *                 c[k%6,n%32] += G[t,e] * X[t,k] * Y[t,n]
+ *               vec n%64 {
+ *                 c[k%6,n%64] += G[t,e] * X[t,k] * Y[t,n]
  *               }
  *             }
  *           }
  *         } then {
  *           for k%6 unroll 6 {
- *             vec n%32 {
- *               W[e,k,n] = c[k%6,n%32]
+ *             vec n%64 {
+ *               W[e,k,n] = c[k%6,n%64]
  *             }
  *           }
  *         }
@@ -58,91 +58,125 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     for (sc_i64 k_block = begin; k_block < end; k_block++) {
         /* for e in G */
         for (sc_i64 e = 0; e < e_dim; e++) {
-            /* for n/32 */
-            for (sc_i64 n_block = 0; n_block < 64; n_block += 32) {
-                /* work c[k%6,n%32]: reg f32 */
-                f32x16 c = (f32x16){0};
-                f32x16 c_1 = (f32x16){0};
-                f32x16 c_2 = (f32x16){0};
-                f32x16 c_3 = (f32x16){0};
-                f32x16 c_4 = (f32x16){0};
-                f32x16 c_5 = (f32x16){0};
-                f32x16 c_6 = (f32x16){0};
-                f32x16 c_7 = (f32x16){0};
-                f32x16 c_8 = (f32x16){0};
-                f32x16 c_9 = (f32x16){0};
-                f32x16 c_10 = (f32x16){0};
-                f32x16 c_11 = (f32x16){0};
-                /* for t in G */
-                const sc_i64 G_lo = (sc_i64)G_pos1[e];
-                const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
-                for (sc_i64 p = G_lo; p < G_hi; p++) {
-                    const sc_i64 t = (sc_i64)G_crd1[p];
-                    /* for k%6 unroll 6 */
-                    /* vec n%32 { c[k%6,n%32] += G[t,e] * X[t,k] * Y[t,n] } */
-                    const float g = G_val[p];
-                    const float x = X_val[t * X_stride0 + k_block * 6];
-                    const float factor = g * x;
-                    const sc_i64 Y_at = t * Y_stride0 + n_block;
-                    c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at]);
-                    c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at + 16]);
-                    const float g_1 = G_val[p];
-                    const sc_i64 X_at = t * X_stride0 + k_block * 6 + 1;
-                    const float x_1 = X_val[X_at];
-                    const float factor_1 = g_1 * x_1;
-                    const sc_i64 Y_at_1 = t * Y_stride0 + n_block;
-                    c_2 = c_2 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1]);
-                    c_3 = c_3 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1 + 16]);
-                    const float g_2 = G_val[p];
-                    const sc_i64 X_at_1 = t * X_stride0 + k_block * 6 + 2;
-                    const float x_2 = X_val[X_at_1];
-                    const float factor_2 = g_2 * x_2;
-                    const sc_i64 Y_at_2 = t * Y_stride0 + n_block;
-                    c_4 = c_4 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2]);
-                    c_5 = c_5 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2 + 16]);
-                    const float g_3 = G_val[p];
-                    const sc_i64 X_at_2 = t * X_stride0 + k_block * 6 + 3;
-                    const float x_3 = X_val[X_at_2];
-                    const float factor_3 = g_3 * x_3;
-                    const sc_i64 Y_at_3 = t * Y_stride0 + n_block;
-                    c_6 = c_6 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3]);
-                    c_7 = c_7 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3 + 16]);
-                    const float g_4 = G_val[p];
-                    const sc_i64 X_at_3 = t * X_stride0 + k_block * 6 + 4;
-                    const float x_4 = X_val[X_at_3];
-                    const float factor_4 = g_4 * x_4;
-                    const sc_i64 Y_at_4 = t * Y_stride0 + n_block;
-                    c_8 = c_8 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4]);
-                    c_9 = c_9 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4 + 16]);
-                    const float g_5 = G_val[p];
-                    const sc_i64 X_at_4 = t * X_stride0 + k_block * 6 + 5;
-                    const float x_5 = X_val[X_at_4];
-                    const float factor_5 = g_5 * x_5;
-                    const sc_i64 Y_at_5 = t * Y_stride0 + n_block;
-                    c_10 = c_10 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5]);
-                    c_11 = c_11 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5 + 16]);
-                }
+            /* for n/64 */
+            /* work c[k%6,n%64]: reg f32 */
+            f32x16 c = (f32x16){0};
+            f32x16 c_1 = (f32x16){0};
+            f32x16 c_2 = (f32x16){0};
+            f32x16 c_3 = (f32x16){0};
+            f32x16 c_4 = (f32x16){0};
+            f32x16 c_5 = (f32x16){0};
+            f32x16 c_6 = (f32x16){0};
+            f32x16 c_7 = (f32x16){0};
+            f32x16 c_8 = (f32x16){0};
+            f32x16 c_9 = (f32x16){0};
+            f32x16 c_10 = (f32x16){0};
+            f32x16 c_11 = (f32x16){0};
+            f32x16 c_12 = (f32x16){0};
+            f32x16 c_13 = (f32x16){0};
+            f32x16 c_14 = (f32x16){0};
+            f32x16 c_15 = (f32x16){0};
+            f32x16 c_16 = (f32x16){0};
+            f32x16 c_17 = (f32x16){0};
+            f32x16 c_18 = (f32x16){0};
+            f32x16 c_19 = (f32x16){0};
+            f32x16 c_20 = (f32x16){0};
+            f32x16 c_21 = (f32x16){0};
+            f32x16 c_22 = (f32x16){0};
+            f32x16 c_23 = (f32x16){0};
+            /* for t in G */
+            const sc_i64 G_lo = (sc_i64)G_pos1[e];
+            const sc_i64 G_hi = (sc_i64)G_pos1[e + 1];
+            for (sc_i64 p = G_lo; p < G_hi; p++) {
+                const sc_i64 t = (sc_i64)G_crd1[p];
                 /* for k%6 unroll 6 */
-                /* vec n%32 { W[e,k,n] = c[k%6,n%32] } */
-                const sc_i64 W_at = e * W_stride0 + k_block * 6 * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at], c);
-                sc_store_f32x16(&W_val[W_at + 16], c_1);
-                const sc_i64 W_at_1 = e * W_stride0 + (k_block * 6 + 1) * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at_1], c_2);
-                sc_store_f32x16(&W_val[W_at_1 + 16], c_3);
-                const sc_i64 W_at_2 = e * W_stride0 + (k_block * 6 + 2) * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at_2], c_4);
-                sc_store_f32x16(&W_val[W_at_2 + 16], c_5);
-                const sc_i64 W_at_3 = e * W_stride0 + (k_block * 6 + 3) * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at_3], c_6);
-                sc_store_f32x16(&W_val[W_at_3 + 16], c_7);
-                const sc_i64 W_at_4 = e * W_stride0 + (k_block * 6 + 4) * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at_4], c_8);
-                sc_store_f32x16(&W_val[W_at_4 + 16], c_9);
-                const sc_i64 W_at_5 = e * W_stride0 + (k_block * 6 + 5) * W_stride1 + n_block;
-                sc_store_f32x16(&W_val[W_at_5], c_10);
-                sc_store_f32x16(&W_val[W_at_5 + 16], c_11);
+                /* vec n%64 { c[k%6,n%64] += G[t,e] * X[t,k] * Y[t,n] } */
+                const float g = G_val[p];
+                const float x = X_val[t * X_stride0 + k_block * 6];
+                const float factor = g * x;
+                const sc_i64 Y_at = t * Y_stride0;
+                c = c + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at]);
+                c_1 = c_1 + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at + 16]);
+                c_2 = c_2 + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at + 32]);
+                c_3 = c_3 + sc_splat_f32x16(factor) * sc_load_f32x16(&Y_val[Y_at + 48]);
+                const float g_1 = G_val[p];
+                const sc_i64 X_at = t * X_stride0 + k_block * 6 + 1;
+                const float x_1 = X_val[X_at];
+                const float factor_1 = g_1 * x_1;
+                const sc_i64 Y_at_1 = t * Y_stride0;
+                c_4 = c_4 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1]);
+                c_5 = c_5 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1 + 16]);
+                c_6 = c_6 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1 + 32]);
+                c_7 = c_7 + sc_splat_f32x16(factor_1) * sc_load_f32x16(&Y_val[Y_at_1 + 48]);
+                const float g_2 = G_val[p];
+                const sc_i64 X_at_1 = t * X_stride0 + k_block * 6 + 2;
+                const float x_2 = X_val[X_at_1];
+                const float factor_2 = g_2 * x_2;
+                const sc_i64 Y_at_2 = t * Y_stride0;
+                c_8 = c_8 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2]);
+                c_9 = c_9 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2 + 16]);
+                c_10 = c_10 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2 + 32]);
+                c_11 = c_11 + sc_splat_f32x16(factor_2) * sc_load_f32x16(&Y_val[Y_at_2 + 48]);
+                const float g_3 = G_val[p];
+                const sc_i64 X_at_2 = t * X_stride0 + k_block * 6 + 3;
+                const float x_3 = X_val[X_at_2];
+                const float factor_3 = g_3 * x_3;
+                const sc_i64 Y_at_3 = t * Y_stride0;
+                c_12 = c_12 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3]);
+                c_13 = c_13 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3 + 16]);
+                c_14 = c_14 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3 + 32]);
+                c_15 = c_15 + sc_splat_f32x16(factor_3) * sc_load_f32x16(&Y_val[Y_at_3 + 48]);
+                const float g_4 = G_val[p];
+                const sc_i64 X_at_3 = t * X_stride0 + k_block * 6 + 4;
+                const float x_4 = X_val[X_at_3];
+                const float factor_4 = g_4 * x_4;
+                const sc_i64 Y_at_4 = t * Y_stride0;
+                c_16 = c_16 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4]);
+                c_17 = c_17 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4 + 16]);
+                c_18 = c_18 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4 + 32]);
+                c_19 = c_19 + sc_splat_f32x16(factor_4) * sc_load_f32x16(&Y_val[Y_at_4 + 48]);
+                const float g_5 = G_val[p];
+                const sc_i64 X_at_4 = t * X_stride0 + k_block * 6 + 5;
+                const float x_5 = X_val[X_at_4];
+                const float factor_5 = g_5 * x_5;
+                const sc_i64 Y_at_5 = t * Y_stride0;
+                c_20 = c_20 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5]);
+                c_21 = c_21 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5 + 16]);
+                c_22 = c_22 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5 + 32]);
+                c_23 = c_23 + sc_splat_f32x16(factor_5) * sc_load_f32x16(&Y_val[Y_at_5 + 48]);
             }
+            /* for k%6 unroll 6 */
+            /* vec n%64 { W[e,k,n] = c[k%6,n%64] } */
+            const sc_i64 W_at = e * W_stride0 + k_block * 6 * W_stride1;
+            sc_store_f32x16(&W_val[W_at], c);
+            sc_store_f32x16(&W_val[W_at + 16], c_1);
+            sc_store_f32x16(&W_val[W_at + 32], c_2);
+            sc_store_f32x16(&W_val[W_at + 48], c_3);
+            const sc_i64 W_at_1 = e * W_stride0 + (k_block * 6 + 1) * W_stride1;
+            sc_store_f32x16(&W_val[W_at_1], c_4);
+            sc_store_f32x16(&W_val[W_at_1 + 16], c_5);
+            sc_store_f32x16(&W_val[W_at_1 + 32], c_6);
+            sc_store_f32x16(&W_val[W_at_1 + 48], c_7);
+            const sc_i64 W_at_2 = e * W_stride0 + (k_block * 6 + 2) * W_stride1;
+            sc_store_f32x16(&W_val[W_at_2], c_8);
+            sc_store_f32x16(&W_val[W_at_2 + 16], c_9);
+            sc_store_f32x16(&W_val[W_at_2 + 32], c_10);
+            sc_store_f32x16(&W_val[W_at_2 + 48], c_11);
+            const sc_i64 W_at_3 = e * W_stride0 + (k_block * 6 + 3) * W_stride1;
+            sc_store_f32x16(&W_val[W_at_3], c_12);
+            sc_store_f32x16(&W_val[W_at_3 + 16], c_13);
+            sc_store_f32x16(&W_val[W_at_3 + 32], c_14);
+            sc_store_f32x16(&W_val[W_at_3 + 48], c_15);
+            const sc_i64 W_at_4 = e * W_stride0 + (k_block * 6 + 4) * W_stride1;
+            sc_store_f32x16(&W_val[W_at_4], c_16);
+            sc_store_f32x16(&W_val[W_at_4 + 16], c_17);
+            sc_store_f32x16(&W_val[W_at_4 + 32], c_18);
+            sc_store_f32x16(&W_val[W_at_4 + 48], c_19);
+            const sc_i64 W_at_5 = e * W_stride0 + (k_block * 6 + 5) * W_stride1;
+            sc_store_f32x16(&W_val[W_at_5], c_20);
+            sc_store_f32x16(&W_val[W_at_5 + 16], c_21);
+            sc_store_f32x16(&W_val[W_at_5 + 32], c_22);
+            sc_store_f32x16(&W_val[W_at_5 + 48], c_23);
         }
     }
     return 0;

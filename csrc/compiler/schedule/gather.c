@@ -14,7 +14,9 @@
  * them, and find the entries of a block by a search.
  *
  * outer: in W[e,k,n] = G[t,e] * X[t,k] * Y[t,n] every entry adds an outer product to a dense matrix. Tiles of that
- * matrix stay in registers, and threads share out its rows. */
+ * matrix stay in registers, and threads share out its rows. Where the result is small and there are many t, each of
+ * its tiles would read X and Y from memory again: then threads share out blocks of t, whose rows stay in a cache, and
+ * add to copies of the result. */
 #include "private.h"
 
 #define TILE                                                                                                 \
@@ -22,7 +24,10 @@
 #define STRIP 64 /* elements at stride 1 that are transposed at a time */
 #define BLOCK                                                                                                \
     1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
-#define TURNS 16 /* blocks that threads share out, at least, where there are as many rows */
+#define NEAR                                                                                                 \
+    128 /* rows whose outer products are added at a time: those that one e takes fit the first cache */
+#define COPY (1 << 20) /* bytes of a result, at most, that threads add to copies of */
+#define TURNS 16       /* blocks that threads share out, at least, where there are as many rows */
 
 typedef struct {
     Prog *p;
@@ -196,12 +201,12 @@ static int most_width(const Gather *g) { return lanes_of(g) * (prog_vector_regs(
 
 /* Four vectors where there are 32 registers, two where there are 16, fewer where there are few columns, which threads
  * share out unless they share rows. */
-static void choose_width(Gather *g)
+static void choose_width(Gather *g, bool shares_rows)
 {
     const Var *n = &g->p->var[g->vec];
-    const int lanes = lanes_of(g);
+    const int lanes = lanes_of(g), least = shares_rows ? 1 : 2;
     g->width = most_width(g);
-    while (g->width > lanes && n->extent < (g->reads ? 1 : 2) * g->width) g->width /= 2;
+    while (g->width > lanes && n->extent < least * g->width) g->width /= 2;
 }
 
 static Index columns(const Gather *g, sc_part part)
@@ -297,7 +302,7 @@ Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
         wanted_rows(&g, to);
         return NULL;
     }
-    choose_width(&g);
+    choose_width(&g, g.reads != 0);
     while (g.width > lanes_of(&g) && tile_rows(&g) * g.width > TILE * most_width(&g))
         g.width /= 2; /* registers */
     Expr *inside = factors(&g, true);
@@ -320,8 +325,8 @@ static Nest *rows_loop(const Gather *g, Nest *body)
     return n;
 }
 
-/* work c { the sum over the levels from `first` } then { result = c }, for every tile of columns */
-static Nest *accumulated(const Gather *g, int first)
+/* work c { the sum over the levels from `first` } then { to op= c }, for every tile of columns */
+static Nest *accumulated(const Gather *g, int first, Expr *to, Op op)
 {
     Prog *p = g->p;
     Tensor *c = work_new(p, "c", W_REG);
@@ -331,25 +336,68 @@ static Nest *accumulated(const Gather *g, int first)
          *product = schedule_scalars_first(p, O_ADD, g->assign->rhs->kid[0], g->vec);
     Nest *fill = loops(p, g->summed, rows_loop(g, along(g, sum, O_ADD, product)));
     fill = levels(p, g->a, first, g->a->format.nlevel, fill);
-    Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, g->assign->lhs, O_CONST, sum)));
+    Nest *n = nest_work(p, c, fill, rows_loop(g, along(g, to, op, sum)));
     return nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n);
+}
+
+static Nest *tiles_of_rows(const Gather *g, LoopKind kind, Nest *n)
+{ return nest_loop(g->p, kind, (Index){.var = (uint8_t)g->rows, .part = SC_DIV, .block = TILE}, NULL, n); }
+
+/* Dense indices of the result beside those of a tile. */
+static uint32_t beside(const Gather *g) { return g->kept & ~g->stored & ~(1u << g->vec) & ~(1u << g->rows); }
+
+/* What the entries of the sparse operand sum over: by rows of their first index, where that pays. */
+static bool choose_blocks(const Gather *g, Gather *by)
+{
+    int64_t bytes = (int64_t)sc_dtype_size(g->p->type);
+    *by = *g;
+    for (int v = 0; v < g->p->nvar; v++)
+        if (in(g->kept, v) && !sc_mul(bytes, schedule_bucket(g->p->var[v].extent), &bytes)) return false;
+    const uint32_t summed = g->stored & ~g->kept;
+    for (int d = g->a->ndim - 1; d >= 0; d--)
+        if (in(summed, g->a->dimvar[d])) by->rows = g->a->dimvar[d];
+    by->reads = summed & ~(1u << by->rows);
+    return bytes <= COPY && schedule_bucket(g->p->var[by->rows].extent) >= TURNS * NEAR;
+}
+
+/* work w: private { for blocks of t { the tiles, w += c } } then { result = w } */
+static Nest *by_blocks(const Gather *g, const Gather *by)
+{
+    Prog *p = g->p;
+    const int first = row_level(by, &g->a->format);
+    const int rows = asked_block(by) ? asked_block(by) : NEAR;
+    const Index block = {.var = (uint8_t)by->rows, .part = SC_DIV, .block = rows};
+    Tensor *w = work_new(p, "w", W_PRIVATE);
+    for (int d = 0; d < g->assign->lhs->tensor->ndim; d++) work_slot(w, g->assign->lhs->ix[d]);
+    Expr *sums = work_access(p, w);
+    Nest *n = tiles_of_rows(g, L_FOR, accumulated(g, first, sums, O_ADD));
+    n = levels(p, g->a, 0, first, loops(p, beside(g), n));
+    n = nest_loop(p, L_PAR, block, NULL, n);
+    Nest *all = nest_loop(p, L_VEC, index_whole(g->vec), NULL, nest_eval(p, g->assign->lhs, O_CONST, sums));
+    all = loops(p, g->kept & ~(1u << g->vec), all);
+    all->kind = L_PAR;
+    return nest_work(p, w, n, all);
 }
 
 Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
-    Gather g;
+    Gather g, by;
     if (!takes(p, a, &g) || !choose_outer(&g)) return NULL;
-    if (!ends_in(g.a, g.stored & ~g.kept)) {
-        wanted(g.a, g.stored & ~g.kept, to);
+    const bool blocks = choose_blocks(&g, &by);
+    if (blocks ? !ends_in_rows(&by) : !ends_in(g.a, g.stored & ~g.kept)) {
+        if (blocks)
+            wanted_rows(&by, to);
+        else
+            wanted(g.a, g.stored & ~g.kept, to);
         return NULL;
     }
-    choose_width(&g);
+    choose_width(&g, true);
+    if (why)
+        sc_text_add(why, "the sums over %s are tiles of %s and %s in registers%s\n", g.a->name,
+                    p->var[g.rows].name, p->var[g.vec].name, blocks ? ", added up in copies" : "");
+    if (blocks) return by_blocks(&g, &by);
     int first = 0;
     while (in(g.kept, tensor_level_index(g.a, first).var)) first++;
-    const uint32_t others = g.kept & ~g.stored & ~(1u << g.vec) & ~(1u << g.rows);
-    Nest *n = levels(p, g.a, 0, first, loops(p, others, accumulated(&g, first)));
-    if (why)
-        sc_text_add(why, "the sums over %s are tiles of %s and %s in registers\n", g.a->name,
-                    p->var[g.rows].name, p->var[g.vec].name);
-    return nest_loop(p, L_PAR, (Index){.var = (uint8_t)g.rows, .part = SC_DIV, .block = TILE}, NULL, n);
+    Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), accumulated(&g, first, a->lhs, O_CONST)));
+    return tiles_of_rows(&g, L_PAR, n);
 }
