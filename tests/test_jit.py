@@ -7,12 +7,11 @@ user gets, what ``scorch.stats()`` and ``scorch.explain`` say, and what several 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import child
 import pytest
 import torch
 
@@ -66,7 +65,7 @@ def python(text: str, cache: Path, *, check: bool = True, **env: str | None) -> 
         environment.pop(name, None)
         if value is not None:
             environment[name] = value
-    done = run([sys.executable, "-c", text], environment)
+    done = child.run(text, environment)
     assert not check or done.returncode == 0, done.stderr[-3000:]
     return done
 
@@ -270,29 +269,40 @@ def test_clear_cache(cache):
     assert (cache / "keep.txt").exists()
 
 
+PRODUCTS = """
+import torch, scorch
+A = scorch.sparse(torch.eye(30), "csr"); print("go", flush=True)
+for k in range(1, 12): assert torch.equal(A @ torch.ones(30, k), torch.ones(30, k))
+"""
+RACE = """
+import os, signal, time, torch
+racing = []
+for at in range(8):
+    read, write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.dup2(write, 1)
+        exec(PRODUCTS)
+        os._exit(0)
+    racing.append((pid, read))
+for at, (pid, read) in enumerate(racing):
+    os.read(read, 2)
+    if at % 2:
+        time.sleep(0.03 * at)  # somewhere in the middle of its work
+        os.kill(pid, signal.SIGKILL)
+for at, (pid, _) in enumerate(racing):
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert code == 0 or (at % 2 and code == -signal.SIGKILL), code
+"""
+
+
 @needs_cc
-@pytest.mark.parametrize("count", [8])
-def test_raced_and_killed(cache, count):
+def test_raced_and_killed(cache):
     """Processes compile the same texts at once, half of them are killed in the middle; the cache survives."""
-    text = "\n".join([
-        "import torch, scorch, sys",
-        "A = scorch.sparse(torch.eye(30), 'csr'); print('go', flush=True)",
-        "for k in range(1, 12): assert torch.equal(A @ torch.ones(30, k), torch.ones(30, k))",
-    ])  # fmt: skip
-    argv, pipe = [sys.executable, "-c", text], subprocess.PIPE
-    env = {**with_cache(cache), "SCORCH_JIT": "on"}
-    running = [subprocess.Popen(argv, env=env, stdout=pipe, stderr=pipe) for _ in range(count)]
-    for at, process in enumerate(running):
-        process.stdout.readline()
-        if at % 2:
-            time.sleep(0.03 * at)  # somewhere in the middle of its work
-            process.send_signal(signal.SIGKILL)
-    for at, process in enumerate(running):
-        _, said = process.communicate(timeout=200)
-        assert process.returncode == 0 or (at % 2 and process.returncode == -signal.SIGKILL), said[-2000:]
+    python(f"PRODUCTS = {PRODUCTS!r}\n{RACE}", cache, SCORCH_JIT="on")
     entries = kernels(cache)
     assert entries and all(e.stat().st_size > 1000 for e in entries)
-    clean = "import json, scorch\n" + text + "\nprint(json.dumps(scorch.stats()))"
+    clean = "import json\n" + PRODUCTS + "\nprint(json.dumps(scorch.stats()))"
     stats = json.loads(python(clean, cache, SCORCH_JIT="on").stdout.splitlines()[-1])
     assert stats["compiled"] == 0 and stats["from_disk"] == len(entries), "every kernel was there, whole"
 

@@ -8,19 +8,17 @@ import textwrap
 import time
 from pathlib import Path
 
+import child
 import pytest
 import torch
 
 import scorch
 
 
-def child(code: str, limit: int = 120, **env: str) -> str:
+def process(code: str, limit: int = 120, **env: str) -> str:
     """What a fresh process prints."""
     head = "import torch, scorch, threading, time, os, signal, gc\n"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", head + textwrap.dedent(code)], capture_output=True, text=True,
-        timeout=limit, env={**os.environ, **env},
-    )  # fmt: skip
+    done = child.run(head + textwrap.dedent(code), {**os.environ, **env}, limit)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -46,7 +44,7 @@ def test_programs_are_bounded():
     assert kept["keys"] < 60 and kept["forgotten"] > 400, kept
     """
     )
-    child(code, SCORCH_MEMORY="4", SCORCH_JIT="off")
+    process(code, SCORCH_MEMORY="4", SCORCH_JIT="off")
 
 
 def test_kernels_are_unloaded(tmp_path):
@@ -64,7 +62,7 @@ def test_kernels_are_unloaded(tmp_path):
     scaled(0)
     """
     )
-    child(code, SCORCH_MEMORY="1", XDG_CACHE_HOME=str(tmp_path))
+    process(code, SCORCH_MEMORY="1", XDG_CACHE_HOME=str(tmp_path))
 
 
 def test_conversions_that_are_asked_for_go_too():
@@ -76,7 +74,7 @@ def test_conversions_that_are_asked_for_go_too():
     kept = scorch.stats()["kept"]
     assert kept["bytes"] <= 2 << 20, kept
     """
-    child(code, SCORCH_MEMORY="2", SCORCH_JIT="off")
+    process(code, SCORCH_MEMORY="2", SCORCH_JIT="off")
 
 
 def slow_compiler(folder, seconds: float) -> str:
@@ -107,7 +105,7 @@ def test_compilations_go_side_by_side(tmp_path):
     assert scorch.stats()["compiled"] == compiled + 1
     """
     )
-    child(code, SCORCH_CC=slow_compiler(tmp_path, 1.5), XDG_CACHE_HOME=str(tmp_path), SCORCH_JIT="on")
+    process(code, SCORCH_CC=slow_compiler(tmp_path, 1.5), XDG_CACHE_HOME=str(tmp_path), SCORCH_JIT="on")
 
 
 def test_a_child_is_born_while_a_text_is_compiled(tmp_path):
@@ -128,7 +126,7 @@ def test_a_child_is_born_while_a_text_is_compiled(tmp_path):
     scaled(1)
     """
     )
-    child(code, SCORCH_CC=slow_compiler(tmp_path, 1.0), XDG_CACHE_HOME=str(tmp_path), SCORCH_JIT="on")
+    process(code, SCORCH_CC=slow_compiler(tmp_path, 1.0), XDG_CACHE_HOME=str(tmp_path), SCORCH_JIT="on")
 
 
 def test_layouts_while_another_thread_forgets_the_call():
@@ -216,7 +214,7 @@ def test_a_signal_is_answered(name):
     print(answered[0] - sent[0])
     {call}
     """
-    assert float(child(code)) < 0.5  # a tenth of that on a quiet machine
+    assert float(process(code)) < 0.5  # a tenth of that on a quiet machine
 
 
 def test_ctrl_c_while_a_compiler_runs(tmp_path):

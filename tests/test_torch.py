@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import child
 import pytest
 import torch
 import torch.nn.functional as F
@@ -266,9 +267,7 @@ def test_only_one_openmp_is_mapped():
 
 
 def run_python(text, **env):
-    return subprocess.run(
-        [sys.executable, "-c", text], env={**os.environ, **env}, capture_output=True, text=True, timeout=300
-    )
+    return child.run(text, {**os.environ, **env})
 
 
 def test_threads_follow_torch():

@@ -461,7 +461,7 @@ static int test_speed(void)
     t = now();
     CHECK(get(9, &e) == SC_JIT_MEMORY);
     printf("  from disk %.2f ms, from memory %.3f ms\n", disk * 1e3, (now() - t) * 1e3);
-    CHECK(first < 1 && disk < 0.1); /* generous: sanitizers and busy machines */
+    CHECK(disk < first / 10); /* generous: sanitizers and busy machines */
     free(text);
     return 0;
 }
