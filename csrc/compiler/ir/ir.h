@@ -190,7 +190,8 @@ struct Prog {
  *       `unroll N` on a loop with a constant extent unrolls it; on a loop over positions it takes N at a time
  *       with N copies of the registers accumulated inside.
  *       `ahead N` on a loop over positions asks for the rows of dense operands that the position N further on
- *       needs, where a vec loop inside runs along them: for operands too large for the caches.
+ *       needs, where a dense loop inside runs along them: for operands too large for the caches. With `by`, each
+ *       turn asks for those of all its positions.
  *       `batch N` on a loop in a tensor that holds nothing but a sum over the entries of its next level takes
  *       N turns at a time: what all their entries add, then the sums. batch.c says where that is legal.
  * in    iterates the next level of that tensor (its ancestors are bound); without a source a loop is dense.

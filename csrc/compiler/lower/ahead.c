@@ -9,26 +9,38 @@
 
 typedef struct {
     Low *l;
-    int var;    /* the index of the loop */
-    Val *coord; /* its coordinate ahead, once something needs it */
+    const Nest *loop;
+    int level;             /* of its tensor */
+    uint32_t binds;        /* the indices that an entry has */
+    Val *pos;              /* the position ahead */
+    Val *coord[SC_MAXVAR]; /* its coordinates, once something needs them */
     const Expr *seen[8];
     int n;
-    Index along; /* of the vector loop */
-    Buf *crd;
-    Val *pos;
+    Index along; /* of the loop inside */
 } Ahead;
 
-/* Where the piece of the row starts that the vector loop runs over. */
-static Val *start(const Ahead *a, const Expr *e)
+static Val *coordinate(Ahead *a, int var)
+{
+    Low *l = a->l;
+    const Tensor *t = a->loop->in;
+    int level = a->level;
+    while (tensor_level_index(t, level).var != var) level++;
+    if (!a->coord[var])
+        a->coord[var] = lower_let(l, "ahead", lower_load_index(l, lower_buf(l, B_CRD, t, level), a->pos));
+    return a->coord[var];
+}
+
+/* Where the piece of the row starts that the loop inside runs over. */
+static Val *start(Ahead *a, const Expr *e)
 {
     Low *l = a->l;
     const Tensor *t = e->tensor;
     Val *at = num(l, 0);
     for (int d = 0; d < t->ndim; d++) {
-        const Coord *c = &l->e.coord[e->ix[d].var];
-        Val *x = d == t->unit             ? (a->along.part == SC_MOD ? c->base : num(l, 0))
-                 : e->ix[d].var == a->var ? a->coord
-                                          : lower_index(l, e->ix[d]);
+        const int var = e->ix[d].var;
+        Val *x = d == t->unit          ? (a->along.part == SC_MOD ? l->e.coord[var].base : num(l, 0))
+                 : a->binds >> var & 1 ? coordinate(a, var)
+                                       : lower_index(l, e->ix[d]);
         if (!x) return NULL;
         at = plus(l, at, times(l, x, lower_stride(l, t, d)));
     }
@@ -39,14 +51,13 @@ static void prefetch(Ahead *a, const Expr *e)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) prefetch(a, e->kid[k]);
-    if (!expr_reads_row(e, a->var, a->along.var) || a->n == SC_LEN(a->seen)) return;
+    if (!expr_reads_row(e, a->binds, a->along.var) || a->n == SC_LEN(a->seen)) return;
     for (int k = 0; k < a->n; k++)
         if (a->seen[k]->tensor == e->tensor) return;
     a->seen[a->n++] = e;
     Low *l = a->l;
     int64_t extent = lower_const_extent(l, &a->along), each = LINE / (int64_t)sc_dtype_size(e->tensor->dtype);
     if (extent < 0) return;
-    if (!a->coord) a->coord = lower_let(l, "ahead", lower_load_index(l, a->crd, a->pos));
     Val *at = start(a, e);
     if (!at) return;
     at = lower_let(l, "row", at);
@@ -57,24 +68,32 @@ static void prefetch(Ahead *a, const Expr *e)
     }
 }
 
+static void read_along(const Nest *n, void *ctx)
+{
+    if (n->op == N_EVAL) prefetch(ctx, n->eval.rhs);
+}
+
 static void look(const Nest *n, void *ctx)
 {
     Ahead *a = ctx;
-    if (n->op != N_LOOP || n->kind != L_VEC) return;
+    if (n->op != N_LOOP || n->in || n->nmerge) return;
     a->along = n->ix;
-    if (n->body->op == N_EVAL) prefetch(a, n->body->eval.rhs);
-    for (int k = 0; k < n->body->n; k++)
-        if (n->body->kid[k]->op == N_EVAL) prefetch(a, n->body->kid[k]->eval.rhs);
+    nest_walk(n->body, read_along, a);
 }
 
-void ahead_fetch(Low *l, const Nest *n, Buf *crd, Val *pos)
+void ahead_fetch(Low *l, const Nest *n, Val *pos)
 {
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
-    int level = lower_level(l, n->in) - 1;
+    const int turns = n->by ? n->by : 1;
+    int level = lower_level(l, n->in);
+    while (tensor_level_index(n->in, level).var != n->ix.var) level--;
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
-    Ahead a = {.l = l, .var = n->ix.var, .crd = crd};
-    a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead)), last);
-    nest_walk(n->body, look, &a);
+    for (int u = 0; u < turns; u++) {
+        Ahead a = {.l = l, .loop = n, .level = level, .binds = nest_binds(n)};
+        a.pos = val_op(p, O_MIN, plus(l, pos, num(l, n->ahead + u)), last);
+        if (n->by) a.pos = lower_let(l, "next", a.pos);
+        nest_walk(n->body, look, &a);
+    }
 }

@@ -90,6 +90,7 @@ static void position_tiles(Low *l, const Nest *n, const Fibre *f)
     Where *w = lower_where(l, f->t);
     w->tile_lo = val_local(l->p, s->local);
     w->tile_hi = lower_let(l, "tile_end", val_op(l->p, O_MIN, plus(l, w->tile_lo, num(l, n->by)), f->hi));
+    if (n->ahead && !counting(l)) ahead_fetch(l, n, w->tile_lo);
     lower_body(l, n->body);
     l->tail = outer;
 }
@@ -99,7 +100,7 @@ static void at_coordinate(Low *l, const Nest *n, const Fibre *f, Val *pos, Val *
     level_enter(l, f->t, pos, NULL);
     lower_bind(l, n->ix, lower_let(l, lower_index_name(l, n->ix), coord));
     if (slot) l->e.coord[n->ix.var].slot = slot;
-    if (n->ahead && !counting(l)) ahead_fetch(l, n, f->crd, pos);
+    if (n->ahead && !counting(l)) ahead_fetch(l, n, pos);
     lower_body(l, n->body);
 }
 

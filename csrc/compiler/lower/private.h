@@ -359,7 +359,7 @@ Val *span_open(Low *, Lane *, const char *name,
                Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
-void ahead_fetch(Low *, const Nest *n, Buf *crd, Val *pos);
+void ahead_fetch(Low *, const Nest *n, Val *pos);
 
 /* eval.c */
 typedef struct {

@@ -100,12 +100,23 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
-bool expr_reads_row(const Expr *e, int var, int along)
+uint32_t nest_binds(const Nest *loop)
+{
+    const Tensor *t = loop->in;
+    int l = 0;
+    while (tensor_level_index(t, l).var != loop->ix.var) l++;
+    uint32_t vars = 1u << loop->ix.var;
+    while (++l < t->format.nlevel && sc_kind_of(&t->format.level[l])->one)
+        vars |= 1u << tensor_level_index(t, l).var;
+    return vars;
+}
+
+bool expr_reads_row(const Expr *e, uint32_t by, int along)
 {
     const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
     if (!t || t->role != T_IN || !sc_format_is_dense(&t->format) || t->unit < 0) return false;
     bool chosen = false;
-    for (int d = 0; d < t->ndim; d++) chosen |= d != t->unit && e->ix[d].var == var;
+    for (int d = 0; d < t->ndim; d++) chosen |= d != t->unit && (by >> e->ix[d].var & 1);
     return chosen && e->ix[t->unit].var == along;
 }
 

@@ -5,8 +5,10 @@
 #include "../expr/expr.h"
 
 /* ---- nest.c ---- */
-/* An access to a row of a dense operand that index `var` chooses, which runs along `along` at stride 1. */
-bool expr_reads_row(const Expr *, int var, int along);
+/* The indices that an entry of a loop in a tensor has: its own, and those of singletons below. */
+uint32_t nest_binds(const Nest *loop);
+/* An access to a row of a dense operand that one of the indices `by` chooses, which runs along `along` at stride 1. */
+bool expr_reads_row(const Expr *, uint32_t by, int along);
 Nest *nest_parse(Prog *, const char *text, int at, int *end); /* registers workspaces in p->tensor */
 Index parse_slot(Lexer *);                                    /* an index of a loop, or "#" var */
 int parse_count(Lexer *, const char *what);                   /* 1 to 65536 */

@@ -220,9 +220,9 @@ static void check_head(Prog *p, const Nest *n)
     if (n->by && !n->in)
         fail(p, SC_EVALUE, -1, "schedule: '%s by %d': by cuts a loop in a tensor; cut a dense one as %s/%d",
              loop, n->by, p->var[n->ix.var].name, n->by);
-    if (n->ahead && (!n->in || n->by || n->kind != L_FOR || n->in->role == T_WORK))
-        fail(p, SC_EVALUE, -1, "schedule: '%s ahead %d': ahead goes with 'for .. in' an operand, without by",
-             loop, n->ahead);
+    if (n->ahead && (!n->in || n->kind != L_FOR || n->in->role == T_WORK))
+        fail(p, SC_EVALUE, -1, "schedule: '%s ahead %d': ahead goes with 'for .. in' an operand", loop,
+             n->ahead);
     if (n->unroll && (n->kind == L_PAR || n->by))
         fail(p, SC_EVALUE, -1, "schedule: '%s': unroll goes with neither par nor by", loop);
     if (n->unroll && !source && verify_extent(p, n->ix) != n->unroll)
