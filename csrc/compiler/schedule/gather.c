@@ -26,8 +26,9 @@
     1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
 #define NEAR                                                                                                 \
     128 /* rows whose outer products are added at a time: those that one e takes fit the first cache */
-#define COPY (1 << 20) /* bytes of a result, at most, that threads add to copies of */
-#define TURNS 16       /* blocks that threads share out, at least, where there are as many rows */
+#define COPY (4 << 20)  /* bytes of a result, at most, that threads add to copies of */
+#define OFTEN (1 << 19) /* of those, that are added to for so few rows: a larger one is for more of them */
+#define TURNS 16        /* blocks that threads share out, at least, where there are as many rows */
 
 typedef struct {
     Prog *p;
@@ -347,7 +348,7 @@ static Nest *tiles_of_rows(const Gather *g, LoopKind kind, Nest *n)
 static uint32_t beside(const Gather *g) { return g->kept & ~g->stored & ~(1u << g->vec) & ~(1u << g->rows); }
 
 /* What the entries of the sparse operand sum over: by rows of their first index, where that pays. */
-static bool choose_blocks(const Gather *g, Gather *by)
+static bool choose_blocks(const Gather *g, Gather *by, int *near)
 {
     int64_t bytes = (int64_t)sc_dtype_size(g->p->type);
     *by = *g;
@@ -357,15 +358,17 @@ static bool choose_blocks(const Gather *g, Gather *by)
     for (int d = g->a->ndim - 1; d >= 0; d--)
         if (in(summed, g->a->dimvar[d])) by->rows = g->a->dimvar[d];
     by->reads = summed & ~(1u << by->rows);
-    return bytes <= COPY && schedule_bucket(g->p->var[by->rows].extent) >= TURNS * NEAR;
+    if (bytes > COPY) return false;
+    *near = NEAR * (int)sc_max(1, bytes / OFTEN);
+    return schedule_bucket(g->p->var[by->rows].extent) >= (int64_t)TURNS * *near;
 }
 
 /* work w: private { for blocks of t { the tiles, w += c } } then { result = w } */
-static Nest *by_blocks(const Gather *g, const Gather *by)
+static Nest *by_blocks(const Gather *g, const Gather *by, int near)
 {
     Prog *p = g->p;
     const int first = row_level(by, &g->a->format);
-    const int rows = asked_block(by) ? asked_block(by) : NEAR;
+    const int rows = asked_block(by) ? asked_block(by) : near;
     const Index block = {.var = (uint8_t)by->rows, .part = SC_DIV, .block = rows};
     Tensor *w = work_new(p, "w", W_PRIVATE);
     for (int d = 0; d < g->assign->lhs->tensor->ndim; d++) work_slot(w, g->assign->lhs->ix[d]);
@@ -382,8 +385,9 @@ static Nest *by_blocks(const Gather *g, const Gather *by)
 Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
 {
     Gather g, by;
+    int near;
     if (!takes(p, a, &g) || !choose_outer(&g)) return NULL;
-    const bool blocks = choose_blocks(&g, &by);
+    const bool blocks = choose_blocks(&g, &by, &near);
     if (blocks ? !ends_in_rows(&by) : !ends_in(g.a, g.stored & ~g.kept)) {
         if (blocks)
             wanted_rows(&by, to);
@@ -395,7 +399,7 @@ Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     if (why)
         sc_text_add(why, "the sums over %s are tiles of %s and %s in registers%s\n", g.a->name,
                     p->var[g.rows].name, p->var[g.vec].name, blocks ? ", added up in copies" : "");
-    if (blocks) return by_blocks(&g, &by);
+    if (blocks) return by_blocks(&g, &by, near);
     int first = 0;
     while (in(g.kept, tensor_level_index(g.a, first).var)) first++;
     Nest *n = levels(p, g.a, 0, first, loops(p, beside(&g), accumulated(&g, first, a->lhs, O_CONST)));
