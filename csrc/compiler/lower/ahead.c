@@ -86,8 +86,7 @@ void ahead_fetch(Low *l, const Nest *n, Val *pos)
     if (n->ix.part != SC_WHOLE) return;
     Prog *p = l->p;
     const int turns = n->by ? n->by : 1;
-    int level = lower_level(l, n->in);
-    while (tensor_level_index(n->in, level).var != n->ix.var) level--;
+    const int level = lower_level(l, n->in) - !n->by; /* a tile is not entered, a position is */
     const char *name = sc_arena_printf(&p->arena, "%s_npos%d", n->in->name, level);
     Val *last = val_op(p, O_SUB, val_param(p, module_param(p, P_NPOS, n->in->arg, level, name)), num(l, 1));
     for (int u = 0; u < turns; u++) {
