@@ -79,7 +79,7 @@ release-check:
 	$(PYTHON) tests/release.py dist
 
 docs: .venv/.docs
-	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/docs
 
 gallery: .venv/.docs
 	$(BIN)/python docs/generate.py
