@@ -7,7 +7,7 @@
  *   W: dense f32
  * by
  *   work w[r,k,n]: private f32 {
- *     par i/128 {
+ *     par i/256 {
  *       for r in M {
  *         for k/6 {
  *           for n/32 {
@@ -96,9 +96,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const w_copy = lane->partial;
 
     /* work w[r,k,n]: private f32 */
-    /* par i/128 */
+    /* par i/256 */
     for (sc_i64 i_block = begin; i_block < end; i_block++) {
-        const sc_i64 size = sc_min_i64(128, i_dim - i_block * 128);
+        const sc_i64 size = sc_min_i64(256, i_dim - i_block * 256);
         /* for r in M */
         const sc_i64 M_lo = (sc_i64)M_pos0[0];
         const sc_i64 M_hi = (sc_i64)M_pos0[1];
@@ -122,8 +122,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* for i in M */
             const sc_i64 M_lo_1 = (sc_i64)M_pos1[p];
             const sc_i64 M_hi_1 = (sc_i64)M_pos1[p + 1];
-            const sc_i64 first = sc_search_i32(M_crd1, M_lo_1, M_hi_1, i_block * 128);
-            const sc_i64 beyond = sc_search_i32(M_crd1, first, M_hi_1, i_block * 128 + size);
+            const sc_i64 first = sc_search_i32(M_crd1, M_lo_1, M_hi_1, i_block * 256);
+            const sc_i64 beyond = sc_search_i32(M_crd1, first, M_hi_1, i_block * 256 + size);
             sc_i64 p_1 = first;
             while (p_1 < beyond) {
                 const sc_i64 first_1 = p_1;
@@ -206,8 +206,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* for i in M */
             const sc_i64 M_lo_2 = (sc_i64)M_pos1[p];
             const sc_i64 M_hi_2 = (sc_i64)M_pos1[p + 1];
-            const sc_i64 first_1 = sc_search_i32(M_crd1, M_lo_2, M_hi_2, i_block * 128);
-            const sc_i64 beyond_1 = sc_search_i32(M_crd1, first_1, M_hi_2, i_block * 128 + size);
+            const sc_i64 first_1 = sc_search_i32(M_crd1, M_lo_2, M_hi_2, i_block * 256);
+            const sc_i64 beyond_1 = sc_search_i32(M_crd1, first_1, M_hi_2, i_block * 256 + size);
             sc_i64 p_2 = first_1;
             while (p_2 < beyond_1) {
                 const sc_i64 first_2 = p_2;
@@ -275,8 +275,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* for i in M */
             const sc_i64 M_lo_3 = (sc_i64)M_pos1[p];
             const sc_i64 M_hi_3 = (sc_i64)M_pos1[p + 1];
-            const sc_i64 first_2 = sc_search_i32(M_crd1, M_lo_3, M_hi_3, i_block * 128);
-            const sc_i64 beyond_2 = sc_search_i32(M_crd1, first_2, M_hi_3, i_block * 128 + size);
+            const sc_i64 first_2 = sc_search_i32(M_crd1, M_lo_3, M_hi_3, i_block * 256);
+            const sc_i64 beyond_2 = sc_search_i32(M_crd1, first_2, M_hi_3, i_block * 256 + size);
             sc_i64 p_3 = first_2;
             while (p_3 < beyond_2) {
                 const sc_i64 first_3 = p_3;
@@ -309,8 +309,8 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             /* for i in M */
             const sc_i64 M_lo_4 = (sc_i64)M_pos1[p];
             const sc_i64 M_hi_4 = (sc_i64)M_pos1[p + 1];
-            const sc_i64 first_3 = sc_search_i32(M_crd1, M_lo_4, M_hi_4, i_block * 128);
-            const sc_i64 beyond_3 = sc_search_i32(M_crd1, first_3, M_hi_4, i_block * 128 + size);
+            const sc_i64 first_3 = sc_search_i32(M_crd1, M_lo_4, M_hi_4, i_block * 256);
+            const sc_i64 beyond_3 = sc_search_i32(M_crd1, first_3, M_hi_4, i_block * 256 + size);
             sc_i64 p_4 = first_3;
             while (p_4 < beyond_3) {
                 const sc_i64 first_4 = p_4;

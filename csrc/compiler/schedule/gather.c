@@ -24,10 +24,9 @@
 #define STRIP 64 /* elements at stride 1 that are transposed at a time */
 #define BLOCK                                                                                                \
     1024 /* rows of the result that a thread adds to at a time: a tile of columns of them fits a cache */
-#define NEAR                                                                                                 \
-    128 /* rows whose outer products are added at a time: those that one e takes fit the first cache */
-#define COPY (4 << 20)  /* bytes of a result, at most, that threads add to copies of */
-#define OFTEN (1 << 19) /* of those, that are added to for so few rows: a larger one is for more of them */
+#define NEAR 256 /* rows whose outer products are added at a time: those that one e takes fit a cache */
+#define COPY (16 << 20) /* bytes of a result, at most, that threads add to copies of */
+#define MUCH (1 << 19)  /* of those: it leaves the cache between two times, so it is added to half as often */
 #define TURNS 16        /* blocks that threads share out, at least, where there are as many rows */
 
 typedef struct {
@@ -359,7 +358,7 @@ static bool choose_blocks(const Gather *g, Gather *by, int *near)
         if (in(summed, g->a->dimvar[d])) by->rows = g->a->dimvar[d];
     by->reads = summed & ~(1u << by->rows);
     if (bytes > COPY) return false;
-    *near = NEAR * (int)sc_max(1, bytes / OFTEN);
+    *near = bytes > MUCH ? 2 * NEAR : NEAR;
     return schedule_bucket(g->p->var[by->rows].extent) >= (int64_t)TURNS * *near;
 }
 
