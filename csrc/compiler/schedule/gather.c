@@ -357,7 +357,7 @@ static bool choose_blocks(const Gather *g, Gather *by, int *near)
     for (int d = g->a->ndim - 1; d >= 0; d--)
         if (in(summed, g->a->dimvar[d])) by->rows = g->a->dimvar[d];
     by->reads = summed & ~(1u << by->rows);
-    if (bytes > COPY) return false;
+    if (!summed || bytes > COPY) return false;
     *near = bytes > MUCH ? 2 * NEAR : NEAR;
     return schedule_bucket(g->p->var[by->rows].extent) >= (int64_t)TURNS * *near;
 }
