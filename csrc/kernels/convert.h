@@ -169,8 +169,8 @@ void sc_deal_close(sc_deal *);
 /* body(arg, lane, bucket) for every bucket, each by one lane. */
 typedef void sc_bucket(void *arg, int lane, int64_t bucket);
 int sc_deal_each(sc_deal *, sc_bucket *, void *arg);
-/* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key] becomes
- * the place of the key. Null where a key is out of range. */
+/* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key], where
+ * pos is given, becomes the place of the key. Null where a key is out of range. */
 uint32_t *sc_deal_places(sc_deal *, int lane, int64_t bucket, void *pos, sc_dtype itype);
 /* Where entries stay: the lanes, each with an even part of the entries, have places of their own, in the whole result;
  * pos[key] becomes the place of the key. */

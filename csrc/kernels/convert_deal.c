@@ -219,13 +219,13 @@ SC_INLINE bool count_keys(const void *keys, sc_dtype type, uint32_t *count, int6
     return stray;
 }
 
-/* Turns counts into places, and says where the keys begin. */
+/* Turns counts into places, and says where the keys begin, if that is asked. */
 SC_INLINE void place_keys(uint32_t *count, int64_t nkey, void *pos, sc_dtype itype, int64_t key, int64_t at)
 {
     uint32_t n = 0;
     for (int64_t k = 0; k < nkey; k++) {
         uint32_t here = count[k];
-        sc_index_put(pos, itype, key + k, at + n);
+        if (pos) sc_index_put(pos, itype, key + k, at + n);
         count[k] = n;
         n += here;
     }
