@@ -152,6 +152,8 @@ typedef struct {
     int64_t n, nkey;
     /* Keys and other coordinates, of the source's index type; none: rows of the source. */
     const void *by, *other;
+    /* Arrays of the result that entries may be dealt to, to be sorted there; none: they get others. */
+    void *to_rest, *to_val;
     int lanes, shift;        /* a bucket has 2^shift keys */
     int64_t nbucket, *begin; /* where the entries of buckets begin */
     bool dealt;              /* entries were dealt into buckets, else there is one, the source itself */
@@ -161,6 +163,11 @@ typedef struct {
     void *room;
     int64_t *place, step;
     uint32_t *count;
+    struct {
+        void *memory;
+        int64_t size;
+        bool starved;
+    } own[SC_MAXLANE];
     bool stray[SC_MAXLANE];
 } sc_deal;
 /* Deals the entries out, unless they are few. */
@@ -169,6 +176,8 @@ void sc_deal_close(sc_deal *);
 /* body(arg, lane, bucket) for every bucket, each by one lane. */
 typedef void sc_bucket(void *arg, int lane, int64_t bucket);
 int sc_deal_each(sc_deal *, sc_bucket *, void *arg);
+/* For a body: memory of its lane, for one bucket; null: there is none, which sc_deal_each then says. */
+void *sc_deal_room(sc_deal *, int lane, int64_t bytes);
 /* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key], where
  * pos is given, becomes the place of the key. Null where a key is out of range. */
 uint32_t *sc_deal_places(sc_deal *, int lane, int64_t bucket, void *pos, sc_dtype itype);

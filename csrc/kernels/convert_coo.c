@@ -9,7 +9,6 @@
  * one bucket: what was sorted goes back to where it was dealt to, and when all
  * is sorted, and its number known, from there into the result. Beside the
  * result that is a copy of its columns and values at most. */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "convert.h"
@@ -18,10 +17,9 @@
 #define FEW (1 << 15) /* entries that one thread sorts */
 #define LONG 128      /* a row of so many is sorted by its bytes */
 
-/* Of a lane: (column, entry as dealt) by rows, and room for as many. */
+/* (column, entry as dealt) by rows, and room for as many. */
 typedef struct {
     uint64_t *key, *spare;
-    int64_t most;
 } sorting;
 
 typedef struct {
@@ -32,10 +30,8 @@ typedef struct {
     int64_t *kept; /* of each bucket; where what remains of it goes */
     void *out_pos, *crd, *val;
     int64_t *perm;
-    sorting lane[SC_MAXLANE];
     const uint64_t *only; /* the keys of the only bucket, and where its rows end */
     const uint32_t *place;
-    atomic_bool starved;
     bool stray[SC_MAXLANE], falls[SC_MAXLANE], unsorted;
 } collecting;
 
@@ -187,20 +183,6 @@ static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
 }
 
 /* ---- a bucket ---- */
-/* Room of a lane for n keys; it grows with the buckets. */
-static bool make_room(collecting *x, int lane, int64_t n)
-{
-    sorting *s = &x->lane[lane];
-    if (n <= s->most) return true;
-    sc_work_give(s->key);
-    sc_work_give(s->spare);
-    s->key = sc_work_take((size_t)n * sizeof *s->key);
-    s->spare = sc_work_take((size_t)n * sizeof *s->spare);
-    s->most = s->key && s->spare ? n : 0;
-    if (!s->most) atomic_store(&x->starved, true);
-    return s->most;
-}
-
 SC_INLINE void put_keys(collecting *x, const void *keys, sc_dtype type, uint64_t *to, uint32_t *place,
                         int64_t begin, int64_t end)
 {
@@ -292,20 +274,21 @@ static void put_back(const collecting *x, const sorting *s, const uint32_t *plac
 static void sort_bucket(void *arg, int lane, int64_t bucket)
 {
     collecting *x = arg;
-    const sorting *s = &x->lane[lane];
     const int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1],
                   row = bucket << x->deal.shift;
     const int64_t last = sc_min(row + ((int64_t)1 << x->deal.shift), x->rows);
     uint32_t *place = sc_deal_places(&x->deal, lane, bucket, NULL, SC_I64);
-    if (!place || !make_room(x, lane, end - begin)) return;
-#define RUN(keys, type) put_keys(x, keys, type, s->key, place, begin, end)
+    uint64_t *key = place ? sc_deal_room(&x->deal, lane, 2 * (end - begin) * (int64_t)sizeof *key) : NULL;
+    const sorting s = {key, key + (end - begin)};
+    if (!key) return;
+#define RUN(keys, type) put_keys(x, keys, type, key, place, begin, end)
     SC_DEAL_BY_KEY(&x->deal, RUN);
 #undef RUN
-    const int64_t kept = x->kept[bucket] = sort_rows(x, s, place, row, last);
+    const int64_t kept = x->kept[bucket] = sort_rows(x, &s, place, row, last);
     if (x->deal.dealt)
-        put_back(x, s, place, begin, end - begin, kept);
+        put_back(x, &s, place, begin, end - begin, kept);
     else
-        x->only = s->key, x->place = place;
+        x->only = key, x->place = place;
 }
 
 /* ---- the result ---- */
@@ -367,7 +350,6 @@ static int collect(collecting *x)
     int rc = sc_deal_open(d, c->perm, FEW);
     if (rc || !(x->kept = sc_convert_take(c, d->nbucket + 1, sizeof *x->kept))) return rc ? rc : SC_ENOMEM;
     if ((rc = sc_deal_each(d, sort_bucket, x))) return rc;
-    if (atomic_load(&x->starved)) return sc_error(c->err, SC_ENOMEM, "out of memory sorting a tensor");
     const int64_t n = x->kept[d->nbucket] = sc_prefix(x->kept, d->nbucket);
     if ((rc = d->dealt ? move_all(x, n) : write_only(x, n))) return rc;
     if (n == x->n && (rc = sc_convert_perm(c, n, &x->perm))) return rc;
@@ -383,10 +365,6 @@ static int collect_unsorted(collecting *x)
     const int rc = collect(x);
     sc_deal_close(&x->deal);
     sc_work_give(x->kept);
-    for (int t = 0; t < SC_MAXLANE; t++) {
-        sc_work_give(x->lane[t].key);
-        sc_work_give(x->lane[t].spare);
-    }
     return rc;
 }
 
