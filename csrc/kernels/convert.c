@@ -61,9 +61,10 @@ static bool pair(const sc_format *f, sc_level_kind outer, sc_level_kind inner)
 
 static bool csr(const sc_format *f) { return pair(f, SC_DENSE, SC_COMPRESSED) && unique(f); }
 
+static bool dcsr(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_COMPRESSED) && unique(f); }
+
 /* Rows that are all there, or those with entries. */
-static bool by_rows(const sc_format *f)
-{ return csr(f) || (pair(f, SC_COMPRESSED, SC_COMPRESSED) && unique(f)); }
+static bool by_rows(const sc_format *f) { return csr(f) || dcsr(f); }
 
 static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON) && !f->level[0].unique; }
 
@@ -99,6 +100,8 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     if (dense && csr(to)) return sc_convert_dense_csr;
     if (csr(from) && to_dense) return sc_convert_csr_dense;
     if (csr(from) && csr(to) && !order && fits(source)) return sc_convert_csr_transpose;
+    if (csr(from) && dcsr(to) && order) return sc_convert_csr_dcsr;
+    if (dcsr(from) && csr(to) && order) return sc_convert_dcsr_csr;
     if (by_rows(from) && coo(to) && order) return sc_convert_csr_coo;
     if (dense && coo(to)) return sc_convert_dense_coo;
     if (coo(from) && from->level[1].unique && to_dense) return sc_convert_coo_dense;

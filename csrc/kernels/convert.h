@@ -127,6 +127,8 @@ int sc_convert_csr_dense(const sc_conversion *);
 int sc_convert_coo_dense(const sc_conversion *); /* unique entries */
 int sc_convert_csr_transpose(const sc_conversion *);
 int sc_convert_csr_coo(const sc_conversion *);
+int sc_convert_csr_dcsr(const sc_conversion *); /* to rows that have entries */
+int sc_convert_dcsr_csr(const sc_conversion *);
 int sc_convert_coo_csr(const sc_conversion *);
 /* The same with blocks of dense tiles on one side, rows of blocks first. */
 int sc_convert_csr_bsr(const sc_conversion *);

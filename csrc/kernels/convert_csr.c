@@ -165,6 +165,62 @@ int sc_convert_csr_coo(const sc_conversion *c)
     return sc_convert_val_keep(c);
 }
 
+/* ---- rows that have entries, and all rows ---- */
+/* The rows that have entries, and where they begin, unless they are only counted; returns their number. */
+static int64_t list_rows(const void *from, sc_dtype type, int64_t rows, void *crd, void *pos, sc_dtype itype)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t begin = sc_index(from, type, r);
+        if (begin == sc_index(from, type, r + 1)) continue;
+        if (crd) sc_index_put(crd, itype, n, r), sc_index_put(pos, itype, n, begin);
+        n++;
+    }
+    return n;
+}
+
+/* (dense, compressed) to (compressed, compressed). */
+int sc_convert_csr_dcsr(const sc_conversion *c)
+{
+    const sc_level *from = c->from->view.level;
+    sc_level *to = c->to->view.level;
+    const sc_dtype type = c->from->itype, itype = c->to->itype;
+    const int64_t rows = from[0].npos, n = from[1].npos,
+                  kept = list_rows(from[1].pos, type, rows, NULL, NULL, itype);
+    void *root, *row, *pos, *col;
+    int rc = sc_convert_pos(c, 0, 2, &root);
+    if (rc || (rc = sc_convert_crd(c, 0, kept, &row)) || (rc = sc_convert_pos(c, 1, kept + 1, &pos)) ||
+        (rc = sc_convert_crd_keep(c, 1, from[1].crd, n, &col)))
+        return rc;
+    list_rows(from[1].pos, type, rows, row, pos, itype);
+    sc_index_put(root, itype, 0, 0), sc_index_put(root, itype, 1, kept);
+    sc_index_put(pos, itype, kept, n);
+    to[0] = (sc_level){.pos = root, .crd = row, .size = from[0].size, .npos = kept};
+    to[1] = (sc_level){.pos = pos, .crd = col, .size = from[1].size, .npos = n};
+    return sc_convert_val_keep(c);
+}
+
+/* And back. */
+int sc_convert_dcsr_csr(const sc_conversion *c)
+{
+    const sc_level *from = c->from->view.level;
+    const sc_dtype type = c->from->itype, itype = c->to->itype;
+    const int64_t rows = c->from->view.dim[c->from->format.level[0].dim], n = from[1].npos;
+    void *pos, *col;
+    int rc = sc_convert_pos(c, 1, rows + 1, &pos);
+    if (rc || (rc = sc_convert_crd_keep(c, 1, from[1].crd, n, &col))) return rc;
+    int64_t r = 0;
+    for (int64_t f = 0; f < from[0].npos; f++)
+        for (const int64_t row = sc_index(from[0].crd, type, f), begin = sc_index(from[1].pos, type, f);
+             r <= row; r++)
+            sc_index_put(pos, itype, r, begin);
+    for (; r <= rows; r++) sc_index_put(pos, itype, r, n);
+    sc_convert_csr_levels(c->to, n);
+    c->to->view.level[1].pos = pos;
+    c->to->view.level[1].crd = col;
+    return sc_convert_val_keep(c);
+}
+
 /* ---- transposing ---- */
 #define FEW (1 << 21) /* entries that are transposed where they are */
 

@@ -33,7 +33,8 @@ def _of_coordinates(
     with _torch.plainly():
         key, slot = distinct(ravel(torch.stack([x.long() for x in indices]), shape))
         once = Entries(shape, unravel(key, shape), torch.empty(key.numel(), dtype=values.dtype))
-        made = build(once, "csr" if len(shape) == 2 else "coo", index_dtype)
+        by_rows = len(shape) == 2 and shape[0] <= 64 * (key.numel() + 1024)
+        made = build(once, "csr" if by_rows else "coo", index_dtype)
     summed = made._with_values(add_up(values, slot, key.numel()))
     return finish(summed, format, index_dtype)
 
