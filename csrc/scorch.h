@@ -372,4 +372,11 @@ void sc_dense_install(sc_dense_multiply *);
 void sc_stop_install(bool (*)(void));
 bool sc_stopped(void);
 
+/* ---- progress (kernels/progress.c) ----
+ * The bindings install who is told how far a long conversion is: from `after` nanoseconds on, at most twenty times in as
+ * long, by the thread that was called: this share of this step, steps counted from 1; after the end, if anything was
+ * told, of step 0. What returns true wants the call to end. */
+typedef bool sc_progress(int step, double share, int64_t ns);
+void sc_progress_install(sc_progress *, int64_t after);
+
 #endif

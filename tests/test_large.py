@@ -4,8 +4,11 @@ Memory is what the process has at most (VmHWM, which Linux sets back on request)
 """
 
 import gc
+import io
 import itertools
 import pathlib
+import sys
+import time
 
 import numpy
 import pytest
@@ -13,6 +16,7 @@ import scipy.sparse
 import torch
 
 import scorch
+from scorch.tools import progress
 
 STATUS, RESET = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
 MANY = 1_500_000
@@ -390,3 +394,43 @@ def test_what_is_too_wide_says_so():
         scorch.coo([[1], [2]], [1.0], (2**32, 2**32))
     with pytest.raises(MemoryError, match="out of memory"):
         wide(2**44, "csr", tall=True)
+
+
+# ---- progress ----
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_for_terminals(monkeypatch):
+    """tests/c/test_progress.c has who is told when."""
+    for kind, lines in ((Terminal, True), (io.StringIO, False)):
+        monkeypatch.setattr("sys.stderr", kind())
+        progress.show(2, 0.43, 3.6)
+        shown = sys.stderr.getvalue()
+        progress.show(0, 1.0, 4.0)
+        assert shown.strip() == ("scorch: converting, step 2,  43%, 4 s" if lines else "")
+        assert sys.stderr.getvalue().endswith(" \r" if lines else "")
+    monkeypatch.setattr("sys.stderr", None)
+    progress.show(1, 0.1, 3.0)
+
+
+def test_short_conversions_show_nothing(monkeypatch):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    scorch.coo(edges(100_000, torch.int64), torch.ones(100_000)).convert("csc")
+    assert sys.stderr.getvalue() == ""
+
+
+@pytest.mark.slow
+def test_long_conversions_show_how_far_they_are(monkeypatch):
+    index, threads = edges(60_000_000, torch.int32), torch.get_num_threads()
+    monkeypatch.setattr("sys.stderr", Terminal())
+    torch.set_num_threads(1)
+    begin = time.monotonic()
+    try:
+        scorch.from_edge_index(index)
+    finally:
+        torch.set_num_threads(threads)
+    if time.monotonic() - begin < 3:
+        pytest.skip("it took no time")
+    assert "scorch: converting, step" in sys.stderr.getvalue()

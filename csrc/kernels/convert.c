@@ -194,13 +194,21 @@ static int converted(sc_conversion *c)
     return rc == SC_ESTOP ? sc_error(c->err, SC_ESTOP, "interrupted while a tensor is converted") : rc;
 }
 
+static int told(sc_conversion *c)
+{
+    sc_progress_begin();
+    const int rc = converted(c);
+    sc_progress_end();
+    return rc;
+}
+
 static int start(sc_conversion *c)
 {
     sc_span span;
     const sc_tensor *from = c->from; /* which conversions through another tensor change */
-    if (!sc_is_watched()) return converted(c);
+    if (!sc_is_watched()) return told(c);
     sc_span_begin(&span, "convert", from, 1);
-    const int rc = converted(c);
+    const int rc = told(c);
     sc_span_end(&span, "conversion", c->to, 1, !rc);
     return rc;
 }

@@ -342,7 +342,8 @@ static void visit(void *arg, int lane, int64_t begin, int64_t end)
     d->stray[lane] = false;
     for (int64_t b = begin; b < end && !atomic_load(&v->stop); b++) {
         v->body(v->arg, lane, b);
-        if (!lane && sc_pulse_stopped(&v->pulse)) atomic_store(&v->stop, true);
+        if (!lane && sc_pulse_stopped(&v->pulse, (double)(b - begin) / (double)(end - begin)))
+            atomic_store(&v->stop, true);
     }
 }
 
