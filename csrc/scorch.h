@@ -95,6 +95,7 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
  * memory runs out. What is given back is kept for the next call, up to 256 MB in all. Any thread may give. */
 void *sc_work_take(size_t size);
 void sc_work_give(void *); /* null is fine */
+void sc_work_drop(void *); /* the same, but the system gets back what is above 1 MB */
 /* Frees what is kept; returns its bytes. */
 int64_t sc_work_clear(void);
 

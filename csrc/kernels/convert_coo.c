@@ -326,7 +326,7 @@ static int move_all(collecting *x, int64_t n)
     const sc_conversion *c = x->c;
     sc_deal *d = &x->deal;
     int rc;
-    sc_work_give(d->low), d->low = NULL;
+    sc_work_drop(d->low), d->low = NULL; /* for good: nothing below is of its size */
     if ((rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_deal_each(d, move_columns, x))) return rc;
     sc_work_give(d->rest), d->rest = NULL;
     if ((rc = sc_convert_val(c, n, &x->val)) || (rc = sc_deal_each(d, move_values, x))) return rc;

@@ -15,7 +15,7 @@ from .making import MADE, apart, extents_of, finish, fitting_dtype, from_coo, li
 from .sparsetensor import SparseTensor
 from .values import carries
 
-_PIECE = 1 << 22  # edges that are looked at together
+_PIECE = 1 << 20  # edges that are looked at together
 
 
 # ---- in general ----
