@@ -95,6 +95,7 @@ typedef void *sc_alloc(void *ctx, int what, int level, sc_dtype dtype, int64_t n
  * memory runs out. What is given back is kept for the next call, up to 256 MB in all. Any thread may give. */
 void *sc_work_take(size_t size);
 void sc_work_give(void *); /* null is fine */
+void sc_work_drop(void *); /* the same, but the system gets back what is above 1 MB */
 /* Frees what is kept; returns its bytes. */
 int64_t sc_work_clear(void);
 
@@ -371,5 +372,12 @@ void sc_dense_install(sc_dense_multiply *);
  * then, and ends with SC_ESTOP. */
 void sc_stop_install(bool (*)(void));
 bool sc_stopped(void);
+
+/* ---- progress (kernels/progress.c) ----
+ * The bindings install who is told how far a long conversion is: from `after` nanoseconds on, at most twenty times in as
+ * long, by the thread that was called: this share of this step, steps counted from 1; after the end, if anything was
+ * told, of step 0. What returns true wants the call to end. */
+typedef bool sc_progress(int step, double share, int64_t ns);
+void sc_progress_install(sc_progress *, int64_t after);
 
 #endif

@@ -160,8 +160,8 @@ MUTATIONS = {  # name: file, text, replacement
         "kernels/convert_coo.c", "kept += key[i] >> 32 != key[i - 1] >> 32;", "kept++;",
     ),
     "a sum begins with the one before it": (
-        "kernels/convert_coo.c", "sc_value_first(x->val, at, from, e, t, &sum);",
-        "sc_value_add(x->val, at, from, e, t, &sum);",
+        "kernels/convert_coo.c", "sc_value_first(val, to++, from, e, t, &sum);",
+        "sc_value_add(val, to++, from, e, t, &sum);",
     ),
     "holes are filled with ones": (
         "kernels/convert_pack.c", "if (holes) sc_fill(v.val, c->from->dtype, p->npos, 0);",
@@ -189,7 +189,7 @@ MUTATIONS = {  # name: file, text, replacement
         "if (v->part == SC_MOD) c = v->block - 1 - c % v->block;",
     ),
     "a transposed value says another place": (
-        "kernels/convert_csr.c", "perm[at] = sc_deal_source(&x->deal, i);", "perm[at] = i;",
+        "kernels/convert_csr.c", "perm[at] = sc_deal_source(&x->deal, begin + i);", "perm[at] = begin + i;",
     ),
     "sorted rows that begin late are trusted": (
         "kernels/convert_coo.c", "for (int64_t r = 0; r <= first; r++)",

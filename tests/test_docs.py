@@ -21,7 +21,7 @@ import scorch
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = ("coming", "expressions", "formats", "looking", "programs", "pyg", "start", "tensors")
+PAGES = ("coming", "expressions", "formats", "large", "looking", "programs", "pyg", "start", "tensors")
 NEEDS = {"docs/pyg.md": "torch_geometric", "docs/coming.md": "scipy"}
 NO_EXAMPLE = {"CompileError"}  # an exception
 NOT_RUN = {"clear_cache"}  # it would empty the cache of all tests

@@ -61,9 +61,10 @@ static bool pair(const sc_format *f, sc_level_kind outer, sc_level_kind inner)
 
 static bool csr(const sc_format *f) { return pair(f, SC_DENSE, SC_COMPRESSED) && unique(f); }
 
+static bool dcsr(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_COMPRESSED) && unique(f); }
+
 /* Rows that are all there, or those with entries. */
-static bool by_rows(const sc_format *f)
-{ return csr(f) || (pair(f, SC_COMPRESSED, SC_COMPRESSED) && unique(f)); }
+static bool by_rows(const sc_format *f) { return csr(f) || dcsr(f); }
 
 static bool coo(const sc_format *f) { return pair(f, SC_COMPRESSED, SC_SINGLETON) && !f->level[0].unique; }
 
@@ -99,6 +100,8 @@ static way *shortcut(const sc_tensor *source, const sc_format *to)
     if (dense && csr(to)) return sc_convert_dense_csr;
     if (csr(from) && to_dense) return sc_convert_csr_dense;
     if (csr(from) && csr(to) && !order && fits(source)) return sc_convert_csr_transpose;
+    if (csr(from) && dcsr(to) && order) return sc_convert_csr_dcsr;
+    if (dcsr(from) && csr(to) && order) return sc_convert_dcsr_csr;
     if (by_rows(from) && coo(to) && order) return sc_convert_csr_coo;
     if (dense && coo(to)) return sc_convert_dense_coo;
     if (coo(from) && from->level[1].unique && to_dense) return sc_convert_coo_dense;
@@ -191,13 +194,21 @@ static int converted(sc_conversion *c)
     return rc == SC_ESTOP ? sc_error(c->err, SC_ESTOP, "interrupted while a tensor is converted") : rc;
 }
 
+static int told(sc_conversion *c)
+{
+    sc_progress_begin();
+    const int rc = converted(c);
+    sc_progress_end();
+    return rc;
+}
+
 static int start(sc_conversion *c)
 {
     sc_span span;
     const sc_tensor *from = c->from; /* which conversions through another tensor change */
-    if (!sc_is_watched()) return converted(c);
+    if (!sc_is_watched()) return told(c);
     sc_span_begin(&span, "convert", from, 1);
-    const int rc = converted(c);
+    const int rc = told(c);
     sc_span_end(&span, "conversion", c->to, 1, !rc);
     return rc;
 }

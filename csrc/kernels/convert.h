@@ -127,6 +127,8 @@ int sc_convert_csr_dense(const sc_conversion *);
 int sc_convert_coo_dense(const sc_conversion *); /* unique entries */
 int sc_convert_csr_transpose(const sc_conversion *);
 int sc_convert_csr_coo(const sc_conversion *);
+int sc_convert_csr_dcsr(const sc_conversion *); /* to rows that have entries */
+int sc_convert_dcsr_csr(const sc_conversion *);
 int sc_convert_coo_csr(const sc_conversion *);
 /* The same with blocks of dense tiles on one side, rows of blocks first. */
 int sc_convert_csr_bsr(const sc_conversion *);
@@ -152,6 +154,8 @@ typedef struct {
     int64_t n, nkey;
     /* Keys and other coordinates, of the source's index type; none: rows of the source. */
     const void *by, *other;
+    /* Arrays of the result that entries may be dealt to, to be sorted there; none: they get others. */
+    void *to_rest, *to_val;
     int lanes, shift;        /* a bucket has 2^shift keys */
     int64_t nbucket, *begin; /* where the entries of buckets begin */
     bool dealt;              /* entries were dealt into buckets, else there is one, the source itself */
@@ -161,6 +165,11 @@ typedef struct {
     void *room;
     int64_t *place, step;
     uint32_t *count;
+    struct {
+        void *memory;
+        int64_t size;
+        bool starved;
+    } own[SC_MAXLANE];
     bool stray[SC_MAXLANE];
 } sc_deal;
 /* Deals the entries out, unless they are few. */
@@ -169,8 +178,10 @@ void sc_deal_close(sc_deal *);
 /* body(arg, lane, bucket) for every bucket, each by one lane. */
 typedef void sc_bucket(void *arg, int lane, int64_t bucket);
 int sc_deal_each(sc_deal *, sc_bucket *, void *arg);
-/* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key] becomes
- * the place of the key. Null where a key is out of range. */
+/* For a body: memory of its lane, for one bucket; null: there is none, which sc_deal_each then says. */
+void *sc_deal_room(sc_deal *, int lane, int64_t bytes);
+/* For a body: where the next entry of each key of the bucket goes, counted from the bucket's first; pos[key], where
+ * pos is given, becomes the place of the key. Null where a key is out of range. */
 uint32_t *sc_deal_places(sc_deal *, int lane, int64_t bucket, void *pos, sc_dtype itype);
 /* Where entries stay: the lanes, each with an even part of the entries, have places of their own, in the whole result;
  * pos[key] becomes the place of the key. */

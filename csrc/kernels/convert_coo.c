@@ -1,28 +1,37 @@
 /* convert_coo.c: a short way from coordinates to (dense, compressed).
  *
  * Strictly sorted coordinates only need their rows counted. Others are dealt
- * into rows by a stable counting sort, as keys (column, entry) in one word, and
- * rows are then sorted one by one, in the cache. Duplicates are neighbours
- * after that, in the order of the source. */
+ * into buckets of rows by a stable counting sort. A bucket is put into rows as
+ * keys (column, entry) in one word, and rows are sorted one by one, in the
+ * cache. Duplicates are neighbours after that, in the order of the source.
+ *
+ * Keys take more than entries, so only the lanes have room for them, each for
+ * one bucket: what was sorted goes back to where it was dealt to, and when all
+ * is sorted, and its number known, from there into the result. Beside the
+ * result that is a copy of its columns and values at most. */
 #include <string.h>
 
 #include "convert.h"
 #include "convert_wide.h"
 
 #define FEW (1 << 15) /* entries that one thread sorts */
-#define PARTS 64      /* of rows, a lane */
 #define LONG 128      /* a row of so many is sorted by its bytes */
+
+/* (column, entry as dealt) by rows, and room for as many. */
+typedef struct {
+    uint64_t *key, *spare;
+} sorting;
 
 typedef struct {
     const sc_conversion *c;
     const void *row, *col;
     int64_t n, rows, cols;
     sc_deal deal;
-    int64_t *pos, *kept;   /* where rows begin among keys; among what remains when duplicates are summed */
-    uint64_t *key, *spare; /* (column, entry as dealt) in rows; room for as many */
+    int64_t *kept; /* of each bucket; where what remains of it goes */
     void *out_pos, *crd, *val;
     int64_t *perm;
-    int parts; /* of passes over rows, even in entries */
+    const uint64_t *only; /* the keys of the only bucket, and where its rows end */
+    const uint32_t *place;
     bool stray[SC_MAXLANE], falls[SC_MAXLANE], unsorted;
 } collecting;
 
@@ -173,131 +182,189 @@ static void sort_keys(uint64_t *a, int64_t n, uint64_t *tmp)
         merge_sort(a, n, tmp);
 }
 
-static int64_t row_weight(const void *ctx, int64_t r)
-{
-    const collecting *x = ctx;
-    return x->pos[r] + r;
-}
-
-static int64_t row_cut(const collecting *x, int64_t part)
-{ return sc_split_find(row_weight, x, x->rows, sc_split_even(x->n + x->rows, (int)part, x->parts)); }
-
-SC_INLINE void put_keys(collecting *x, const void *keys, sc_dtype type, uint32_t *place, int64_t begin,
-                        int64_t end)
+/* ---- a bucket ---- */
+SC_INLINE void put_keys(collecting *x, const void *keys, sc_dtype type, uint64_t *to, uint32_t *place,
+                        int64_t begin, int64_t end)
 {
     uint32_t room[SC_DEAL_BLOCK];
-    uint64_t *to = x->key + begin;
     int64_t f = 0;
     for (int64_t e = begin, last; e < end; e = last) {
         last = sc_min(e + SC_DEAL_BLOCK, end);
         const uint32_t *col = sc_deal_others(&x->deal, &f, e, last, room) - e;
         for (int64_t i = e; i < last; i++)
-            to[place[sc_deal_key(keys, type, i)]++] = (uint64_t)col[i] << 32 | (uint64_t)i;
+            to[place[sc_deal_key(keys, type, i)]++] = (uint64_t)col[i] << 32 | (uint64_t)(i - begin);
     }
 }
 
-/* Puts the entries of a bucket into rows, and sorts those. */
-static void sort_bucket(void *arg, int lane, int64_t bucket)
+/* Sorts rows, whose keys end at place[row]; out_pos says how many different ones of the bucket are before each row.
+ * Returns how many there are. */
+static int64_t sort_rows(const collecting *x, const sorting *s, const uint32_t *place, int64_t row,
+                         int64_t last)
 {
-    collecting *x = arg;
-    int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1], row = bucket << x->deal.shift;
-    int64_t last = sc_min(row + ((int64_t)1 << x->deal.shift), x->rows);
-    uint32_t *place = sc_deal_places(&x->deal, lane, bucket, x->pos, SC_I64);
-    if (!place) return;
-#define RUN(keys, type) put_keys(x, keys, type, place, begin, end)
-    SC_DEAL_BY_KEY(&x->deal, RUN);
-#undef RUN
+    int64_t kept = 0, begin = 0;
     for (int64_t r = row; r < last; r++) {
-        uint64_t *key = x->key + x->pos[r];
-        int64_t n = (r + 1 < last ? x->pos[r + 1] : end) - x->pos[r], kept = n > 0;
-        sort_keys(key, n, x->spare + x->pos[r]);
+        uint64_t *key = s->key + begin;
+        const int64_t n = place[r - row] - begin;
+        sc_index_put(x->out_pos, x->c->to->itype, r, kept);
+        sort_keys(key, n, s->spare);
+        kept += n > 0;
         for (int64_t i = 1; i < n; i++) kept += key[i] >> 32 != key[i - 1] >> 32;
-        x->kept[r] = kept;
+        begin += n;
+    }
+    return kept;
+}
+
+SC_INLINE void write_keys(const uint64_t *key, int64_t n, void *crd, sc_dtype itype, void *val,
+                          const void *from, size_t size, int64_t to)
+{
+    for (int64_t k = 0; k < n; k++) {
+        sc_index_put(crd, itype, to + k, (int64_t)(key[k] >> 32));
+        sc_value_move(val, to + k, from, (int64_t)(key[k] & UINT32_MAX), size);
     }
 }
 
-/* ---- writing rows ---- */
-SC_INLINE void write_keys(const collecting *x, sc_dtype itype, size_t size, int64_t begin, int64_t end)
+/* The same where keys repeat; place: where rows end. */
+static void sum_keys(const collecting *x, const uint64_t *key, const uint32_t *place, int64_t n, void *crd,
+                     sc_dtype itype, void *val, const void *from, int64_t to)
 {
-    const uint64_t *key = x->key;
-    const void *from = x->deal.val;
-    void *crd = x->crd, *val = x->val;
-    int64_t *perm = x->perm;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t e = (int64_t)(key[k] & UINT32_MAX);
-        sc_index_put(crd, itype, k, (int64_t)(key[k] >> 32));
-        sc_value_move(val, k, from, e, size);
-        if (perm) perm[k] = sc_deal_source(&x->deal, e);
-    }
+    const sc_dtype t = x->c->from->dtype;
+    float sum = 0;
+    for (int64_t k = 0; k < n; place++)
+        for (const int64_t first = k; k < *place; k++) {
+            const int64_t e = (int64_t)(key[k] & UINT32_MAX), col = (int64_t)(key[k] >> 32);
+            if (k > first && key[k - 1] >> 32 == (uint64_t)col) {
+                sc_value_add(val, to - 1, from, e, t, &sum);
+                continue;
+            }
+            sc_index_put(crd, itype, to, col);
+            sc_value_first(val, to++, from, e, t, &sum);
+        }
 }
 
-static void write_range(void *arg, int lane, int64_t begin, int64_t end)
+/* n keys, of which so many are kept, as columns and values from `to` on. */
+static void write_entries(const collecting *x, const uint64_t *key, const uint32_t *place, int64_t n,
+                          int64_t kept, void *crd, sc_dtype itype, void *val, const void *from, int64_t to)
 {
-    const collecting *x = arg;
-    (void)lane;
+    if (kept < n) {
+        sum_keys(x, key, place, n, crd, itype, val, from, to);
+        return;
+    }
 #define RUN(size)                                                                                            \
-    if (x->c->to->itype == SC_I64)                                                                           \
-        write_keys(x, SC_I64, size, begin, end);                                                             \
+    if (itype == SC_I64)                                                                                     \
+        write_keys(key, n, crd, SC_I64, val, from, size, to);                                                \
     else                                                                                                     \
-        write_keys(x, SC_I32, size, begin, end)
+        write_keys(key, n, crd, SC_I32, val, from, size, to)
     SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
 
-static void sum_rows(void *arg, int lane, int64_t begin, int64_t end)
+/* Where entries were dealt to, sorted ones take their place. The other room of the lane has what they were until then. */
+static void put_back(const collecting *x, const sorting *s, const uint32_t *place, int64_t begin, int64_t n,
+                     int64_t kept)
+{
+    const size_t size = sc_dtype_size(x->c->from->dtype);
+    uint32_t *source = x->deal.source;
+    memcpy(s->spare, (const char *)x->deal.room + (size_t)begin * size, (size_t)n * size);
+    write_entries(x, s->key, place, n, kept, x->deal.rest, SC_I32, x->deal.room, s->spare, begin);
+    if (!source) return;
+    memcpy(s->spare, source + begin, (size_t)n * sizeof *source);
+    for (int64_t k = 0; k < n; k++) source[begin + k] = ((const uint32_t *)s->spare)[s->key[k] & UINT32_MAX];
+}
+
+static void sort_bucket(void *arg, int lane, int64_t bucket)
+{
+    collecting *x = arg;
+    const int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1],
+                  row = bucket << x->deal.shift;
+    const int64_t last = sc_min(row + ((int64_t)1 << x->deal.shift), x->rows);
+    uint32_t *place = sc_deal_places(&x->deal, lane, bucket, NULL, SC_I64);
+    uint64_t *key = place ? sc_deal_room(&x->deal, lane, 2 * (end - begin) * (int64_t)sizeof *key) : NULL;
+    const sorting s = {key, key + (end - begin)};
+    if (!key) return;
+#define RUN(keys, type) put_keys(x, keys, type, key, place, begin, end)
+    SC_DEAL_BY_KEY(&x->deal, RUN);
+#undef RUN
+    const int64_t kept = x->kept[bucket] = sort_rows(x, &s, place, row, last);
+    if (x->deal.dealt)
+        put_back(x, &s, place, begin, end - begin, kept);
+    else
+        x->only = key, x->place = place;
+}
+
+/* ---- the result ---- */
+/* Of what a bucket keeps the columns, and where its rows begin. */
+static void move_columns(void *arg, int lane, int64_t bucket)
 {
     const collecting *x = arg;
-    const void *from = x->deal.val;
-    sc_dtype t = x->c->from->dtype;
-    float sum = 0;
+    const sc_deal *d = &x->deal;
+    const int64_t to = x->kept[bucket], n = x->kept[bucket + 1] - to;
+    const int64_t row = bucket << d->shift, last = sc_min(row + ((int64_t)1 << d->shift), x->rows);
+    const uint32_t *col = d->rest + d->begin[bucket];
+    const sc_dtype itype = x->c->to->itype;
     (void)lane;
-    begin = row_cut(x, begin), end = row_cut(x, end);
-    for (int64_t r = begin; r < end; r++) {
-        int64_t at = x->kept[r] - 1;
-        for (int64_t k = x->pos[r]; k < x->pos[r + 1]; k++) {
-            int64_t e = (int64_t)(x->key[k] & UINT32_MAX), col = (int64_t)(x->key[k] >> 32);
-            if (k > x->pos[r] && x->key[k - 1] >> 32 == (uint64_t)col) {
-                sc_value_add(x->val, at, from, e, t, &sum);
-                continue;
-            }
-            sc_index_put(x->crd, x->c->to->itype, ++at, col);
-            sc_value_first(x->val, at, from, e, t, &sum);
-        }
-    }
+    if (itype == SC_I64)
+        for (int64_t k = 0; k < n; k++) ((int64_t *)x->crd)[to + k] = col[k];
+    else
+        memcpy((uint32_t *)x->crd + to, col, (size_t)n * sizeof *col);
+    for (int64_t r = row; r < last; r++)
+        sc_index_put(x->out_pos, itype, r, sc_index(x->out_pos, itype, r) + to);
+}
+
+static void move_values(void *arg, int lane, int64_t bucket)
+{
+    const collecting *x = arg;
+    const size_t size = sc_dtype_size(x->c->from->dtype);
+    const int64_t to = x->kept[bucket], n = x->kept[bucket + 1] - to;
+    (void)lane;
+    memcpy((char *)x->val + (size_t)to * size,
+           (const char *)x->deal.room + (size_t)x->deal.begin[bucket] * size, (size_t)n * size);
+}
+
+/* Memory goes as soon as its content has moved. */
+static int move_all(collecting *x, int64_t n)
+{
+    const sc_conversion *c = x->c;
+    sc_deal *d = &x->deal;
+    int rc;
+    sc_work_drop(d->low), d->low = NULL; /* for good: nothing below is of its size */
+    if ((rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_deal_each(d, move_columns, x))) return rc;
+    sc_work_give(d->rest), d->rest = NULL;
+    if ((rc = sc_convert_val(c, n, &x->val)) || (rc = sc_deal_each(d, move_values, x))) return rc;
+    sc_work_give(d->room), d->room = NULL;
+    return SC_OK;
+}
+
+static int write_only(collecting *x, int64_t n)
+{
+    const sc_conversion *c = x->c;
+    int rc;
+    if ((rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_convert_val(c, n, &x->val))) return rc;
+    write_entries(x, x->only, x->place, x->n, n, x->crd, c->to->itype, x->val, x->deal.val, 0);
+    return SC_OK;
 }
 
 static int collect(collecting *x)
 {
     const sc_conversion *c = x->c;
-    int rc = sc_deal_open(&x->deal, c->perm, FEW);
-    if (rc || (rc = sc_deal_each(&x->deal, sort_bucket, x))) return rc;
-    x->pos[x->rows] = x->n;
-    x->parts = PARTS * x->deal.lanes;
-    int64_t n = x->kept[x->rows] = sc_prefix(x->kept, x->rows);
-    if ((rc = sc_convert_crd(c, 1, n, &x->crd)) || (rc = sc_convert_val(c, n, &x->val))) return rc;
+    sc_deal *d = &x->deal;
+    int rc = sc_deal_open(d, c->perm, FEW);
+    if (rc || !(x->kept = sc_convert_take(c, d->nbucket + 1, sizeof *x->kept))) return rc ? rc : SC_ENOMEM;
+    if ((rc = sc_deal_each(d, sort_bucket, x))) return rc;
+    const int64_t n = x->kept[d->nbucket] = sc_prefix(x->kept, d->nbucket);
+    if ((rc = d->dealt ? move_all(x, n) : write_only(x, n))) return rc;
     if (n == x->n && (rc = sc_convert_perm(c, n, &x->perm))) return rc;
-    sc_convert_narrow(x->out_pos, c->to->itype, x->kept, SC_I64, x->rows + 1);
-    if (n == x->n)
-        rc = sc_parallel_pieces(sc_team_lanes((double)n), (double)n, n, write_range, x);
-    else
-        rc = sc_parallel_pieces(x->deal.lanes, (double)x->n, x->parts, sum_rows, x);
+    for (int64_t k = 0; k < n && x->perm; k++)
+        x->perm[k] = d->dealt ? d->source[k] : (int64_t)(x->only[k] & UINT32_MAX);
+    sc_index_put(x->out_pos, c->to->itype, x->rows, n);
     sc_convert_csr_levels(c->to, n);
-    return rc;
+    return SC_OK;
 }
 
 static int collect_unsorted(collecting *x)
 {
-    int rc = SC_ENOMEM;
-    x->pos = sc_convert_take(x->c, x->rows + 1, sizeof *x->pos);
-    x->kept = sc_convert_take(x->c, x->rows + 1, sizeof *x->kept);
-    x->key = sc_convert_take(x->c, x->n, sizeof *x->key);
-    x->spare = sc_convert_take(x->c, x->n, sizeof *x->spare);
-    if (x->pos && x->kept && x->key && x->spare) rc = collect(x);
+    const int rc = collect(x);
     sc_deal_close(&x->deal);
-    sc_work_give(x->pos);
     sc_work_give(x->kept);
-    sc_work_give(x->key);
-    sc_work_give(x->spare);
     return rc;
 }
 

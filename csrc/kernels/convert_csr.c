@@ -165,6 +165,62 @@ int sc_convert_csr_coo(const sc_conversion *c)
     return sc_convert_val_keep(c);
 }
 
+/* ---- rows that have entries, and all rows ---- */
+/* The rows that have entries, and where they begin, unless they are only counted; returns their number. */
+static int64_t list_rows(const void *from, sc_dtype type, int64_t rows, void *crd, void *pos, sc_dtype itype)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t begin = sc_index(from, type, r);
+        if (begin == sc_index(from, type, r + 1)) continue;
+        if (crd) sc_index_put(crd, itype, n, r), sc_index_put(pos, itype, n, begin);
+        n++;
+    }
+    return n;
+}
+
+/* (dense, compressed) to (compressed, compressed). */
+int sc_convert_csr_dcsr(const sc_conversion *c)
+{
+    const sc_level *from = c->from->view.level;
+    sc_level *to = c->to->view.level;
+    const sc_dtype type = c->from->itype, itype = c->to->itype;
+    const int64_t rows = from[0].npos, n = from[1].npos,
+                  kept = list_rows(from[1].pos, type, rows, NULL, NULL, itype);
+    void *root, *row, *pos, *col;
+    int rc = sc_convert_pos(c, 0, 2, &root);
+    if (rc || (rc = sc_convert_crd(c, 0, kept, &row)) || (rc = sc_convert_pos(c, 1, kept + 1, &pos)) ||
+        (rc = sc_convert_crd_keep(c, 1, from[1].crd, n, &col)))
+        return rc;
+    list_rows(from[1].pos, type, rows, row, pos, itype);
+    sc_index_put(root, itype, 0, 0), sc_index_put(root, itype, 1, kept);
+    sc_index_put(pos, itype, kept, n);
+    to[0] = (sc_level){.pos = root, .crd = row, .size = from[0].size, .npos = kept};
+    to[1] = (sc_level){.pos = pos, .crd = col, .size = from[1].size, .npos = n};
+    return sc_convert_val_keep(c);
+}
+
+/* And back. */
+int sc_convert_dcsr_csr(const sc_conversion *c)
+{
+    const sc_level *from = c->from->view.level;
+    const sc_dtype type = c->from->itype, itype = c->to->itype;
+    const int64_t rows = c->from->view.dim[c->from->format.level[0].dim], n = from[1].npos;
+    void *pos, *col;
+    int rc = sc_convert_pos(c, 1, rows + 1, &pos);
+    if (rc || (rc = sc_convert_crd_keep(c, 1, from[1].crd, n, &col))) return rc;
+    int64_t r = 0;
+    for (int64_t f = 0; f < from[0].npos; f++)
+        for (const int64_t row = sc_index(from[0].crd, type, f), begin = sc_index(from[1].pos, type, f);
+             r <= row; r++)
+            sc_index_put(pos, itype, r, begin);
+    for (; r <= rows; r++) sc_index_put(pos, itype, r, n);
+    sc_convert_csr_levels(c->to, n);
+    c->to->view.level[1].pos = pos;
+    c->to->view.level[1].crd = col;
+    return sc_convert_val_keep(c);
+}
+
 /* ---- transposing ---- */
 #define FEW (1 << 21) /* entries that are transposed where they are */
 
@@ -176,7 +232,7 @@ typedef struct {
 } transposing;
 
 SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type, uint32_t *place,
-                           sc_dtype to, size_t size, int64_t base, int64_t begin, int64_t end)
+                           sc_dtype to, size_t size, int64_t begin, int64_t end)
 {
     uint32_t room[SC_DEAL_BLOCK];
     int64_t f = sc_deal_fibre(&x->deal, begin), *perm = x->perm;
@@ -186,43 +242,58 @@ SC_INLINE void put_entries(const transposing *x, const void *keys, sc_dtype type
         last = sc_min(e + SC_DEAL_BLOCK, end);
         const uint32_t *row = sc_deal_others(&x->deal, &f, e, last, room) - e;
         for (int64_t i = e; i < last; i++) {
-            int64_t at = base + place[sc_deal_key(keys, type, i)]++;
+            int64_t at = place[sc_deal_key(keys, type, i)]++;
             sc_index_put(crd, to, at, row[i]);
             sc_value_move(val, at, from, i, size);
-            if (perm) perm[at] = sc_deal_source(&x->deal, i);
+            if (perm) perm[at] = i;
         }
     }
 }
 
-SC_INLINE void put_sized(const transposing *x, size_t size, uint32_t *place, int64_t base, int64_t begin,
-                         int64_t end)
+SC_INLINE void put_sized(const transposing *x, size_t size, uint32_t *place, int64_t begin, int64_t end)
 {
 #define RUN(keys, type)                                                                                      \
     if (x->c->to->itype == SC_I64)                                                                           \
-        put_entries(x, keys, type, place, SC_I64, size, base, begin, end);                                   \
+        put_entries(x, keys, type, place, SC_I64, size, begin, end);                                         \
     else                                                                                                     \
-        put_entries(x, keys, type, place, SC_I32, size, base, begin, end)
+        put_entries(x, keys, type, place, SC_I32, size, begin, end)
     SC_DEAL_BY_KEY(&x->deal, RUN);
 #undef RUN
 }
 
-/* Lines that are about to be written, in no order. */
-static void fetch(void *p, int64_t begin, int64_t end, size_t size)
+/* Entries that were dealt, at [begin, begin + n); the arrays of the result may be where they lie: other and from are
+ * copies. */
+SC_INLINE void put_dealt(const transposing *x, const uint32_t *other, const void *from, uint32_t *place,
+                         sc_dtype to, size_t size, int64_t begin, int64_t n)
 {
-    for (size_t at = (size_t)begin * size; at < (size_t)end * size; at += 64)
-        __builtin_prefetch((char *)p + at, 1);
+    const uint16_t *key = x->deal.low + begin;
+    void *crd = x->crd, *val = x->val;
+    int64_t *perm = x->perm;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = begin + place[key[i]]++;
+        sc_index_put(crd, to, at, other[i]);
+        sc_value_move(val, at, from, i, size);
+        if (perm) perm[at] = sc_deal_source(&x->deal, begin + i);
+    }
 }
 
 static void put_bucket(void *arg, int lane, int64_t bucket)
 {
     transposing *x = arg;
-    int64_t begin = x->deal.begin[bucket], end = x->deal.begin[bucket + 1];
+    const size_t bytes = sc_dtype_size(x->c->from->dtype);
+    const int64_t begin = x->deal.begin[bucket], n = x->deal.begin[bucket + 1] - begin;
     uint32_t *place = sc_deal_places(&x->deal, lane, bucket, x->pos, x->c->to->itype);
-    if (!place) return;
-    fetch(x->crd, begin, end, sc_dtype_size(x->c->to->itype));
-    fetch(x->val, begin, end, sc_dtype_size(x->c->from->dtype));
-#define RUN(size) put_sized(x, size, place, begin, begin, end)
-    SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
+    char *from = place ? sc_deal_room(&x->deal, lane, n * (int64_t)(bytes + sizeof *place)) : NULL;
+    if (!from) return;
+    uint32_t *other = (uint32_t *)(from + (size_t)n * bytes);
+    memcpy(from, (const char *)x->deal.val + (size_t)begin * bytes, (size_t)n * bytes);
+    memcpy(other, x->deal.rest + begin, (size_t)n * sizeof *other);
+#define RUN(size)                                                                                            \
+    if (x->c->to->itype == SC_I64)                                                                           \
+        put_dealt(x, other, from, place, SC_I64, size, begin, n);                                            \
+    else                                                                                                     \
+        put_dealt(x, other, from, place, SC_I32, size, begin, n)
+    SC_BY_SIZE(bytes, RUN);
 #undef RUN
 }
 
@@ -230,7 +301,7 @@ static void put_range(void *arg, int lane, int64_t begin, int64_t end)
 {
     const transposing *x = arg;
     uint32_t *place = sc_deal_lane(&x->deal, lane);
-#define RUN(size) put_sized(x, size, place, 0, begin, end)
+#define RUN(size) put_sized(x, size, place, begin, end)
     SC_BY_SIZE(sc_dtype_size(x->c->from->dtype), RUN);
 #undef RUN
 }
@@ -247,9 +318,13 @@ static int transpose(transposing *x)
     const sc_conversion *c = x->c;
     int64_t n = x->deal.n;
     int rc;
-    if ((rc = sc_deal_open(&x->deal, c->perm, FEW)) ||
-        (rc = sc_convert_pos(c, 1, x->deal.nkey + 1, &x->pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
-        (rc = sc_convert_val(c, n, &x->val)) || (rc = sc_convert_perm(c, n, &x->perm)) || (rc = put(x)))
+    if ((rc = sc_convert_pos(c, 1, x->deal.nkey + 1, &x->pos)) || (rc = sc_convert_crd(c, 1, n, &x->crd)) ||
+        (rc = sc_convert_val(c, n, &x->val)))
+        return rc;
+    x->deal.to_rest = c->to->itype == SC_I32 ? x->crd : NULL;
+    x->deal.to_val = x->val;
+    if ((rc = sc_deal_open(&x->deal, c->perm, FEW)) || (rc = sc_convert_perm(c, n, &x->perm)) ||
+        (rc = put(x)))
         return rc;
     sc_index_put(x->pos, c->to->itype, x->deal.nkey, n);
     sc_convert_csr_levels(c->to, n);

@@ -129,8 +129,8 @@ static int take(sc_deal *d, bool sources)
     d->step = apart(d->nbucket);
     d->place = sc_convert_take(d->c, d->lanes * d->step, sizeof *d->place);
     if (!d->place || !(d->low = sc_convert_take(d->c, d->n, sizeof *d->low)) ||
-        !(d->rest = sc_convert_take(d->c, d->n, sizeof *d->rest)) ||
-        !(d->room = sc_convert_take(d->c, d->n, size)) ||
+        !(d->rest = d->to_rest ? d->to_rest : sc_convert_take(d->c, d->n, sizeof *d->rest)) ||
+        !(d->room = d->to_val ? d->to_val : sc_convert_take(d->c, d->n, size)) ||
         (sources && !(d->source = sc_convert_take(d->c, d->n, sizeof *d->source))))
         return SC_ENOMEM;
     return SC_OK;
@@ -197,9 +197,10 @@ void sc_deal_close(sc_deal *d)
     sc_work_give(d->count);
     sc_work_give(d->place);
     sc_work_give(d->low);
-    sc_work_give(d->rest);
+    if (d->rest != d->to_rest) sc_work_give(d->rest);
     sc_work_give(d->source);
-    sc_work_give(d->room);
+    if (d->room != d->to_val) sc_work_give(d->room);
+    for (int t = 0; t < d->lanes; t++) sc_work_give(d->own[t].memory);
 }
 
 /* ---- a bucket ---- */
@@ -219,13 +220,13 @@ SC_INLINE bool count_keys(const void *keys, sc_dtype type, uint32_t *count, int6
     return stray;
 }
 
-/* Turns counts into places, and says where the keys begin. */
+/* Turns counts into places, and says where the keys begin, if that is asked. */
 SC_INLINE void place_keys(uint32_t *count, int64_t nkey, void *pos, sc_dtype itype, int64_t key, int64_t at)
 {
     uint32_t n = 0;
     for (int64_t k = 0; k < nkey; k++) {
         uint32_t here = count[k];
-        sc_index_put(pos, itype, key + k, at + n);
+        if (pos) sc_index_put(pos, itype, key + k, at + n);
         count[k] = n;
         n += here;
     }
@@ -248,6 +249,16 @@ uint32_t *sc_deal_places(sc_deal *d, int lane, int64_t bucket, void *pos, sc_dty
     else
         place_keys(count, nkey, pos, SC_I32, key, begin);
     return count;
+}
+
+void *sc_deal_room(sc_deal *d, int lane, int64_t bytes)
+{
+    if (d->own[lane].memory && bytes <= d->own[lane].size) return d->own[lane].memory;
+    sc_work_give(d->own[lane].memory);
+    d->own[lane].memory = sc_work_take((size_t)bytes);
+    d->own[lane].size = d->own[lane].memory ? bytes : 0;
+    d->own[lane].starved |= !d->own[lane].memory;
+    return d->own[lane].memory;
 }
 
 /* ---- where they are, on several lanes ---- */
@@ -331,7 +342,8 @@ static void visit(void *arg, int lane, int64_t begin, int64_t end)
     d->stray[lane] = false;
     for (int64_t b = begin; b < end && !atomic_load(&v->stop); b++) {
         v->body(v->arg, lane, b);
-        if (!lane && sc_pulse_stopped(&v->pulse)) atomic_store(&v->stop, true);
+        if (!lane && sc_pulse_stopped(&v->pulse, (double)(b - begin) / (double)(end - begin)))
+            atomic_store(&v->stop, true);
     }
 }
 
@@ -340,7 +352,9 @@ int sc_deal_each(sc_deal *d, sc_bucket *body, void *arg)
     visiting v = {.deal = d, .body = body, .arg = arg};
     sc_parallel_ranges(d->lanes, d->lanes, visit, &v);
     if (atomic_load(&v.stop)) return SC_ESTOP;
-    for (int t = 0; t < d->lanes; t++)
+    for (int t = 0; t < d->lanes; t++) {
         if (d->stray[t]) return sc_convert_stray(d->c);
+        if (d->own[t].starved) return sc_error(d->c->err, SC_ENOMEM, "out of memory sorting a tensor");
+    }
     return SC_OK;
 }

@@ -161,7 +161,7 @@ static void report(stepping *r, int rc)
 static bool going(stepping *r, const sc_lane *lane)
 {
     const bool asks = !lane->id && (r->pieces > 1 || r->drive->chunks.n > 1);
-    if (asks && sc_pulse_stopped(&r->pulse)) report(r, SC_ESTOP);
+    if (asks && sc_pulse_stopped(&r->pulse, 0)) report(r, SC_ESTOP);
     return atomic_load_explicit(&r->rc, memory_order_relaxed) == 0;
 }
 

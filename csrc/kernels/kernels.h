@@ -43,8 +43,15 @@ typedef struct {
     int64_t next; /* when to ask again; 0: never asked */
 } sc_pulse;
 /* Whether the call should end; cheap, asks 25 times a second, for the first time after that long. For the thread that was
- * called alone. */
-bool sc_pulse_stopped(sc_pulse *);
+ * called alone, which has done this share of its part. */
+bool sc_pulse_stopped(sc_pulse *, double share);
+
+/* ---- progress.c ---- */
+/* Around what is to be told of; within another one nothing. */
+void sc_progress_begin(void);
+void sc_progress_end(void);
+/* Tells, if it is time to. Whether the call should end. */
+bool sc_progress_tell(int64_t now, double share);
 
 /* ---- fill.c ---- */
 /* n elements of dtype := value, in parallel; value saturates in integers. */

@@ -19,11 +19,12 @@ bool sc_stopped(void)
     return f && f();
 }
 
-bool sc_pulse_stopped(sc_pulse *p)
+bool sc_pulse_stopped(sc_pulse *p, double share)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    if (sc_progress_tell(now, share)) return true;
     if (p->next && now < p->next) return false;
     const bool first = !p->next;
     p->next = now + EVERY;

@@ -138,7 +138,7 @@ static void run_pieces(void *arg, int id, int n)
         for (int k = 0; k < x->pieces && !atomic_load(&x->stop); k++) {
             x->r.body(x->r.arg, t, begin + sc_split_even(each, k, x->pieces),
                       begin + sc_split_even(each, k + 1, x->pieces));
-            if (!id && sc_pulse_stopped(&x->pulse)) atomic_store(&x->stop, true);
+            if (!id && sc_pulse_stopped(&x->pulse, (k + 1.0) / x->pieces)) atomic_store(&x->stop, true);
         }
     }
 }

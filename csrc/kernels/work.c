@@ -20,6 +20,7 @@
 #if defined(SC_PLAIN_MEMORY)
 void *sc_work_take(size_t size) { return size > SIZE_MAX / 2 ? NULL : sc_malloc_aligned(ALIGN, size); }
 void sc_work_give(void *p) { free(p); }
+void sc_work_drop(void *p) { free(p); }
 int64_t sc_work_clear(void) { return 0; }
 #else
 #define SMALL ((size_t)1 << 20)
@@ -123,6 +124,15 @@ void sc_work_give(void *p)
     if (!p) return;
     header *h = (header *)((char *)p - ALIGN);
     park(table_for(h->size), h);
+}
+
+void sc_work_drop(void *p)
+{
+    header *h = p ? (header *)((char *)p - ALIGN) : NULL;
+    if (h && h->size <= SMALL)
+        park(&small, h);
+    else
+        drop(h);
 }
 
 int64_t sc_work_clear(void)

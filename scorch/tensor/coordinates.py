@@ -3,77 +3,159 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from .entries import Entries, add_up, build, distinct, ravel, unravel
-from .format import Format
-from .making import MADE, extents_of, finish, fitting_dtype, from_coo
+from .format import Format, bound
+from .making import MADE, apart, extents_of, finish, fitting_dtype, from_coo, list_of, of_lists, of_numpy
 from .sparsetensor import SparseTensor
 from .values import carries
+
+_PIECE = 1 << 20  # edges that are looked at together
 
 
 # ---- in general ----
 def _of_coordinates(
     shape: tuple[int, ...],
-    indices: torch.Tensor,
+    indices: Sequence[torch.Tensor],
     values: torch.Tensor,
     format: str | Format,
     index_dtype: torch.dtype | None,
 ) -> SparseTensor:
-    """The tensor of coordinates [ndim, n] in range; values of one are summed, differentiably."""
-    index_dtype = index_dtype or fitting_dtype(shape, indices.shape[1])
+    """The tensor of coordinates in range, [n] a dimension; values of one are summed, differentiably."""
+    index_dtype = index_dtype or fitting_dtype(shape, values.shape[0])
     if not carries(values):
-        coo = torch.sparse_coo_tensor(indices, values, shape, check_invariants=False)
-        return finish(from_coo(coo, format, index_dtype), format, index_dtype)
+        return _made_of(shape, indices, values, format, index_dtype)
     with _torch.plainly():
-        key, slot = distinct(ravel(indices, shape))
+        key, slot = distinct(ravel(torch.stack([x.long() for x in indices]), shape))
         once = Entries(shape, unravel(key, shape), torch.empty(key.numel(), dtype=values.dtype))
-        made = build(once, "csr" if len(shape) == 2 else "coo", index_dtype)
+        by_rows = len(shape) == 2 and shape[0] <= 64 * (key.numel() + 1024)
+        made = build(once, "csr" if by_rows else "coo", index_dtype)
     summed = made._with_values(add_up(values, slot, key.numel()))
     return finish(summed, format, index_dtype)
 
 
-def _listed(indices: object, values: object) -> tuple[torch.Tensor, torch.Tensor]:
-    """Coordinates [ndim, n] and values [n] as tensors."""
-    indices, values = torch.as_tensor(indices), torch.as_tensor(values)
-    for name, x in (("indices", indices), ("values", values)):
+def _made_of(
+    shape: tuple[int, ...],
+    indices: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    format: str | Format,
+    index_dtype: torch.dtype,
+) -> SparseTensor:
+    if not _C.plain():
+        coo = torch.sparse_coo_tensor(torch.stack([*indices]).long(), values, shape, check_invariants=False)
+        return finish(from_coo(coo, format, index_dtype), format, index_dtype)
+    lists = [list_of(x, n) for x, n in zip(indices, shape, strict=True)]
+    if len({x.dtype for x in lists}) > 1:
+        lists = [x.long() for x in lists]
+    made = apart(of_lists(shape, lists, values, bound(format, len(shape)), index_dtype), lists)
+    return finish(made, format, index_dtype)
+
+
+def _tensor(x: object) -> torch.Tensor:
+    """As a tensor, over the same memory where it can be; what must not be written there must not be here."""
+    return of_numpy(x, False) if isinstance(x, numpy.ndarray) and x.ndim else torch.as_tensor(x)
+
+
+def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
+    """Coordinates, [n] a dimension or [ndim, n], and values [n] as tensors; of none all are one."""
+    if isinstance(indices, tuple) and all(isinstance(x, (torch.Tensor, numpy.ndarray)) for x in indices):
+        indices = [_tensor(x) for x in indices]
+    else:
+        indices = _tensor(indices)
+    found = [list(x.shape) for x in indices] if isinstance(indices, list) else list(indices.shape)
+    lists = [*indices] if found and found[0] != 0 else []
+    if not lists or any(x.dim() != 1 or x.shape != lists[0].shape for x in lists):
+        raise ValueError(f"indices: expected shape [ndim, n], or [n] a dimension, got {found}")
+    shape = [len(lists), len(lists[0])]
+    values = torch.ones(shape[1]) if values is None else _tensor(values)
+    for name, x in (*(("indices", x) for x in lists), ("values", values)):
         if x.device.type != "cpu":
             raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
-    if indices.dim() != 2 or not indices.shape[0]:
-        raise ValueError(f"indices: expected shape [ndim, n], got {list(indices.shape)}")
-    if (indices.is_floating_point() or indices.dtype == torch.bool) and indices.numel():
-        raise TypeError(f"indices: expected integers, got {indices.dtype}")
-    if values.dim() != 1 or values.shape[0] != indices.shape[1]:
+    for x in lists:
+        if (x.is_floating_point() or x.is_complex() or x.dtype == torch.bool) and x.numel():
+            raise TypeError(f"indices: expected integers, got {x.dtype}")
+    if values.dim() != 1 or values.shape[0] != shape[1]:
         raise ValueError(
-            f"values: expected shape [{indices.shape[1]}], one for each column of indices, got "
+            f"values: expected shape [{shape[1]}], one for each column of indices, got "
             f"{list(values.shape)}: with dense dimensions scorch.sparse(torch.sparse_coo_tensor(...))"
         )
-    return indices, values
+    return lists, values
 
 
-def _bounds(indices: torch.Tensor, shape: Sequence[int] | None) -> tuple[int, ...]:
+def _comparable(indices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """As numbers, in types that torch can compare."""
+    unsigned = (torch.uint16, torch.uint32, torch.uint64)
+    plain = (_torch.numbers_of(x, MADE) for x in indices)
+    return [x.long() if x.dtype in unsigned else x for x in plain]
+
+
+def _bounds(indices: Sequence[torch.Tensor], shape: Sequence[int] | None) -> tuple[int, ...]:
     """The shape, that all coordinates lie in; of none the smallest that they do."""
-    low, high = indices.aminmax(dim=1) if indices.shape[1] else (indices.new_zeros(len(indices)),) * 2
+    ends = [x.aminmax() for x in indices] if indices[0].numel() else []
+    low, high = [int(least) for least, _ in ends], [int(most) for _, most in ends]
     if shape is None:
-        shape = (high + 1).tolist() if indices.shape[1] else [0] * len(indices)
+        shape = [most + 1 for most in high] if ends else [0] * len(indices)
     shape = extents_of(shape)
     if len(shape) != len(indices):
         raise ValueError(f"shape: expected {len(indices)} extents, one a row of indices, got {shape}")
-    for dim, (least, most, n) in enumerate(zip(low.tolist(), high.tolist(), shape, strict=True)):
-        if indices.shape[1] and (least < 0 or most >= n):
+    for dim, (least, most, n) in enumerate(zip(low, high, shape, strict=False)):
+        if least < 0 or most >= n:
             wrong = least if least < 0 else most
             at = int((indices[dim] == wrong).nonzero()[0])
             raise ValueError(f"indices[{dim}, {at}]: expected 0 <= index < {n}, got {wrong}")
     return shape
 
 
+# ---- in pieces ----
+def _chunk(
+    chunk: object, shape: Sequence[int] | None
+) -> tuple[list[torch.Tensor], torch.Tensor, tuple[int, ...]]:
+    """Copies of the coordinates of a chunk, in int32 where they fit, and of its values; its extents."""
+    if not isinstance(chunk, (tuple, list)) or len(chunk) not in (2, 3):
+        raise TypeError(f"expected (rows, columns) or (rows, columns, values), got {type(chunk).__name__}")
+    indices, values = _listed(tuple(map(_tensor, chunk[:2])), chunk[2] if len(chunk) == 3 else None)
+    if carries(values):
+        raise NotImplementedError("values that require a gradient: pass all entries at once")
+    with _torch.plainly():
+        indices = _comparable(indices)
+        extents = _bounds(indices, shape)
+        copies = [x.to(fitting_dtype((n,), 0), copy=True) for x, n in zip(indices, extents, strict=True)]
+        return copies, values.detach().clone(), extents
+
+
+def _joined(chunks: Iterator, shape: Sequence[int] | None) -> tuple[list, torch.Tensor, tuple[int, ...]]:
+    """Coordinates, values and shape of an iterator's chunks, which take their memory once."""
+    kept, extents = [], (0, 0)
+    for number, chunk in enumerate(chunks):
+        try:
+            indices, values, reached = _chunk(chunk, shape)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise type(error)(f"chunk {number}: {error}") from None
+        if kept and values.dtype != kept[0][-1].dtype:
+            raise TypeError(f"chunk {number}: expected values of {kept[0][-1].dtype}, got {values.dtype}")
+        kept.append((*indices, values))
+        extents = tuple(map(max, extents, reached))
+    shape, n = extents if shape is None else extents_of(shape), sum(part[-1].numel() for part in kept)
+    wide = fitting_dtype(shape, 0)
+    kind = kept[0][-1].dtype if kept else torch.get_default_dtype()
+    whole = [torch.empty(n, dtype=dtype) for dtype in (wide, wide, kind)]
+    while kept:  # the last first, so that the memory of each goes back before the next is copied
+        part = kept.pop()
+        n -= part[-1].numel()
+        for to, x in zip(whole, part, strict=True):
+            to[n : n + x.numel()] = x
+    return whole[:2], whole[2], shape
+
+
 @_torch.apart
 def coo(
     indices: object,
-    values: object,
+    values: object = None,
     shape: Sequence[int] | None = None,
     format: str | Format = "auto",
     *,
@@ -82,25 +164,35 @@ def coo(
     """The tensor of a list of coordinates, as ``torch.sparse_coo_tensor`` takes them.
 
     Args:
-        indices: [ndim, n] of an integer type, in any order; values of one coordinate are summed.
-        values: [n], of any real type; the result is differentiable in them.
+        indices: [ndim, n] of an integer type, in any order, or a tuple of [n], one a dimension; values of one
+            coordinate are summed. Or an iterator of chunks of a matrix, each (rows, columns) or (rows,
+            columns, values), [n] of any length, which are copied one after the other.
+        values: [n], of any real type; the result is differentiable in them. Ones of the default type if
+            None; chunks bring their own.
         shape: the extents; one more than the largest coordinates if None.
         format: "auto" is csr for matrices, csf for more dimensions.
         index_dtype: torch.int32 or torch.int64; by default int32 where it fits.
 
     Raises:
-        ValueError: shapes do not fit, or a coordinate is out of range. TypeError: indices are no integers.
-        NotImplementedError: not on the CPU.
+        ValueError: shapes do not fit, or a coordinate is out of range. TypeError: indices are no integers, or
+        a chunk is none. NotImplementedError: not on the CPU, or chunks with values that require a gradient.
 
     >>> scorch.coo([[1, 0, 1], [2, 1, 2]], [1.0, 2.0, 3.0], (2, 4))
     SparseTensor(csr, 2x4, nnz=2, density=25%, float32, int32)
+    >>> scorch.coo(iter([([1, 0], [2, 1]), ([1], [2])]), shape=(2, 4)).values()
+    tensor([1., 2.])
     """
     if index_dtype not in (None, torch.int32, torch.int64):
         raise TypeError(f"index_dtype: expected torch.int32 or torch.int64, got {index_dtype}")
-    indices, values = _listed(indices, values)
-    with _torch.plainly():
-        indices = _torch.numbers_of(indices, MADE).long()
-        extents = _bounds(indices, shape)
+    if isinstance(indices, Iterator):
+        if values is not None:
+            raise TypeError("values: expected None, as chunks are (rows, columns, values)")
+        indices, values, extents = _joined(indices, shape)
+    else:
+        indices, values = _listed(indices, values)
+        with _torch.plainly():
+            indices = _comparable(indices)
+            extents = _bounds(indices, shape)
     if carries(values):
         return _of_coordinates(extents, indices, values, format, index_dtype)
     with _torch.plainly():
@@ -110,8 +202,8 @@ def coo(
 # ---- of graphs ----
 def _edges(index: object, weight: object) -> tuple[torch.Tensor, torch.Tensor | None]:
     """edge_index and edge_weight as tensors."""
-    index = torch.as_tensor(index)
-    weight = None if weight is None else torch.as_tensor(weight)
+    index = _tensor(index)
+    weight = None if weight is None else _tensor(weight)
     for name, x in (("edge_index", index), ("edge_weight", weight)):
         if x is not None and x.device.type != "cpu":
             raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
@@ -136,30 +228,55 @@ def _nodes(edge_index: torch.Tensor, given: int | None) -> int:
     return n
 
 
-def _with_loops(index: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The edges with one loop at each node, those that were added at the end, and which others are kept."""
-    source, target = index
+def _loops(source: torch.Tensor, target: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The nodes without a loop, and which edges are loops at nodes that have a later one."""
     (at,) = (source == target).nonzero(as_tuple=True)
-    last = torch.full((n,), -1).scatter_reduce(0, source[at].long(), at, "amax")
-    kept = torch.ones(source.numel(), dtype=torch.bool)
-    kept[at] = False
-    kept[last[last >= 0]] = True
-    loops = (last < 0).nonzero().view(-1).to(source.dtype)
-    return torch.cat([index[:, kept], loops.expand(2, -1)], 1), kept.nonzero().view(-1)
+    nodes = source[at].long()
+    last = torch.full((n,), -1).scatter_reduce(0, nodes, at, "amax")
+    return (last < 0).nonzero().view(-1), at[last[nodes] != at]
+
+
+def _appended(index: torch.Tensor, more: torch.Tensor, n: int) -> torch.Tensor:
+    """A list of nodes and some more, in the narrowest index type."""
+    joined = torch.empty(index.numel() + more.numel(), dtype=fitting_dtype((n,), 0))
+    joined[: index.numel()] = index
+    joined[index.numel() :] = more
+    return joined
+
+
+def _degrees(target: torch.Tensor, weight: torch.Tensor, n: int, pieces: list[slice]) -> torch.Tensor:
+    """Sums of weights, half types in float32."""
+    wide = torch.float32 if weight.dtype in (torch.float16, torch.bfloat16) else weight.dtype
+    degree = weight.new_zeros(n, dtype=wide)
+    for piece in pieces:
+        degree = degree.index_add(0, target[piece].long(), weight[piece].to(wide))
+    return degree
 
 
 def _normalised(
     source: torch.Tensor, target: torch.Tensor, weight: torch.Tensor, n: int, how: str
 ) -> torch.Tensor:
-    """The weights divided by sums of rows; half types are summed in float32."""
-    kind = weight.dtype if weight.is_floating_point() else torch.get_default_dtype()
-    wide = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
-    weight, source, target = weight.to(wide), source.long(), target.long()
-    degree = weight.new_zeros(n).index_add(0, target, weight)
+    """The weights divided by sums of rows, many edges piece by piece: only the result takes memory."""
+    if not weight.is_floating_point():
+        weight = weight.to(torch.get_default_dtype())
+    size = max(weight.numel(), 1) if carries(weight) else _PIECE
+    pieces = [slice(at, at + size) for at in range(0, weight.numel(), size)]
+    degree = _degrees(target, weight, n, pieces)
     if how == "sym":
         scale = degree.masked_fill(degree <= 0, torch.inf).pow(-0.5)
-        return (scale[target] * weight * scale[source]).to(kind)
-    return (weight * degree.masked_fill(degree == 0, torch.inf).reciprocal()[target]).to(kind)
+    else:
+        scale = degree.masked_fill(degree == 0, torch.inf).reciprocal()
+
+    def scaled(piece: slice) -> torch.Tensor:
+        by_row = weight[piece].to(degree.dtype) * scale[target[piece].long()]
+        return (by_row * scale[source[piece].long()] if how == "sym" else by_row).to(weight.dtype)
+
+    if len(pieces) == 1:
+        return scaled(pieces[0])
+    result = torch.empty_like(weight)
+    for piece in pieces:
+        result[piece] = scaled(piece)
+    return result
 
 
 @_torch.apart
@@ -218,11 +335,14 @@ def _graph(
     format: str | Format,
 ) -> SparseTensor:
     """The adjacency matrix of edges, differentiable in their weights."""
+    source, target = index
     if loops:
         with _torch.plainly():
-            index, kept = _with_loops(index, n)
-        added = weight.new_full((index.shape[1] - kept.numel(),), float(loops))
-        weight = torch.cat([weight[kept], added])
+            nodes, replaced = _loops(source, target, n)
+            source, target = _appended(source, nodes, n), _appended(target, nodes, n)
+        if replaced.numel():
+            weight = weight.index_fill(0, replaced, 0)  # they add nothing to the loop that counts
+        weight = torch.cat([weight, weight.new_full(nodes.shape, float(loops))])
     if normalize is not None:
-        weight = _normalised(index[0], index[1], weight, n, normalize)
-    return _of_coordinates((n, n), index.flip(0).long(), weight, format, None)
+        weight = _normalised(source, target, weight, n, normalize)
+    return _of_coordinates((n, n), (target, source), weight, format, None)

@@ -260,13 +260,25 @@ def _keep(e: Entries, rows: list, mask: torch.Tensor) -> tuple[Entries, list]:
     return Entries(e.shape, e.indices[:, at], e.values[at]), [row[at] for row in rows]
 
 
+def _asked(wanted: torch.Tensor, of: torch.Tensor, extent: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where coordinates are among those that are wanted, sorted, and how often; by a table of the extent, but
+    where that is far longer than both lists.
+    """
+    if _torch.in_graph() or extent <= 64 * (wanted.numel() + of.numel() + 1024):
+        times = counts(wanted, extent)
+        return (times.cumsum(0) - times)[of], times[of]
+    wanted, of = wanted.sort()[0], of.contiguous()
+    low = torch.searchsorted(wanted, of)
+    return low, torch.searchsorted(wanted, of, right=True) - low
+
+
 def _pick(e: Entries, rows: list, dim: int, wanted: torch.Tensor) -> tuple[Entries, list]:
     """Entries repeated for every place that asks for their coordinate, renumbered by that place."""
-    place, times = torch.argsort(wanted, stable=True), counts(wanted, e.shape[dim])
-    low = times.cumsum(0) - times
-    source, offset = runs(times[e.indices[dim]])
+    place = torch.argsort(wanted, stable=True)
+    low, times = _asked(wanted, e.indices[dim], e.shape[dim])
+    source, offset = runs(times)
     indices = e.indices[:, source]
-    indices[dim] = place[low[indices[dim]] + offset]
+    indices[dim] = place[low[source] + offset]
     return Entries(e.shape, indices, e.values[source]), [row[source] for row in rows]
 
 

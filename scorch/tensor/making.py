@@ -24,6 +24,7 @@ COMPRESSED = {  # layouts of torch, and the formats with their arrays
     torch.sparse_bsc: "bsc",
 }
 MADE = "making a SparseTensor"
+_INT32 = torch.iinfo(torch.int32)
 _NO_VALUES_GRAD = (
     "gradients to a sparse tensor of torch are not available: pass its values to scorch.from_components, or "
     "detach it"
@@ -155,11 +156,47 @@ def from_coo(
 
 def _from_entries(x: torch.Tensor, form: Layout, index_dtype: torch.dtype | None) -> SparseTensor:
     """A COO tensor in any order, with duplicates."""
-    indices, values = x._indices().contiguous(), x._values().resolve_neg()
-    levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, x.dim()))]
-    arrays = _pos_of_list(x._nnz(), indices), *indices, _carried(values).contiguous()
-    core = _C.Core(layout(", ".join(levels), x.dim()).text, tuple(x.shape), arrays, False)
-    return _converted(core, x.dtype, form, (index_dtype or indices.dtype) == torch.int64)
+    indices = x._indices().contiguous()
+    return of_lists(x.shape, [*indices], x._values().resolve_neg(), form, index_dtype or indices.dtype)
+
+
+def list_of(x: torch.Tensor, n: int) -> torch.Tensor:
+    """Integers as a list of coordinates among n, contiguous, int32 or int64; itself where it is that."""
+    fits = x.dtype == torch.int32 or (x.dtype == torch.int64 and x.is_contiguous())
+    wide = x.dtype if fits else fitting_dtype((), n)
+    return x.to(wide).contiguous()
+
+
+def of_lists(
+    shape: Sequence[int],
+    crd: Sequence[torch.Tensor],
+    values: torch.Tensor,
+    form: Layout,
+    index_dtype: torch.dtype,
+) -> SparseTensor:
+    """The tensor of lists of coordinates, one a dimension, of one type, in any order; duplicates are summed.
+
+    Where they are sorted the result may have the lists and the values themselves.
+    """
+    shape, n = tuple(shape), values.numel()
+    by_rows = layout("csr", 2)
+    if len(shape) == 2 and (form.parts or (form.text == layout("coo", 2).text and shape[0] <= n)):
+        made = of_lists(shape, crd, values, by_rows, index_dtype)  # which sorts by rows, in less memory
+        return made.convert(form.text, index_dtype=index_dtype)
+    if n > _INT32.max:
+        crd = [x.long() for x in crd]
+    levels = ["compressed(0, nonunique)", *(f"singleton({d}, nonunique)" for d in range(1, len(shape)))]
+    arrays = _pos_of_list(n, crd[0]), *crd, _carried(values).contiguous()
+    core = _C.Core(layout(", ".join(levels), len(shape)).text, shape, arrays, False)
+    return _converted(core, values.dtype, form, index_dtype == torch.int64)
+
+
+def apart(made: SparseTensor, lists: Sequence[torch.Tensor]) -> SparseTensor:
+    """What was made of lists that were sorted already, with a structure of its own."""
+    given, arrays = {*map(_torch.address, lists)}, made._arrays()
+    if given.isdisjoint(map(_torch.address, arrays[:-1])):
+        return made
+    return made._like([*(x.clone() if _torch.address(x) in given else x for x in arrays[:-1]), arrays[-1]])
 
 
 def _canonical(
@@ -211,7 +248,7 @@ def _compressed(
             raise error from None
 
 
-def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
+def of_numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
     """An array as a tensor; what must not be written there must not be written here."""
     if any(n < 0 for n in array.strides):
         array = array.copy()
@@ -226,14 +263,15 @@ def _numpy(array: numpy.ndarray, copy: bool) -> torch.Tensor:
 def _from_scipy(x: object, copy: bool | None) -> SparseTensor:
     share = copy is False
     if x.format in ("csr", "csc", "bsr") and len(x.shape) == 2:
-        pos, crd, values = (_numpy(a, not share) for a in (x.indptr, x.indices, x.data))
+        pos, crd, values = (of_numpy(a, not share) for a in (x.indptr, x.indices, x.data))
         name = f"bsr({x.blocksize[0]},{x.blocksize[1]})" if x.format == "bsr" else x.format
         return _compressed(name, pos, crd, values, x.shape, copy)
     coo = x.tocoo()
-    indices = torch.stack([_numpy(c, False) for c in coo.coords])
-    values = _numpy(coo.data, not share)
-    made = torch.sparse_coo_tensor(indices.long(), values, tuple(coo.shape), check_invariants=False)
-    return from_coo(made).to(index_dtype=indices.dtype)
+    crd, values = [of_numpy(c, False) for c in coo.coords], of_numpy(coo.data, not share)
+    if len({c.dtype for c in crd} - {torch.int32, torch.int64}):
+        crd = [c.long() for c in crd]
+    made = of_lists(coo.shape, crd, values, layout("coo", len(crd)), crd[0].dtype)
+    return made if share else apart(made, crd)
 
 
 def _from_networkx(graph: object) -> object:
@@ -291,7 +329,7 @@ def sparse(
     if not isinstance(x, SparseTensor) and _torch.in_transform():
         return _sparse_transformed(x, format, index_dtype, copy)
     if isinstance(x, numpy.ndarray):
-        x = _numpy(x, False)
+        x = of_numpy(x, False)
     elif hasattr(x, "to_torch_sparse_csr_tensor"):  # torch_sparse.SparseTensor
         x = x.to_torch_sparse_csr_tensor()
     elif not isinstance(x, torch.Tensor) and hasattr(x, "adjacency") and hasattr(x, "number_of_nodes"):
@@ -381,7 +419,8 @@ def from_components(
         format: any format; it fixes which levels have pos and crd.
         shape: the dense shape.
         pos, crd: one entry a level, None where the level has none; int32 or int64, all the same.
-        values: one a position of the last level, contiguous (blocks may keep their own dimensions).
+        values: one a position of the last level, contiguous (blocks may keep their own dimensions). Every
+            array may be NumPy's, numpy.memmap included; where it is not writable, the tensor is read-only.
         validate: False skips all checks of the structure; malformed arrays are then undefined behaviour.
 
     Raises:
@@ -410,9 +449,10 @@ def from_components(
                 raise ValueError(f"level {level} of {form.text}: {kind[1:]} must {'not ' * wanted}be None")
             if wanted:
                 arrays.append(array)
+    *arrays, values = (of_numpy(x, False) if isinstance(x, numpy.ndarray) else x for x in (*arrays, values))
     for array in (*arrays, values):
         if not isinstance(array, torch.Tensor) or isinstance(array, SparseTensor):
-            raise TypeError(f"pos, crd, values: expected torch tensors, got {type(array).__name__}")
+            raise TypeError(f"pos, crd, values: expected tensors or arrays, got {type(array).__name__}")
     if values.layout is not torch.strided or not values.is_contiguous():
         raise ValueError("values: expected a contiguous tensor: call .contiguous()")
     return _assemble(form, shape, [*arrays, values.view(-1) if values.dim() != 1 else values], validate)

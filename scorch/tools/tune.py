@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from ..functions.program import Asked
 from ..tensor.sparsetensor import SparseTensor, core_of
 from . import candidates, race
 from .candidates import Proposal, Request
+from .progress import say
 from .tables import human, lines
 
 _CONVERSION = 5e-7  # seconds that an entry takes at most
@@ -222,7 +222,7 @@ class _One:
                     for x in rows[at:]:
                         x.verdict = "not started: no time left"
                     break
-                self.session.say(f"{self.request.text}: {at} of {len(rows)} compiled")
+                say(f"{self.request.text}: {at} of {len(rows)} compiled")
                 made = list(pool.map(self.compiled, some))
                 fit += [x for x, ok in zip(some, made, strict=True) if ok and self.checked(x)]
         return fit
@@ -270,7 +270,7 @@ class _One:
             base = self.raced(base, self.ready(other, self.part(_LATE)))
 
     def wins(self, x: Candidate) -> bool:
-        self.session.say(f"{self.request.text}: {x.what}, is it surely faster?")
+        say(f"{self.request.text}: {x.what}, is it surely faster?")
         verdict = self.race.final(self.default, x)
         if "convert(" in x.schedule and verdict.wins and verdict.gain < _CONVERTED:
             verdict = verdict._replace(wins=False, reason=f"less than {_CONVERTED:g}x, for a conversion")
@@ -305,11 +305,6 @@ class _Session:
         self.kept: dict[str, tuple[str, float]] = {}  # by class, whether operands are used often or not
         self.tried: dict[int, Request] = {}
         self.compile, self.seen = _COMPILE, 0.0
-        self.tells = sys.stderr is not None and sys.stderr.isatty()
-
-    def say(self, text: str) -> None:
-        if self.tells:
-            print(f"\r{text:<78.78}", end="", file=sys.stderr, flush=True)
 
     def compiled(self, seconds: float) -> None:
         """The longest compilation is what the next one may take."""
@@ -335,7 +330,7 @@ class _Session:
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
-            self.say("")
+            say("")
         for x in self.operands if self.pays else ():
             core_of(x).expect()
         last = {_plain(about): found for about, found in self.kept.items()}  # of those that are used often
