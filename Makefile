@@ -2,6 +2,7 @@
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
+# make clang     core, extension and generated code by clang, and their tests
 # make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target,
 #                SEED=1 for the same each time
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
@@ -17,7 +18,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
+.PHONY: demo test test-all test-off sanitize clang fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -51,6 +52,16 @@ sanitize: .venv/.editable
 	SCORCH_CFLAGS="-fsanitize=address,undefined -O1" SCORCH_CACHE_DIR=$(CURDIR)/build/sanitize/kernels \
 	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
 	! cat build/sanitize/undefined.* 2>/dev/null
+
+# Everything by clang: the C core, code that is generated, and the extension, which is built beside the usual one.
+BY_CLANG = CC=clang SCORCH_CC=clang SCORCH_WERROR=1 SCORCH_CACHE_DIR=$(CURDIR)/build/clang/kernels
+CLANG_TESTS = tests/test_c.py tests/test_golden.py tests/test_executor.py
+CLANG_WATCHED = $(WATCHED) tests/test_attention.py tests/test_select.py tests/test_einsum.py tests/test_convert.py
+clang: .venv/.editable
+	@command -v clang || { echo "make clang: skipped, no clang on PATH: apt-get install clang"; exit 0; }; set -ex; \
+	$(BY_CLANG) $(PYTEST) -m "not slow" $(CLANG_TESTS); \
+	$(BY_CLANG) $(BIN)/python setup.py -q build --build-lib build/clang/lib; \
+	$(BY_CLANG) $(PYTEST) -m "not slow" -o pythonpath="build/clang/lib examples" $(CLANG_WATCHED)
 
 SECONDS ?= 60
 SEED ?= 0

@@ -38,6 +38,17 @@ def compiler() -> str:
     return found
 
 
+def other_compiler(name: str) -> str:
+    """A compiler by its name; the test is skipped where there is none."""
+    return shutil.which(name) or pytest.skip(f"no {name} on PATH")
+
+
+def folder(variant: str) -> Path:
+    """Where a variant is built: objects of two compilers do not mix."""
+    named = Path(os.environ.get("CC", "cc").split()[0]).name
+    return ROOT / "build" / "tests" / (variant if named in ("cc", "gcc") else f"{variant}-{named}")
+
+
 def widths() -> list[int]:
     """Vector widths in bytes that the compiler can emit for and this CPU can run."""
     if platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists():
@@ -170,18 +181,18 @@ class Core:
 def core(sanitized: bool = SANITIZED) -> Core:
     """The core of this tree."""
     name = "sanitize" if sanitized else "plain"
-    return Core(SANITIZE if sanitized else [], ROOT / "build" / "tests" / name)
+    return Core(SANITIZE if sanitized else [], folder(name))
 
 
 @cache
 def threaded() -> Core:
     """The core of this tree with the thread sanitizer; small problems have several lanes."""
     flags = ["-fsanitize=thread", "-DSC_LANE_WORK=4"]
-    return Core(flags, ROOT / "build" / "tests" / "thread")
+    return Core(flags, folder("thread"))
 
 
 @cache
 def chunked() -> Core:
     """The core of this tree that cuts small problems: few multiply-adds pay for a lane, fewer for a piece."""
     flags = ["-DSC_LANE_WORK=4", "-DSC_PIECE_WORK=8", "-DSC_PIECE_STEPS=8", *(SANITIZE if SANITIZED else [])]
-    return Core(flags, ROOT / "build" / "tests" / ("chunked-sanitize" if SANITIZED else "chunked"))
+    return Core(flags, folder("chunked-sanitize" if SANITIZED else "chunked"))

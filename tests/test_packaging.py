@@ -6,9 +6,11 @@ import importlib.util
 import re
 import shutil
 import subprocess
+import sysconfig
 import tomllib
 from pathlib import Path
 
+import native
 import pytest
 import release
 import wheels
@@ -64,6 +66,16 @@ def test_makefile_compiles_like_setup():
         f'"{f}"' for f in flags.split()
     )
     assert "csrc/folders.list" in make and '"folders.list"' in setup
+
+
+@pytest.mark.slow
+def test_clang_warns_of_nothing():
+    """With the flags of setup.py, of the core and the extension."""
+    said = constants(ROOT / "setup.py")["WARNINGS"]
+    python = {f"-I{sysconfig.get_path(key)}" for key in ("include", "platinclude")}
+    flags = [*native.FLAGS, *said, *native.BINDING, *python, "-O2", "-Werror", "-fsyntax-only"]
+    files = sorted((ROOT / "csrc").rglob("*.c"))
+    native.must(native.other_compiler("clang"), *flags, *files)
 
 
 def test_every_package_is_built():
