@@ -3,6 +3,7 @@
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
 # make clang     core, extension and generated code by clang, and their tests
+# make arm       the C core for 64 bit ARM, emulated: C tests and golden files, executor and compiled
 # make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target,
 #                SEED=1 for the same each time
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
@@ -18,7 +19,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize clang fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
+.PHONY: demo test test-all test-off sanitize clang arm fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -62,6 +63,16 @@ clang: .venv/.editable
 	$(BY_CLANG) $(PYTEST) -m "not slow" $(CLANG_TESTS); \
 	$(BY_CLANG) $(BIN)/python setup.py -q build --build-lib build/clang/lib; \
 	$(BY_CLANG) $(PYTEST) -m "not slow" -o pythonpath="build/clang/lib examples" $(CLANG_WATCHED)
+
+# The compiler of kernels runs as it is, also where an emulated program starts it.
+ARM_CC = aarch64-linux-gnu-gcc
+ARM = CC=$(ARM_CC) SCORCH_CC=$(ARM_CC) SCORCH_EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+arm: .venv/.editable
+	@command -v $(ARM_CC) qemu-aarch64 >/dev/null || { echo "make arm: skipped, it needs $(ARM_CC) and qemu-aarch64:" \
+	"apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"; exit 0; }; set -ex; \
+	$(ARM) $(PYTEST) -m "not slow" $(FORKS:%=--deselect "%") tests/test_c.py tests/test_golden.py tests/test_executor.py
+# These start a process for each of thousands of damaged objects, which takes an hour emulated.
+FORKS = tests/test_c.py::test_program[test_jit_elf]
 
 SECONDS ?= 60
 SEED ?= 0
