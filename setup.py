@@ -63,18 +63,23 @@ def binding_sources():
 
 
 class Toolchain:
-    """Runs the C compiler in build/native or build/sanitize, and only for what is out of date."""
+    """Runs the C compiler in build/native or build/sanitize, and only for what is out of date.
+
+    Another compiler than cc or gcc has a folder of its own, as build/native-clang.
+    """
 
     def __init__(self):
         found = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         self.cc = found if shutil.which(found[0]) else ["cc"]
-        self.extra, self.ldflags, self.folder = [], [], Path("build/native")
+        self.extra, self.ldflags, folder = [], [], "native"
         if flag("SCORCH_WERROR") and not flag("SCORCH_SANITIZE"):  # instrumented, gcc warns of what cannot be
             self.extra += ["-Werror"]
         if flag("SCORCH_SANITIZE"):
             self.ldflags = ["-fsanitize=address,undefined"]
             self.extra += [*self.ldflags, "-fno-omit-frame-pointer", "-O1", "-g", "-DSC_PLAIN_MEMORY"]
-            self.folder = Path("build/sanitize")
+            folder = "sanitize"
+        named = Path(self.cc[0]).name
+        self.folder = Path("build") / (folder if named in ("cc", "gcc") else f"{folder}-{named}")
         self.extra += shlex.split(os.environ.get("CFLAGS", ""))
         self.ldflags += shlex.split(os.environ.get("LDFLAGS", ""))
         self.headers = list(CSRC.rglob("*.h"))

@@ -31,7 +31,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "compiler/expr/derive": ("test_derive",),
     "dtype": ("test_dtype", "test_convert_sums"),
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
-    "kernels/drive": ("test_drive",),
+    "kernels/drive": ("test_drive", "test_cuts"),
     "kernels/team": ("test_convert_large",),
     "run/": ("test_table",),
 }
@@ -138,14 +138,14 @@ MUTATIONS = {  # name: file, text, replacement
     "every chunk begins at the start": (
         "kernels/drive_result.c", "*at = total;\n        total += n;", "*at = 0;\n        total += n;",
     ),
-    "the last chunk is forgotten": ("kernels/drive_result.c", "k <= n; k++", "k < n; k++"),
+    "the last chunk is forgotten": ("kernels/drive_result.c", "c->cut[c->n] = u->end;", "c->cut[c->n] = 0;"),
     # ---- plans and the driver ----
     "rows are cut inside": (
-        "kernels/drive_units.c", "return u->snap ? run_end(u, p) : p;", "return p;",
+        "kernels/drive_units.c", "return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;", "return p;",
     ),
     "finish sees one slot fewer": ("kernels/drive_lanes.c", "cursor[1] = m - k;", "cursor[1] = m - k - 1;"),
     "a hub leaves the rest undone": (
-        "kernels/drive_lanes.c", "put_range(r, from, r->units.n);", "put_range(r, from, from);",
+        "kernels/drive_lanes.c", "put_range(r, from, r->units.n, &left);", "put_range(r, from, from, &left);",
     ),
     # ---- conversions ----
     "a lane begins elsewhere where there is more to do": (

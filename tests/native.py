@@ -4,6 +4,7 @@ Variants are folders of their own: ``plain``, ``sanitize`` with the address and 
 (SCORCH_SANITIZE=1 makes it the default), and ``thread`` with the one that sees data races.
 """
 
+import contextlib
 import os
 import platform
 import shutil
@@ -25,6 +26,8 @@ LIBRARIES = ("-ldl", "-lpthread", "-lm")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
+# What runs programs of another machine, for a compiler CC that makes them: `make arm`.
+EMULATOR = os.environ.get("SCORCH_EMULATOR", "").split()
 LINES = (CSRC / "folders.list").read_text().splitlines()
 FOLDERS = {line.split()[0]: line.split()[1:] for line in LINES if line.strip() and not line.startswith("#")}
 PARTS = [folder for folder in FOLDERS if folder != "bindings"]
@@ -38,9 +41,20 @@ def compiler() -> str:
     return found
 
 
+def other_compiler(name: str) -> str:
+    """A compiler by its name; the test is skipped where there is none."""
+    return shutil.which(name) or pytest.skip(f"no {name} on PATH")
+
+
+def folder(variant: str) -> Path:
+    """Where a variant is built: objects of two compilers do not mix."""
+    named = Path(os.environ.get("CC", "cc").split()[0]).name
+    return ROOT / "build" / "tests" / (variant if named in ("cc", "gcc") else f"{variant}-{named}")
+
+
 def widths() -> list[int]:
     """Vector widths in bytes that the compiler can emit for and this CPU can run."""
-    if platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists():
+    if EMULATOR or platform.machine() != "x86_64" or not Path("/proc/cpuinfo").exists():
         return [16]
     flags = Path("/proc/cpuinfo").read_text()
     return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
@@ -53,11 +67,25 @@ def width_parameters() -> list:
 
 
 def run(*argv: object, env: dict | None = None, limit: int = 300, **options) -> subprocess.CompletedProcess:
-    """Runs a program, at most ``limit`` seconds; its output is text."""
+    """Runs a program, at most ``limit`` seconds; its output is text. Those made here may be emulated."""
     environment = {"ASAN_OPTIONS": "exitcode=99", **os.environ, **(env or {})}
+    if EMULATOR and Path(str(argv[0])).is_relative_to(ROOT / "build" / "tests"):
+        argv, limit = (*EMULATOR, *argv), 4 * limit
+        environment["PATH"] = f"{foreign_compilers()}:{environment['PATH']}"
     return subprocess.run(
         list(map(str, argv)), capture_output=True, text=True, env=environment, timeout=limit, **options
     )
+
+
+@cache
+def foreign_compilers() -> Path:
+    """A folder for PATH, where what is emulated finds its compiler as cc and gcc; these are not emulated."""
+    found = folder("bin")
+    found.mkdir(parents=True, exist_ok=True)
+    for name in ("cc", "gcc"):
+        with contextlib.suppress(FileExistsError):
+            (found / name).symlink_to(compiler())
+    return found
 
 
 def must(*argv: object, **options) -> str:
@@ -172,18 +200,18 @@ class Core:
 def core(sanitized: bool = SANITIZED) -> Core:
     """The core of this tree."""
     name = "sanitize" if sanitized else "plain"
-    return Core(SANITIZE if sanitized else [], ROOT / "build" / "tests" / name)
+    return Core(SANITIZE if sanitized else [], folder(name))
 
 
 @cache
 def threaded() -> Core:
     """The core of this tree with the thread sanitizer; small problems have several lanes."""
     flags = ["-fsanitize=thread", "-DSC_LANE_WORK=4"]
-    return Core(flags, ROOT / "build" / "tests" / "thread")
+    return Core(flags, folder("thread"))
 
 
 @cache
 def chunked() -> Core:
     """The core of this tree that cuts small problems: few multiply-adds pay for a lane, fewer for a piece."""
     flags = ["-DSC_LANE_WORK=4", "-DSC_PIECE_WORK=8", "-DSC_PIECE_STEPS=8", *(SANITIZE if SANITIZED else [])]
-    return Core(flags, ROOT / "build" / "tests" / ("chunked-sanitize" if SANITIZED else "chunked"))
+    return Core(flags, folder("chunked-sanitize" if SANITIZED else "chunked"))

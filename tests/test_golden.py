@@ -147,13 +147,22 @@ def test_compiled_code_under_sanitizers(scorchc, tmp_path):
     assert len(list((tmp_path / "scorch").glob("*.so"))) >= len(FILES) - 2, "by that compiler"
 
 
-def test_generated_code_is_clean(scorchc, tmp_path):
+@pytest.mark.slow
+def test_code_of_clang_agrees_with_the_oracle(scorchc, kernel_cache):
+    env = {**kernel_cache, "SCORCH_CC": native.other_compiler("clang")}
+    for width in (16, native.widths()[-1]):
+        native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=env)
+
+
+@pytest.mark.parametrize("compiler", ("cc", "clang"))
+def test_generated_code_is_clean(scorchc, tmp_path, compiler):
     """The C texts of all files compile without a warning."""
+    cc = native.compiler() if compiler == "cc" else native.other_compiler(compiler)
     for file in FILES:
         text = tmp_path / f"{file.stem}.c"
         text.write_text('#define SC_OBJECT o\n#define SC_KEY ""\n' + emit(scorchc, "c", file, 16))
         flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-ffreestanding", "-fsyntax-only"]
-        native.must(native.compiler(), *flags, text)
+        native.must(cc, *flags, text)
 
 
 def test_usage(scorchc, tmp_path):

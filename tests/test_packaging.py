@@ -2,11 +2,18 @@
 
 import ast
 import importlib.metadata
+import importlib.util
 import re
+import shutil
+import subprocess
+import sysconfig
 import tomllib
 from pathlib import Path
 
+import native
+import pytest
 import release
+import wheels
 from setuptools import find_packages
 
 import scorch
@@ -61,8 +68,32 @@ def test_makefile_compiles_like_setup():
     assert "csrc/folders.list" in make and '"folders.list"' in setup
 
 
+@pytest.mark.slow
+def test_clang_warns_of_nothing():
+    """With the flags of setup.py, of the core and the extension."""
+    said = constants(ROOT / "setup.py")["WARNINGS"]
+    python = {f"-I{sysconfig.get_path(key)}" for key in ("include", "platinclude")}
+    flags = [*native.FLAGS, *said, *native.BINDING, *python, "-O2", "-Werror", "-fsyntax-only"]
+    files = sorted((ROOT / "csrc").rglob("*.c"))
+    native.must(native.other_compiler("clang"), *flags, *files)
+
+
 def test_every_package_is_built():
     """What setup.py finds is every folder of sources: a folder without __init__.py would be left out."""
     folders = {".".join(f.relative_to(ROOT).parent.parts) for f in (ROOT / "scorch").rglob("*.py")}
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
     assert set(find_packages(str(ROOT), **settings)) == folders
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec("ziglang"), reason="`make wheels` installs ziglang")
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+def test_the_compiler_of_wheels_asks_for_an_old_glibc(tmp_path):
+    """scorchc asks for symbols of then, and for all of libc, where Zig would bring its own."""
+    cc, out = wheels.compiler(tmp_path), tmp_path / "scorchc"
+    make = ["make", "-s", "-C", str(ROOT), f"CC={cc}", "CFLAGS=-O0", f"BUILD={tmp_path}", "scorchc"]
+    subprocess.run(make, check=True, timeout=300)
+    said = subprocess.check_output(["nm", "-D", "--undefined-only", out], text=True)
+    versions = {tuple(map(int, v)) for v in re.findall(r"@GLIBC_(\d+)\.(\d+)", said)}
+    assert max(versions) <= tuple(map(int, wheels.GLIBC.split(".")))
+    assert {"dlopen", *wheels.OF_LIBC} <= set(re.findall(r" U (\w+)", said))

@@ -51,7 +51,7 @@ static int read_matrix(const sc_state *s, PyObject *const *x, sc_selection *out)
     if (out->rows < 0 || crd.n != val.n) return refuse("expected pos of rows + 1, crd and values alike");
     out->pos = pos.t.view.val, out->crd = crd.t.view.val, out->val = val.t.view.val;
     out->size = sc_dtype_size(val.t.dtype);
-    return val.t.dtype;
+    return (int)val.t.dtype;
 }
 
 /* select(pos, crd, values, rows, columns, extent) -> (pos, crd, values) of the rows and columns that are taken */

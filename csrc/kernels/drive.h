@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     int64_t *cut;    /* n + 1 */
     int64_t *cursor; /* n + 1 rows of ncursor: counts, after ALLOC places */
+    int32_t *order;  /* n: which chunk is taken first, and so on; appended ones are taken as they lie */
     int n, ncursor, block;
     /* where kernels append */
     bool appends;
@@ -60,8 +61,12 @@ int64_t sc_units_before(const void *units, int64_t u);
 int64_t sc_leaves_before(const sc_tensor *, int level, int64_t p);
 /* The first unit from `from` on that at least target is ahead of; the number of units where there is none. */
 int64_t sc_units_find(const sc_units *, int64_t from, int64_t target);
-/* Where lane of nlane begins when the total weight is shared out evenly. */
-int64_t sc_units_cut(const sc_units *, int64_t total, int lane, int nlane);
+/* The nlane + 1 positions between which lanes work: as even as whole units allow. */
+void sc_units_deal(const sc_units *, int64_t total, int nlane, int64_t *cut);
+/* The position where a part of [begin, end) begins, shared out by weight. */
+int64_t sc_units_part(const sc_units *, int64_t begin, int64_t end, int part, int parts);
+/* What kernels get for a position: itself, or its coordinate. */
+int64_t sc_units_edge(const sc_units *, int64_t p);
 /* k / n of total, rounded down, without overflow. */
 SC_INLINE int64_t sc_share(int64_t total, int k, int n) { return total / n * k + total % n * k / n; }
 /* First position, one level below, of unit u; -1 where a unit cannot be cut. */

@@ -5,9 +5,10 @@
  * sc_lane lives on the stack of the thread that runs it; nothing is allocated
  * unless the step asks for workspaces or splits a unit.
  *
- * A hub is a unit heavier than a quarter of a lane's share q = total / (4 T).
- * Every hub holds a multiple of q inside its own span of the weight axis, so 4 T
- * binary searches find them all.
+ * A hub is a unit heavier than a sixteenth of a lane's share q = total / (16 T).
+ * Every hub holds a multiple of q inside its own span of the weight axis, so 16 T
+ * binary searches find them all. They are taken first, above a quarter of a share
+ * in pieces, then what lies between them in ranges that become smaller: lanes end together.
  *
  * Chunks of a sparse result are fixed ranges that lanes take from a common
  * counter, in order. A kernel whose hash table is full is called again with a larger one.
@@ -24,6 +25,7 @@
 #define SC_PIECE_WORK (1 << 25) /* multiply-adds of a lane between two questions whether to go on */
 #endif
 #define MAXPIECES 256
+#define HUBS 16 /* in a lane's share */
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -43,6 +45,7 @@ typedef struct {
     int64_t scratch_size, partial_size; /* of a lane; of a copy or carry slot */
     item *items;
     int nitem;
+    int64_t cut[SC_MAXLANE + 1]; /* between the shares of lanes, where these are fixed */
     atomic_int next, rc;
     _Atomic int64_t slots; /* of the largest table */
 } stepping;
@@ -95,34 +98,42 @@ static int pieces(const stepping *r)
 static int64_t part_of(const stepping *r) { return sc_max(r->total / (4 * r->nlane) / r->pieces, 1); }
 
 /* ---- splitting ---- */
-static void put_range(stepping *r, int64_t begin, int64_t end)
+/* Ranges, smaller towards the end of what is left. */
+static void put_range(stepping *r, int64_t begin, int64_t end, int64_t *left)
 {
     const int64_t share = part_of(r);
     while (begin < end) {
-        int64_t to = sc_units_find(&r->units, begin, sc_units_before(&r->units, begin) + share);
+        const int64_t ahead = sc_units_before(&r->units, begin);
+        const int64_t size = sc_min(share, sc_max(*left / (2 * r->nlane), share / 4));
+        int64_t to = sc_units_find(&r->units, begin, ahead + sc_max(size, 1));
         to = sc_min(sc_max(to, begin + 1), end);
+        *left -= sc_units_before(&r->units, to) - ahead;
         r->items[r->nitem++] = (item){begin, to, 0, -1};
         begin = to;
     }
 }
 
-/* Pieces of equal positions; their weights are as even as the level below. */
+/* Pieces of equal positions; their weights are as even as the level below. What is no heavier than one stays whole. */
 static int put_pieces(stepping *r, int64_t unit, int slot)
 {
     const int64_t share = part_of(r);
     int64_t weight = sc_units_before(&r->units, unit + 1) - sc_units_before(&r->units, unit);
     int64_t begin = sc_units_child(&r->units, unit), n = sc_units_child(&r->units, unit + 1) - begin;
-    int np = (int)sc_min((weight + share - 1) / share, n);
+    const int np = (int)sc_min((weight + share - 1) / share, n);
+    if (np < 2) {
+        r->items[r->nitem++] = (item){unit, unit + 1, 0, -1};
+        return slot;
+    }
     for (int k = 0; k < np; k++)
         r->items[r->nitem++] =
             (item){begin + sc_split_even(n, k, np), begin + sc_split_even(n, k + 1, np), unit, slot + k};
     return slot + np;
 }
 
-/* hub has room for 4 T units; returns how many there are, in order. */
+/* hub has room for HUBS T units; returns how many there are, in order. */
 static int find_hubs(const stepping *r, int64_t *hub)
 {
-    int n = 0, most = 4 * r->nlane;
+    int n = 0, most = HUBS * r->nlane;
     int64_t share = r->total / most, from = 0;
     for (int k = 0; k < most && share > 0; k++) {
         from = sc_units_find(&r->units, from, sc_share(r->total, k, most) + 1);
@@ -135,18 +146,21 @@ static int find_hubs(const stepping *r, int64_t *hub)
     return n;
 }
 
-/* Lists the calls of a step with hubs: ranges between them first, then pieces. */
+/* Lists the calls of a step with hubs: these first, then the ranges between them. */
 static int split(stepping *r)
 {
-    int64_t hub[4 * SC_MAXLANE], from = 0;
+    int64_t hub[HUBS * SC_MAXLANE], from = 0, left = r->total;
     int n = find_hubs(r, hub), slots = 0;
     if (!n) return SC_OK;
-    const int64_t most = (16 + 8 * (int64_t)r->pieces) * r->nlane + 8;
+    const int64_t most = (8 * (int64_t)r->pieces + 3 * HUBS + 8) * r->nlane + 8;
     int rc = take(most, sizeof(item), &r->items, r->drive->err);
     if (rc) return rc;
-    for (int k = 0; k < n; from = hub[k++] + 1) put_range(r, from, hub[k]);
-    put_range(r, from, r->units.n);
-    for (int k = 0; k < n; k++) slots = put_pieces(r, hub[k], slots);
+    for (int k = 0; k < n; k++) {
+        slots = put_pieces(r, hub[k], slots);
+        left -= sc_units_before(&r->units, hub[k] + 1) - sc_units_before(&r->units, hub[k]);
+    }
+    for (int k = 0; k < n; from = hub[k++] + 1) put_range(r, from, hub[k], &left);
+    put_range(r, from, r->units.n, &left);
     if (!r->step->finish) return SC_OK;
     return take(sc_max(slots, 1), r->partial_size, &r->partial, r->drive->err);
 }
@@ -210,8 +224,9 @@ static void run_chunks(stepping *r, sc_lane *lane)
     const sc_chunks *c = &r->drive->chunks;
     size_t size = sizeof(int64_t) * (size_t)c->ncursor;
     while (going(r, lane)) {
-        int k = atomic_fetch_add(&r->next, 1);
-        if (k >= c->n) return;
+        const int turn = atomic_fetch_add(&r->next, 1);
+        if (turn >= c->n) return;
+        const int k = c->order[turn];
         int64_t *cursor = c->cursor + k * c->ncursor;
         memcpy(lane->cursor, cursor, size);
         run_range(r, lane, r->step->entry, c->cut[k], c->cut[k + 1]);
@@ -245,11 +260,14 @@ static void append_chunks(stepping *r, sc_lane *lane)
 /* The lane's share of the units. */
 static void run_share(stepping *r, sc_lane *lane, int t)
 {
-    const int n = r->pieces;
-    int64_t begin = sc_units_cut(&r->units, r->total, t * n, r->nlane * n), end;
-    for (int k = 1; k <= n && going(r, lane); k++, begin = end) {
-        end = sc_units_cut(&r->units, r->total, t * n + k, r->nlane * n);
-        if (begin < end) run_range(r, lane, r->step->entry, begin, end);
+    int64_t begin = r->cut[t], end;
+    for (int k = 1; k <= r->pieces && going(r, lane); k++, begin = end) {
+        end = sc_units_part(&r->units, r->cut[t], r->cut[t + 1], k, r->pieces);
+        const bool last =
+            t == r->nlane - 1 && k == r->pieces; /* also of no units, where there are coordinates */
+        const int64_t from = sc_units_edge(&r->units, begin);
+        const int64_t to = last ? r->units.end : sc_units_edge(&r->units, end);
+        if (from < to) run_range(r, lane, r->step->entry, from, to);
     }
 }
 
@@ -294,7 +312,7 @@ static void finish(stepping *r)
 {
     for (int k = 0, m; k < r->nitem && !atomic_load(&r->rc); k = m) {
         const item *it = &r->items[k];
-        for (m = k + 1; it->slot >= 0 && m < r->nitem && r->items[m].unit == it->unit;) m++;
+        for (m = k + 1; m < r->nitem && r->items[m].slot >= 0 && r->items[m].unit == it->unit;) m++;
         if (it->slot < 0) continue;
         sc_lane lane = {
             .n = r->nlane, .scratch = r->scratch, .partial = r->partial + it->slot * r->partial_size};
@@ -320,7 +338,9 @@ static int prepare(stepping *r)
     if ((s->counts || s->nbound) && (rc = sc_chunks_cut(d, s, &r->units, r->total, r->nlane))) return rc;
     if (sc_step_appends(d, s) && (rc = sc_append_open(d, s, r->nlane))) return rc;
     if (r->scratch_size && !s->hash && (rc = take(r->nlane, r->scratch_size, &r->scratch, d->err))) return rc;
-    if (s->strategy == SC_SPLIT && r->nlane > 1) return split(r);
+    if (s->strategy == SC_SPLIT && r->nlane > 1) rc = split(r);
+    if (rc) return rc;
+    if (!r->items && !s->ncursor) sc_units_deal(&r->units, r->total, r->nlane, r->cut);
     if (s->strategy != SC_PRIVATE) return SC_OK;
     sc_work_give(d->call.shared[s->slot]);
     d->call.shared[s->slot] = NULL;

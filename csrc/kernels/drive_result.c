@@ -17,6 +17,21 @@
 #define COUNTED 16384
 #define MOST 4096 /* chunks */
 
+/* Cuts chunks, and says in which order they are taken: those that a heavy unit makes twice as heavy as most first, since
+ * at the end others would wait for them. */
+static void cut_chunks(const sc_chunks *c, const sc_units *u, int64_t total)
+{
+    int taken = 0;
+    for (int k = 0; k <= c->n; k++) c->cut[k] = sc_units_part(u, 0, u->n, k, c->n);
+    for (int heavy = 1; heavy >= 0; heavy--)
+        for (int k = 0; k < c->n; k++) {
+            const int64_t weight = sc_units_before(u, c->cut[k + 1]) - sc_units_before(u, c->cut[k]);
+            if ((weight / 2 > total / c->n) == heavy) c->order[taken++] = k;
+        }
+    for (int k = 0; k < c->n; k++) c->cut[k] = sc_units_edge(u, c->cut[k]);
+    c->cut[c->n] = u->end;
+}
+
 int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t total, int nlane)
 {
     sc_chunks *c = &d->chunks;
@@ -26,14 +41,16 @@ int sc_chunks_cut(sc_drive *d, const sc_step *s, const sc_units *u, int64_t tota
     const bool one =
         nlane == 1 && (s->nbound || fine < CHUNKS); /* what the only lane appends is the result */
     int n = one ? 1 : (int)sc_max(sc_min(sc_max((int64_t)nlane * CHUNKS, fine), u->n), 1);
-    size_t size = sizeof(int64_t) * (size_t)(n + 1 + (n + 1) * s->ncursor);
+    const size_t size =
+        sizeof(int64_t) * (size_t)(n + 1 + (n + 1) * s->ncursor) + sizeof(int32_t) * (size_t)n;
     sc_work_give(c->cut);
     sc_work_give(c->room);
     *c = (sc_chunks){.cut = sc_work_take(size), .n = n, .ncursor = s->ncursor, .block = s->block};
     if (!c->cut) return sc_error(d->err, SC_ENOMEM, "out of memory: counts of %d chunks", n);
     memset(c->cut, 0, size);
     c->cursor = c->cut + n + 1;
-    for (int k = 0; k <= n; k++) c->cut[k] = sc_units_cut(u, total, k, n);
+    c->order = (int32_t *)(c->cursor + (n + 1) * s->ncursor);
+    cut_chunks(c, u, total);
     return SC_OK;
 }
 

@@ -3,10 +3,12 @@
  * The stored leaves ahead of a unit follow from descending the levels below it:
  * a compressed level is asked for pos, every other level multiplies. So the
  * weight ahead of a unit is a prefix sum that is never stored, and cutting a
- * range is a binary search over it. */
+ * range is a binary search over it. Where a heavy unit makes the shares of lanes uneven, the least weight is searched
+ * that lanes can take one after the other: others then take what the lane of the heavy one leaves. */
 #include "drive.h"
 
-#define UNIT_COST 4 /* leaves' worth of an empty unit */
+#define UNIT_COST 4  /* leaves' worth of an empty unit */
+#define TOLERANCE 16 /* a lane may have this part more than the mean without another look */
 
 static int64_t ceil_div(int64_t n, int64_t d) { return d > 1 ? n / d + (n % d != 0) : n; }
 
@@ -118,14 +120,58 @@ static int64_t run_end(const sc_units *u, int64_t p)
     return hi;
 }
 
-int64_t sc_units_cut(const sc_units *u, int64_t total, int lane, int nlane)
+/* Where a cut lies that leaves at least target ahead of it. */
+static int64_t cut_at(const sc_units *u, int64_t from, int64_t target)
 {
-    if (lane <= 0) return 0;
-    if (lane >= nlane) return u->end;
-    int64_t p = sc_units_find(u, 0, sc_share(total, lane, nlane));
+    const int64_t p = sc_units_find(u, from, target);
+    return u->snap && p > 0 && p < u->n ? run_end(u, p) : p;
+}
+
+int64_t sc_units_edge(const sc_units *u, int64_t p)
+{
     if (p <= 0 || p >= u->n) return p <= 0 ? 0 : u->end;
-    if (u->crd) return sc_index(u->crd, u->t->itype, p);
-    return u->snap ? run_end(u, p) : p;
+    return u->crd ? sc_index(u->crd, u->t->itype, p) : p;
+}
+
+int64_t sc_units_part(const sc_units *u, int64_t begin, int64_t end, int part, int parts)
+{
+    if (part <= 0 || part >= parts) return part <= 0 ? begin : end;
+    const int64_t ahead = sc_units_before(u, begin), all = sc_units_before(u, end) - ahead;
+    return sc_min(cut_at(u, begin, ahead + sc_share(all, part, parts)), end);
+}
+
+/* Lanes one after the other take as many units as weigh no more than `most`, and at least one; whether that is all. */
+static bool fill_lanes(const sc_units *u, int64_t most, int nlane, int64_t *cut)
+{
+    int64_t p = 0;
+    for (int t = 0; t < nlane; t++) {
+        cut[t] = p;
+        if (p < u->n) p = sc_max(sc_units_find(u, p, sc_units_before(u, p) + most + 1) - 1, p + 1);
+    }
+    cut[nlane] = u->n;
+    return p >= u->n;
+}
+
+static int64_t heaviest(const sc_units *u, const int64_t *cut, int nlane)
+{
+    int64_t most = 0;
+    for (int t = 0; t < nlane; t++)
+        most = sc_max(most, sc_units_before(u, cut[t + 1]) - sc_units_before(u, cut[t]));
+    return most;
+}
+
+void sc_units_deal(const sc_units *u, int64_t total, int nlane, int64_t *cut)
+{
+    for (int t = 0; t <= nlane; t++)
+        cut[t] = t == nlane ? u->n : t ? cut_at(u, 0, sc_share(total, t, nlane)) : 0;
+    if (u->snap || !u->t || nlane < 2) return;
+    int64_t low = total / nlane, high = heaviest(u, cut, nlane);
+    if (high - low <= low / TOLERANCE) return;
+    while (high - low > low / (4 * TOLERANCE) + 1) {
+        const int64_t most = low + (high - low) / 2;
+        *(fill_lanes(u, most, nlane, cut) ? &high : &low) = most;
+    }
+    fill_lanes(u, high, nlane, cut);
 }
 
 /* ---- sizes ---- */

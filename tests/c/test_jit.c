@@ -295,7 +295,9 @@ static int test_hanging_child(void)
     CHECK(strcmp(out.s, "begun\n") == 0);
     char *noisy[] = {(char *)"sh", (char *)"-c", (char *)"yes | head -c 1000000; exit 7", NULL};
     CHECK(sc_spawn("/bin/sh", noisy, scratch, 20, &out) == 7 && out.n >= 65536 && out.n < 70000);
-    CHECK(sc_spawn("/nonexistent", noisy, scratch, 20, &out) == SC_SPAWN_FAILED && errno == ENOENT);
+    const int none = sc_spawn("/nonexistent", noisy, scratch, 20, &out);
+    CHECK((none == SC_SPAWN_FAILED && errno == ENOENT) ||
+          none == 127); /* 127: of emulators, which only fork */
     sc_text_free(&out);
     return 0;
 }

@@ -286,6 +286,13 @@ static void test_refused_trees(void)
 static char dir[64];
 static bool have_cc;
 
+#if defined(__x86_64__)
+#define NATIVE "-march=native"
+#else
+#define NATIVE                                                                                               \
+    "" /* vectors are of 16 bytes, and compilers for another machine than theirs know no native one */
+#endif
+
 static const sc_object *compiled(const char *c, const char *flags)
 {
     static int count;
@@ -295,7 +302,7 @@ static const sc_object *compiled(const char *c, const char *flags)
     CHECK(f && fputs(c, f) >= 0 && fclose(f) == 0);
     snprintf(cmd, sizeof cmd,
              "cc -std=gnu11 -O2 -Wall -Wextra -Werror -Wno-psabi -fPIC -shared -ffreestanding -nostdlib "
-             "-fno-math-errno -fno-trapping-math -fwrapv -march=native %s -o %s/%d.so %s",
+             "-fno-math-errno -fno-trapping-math -fwrapv " NATIVE " %s -o %s/%d.so %s",
              flags, dir, count, path);
     if (system(cmd) != 0) {
         printf("%s\n", c);
