@@ -78,6 +78,15 @@ def test_clang_warns_of_nothing():
     native.must(native.other_compiler("clang"), *flags, *files)
 
 
+@pytest.mark.slow
+def test_the_core_is_built_with_musl(tmp_path):
+    """No name of glibc alone, nor of a new one: the program is linked and agrees with the oracle."""
+    cc = native.other_compiler("musl-gcc")
+    make = ["make", "-s", "-C", ROOT, f"CC={cc}", "CFLAGS=-O0 -Werror", f"BUILD={tmp_path}", "scorchc"]
+    native.must(*make)
+    native.must(tmp_path / "scorchc", "--run", ROOT / "tests" / "golden" / "spmm_7.sc")
+
+
 def test_every_package_is_built():
     """What setup.py finds is every folder of sources: a folder without __init__.py would be left out."""
     folders = {".".join(f.relative_to(ROOT).parent.parts) for f in (ROOT / "scorch").rglob("*.py")}

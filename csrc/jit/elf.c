@@ -29,6 +29,11 @@
 #define RELATIVE UINT32_MAX
 #define CALLS(type) false
 #endif
+#if !defined(DT_RELR) /* before glibc 2.36, and in musl */
+#define DT_RELRSZ 35
+#define DT_RELR 36
+#define DT_RELRENT 37
+#endif
 #define HOLE 64                  /* zeros, one behind the other, that no code has */
 #define SPAN ((uint64_t)1 << 30) /* more than any kernel takes */
 
@@ -287,9 +292,9 @@ static bool check_relocations(const file *f, int64_t table, int64_t bytes, calls
 /* Packed: an address, then words whose bits say which of the 63 places behind it are meant too. */
 static bool check_packed(const file *f, calls *called)
 {
-    const uint64_t size = get(f, DT_RELRSZ, 0), n = size / sizeof(Elf64_Relr), step = sizeof(Elf64_Addr);
+    const uint64_t size = get(f, DT_RELRSZ, 0), n = size / sizeof(uint64_t), step = sizeof(Elf64_Addr);
     if (!size) return !get(f, DT_RELR, 0);
-    const Elf64_Relr *r = mapped(f, get(f, DT_RELR, SPAN), n, sizeof *r);
+    const uint64_t *r = mapped(f, get(f, DT_RELR, SPAN), n, sizeof *r);
     uint64_t place = 0;
     for (uint64_t i = 0; r && i < n; i++) {
         const uint64_t first = r[i] & 1 ? place : r[i];

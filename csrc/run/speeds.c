@@ -157,10 +157,21 @@ static int64_t bucket(long n)
     return n > 0 ? b : 0;
 }
 
+/* Bytes of a cache of level 1 to 3; 0 where the system does not say. */
+static int64_t cache_size(int level)
+{
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    return bucket(sysconf(names[level - 1]));
+#else
+    (void)level;
+    return bucket(0);
+#endif
+}
+
 void sc_process_machine(Prog *p)
 {
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
-    for (int k = 0; k < SC_LEN(names); k++) p->cache[k] = bucket(sysconf(names[k]));
+    for (int k = 0; k < 3; k++) p->cache[k] = cache_size(k + 1);
     p->threads = (int)bucket(sc_team_width());
     p->speeds = sc_speeds_get();
     p->multiplies = sc_this_process.multiply != NULL;
