@@ -247,7 +247,11 @@ def test_a_graph_that_changes_is_seen():
 
 
 @pytest.mark.parametrize("given", ["edge_index", "SparseTensor"])
-@pytest.mark.parametrize("options", [{}, {"add_self_loops": False}, {"dropout": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, *(pytest.param(x, marks=pytest.mark.slow) for x in ({"add_self_loops": False}, {"dropout": 0.5}))],
+    ids=str,
+)
 def test_one_graph_of_torch_compile(options, given):
     torch._dynamo.reset()
     layer, x = layer_of(**options).train(), torch.randn(NODES, IN)

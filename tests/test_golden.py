@@ -143,7 +143,8 @@ def test_scorchc_takes_the_compiler_that_it_is_told(scorchc, tmp_path, kernel_ca
 @pytest.mark.skipif(not native.SANITIZED, reason="make sanitize runs it")
 def test_compiled_code_under_sanitizers(scorchc, tmp_path):
     env = native.checked_compiler(tmp_path)
-    native.must(scorchc, "--run", "--jit", "--width", native.widths()[-1], *FILES, env=env)
+    for width in sorted({native.widths()[0], native.widths()[-1]}):
+        native.must(scorchc, "--run", "--jit", "--width", width, *FILES, env=env)
     assert len(list((tmp_path / "scorch").glob("*.so"))) >= len(FILES) - 2, "by that compiler"
 
 

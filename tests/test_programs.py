@@ -24,7 +24,7 @@ def campaign(*arguments: object, jit: str, limit: int = 600) -> None:
 
 def test_campaign():
     """Through the executor, without a compiler; the same every time."""
-    campaign("--seed", 1, "--count", 300, jit="off")
+    campaign("--seed", 1, "--count", 100, jit="off")
 
 
 @pytest.mark.slow

@@ -2,9 +2,8 @@
 
 import copy
 import os
-import subprocess
-import sys
 
+import child
 import pytest
 import torch
 
@@ -346,13 +345,8 @@ def test_layouts_are_told():
     assert scorch.is_sparse(fake) and type(fake._val) is not torch.Tensor
 
 
-def child(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-    )
+def process(code: str, **environment: str) -> str:
+    done = child.run(code, os.environ | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -362,18 +356,18 @@ _TELL = "print('scorch/pyg/' in torch_geometric.utils.spmm.__code__.co_filename,
 
 @pytest.mark.parametrize("first, second", (("scorch", "torch_geometric"), ("torch_geometric", "scorch")))
 def test_either_is_imported_first(first, second):
-    assert child(f"import sys, {first}, {second}; {_TELL}") == "True True"
+    assert process(f"import sys, {first}, {second}; {_TELL}") == "True True"
 
 
 def test_opting_out():
-    assert child(f"import sys, scorch, torch_geometric; {_TELL}", SCORCH_PYG="off") == "False False"
+    assert process(f"import sys, scorch, torch_geometric; {_TELL}", SCORCH_PYG="off") == "False False"
 
 
 @pytest.mark.slow
 def test_the_transform_alone():
     code = f"import sys, scorch.pyg, torch_geometric; {_TELL}"
-    assert child(code, SCORCH_PYG="off") == "False True"
-    assert child(code) == "True True"
+    assert process(code, SCORCH_PYG="off") == "False True"
+    assert process(code) == "True True"
 
 
 def test_another_version_is_left_as_it_is(tmp_path):
@@ -388,7 +382,7 @@ with warnings.catch_warnings(record=True) as seen:
     import torch_geometric
 print(torch_geometric.here, ["scorch.pyg" in str(w.message) for w in seen])
 """
-    assert child(code) == "1 [True]"
+    assert process(code) == "1 [True]"
 
 
 def test_arrays_are_saved_alone():
@@ -398,7 +392,7 @@ def test_arrays_are_saved_alone():
 
 
 def test_scorch_imports_no_torch_geometric():
-    assert child("import sys, scorch; print('torch_geometric' in sys.modules)") == "False"
+    assert process("import sys, scorch; print('torch_geometric' in sys.modules)") == "False"
 
 
 @pytest.mark.parametrize("name", ("GCNConv", "GINConv", "SAGEConv, mean", "APPNP"))
