@@ -279,8 +279,8 @@ static void sort_bucket(void *arg, int lane, int64_t bucket)
     const int64_t last = sc_min(row + ((int64_t)1 << x->deal.shift), x->rows);
     uint32_t *place = sc_deal_places(&x->deal, lane, bucket, NULL, SC_I64);
     uint64_t *key = place ? sc_deal_room(&x->deal, lane, 2 * (end - begin) * (int64_t)sizeof *key) : NULL;
-    const sorting s = {key, key + (end - begin)};
     if (!key) return;
+    const sorting s = {key, key + (end - begin)};
 #define RUN(keys, type) put_keys(x, keys, type, key, place, begin, end)
     SC_DEAL_BY_KEY(&x->deal, RUN);
 #undef RUN
