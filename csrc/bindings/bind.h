@@ -67,6 +67,8 @@ int sc_bind_borrow(const sc_state *, PyObject *x, sc_borrowed *out);
 PyObject *sc_bind_readable(const sc_state *, PyObject *x);
 /* As sc_bind_borrow, for reading alone. */
 int sc_bind_read(const sc_state *, PyObject *x, sc_borrowed *out);
+int sc_bind_read_vector(const sc_state *, PyObject *x, sc_borrowed *out); /* the same, contiguous */
+int sc_bind_refuse(const char *what);                                     /* ValueError; -1 */
 /* The version counter, or -1 where torch keeps none. */
 int64_t sc_bind_version(const sc_state *, PyObject *x);
 

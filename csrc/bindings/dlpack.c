@@ -176,6 +176,18 @@ int sc_bind_read(const sc_state *s, PyObject *x, sc_borrowed *out)
     return rc;
 }
 
+int sc_bind_refuse(const char *what)
+{
+    PyErr_SetString(PyExc_ValueError, what);
+    return -1;
+}
+
+int sc_bind_read_vector(const sc_state *s, PyObject *x, sc_borrowed *out)
+{
+    if (sc_bind_read(s, x, out)) return -1;
+    return out->t.format.ndim != 1 || !out->contiguous ? sc_bind_refuse("expected contiguous vectors") : 0;
+}
+
 int64_t sc_bind_version(const sc_state *s, PyObject *x)
 {
     PyObject *v = PyObject_GetAttr(x, s->name.version);

@@ -2,31 +2,19 @@
 #include "../sampling.h"
 #include "bind.h"
 
-static int refuse(const char *what)
-{
-    PyErr_SetString(PyExc_ValueError, what);
-    return -1;
-}
-
-static int read_array(const sc_state *s, PyObject *x, sc_borrowed *b)
-{
-    if (sc_bind_read(s, x, b)) return -1;
-    return b->t.format.ndim != 1 || !b->contiguous ? refuse("expected contiguous vectors") : 0;
-}
-
 /* pos, crd, weights or None */
 static int read_graph(const sc_state *s, PyObject *const *x, sc_sampled *out)
 {
     sc_borrowed pos, crd, weight;
-    if (read_array(s, x[0], &pos) || read_array(s, x[1], &crd)) return -1;
+    if (sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd)) return -1;
     if ((pos.t.dtype != SC_I32 && pos.t.dtype != SC_I64) || pos.t.dtype != crd.t.dtype || pos.n < 1)
-        return refuse("expected pos and crd of int32, or both of int64");
+        return sc_bind_refuse("expected pos and crd of int32, or both of int64");
     out->itype = pos.t.dtype, out->rows = pos.n - 1;
     out->pos = pos.t.view.val, out->crd = crd.t.view.val;
     if (x[2] == Py_None) return 0;
-    if (read_array(s, x[2], &weight)) return -1;
+    if (sc_bind_read_vector(s, x[2], &weight)) return -1;
     if (weight.n != crd.n || (weight.t.dtype != SC_F32 && weight.t.dtype != SC_F64))
-        return refuse("expected a weight of float32 or float64 an entry");
+        return sc_bind_refuse("expected a weight of float32 or float64 an entry");
     out->weight = weight.t.view.val, out->wtype = weight.t.dtype;
     return 0;
 }
@@ -107,8 +95,8 @@ static PyObject *module_sample(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOOO!ppL", &x[0], &x[1], &x[2], &x[3], &PyTuple_Type, &x[4], &replace,
                           &fresh, &random))
         return NULL;
-    if (read_graph(s, x, &from) || read_array(s, x[3], &seeds)) return NULL;
-    if (seeds.t.dtype != SC_I64) return refuse("expected seeds of int64"), NULL;
+    if (read_graph(s, x, &from) || sc_bind_read_vector(s, x[3], &seeds)) return NULL;
+    if (seeds.t.dtype != SC_I64) return sc_bind_refuse("expected seeds of int64"), NULL;
     from.replace = replace, from.fresh = fresh, from.random = (uint64_t)random;
     Py_BEGIN_ALLOW_THREADS;
     rc = sc_sampling_open(&m, &from, seeds.t.view.val, seeds.n, &e);

@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static int refuse(const char *what)
-{
-    PyErr_SetString(PyExc_ValueError, what);
-    return -1;
-}
-
 /* None: all. (n, first, step): a range. A vector of int64: a list. */
 static int read_taken(const sc_state *s, PyObject *x, int64_t extent, sc_taken *t, bool *every)
 {
@@ -22,33 +16,29 @@ static int read_taken(const sc_state *s, PyObject *x, int64_t extent, sc_taken *
         if (!PyArg_ParseTuple(x, "LLL", &n, &first, &step)) return -1;
         const bool inside = n >= 0 && step > 0 && first >= 0 &&
                             (!n || (first < extent && n - 1 <= (extent - 1 - first) / step));
-        if (!inside) return refuse("expected a range inside of the dimension");
+        if (!inside) return sc_bind_refuse("expected a range inside of the dimension");
         *t = (sc_taken){.n = n, .first = first, .step = step};
         return 0;
     }
     if (sc_bind_read(s, x, &b)) return -1;
     if (b.t.format.ndim != 1 || b.t.dtype != SC_I64 || !b.contiguous)
-        return refuse("expected a contiguous vector of int64");
+        return sc_bind_refuse("expected a contiguous vector of int64");
     *t = (sc_taken){.n = b.n, .list = b.t.view.val, .step = 1};
-    return 0;
-}
-
-static int read_array(const sc_state *s, PyObject *x, sc_borrowed *b)
-{
-    if (sc_bind_read(s, x, b)) return -1;
-    if (b->t.format.ndim != 1 || !b->contiguous) return refuse("expected contiguous vectors");
     return 0;
 }
 
 static int read_matrix(const sc_state *s, PyObject *const *x, sc_selection *out)
 {
     sc_borrowed pos, crd, val;
-    if (read_array(s, x[0], &pos) || read_array(s, x[1], &crd) || read_array(s, x[2], &val)) return -1;
+    if (sc_bind_read_vector(s, x[0], &pos) || sc_bind_read_vector(s, x[1], &crd) ||
+        sc_bind_read_vector(s, x[2], &val))
+        return -1;
     if ((pos.t.dtype != SC_I32 && pos.t.dtype != SC_I64) || pos.t.dtype != crd.t.dtype)
-        return refuse("expected pos and crd of int32, or both of int64");
+        return sc_bind_refuse("expected pos and crd of int32, or both of int64");
     out->itype = pos.t.dtype;
     out->rows = pos.n - 1;
-    if (out->rows < 0 || crd.n != val.n) return refuse("expected pos of rows + 1, crd and values alike");
+    if (out->rows < 0 || crd.n != val.n)
+        return sc_bind_refuse("expected pos of rows + 1, crd and values alike");
     out->pos = pos.t.view.val, out->crd = crd.t.view.val, out->val = val.t.view.val;
     out->size = sc_dtype_size(val.t.dtype);
     return (int)val.t.dtype;
@@ -109,7 +99,7 @@ static PyObject *module_inside(PyObject *module, PyObject *args)
     bool below = false;
     if (!PyArg_ParseTuple(args, "OL", &x, &extent) || sc_bind_read(s, x, &b)) return NULL;
     if (b.t.format.ndim != 1 || b.t.dtype != SC_I64 || !b.contiguous)
-        return refuse("expected a contiguous vector of int64"), NULL;
+        return sc_bind_refuse("expected a contiguous vector of int64"), NULL;
     const int64_t *list = b.t.view.val;
     for (int64_t i = 0; i < b.n; i++) {
         below |= list[i] < 0;

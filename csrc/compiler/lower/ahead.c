@@ -76,7 +76,7 @@ static void read_along(const Nest *n, void *ctx)
 static void look(const Nest *n, void *ctx)
 {
     Ahead *a = ctx;
-    if (n->op != N_LOOP || n->in || n->nmerge) return;
+    if (!nest_runs_along(n)) return;
     a->along = n->ix;
     nest_walk(n->body, read_along, a);
 }

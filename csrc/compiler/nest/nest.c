@@ -100,6 +100,9 @@ Op work_reduce(const Nest *producer, const Tensor *work)
     return r.op;
 }
 
+bool nest_runs_along(const Nest *n)
+{ return n->op == N_LOOP && !n->in && !n->nmerge && n->ix.part != SC_DIV; }
+
 uint32_t nest_binds(const Nest *loop)
 {
     const Tensor *t = loop->in;

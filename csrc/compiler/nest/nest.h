@@ -5,6 +5,8 @@
 #include "../expr/expr.h"
 
 /* ---- nest.c ---- */
+/* A dense loop over coordinates that lie side by side: not one over tiles of them. */
+bool nest_runs_along(const Nest *);
 /* The indices that an entry of a loop in a tensor has: its own, and those of singletons below. */
 uint32_t nest_binds(const Nest *loop);
 /* An access to a row of a dense operand that one of the indices `by` chooses, which runs along `along` at stride 1. */

@@ -13,20 +13,11 @@
 
 typedef struct {
     const Prog *p;
-    const Nest *entries; /* the loop */
-    const Nest *along;   /* a dense loop inside */
-    bool asked;          /* the user asked for it, whatever the operand's size */
-    bool far;            /* some row is prefetched */
+    const Nest *entries;          /* the loop */
+    const Nest *along[SC_MAXVAR]; /* the innermost loop around that runs along the index */
+    bool asked;                   /* the user asked for it, whatever the operand's size */
+    bool far;                     /* some row is prefetched */
 } Rows;
-
-static int64_t bytes_of(const Tensor *t)
-{
-    int64_t bytes = (int64_t)sc_dtype_size(t->dtype);
-    for (int d = 0; d < t->ndim; d++) {
-        if (!sc_mul(bytes, schedule_bucket(t->extent[d]), &bytes)) return INT64_MAX;
-    }
-    return bytes;
-}
 
 /* Where a row is cut into more than two tiles of vectors, prefetching comes too late. */
 static bool in_time(const Prog *p, const Nest *loop)
@@ -40,33 +31,25 @@ static void look_expr(const Expr *e, Rows *r)
 {
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) look_expr(e->kid[k], r);
-    if (!expr_reads_row(e, nest_binds(r->entries), r->along->ix.var)) return;
-    if (r->asked || (bytes_of(e->tensor) > CACHED_BYTES && in_time(r->p, r->along))) r->far = true;
+    const int v = e->op == O_ACCESS ? expr_unit_var(e) : -1;
+    const Nest *along = v < 0 ? NULL : r->along[v];
+    if (!along || !expr_reads_row(e, nest_binds(r->entries), v)) return;
+    if (r->asked || (schedule_bytes(r->p, e, e->tensor->dtype) > CACHED_BYTES && in_time(r->p, along)))
+        r->far = true;
 }
 
-static bool other_entries(const Nest *n, const Rows *r)
-{ return n->nmerge || (n->in && (!r->entries->by || n->in != r->entries->in)); }
-
-/* What is read in a dense loop, with no other loop over entries between. */
-static void look_inside(const Nest *n, Rows *r)
-{
-    if (n->op == N_LOOP && other_entries(n, r)) return;
-    if (n->op == N_EVAL) look_expr(n->eval.rhs, r);
-    if (n->body) look_inside(n->body, r);
-    if (n->then) look_inside(n->then, r);
-    for (int k = 0; k < n->n; k++) look_inside(n->kid[k], r);
-}
-
+/* What is read below n, with no other loop over entries between. */
 static void look(const Nest *n, Rows *r)
 {
-    if (n->op == N_LOOP && other_entries(n, r)) return;
-    if (n->op == N_LOOP && !n->in) {
-        r->along = n;
-        look_inside(n->body, r);
-    }
+    if (n->op == N_LOOP && (n->nmerge || (n->in && (!r->entries->by || n->in != r->entries->in)))) return;
+    const bool runs = nest_runs_along(n);
+    const Nest *around = runs ? r->along[n->ix.var] : NULL;
+    if (runs) r->along[n->ix.var] = n;
+    if (n->op == N_EVAL) look_expr(n->eval.rhs, r);
     if (n->body) look(n->body, r);
     if (n->then) look(n->then, r);
     for (int k = 0; k < n->n; k++) look(n->kid[k], r);
+    if (runs) r->along[n->ix.var] = around;
 }
 
 static bool walks_entries(const Nest *n)

@@ -109,12 +109,7 @@ static Machine machine_of(const Prog *p)
     return m;
 }
 
-static double extent(const Cost *c, Index ix)
-{
-    const double n = (double)schedule_bucket(c->p->var[ix.var].extent);
-    if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
-    return ix.part == SC_DIV ? fmax(1, n / ix.block) : n;
-}
+static double extent(const Cost *c, Index ix) { return (double)schedule_extent(c->p, ix); }
 
 /* ---- statistics ---- */
 static double elements(const Cost *c, const Tensor *t)

@@ -48,7 +48,13 @@ static int tile_rows(const Gather *g)
     return w && w->gather[g->rows] ? w->gather[g->rows] : TILE;
 }
 
-static int asked_block(const Gather *g) { return g->p->draft.wish ? g->p->draft.wish->block[g->rows] : 0; }
+/* Blocks of so many rows, or of as many as were asked for. */
+static Index blocks_of(const Gather *g, int rows)
+{
+    const Wish *w = g->p->draft.wish;
+    if (w && w->block[g->rows]) rows = w->block[g->rows];
+    return (Index){.var = (uint8_t)g->rows, .part = SC_DIV, .block = rows};
+}
 
 static bool is_dense(const Expr *e) { return e->op == O_ACCESS && sc_format_is_dense(&e->tensor->format); }
 
@@ -286,12 +292,9 @@ static Nest *shared_out(const Gather *g, Nest *n)
 {
     Prog *p = g->p;
     if (!g->reads) return nest_loop(p, L_PAR, columns(g, SC_DIV), NULL, n);
-    Index block = {.var = (uint8_t)g->rows, .part = SC_DIV, .block = BLOCK};
-    if (asked_block(g)) block.block = asked_block(g);
-    while (!asked_block(g) && block.block > TILE * TILE &&
-           TURNS * block.block > schedule_bucket(p->var[g->rows].extent))
-        block.block /= 2;
-    return nest_loop(p, L_PAR, block, NULL, nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n));
+    int rows = BLOCK;
+    while (rows > TILE * TILE && TURNS * rows > schedule_bucket(p->var[g->rows].extent)) rows /= 2;
+    return nest_loop(p, L_PAR, blocks_of(g, rows), NULL, nest_loop(p, L_FOR, columns(g, SC_DIV), NULL, n));
 }
 
 Nest *schedule_gather(Prog *p, const Assign *a, sc_format *to, sc_text *why)
@@ -349,11 +352,9 @@ static uint32_t beside(const Gather *g) { return g->kept & ~g->stored & ~(1u << 
 /* What the entries of the sparse operand sum over: by rows of their first index, where that pays. */
 static bool choose_blocks(const Gather *g, Gather *by, int *near)
 {
-    int64_t bytes = (int64_t)sc_dtype_size(g->p->type);
-    *by = *g;
-    for (int v = 0; v < g->p->nvar; v++)
-        if (in(g->kept, v) && !sc_mul(bytes, schedule_bucket(g->p->var[v].extent), &bytes)) return false;
+    const int64_t bytes = schedule_bytes(g->p, g->assign->lhs, g->p->type);
     const uint32_t summed = g->stored & ~g->kept;
+    *by = *g;
     for (int d = g->a->ndim - 1; d >= 0; d--)
         if (in(summed, g->a->dimvar[d])) by->rows = g->a->dimvar[d];
     by->reads = summed & ~(1u << by->rows);
@@ -367,14 +368,12 @@ static Nest *by_blocks(const Gather *g, const Gather *by, int near)
 {
     Prog *p = g->p;
     const int first = row_level(by, &g->a->format);
-    const int rows = asked_block(by) ? asked_block(by) : near;
-    const Index block = {.var = (uint8_t)by->rows, .part = SC_DIV, .block = rows};
     Tensor *w = work_new(p, "w", W_PRIVATE);
     for (int d = 0; d < g->assign->lhs->tensor->ndim; d++) work_slot(w, g->assign->lhs->ix[d]);
     Expr *sums = work_access(p, w);
     Nest *n = tiles_of_rows(g, L_FOR, accumulated(g, first, sums, O_ADD));
     n = levels(p, g->a, 0, first, loops(p, beside(g), n));
-    n = nest_loop(p, L_PAR, block, NULL, n);
+    n = nest_loop(p, L_PAR, blocks_of(by, near), NULL, n);
     Nest *all = nest_loop(p, L_VEC, index_whole(g->vec), NULL, nest_eval(p, g->assign->lhs, O_CONST, sums));
     all = loops(p, g->kept & ~(1u << g->vec), all);
     all->kind = L_PAR;
@@ -387,13 +386,9 @@ Nest *schedule_outer(Prog *p, const Assign *a, sc_format *to, sc_text *why)
     int near;
     if (!takes(p, a, &g) || !choose_outer(&g)) return NULL;
     const bool blocks = choose_blocks(&g, &by, &near);
-    if (blocks ? !ends_in_rows(&by) : !ends_in(g.a, g.stored & ~g.kept)) {
-        if (blocks)
-            wanted_rows(&by, to);
-        else
-            wanted(g.a, g.stored & ~g.kept, to);
-        return NULL;
-    }
+    const uint32_t summed = g.stored & ~g.kept;
+    if (blocks && !ends_in_rows(&by)) return wanted_rows(&by, to), NULL;
+    if (!blocks && !ends_in(g.a, summed)) return wanted(g.a, summed, to), NULL;
     choose_width(&g, true);
     if (why)
         sc_text_add(why, "the sums over %s are tiles of %s and %s in registers%s\n", g.a->name,

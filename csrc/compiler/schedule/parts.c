@@ -11,6 +11,22 @@ int64_t schedule_bucket(int64_t n)
     return b;
 }
 
+int64_t schedule_extent(const Prog *p, Index ix)
+{
+    if (ix.slot || ix.part == SC_MOD) return ix.block ? ix.block : 1;
+    const int64_t n = schedule_bucket(p->var[ix.var].extent);
+    if (ix.part == SC_WHOLE) return n;
+    return ix.block < n ? n / ix.block : 1;
+}
+
+int64_t schedule_bytes(const Prog *p, const Expr *access, sc_dtype type)
+{
+    int64_t bytes = (int64_t)sc_dtype_size(type);
+    for (int d = 0; d < access->tensor->ndim; d++)
+        if (!sc_mul(bytes, schedule_extent(p, access->ix[d]), &bytes)) return INT64_MAX;
+    return bytes;
+}
+
 /* ---- what loops run in ---- */
 bool source_is_sparse(const Tensor *t) { return t->role == T_IN ? tensor_is_sparse(t) : tensor_gathers(t); }
 

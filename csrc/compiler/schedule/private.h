@@ -23,7 +23,10 @@
 
 /* ---- parts.c ---- */
 static inline bool in(uint32_t set, int k) { return set >> k & 1; }
-int64_t schedule_bucket(int64_t n); /* n rounded up to a power of two */
+int64_t schedule_bucket(int64_t n);           /* n rounded up to a power of two */
+int64_t schedule_extent(const Prog *, Index); /* of what an index counts: i, tiles of it or places in one */
+/* All elements of what is accessed as this type; INT64_MAX where they are too many to count. */
+int64_t schedule_bytes(const Prog *, const Expr *access, sc_dtype);
 int source_levels(const Tensor *);
 const sc_kind *source_kind(const Tensor *, int level);
 Index source_index(const Tensor *, int level);

@@ -170,14 +170,6 @@ static bool covers(const Sched *s)
 }
 
 /* ---- conversion ---- */
-static int64_t result_bytes(const Sched *s)
-{
-    int64_t n = (int64_t)sc_dtype_size(s->lhs->tensor->dtype);
-    for (int d = 0; d < s->lhs->tensor->ndim; d++)
-        if (!sc_mul(n, schedule_bucket(s->p->var[s->lhs->ix[d].var].extent), &n)) return INT64_MAX;
-    return n;
-}
-
 /* The sparse operand with its kept dimensions first; dense blocks stay as they are. */
 static void convert(Sched *s, sc_format *f)
 {
@@ -286,7 +278,7 @@ static Nest *product(Prog *p, const Assign *a, bool packed, sc_format *to, sc_te
         n = NULL; /* sums scatter over entries */
     else if (s->owned)
         n = direct ? owned(s) : through(s, W_SHARED, owned);
-    else if (s->a && s->last_kept >= 0 && result_bytes(s) > PRIVATE_BYTES)
+    else if (s->a && s->last_kept >= 0 && schedule_bytes(p, s->lhs, s->lhs->tensor->dtype) > PRIVATE_BYTES)
         convert(s, to);
     else
         n = through(s, W_PRIVATE, scattered);
