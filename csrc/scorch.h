@@ -75,6 +75,7 @@ bool sc_format_has_twins(const sc_format *); /* sparse, unique and not padded: s
 typedef struct {
     sc_format format;
     sc_dtype dtype, itype; /* itype: of pos and crd, SC_I32 or SC_I64 */
+    int64_t least, most; /* entries of a row, where they were counted (sc_census_rows): most is 0 elsewhere */
     sc_view view;
 } sc_tensor;
 
@@ -135,6 +136,8 @@ void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
 /* How many entries the diagonals of a slice of 16 rows have on average, of a csr matrix, found in some of the slices; 0 of
  * any other tensor. */
 double sc_census_diagonals(const sc_tensor *);
+/* Counts the entries of rows, where the last level is compressed and those above it are dense. */
+void sc_census_rows(sc_tensor *);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */
 void sc_scatter_values(void *out, const void *in, const void *perm, sc_dtype itype, int64_t n, sc_dtype);
 

@@ -31,6 +31,7 @@ WATCH = {  # the C tests of files whose path begins so, the quick ones first
     "compiler/expr/derive": ("test_derive",),
     "dtype": ("test_dtype", "test_convert_sums"),
     "kernels/convert": ("test_convert_sums", "test_convert_wide", "test_convert_large", "test_kernels"),
+    "kernels/census_rows": ("test_census",),
     "kernels/drive": ("test_drive", "test_cuts"),
     "kernels/team": ("test_convert_large",),
     "run/": ("test_table",),
@@ -387,9 +388,11 @@ MUTATIONS = {  # name: file, text, replacement
         "compiler/expr/derive_shares.c", "Expr *part = ratio == 1 ?", "Expr *part = ratio ?",
     ),
     "rows without entries are not noticed": (
-        "run/holes.c", "any |= narrow[k] == narrow[k + 1];", "any = false;",
+        "kernels/census_rows.c", "least = (end & less) | (least & ~less),", "least = least,",
     ),
-    "columns count as rows": ("run/holes.c", " || kept >> v->dim & 1", " || (kept && v->dim > 7)"),
+    "columns count as rows": (
+        "run/holes.c", "if (kept >> t->format.level[t->format.nlevel - 1].dim & 1) return false;", "",
+    ),
     "holes of a temporary end with the next one": (
         "run/steps.c", "dense ? is_made(r->p, value) && r->gaps >> value & 1 :", "dense ? value < 0 :",
     ),

@@ -161,6 +161,7 @@ typedef struct sc_core {
 int sc_core_register(PyObject *module, sc_state *);
 /* Looks at the components again; validates if the structure changed. */
 int sc_core_refresh(const sc_state *, sc_core *);
+const sc_tensor *sc_core_counted(sc_core *); /* the tensor, its rows counted */
 /* Of arrays made in a run, sharing those of `from` where the pointers are the same. */
 sc_core *sc_core_wrap(const sc_state *, const sc_tensor *, sc_sink *, sc_core *from);
 /* The structure of c with other values; what c knows of its structure holds. */

@@ -33,7 +33,7 @@ static int load_sparse(call *c, int k, PyObject *x)
     }
     if (sc_core_refresh(c->s, core)) return -1;
     c->core[k] = core;
-    c->in[k] = core->t;
+    c->in[k] = *sc_core_counted(core);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int convert_sparse(call *c, int k, const sc_format *f)
     sc_core *d = given ? (sc_core *)Py_NewRef((PyObject *)c->core[k]) : sc_core_derive(c->s, c->core[k], f);
     if (!d) return -1;
     hold(c, k, (PyObject *)d);
-    c->in[k] = d->t;
+    c->in[k] = *sc_core_counted(d);
     return 0;
 }
 
@@ -453,7 +453,7 @@ static int load_extra(call *c)
         sc_core *d = sc_core_derive(c->s, c->core[k], f);
         if (!d) return -1;
         hold(c, at, (PyObject *)d);
-        c->in[at] = d->t;
+        c->in[at] = *sc_core_counted(d);
     }
     return 0;
 }

@@ -74,7 +74,7 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
         moved |= m;
     }
     point(c);
-    if (moved) c->generation++;
+    if (moved) c->generation++, c->t.least = c->t.most = 0;
     if (!c->validate || (!moved && !s->validate)) return 0;
     sc_err e = {0};
     int rc;
@@ -84,6 +84,12 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
     if (!rc) return 0;
     c->comp[0].data = NULL; /* look again next time */
     return sc_bind_raise(s, &e), -1;
+}
+
+const sc_tensor *sc_core_counted(sc_core *c)
+{
+    if (!c->t.most) sc_census_rows(&c->t);
+    return &c->t;
 }
 
 /* ---- making ---- */

@@ -240,7 +240,7 @@ static void drop_one(product *p)
 
 static PyObject *multiply(product *p)
 {
-    p->in[p->sparse] = p->core->t;
+    p->in[p->sparse] = *sc_core_counted(p->core);
     drop_one(p);
     const sc_tensor *x = &p->in[p->dense];
     int64_t want = p->core->t.view.dim[p->inner], got = x->view.dim[p->sparse ? x->format.ndim - 1 : 0];
@@ -254,7 +254,7 @@ static PyObject *multiply(product *p)
     if (sc_format_equal(as, &p->core->t.format)) return run(p);
     sc_core *derived = sc_core_derive(p->s, p->core, as);
     if (!derived) return NULL;
-    p->in[p->sparse] = derived->t;
+    p->in[p->sparse] = *sc_core_counted(derived);
     PyObject *y = run(p);
     Py_DECREF(derived);
     return y;

@@ -69,6 +69,8 @@ int64_t sc_units_part(const sc_units *, int64_t begin, int64_t end, int part, in
 int64_t sc_units_edge(const sc_units *, int64_t p);
 /* k / n of total, rounded down, without overflow. */
 SC_INLINE int64_t sc_share(int64_t total, int k, int n) { return total / n * k + total % n * k / n; }
+/* Whether no unit is known to weigh more. */
+bool sc_units_within(const sc_units *, int64_t weight);
 /* First position, one level below, of unit u; -1 where a unit cannot be cut. */
 int64_t sc_units_child(const sc_units *, int64_t u);
 

@@ -25,7 +25,8 @@
 #define SC_PIECE_WORK (1 << 25) /* multiply-adds of a lane between two questions whether to go on */
 #endif
 #define MAXPIECES 256
-#define HUBS 16 /* in a lane's share */
+#define HUBS 16  /* in a lane's share */
+#define VECTOR 8 /* multiply-adds of vectors in the time that an entry takes whatever is done with it */
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -78,8 +79,8 @@ static int lanes(const stepping *r)
 {
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
-    double work = (double)r->total * sc_size_work(&s->work, r->drive->dim);
-    int n = sc_team_lanes(work);
+    const double each = sc_size_work(&s->work, r->drive->dim), work = (double)r->total * each;
+    int n = sc_team_lanes((double)r->total * (each > VECTOR ? each / VECTOR : 1));
     if (s->strategy == SC_PRIVATE) { /* a copy must cost less than the work it takes over */
         double copy = (double)r->partial_size / (double)sc_dtype_size(s->dtype);
         if (copy * n > work) n = work > copy ? (int)(work / copy) : 1;
@@ -135,6 +136,7 @@ static int find_hubs(const stepping *r, int64_t *hub)
 {
     int n = 0, most = HUBS * r->nlane;
     int64_t share = r->total / most, from = 0;
+    if (sc_units_within(&r->units, share)) return 0;
     for (int k = 0; k < most && share > 0; k++) {
         from = sc_units_find(&r->units, from, sc_share(r->total, k, most) + 1);
         const int64_t u = from - 1;

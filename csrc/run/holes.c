@@ -69,24 +69,10 @@ bool sc_all_finite(const sc_tensor *t)
 }
 
 /* ---- rows ---- */
-static bool has_empty(const void *pos, sc_dtype itype, int64_t n)
-{
-    const int32_t *narrow = pos;
-    const int64_t *wide = pos;
-    bool any = false;
-    if (itype == SC_I32)
-        for (int64_t k = 0; k < n; k++) any |= narrow[k] == narrow[k + 1];
-    else
-        for (int64_t k = 0; k < n; k++) any |= wide[k] == wide[k + 1];
-    return any;
-}
-
 bool sc_has_all_rows(const sc_tensor *t, unsigned kept)
 {
-    const int last = t->format.nlevel - 1;
-    for (int l = 0; l < last; l++)
-        if (t->format.level[l].kind != SC_DENSE) return false;
-    const sc_levelspec *v = &t->format.level[last];
-    if (v->kind != SC_COMPRESSED || v->part != SC_WHOLE || kept >> v->dim & 1) return false;
-    return !has_empty(t->view.level[last].pos, t->itype, last ? t->view.level[last - 1].npos : 1);
+    sc_tensor seen = *t;
+    if (kept >> t->format.level[t->format.nlevel - 1].dim & 1) return false;
+    if (!seen.most) sc_census_rows(&seen);
+    return seen.least > 0;
 }

@@ -12,7 +12,9 @@
 
 #include <string.h>
 
-#define TERM_WORK 2
+/* Multiply-adds of vectors in the time of a term of a batch, and of an entry where entries are merged. */
+#define TERM_WORK 16
+#define MERGE_WORK 64
 
 /* ---- entries ---- */
 static void env_reset(Low *l)
@@ -124,8 +126,6 @@ static void find_batch(const Nest *n, void *found)
 {
     if (n->op == N_LOOP && n->batch) *(bool *)found = true;
 }
-
-#define MERGE_WORK 8 /* multiply-adds that an entry costs where entries are merged */
 
 static void find_merge(const Nest *n, void *ctx)
 {
