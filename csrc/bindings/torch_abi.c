@@ -128,24 +128,30 @@ static int take_sizes(torch_call *c, sc_tensor *t)
     return 0;
 }
 
-/* Fingerprints of structures that were found valid; old ones give way. */
+/* Structures that were found valid, by their fingerprints, and what was counted of their rows; old ones give way. */
 static struct {
     pthread_mutex_t lock;
-    sc_digest key[64];
+    struct {
+        sc_digest key;
+        int64_t least, most;
+    } seen[64];
 } valid = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_valid(sc_digest key)
+static bool is_valid(sc_digest key, sc_tensor *t)
 {
     pthread_mutex_lock(&valid.lock);
-    const bool found = sc_digest_equal(valid.key[key.low >> 58], key);
+    const bool found = sc_digest_equal(valid.seen[key.low >> 58].key, key);
+    if (found) t->least = valid.seen[key.low >> 58].least, t->most = valid.seen[key.low >> 58].most;
     pthread_mutex_unlock(&valid.lock);
     return found;
 }
 
-static void note_valid(sc_digest key)
+static void note_valid(sc_digest key, sc_tensor *t)
 {
+    sc_census_rows(t);
     pthread_mutex_lock(&valid.lock);
-    valid.key[key.low >> 58] = key;
+    valid.seen[key.low >> 58].key = key;
+    valid.seen[key.low >> 58].least = t->least, valid.seen[key.low >> 58].most = t->most;
     pthread_mutex_unlock(&valid.lock);
 }
 
@@ -166,11 +172,11 @@ static sc_digest structure(const sc_tensor *t, const int64_t *length)
     return sc_fingerprint(part, (size_t)(2 + n) * sizeof *part);
 }
 
-static int validate(torch_call *c, const sc_tensor *t, const int64_t *length)
+static int validate(torch_call *c, sc_tensor *t, const int64_t *length)
 {
     const sc_digest key = c->key[t - c->in] = structure(t, length);
-    if (is_valid(key)) return 0;
-    if (!sc_validate(t, &c->e)) note_valid(key);
+    if (is_valid(key, t)) return 0;
+    if (!sc_validate(t, &c->e)) note_valid(key, t);
     return c->e.code;
 }
 
