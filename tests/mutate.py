@@ -387,6 +387,9 @@ MUTATIONS = {  # name: file, text, replacement
     "a multiple of a sum is taken for the sum": (
         "compiler/expr/derive_shares.c", "Expr *part = ratio == 1 ?", "Expr *part = ratio ?",
     ),
+    "a largest number across vectors is a sum": (
+        "compiler/schedule/across.c", "nest_eval(p, sum, op, lanes)", "nest_eval(p, sum, O_ADD, lanes)",
+    ),
     "rows without entries are not noticed": (
         "kernels/census_rows.c", "least = (end & less) | (least & ~less),", "least = least,",
     ),
