@@ -25,8 +25,10 @@
 #define SC_PIECE_WORK (1 << 25) /* multiply-adds of a lane between two questions whether to go on */
 #endif
 #define MAXPIECES 256
-#define HUBS 16  /* in a lane's share */
-#define VECTOR 8 /* multiply-adds of vectors in the time that an entry takes whatever is done with it */
+#define HUBS 16 /* in a lane's share */
+/* Multiply-adds of vectors in the time that an entry takes whatever is done with it, and an element of a copy. */
+#define ENTRY 8
+#define COPY 4
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -80,9 +82,9 @@ static int lanes(const stepping *r)
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
     const double each = sc_size_work(&s->work, r->drive->dim), work = (double)r->total * each;
-    int n = sc_team_lanes((double)r->total * (each > VECTOR ? each / VECTOR : 1));
+    int n = sc_team_lanes((double)r->total * (each > ENTRY ? each / ENTRY : 1));
     if (s->strategy == SC_PRIVATE) { /* a copy must cost less than the work it takes over */
-        double copy = (double)r->partial_size / (double)sc_dtype_size(s->dtype);
+        const double copy = COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
         if (copy * n > work) n = work > copy ? (int)(work / copy) : 1;
     }
     if (s->strategy != SC_SPLIT && r->units.n < n) n = (int)sc_max(r->units.n, 1);

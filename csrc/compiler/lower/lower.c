@@ -12,10 +12,6 @@
 
 #include <string.h>
 
-/* Multiply-adds of vectors in the time of a term of a batch, and of an entry where entries are merged. */
-#define TERM_WORK 16
-#define MERGE_WORK 64
-
 /* ---- entries ---- */
 static void env_reset(Low *l)
 {
@@ -120,33 +116,6 @@ static const Tensor *units(Low *l, sc_step *s, const Nest *par)
     s->coords = par->nmerge > 0;
     s->snap = !v->unique && !s->coords;
     return t;
-}
-
-static void find_batch(const Nest *n, void *found)
-{
-    if (n->op == N_LOOP && n->batch) *(bool *)found = true;
-}
-
-static void find_merge(const Nest *n, void *ctx)
-{
-    if (n->nmerge > 1) *(bool *)ctx = true;
-}
-
-/* Work is counted in multiply-adds of vectors; terms of a batch, and entries that are merged, take longer. */
-static void leaf_work(Low *l, sc_step *s, const Tensor *t)
-{
-    bool batch = false;
-    nest_walk(l->kernel, find_batch, &batch);
-    uint32_t stored = 0;
-    bool merges = false;
-    nest_walk(l->kernel, find_merge, &merges);
-    if (t)
-        for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
-    else if (s->var >= 0)
-        stored = 1u << s->var;
-    s->work.bytes = batch ? TERM_WORK : merges ? MERGE_WORK : 1;
-    for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
-        if (!(stored >> v & 1)) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
 }
 
 typedef struct {
@@ -305,7 +274,7 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         base.strategy = SC_OWN;
         t = units(l, &base, f.par);
     }
-    leaf_work(l, &base, t);
+    weigh_step(l, &base, t);
     base.ncursor = (uint8_t)results_find(l, &base);
     l->leaves = base.nbound > 0 || (base.ncursor && count_steps(l, &base));
     sc_step *s = step(l, SC_STEP_KERNEL);

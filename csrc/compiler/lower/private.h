@@ -358,18 +358,23 @@ void span_read(Low *, Lane *);                            /* W_LIST: sorts and s
 Val *span_open(Low *, Lane *, const char *name,
                Stmt ***outer); /* W_BYTES, W_LIST: the loop over the entries */
 
-/* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
-void ahead_fetch(Low *, const Nest *n, Val *pos);
+/* weigh.c: what an entry takes; null: units are coordinates */
+void weigh_step(Low *, sc_step *, const Tensor *units);
 
-/* eval.c */
-typedef struct {
-    Buf *buf;
-    Val *base, *stride; /* stride of the vector index; null: 1 */
-} Address;
-Val *lower_value(Low *, const Expr *);
-void lower_store(Low *, const Address *, Val *at, Op, Val *);
-void lower_eval(Low *, const Nest *);
-void lower_vec(Low *, const Nest *, const Fibre *); /* the fibre: of the entries it runs over, or null */
-Val *lower_index(Low *, Index);
-Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
+/* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
+                const Tensor *units); /* weigh.c: what an entry takes; null: units are coordinates */
+                void ahead_fetch(Low *, const Nest *n, Val *pos);
+
+                /* eval.c */
+                typedef struct {
+                    Buf *buf;
+                    Val *base, *stride; /* stride of the vector index; null: 1 */
+                } Address;
+                Val *lower_value(Low *, const Expr *);
+                void lower_store(Low *, const Address *, Val *at, Op, Val *);
+                void lower_eval(Low *, const Nest *);
+                void lower_vec(Low *, const Nest *,
+                               const Fibre *); /* the fibre: of the entries it runs over, or null */
+                Val *lower_index(Low *, Index);
+                Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif

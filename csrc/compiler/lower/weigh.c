@@ -1,0 +1,51 @@
+/* weigh.c: what a kernel takes at an entry, so that the driver knows how many lanes are worth their start.
+ *
+ * Counted in multiply-adds of vectors: one that adds to registers or rows, side by side, takes an eighth of what any
+ * other evaluation takes. Terms of a batch take twice that, entries that are merged far more. */
+#include "private.h"
+
+enum { MADD = 1, OTHER = 8, TERM = 16, MERGED = 64 };
+
+typedef struct {
+    bool batch, merges;
+    bool other; /* at entries something else is computed than multiply-adds of vectors */
+} Weight;
+
+static bool is_cheap(const Expr *e)
+{
+    if (e->op == O_ACCESS || e->op == O_CONST) return true;
+    if (e->op != O_MUL && e->op != O_ADD && e->op != O_SUB) return false;
+    return is_cheap(e->kid[0]) && is_cheap(e->kid[1]);
+}
+
+/* vec: the variable of the vector loop around, or -1; entries: a loop over entries is around. */
+static void look(const Nest *n, int vec, bool entries, Weight *w)
+{
+    if (n->op == N_LOOP) {
+        w->batch |= n->batch > 0;
+        w->merges |= n->nmerge > 1;
+        vec = n->kind == L_VEC && !n->in ? n->ix.var : -1;
+        entries |= n->nmerge || (n->in && sc_kind_of(&n->in->format.level[nest_loop_level(n)])->crd);
+    }
+    if (n->op == N_EVAL && entries) {
+        const bool adds = n->eval.reduce == O_ADD && vec >= 0 && expr_vars(n->eval.lhs) >> vec & 1;
+        w->other |= !adds || !is_cheap(n->eval.rhs);
+    }
+    if (n->body) look(n->body, vec, entries, w);
+    if (n->then) look(n->then, vec, entries, w);
+    for (int k = 0; k < n->n; k++) look(n->kid[k], vec, entries, w);
+}
+
+void weigh_step(Low *l, sc_step *s, const Tensor *t)
+{
+    Weight w = {.other = !t};
+    uint32_t stored = 0;
+    look(l->kernel, -1, false, &w);
+    if (t)
+        for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
+    else if (s->var >= 0)
+        stored = 1u << s->var;
+    s->work.bytes = w.batch ? TERM : w.merges ? MERGED : w.other ? OTHER : MADD;
+    for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
+        if (!(stored >> v & 1)) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
+}
