@@ -582,7 +582,7 @@ def test_index_errors():
         a[torch.tensor([[1], [2]])]
     with pytest.raises(ValueError, match="step"):
         a[::-1]
-    with pytest.raises(NotImplementedError, match="values"):
+    with pytest.raises(ValueError, match="values"):
         a[0] = 1
 
 

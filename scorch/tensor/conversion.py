@@ -60,7 +60,7 @@ def _convert_tracked(a: SparseTensor, form: Layout, index_dtype: torch.dtype) ->
     if values.shape[0]:
         values = torch.where(perm >= 0, values[perm.clamp(min=0)], 0)
     else:
-        values = values.new_zeros(perm.shape[0])
+        values = torch.constant_pad_nd(values, (0, perm.shape[0]))  # all padding; recorded, if values are
     return assemble(form, shape, (*arrays[:-1], values))
 
 
