@@ -7,6 +7,7 @@ The meanings are in the modules named after what they do; here is only who answe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 
 import torch
@@ -16,6 +17,7 @@ from .. import _torch
 from ..functions import (
     attention,
     choose,
+    composite,
     losses,
     order,
     places,
@@ -212,6 +214,18 @@ _put(
     "diagonal", homes=(torch.linalg,),
 )  # fmt: skip
 
+for _dim, _name in enumerate(("vsplit", "hsplit", "dsplit")):
+    _put(composite.split_along(_name, _dim), _name)
+for _dim in (2, 3):
+    _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=(torch,))
+    _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
+_put(composite.feature_dropout(1), "dropout1d", homes=(F,))
+_put(composite.sum_to_size, "sum_to_size")
+_put(composite.repeat_interleave, "repeat_interleave")
+_put_any(composite.tensordot, "tensordot")
+for _name in ("fftshift", "ifftshift"):
+    _put(partial(composite.shifted, back=_name == "ifftshift"), _name, homes=(torch.fft,))
+
 # ---- reductions ----
 for _name in (
     "nansum",
@@ -235,9 +249,10 @@ for _name in ("sum", "any", "all"):
 _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
 _DENSE = {  # functions whose results are dense and as large as the first tensor, by where they are
-    torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
-    "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
-    "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
+    torch: "bucketize isin cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm "
+    "layer_norm rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d "
+    "grid_sampler_2d "
     "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm inverse pinverse qr svd lu "
     "lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve ormqr geqrf orgqr "
     "matrix_exp cross",
@@ -273,6 +288,8 @@ for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
     _put_any(losses.of_difference(_name), _name, homes=(F,))
 for _name in ("nll_loss", "cross_entropy"):
     _put_any(getattr(losses, _name), _name, homes=(F,))
+for _name in ("pairwise_distance", "triplet_margin_loss", "cosine_embedding_loss", "kl_div"):
+    _put_any(getattr(composite, _name), _name, homes=(torch, F))
 for _name in ("max", "min"):
     _put_any(_with_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")
@@ -282,6 +299,7 @@ for _name in (
 ):  # fmt: skip
     _put(getattr(order, _name), _name)
 _put(order.topk_along, "topk")
+_put(lambda input: order.sort(input, 0)[0], "msort")
 _put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
 _put(reduce.matrix_norm, "matrix_norm", homes=(torch.linalg,))

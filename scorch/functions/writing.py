@@ -18,7 +18,7 @@ from ..tensor.sparsetensor import SparseTensor, partwise
 from ..tensor.values import needs_grad, refuse_read_only
 from . import kernels
 
-_MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_"}  # what both store
+_MEETS = {"__imul__", "__iand__", "mul_", "multiply_", "logical_and_", "bitwise_and_", "masked_fill_"}  # by A
 
 
 # ---- stored values ----
@@ -78,8 +78,7 @@ def _met(a: SparseTensor, x: SparseTensor, name: str) -> torch.Tensor:
 
     Raises: ValueError: x has an entry where A has none, and a product does not drop it.
     """
-    alike = a.shape == x.shape and not _torch.in_graph()
-    if alike:
+    if a.shape == x.shape and (name in _MEETS or not _torch.in_graph()):
         indices, there = coordinates(a)
         values = lookup(x, tuple(indices))
         values = values if there is None else values.masked_fill(~there, 0)
