@@ -107,10 +107,12 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
 
     Integers, slices, one integer or boolean tensor, None and Ellipsis give a SparseTensor, which may share
     memory with ``A``. Integers or integer tensors for every dimension, and a mask of A's shape, give the
-    values there, zeros where nothing is stored, as a dense tensor.
+    values there, zeros where nothing is stored, as a dense tensor. A dense tensor takes a sparse mask.
     """
-    if not isinstance(a, SparseTensor):  # a SparseTensor as the index of a dense tensor
-        raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+    if not isinstance(a, SparseTensor):
+        if not isinstance(index, SparseTensor) or index.dtype != torch.bool:
+            raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+        return a[tuple(torch.nonzero(index).unbind(1))]
     if (
         index.__class__ is slice
         and (a._fmt, a._ndim) == ("csr", 2)
@@ -128,12 +130,25 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
     if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
         return lookup(a, tuple(torch.as_tensor(c) for c in chosen))
-    if len(tensors) > 1 or any(t.dim() > 1 for t in tensors):
+    if len(tensors) > 1:
         raise NotImplementedError(
-            "indexing with several tensors, or with one of several dimensions: index one dimension at a "
-            "time, or give an index tensor for every dimension"
+            "indexing with several tensors: index one dimension at a time, or give an index tensor for every "
+            "dimension"
         )
-    return _insert(select_all(a, chosen), items)
+    flat = [c.reshape(-1) if isinstance(c, torch.Tensor) else c for c in chosen]
+    made = _insert(select_all(a, flat), items)
+    return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items, chosen)
+
+
+def _unflattened(made: torch.Tensor, items: list, chosen: list[Selection]) -> torch.Tensor:
+    """What an index tensor of several dimensions selected, in its shape; made is in the flat one."""
+    before, left = 0, iter(chosen)
+    for item in items:
+        c = None if item is None else next(left)
+        if isinstance(c, torch.Tensor):
+            break
+        before += not isinstance(c, int)
+    return made.unflatten(before, tuple(c.shape))
 
 
 def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
