@@ -221,7 +221,7 @@ for _dim in (2, 3):
     _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
 _put(composite.feature_dropout(1), "dropout1d", homes=(F,))
 _put(composite.sum_to_size, "sum_to_size")
-_put(composite.repeat_interleave, "repeat_interleave")
+_put_any(composite.repeat_interleave, "repeat_interleave")
 _put_any(composite.tensordot, "tensordot")
 for _name in ("fftshift", "ifftshift"):
     _put(partial(composite.shifted, back=_name == "ifftshift"), _name, homes=(torch.fft,))
@@ -289,7 +289,7 @@ for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
 for _name in ("nll_loss", "cross_entropy"):
     _put_any(getattr(losses, _name), _name, homes=(F,))
 for _name in ("pairwise_distance", "triplet_margin_loss", "cosine_embedding_loss", "kl_div"):
-    _put_any(getattr(composite, _name), _name, homes=(torch, F))
+    _put_any(getattr(composite, _name), _name, homes=(F,))
 for _name in ("max", "min"):
     _put_any(_with_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")

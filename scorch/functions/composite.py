@@ -11,10 +11,12 @@ from string import ascii_lowercase
 import torch
 import torch.nn.functional as F
 
+from .. import _torch
 from ..tensor.index import axis, index_select, tensor_split
 from ..tensor.sparsetensor import SparseTensor, rank
 from .products import einsum
 from .running import beside_dense
+from .writing import written
 
 
 # ---- shapes ----
@@ -49,9 +51,11 @@ def at_least(dims: int) -> Callable:
     return grown
 
 
-def sum_to_size(input: SparseTensor, *size: int | Sequence[int]) -> torch.Tensor:
+def sum_to_size(
+    input: SparseTensor, *extents: int | Sequence[int], size: Sequence[int] | None = None
+) -> torch.Tensor:
     """``Tensor.sum_to_size``."""
-    wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    wanted = _torch.one_by_one(extents, size)
     new = rank(input) - len(wanted)
     pairs = list(zip(wanted, input.shape[max(new, 0) :], strict=False))
     if new < 0 or any(n not in (1, m) for n, m in pairs):
@@ -61,13 +65,15 @@ def sum_to_size(input: SparseTensor, *size: int | Sequence[int]) -> torch.Tensor
 
 
 def repeat_interleave(
-    input: SparseTensor,
-    repeats: int | torch.Tensor,
+    input: SparseTensor | None = None,
+    repeats: int | torch.Tensor | None = None,
     dim: int | None = None,
     *,
     output_size: int | None = None,
 ) -> torch.Tensor:
-    """``torch.repeat_interleave``."""
+    """``torch.repeat_interleave``; how often is said by a number or a dense tensor."""
+    if not isinstance(input, SparseTensor) or repeats is None or isinstance(repeats, SparseTensor):
+        raise NotImplementedError("repeat_interleave: expected dense repeats: use their to_dense()")
     if dim is None:
         input, dim = input.flatten(), 0
     dim = axis(dim, rank(input))
@@ -83,11 +89,15 @@ def shifted(input: SparseTensor, dim: int | Sequence[int] | None = None, *, back
 
 # ---- products ----
 def tensordot(
-    a: torch.Tensor, b: torch.Tensor, dims: int | Sequence | torch.Tensor = 2, out: torch.Tensor | None = None
+    input: torch.Tensor,
+    b: torch.Tensor,
+    dims: int | Sequence | torch.Tensor = 2,
+    out: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """``torch.tensordot``, of which either is sparse."""
     if out is not None:
-        raise NotImplementedError("tensordot: out= with a SparseTensor is not available: use the result")
+        return written(out, tensordot(input, b, dims))
+    a = input
     dims = dims.tolist() if isinstance(dims, torch.Tensor) else dims
     if isinstance(dims, int):
         dims = range(rank(a) - dims, rank(a)), range(dims)
@@ -110,10 +120,10 @@ def tensordot(
 
 # ---- distances and losses ----
 def pairwise_distance(
-    x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+    input: torch.Tensor, other: torch.Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> torch.Tensor:
     """``F.pairwise_distance``: eps is added to each difference, stored or not, as in torch."""
-    return torch.linalg.vector_norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
+    return torch.linalg.vector_norm(input - other + eps, p, dim=-1, keepdim=keepdim)
 
 
 def _reduced(name: str, losses: torch.Tensor, reduction: str, legacy: Sequence) -> torch.Tensor:
