@@ -48,6 +48,9 @@ WRITES = {
     "triu_": lambda a: a.triu_(1),
     "a product of other structure": lambda a: a.mul_(a.T.clone()),
     "the difference to a part": lambda a: a.sub_(torch.tril(a)),
+    "data": lambda a: a.data.mul_(3),
+    "out=": lambda a: torch.mul(a, a.clone(), out=a),
+    "out= of a choice": lambda a: torch.where(a.detach() > 0.5, a.clone(), a * 0, out=a),
 }
 
 

@@ -571,4 +571,4 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
 # what is written there goes unseen by autograd, as in torch
-HANDLERS[torch.Tensor.data.__get__] = lambda a: a._like((*a._arrays()[:-1], a._val.data))
+HANDLERS[torch.Tensor.data.__get__] = partwise(lambda a: a._like((*a._arrays()[:-1], a._val.data)))
