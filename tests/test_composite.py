@@ -76,3 +76,11 @@ def test_places_among_numbers():
     a, bounds = scorch.sparse(dense), torch.tensor([-0.5, 0.2, 0.7])
     assert torch.equal(torch.bucketize(a, bounds, right=True), torch.bucketize(dense, bounds, right=True))
     assert torch.equal(torch.isin(a, dense[0]), torch.isin(dense, dense[0]))
+
+
+def test_chance_of_what_is_stored():
+    a = scorch.sparse(torch.tensor([[0.0, 1.0], [0.5, 0.0]])).convert("csr")
+    drawn = torch.stack([torch.bernoulli(a).to_dense() for _ in range(200)]).mean(0)
+    assert drawn[0].tolist() == [0, 1] and drawn[1, 1] == 0 and 0.3 < drawn[1, 0] < 0.7
+    with pytest.raises(NotImplementedError, match="dense"):
+        a.bernoulli(0.5)

@@ -221,6 +221,7 @@ for _dim in (2, 3):
     _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
 _put(composite.feature_dropout(1), "dropout1d", homes=(F,))
 _put(composite.sum_to_size, "sum_to_size")
+_put(composite.bernoulli, "bernoulli")
 _put_any(composite.repeat_interleave, "repeat_interleave")
 _put_any(composite.tensordot, "tensordot")
 for _name in ("fftshift", "ifftshift"):

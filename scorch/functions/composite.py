@@ -188,7 +188,18 @@ def kl_div(
     return _reduced("kl_div", losses, reduction, ())
 
 
-# ---- dropout ----
+# ---- chance ----
+def bernoulli(
+    input: SparseTensor, p: None = None, *, generator: torch.Generator | None = None
+) -> SparseTensor:
+    """``torch.bernoulli`` of stored probabilities; what is missing is never drawn."""
+    if p is not None:
+        raise NotImplementedError(
+            "bernoulli: p= of every entry makes a dense tensor: use A.to_dense(), or A.bernoulli_(p)"
+        )
+    return input._with_values(torch.bernoulli(input.values(), generator=generator))
+
+
 def feature_dropout(dims: int) -> Callable:
     """``F.dropout1d`` and its kin: whole channels [N, C, ...], or [C, ...] but in dropout2d, as in torch."""
 
