@@ -20,7 +20,7 @@ import scorch
 
 REFUSALS = (NotImplementedError, TypeError, ValueError, RuntimeError, IndexError)
 BY_DESIGN = {
-    "random": "normal uniform nn.functional.rrelu nn.functional.dropout bernoulli multinomial",
+    "random": "normal uniform exponential nn.functional.rrelu nn.functional.dropout bernoulli multinomial",
     "unset memory": "empty empty_like new_empty empty_strided new_empty_strided empty_permuted",
     "over stored entries": "softmax log_softmax nn.functional.softmin masked.softmax masked.log_softmax "
     "masked.softmin",

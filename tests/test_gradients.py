@@ -669,3 +669,21 @@ def test_a_gradient_like_an_operand_that_no_nest_reads_as_it_is():
     ).requires_grad_()
     scorch.evaluate("C[i,j] = relu(A[i,j,k] / max(A[i,k,i], 1))", A=A).to_dense().sum().backward()
     assert A.grad.values().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_gradients_without_memory():
+    """The gradient of sgn is one that torch makes without memory; that of nothing stored is recorded too."""
+    a = scorch.sparse(torch.eye(3)).requires_grad_()
+    a.sgn().sum().backward()
+    assert not (a.grad @ torch.ones(3, 2)).any()
+    empty = scorch.sparse(torch.zeros(4, 4)).requires_grad_()
+    for format in ("csc", "coo", "bsr(2,2)", "dia(4)"):
+        assert empty.convert(format).requires_grad, format
+
+
+def test_anomaly_detection():
+    a = scorch.sparse(torch.eye(3)).requires_grad_()
+    with pytest.warns(UserWarning, match="Anomaly"), torch.autograd.detect_anomaly():
+        (a.softmax(1) @ torch.ones(3, 2)).sum().backward()
+        with pytest.raises(RuntimeError, match="nan"):
+            (a * torch.tensor(0.0)).sqrt().mul(0).sum().backward()

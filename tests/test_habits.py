@@ -322,7 +322,7 @@ def test_assigning_elsewhere():
     i, j = torch.nonzero(dense == 0)[0].tolist()
     with pytest.raises(ValueError, match=rf"entry \[{i}, {j}\] is not stored.*scorch.coo"):
         a[i, j] = 1.0
-    with pytest.raises(NotImplementedError, match="one by one"):
+    with pytest.raises(ValueError, match=r"an entry of the part .* is not stored"):
         a[0] = 1.0
     with pytest.raises(NotImplementedError, match="not recorded"):
         a.clone().requires_grad_()[torch.nonzero(dense)[0].unbind()] = 1.0

@@ -15,7 +15,8 @@ ANSWERED = (
     "nn.functional.smooth_l1_loss nn.functional.huber_loss nn.functional.cross_entropy "
     "nn.functional.nll_loss nn.functional.binary_cross_entropy_with_logits linalg.inv linalg.qr linalg.eigh "
     "linalg.pinv linalg.norm linalg.matrix_norm atan2 copysign logaddexp clamp nn.functional.prelu "
-    "nn.functional.cosine_similarity unfold nn.functional.embedding special.chebyshev_polynomial_t"
+    "nn.functional.cosine_similarity unfold nn.functional.embedding special.chebyshev_polynomial_t "
+    "hsplit atleast_2d repeat_interleave nn.functional.kl_div nn.functional.dropout2d"
 )
 
 

@@ -11,6 +11,7 @@ import scorch
 
 pyg = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
 
+from torch_geometric import utils  # noqa: E402
 from torch_geometric.data import Batch, Data, HeteroData  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 from torch_geometric.utils import add_self_loops, remove_self_loops, spmm, to_edge_index  # noqa: E402
@@ -20,7 +21,7 @@ from benchmarks.geometric import LAYERS, called, gradients, matrix_of  # noqa: E
 
 NODES, WIDTH = 40, 8
 # what torch CSR does not pass either, or passes with other numbers
-REFUSED = {"ChebConv", "MFConv", "RGCNConv", "WLConvContinuous", "PDNConv"}
+REFUSED = {"RGCNConv", "PDNConv"}
 
 
 def edges_of(nodes: int = NODES, count: int = 250) -> torch.Tensor:
@@ -127,6 +128,51 @@ def test_what_is_kept_follows_the_values():
 def attention(**options):
     torch.manual_seed(0)
     return pyg.GATConv(WIDTH, 3, heads=2, **options), torch.randn(NODES, WIDTH), edges_of()
+
+
+LISTED = {
+    "TopKPooling": lambda g, x, edges, **w: g.TopKPooling(WIDTH)(x, edges, **w),
+    "SAGPooling": lambda g, x, edges, **w: g.SAGPooling(WIDTH, GNN=g.GCNConv)(x, edges, **w),
+    "EdgePooling": lambda g, x, edges, **w: g.EdgePooling(WIDTH)(x, edges, torch.zeros(NODES).long()),
+    "GraphUNet": lambda g, x, edges, **w: g.GraphUNet(WIDTH, 8, 4, 2).eval()(
+        x, edges, edge_weight=w.get("edge_attr")
+    ),
+    "a decoder": lambda g, x, edges, **w: g.InnerProductDecoder()(x, edges),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_wants_a_list_of_edges(name):
+    """Pooling layers and the like get the edges of a SparseTensor, and its values for their weights."""
+    edges = edges_of()
+    weights = torch.rand(edges.shape[1])
+    graph = scorch.sparse(matrix_of(edges, weights, NODES))
+    results = []
+    for given, more in ((edges, {"edge_attr": weights}), (graph, {})):
+        torch.manual_seed(0)
+        x = torch.randn(NODES, WIDTH).requires_grad_()
+        found = LISTED[name](pyg, x, given, **more)
+        found = [y for y in (found if isinstance(found, tuple) else [found]) if isinstance(y, torch.Tensor)]
+        found[0].sum().backward()
+        results.append([*found, x.grad])
+    for a, b in zip(*results, strict=True):
+        close(a, b)
+
+
+def test_functions_of_a_list_of_edges():
+    """Functions that take no matrix were given one and returned nonsense, or raised."""
+    edges = edges_of()
+    weights = torch.rand(edges.shape[1])
+    graph = scorch.sparse(matrix_of(edges, weights, NODES))
+    assert not utils.contains_self_loops(graph) and utils.contains_isolated_nodes(graph)
+    assert not utils.is_undirected(graph) and utils.is_undirected(graph + graph.T)
+    for f in (utils.to_undirected, utils.coalesce, utils.get_laplacian, utils.add_remaining_self_loops):
+        for a, b in zip(f(graph), f(edges, weights, num_nodes=NODES), strict=True):
+            close(a, b)
+    close(utils.to_dense_adj(graph)[0], graph.to_dense().T)
+    subset = torch.arange(20)
+    for a, b in zip(utils.subgraph(subset, graph), utils.subgraph(subset, edges, weights), strict=True):
+        close(a, b)
 
 
 def test_attention_runs_in_one_pass(monkeypatch):

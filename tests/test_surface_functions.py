@@ -513,6 +513,7 @@ def test_every_method_says_what_it_does():
         (torch.tensor([1, 2, 0]), torch.tensor([5, 0, 1])), (torch.tensor([[1], [2]]), torch.tensor([5, 0])),
         (3, [1, 2]),
         np.array([4, 4]), (slice(None), slice(None, None, 2)), (torch.tensor([2, 1]), 3), torch.tensor(3),
+        torch.tensor([[3, 0], [3, -1]]), (slice(2, 8), [[1], [3]]), torch.zeros(0, 2, dtype=torch.long),
     ],
 )  # fmt: skip
 def test_indexing_a_matrix(index):
@@ -527,6 +528,7 @@ def test_indexing_a_matrix(index):
         torch.tensor([2, 0, 2]), (1, torch.tensor([3, 3])), (slice(None), slice(None), torch.tensor([4, 0])),
         (1, slice(None), 2), (None, 1), (slice(None), None, 2),
         (slice(None), torch.tensor([True, False, True, True])),
+        (1, None, slice(None), torch.tensor([[4, 0]])), (slice(None), torch.tensor([[[2], [0]]])),
     ],
 )  # fmt: skip
 def test_indexing_a_cube(index):
@@ -573,16 +575,25 @@ def test_other_shapes(shape, fmt):
     assert torch.equal(d[tuple(a.indices().long())], a.values())
 
 
+def test_a_sparse_mask_of_a_dense_tensor():
+    """Also one of the first dimensions alone."""
+    d, mask = matrix(), matrix(seed=3) > 0
+    for x in (d, d[..., None].expand(8, 6, 2)):
+        assert torch.equal(x[scorch.sparse(mask, "csc")], x[mask])
+    with pytest.raises(NotImplementedError, match="index"):
+        d[scorch.sparse(mask.long())]
+
+
 def test_index_errors():
     a = scorch.sparse(matrix(), "csr")
     for index in (8, (0, 6), -9, torch.tensor([8]), torch.tensor([True]), (0, 0, 0), 1.5, "x"):
         with pytest.raises((IndexError, TypeError, ValueError)):
             a[index]
     with pytest.raises(NotImplementedError, match="one dimension at a time"):
-        a[torch.tensor([[1], [2]])]
+        scorch.sparse(cube())[torch.tensor([1]), :, torch.tensor([2])]
     with pytest.raises(ValueError, match="step"):
         a[::-1]
-    with pytest.raises(NotImplementedError, match="values"):
+    with pytest.raises(ValueError, match="values"):
         a[0] = 1
 
 

@@ -131,3 +131,12 @@ def test_operators():
         *structure, _ = a._arrays()
         args = (source, scorch.Format(target).bind(2).text, list(structure), [8, 6], a.nnz, True)
         torch.library.opcheck(torch.ops.scorch.structure.default, args)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.uint8, torch.int16], ids=str)
+def test_dense_tensors_of_narrow_types(dtype):
+    """A program sums bools up to int64, and computes in no narrow integers: the type stays."""
+    dense = (torch.arange(12).view(3, 4) % 3).to(dtype)
+    compiled = torch.compile(lambda a: a.to_dense(), backend="aot_eager", fullgraph=True)
+    got = compiled(scorch.sparse(dense))
+    assert got.dtype == dtype and torch.equal(got, dense)

@@ -102,6 +102,7 @@ def _sum(a: torch.Tensor, b: torch.Tensor, alpha: float = 1) -> SparseTensor:
 STRUCTURAL.update(
     {
         aten.add.Tensor: _sum,
+        aten._is_any_true.default: lambda a: a.any(),  # anomaly detection looks at gradients
         aten._local_scalar_dense.default: lambda a: a.to_dense().item(),  # of one entry
         aten.detach.default: _detach,
         aten.alias.default: _each(torch.Tensor.detach),

@@ -7,6 +7,7 @@ The meanings are in the modules named after what they do; here is only who answe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 
 import torch
@@ -16,6 +17,7 @@ from .. import _torch
 from ..functions import (
     attention,
     choose,
+    composite,
     losses,
     order,
     places,
@@ -24,6 +26,7 @@ from ..functions import (
     reduce,
     running,
     softmax,
+    writing,
 )
 from ..tensor import conversion, index, join, layouts
 from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
@@ -33,11 +36,9 @@ _HOMES = (torch, torch.Tensor)
 
 
 def _of_one(handler: Callable, name: str) -> Callable:
-    """A handler of a SparseTensor, the first argument; out=, and a SparseTensor elsewhere, are refused."""
+    """A handler of a SparseTensor, the first argument; a SparseTensor elsewhere is refused."""
 
     def called(*args: object, out: object = None, **kwargs: object) -> object:
-        if out is not None:
-            raise NotImplementedError(f"{name}: out= with a SparseTensor is not available: use the result")
         first = (
             args[0]
             if args
@@ -48,23 +49,23 @@ def _of_one(handler: Callable, name: str) -> Callable:
                 f"{name} of a dense tensor takes no SparseTensor for its other arguments: use its "
                 f"to_dense(), or its values()"
             )
-        return handler(*args, **kwargs)
+        made = handler(*args, **kwargs)
+        return made if out is None else writing.written(out, made)
 
     called.__wrapped__ = handler
     called.partwise = getattr(handler, "partwise", False)
     return called
 
 
-def _without_out(f: Callable) -> Callable:
-    """f, which joins tensors, with ``out=`` refused."""
+def _with_out(f: Callable) -> Callable:
+    """f of SparseTensors anywhere, and ``out=``."""
 
-    def joined(*args: object, out: object = None, **kwargs: object) -> torch.Tensor:
-        if out is not None:
-            raise NotImplementedError("out= with a SparseTensor is not available: use the result")
-        return f(*args, **kwargs)
+    def called(*args: object, out: object = None, **kwargs: object) -> object:
+        made = f(*args, **kwargs)
+        return made if out is None else writing.written(out, made)
 
-    joined.__wrapped__ = f
-    return joined
+    called.__wrapped__ = f
+    return called
 
 
 def _put_any(handler: Callable, *names: str, homes: tuple = _HOMES) -> None:
@@ -166,9 +167,9 @@ for _name in (
     "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_fill", "index_reduce",
     "index_put", "put", "masked_scatter", "select_scatter", "slice_scatter", "diagonal_scatter",
 ):  # fmt: skip
-    _put_any(_without_out(places.into(getattr(torch, _name), getattr(places, _name))), _name)
+    _put_any(_with_out(places.into(getattr(torch, _name), getattr(places, _name))), _name)
 _put(choose.nonzero, "nonzero", "argwhere")
-_put_any(_without_out(choose.where), "where", homes=(torch,))
+_put_any(_with_out(choose.where), "where", homes=(torch,))
 HANDLERS[torch.Tensor.where] = lambda input, condition, other: choose.where(condition, input, other)
 _put_any(choose.sparse_mask, "sparse_mask", homes=(torch.Tensor,))
 _put(index.along, "select")
@@ -191,7 +192,7 @@ for _name in (
 
 
 for _name in ("stack", "hstack", "vstack", "dstack", "column_stack", "block_diag", "kron", "cat"):
-    _put_any(_without_out(getattr(join, _name)), _name)
+    _put_any(_with_out(getattr(join, _name)), _name)
 _put(pointwise.expand, "expand", "broadcast_to")
 _put(join.rot90, "rot90")
 _put(lambda input, offset=0: join.diag(join.reshape(input, (-1,)), offset), "diagflat")
@@ -202,8 +203,8 @@ _put(join.unfold, "unfold_copy", homes=(torch,))
 _put_any(index.embedding, "embedding", homes=(F,))
 _put(join.pad, "pad", homes=(F,))
 _put(lambda input, pad, value=0: join.pad(input, pad, value=value), "constant_pad_nd", homes=(torch,))
-_put_any(_without_out(join.cat), "concat", "concatenate")
-_put_any(_without_out(join.vstack), "row_stack")
+_put_any(_with_out(join.cat), "concat", "concatenate")
+_put_any(_with_out(join.vstack), "row_stack")
 _put_any(join.reshape_as, "reshape_as")
 _put(lambda input: join.flip(input, 0), "flipud")
 _put(lambda input: join.flip(input, 1), "fliplr")
@@ -212,6 +213,19 @@ _put(
     lambda A, *, offset=0, dim1=-2, dim2=-1: join.diagonal(A, offset, dim1, dim2),
     "diagonal", homes=(torch.linalg,),
 )  # fmt: skip
+
+for _dim, _name in enumerate(("vsplit", "hsplit", "dsplit")):
+    _put(composite.split_along(_name, _dim), _name)
+for _dim in (2, 3):
+    _put_any(composite.at_least(_dim), f"atleast_{_dim}d", homes=(torch,))
+    _put(composite.feature_dropout(_dim), f"dropout{_dim}d", homes=(F,))
+_put(composite.feature_dropout(1), "dropout1d", homes=(F,))
+_put(composite.sum_to_size, "sum_to_size")
+_put(composite.bernoulli, "bernoulli")
+_put_any(composite.repeat_interleave, "repeat_interleave")
+_put_any(composite.tensordot, "tensordot")
+for _name in ("fftshift", "ifftshift"):
+    _put(partial(composite.shifted, back=_name == "ifftshift"), _name, homes=(torch.fft,))
 
 # ---- reductions ----
 for _name in (
@@ -230,15 +244,16 @@ for _name in (
     _put(getattr(reduce, _name), _name)
 _put(reduce.with_mean(reduce.var), "var_mean")
 _put(reduce.with_mean(reduce.std), "std_mean")
-_put_any(_without_out(reduce.dist), "dist")
+_put_any(_with_out(reduce.dist), "dist")
 for _name in ("sum", "any", "all"):
     _put(getattr(reduce, f"{_name}_"), _name)
 _put(reduce.sparse_sum, "_sparse_sum")
 _put(running.diff, "diff")
 _DENSE = {  # functions whose results are dense and as large as the first tensor, by where they are
-    torch: "cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm layer_norm "
-    "rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d conv_transpose1d "
-    "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d grid_sampler_2d "
+    torch: "bucketize isin cumsum cumprod cummax cummin logcumsumexp batch_norm group_norm instance_norm "
+    "layer_norm rms_norm native_batch_norm native_group_norm native_layer_norm conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d avg_pool1d "
+    "grid_sampler_2d "
     "grid_sampler_3d adaptive_avg_pool1d adaptive_max_pool1d stft renorm inverse pinverse qr svd lu "
     "lu_unpack lu_solve cholesky cholesky_inverse cholesky_solve triangular_solve ormqr geqrf orgqr "
     "matrix_exp cross",
@@ -267,15 +282,17 @@ _BESIDE = {  # functions that compute densely, beside a dense operand that is as
 }
 for _home, _names in _BESIDE.items():
     for _name in _names.split():
-        _put_any(_without_out(running.beside_dense(getattr(_home, _name), _name)), _name, homes=(_home,))
+        _put_any(_with_out(running.beside_dense(getattr(_home, _name), _name)), _name, homes=(_home,))
 _cdist = running.beside_dense(torch.cdist, "cdist")
 _put_any(lambda input, other, *more, **how: _cdist(input, other, *more, **how), "cdist")
 for _name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
     _put_any(losses.of_difference(_name), _name, homes=(F,))
 for _name in ("nll_loss", "cross_entropy"):
     _put_any(getattr(losses, _name), _name, homes=(F,))
+for _name in ("pairwise_distance", "triplet_margin_loss", "cosine_embedding_loss", "kl_div"):
+    _put_any(getattr(composite, _name), _name, homes=(F,))
 for _name in ("max", "min"):
-    _put_any(_without_out(order.max_or_min(_name)), _name)
+    _put_any(_with_out(order.max_or_min(_name)), _name)
     _put(order.arg(_name), f"arg{_name}")
 for _name in (
     "sort", "argsort", "kthvalue", "logsumexp", "median", "nanmedian", "mode", "gather", "take",
@@ -283,11 +300,12 @@ for _name in (
 ):  # fmt: skip
     _put(getattr(order, _name), _name)
 _put(order.topk_along, "topk")
+_put(lambda input: order.sort(input, 0)[0], "msort")
 _put(order.logsumexp, "logsumexp", homes=(torch.special,))
 _put(reduce.vector_norm, "vector_norm", homes=(torch.linalg,))
 _put(reduce.matrix_norm, "matrix_norm", homes=(torch.linalg,))
-_put_any(_without_out(reduce.cosine_similarity), "cosine_similarity", homes=(torch, F))
-_put_any(_without_out(reduce.vecdot), "vecdot", homes=(torch.linalg,))
+_put_any(_with_out(reduce.cosine_similarity), "cosine_similarity", homes=(torch, F))
+_put_any(_with_out(reduce.vecdot), "vecdot", homes=(torch.linalg,))
 _put(reduce.linalg_norm, "norm", homes=(torch.linalg,))
 _put(reduce.normalize, "normalize", homes=(F,))
 for _name in ("softmax", "log_softmax"):
@@ -355,7 +373,7 @@ for _name, _f in pointwise.SPECIAL.items():
     _put_any(_with_second(_f, "n") if "polynomial" in _name else _f, _name, homes=(torch.special,))
 _put_any(_with_second(pointwise.BINARY["heaviside"], "values"), "heaviside")
 for _name in ("clamp", "clamp_max", "clamp_min", "clip"):
-    _put_any(partwise(_without_out(pointwise.clamp(getattr(torch, _name), _name))), _name)
+    _put_any(partwise(_with_out(pointwise.clamp(getattr(torch, _name), _name))), _name)
 _put(pointwise.prelu, "prelu", homes=(torch, F))
 for _operator, _name in _OPERATORS.items():
     _f = pointwise.BINARY[_name]
@@ -373,27 +391,35 @@ _put_any(pointwise.float_power, "float_power")
 _put_any(pointwise.reversed_(pointwise.power), "__rpow__")
 _put_any(pointwise.masked_fill, "masked_fill")
 for _name in ("lerp", "addcmul", "addcdiv"):
-    _put_any(_without_out(getattr(pointwise, _name)), _name)
+    _put_any(_with_out(getattr(pointwise, _name)), _name)
 _put(pointwise.glu, "glu", homes=(F,))
 _put_any(pointwise.equal, "equal")
 _put_any(pointwise.allclose, "allclose")
 
 # ---- in place ----
 _IN_PLACE = (
-    "abs add addcdiv addcmul bernoulli ceil clamp clamp_max clamp_min clip copysign cos div divide exp expm1 "
-    "fill floor lerp log log1p mul multiply nan_to_num neg negative normal pow random reciprocal relu "
-    "round rsqrt sigmoid sign sin sqrt square sub subtract tanh true_divide trunc uniform zero"
+    "add addcdiv addcmul bernoulli bitwise_and clamp clamp_max clamp_min clip copysign div divide "
+    "exponential fill floor_divide fmod hypot lerp logical_and masked_fill mul multiply normal pow random "
+    "remainder sub subtract true_divide uniform xlogy zero"
 )
-for _name in _IN_PLACE.split():
-    _put_any(pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
+for _name in f"{_IN_PLACE} {_KEEP_ZERO} {_PROBED}".split():
+    if hasattr(torch.Tensor, f"{_name}_"):
+        _put_any(pointwise.in_place(getattr(torch.Tensor, f"{_name}_"), f"{_name}_"), f"{_name}_")
 for _name, _function in (
     ("add", "add_"),
     ("sub", "sub_"),
     ("mul", "mul_"),
     ("truediv", "div_"),
     ("pow", "pow_"),
+    ("floordiv", "floor_divide_"),
+    ("mod", "remainder_"),
+    ("and", "bitwise_and_"),
 ):
     _put_any(pointwise.in_place(getattr(torch.Tensor, _function), f"__i{_name}__"), f"__i{_name}__")
+_put(writing.cut(torch.le, "tril_"), "tril_")
+_put(writing.cut(torch.ge, "triu_"), "triu_")
+for _name in ("fill_diagonal_", "index_fill_", "index_put_"):
+    _put(getattr(writing, _name), _name)
 HANDLERS[torch.Tensor.copy_] = partwise(dispatch.copy_)
 
 
@@ -546,4 +572,4 @@ def _set_data(a: SparseTensor, other: torch.Tensor) -> None:
 
 HANDLERS[torch.Tensor.data.__set__] = _set_data
 # what is written there goes unseen by autograd, as in torch
-HANDLERS[torch.Tensor.data.__get__] = lambda a: a._like((*a._arrays()[:-1], a._val.data))
+HANDLERS[torch.Tensor.data.__get__] = partwise(lambda a: a._like((*a._arrays()[:-1], a._val.data)))

@@ -22,7 +22,6 @@ from ..tensor.entries import (
     Entries,
     build,
     canonical,
-    coordinates,
     entries,
     find,
     kept_format,
@@ -33,16 +32,29 @@ from ..tensor.entries import (
     same_structure,
     share_arrays,
 )
-from ..tensor.format import pads
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import needs_grad, plain_values, refuse_read_only, renewed
+from ..tensor.values import plain_values, refuse_read_only, renewed
 from . import kernels
+from .writing import (
+    cleared,
+    filled,
+    gather,
+    padding,
+    refuse_recorded,
+    refuse_repeated,
+    replace,
+    stored,
+    written,
+)
 
 UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
 _LINEAR = {  # in place, of what is added up afterwards
     *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
     *("true_divide_", "zero_"),
+}
+_CHOICES = {f"{kind}_{name}" for kind in ("logical", "bitwise") for name in ("and", "or", "xor")} | {
+    "masked_fill"
 }
 
 
@@ -93,50 +105,11 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
                 f"scorch.map(A, f) for the stored entries, or A.to_dense()"
             )
         if in_place:
-            return _replace(input, lambda values: f(values, *args, **kwargs), name)
+            return replace(input, lambda values: f(values, *args, **kwargs), name)
         a = input.coalesce()
         return a._with_values(f(a.values(), *args, **kwargs))
 
     return partwise(mapped)
-
-
-def _replace(a: SparseTensor, f: Callable, name: str) -> SparseTensor:
-    """f on the stored values, in place."""
-    refuse_read_only(name, a)
-    _refuse_recorded(name, a)
-    _refuse_repeated(name, a)
-    a._val.copy_(f(a.values()))
-    return _cleared(a)
-
-
-def _padding(a: SparseTensor) -> torch.Tensor | None:
-    """Where the values of a are padding; None: nowhere."""
-    there = coordinates(a)[1] if pads(a._fmt) else None
-    return None if there is None else ~there
-
-
-def _filled(values: torch.Tensor, padding: torch.Tensor | None, number: int) -> torch.Tensor:
-    return values if padding is None else values.masked_fill(padding, number)
-
-
-def _cleared(a: SparseTensor) -> SparseTensor:
-    """a, changed in place: what fills its rows up is zero."""
-    if (padding := _padding(a)) is not None:
-        a._val.masked_fill_(padding, 0)
-    return a
-
-
-def _refuse_recorded(name: str, *tensors: torch.Tensor) -> None:
-    if needs_grad(*tensors):
-        raise NotImplementedError(
-            f"{name} changes a SparseTensor in place, which is not recorded: use the operation that "
-            f"returns a result, or torch.no_grad()"
-        )
-
-
-def _refuse_repeated(name: str, a: SparseTensor) -> None:
-    if not a.is_coalesced():
-        raise ValueError(f"{name} in place: entries are stored several times: call A.coalesce() first")
 
 
 @partwise
@@ -147,7 +120,7 @@ def dropout(
     if not training or p == 0:
         return input
     if inplace:
-        return _replace(input, lambda values: torch.nn.functional.dropout(values, p), "dropout")
+        return replace(input, lambda values: torch.nn.functional.dropout(values, p), "dropout")
     return input._with_values(torch.nn.functional.dropout(input.values(), p))
 
 
@@ -218,18 +191,6 @@ def _merged(f: Callable, name: str, a: SparseTensor, b: SparseTensor, kind: int)
     return build(Entries(x.shape, indices, f(left, right)), format, index)
 
 
-def gather(a: SparseTensor, b: torch.Tensor) -> torch.Tensor:
-    """The values of a dense tensor, broadcast, at A's stored places, in storage order; 0 in padding."""
-    values = None if torch.is_grad_enabled() and b.requires_grad else kernels.stored(a, b)
-    if values is not None:
-        return values
-    indices, stored = coordinates(a)
-    if 0 in a.shape:  # all that is stored is padding
-        return b.new_zeros(a._val.shape[0])
-    values = b.expand(a.shape)[tuple(indices)]
-    return values if stored is None else values.masked_fill(~stored, 0)
-
-
 def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swapped: bool) -> torch.Tensor:
     """A product or quotient with a dense tensor: its values at the stored places are all that is read."""
     a, shape = a.coalesce(), _torch.broadcast(a.shape, b.shape)
@@ -242,16 +203,16 @@ def _with_dense(f: Callable, name: str, a: SparseTensor, b: torch.Tensor, swappe
         a = _spread(a, shape)
         if not isinstance(a, SparseTensor):  # of the format dense
             return f(b, a) if swapped else f(a, b)
-    padding = _padding(a)
-    values, other = a.values(), _filled(gather(a, b), padding, 1)  # nothing is divided by zero in padding
+    filler = padding(a)
+    values, other = a.values(), filled(gather(a, b), filler, 1)  # nothing is divided by zero in padding
     result = f(other, values) if swapped else f(values, other)
-    return a._with_values(_filled(result, padding, 0))
+    return a._with_values(filled(result, filler, 0))
 
 
 def _scalar(f: Callable, a: SparseTensor, b: Number | torch.Tensor, swapped: bool) -> torch.Tensor:
     a = a.coalesce()
     values = f(b, a.values()) if swapped else f(a.values(), b)
-    return a._with_values(_filled(values, _padding(a), 0))
+    return a._with_values(filled(values, padding(a), 0))
 
 
 def _is_scalar(x: object) -> bool:
@@ -296,7 +257,7 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
         if alpha is not None:
             options["alpha"] = alpha
         if out is not None:
-            return _into(f, name, out, input, other, options)
+            return written(out, apply(input, other, **options))
         if not options and (made := _at_once(f, input, other, kind)) is not None:
             return made
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
@@ -349,17 +310,6 @@ _SPECIAL = {
     "legendre_polynomial_p shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u "
     "shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w",
 }  # of torch.special
-
-
-def _into(f: Callable, name: str, out: object, input: object, other: object, options: dict) -> SparseTensor:
-    """``out=``: stored values only, as in place, between tensors of one structure."""
-    if not all(isinstance(x, SparseTensor) for x in (out, input, other)):
-        raise NotImplementedError(
-            f"{name}: out= takes SparseTensors of one structure: use the result instead"
-        )
-    refuse_read_only(name, out)
-    f(stored(out, input, name), stored(out, other, name), out=out._val, **options)
-    return _cleared(out)
 
 
 def _mixed(g: Callable, a: object, b: object) -> torch.Tensor:
@@ -513,22 +463,11 @@ def allclose(
 
 
 # ---- in place ----
-def stored(a: SparseTensor, x: object, name: str) -> object:
-    """What an in-place operation on A's values takes for an operand."""
-    if isinstance(x, SparseTensor):
-        if not same_structure(a, x):
-            raise ValueError(
-                f"{name}: expected a SparseTensor of the same format and structure, since only stored values "
-                f"change in place: use the operation that returns a result"
-            )
-        return x.values()
-    if not (isinstance(x, torch.Tensor) and x.dim()):
-        return x
-    return _filled(gather(a, x), _padding(a), 1)  # nothing is divided by zero in padding
-
-
 def _change_dense(name: str, x: torch.Tensor, *args: object, **kwargs: object) -> torch.Tensor:
     """``add_`` and its kin of a dense tensor by a SparseTensor; sums touch what it stores alone."""
+    if name in _CHOICES and all(y.numel() <= x.numel() for y in args if isinstance(y, SparseTensor)):
+        dense = [y.to_dense() if isinstance(y, SparseTensor) else y for y in args]
+        return getattr(x, f"{name}_")(*dense, **kwargs)
     a = args[0] if len(args) == 1 and not set(kwargs) - {"alpha"} else None
     if name not in ("add", "sub", "subtract", "mul", "multiply") or not isinstance(a, SparseTensor):
         raise NotImplementedError(
@@ -556,11 +495,11 @@ def in_place(f: Callable, name: str) -> Callable:
         if not isinstance(input, SparseTensor):
             return _change_dense(f.__name__[:-1], input, *args, **kwargs)
         refuse_read_only(name, input)
-        _refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
+        refuse_recorded(name, input, *(x for x in args if isinstance(x, torch.Tensor)))
         if name not in _LINEAR or kwargs:
-            _refuse_repeated(name, input)
+            refuse_repeated(name, input)
         operands = [stored(input, x, name) for x in args]
         f(input._val, *operands, **{k: stored(input, x, name) for k, x in kwargs.items()})
-        return _cleared(input)
+        return cleared(input)
 
     return partwise(changed)

@@ -27,6 +27,7 @@ from .multiply import (
 )
 from .program import Asked
 from .run import is_plain, operand_of, run
+from .writing import written
 
 
 # ---- the @ operator ----
@@ -293,16 +294,16 @@ def _added(
     product: Callable[[], torch.Tensor],
     beta: Number = 1,
     alpha: Number = 1,
-    out: None = None,
+    out: torch.Tensor | None = None,
     out_dtype: None = None,
 ) -> torch.Tensor:
     """``beta * input + alpha * product``; with beta 0 the input is not looked at, as in torch."""
     if autocast.is_on():
         (input,) = autocast.cast(input)
-    if out is not None or out_dtype is not None:
-        raise NotImplementedError(
-            f"{name}: out= and out_dtype= with a SparseTensor are not available: use the result"
-        )
+    if out_dtype is not None:
+        raise NotImplementedError(f"{name}: out_dtype= is not available: use .to(dtype) on an operand")
+    if out is not None:
+        return written(out, _added(name, input, product, beta, alpha))
     made = product()
     if not (made.is_floating_point() or input.is_floating_point()):
         beta, alpha = int(beta), int(alpha)  # as torch does

@@ -81,9 +81,24 @@ def _meanings() -> dict[Callable, Callable]:
     made = {original: _meaning(original, ours) for original, ours in of_graphs.items()}
     for original, ours in ((utils.scatter, _messages.scatter), (utils.softmax, _messages.softmax)):
         made[original] = _meaning(original, ours, 1, _is_known)
+    for f in vars(utils).values():
+        if isinstance(f, FunctionType) and f not in made and (place := _place_of_edges(f)) is not None:
+            made[f] = _meaning(f, at.over_edges(f), place, _is_one)
     made[separate._separate] = _meaning(separate._separate, at.separate, 1, _is_one)
     made[index.ptr2index] = _meaning(index.ptr2index, _messages.ptr2index, applies=_is_run)
     return made
+
+
+_LISTED = (  # layers that look at edges as a list
+    "ChebConv MFConv WLConvContinuous TopKPooling SAGPooling ASAPooling EdgePooling ClusterPooling "
+    "InnerProductDecoder GraphUNet"
+)
+
+
+def _place_of_edges(f: Callable) -> int | None:
+    """Which argument of a function of torch_geometric is a list of edges."""
+    names = list(inspect.signature(f).parameters)
+    return names.index("edge_index") if "edge_index" in names else None
 
 
 def _connect() -> None:
@@ -94,6 +109,10 @@ def _connect() -> None:
                 setattr(module, name, meanings[bound])
     for layer, ours in ((GATConv, "gat"), (GINConv, "gin"), (DirGNNConv, "directed")):
         layer.forward = _meaning(layer.forward, getattr(_functions, ours), 2)
+    for name in _LISTED.split():
+        layer = getattr(torch_geometric.nn, name)
+        ours, place = _functions.over_edges(layer.forward), _place_of_edges(layer.forward)
+        layer.forward = _meaning(layer.forward, ours, place, _is_one)
     if _sampling.is_needed():
         NeighborSampler._sample = _meaning(NeighborSampler._sample, _sampling.sample, applies=_is_any)
         NeighborSampler.__init__ = _meaning(NeighborSampler.__init__, _sampling.initialise, applies=_is_any)

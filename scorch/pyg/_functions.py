@@ -6,6 +6,9 @@ to or released. A function that returns NotImplemented leaves the call to torch_
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+
 import torch
 from torch_geometric.nn import DirGNNConv, GATConv, GINConv, MessagePassing
 from torch_geometric.utils import loop
@@ -129,6 +132,35 @@ def cat(tensors: list[SparseTensor], dim: int | tuple[int, int]) -> SparseTensor
 
 def is_torch_sparse_tensor(src: SparseTensor) -> bool:
     return True
+
+
+# ---- what wants a list of edges ----
+_WEIGHTS = ("edge_weight", "edge_attr")  # what torch_geometric calls them
+
+
+def edges_of(graph: SparseTensor) -> torch.Tensor:
+    """The edges [2, entries] of a matrix [targets, sources]: sources, then targets; int64."""
+    return kept(graph, "list of edges", lambda: graph.indices().long().flip(0), structural=True)
+
+
+def over_edges(original: Callable) -> Callable:
+    """original of the edges of the SparseTensor that is its ``edge_index``, and of its values for their
+    weights, unless others are given; what is returned is what original returns for such a list."""
+    given = inspect.signature(original)
+    weights = next((w for w in _WEIGHTS if w in given.parameters), None)
+
+    def call(*args: object, **kwargs: object) -> object:
+        named = given.bind(*args, **kwargs)
+        graph = named.arguments["edge_index"]
+        named.arguments["edge_index"] = edges_of(graph)
+        if weights is not None and named.arguments.get(weights) is None:
+            named.arguments[weights] = graph.values()
+        for count in ("num_nodes", "max_num_nodes"):  # which a list does not tell
+            if count in given.parameters and named.arguments.get(count) is None:
+                named.arguments[count] = max(graph.shape)
+        return original(*named.args, **named.kwargs)
+
+    return call
 
 
 # ---- layers ----

@@ -80,7 +80,8 @@ class Composed(SparseTensor):
         if method and args and isinstance(args[0], Composed):
             return getattr(args[0], method)(*args[1:], **(kwargs or {}))
         if handler is not None and not getattr(handler, "partwise", False):
-            args, kwargs = whole(args), whole(kwargs or {})
+            kwargs = kwargs or {}
+            args, kwargs = whole(args), {k: x if k == "out" else whole(x) for k, x in kwargs.items()}
         return SparseTensor.__torch_function__(func, types, args, kwargs)
 
     @staticmethod

@@ -60,7 +60,7 @@ def _convert_tracked(a: SparseTensor, form: Layout, index_dtype: torch.dtype) ->
     if values.shape[0]:
         values = torch.where(perm >= 0, values[perm.clamp(min=0)], 0)
     else:
-        values = values.new_zeros(perm.shape[0])
+        values = torch.constant_pad_nd(values, (0, perm.shape[0]))  # all padding; recorded, if values are
     return assemble(form, shape, (*arrays[:-1], values))
 
 
@@ -90,6 +90,9 @@ def indices(a: SparseTensor) -> torch.Tensor:
 
 
 # ---- the dense tensor ----
+_NARROW = (torch.bool, torch.int8, torch.uint8, torch.int16)
+
+
 def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
     """The dense tensor, contiguous."""
 
@@ -97,8 +100,11 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
         return _C.convert(core_of(b), "dense", False)[2][0].view(b.shape)
 
     if torch.compiler.is_dynamo_compiling() or type(a._val) not in (torch.Tensor, torch.nn.Parameter):
-        letters = "abcdefghijklmnop"[: a._ndim]  # as a program it can be traced
-        dense = rooms.expressions.einsum(f"{letters}->{letters}", a, format="dense")
+        letters = "abcdefghijklmnop"[
+            : a._ndim
+        ]  # as a program it can be traced, of types that are computed in
+        source = a.to(torch.int64) if a.dtype in _NARROW else a
+        dense = rooms.expressions.einsum(f"{letters}->{letters}", source, format="dense").to(a.dtype)
     else:
         dense = _scattered(a) if tracked(a) else _carried(a, spread)
     return dense if dtype is None else dense.to(dtype)

@@ -31,7 +31,7 @@ from .entries import (
     unravel,
 )
 from .format import layout
-from .sparsetensor import SparseTensor
+from .sparsetensor import SparseTensor, partwise
 from .values import assemble, needs_grad, plain_values, refuse_read_only
 from .wrapping import wrap
 
@@ -107,10 +107,12 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
 
     Integers, slices, one integer or boolean tensor, None and Ellipsis give a SparseTensor, which may share
     memory with ``A``. Integers or integer tensors for every dimension, and a mask of A's shape, give the
-    values there, zeros where nothing is stored, as a dense tensor.
+    values there, zeros where nothing is stored, as a dense tensor. A dense tensor takes a sparse mask.
     """
-    if not isinstance(a, SparseTensor):  # a SparseTensor as the index of a dense tensor
-        raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+    if not isinstance(a, SparseTensor):
+        if not isinstance(index, SparseTensor) or index.dtype != torch.bool:
+            raise NotImplementedError("a SparseTensor as an index: use its to_dense(), or indices()")
+        return a[tuple(torch.nonzero(index).unbind(1))]
     if (
         index.__class__ is slice
         and (a._fmt, a._ndim) == ("csr", 2)
@@ -128,12 +130,25 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
     if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
         return lookup(a, tuple(torch.as_tensor(c) for c in chosen))
-    if len(tensors) > 1 or any(t.dim() > 1 for t in tensors):
+    if len(tensors) > 1:
         raise NotImplementedError(
-            "indexing with several tensors, or with one of several dimensions: index one dimension at a "
-            "time, or give an index tensor for every dimension"
+            "indexing with several tensors: index one dimension at a time, or give an index tensor for every "
+            "dimension"
         )
-    return _insert(select_all(a, chosen), items)
+    flat = [c.reshape(-1) if isinstance(c, torch.Tensor) else c for c in chosen]
+    made = _insert(select_all(a, flat), items)
+    return made if not tensors or tensors[0].dim() == 1 else _unflattened(made, items, chosen)
+
+
+def _unflattened(made: torch.Tensor, items: list, chosen: list[Selection]) -> torch.Tensor:
+    """What an index tensor of several dimensions selected, in its shape; made is in the flat one."""
+    before, left = 0, iter(chosen)
+    for item in items:
+        c = None if item is None else next(left)
+        if isinstance(c, torch.Tensor):
+            break
+        before += not isinstance(c, int)
+    return made.unflatten(before, tuple(c.shape))
 
 
 def submatrix(a: SparseTensor, rows: object, columns: object) -> SparseTensor:
@@ -328,44 +343,78 @@ def _entry(a: SparseTensor, where: Sequence[int]) -> torch.Tensor:
     return add_up(a.values()[at], torch.zeros_like(at), 1).view(())
 
 
+@partwise
 def setitem(a: torch.Tensor, index: object, value: object) -> None:
-    """``A[index] = value`` where all entries that the index names are stored.
+    """``A[index] = value`` where no entry that is missing would be other than zero.
 
-    The index is what ``A[index]`` takes where that is dense: an integer or a tensor of them for every
-    dimension, or a mask of A's shape.
+    The index is what ``A[index]`` takes. A number but zero is for entries that are all stored; a tensor
+    may be anything where A stores an entry, and is zero elsewhere; it is broadcast.
+
+    Raises: NotImplementedError: A or the value requires a gradient. ValueError: an entry is not stored, or
+    stored several times.
     """
     if not isinstance(a, SparseTensor):
         dense = [x.to_dense() if isinstance(x, SparseTensor) else x for x in (index, value)]
         return a.__setitem__(*dense)
-    where = _named(a, index)
-    if where is None:
-        raise NotImplementedError(
-            f"A[...] = value: expected an index that names entries one by one; {_FIXED}"
-        )
     if needs_grad(a) or (isinstance(value, torch.Tensor) and needs_grad(value)):
         raise NotImplementedError("A[...] = value is not recorded: use torch.no_grad(), or torch.where")
     refuse_read_only("A[...] = value", a)
+    if not a.is_coalesced():
+        raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
+    where = _named(a, index)
+    shape, flat, at = _stored_of(a, where) if where is not None else _stored_in(a, index)
+    given = _assigned(value, shape, flat, a.dtype)
+    if given is None:
+        which = _first_missing(where, flat) if where is not None else f"an entry of the part {list(shape)}"
+        raise ValueError(f"A[...] = value: {which} is not stored; {_FIXED}")
+    a._val[at] = given
+
+
+def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
+    """Of an index that names entries: its shape, which of its places are stored, and where in A."""
     indices, stored = coordinates(a)
     wanted = ravel(torch.stack([w.reshape(-1) for w in where]), a.shape)
     keys = ravel(indices, a.shape)
     key, order = (keys if stored is None else keys.masked_fill(~stored, -1)).sort()
     found, at = find(key, wanted)
-    if not bool(found.all()):
-        entry = [int(w.reshape(-1)[int(found.int().argmin())]) for w in where]
-        raise ValueError(f"A[...] = value: the entry {entry} is not stored; {_FIXED}")
-    if not a.is_coalesced():
-        raise ValueError("A[...] = value: entries are stored several times: call A.coalesce() first")
-    a._val[order[at].view(where[0].shape)] = _assigned(value)
+    flat = found.nonzero().view(-1)
+    return where[0].shape, flat, order[at[flat]]
+
+
+def _stored_in(a: SparseTensor, index: object) -> tuple:
+    """The same for a part of A, which is taken of the numbers of its values."""
+    numbers, stored = torch.arange(1, a._val.shape[0] + 1), coordinates(a)[1]
+    part = a._with_values(numbers if stored is None else numbers * stored)[index]
+    e = entries(part)
+    there = places(e.values)  # the rest fills blocks up
+    return tuple(part.shape), ravel(e.indices, part.shape)[there], e.values[there] - 1
+
+
+def _first_missing(where: Sequence[torch.Tensor], flat: torch.Tensor) -> str:
+    missing = torch.ones(where[0].numel(), dtype=torch.bool).index_fill(0, flat, False)
+    first = int(missing.int().argmax())
+    return f"the entry {[int(w.reshape(-1)[first]) for w in where]}"
+
+
+def _assigned(
+    value: object, shape: Sequence[int], flat: torch.Tensor, dtype: torch.dtype
+) -> torch.Tensor | None:
+    """What is written to the places ``flat`` of a part; None if others would not stay zero."""
+    if isinstance(value, SparseTensor) and tuple(value.shape) == tuple(shape):
+        of_value = entries(value)
+        given = lookup(value, tuple(unravel(flat, shape)))
+        nonzero = of_value.values.count_nonzero()
+    else:
+        whole = torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
+        whole = whole.view(whole.shape[max(whole.dim() - len(shape), 0) :]).expand(shape)
+        given, nonzero = whole.reshape(-1)[flat], whole.count_nonzero()
+    return given.to(dtype) if given.count_nonzero() == nonzero else None
 
 
 _FIXED = (
     "what a SparseTensor stores is fixed: change A.values() in place, build it again with scorch.coo, or, "
     "for torch.autograd.gradcheck, check a function of the values, lambda v: f(scorch.map(A, lambda _: v))"
 )
-
-
-def _assigned(value: object) -> object:
-    return value.to_dense() if isinstance(value, SparseTensor) else value
 
 
 def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:

@@ -50,7 +50,11 @@ class _Values(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return None if grad is None else assemble(ctx.form, ctx.shape, (*ctx.structure, grad.contiguous()))
+        if grad is None:
+            return None
+        if grad._is_zerotensor():  # without memory, as of sgn
+            grad = torch.zeros_like(grad)
+        return assemble(ctx.form, ctx.shape, (*ctx.structure, grad.contiguous()))
 
 
 class _Make(torch.autograd.Function):

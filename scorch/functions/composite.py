@@ -1,0 +1,217 @@
+"""Functions that torch writes as several others, written as those here, which the table answers one by one.
+
+torch's own code calls operators for them, which gives numbers, but no gradient to the stored entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
+
+import torch
+import torch.nn.functional as F
+
+from .. import _torch
+from ..tensor.index import axis, index_select, tensor_split
+from ..tensor.sparsetensor import SparseTensor, rank
+from .products import einsum
+from .running import beside_dense
+from .writing import written
+
+
+# ---- shapes ----
+def split_along(name: str, dim: int) -> Callable:
+    """``torch.hsplit`` and its kin; a vector has one dimension to be split along."""
+
+    def split(input: SparseTensor, *args: object, **kwargs: object) -> tuple[torch.Tensor, ...]:
+        (parts,) = (*args, *kwargs.values())
+        if rank(input) <= dim and not (name == "hsplit" and rank(input) == 1):
+            raise ValueError(f"{name}: expected at least {dim + 1} dimensions, got {rank(input)}")
+        along = min(dim, rank(input) - 1)
+        if isinstance(parts, int) and input.shape[along] % parts:
+            raise ValueError(
+                f"{name}: {parts} parts of {input.shape[along]} are not of one size: use tensor_split"
+            )
+        return tensor_split(input, parts, along)
+
+    return split
+
+
+def at_least(dims: int) -> Callable:
+    """``torch.atleast_2d`` and ``atleast_3d``."""
+
+    def grown(*tensors: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+        made = []
+        for x in tensors:
+            while x.dim() < dims:
+                x = x.unsqueeze(-1 if x.dim() == 2 else 0)
+            made.append(x)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    return grown
+
+
+def sum_to_size(
+    input: SparseTensor, *extents: int | Sequence[int], size: Sequence[int] | None = None
+) -> torch.Tensor:
+    """``Tensor.sum_to_size``."""
+    wanted = _torch.one_by_one(extents, size)
+    new = rank(input) - len(wanted)
+    pairs = list(zip(wanted, input.shape[max(new, 0) :], strict=False))
+    if new < 0 or any(n not in (1, m) for n, m in pairs):
+        raise ValueError(f"sum_to_size: {list(input.shape)} does not sum to {list(wanted)}")
+    gone = [*range(new), *[new + d for d, (n, m) in enumerate(pairs) if n != m]]
+    return torch.sum(input, gone, keepdim=True).reshape(wanted) if gone else input
+
+
+def repeat_interleave(
+    input: SparseTensor | None = None,
+    repeats: int | torch.Tensor | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> torch.Tensor:
+    """``torch.repeat_interleave``; how often is said by a number or a dense tensor."""
+    if not isinstance(input, SparseTensor) or repeats is None or isinstance(repeats, SparseTensor):
+        raise NotImplementedError("repeat_interleave: expected dense repeats: use their to_dense()")
+    if dim is None:
+        input, dim = input.flatten(), 0
+    dim = axis(dim, rank(input))
+    places = torch.arange(input.shape[dim]).repeat_interleave(repeats, output_size=output_size)
+    return index_select(input, dim, places)
+
+
+def shifted(input: SparseTensor, dim: int | Sequence[int] | None = None, *, back: bool) -> torch.Tensor:
+    """``torch.fft.fftshift``, and ``ifftshift``, which puts back what it moved."""
+    dims = range(rank(input)) if dim is None else [dim] if isinstance(dim, int) else dim
+    return torch.roll(input, [(input.shape[d] + back) // 2 for d in dims], list(dims))
+
+
+# ---- products ----
+def tensordot(
+    input: torch.Tensor,
+    b: torch.Tensor,
+    dims: int | Sequence | torch.Tensor = 2,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``torch.tensordot``, of which either is sparse."""
+    if out is not None:
+        return written(out, tensordot(input, b, dims))
+    a = input
+    dims = dims.tolist() if isinstance(dims, torch.Tensor) else dims
+    if isinstance(dims, int):
+        dims = range(rank(a) - dims, rank(a)), range(dims)
+    of_a, of_b = ([axis(d, rank(x)) for d in ds] for ds, x in zip(dims, (a, b), strict=True))
+    for i, k in zip(of_a, of_b, strict=True):  # an extent of one is repeated
+        if a.shape[i] != b.shape[k] and 1 not in (a.shape[i], b.shape[k]):
+            raise ValueError(
+                f"tensordot: {list(a.shape)} at {of_a} and {list(b.shape)} at {of_b} do not match"
+            )
+        a = a.sum(i, keepdim=True) if a.shape[i] > b.shape[k] else a
+        b = b.sum(k, keepdim=True) if b.shape[k] > a.shape[i] else b
+    left, right = ascii_lowercase[: rank(a)], list(ascii_lowercase[rank(a) : rank(a) + rank(b)])
+    for i, k in zip(of_a, of_b, strict=True):
+        right[k] = left[i]
+    kept = [c for d, c in enumerate(left) if d not in of_a] + [
+        c for d, c in enumerate(right) if d not in of_b
+    ]
+    return einsum(f"{left},{''.join(right)}->{''.join(kept)}", a, b)
+
+
+# ---- distances and losses ----
+def pairwise_distance(
+    input: torch.Tensor, other: torch.Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> torch.Tensor:
+    """``F.pairwise_distance``: eps is added to each difference, stored or not, as in torch."""
+    return torch.linalg.vector_norm(input - other + eps, p, dim=-1, keepdim=keepdim)
+
+
+def _reduced(name: str, losses: torch.Tensor, reduction: str, legacy: Sequence) -> torch.Tensor:
+    if any(x is not None for x in legacy) or reduction not in ("none", "sum", "mean"):
+        raise ValueError(f"{name}: expected reduction= 'none', 'sum' or 'mean', got {reduction!r}")
+    return losses if reduction == "none" else getattr(losses, reduction)()
+
+
+def triplet_margin_loss(
+    anchor: torch.Tensor,
+    positive: torch.Tensor,
+    negative: torch.Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """``F.triplet_margin_loss``."""
+    near, far = (pairwise_distance(anchor, x, p, eps) for x in (positive, negative))
+    if swap:
+        far = torch.minimum(far, pairwise_distance(positive, negative, p, eps))
+    losses = (margin + near - far).clamp(min=0)
+    return _reduced("triplet_margin_loss", losses, reduction, (size_average, reduce))
+
+
+def cosine_embedding_loss(
+    input1: torch.Tensor,
+    input2: torch.Tensor,
+    target: torch.Tensor,
+    margin: float = 0,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+) -> torch.Tensor:
+    """``F.cosine_embedding_loss``."""
+    along = rank(input1) - 1
+    squares = [(x * x).sum(along) + 1e-12 for x in (input1, input2)]
+    cosine = (input1 * input2).sum(along) / (squares[0] * squares[1]).sqrt()
+    losses = torch.where(target == 1, 1 - cosine, 0) + torch.where(
+        target == -1, (cosine - margin).clamp(min=0), 0
+    )
+    return _reduced("cosine_embedding_loss", losses, reduction, (size_average, reduce))
+
+
+def kl_div(
+    input: torch.Tensor,
+    target: torch.Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> torch.Tensor:
+    """``F.kl_div``: of a sparse target of probabilities, what it stores."""
+    if log_target or size_average is not None or reduce is not None:
+        return beside_dense(F.kl_div, "kl_div")(input, target, size_average, reduce, reduction, log_target)
+    losses = torch.xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / input.shape[0]
+    return _reduced("kl_div", losses, reduction, ())
+
+
+# ---- chance ----
+def bernoulli(
+    input: SparseTensor, p: None = None, *, generator: torch.Generator | None = None
+) -> SparseTensor:
+    """``torch.bernoulli`` of stored probabilities; what is missing is never drawn."""
+    if p is not None:
+        raise NotImplementedError(
+            "bernoulli: p= of every entry makes a dense tensor: use A.to_dense(), or A.bernoulli_(p)"
+        )
+    return input._with_values(torch.bernoulli(input.values(), generator=generator))
+
+
+def feature_dropout(dims: int) -> Callable:
+    """``F.dropout1d`` and its kin: whole channels [N, C, ...], or [C, ...] but in dropout2d, as in torch."""
+
+    def dropped(
+        input: SparseTensor, p: float = 0.5, training: bool = True, inplace: bool = False
+    ) -> SparseTensor:
+        if not 0 <= p <= 1 or inplace:
+            raise ValueError(f"dropout{dims}d: expected p from 0 to 1 and inplace=False, got p={p}")
+        if not training or p == 0:
+            return input
+        channels = input.shape[: 2 if dims == 2 or rank(input) > dims + 1 else 1]
+        noise = input.values().new_empty(channels).bernoulli_(1 - p).div_(1 - p if p < 1 else 1)
+        return input * noise.view(*channels, *[1] * (rank(input) - len(channels)))
+
+    return dropped

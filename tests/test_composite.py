@@ -1,0 +1,86 @@
+"""Functions that torch writes as several others, over SparseTensors: numbers, gradients to stored entries."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+import scorch
+
+X, Y = torch.rand(6, 4), torch.rand(6, 6)
+FUNCTIONS = {
+    "tensordot": lambda a: torch.tensordot(a, X, 1),
+    "tensordot of named dimensions": lambda a: torch.tensordot(Y, a, dims=([0], [1])),
+    "tensordot of all": lambda a: torch.tensordot(a, Y, 2),
+    "tensordot of repeats": lambda a: torch.tensordot(a, X[:1], dims=([0], [0])),
+    "tensordot of both": lambda a: torch.tensordot(a, a * 2, 1),
+    "hsplit": lambda a: torch.hsplit(a, 2)[1],
+    "hsplit of a vector": lambda a: a[0].hsplit([2])[1],
+    "vsplit": lambda a: a.vsplit([2, 3])[2],
+    "dsplit": lambda a: a[None].dsplit(3)[0],
+    "atleast_2d": lambda a: torch.atleast_2d(a[0]),
+    "atleast_3d": lambda a: torch.atleast_3d(a, a[1])[1],
+    "sum_to_size": lambda a: a[None].sum_to_size(6, 1),
+    "repeat_interleave": lambda a: a.repeat_interleave(2, 1),
+    "repeat_interleave by counts": lambda a: torch.repeat_interleave(
+        a, torch.tensor([1, 0, 2, 1, 1, 1]), dim=0
+    ),
+    "repeat_interleave of all": lambda a: a.repeat_interleave(2),
+    "fftshift": lambda a: torch.fft.fftshift(a[:5], 0),
+    "ifftshift": lambda a: torch.fft.ifftshift(a[:, :5]),
+    "msort": torch.msort,
+    "pairwise_distance": lambda a: F.pairwise_distance(a, Y, keepdim=True),
+    "triplet_margin_loss": lambda a: F.triplet_margin_loss(Y, a, a * 2, swap=True, reduction="none"),
+    "cosine_embedding_loss": lambda a: F.cosine_embedding_loss(a, Y, torch.tensor([1, -1] * 3), margin=0.1),
+    "kl_div": lambda a: F.kl_div(Y.log_softmax(1), a, reduction="batchmean"),
+    "kl_div of scores": lambda a: F.kl_div(a, Y.softmax(1), reduction="none"),
+    "kl_div of logarithms": lambda a: F.kl_div(a, Y.log_softmax(1), log_target=True),
+    "dropout1d": lambda a: F.dropout1d(a, 0.3),
+    "dropout2d": lambda a: F.dropout2d(a.reshape(2, 3, 6), 0.3),
+    "dropout3d": lambda a: F.dropout3d(a.reshape(2, 3, 3, 2, 1), 0.3),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_and_gradients(name):
+    generator = torch.Generator().manual_seed(0)
+    dense = torch.rand(6, 6, generator=generator) * (torch.rand(6, 6, generator=generator) < 0.5)
+    found = []
+    for a in (scorch.sparse(dense), dense.clone()):
+        torch.manual_seed(0)
+        y = FUNCTIONS[name](a.requires_grad_())
+        y = y.to_dense() if scorch.is_sparse(y) else y
+        (y * torch.linspace(0.5, 1, y.numel()).view(y.shape)).sum().backward()
+        grad = a.grad.to_dense() if scorch.is_sparse(a) else torch.where(dense != 0, a.grad, 0)
+        found.append((y.detach(), grad))
+    assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+def test_what_does_not_fit():
+    a = scorch.sparse(torch.eye(6))
+    for f, says in (
+        (lambda: torch.hsplit(a, 4), "not of one size"),
+        (lambda: torch.dsplit(a, 2), "at least 3 dimensions"),
+        (lambda: a.sum_to_size(3, 6), "does not sum"),
+        (lambda: torch.tensordot(a, X[:3], 1), "do not match"),
+        (lambda: F.kl_div(a, Y, reduction="other"), "reduction"),
+        (lambda: F.dropout2d(a, 1.5), "p from 0 to 1"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            f()
+
+
+def test_places_among_numbers():
+    """Dense, as large as the tensor: zeros have a place too."""
+    dense = torch.rand(6, 6).where(torch.rand(6, 6) < 0.5, 0)
+    a, bounds = scorch.sparse(dense), torch.tensor([-0.5, 0.2, 0.7])
+    assert torch.equal(torch.bucketize(a, bounds, right=True), torch.bucketize(dense, bounds, right=True))
+    assert torch.equal(torch.isin(a, dense[0]), torch.isin(dense, dense[0]))
+
+
+def test_chance_of_what_is_stored():
+    a = scorch.sparse(torch.tensor([[0.0, 1.0], [0.5, 0.0]])).convert("csr")
+    drawn = torch.stack([torch.bernoulli(a).to_dense() for _ in range(200)]).mean(0)
+    assert drawn[0].tolist() == [0, 1] and drawn[1, 1] == 0 and 0.3 < drawn[1, 0] < 0.7
+    with pytest.raises(NotImplementedError, match="dense"):
+        a.bernoulli(0.5)

@@ -1,0 +1,159 @@
+"""Writing to what is there: parts of a SparseTensor, functions in place, ``out=``, against dense tensors."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+import scorch
+
+FORMATS = ["csr", "coo", "csc", "bsr(2,2)", "ell(6)", "csr of rows(> 3) + csr"]
+
+
+def matrix(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(6, 6, generator=generator) * (torch.rand(6, 6, generator=generator) < 0.5)
+
+
+def same(got, wanted):
+    assert_close(got.to_dense() if scorch.is_sparse(got) else got, wanted)
+
+
+def put(index, value):
+    def write(a):
+        a[index] = value(a[index]) if callable(value) else value
+
+    return write
+
+
+def doubled(a):
+    a[1:4] *= 2
+
+
+WRITES = {
+    "a row": put(0, 0),
+    "a column": put((slice(None), 1), 0.0),
+    "rows by name": put(torch.tensor([3, 0]), 0),
+    "rows by a mask": put(torch.arange(6) > 3, 0),
+    "a block": put((slice(1, 5, 2), slice(2, None)), torch.zeros(())),
+    "zero where nothing is": put((0, slice(None)), torch.zeros(6)),
+    "a multiple of a part": put(slice(2, 5), lambda part: part * 3),
+    "an entry of a row": put(2, lambda part: part * torch.tensor([1.0, 0, 2, 1, 0, 1])),
+    "in place, a part": doubled,
+    "entries that are missing": put((torch.arange(6), torch.arange(6)), 0),
+    "a mask with missing entries": lambda a: a.__setitem__(a < 0.5, 0),
+    "fill_diagonal_": lambda a: a.fill_diagonal_(0),
+    "index_fill_": lambda a: a.index_fill_(1, torch.tensor([1, 4]), 0),
+    "masked_fill_": lambda a: a.masked_fill_(a > 0.5, 0),
+    "tril_": lambda a: a.tril_(-1),
+    "triu_": lambda a: a.triu_(1),
+    "a product of other structure": lambda a: a.mul_(a.T.clone()),
+    "the difference to a part": lambda a: a.sub_(torch.tril(a)),
+    "data": lambda a: a.data.mul_(3),
+    "out=": lambda a: torch.mul(a, a.clone(), out=a),
+    "out= of a choice": lambda a: torch.where(a.detach() > 0.5, a.clone(), a * 0, out=a),
+}
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_parts(fmt):
+    """Parts are written where what is stored suffices; the address of the values stays."""
+    for name, write in WRITES.items():
+        dense, a = matrix(), scorch.sparse(matrix(), fmt)
+        before = a.values().data_ptr()
+        write(dense), write(a)
+        same(a, dense)
+        assert a.values().data_ptr() == before, name
+
+
+@pytest.mark.parametrize("fmt", ["csr", "coo", "ell(6)", "csr of rows(> 3) + csr"])
+def test_parts_that_are_not_stored(fmt):
+    a = scorch.sparse(matrix(), fmt)
+    for write in (
+        put(0, 1),
+        put(0, torch.ones(6)),
+        put(slice(0, 2), torch.ones(2, 6)),
+        lambda a: a.add_(scorch.sparse(torch.ones(6, 6), "coo")),
+    ):
+        with pytest.raises(ValueError, match="store"):
+            write(a)
+    same(a, matrix())
+
+
+def test_parts_are_not_recorded():
+    with pytest.raises(NotImplementedError, match="not recorded"):
+        scorch.sparse(matrix()).requires_grad_()[0] = 0
+
+
+def test_functions_in_place():
+    """Functions that keep zeros do in place what they do to a dense tensor, those of numbers too."""
+    plain = (
+        "abs_ asinh_ atan_ ceil_ deg2rad_ erf_ expm1_ floor_ frac_ log1p_ neg_ relu_ round_ sgn_ sin_ sinh_ "
+        "sqrt_ square_ tan_ tanh_ trunc_"
+    )
+    calls = [(name, ()) for name in plain.split()]
+    calls += [("remainder_", (0.3,)), ("fmod_", (0.3,)), ("floor_divide_", (0.3,)), ("clamp_", (0, 0.5))]
+    for name, args in calls:
+        dense, a = matrix(), scorch.sparse(matrix())
+        getattr(dense, name)(*args), getattr(a, name)(*args)
+        same(a, dense)
+    dense, mask = torch.ones(6, 6), scorch.sparse(matrix() > 0.5)
+    same(dense.clone().masked_fill_(mask, -1), dense.masked_fill(mask.to_dense(), -1))
+
+
+def test_out():
+    """out= is what is returned: dense for any result, sparse for entries that it stores."""
+    d, x = matrix(), torch.rand(6, 4)
+    a = scorch.sparse(d)
+    for f, shape in (
+        (lambda a, out: torch.add(a, d, out=out), (6, 6)),
+        (lambda a, out: torch.mul(a, 2, out=out), (6, 6)),
+        (lambda a, out: torch.sum(a, 1, out=out), (0,)),
+        (lambda a, out: torch.amax(a, 0, out=out), (6,)),
+        (lambda a, out: torch.addmm(x, a, x, beta=2, out=out), (6, 4)),
+        (lambda a, out: torch.cat([a, a], out=out), (12, 6)),
+        (lambda a, out: torch.cumsum(a, 1, out=out), (6, 6)),
+        (lambda a, out: torch.linalg.norm(a, out=out), ()),
+    ):
+        out, wanted = torch.empty(shape), torch.empty(shape)
+        assert f(a, out) is out
+        same(out, f(d, wanted))
+    out = torch.empty(6), torch.empty(6, dtype=torch.int64)
+    values, _ = torch.max(a, 1, out=out)
+    assert values is out[0] and torch.equal(values, d.amax(1))
+    b = scorch.sparse(d, "csc")
+    assert torch.mul(a, torch.tril(a), out=b) is b
+    same(b, d * d.tril())
+
+
+def test_out_is_checked():
+    a = scorch.sparse(matrix())
+    for f, kind, says in (
+        (lambda: torch.sum(a, 1, out=torch.empty(3)), ValueError, r"the shape \[6\]"),
+        (lambda: torch.sum(a, 1, out=torch.empty(6, dtype=torch.int64)), RuntimeError, "type"),
+        (lambda: torch.mul(a, 2, out=scorch.sparse(torch.eye(6))), ValueError, "structure"),
+        (lambda: torch.add(a, 1, out=a.clone()), ValueError, "dense"),
+        (lambda: torch.sum(a.clone().requires_grad_(), 1, out=torch.empty(6)), RuntimeError, "recorded"),
+    ):
+        with pytest.raises(kind, match=says):
+            f()
+
+
+@pytest.mark.parametrize("line_search", [None, "strong_wolfe"])
+def test_lbfgs_of_a_parameter(line_search):
+    """The optimizer reshapes gradients, and adds parts of one vector to parameters: as for their values."""
+    pattern, x, target = scorch.sparse(matrix()), torch.rand(6, 4), torch.rand(6, 4)
+    ours = torch.nn.Parameter(scorch.sparse(matrix()))
+    values = torch.nn.Parameter(ours.detach().values().clone())
+    losses = []
+    for parameter, made in ((ours, lambda: ours), (values, lambda: scorch.map(pattern, lambda _: values))):
+        optimizer = torch.optim.LBFGS([parameter], lr=0.1, max_iter=4, line_search_fn=line_search)
+
+        def closure(parameter=parameter, made=made, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (made() @ x - target).square().sum()
+            loss.backward()
+            return loss
+
+        losses.append([float(optimizer.step(closure).detach()) for _ in range(3)])
+    assert_close(torch.tensor(losses[0]), torch.tensor(losses[1]), rtol=1e-3, atol=1e-3)
+    assert losses[0][-1] < losses[0][0]
