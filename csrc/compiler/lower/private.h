@@ -362,19 +362,17 @@ Val *span_open(Low *, Lane *, const char *name,
 void weigh_step(Low *, sc_step *, const Tensor *units);
 
 /* ahead.c: prefetches the rows that position pos + n->ahead of the loop reads; the tensor has entered the level */
-                const Tensor *units); /* weigh.c: what an entry takes; null: units are coordinates */
-                void ahead_fetch(Low *, const Nest *n, Val *pos);
+void ahead_fetch(Low *, const Nest *n, Val *pos);
 
-                /* eval.c */
-                typedef struct {
-                    Buf *buf;
-                    Val *base, *stride; /* stride of the vector index; null: 1 */
-                } Address;
-                Val *lower_value(Low *, const Expr *);
-                void lower_store(Low *, const Address *, Val *at, Op, Val *);
-                void lower_eval(Low *, const Nest *);
-                void lower_vec(Low *, const Nest *,
-                               const Fibre *); /* the fibre: of the entries it runs over, or null */
-                Val *lower_index(Low *, Index);
-                Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
+/* eval.c */
+typedef struct {
+    Buf *buf;
+    Val *base, *stride; /* stride of the vector index; null: 1 */
+} Address;
+Val *lower_value(Low *, const Expr *);
+void lower_store(Low *, const Address *, Val *at, Op, Val *);
+void lower_eval(Low *, const Nest *);
+void lower_vec(Low *, const Nest *, const Fibre *); /* the fibre: of the entries it runs over, or null */
+Val *lower_index(Low *, Index);
+Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
 #endif
