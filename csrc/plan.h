@@ -12,7 +12,8 @@
 #define SC_MAXENTRY 64 /* as in abi.h */
 #define SC_MAXWORK 16
 #define SC_MAXBOUND 4
-#define SC_SLACK 32 /* entries that a kernel may write behind those it appends */
+#define SC_ENTRY_WORK 8 /* multiply-adds of vectors in the time of any other evaluation at an entry */
+#define SC_SLACK 32     /* entries that a kernel may write behind those it appends */
 
 /* bytes * product over k < n of ceil(dim[var[k]] / div[k]); checked once. */
 typedef struct {
@@ -81,7 +82,7 @@ typedef struct {
     int16_t var, out;   /* out: the result filled or allocated; -1 in FILL: the shared workspace */
     int32_t block;
     double fill;
-    sc_size work;    /* KERNEL: multiply-adds a leaf (bytes = 1), sizes the team */
+    sc_size work; /* KERNEL: a leaf, in multiply-adds of vectors (bytes of one evaluation); sizes the team */
     sc_size shared;  /* FILL with out = -1: bytes of the shared workspace, placed in call.shared[slot] */
     sc_size partial; /* SPLIT: bytes of a carry slot; PRIVATE: bytes of a copy */
     int nscratch;    /* KERNEL: lane workspaces, each rounded up to 64 bytes, in this order in

@@ -157,3 +157,9 @@ def test_lbfgs_of_a_parameter(line_search):
         losses.append([float(optimizer.step(closure).detach()) for _ in range(3)])
     assert_close(torch.tensor(losses[0]), torch.tensor(losses[1]), rtol=1e-3, atol=1e-3)
     assert losses[0][-1] < losses[0][0]
+
+
+def test_a_triangle_drops_what_is_no_number():
+    for bad in (torch.nan, torch.inf):
+        dense = torch.tensor([[1.0, bad], [2.0, 3.0]])
+        assert torch.equal(scorch.sparse(dense, "csr").tril_().to_dense(), dense.tril())

@@ -129,19 +129,22 @@ static int take_sizes(torch_call *c, sc_tensor *t)
 }
 
 /* Structures that were found valid, by their fingerprints, and what was counted of their rows; old ones give way. */
+typedef struct {
+    sc_digest key;
+    int64_t least, most;
+} seen_valid;
+
 static struct {
     pthread_mutex_t lock;
-    struct {
-        sc_digest key;
-        int64_t least, most;
-    } seen[64];
+    seen_valid seen[64];
 } valid = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_valid(sc_digest key, sc_tensor *t)
 {
     pthread_mutex_lock(&valid.lock);
-    const bool found = sc_digest_equal(valid.seen[key.low >> 58].key, key);
-    if (found) t->least = valid.seen[key.low >> 58].least, t->most = valid.seen[key.low >> 58].most;
+    const seen_valid *seen = &valid.seen[key.low >> 58];
+    const bool found = sc_digest_equal(seen->key, key);
+    if (found) t->least = seen->least, t->most = seen->most;
     pthread_mutex_unlock(&valid.lock);
     return found;
 }
@@ -150,8 +153,7 @@ static void note_valid(sc_digest key, sc_tensor *t)
 {
     sc_census_rows(t);
     pthread_mutex_lock(&valid.lock);
-    valid.seen[key.low >> 58].key = key;
-    valid.seen[key.low >> 58].least = t->least, valid.seen[key.low >> 58].most = t->most;
+    valid.seen[key.low >> 58] = (seen_valid){key, t->least, t->most};
     pthread_mutex_unlock(&valid.lock);
 }
 

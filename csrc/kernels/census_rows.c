@@ -16,7 +16,8 @@ enum { BYTES = 64 };
         for (; i + lanes <= n; i += lanes) {                                                                 \
             memcpy(&begin, at + i, sizeof begin), memcpy(&end, at + i + 1, sizeof end);                      \
             end -= begin;                                                                                    \
-            const vector less = end<least, more = end> most;                                                 \
+            const vector less = end < least;                                                                 \
+            const vector more = most < end;                                                                  \
             least = (end & less) | (least & ~less), most = (end & more) | (most & ~more);                    \
         }                                                                                                    \
         for (int l = 0; l < lanes; l++) meet(t, least[l]), meet(t, most[l]);                                 \
@@ -32,14 +33,14 @@ static void meet(sc_tensor *t, int64_t entries)
 void sc_census_rows(sc_tensor *t)
 {
     const int last = t->format.nlevel - 1;
-    const sc_levelspec *v = &t->format.level[last];
     for (int l = 0; l < last; l++)
         if (t->format.level[l].kind != SC_DENSE) return;
-    if (last < 0 || v->kind != SC_COMPRESSED || v->part != SC_WHOLE) return;
+    if (last < 0 || !t->view.nval) return;
+    const sc_levelspec *v = &t->format.level[last];
+    if (v->kind != SC_COMPRESSED || v->part != SC_WHOLE) return;
     const void *pos = t->view.level[last].pos;
     const int64_t n = last ? t->view.level[last - 1].npos : 1;
     int64_t i = 0;
-    if (!n || !t->view.nval) return;
     t->least = INT64_MAX, t->most = 0;
     if (t->itype == SC_I32)
         MEET(int32_t)

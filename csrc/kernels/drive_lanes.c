@@ -26,9 +26,7 @@
 #endif
 #define MAXPIECES 256
 #define HUBS 16 /* in a lane's share */
-/* Multiply-adds of vectors in the time that an entry takes whatever is done with it, and an element of a copy. */
-#define ENTRY 8
-#define COPY 4
+#define COPY 4  /* multiply-adds of vectors in the time that an element of a copy takes */
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -82,7 +80,7 @@ static int lanes(const stepping *r)
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
     const double each = sc_size_work(&s->work, r->drive->dim), work = (double)r->total * each;
-    int n = sc_team_lanes((double)r->total * (each > ENTRY ? each / ENTRY : 1));
+    int n = sc_team_lanes((double)r->total * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
     if (s->strategy == SC_PRIVATE) { /* a copy must cost less than the work it takes over */
         const double copy = COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
         if (copy * n > work) n = work > copy ? (int)(work / copy) : 1;

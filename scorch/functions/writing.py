@@ -107,7 +107,7 @@ def cut(f: Callable, name: str) -> Callable:
         refuse_read_only(name, input)
         refuse_recorded(name, input)
         row, column = coordinates(input)[0][-2:]
-        input._val.mul_(f(column - row, diagonal))
+        input._val.masked_fill_(~f(column - row, diagonal), 0)
         return input
 
     return partwise(changed)

@@ -100,9 +100,7 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
         return _C.convert(core_of(b), "dense", False)[2][0].view(b.shape)
 
     if torch.compiler.is_dynamo_compiling() or type(a._val) not in (torch.Tensor, torch.nn.Parameter):
-        letters = "abcdefghijklmnop"[
-            : a._ndim
-        ]  # as a program it can be traced, of types that are computed in
+        letters = "abcdefghijklmnop"[: a._ndim]  # as a program it can be traced, of types computed in
         source = a.to(torch.int64) if a.dtype in _NARROW else a
         dense = rooms.expressions.einsum(f"{letters}->{letters}", source, format="dense").to(a.dtype)
     else:

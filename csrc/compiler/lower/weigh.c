@@ -4,7 +4,7 @@
  * other evaluation takes. Terms of a batch take twice that, entries that are merged far more. */
 #include "private.h"
 
-enum { MADD = 1, OTHER = 8, TERM = 16, MERGED = 64 };
+enum { MADD = 1, OTHER = SC_ENTRY_WORK, TERM = 2 * OTHER, MERGED = 8 * OTHER };
 
 typedef struct {
     bool batch, merges;

@@ -18,12 +18,6 @@ typedef struct {
     bool refused;
 } Across;
 
-static bool reads(const Expr *e, const Tensor *t)
-{
-    return (e->op == O_ACCESS && e->tensor == t) || (e->kid[0] && reads(e->kid[0], t)) ||
-           (e->kid[1] && reads(e->kid[1], t));
-}
-
 /* All that is done with the number: vectors over one index are added to it, at entries. */
 static void look(const Nest *n, Across x, Across *found)
 {
@@ -33,7 +27,7 @@ static void look(const Nest *n, Across x, Across *found)
             (!x.along || !x.entries || (found->along && !index_same(found->along->ix, x.along->ix))))
             found->refused = true;
         if (written) found->along = x.along;
-        found->refused |= reads(n->eval.rhs, x.number);
+        found->refused |= expr_reads(n->eval.rhs, x.number);
     }
     if (n->op == N_LOOP) {
         found->refused |= n->rest;
