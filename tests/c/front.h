@@ -45,6 +45,7 @@ static inline void close_front(Front *f)
 static inline int read_again(Front *to, const Front *from, const char *program, const char *nest)
 {
     if (setjmp(to->escape)) return to->err.code;
+    to->p.skip = from->p.skip;
     for (int k = 0; k < from->p.nin; k++) {
         const Tensor *t = from->p.tensor[k];
         sc_spec s = {.format = t->format, .dtype = t->dtype, .itype = t->itype, .unit = t->unit};

@@ -85,6 +85,9 @@ static const char *const good[][2] = {
      "y[i] = -(-x[i]) / (2 * x[i]) * 3 - (4 - x[i] - (1 - 2))\n"},
     {"in x: f32 dense (5)\ny[i] = (x[i]*2)*(x[i]*0.1) + (x[i] + 1e-9) + (-(x[i] + 1) < neg(-3))",
      "y[i] = x[i] * 2 * (x[i] * 0.1) + (x[i] + 1e-09) + (-(x[i] + 1) < 3)\n"},
+    {"in x: f64 coo (5)\nskip\ntmp t[i] = x[i] * x[i]; y[i] = x[i] + t[i]\nnest { par i in x { t[i] = x[i] } "
+     "}",
+     "tmp t[i] = x[i] * x[i]\ny[i] = x[i] + t[i]\n"},
     {"in x: f32 dense (5)\nnest { }\nm max= x[i]; y[i] = exp(x[i]-m)\n n[i] min= max(x[i],.25)",
      "m max= x[i]\ny[i] = exp(x[i] - m)\nn[i] min= max(x[i], 0.25)\n"},
     {"in x: f32 dense (5)\ny[i] = x[i]\n  + 2 >= 1 == 0\n", "y[i] = x[i] + 2 >= 1 == 0\n"},
