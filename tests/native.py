@@ -25,6 +25,7 @@ BINDING = ["-fexceptions", "-DPy_LIMITED_API=0x030B0000"]  # as in setup.py
 LIBRARIES = ("-ldl", "-lpthread", "-lm")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
+SANITIZE += ["-DSC_CC_SECONDS=90"]  # an instrumented kernel takes five times as long to compile
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
 # What runs programs of another machine, for a compiler CC that makes them: `make arm`.
 EMULATOR = os.environ.get("SCORCH_EMULATOR", "").split()
@@ -117,7 +118,7 @@ def checked_compiler(folder: Path) -> dict[str, str]:
 
     Kernels are linked with nothing, so undefined behaviour traps; in a sanitized program, whose runtime they
     find in the process, it is reported, and so are accesses outside of arrays. That is compiled with -O1:
-    with more, sanitized texts of some thousand lines take longer than a kernel may.
+    with more, sanitized texts of some thousand lines take half a minute.
     """
     trapped = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
     flags = " ".join([*SANITIZE, "-O1"] if SANITIZED else trapped)

@@ -62,7 +62,10 @@ int sc_cc_configure(const char *cc, sc_err *); /* forgets what was found */
 const sc_cc *sc_cc_find(sc_err *);
 void sc_cc_condemn(const char *why); /* none from now on */
 void sc_cc_forked(void);             /* in the child */
-enum { SC_CC_SECONDS = 12, SC_CC_PROBE = 3 };
+#ifndef SC_CC_SECONDS
+#define SC_CC_SECONDS 12
+#endif
+enum { SC_CC_PROBE = 3 };
 typedef struct {
     const char *ctext, *flags, *key;
     const char *last_place; /* to work in where no other is good, or "" */

@@ -317,13 +317,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                     for (sc_i64 p = B_lo_1; p < B_hi_1; p++) {
                         const sc_i64 k = (sc_i64)B_crd1[p];
                         /* for l in B */
+                        const float a = A_val[A_at];
                         const sc_i64 B_lo_2 = (sc_i64)B_pos2[p];
                         const sc_i64 B_hi_2 = (sc_i64)B_pos2[p + 1];
                         for (sc_i64 p_1 = B_lo_2; p_1 < B_hi_2; p_1++) {
                             const sc_i64 l = (sc_i64)B_crd2[p_1];
                             /* w[k,l] += A[i,j] * B[j,k,l] */
                             const sc_i64 at = k * l_dim + l;
-                            const float v = A_val[A_at] * B_val[p_1];
+                            const float v = a * B_val[p_1];
                             const sc_i64 word = at >> 6;
                             const sc_i64 bit = sc_shl_i64(1, at & 63);
                             const sc_i64 old = w_bits_1[word];

@@ -48,10 +48,10 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const sc_i64 j_dim = call->dim[2];
     const sc_i64 x_stride0 = call->view[1].stride[0];
+    const unsigned short *restrict const x_val = call->view[1].val;
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const unsigned short *restrict const A_val = call->view[0].val;
-    const unsigned short *restrict const x_val = call->view[1].val;
     float *restrict const sum_copy = call->shared[0];
     (void)lane;
 
@@ -61,14 +61,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         /* for j */
         for (sc_i64 j = 0; j < j_dim; j++) {
             /* for i in A */
+            const unsigned short x = x_val[j * x_stride0 + k];
             const sc_i64 A_lo = (sc_i64)A_pos1[j];
             const sc_i64 A_hi = (sc_i64)A_pos1[j + 1];
             for (sc_i64 p = A_lo; p < A_hi; p++) {
                 const sc_i64 i = (sc_i64)A_crd1[p];
                 /* sum[i,k] += A[i,j] * x[j,k] */
                 const sc_i64 sum_at = k + i * 2;
-                sum_copy[sum_at] = sum_copy[sum_at] +
-                    sc_from_bf16_f32(A_val[p]) * sc_from_bf16_f32(x_val[j * x_stride0 + k]);
+                sum_copy[sum_at] = sum_copy[sum_at] + sc_from_bf16_f32(A_val[p]) * sc_from_bf16_f32(x);
             }
         }
     }

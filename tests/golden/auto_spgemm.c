@@ -308,12 +308,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
                 /* for k in B */
+                const float a = A_val[p];
                 const sc_i64 B_lo = (sc_i64)B_pos1[j];
                 const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
                 for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                     const sc_i64 k = (sc_i64)B_crd1[p_1];
                     /* w[k] += A[i,j] * B[j,k] */
-                    const float v = A_val[p] * B_val[p_1];
+                    const float v = a * B_val[p_1];
                     w_key[w_n] = (int)((sc_shl_i64(k, 8)) | w_n);
                     w_terms[w_n] = v;
                     w_n = w_n + 1;
@@ -351,11 +352,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
             for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
+                const float a = A_val[p];
                 const sc_i64 B_lo = (sc_i64)B_pos1[j];
                 const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
                 for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                     const sc_i64 k = (sc_i64)B_crd1[p_1];
-                    const float v = A_val[p] * B_val[p_1];
+                    const float v = a * B_val[p_1];
                     w_lane[k] = w_lane[k] + v;
                     w_bytes[k] = 1;
                 }
@@ -379,11 +381,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 A_hi_1 = (sc_i64)A_pos1[i + 1];
             for (sc_i64 p = A_lo_1; p < A_hi_1; p++) {
                 const sc_i64 j = (sc_i64)A_crd1[p];
+                const float a = A_val[p];
                 const sc_i64 B_lo = (sc_i64)B_pos1[j];
                 const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
                 for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                     const sc_i64 k = (sc_i64)B_crd1[p_1];
-                    const float v = A_val[p] * B_val[p_1];
+                    const float v = a * B_val[p_1];
                     const sc_i64 word = k >> 6;
                     const sc_i64 bit = sc_shl_i64(1, k & 63);
                     const sc_i64 old = w_bits[word];

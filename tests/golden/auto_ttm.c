@@ -362,12 +362,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
                     const sc_i64 k = (sc_i64)A_crd2[p_2];
                     /* for l in B */
+                    const float a = A_val[p_2];
                     const sc_i64 B_lo = (sc_i64)B_pos1[k];
                     const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                     for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                         const sc_i64 l = (sc_i64)B_crd1[p_3];
                         /* w[l] += A[i,j,k] * B[k,l] */
-                        const float v = A_val[p_2] * B_val[p_3];
+                        const float v = a * B_val[p_3];
                         w_key[w_n] = (int)((sc_shl_i64(l, 8)) | w_n);
                         w_terms[w_n] = v;
                         w_n = w_n + 1;
@@ -405,11 +406,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_hi_2 = (sc_i64)A_pos2[p_1 + 1];
                 for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
                     const sc_i64 k = (sc_i64)A_crd2[p_2];
+                    const float a = A_val[p_2];
                     const sc_i64 B_lo = (sc_i64)B_pos1[k];
                     const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                     for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                         const sc_i64 l = (sc_i64)B_crd1[p_3];
-                        const float v = A_val[p_2] * B_val[p_3];
+                        const float v = a * B_val[p_3];
                         w_lane[l] = w_lane[l] + v;
                         w_bytes[l] = 1;
                     }
@@ -433,11 +435,12 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
                 const sc_i64 A_hi_2 = (sc_i64)A_pos2[p_1 + 1];
                 for (sc_i64 p_2 = A_lo_2; p_2 < A_hi_2; p_2++) {
                     const sc_i64 k = (sc_i64)A_crd2[p_2];
+                    const float a = A_val[p_2];
                     const sc_i64 B_lo = (sc_i64)B_pos1[k];
                     const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                     for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                         const sc_i64 l = (sc_i64)B_crd1[p_3];
-                        const float v = A_val[p_2] * B_val[p_3];
+                        const float v = a * B_val[p_3];
                         const sc_i64 word = l >> 6;
                         const sc_i64 bit = sc_shl_i64(1, l & 63);
                         const sc_i64 old = w_bits[word];

@@ -264,12 +264,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             /* for k in B */
+            const float a = A_val[p];
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
                 /* w[k] += A[i,j] * B[j,k] */
-                const float v = A_val[p] * B_val[p_1];
+                const float v = a * B_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = w_bits_1[word];
@@ -302,12 +303,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = D_lo; p < D_hi; p++) {
             const sc_i64 l = (sc_i64)D_crd1[p];
             /* for k in E */
+            const float d = D_val[p];
             const sc_i64 E_lo = (sc_i64)E_pos1[l];
             const sc_i64 E_hi = (sc_i64)E_pos1[l + 1];
             for (sc_i64 p_1 = E_lo; p_1 < E_hi; p_1++) {
                 const sc_i64 k = (sc_i64)E_crd1[p_1];
                 /* wa[k] += D[i,l] * E[l,k] */
-                const float v = D_val[p] * E_val[p_1];
+                const float v = d * E_val[p_1];
                 const sc_i64 word = k >> 6;
                 const sc_i64 bit = sc_shl_i64(1, k & 63);
                 const sc_i64 old = wa_bits_1[word];

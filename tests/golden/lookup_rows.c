@@ -54,10 +54,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             /* for j in B */
+            const float a = A_val[p];
             pB = sc_search_i64(B_crd1, pB, B_hi, j);
             if ((pB < B_hi) && (B_crd1[pB] == j)) {
                 /* C[i] += A[i,j] * B[i,j] */
-                C_val[i] = C_val[i] + A_val[p] * B_val[pB];
+                C_val[i] = C_val[i] + a * B_val[pB];
             }
         }
     }

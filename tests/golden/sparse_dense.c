@@ -59,9 +59,9 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     sc_i64 *restrict const w_spare = (void *)((char *)lane->scratch + w_spare_at);
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
+    const float *restrict const A_val = call->view[0].val;
     const int *restrict const B_pos1 = call->view[1].level[1].pos;
     const int *restrict const B_crd1 = call->view[1].level[1].crd;
-    const float *restrict const A_val = call->view[0].val;
     const float *restrict const B_val = call->view[1].val;
     float *restrict const C_val = call->view[2].val;
 
@@ -75,12 +75,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
             /* for k in B */
+            const float a = A_val[p];
             const sc_i64 B_lo = (sc_i64)B_pos1[j];
             const sc_i64 B_hi = (sc_i64)B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = (sc_i64)B_crd1[p_1];
                 /* w[k] += A[i,j] * B[j,k] */
-                const float v = A_val[p] * B_val[p_1];
+                const float v = a * B_val[p_1];
                 const sc_i64 tag = k + 1;
                 sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
                 while ((w_table[slot] != 0) && (w_table[slot] != tag)) {

@@ -167,12 +167,13 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = A_crd1[p];
             /* for k in B */
+            const double a = A_val[p];
             const sc_i64 B_lo = B_pos1[j];
             const sc_i64 B_hi = B_pos1[j + 1];
             for (sc_i64 p_1 = B_lo; p_1 < B_hi; p_1++) {
                 const sc_i64 k = B_crd1[p_1];
                 /* w[k] += A[i,j] * B[j,k] */
-                const double v = A_val[p] * B_val[p_1];
+                const double v = a * B_val[p_1];
                 const sc_i64 tag = k + 1;
                 sc_i64 slot = ((k * -7046029254386353131) >> 32) & (slots - 1);
                 while ((w_table_1[slot] != 0) && (w_table_1[slot] != tag)) {

@@ -208,13 +208,14 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             for (sc_i64 p_2 = A_lo_1; p_2 < A_hi_1; p_2++) {
                 const sc_i64 k = (sc_i64)A_crd2[p_2];
                 /* for l in B */
+                const float a = A_val[p_2];
                 const sc_i64 B_lo = (sc_i64)B_pos1[k];
                 const sc_i64 B_hi = (sc_i64)B_pos1[k + 1];
                 for (sc_i64 p_3 = B_lo; p_3 < B_hi; p_3++) {
                     const sc_i64 l = (sc_i64)B_crd1[p_3];
                     /* w[j,l] += A[i,j,k] * B[k,l] */
                     const sc_i64 at = j * l_dim + l;
-                    const float v = A_val[p_2] * B_val[p_3];
+                    const float v = a * B_val[p_3];
                     const sc_i64 tag = at + 1;
                     sc_i64 slot = ((at * -7046029254386353131) >> 32) & (slots - 1);
                     while ((w_table_1[slot] != 0) && (w_table_1[slot] != tag)) {

@@ -267,11 +267,11 @@ Val *lower_value(Low *l, const Expr *e)
     if (l->e.blend) return blend_value(l, e);
     if (e->op == O_CONST) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, e->c);
     if (e->op == O_STORED) return val_const(l->p, (Type){(uint8_t)l->p->type, 1}, 1);
-    bool once = l->e.vec.on && !depends(l, e) && !in_register(e);
+    const bool once = !depends(l, e) && !in_register(e);
     Val *v = once ? memo_find(l, e) : NULL;
     if (v) return v;
     v = e->op == O_ACCESS ? access_val(l, e) : operation(l, e);
-    return once ? memo_add(l, e, hoisted(l, stem(l, e), v)) : v;
+    return once && l->e.vec.on ? memo_add(l, e, hoisted(l, stem(l, e), v)) : v;
 }
 
 /* ---- stores ---- */
@@ -348,6 +348,40 @@ void lower_eval(Low *l, const Nest *n)
         sparse_store(l, n->eval.lhs, op, NULL);
     else if (!counting(l))
         assign(l, n->eval.lhs, op, lower_value(l, copy.eval.rhs));
+}
+
+/* ---- loops that store ---- */
+/* Whether all that the value is made of can be read here. */
+static bool known_here(Low *l, const Expr *e)
+{
+    if (e->op != O_ACCESS)
+        return e->op != O_REDUCE && (!e->kid[0] || known_here(l, e->kid[0])) &&
+               (!e->kid[1] || known_here(l, e->kid[1]));
+    const Tensor *t = e->tensor;
+    if (t->role != T_IN || tensor_bit(l->p, t) & l->e.absent) return false;
+    if (tensor_is_sparse(t)) return lower_level(l, t) == t->format.nlevel && !lower_where(l, t)->lo;
+    for (int d = 0; d < t->ndim; d++)
+        if (!lower_index(l, e->ix[d])) return false;
+    return true;
+}
+
+static void read_known(Low *l, const Expr *e)
+{
+    if (e->op == O_CONST || e->op == O_STORED) return;
+    if (known_here(l, e)) {
+        memo_add(l, e, hoisted(l, stem(l, e), lower_value(l, e)));
+        return;
+    }
+    for (int k = 0; k < 2; k++)
+        if (e->kid[k]) read_known(l, e->kid[k]);
+}
+
+void lower_known(Low *l, const Nest *n)
+{
+    if (n->op == N_SEQ)
+        for (int k = 0; k < n->n; k++) lower_known(l, n->kid[k]);
+    else if (n->op == N_EVAL && !counting(l) && !in_register(n->eval.lhs))
+        read_known(l, n->eval.rhs);
 }
 
 /* ---- vector loops ---- */

@@ -256,7 +256,9 @@ static void for_loop(Low *l, const Nest *n)
 {
     const bool stored = n->in && sc_kind_of(&n->in->format.level[lower_level(l, n->in)])->crd;
     const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
+    const int nmemo = l->nmemo;
     if (!cut && !is_lookup(l, n)) level_open_cursors(l, n, NULL);
+    if (!n->nmerge) lower_known(l, n->body);
     if (n->nmerge)
         lower_merge(l, n);
     else if (stored)
@@ -265,6 +267,7 @@ static void for_loop(Low *l, const Nest *n)
         tiles(l, n);
     else
         dense_loop(l, n);
+    l->nmemo = nmemo;
 }
 
 /* Whether a tensor has its values behind a permutation along ix: no vector can load those of neighbouring positions. */

@@ -372,6 +372,9 @@ typedef struct {
 Val *lower_value(Low *, const Expr *);
 void lower_store(Low *, const Address *, Val *at, Op, Val *);
 void lower_eval(Low *, const Nest *);
+/* Reads in front of a loop with this body what every turn takes: a C compiler does not know that the stores inside leave
+ * it as it is. */
+void lower_known(Low *, const Nest *body);
 void lower_vec(Low *, const Nest *, const Fibre *); /* the fibre: of the entries it runs over, or null */
 Val *lower_index(Low *, Index);
 Val *lower_stride(Low *, const Tensor *, int d); /* of a dense operand or result */
