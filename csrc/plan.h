@@ -61,6 +61,7 @@ typedef struct {
     uint8_t snap;   /* units are positions of a nonunique level: cut only where the coordinate changes */
     uint8_t dtype;  /* of fill and of the private copies */
     uint8_t slot;   /* PRIVATE; FILL with out = -1: the place in call.shared */
+    uint8_t sums;   /* OWN: 1 + the place in call.shared of the copies that it reads; 0: none */
     uint8_t bare;   /* FILL with out = -1: all of it is written before it is read */
     uint8_t counts; /* KERNEL: the first of the two steps that assemble results */
     uint8_t

@@ -26,7 +26,10 @@
 #endif
 #define MAXPIECES 256
 #define HUBS 16 /* in a lane's share */
-#define COPY 4  /* multiply-adds of vectors in the time that an element of a copy takes */
+/* What copies of a workspace cost, in multiply-adds of vectors: each element that is cleared and summed, and a second
+ * start of the lanes. */
+#define COPY 6
+#define RESTART (SC_LANE_WORK / 2 * SC_ENTRY_WORK)
 
 /* A call of an entry: units [begin, end), or a piece of unit when slot >= 0. */
 typedef struct {
@@ -79,12 +82,13 @@ static int lanes(const stepping *r)
 {
     const sc_step *s = r->step;
     if (s->strategy == SC_SERIAL) return 1;
-    const double each = sc_size_work(&s->work, r->drive->dim), work = (double)r->total * each;
+    const double each = sc_size_work(&s->work, r->drive->dim);
     int n = sc_team_lanes((double)r->total * (each > SC_ENTRY_WORK ? each / SC_ENTRY_WORK : 1));
-    if (s->strategy == SC_PRIVATE) { /* a copy must cost less than the work it takes over */
-        const double copy = COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
-        if (copy * n > work) n = work > copy ? (int)(work / copy) : 1;
+    if (s->strategy == SC_PRIVATE) {
+        const double copies = RESTART + COPY * (double)r->partial_size / (double)sc_dtype_size(s->dtype);
+        if (copies > (double)r->total * each * (n - 1) / n) n = 1; /* more than other lanes take over */
     }
+    if (s->sums) n = r->drive->call.copies[s->sums - 1]; /* the lanes that have them in their caches */
     if (s->strategy != SC_SPLIT && r->units.n < n) n = (int)sc_max(r->units.n, 1);
     return n;
 }

@@ -118,10 +118,12 @@ static int columns(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
     return SC_OK;
 }
 
+static int reducing, copied; /* lanes */
+
 static int columns_reduce(const sc_call *c, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
-    (void)lane;
     double *y = c->view[1].val;
+    if (!lane->id) reducing = lane->n, copied = c->copies[3];
     for (sc_i64 j = begin; j < end; j++) {
         y[j] = 0;
         for (int t = 0; t < c->copies[3]; t++) y[j] += ((double *)c->shared[3])[t * c->dim[J] + j] - 5;
@@ -361,6 +363,14 @@ static void test_private(void)
         sc_fail_alloc(0, 0);
         CHECK(!rc || rc == SC_ENOMEM, "code %d", rc);
     }
+    p.step[1].work.bytes = 1; /* too little for a second lane, but there are copies */
+    p.step[1].sums = 4;
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    CHECK(copied == team_size && reducing == copied, "%d lanes sum %d copies", reducing, copied);
+    p.step[0].partial.bytes = 1 << 12; /* clearing copies takes longer than filling one */
+    p.step[0].work.bytes = 1 << 9;
+    CHECK(!go(&b, &p, entry, NULL, &e), "%s", e.msg);
+    CHECK(copied == 1, "%d copies", copied);
     pool_free(&b.m);
 }
 

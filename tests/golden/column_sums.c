@@ -11,14 +11,43 @@
  *       }
  *     }
  *   } then {
- *     par j {
- *       s[j] = w[j]
+ *     par j/256 {
+ *       vec j%256 {
+ *         s[j] = w[j]
+ *       }
  *     }
  *   }
  * because
  *   loops over A follow its storage order
  *   sums scatter over a small result: every thread has a copy, added up in order
  */
+typedef int i32x2 __attribute__((vector_size(8)));
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef int i32x8 __attribute__((vector_size(32)));
+typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x2u __attribute__((vector_size(8), aligned(4), may_alias));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef float f32x4u __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x8u __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float f32x16 __attribute__((vector_size(64)));
+typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
+
+#define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x8 sc_load_f32x8(const float *p) { return *(const f32x8u *)p; }
+SC_INLINE f32x4 sc_load_f32x4(const float *p) { return *(const f32x4u *)p; }
+SC_INLINE f32x2 sc_load_f32x2(const float *p) { return *(const f32x2u *)p; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE void sc_store_f32x8(float *p, f32x8 x) { *(f32x8u *)p = x; }
+SC_INLINE void sc_store_f32x4(float *p, f32x4 x) { *(f32x4u *)p = x; }
+SC_INLINE void sc_store_f32x2(float *p, f32x2 x) { *(f32x2u *)p = x; }
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
+
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
@@ -49,14 +78,53 @@ static int body_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
     float *restrict const s_val = call->view[1].val;
     (void)lane;
 
-    /* par j */
-    for (sc_i64 j = begin; j < end; j++) {
-        /* s[j] = w[j] */
-        float w = 0.0f;
-        for (sc_i64 copy = 0; copy < copies; copy++) {
-            w = w + w_copy_1[copy * j_dim + j];
+    /* par j/256 */
+    for (sc_i64 j_block = begin; j_block < end; j_block++) {
+        const sc_i64 size = sc_min_i64(256, j_dim - j_block * 256);
+        /* vec j%256 { s[j] = w[j] } */
+        const sc_i64 w_at = j_block * 256;
+        const sc_i64 s_at = j_block * 256;
+        const sc_i64 rest = size % 16;
+        const sc_i64 full = size - rest;
+        for (sc_i64 j = 0; j < full; j += 16) {
+            f32x16 w = (f32x16){0};
+            for (sc_i64 copy = 0; copy < copies; copy++) {
+                w = w + sc_load_f32x16(&w_copy_1[copy * j_dim + (w_at + j)]);
+            }
+            sc_store_f32x16(&s_val[s_at + j], w);
         }
-        s_val[j] = w;
+        if ((rest & 8) != 0) {
+            const sc_i64 j = full + (rest & -16);
+            f32x8 w = (f32x8){0};
+            for (sc_i64 copy = 0; copy < copies; copy++) {
+                w = w + sc_load_f32x8(&w_copy_1[copy * j_dim + (w_at + j)]);
+            }
+            sc_store_f32x8(&s_val[s_at + j], w);
+        }
+        if ((rest & 4) != 0) {
+            const sc_i64 j = full + (rest & -8);
+            f32x4 w = (f32x4){0};
+            for (sc_i64 copy = 0; copy < copies; copy++) {
+                w = w + sc_load_f32x4(&w_copy_1[copy * j_dim + (w_at + j)]);
+            }
+            sc_store_f32x4(&s_val[s_at + j], w);
+        }
+        if ((rest & 2) != 0) {
+            const sc_i64 j = full + (rest & -4);
+            f32x2 w = (f32x2){0};
+            for (sc_i64 copy = 0; copy < copies; copy++) {
+                w = w + sc_load_f32x2(&w_copy_1[copy * j_dim + (w_at + j)]);
+            }
+            sc_store_f32x2(&s_val[s_at + j], w);
+        }
+        if ((rest & 1) != 0) {
+            const sc_i64 j = full + (rest & -2);
+            float w = 0.0f;
+            for (sc_i64 copy = 0; copy < copies; copy++) {
+                w = w + w_copy_1[copy * j_dim + (w_at + j)];
+            }
+            s_val[s_at + j] = w;
+        }
     }
     return 0;
 }

@@ -31,27 +31,42 @@
  *       m[i] = ca
  *     }
  *   }
- *   par i {
- *     d[i] = m[i] + 1
+ *   par i/256 {
+ *     vec i%256 {
+ *       d[i] = m[i] + 1
+ *     }
  *   }
  * because
  *   loops over A follow its storage order
  *   k is the vector: it runs at stride 1 in most operands
  *   loops over A follow its storage order
  */
+typedef int i32x2 __attribute__((vector_size(8)));
 typedef int i32x4 __attribute__((vector_size(16)));
+typedef int i32x8 __attribute__((vector_size(32)));
 typedef int i32x16 __attribute__((vector_size(64)));
+typedef float f32x2 __attribute__((vector_size(8)));
+typedef float f32x2u __attribute__((vector_size(8), aligned(4), may_alias));
 typedef float f32x4 __attribute__((vector_size(16)));
 typedef float f32x4u __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x8u __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float f32x16 __attribute__((vector_size(64)));
 typedef float f32x16u __attribute__((vector_size(64), aligned(4), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE f32x16 sc_splat_f32x16(float x) { return (f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+SC_INLINE f32x8 sc_splat_f32x8(float x) { return (f32x8){x, x, x, x, x, x, x, x}; }
 SC_INLINE f32x4 sc_splat_f32x4(float x) { return (f32x4){x, x, x, x}; }
+SC_INLINE f32x2 sc_splat_f32x2(float x) { return (f32x2){x, x}; }
 SC_INLINE f32x16 sc_load_f32x16(const float *p) { return *(const f32x16u *)p; }
+SC_INLINE f32x8 sc_load_f32x8(const float *p) { return *(const f32x8u *)p; }
 SC_INLINE f32x4 sc_load_f32x4(const float *p) { return *(const f32x4u *)p; }
+SC_INLINE f32x2 sc_load_f32x2(const float *p) { return *(const f32x2u *)p; }
+SC_INLINE void sc_store_f32x16(float *p, f32x16 x) { *(f32x16u *)p = x; }
+SC_INLINE void sc_store_f32x8(float *p, f32x8 x) { *(f32x8u *)p = x; }
 SC_INLINE void sc_store_f32x4(float *p, f32x4 x) { *(f32x4u *)p = x; }
+SC_INLINE void sc_store_f32x2(float *p, f32x2 x) { *(f32x2u *)p = x; }
 SC_INLINE f32x16 sc_select_f32x16(i32x16 m, f32x16 a, f32x16 b)
 {
     return (f32x16)((m & (i32x16)a) | (~m & (i32x16)b));
@@ -453,14 +468,38 @@ static int finish_1(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end
 
 static int body_2(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
+    const sc_i64 i_dim = call->dim[0];
     float *restrict const m_val = call->view[3].val;
     float *restrict const d_val = call->view[4].val;
     (void)lane;
 
-    /* par i */
-    for (sc_i64 i = begin; i < end; i++) {
-        /* d[i] = m[i] + 1 */
-        d_val[i] = m_val[i] + 1.0f;
+    /* par i/256 */
+    for (sc_i64 i_block = begin; i_block < end; i_block++) {
+        const sc_i64 size = sc_min_i64(256, i_dim - i_block * 256);
+        /* vec i%256 { d[i] = m[i] + 1 } */
+        const sc_i64 m_at = i_block * 256;
+        const sc_i64 d_at = i_block * 256;
+        const sc_i64 rest = size % 16;
+        const sc_i64 full = size - rest;
+        for (sc_i64 i = 0; i < full; i += 16) {
+            sc_store_f32x16(&d_val[d_at + i], sc_load_f32x16(&m_val[m_at + i]) + sc_splat_f32x16(1.0f));
+        }
+        if ((rest & 8) != 0) {
+            const sc_i64 i = full + (rest & -16);
+            sc_store_f32x8(&d_val[d_at + i], sc_load_f32x8(&m_val[m_at + i]) + sc_splat_f32x8(1.0f));
+        }
+        if ((rest & 4) != 0) {
+            const sc_i64 i = full + (rest & -8);
+            sc_store_f32x4(&d_val[d_at + i], sc_load_f32x4(&m_val[m_at + i]) + sc_splat_f32x4(1.0f));
+        }
+        if ((rest & 2) != 0) {
+            const sc_i64 i = full + (rest & -4);
+            sc_store_f32x2(&d_val[d_at + i], sc_load_f32x2(&m_val[m_at + i]) + sc_splat_f32x2(1.0f));
+        }
+        if ((rest & 1) != 0) {
+            const sc_i64 i = full + (rest & -2);
+            d_val[d_at + i] = m_val[m_at + i] + 1.0f;
+        }
     }
     return 0;
 }

@@ -274,6 +274,9 @@ static void kernel(Low *l, const Nest *n, const Tensor *private)
         base.strategy = SC_OWN;
         t = units(l, &base, f.par);
     }
+    for (int k = 0; f.par && k < l->nshared; k++)
+        if (l->shared[k].work->place == W_PRIVATE && nest_needs(l->p, n, l->shared[k].work, 0))
+            base.sums = (uint8_t)(k + 1);
     weigh_step(l, &base, t);
     base.ncursor = (uint8_t)results_find(l, &base);
     l->leaves = base.nbound > 0 || (base.ncursor && count_steps(l, &base));

@@ -45,6 +45,7 @@ void plan_print(const Prog *p, sc_text *out)
         }
         if ((s->op == SC_STEP_FILL && !s->bare) || s->strategy == SC_PRIVATE)
             sc_text_add(out, " with %g", s->fill);
+        if (s->sums) sc_text_add(out, " by the lanes of slot %d", s->sums - 1);
         size_print(p, "work", &s->work, out);
         size_print(p, "shared", &s->shared, out);
         size_print(p, "partial", &s->partial, out);

@@ -8,44 +8,49 @@ enum { MADD = 1, OTHER = SC_ENTRY_WORK, TERM = 2 * OTHER, MERGED = 8 * OTHER };
 
 typedef struct {
     bool batch, merges;
-    bool other; /* at entries something else is computed than multiply-adds of vectors */
+    bool other;    /* something else is computed than multiply-adds of vectors */
+    uint32_t vars; /* that loops run over */
 } Weight;
 
+/* Copies of a workspace lie in the caches of the lanes that filled them. */
 static bool is_cheap(const Expr *e)
 {
-    if (e->op == O_ACCESS || e->op == O_CONST) return true;
+    if (e->op == O_ACCESS) return e->tensor->role != T_WORK || e->tensor->place != W_PRIVATE;
+    if (e->op == O_CONST) return true;
     if (e->op != O_MUL && e->op != O_ADD && e->op != O_SUB) return false;
     return is_cheap(e->kid[0]) && is_cheap(e->kid[1]);
 }
 
-/* vec: the variable of the vector loop around, or -1; entries: a loop over entries is around. */
-static void look(const Nest *n, int vec, bool entries, Weight *w)
+/* vec: the variable of the vector loop around, or -1; counts: evaluations weigh, at entries and where there are none. */
+static void look(const Nest *n, int vec, bool counts, Weight *w)
 {
     if (n->op == N_LOOP) {
+        w->vars |= 1u << n->ix.var;
         w->batch |= n->batch > 0;
         w->merges |= n->nmerge > 1;
         vec = n->kind == L_VEC && !n->in ? n->ix.var : -1;
-        entries |= n->nmerge || (n->in && sc_kind_of(&n->in->format.level[nest_loop_level(n)])->crd);
+        counts |= n->nmerge || (n->in && sc_kind_of(&n->in->format.level[nest_loop_level(n)])->crd);
     }
-    if (n->op == N_EVAL && entries) {
-        const bool adds = n->eval.reduce == O_ADD && vec >= 0 && expr_vars(n->eval.lhs) >> vec & 1;
-        w->other |= !adds || !is_cheap(n->eval.rhs);
+    if (n->op == N_EVAL && counts) {
+        const bool stores = (n->eval.reduce == O_ADD || n->eval.reduce == O_CONST) && vec >= 0 &&
+                            expr_vars(n->eval.lhs) >> vec & 1;
+        w->other |= !stores || !is_cheap(n->eval.rhs);
     }
-    if (n->body) look(n->body, vec, entries, w);
-    if (n->then) look(n->then, vec, entries, w);
-    for (int k = 0; k < n->n; k++) look(n->kid[k], vec, entries, w);
+    if (n->body) look(n->body, vec, counts, w);
+    if (n->then) look(n->then, vec, counts, w);
+    for (int k = 0; k < n->n; k++) look(n->kid[k], vec, counts, w);
 }
 
 void weigh_step(Low *l, sc_step *s, const Tensor *t)
 {
-    Weight w = {.other = !t};
+    Weight w = {0};
     uint32_t stored = 0;
-    look(l->kernel, -1, false, &w);
+    look(l->kernel, -1, !t, &w);
     if (t)
         for (int d = 0; d < t->ndim; d++) stored |= 1u << t->dimvar[d];
     else if (s->var >= 0)
         stored = 1u << s->var;
-    s->work.bytes = w.batch ? TERM : w.merges ? MERGED : w.other ? OTHER : MADD;
+    s->work.bytes = (t ? 1 : s->block) * (w.batch ? TERM : w.merges ? MERGED : w.other ? OTHER : MADD);
     for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
-        if (!(stored >> v & 1)) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
+        if (w.vars >> v & ~stored >> v & 1) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
 }

@@ -60,7 +60,7 @@ void search_explain(const Search *, int k); /* into p->draft.orders: k was chose
 /* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *);           /* loops over rows that sum entries take them in batches */
-void schedule_vector(Nest *);          /* loops over entries take vectors of them */
+void schedule_vector(Prog *, Nest *);  /* loops over entries, and over dense results, take vectors */
 Nest *schedule_across(Prog *, Nest *); /* numbers that vectors are added to are vectors until all are */
 Nest *schedule_widen(Prog *, Nest *);  /* what these pick of 16 bit floats is made f32 first */
 double cost_nest(Prog *, const Nest *);

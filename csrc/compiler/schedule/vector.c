@@ -1,12 +1,13 @@
-/* vector.c: which loops over entries take a vector of them at a time.
+/* vector.c: which loops over entries take a vector of them at a time, and which parallel loops over dense results.
  *
- * requires  a nest; makes loops `vec`
+ * requires  a nest; makes loops `vec`, and blocks of what threads share
  *
- * All loops for which that is legal, unless the entries lie in short runs: what is left of a run after whole vectors
+ * Of loops over entries all for which that is legal, unless the entries lie in short runs: what is left of a run after whole vectors
  * takes a branch for each power of two, which only functions of many operations outweigh. Where coordinates pick what is
  * read of dense operands, a vector saves loads of coordinates and of entries, and sums in several lanes. */
 #include "private.h"
 
+enum { BLOCK = 256 };                  /* coordinates of a dense result that a thread takes at once */
 enum { LONG = 6, LONG_OF_SERIES = 2 }; /* entries of a run, as powers of two */
 
 static bool has_series(const Expr *e)
@@ -32,16 +33,44 @@ bool vector_suits(const Nest *given, uint32_t bound)
     return !schedule_short_fibres(n->in, level, series ? LONG_OF_SERIES : LONG);
 }
 
-static void look(Nest *n, uint32_t bound)
+/* ---- dense results ---- */
+/* What is read lies side by side along the index, or is one number. */
+static bool side_by_side(const Expr *e, int var)
 {
+    const Tensor *t = e->op == O_ACCESS ? e->tensor : NULL;
+    if (t && (!sc_format_is_dense(&t->format) || t->perm)) return false;
+    for (int d = 0; t && d < t->ndim; d++)
+        if (e->ix[d].var == var &&
+            (e->ix[d].part != SC_WHOLE || d != (t->role == T_WORK ? t->ndim - 1 : t->unit)))
+            return false;
+    return e->op != O_REDUCE && (!e->kid[0] || side_by_side(e->kid[0], var)) &&
+           (!e->kid[1] || side_by_side(e->kid[1], var));
+}
+
+static void in_blocks(Prog *p, Nest *n)
+{
+    if (n->op != N_LOOP || n->kind != L_PAR || n->in || n->nmerge || n->ix.part != SC_WHOLE) return;
+    Nest *eval = n->body;
+    const int var = n->ix.var;
+    if (eval->op != N_EVAL || eval->eval.lhs->tensor->like || !in(expr_vars(eval->eval.lhs), var)) return;
+    if (!side_by_side(eval->eval.lhs, var) || !side_by_side(eval->eval.rhs, var)) return;
+    Index inner = n->ix;
+    n->ix.part = SC_DIV, inner.part = SC_MOD, n->ix.block = inner.block = BLOCK;
+    n->body = nest_loop(p, L_VEC, inner, NULL, eval);
+}
+
+/* ---- all loops ---- */
+static void look(Prog *p, Nest *n, uint32_t bound)
+{
+    in_blocks(p, n);
     if (vector_suits(n, bound)) n->kind = L_VEC, n->unroll = 0;
     if (n->op == N_LOOP) bound |= 1u << n->ix.var;
     if (n->op == N_LOOP && n->batch)
         n = n->body; /* the entries of many rows are taken by one loop */
     else if (n->body)
-        look(n->body, bound);
-    if (n->then) look(n->then, bound);
-    for (int k = 0; k < n->n; k++) look(n->kid[k], bound);
+        look(p, n->body, bound);
+    if (n->then) look(p, n->then, bound);
+    for (int k = 0; k < n->n; k++) look(p, n->kid[k], bound);
 }
 
-void schedule_vector(Nest *n) { look(n, 0); }
+void schedule_vector(Prog *p, Nest *n) { look(p, n, 0); }
