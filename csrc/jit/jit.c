@@ -82,6 +82,20 @@ static const char *refuse(const char *flag)
     return NULL;
 }
 
+/* What is refused of flags is refused behind the name of a compiler, too. */
+static int check_words(const char *cc, sc_err *e)
+{
+    char word[MAXFLAGS];
+    while (cc && *(cc += strspn(cc, " \t\n"))) {
+        size_t len = strcspn(cc, " \t\n");
+        snprintf(word, sizeof word, "%.*s", (int)len, cc);
+        const char *why = word[0] == '-' || word[0] == '@' ? refuse(word) : NULL;
+        if (why) return sc_error(e, SC_EVALUE, "SCORCH_CC must not contain %.100s: %s", word, why);
+        cc += len;
+    }
+    return SC_OK;
+}
+
 /* Copies flags with single spaces between them. */
 static int set_flags(const char *flags, sc_err *e)
 {
@@ -106,6 +120,7 @@ int sc_jit_configure(const sc_config *c, sc_err *e)
 {
     start_up();
     int rc = set_flags(c->cflags, e);
+    if (!rc) rc = check_words(c->cc, e);
     if (!rc) rc = sc_cc_configure(c->cc, e);
     if (!rc) rc = sc_cache_configure(c->cache_dir, e);
     if (rc) return rc;
