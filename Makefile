@@ -73,9 +73,7 @@ ARM = CC=$(ARM_CC) SCORCH_CC=$(ARM_CC) SCORCH_EMULATOR="qemu-aarch64 -cpu cortex
 arm: .venv/.editable
 	@command -v $(ARM_CC) >/dev/null && command -v qemu-aarch64 >/dev/null || { echo "make arm: skipped, it needs $(ARM_CC) and qemu-aarch64:" \
 	"apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"; exit 0; }; set -ex; \
-	$(ARM) $(PYTEST) -m "not slow" $(FORKS:%=--deselect "%") $(OF_CORE)
-# These start a process for each of thousands of damaged objects, which takes an hour emulated.
-FORKS = tests/test_c.py::test_program[test_jit_elf]
+	$(ARM) $(PYTEST) -m "not slow" $(OF_CORE)
 
 # Another libc: threads have 128 KB of stack, and there is no function of glibc alone. Kernels are linked with no libc at
 # all, so any compiler makes them.

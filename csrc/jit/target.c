@@ -68,7 +68,7 @@ static void add_features(sc_target *t)
     if (t->vector_bytes == 64) snprintf(t->flags + n, sizeof t->flags - n, " -mprefer-vector-width=512");
 }
 /* The brand, and the signature: virtual machines hide much behind one brand. */
-void sc_target_model(char *out, size_t size)
+static void name_model(char *out, size_t size)
 {
     unsigned r[12] = {0}, a = 0, b, c, d;
     for (unsigned k = 0; k < 3; k++)
@@ -142,7 +142,7 @@ static void name_cores(char *out, size_t size) { snprintf(out, size, "unknown");
 #endif
 
 /* What is measured on one kind of core is not believed on another. */
-void sc_target_model(char *out, size_t size)
+static void name_model(char *out, size_t size)
 {
     char cores[100] = "";
     name_cores(cores, sizeof cores);
@@ -150,9 +150,18 @@ void sc_target_model(char *out, size_t size)
 }
 #endif
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT, once_named = PTHREAD_ONCE_INIT;
 static uint32_t present;
+static char model[128];
 static void look(void) { present = detect(); }
+static void look_named(void) { name_model(model, sizeof model); }
+
+/* Asked once: a system has a file for every core, and a virtual machine is left for each question. */
+void sc_target_model(char *out, size_t size)
+{
+    pthread_once(&once_named, look_named);
+    snprintf(out, size, "%s", model);
+}
 
 bool sc_target_make(sc_target *t, int vector_bytes)
 {
