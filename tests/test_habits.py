@@ -306,6 +306,11 @@ def test_layouts_of_torch_are_no_formats_but_have_names():
         scorch.sparse(matrix(), format=torch.sparse_csc)
 
 
+def test_formats_are_no_devices():
+    with pytest.raises(RuntimeError, match=r"expected a device or a dtype, got 'csc'; .+ A\.convert"):
+        scorch.sparse(matrix()).to("csc")
+
+
 def test_what_takes_an_expression_says_where():
     a = scorch.sparse(matrix())
     with pytest.raises(TypeError, match="in front of its operands, such as 'ij,jk->ik', got Tensor"):
