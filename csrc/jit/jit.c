@@ -75,6 +75,7 @@ static const char *refuse(const char *flag)
     for (int i = 0; i < SC_LEN(inexact); i++)
         if (strcmp(flag, inexact[i]) == 0)
             return "it changes results, and at link time the arithmetic of the whole process";
+    if (starts(flag, "-Xclang")) return "what stands behind it is not looked at here";
     if (flag[0] == '@') return "files of flags are not part of a kernel's key";
     if (starts(flag, "-m") && !starts(flag, "-mtune=") && !starts(flag, "-mno-") &&
         !starts(flag, "-mprefer-vector-width="))

@@ -133,7 +133,7 @@ static int test_flags(void)
 {
     static const char *const bad[] = {"-ffast-math",   "-O3 -Ofast", "-funsafe-math-optimizations",
                                       "-march=native", "-mavx2",     "-mcpu=native",
-                                      "@file"};
+                                      "@file",         "-Xclang"};
     for (int i = 0; i < SC_LEN(bad); i++) {
         sc_err e = {0};
         sc_config c = {.jit = SC_JIT_AUTO, .cflags = bad[i], .cache_dir = cache};
