@@ -40,6 +40,7 @@ WIDTHS = {  # machine -> vector bytes -> target flags; any other machine gets 16
         32: ["-march=x86-64-v3"],
         64: ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     },
+    "aarch64": {16: ["-march=armv8-a"]},
 }
 
 
@@ -89,16 +90,17 @@ class Toolchain:
         subprocess.run(list(map(str, argv)), check=True)
 
     def compile(self, jobs):
-        """[(source, flags)] -> objects."""
+        """[(source, flags)] or [(source, flags, target)] -> objects."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return list(pool.map(lambda job: self.compile_one(*job), jobs))
 
-    def compile_one(self, source, flags):
+    def compile_one(self, source, flags, target=()):
         base = self.folder if source.is_relative_to(self.folder) else "."
         obj = (self.folder / source.relative_to(base)).with_suffix(".o")
         if stale(obj, source, *self.headers):
             obj.parent.mkdir(parents=True, exist_ok=True)
-            self.run(*self.cc, *flags, *self.extra, f"-I{CSRC}", "-c", source, "-o", obj)
+            # Last: the CPU is asked for what the target of a kernel has, and for nothing else.
+            self.run(*self.cc, *flags, *self.extra, *target, f"-I{CSRC}", "-c", source, "-o", obj)
         return obj
 
     def link(self, target, objects, *flags):
@@ -115,7 +117,7 @@ def bundle_jobs(tools, scorchc):
         folder.mkdir(parents=True)
         tools.run(scorchc.absolute(), "--bundle", names, "-o", folder, *widths)
     kernels = [
-        (f, KERNEL + flags) for w, flags in widths.items() for f in sorted(folder.glob(f"bundle_{w}_*.c"))
+        (f, KERNEL, target) for w, target in widths.items() for f in sorted(folder.glob(f"bundle_{w}_*.c"))
     ]
     return [*kernels, (folder / "bundle.c", CFLAGS)]
 

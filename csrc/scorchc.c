@@ -7,7 +7,7 @@
  *                                                            in the chunks of N lanes, one after another
  *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list
  *
- * SCORCH_CC, SCORCH_CFLAGS and SCORCH_CACHE_DIR are as in the package. */
+ * The width is 64 where none is given, and that of this CPU with --jit. SCORCH_CC, SCORCH_CFLAGS and SCORCH_CACHE_DIR are as in the package. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ typedef struct {
 
 static bool parse_options(int argc, char **argv, Options *o)
 {
-    *o = (Options){.width = 64, .file = argv};
+    *o = (Options){.file = argv};
     for (int i = 1; i < argc; i++) {
         if (!strncmp(argv[i], "--emit=", 7))
             o->stage = argv[i] + 7;
@@ -126,6 +126,7 @@ static bool parse_options(int argc, char **argv, Options *o)
         else
             o->file[o->nfile++] = argv[i];
     }
+    if (!o->width) o->width = o->jit ? sc_tool_width() : 64;
     bool width = o->width == 16 || o->width == 32 || o->width == 64;
     return width && o->nfile > 0 && (o->bundle ? o->dir != NULL : o->stage || o->run);
 }

@@ -359,7 +359,13 @@ def parse_to(*args: object, copy: bool = False, **kwargs: object) -> tuple:
     last = 2 if args and isinstance(args[0], torch.dtype | torch.Tensor) else 3
     if len(args) == last + 1:  # what _parse_to does not know
         *args, copy = args
-    device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+    try:
+        device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+    except RuntimeError:
+        if not (args and isinstance(args[0], str)):
+            raise
+        said = f"to: expected a device or a dtype, got {args[0]!r}; a format is changed by A.convert"
+        raise RuntimeError(said) from None
     return device, dtype, bool(copy)
 
 

@@ -4,6 +4,9 @@ With SCORCH_SANITIZE=1 core and programs have the address and undefined-behaviou
 run them so in any case, and those with threads under the thread sanitizer.
 """
 
+import os
+import re
+
 import native
 import pytest
 
@@ -30,6 +33,19 @@ def check(source, core, kernel_cache):
 @pytest.mark.parametrize("source", PROGRAMS, ids=lambda f: f.stem)
 def test_program(source, kernel_cache):
     check(source, native.core(), kernel_cache)
+
+
+@pytest.mark.skipif(not native.EMULATOR, reason="make arm runs it")
+def test_cores_are_told_apart(kernel_cache):
+    """What is measured on one is not believed on another; kernels run on the least."""
+    program, said = native.core().program(native.ROOT / "tests" / "c" / "test_jit.c"), set()
+    emulator = [word for word in native.EMULATOR if word not in ("-cpu", "cortex-a53")]
+    path = f"{native.foreign_compilers()}:{os.environ['PATH']}"
+    for cpu in ("cortex-a53", "cortex-a72", "max"):
+        command = [*emulator[:1], "-cpu", cpu, *emulator[1:], program, "target", "compile_call"]
+        text = native.must(*command, env={**kernel_cache, "PATH": path})
+        said |= set(re.findall(r"cpu armv8-a, core (.+)", text))
+    assert len(said) == 3 and "0" not in said
 
 
 @pytest.mark.slow

@@ -329,6 +329,7 @@ def test_out_lies_apart_from_everything():
         ({"out": [1]}, "out: expected a dense torch.Tensor, got list"),
         ({"x": None}, "expected tensors, SparseTensors, arrays or numbers, got NoneType"),
         ({"x": {}}, "expected tensors, SparseTensors, arrays or numbers, got dict"),
+        ({"x": [torch.ones(6)] * 6}, "got list: operands stand one by one; torch.stack makes one"),
     ],
 )
 def test_arguments_of_wrong_types(options, said):

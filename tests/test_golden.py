@@ -5,6 +5,7 @@ the reader of the change. A file in tests/golden/errors is wrong, and its .err s
 """
 
 import re
+import resource
 from pathlib import Path
 
 import native
@@ -121,6 +122,14 @@ def test_the_text_depends_on_the_vector_width_and_nothing_else(scorchc):
         texts = {w: emit(scorchc, "c", file, w) for w in (16, 32, 64)}
         assert all(emit(scorchc, "c", file, w) == text for w, text in texts.items()), file.name
         assert all(f"vector_size({2 * w})" not in text for w, text in texts.items()), file.name
+
+
+@pytest.mark.skipif(native.SANITIZED or bool(native.EMULATOR), reason="these take more of a stack")
+def test_a_small_stack_is_enough(scorchc):
+    """What loops keep of their surroundings lies elsewhere: threads of some systems have 128 to 512 KB."""
+    small = lambda: resource.setrlimit(resource.RLIMIT_STACK, (192 * 1024, 192 * 1024))  # noqa: E731
+    for file in FILES:
+        native.must(scorchc, "--emit=c", file, preexec_fn=small)
 
 
 def test_executor_agrees_with_the_oracle(scorchc):

@@ -287,7 +287,7 @@ def test_errors_name_what_was_meant():
     "format, meant",
     [
         ("crs", "csr"), ("csrr", "csr"), ("bsr4,4", r"bsr\(r,c\)"), ("bsr", r"bsr\(r,c\)"),
-        ("ell", r"ell\(w\)"),
+        ("ell", r"ell\(w\)"), ("sparse_csr", "csr"), ("sparse_bsr", r"bsr\(r,c\)"),
         ("dense(0), compresed(1)", r"compressed\(d\)"),
     ],
 )  # fmt: skip
@@ -295,9 +295,32 @@ def test_formats_that_are_nearly_spelled(format, meant):
     for f in (lambda: scorch.Format(format), lambda: scorch.sparse(matrix(), format)):
         with pytest.raises(ValueError, match=f"did you mean {meant}"):
             f()
-    with pytest.raises(ValueError) as error:
-        scorch.Format("blocked")
-    assert "did you mean" not in str(error.value)
+    for far in ("blocked", "bogus"):
+        with pytest.raises(ValueError) as error:
+            scorch.Format(far)
+        assert "did you mean" not in str(error.value)
+
+
+def test_layouts_of_torch_are_no_formats_but_have_names():
+    with pytest.raises(TypeError, match=r'got torch\.sparse_csc: did you mean "csc"\?'):
+        scorch.sparse(matrix(), format=torch.sparse_csc)
+
+
+def test_formats_are_no_devices():
+    with pytest.raises(RuntimeError, match=r"expected a device or a dtype, got 'csc'; .+ A\.convert"):
+        scorch.sparse(matrix()).to("csc")
+
+
+def test_what_takes_an_expression_says_where():
+    a = scorch.sparse(matrix())
+    with pytest.raises(TypeError, match="in front of its operands, such as 'ij,jk->ik', got Tensor"):
+        scorch.explain(a @ torch.ones(6, 2).double())
+
+
+def test_a_dense_tensor_without_bounds_is_refused_by_its_size():
+    a = scorch.coo(torch.tensor([[0], [5]]), torch.ones(1), (2**25, 2**25))
+    with pytest.raises(MemoryError, match=r"1125899906842624 values of 4 bytes each, 4503599\.6.. GB in all"):
+        a.to_dense()
 
 
 # ---- assigning ----

@@ -3,9 +3,12 @@
 import ast
 import importlib.metadata
 import importlib.util
+import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tomllib
 from pathlib import Path
@@ -66,6 +69,39 @@ def test_makefile_compiles_like_setup():
         f'"{f}"' for f in flags.split()
     )
     assert "csrc/folders.list" in make and '"folders.list"' in setup
+
+
+COMPILER = """#!/bin/sh
+for last; do true; done
+case "$*" in
+*bundle_*.c*) echo "$*" >> {log};;
+*scorchc.o*) cp {scorchc} "$last"; exit;;
+esac
+: > "$last"
+"""
+
+
+def test_flags_of_a_user_change_no_target_of_a_kernel(tmp_path):
+    """CFLAGS of conda name an old CPU, others the one at hand; a kernel has the target of its width."""
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("csrc", "scorch"):
+        ignored = shutil.ignore_patterns("*.so", "__pycache__")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    log, cc = tmp_path / "log", tmp_path / "logging"
+    cc.write_text(COMPILER.format(log=log, scorchc=native.core().scorchc()))
+    cc.chmod(0o755)
+    env = {**os.environ, "CC": str(cc), "CFLAGS": "-march=native"}
+    subprocess.run(
+        [sys.executable, "setup.py", "-q", "build"], cwd=tmp_path, env=env, check=True, timeout=120
+    )
+    lines = log.read_text().splitlines()
+    levels = {"bundle_16": "x86-64", "bundle_32": "x86-64-v3", "bundle_64": "x86-64-v4"}
+    if platform.machine() != "x86_64":
+        levels = {"bundle_16": "armv8-a"} if platform.machine() == "aarch64" else {}
+    for kind, level in levels.items():
+        of_kind = [line for line in lines if f"{kind}_" in line]
+        assert of_kind and {re.findall(r"-march=(\S+)", line)[-1] for line in of_kind} == {level}
 
 
 @pytest.mark.slow

@@ -50,6 +50,8 @@ def test_the_faster_one_is_taken():
     before = model(x)
     report = scorch.sparsify(model, x, timer=DENSE_WINS)
     assert report.replaced == () and type(model.first) is nn.Linear and report.model is model
+    with pytest.raises(TypeError, match=r"call report\.model"):
+        report(x)
     assert torch.equal(model(x), before)
     report = scorch.sparsify(model, x, timer=SPARSE_WINS)
     assert report.replaced == ("first",) and type(model.tail[2]) is nn.Linear

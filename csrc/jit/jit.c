@@ -75,11 +75,26 @@ static const char *refuse(const char *flag)
     for (int i = 0; i < SC_LEN(inexact); i++)
         if (strcmp(flag, inexact[i]) == 0)
             return "it changes results, and at link time the arithmetic of the whole process";
+    if (starts(flag, "-Xclang")) return "what stands behind it is not looked at here";
     if (flag[0] == '@') return "files of flags are not part of a kernel's key";
     if (starts(flag, "-m") && !starts(flag, "-mtune=") && !starts(flag, "-mno-") &&
         !starts(flag, "-mprefer-vector-width="))
         return "the target is chosen and checked by the library";
     return NULL;
+}
+
+/* What is refused of flags is refused behind the name of a compiler, too. */
+static int check_words(const char *cc, sc_err *e)
+{
+    char word[MAXFLAGS];
+    while (cc && *(cc += strspn(cc, " \t\n"))) {
+        size_t len = strcspn(cc, " \t\n");
+        snprintf(word, sizeof word, "%.*s", (int)len, cc);
+        const char *why = word[0] == '-' || word[0] == '@' ? refuse(word) : NULL;
+        if (why) return sc_error(e, SC_EVALUE, "SCORCH_CC must not contain %.100s: %s", word, why);
+        cc += len;
+    }
+    return SC_OK;
 }
 
 /* Copies flags with single spaces between them. */
@@ -106,6 +121,7 @@ int sc_jit_configure(const sc_config *c, sc_err *e)
 {
     start_up();
     int rc = set_flags(c->cflags, e);
+    if (!rc) rc = check_words(c->cc, e);
     if (!rc) rc = sc_cc_configure(c->cc, e);
     if (!rc) rc = sc_cache_configure(c->cache_dir, e);
     if (rc) return rc;

@@ -32,14 +32,20 @@
 
 /* -nostdlib keeps out crtfastmath, which would flush denormals to zero in the
  * whole process, and makes libc-dev unnecessary; memcpy and memset, which the
- * compiler may call, are found in the process. */
+ * compiler may call, are found in the process. For ARM, linkers fill an object
+ * up to 64 KB, so that whole pages can be made read-only once it is loaded;
+ * without that it has 3. */
 const char sc_key_flags[] =
     "-std=gnu11 -O2 -g0 -fPIC -ffreestanding -fno-math-errno -fno-trapping-math -fwrapv -ffp-contract=fast "
     "-fno-stack-protector "
 #if defined(__APPLE__)
     "-dynamiclib -undefined dynamic_lookup";
 #else
-    "-shared -nostdlib -Wl,--build-id=none";
+    "-shared -nostdlib -Wl,--build-id=none"
+#if defined(__aarch64__)
+    " -Wl,-z,norelro"
+#endif
+    ;
 #endif
 
 int sc_key_text(char hash[SC_HASH + 1], const char *ctext, const char *cflags, const sc_target *t, sc_err *e)

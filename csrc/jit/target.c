@@ -68,7 +68,7 @@ static void add_features(sc_target *t)
     if (t->vector_bytes == 64) snprintf(t->flags + n, sizeof t->flags - n, " -mprefer-vector-width=512");
 }
 /* The brand, and the signature: virtual machines hide much behind one brand. */
-void sc_target_model(char *out, size_t size)
+static void name_model(char *out, size_t size)
 {
     unsigned r[12] = {0}, a = 0, b, c, d;
     for (unsigned k = 0; k < 3; k++)
@@ -77,6 +77,11 @@ void sc_target_model(char *out, size_t size)
     snprintf(out, size, "%.48s, signature %x", (const char *)r, a);
 }
 #else
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #if defined(__aarch64__)
 #define BASE "-march=armv8-a"
 #define LEVEL "armv8-a"
@@ -89,26 +94,74 @@ static const char *level_name(int width) { return width == 16 ? LEVEL : ""; }
 static uint32_t detect(void) { return 0; }
 static void add_features(sc_target *t) { t->features = 0; }
 
-/* Implementer, part and revision of the first core, or 0: what runs here may be moved to another kind of core. */
-static unsigned long long core_id(void)
-{
-    unsigned long long id = 0;
+/* The 128 bits of every ARM are all that is used: no kernel computes with bytes or multiplies 16 bits, which later
+ * features are for, and vectors of unknown length (SVE) have no place in a text of one width. */
 #if defined(__aarch64__) && defined(__linux__)
-    FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "re");
+/* Implementer, part and revision of a core, or 0: of one that is off, or where the system does not say. */
+static unsigned long long core_id(long cpu)
+{
+    char path[96];
+    unsigned long long id = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/regs/identification/midr_el1", cpu);
+    FILE *f = fopen(path, "re");
     if (f && fscanf(f, "%llx", &id) != 1) id = 0;
     if (f) fclose(f);
-#endif
     return id;
 }
 
-/* What is measured on one kind of core is not believed on another. */
-void sc_target_model(char *out, size_t size)
-{ snprintf(out, size, "%s, core %llx", level_name(16), core_id()); }
+/* The register itself, of the core this runs on: programs may read it where the system says so. */
+static unsigned long long this_core(void)
+{
+    unsigned long long id = 0;
+    if (getauxval(AT_HWCAP) & HWCAP_CPUID) __asm__("mrs %0, midr_el1" : "=r"(id));
+    return id;
+}
+
+/* All kinds of cores: what runs here may be moved from small ones to large ones, and two systems may share one kind. */
+static void name_cores(char *out, size_t size)
+{
+    unsigned long long kind[8] = {0};
+    int n = 0, k;
+    for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF) && n < SC_LEN(kind); cpu++) {
+        kind[n] = core_id(cpu);
+        for (k = 0; kind[k] != kind[n]; k++) {}
+        n += k == n && kind[n];
+    }
+    if (!n) kind[n++] = this_core();
+    size_t used = 0;
+    for (k = 0; k < n && used < size; k++)
+        used += (size_t)snprintf(out + used, size - used, "%s%llx", k ? " " : "", kind[k]);
+}
+#elif defined(__APPLE__)
+static void name_cores(char *out, size_t size)
+{
+    if (sysctlbyname("machdep.cpu.brand_string", out, &size, NULL, 0)) out[0] = 0;
+}
+#else
+static void name_cores(char *out, size_t size) { snprintf(out, size, "unknown"); }
 #endif
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* What is measured on one kind of core is not believed on another. */
+static void name_model(char *out, size_t size)
+{
+    char cores[100] = "";
+    name_cores(cores, sizeof cores);
+    snprintf(out, size, "%s, core %s", level_name(16), cores);
+}
+#endif
+
+static pthread_once_t once = PTHREAD_ONCE_INIT, once_named = PTHREAD_ONCE_INIT;
 static uint32_t present;
+static char model[128];
 static void look(void) { present = detect(); }
+static void look_named(void) { name_model(model, sizeof model); }
+
+/* Asked once: a system has a file for every core, and a virtual machine is left for each question. */
+void sc_target_model(char *out, size_t size)
+{
+    pthread_once(&once_named, look_named);
+    snprintf(out, size, "%s", model);
+}
 
 bool sc_target_make(sc_target *t, int vector_bytes)
 {

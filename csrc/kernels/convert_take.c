@@ -13,14 +13,15 @@ void *sc_convert_take(const sc_conversion *c, int64_t n, size_t size)
 
 static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, int64_t n, void **out)
 {
-    static const char *const names[] = {"pos", "crd", "values"};
+    static const char *const names[] = {"positions", "coordinates", "values"};
+    const size_t size = sc_dtype_size(dtype);
     *out = c->alloc(c->ctx, what, level, dtype, n);
     if (*out) {
-        sc_fill_advise(*out, (size_t)n * sc_dtype_size(dtype));
+        sc_fill_advise(*out, (size_t)n * size);
         return SC_OK;
     }
-    return sc_error(c->err, SC_ENOMEM, "out of memory: %lld entries of %s, level %d", (long long)n,
-                    names[what], level);
+    return sc_error(c->err, SC_ENOMEM, "out of memory: a tensor of %lld %s of %zu bytes each, %.3f GB in all",
+                    (long long)n, names[what], size, (double)n * (double)size * 1e-9);
 }
 
 int sc_convert_pos(const sc_conversion *c, int level, int64_t n, void **out)

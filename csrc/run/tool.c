@@ -116,6 +116,13 @@ int sc_tool_compile(const char *text, int width, Prog **out, sc_err *err)
     return rc;
 }
 
+int sc_tool_width(void)
+{
+    sc_target host;
+    sc_target_host(&host);
+    return host.vector_bytes;
+}
+
 int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *err)
 {
     Prog *p;

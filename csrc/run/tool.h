@@ -13,6 +13,7 @@ int sc_tool_gradient(const char *text, sc_text *out, sc_err *);
 /* The program of an .sc text, for operands in the formats that it wants; sc_tool_free frees it. */
 int sc_tool_compile(const char *text, int width, struct Prog **, sc_err *);
 void sc_tool_free(struct Prog *);
+int sc_tool_width(void); /* bytes of the widest vectors of this CPU */
 /* Runs an .sc text on generated integer-valued data (seed) and compares every result with the oracle:
  * through the executor, or through compiled code. */
 int sc_tool_run(const char *text, int width, bool jit, uint64_t seed, sc_err *);

@@ -33,7 +33,10 @@ def _check(expression: object, format: object, schedule: object, out: object) ->
     if isinstance(expression, str) and format is None and schedule is None and out is None:
         return
     if not isinstance(expression, str):
-        raise TypeError(f"expected the expression as a string, got {type(expression).__name__}")
+        got = type(expression).__name__
+        raise TypeError(
+            f"expected the expression as a string in front of its operands, such as 'ij,jk->ik', got {got}"
+        )
     if schedule is not None and not isinstance(schedule, str):
         raise TypeError(f"schedule: expected a string, got {type(schedule).__name__}")
     if format is not None and not isinstance(format, (str, Format, list, tuple)):

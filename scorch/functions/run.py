@@ -44,8 +44,11 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
     if not isinstance(x, torch.Tensor):
         try:
             x = torch.as_tensor(x)
-        except (RuntimeError, TypeError, ValueError) as why:
+        except (RuntimeError, TypeError, ValueError) as error:
+            why = str(error)
             what = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+            if isinstance(x, (list, tuple)) and any(isinstance(part, torch.Tensor) for part in x):
+                why = "operands stand one by one; torch.stack makes one tensor of several"
             message = f"expected tensors, SparseTensors, arrays or numbers, got {what}: {why}"
             raise TypeError(message) from None
     if torch.compiler.is_dynamo_compiling() or not x.is_neg():

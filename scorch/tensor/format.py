@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
+
 from .. import _C
 from . import rooms
 
@@ -219,8 +221,10 @@ class Format:
         elif isinstance(levels, Sequence):
             text = _spell(levels, order, block)
         else:
+            meant = _nearest(str(levels).removeprefix("torch.")) if isinstance(levels, torch.layout) else None
             raise TypeError(
                 f'expected a format such as "csr", a list of level kinds or a scorch.Format, got {levels!r}'
+                + (f': did you mean "{meant}"?' if meant else "")
             )
         if text.startswith("hyb"):
             text = _buckets(text)
@@ -280,12 +284,14 @@ def _nearest(text: str) -> str | None:
     """How the first word of a text that is no name of a format or of a level is nearly spelled."""
     from difflib import get_close_matches
 
-    words = re.findall("[a-z]+", text)
+    words = re.findall("[a-z]+", text.removeprefix("sparse_"))  # as torch calls its layouts
     spelled = {name.partition("(")[0]: name for name in _SPELLED.split()}
     unknown = next((word for word in words if word not in spelled and word != "nonunique"), None)
-    if unknown is None:  # the numbers of a name are wrong
+    if unknown is None:  # the numbers of a name are wrong, or it is a layout of torch
+        if text.startswith("sparse_") and words:
+            return spelled[words[0]]
         return spelled[words[0]] if len(words) == 1 and "(" in spelled[words[0]] else None
-    near = get_close_matches(unknown, spelled, 1, 0.5)
+    near = get_close_matches(unknown, spelled, 1, 0.55)
     return spelled[near[0]] if near else None
 
 

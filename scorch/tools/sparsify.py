@@ -68,6 +68,11 @@ class Report(Sequence):
     def __getitem__(self, at: int | slice) -> Layer | tuple[Layer, ...]:
         return self._layers[at]
 
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        raise TypeError(
+            "sparsify changes the model that it is given, and this is its report: call report.model"
+        )
+
     @property
     def replaced(self) -> tuple[str, ...]:
         return tuple(x.name for x in self if x.replaced)

@@ -148,8 +148,12 @@ static int test_noexec(void)
 
 static int test_disk_full(void)
 {
+    static const char page[4096];
     sc_err e;
-    if (!mount_small("mode=0700,size=8k", false)) return skip("a small file system cannot be mounted here");
+    char path[320];
+    if (!mount_small("mode=0700,size=4k", false)) return skip("a small file system cannot be mounted here");
+    snprintf(path, sizeof path, "%s/.full", cache);
+    write_file(path, page, sizeof page, 0600);
     configure(SC_JIT_AUTO, NULL, cache);
     setenv("TMPDIR", cache, 1);
     CHECK(get(1, &e) == SC_JIT_COMPILED && count_files(cache, NULL, 0) == 0);

@@ -36,12 +36,12 @@ void batch_enter(Low *l, const Nest *n, Val *u)
 static Val *begins(Low *l, const Nest *n, Val *u)
 {
     const Tensor *t = n->in;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const int level = lower_level(l, t);
     if (!sc_kind_of(&t->format.level[level])->crd) {
         lower_bind(l, n->ix, u);
         u = lower_where(l, t)->pos[level + 1];
-        l->e = save;
+        lower_back(l, save);
     }
     return lower_load_index(l, lower_buf(l, B_POS, t, level + 1), u);
 }
@@ -51,17 +51,17 @@ static Val *begins(Low *l, const Nest *n, Val *u)
  * making vectors, as they cannot know that it changes nothing which is read here. */
 static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
 {
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const Address to = {.buf = b->terms};
     b->nterm = 0;
     for (int u = 0; u < count; u++) {
-        l->e = save;
+        lower_back(l, save);
         l->e.batch = b;
         l->e.again |= u > 0;
         level_at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
     }
     for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
-    l->e = save;
+    lower_back(l, save);
 }
 
 /* Computes the terms of the entries [first, last), whatever units they belong to. */
@@ -69,7 +69,7 @@ static void all_entries(Low *l, Batch *b, Val *last)
 {
     Prog *p = l->p;
     const Tensor *t = b->loop->in;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     level_enter(l, t, NULL, NULL);
     const Fibre f = {.t = t, .crd = lower_buf(l, B_CRD, t, lower_level(l, t))};
     Val *rest = val_op(p, O_MOD, val_op(p, O_SUB, last, b->first), num(l, MAXTERM));
@@ -81,7 +81,7 @@ static void all_entries(Low *l, Batch *b, Val *last)
     l->e.again = true;
     some_entries(l, b, &f, val_local(p, lower_for(l, "p", whole, last, 1, &outer)->local), 1);
     l->tail = outer;
-    l->e = save;
+    lower_back(l, save);
 }
 
 /* ---- sums ---- */
@@ -141,20 +141,20 @@ static Val *unit_terms(Low *l, Batch *b, Op op, Val *u)
 /* n units from u on. Adding up n vectors across lanes takes fewer steps together, and each sum keeps its order. */
 static void units(Low *l, Batch *b, Val *u, int n)
 {
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const Op op = work_reduce(b->loop->body->body, b->work);
-    Env env[TOGETHER];
+    const Env *env[TOGETHER];
     Val *v[TOGETHER] = {0}, *count[TOGETHER];
     for (int k = 0; k < n; k++) {
         v[k] = unit_terms(l, b, op, plus(l, u, num(l, k)));
         count[k] = b->count;
-        env[k] = l->e;
-        l->e = save;
+        env[k] = lower_keep(l);
+        lower_back(l, save);
     }
     Val *sums = across(l, op, v, n);
     for (int k = 0; k < n; k++) {
         Stmt **outer = lower_block(l);
-        l->e = env[k];
+        lower_back(l, env[k]);
         l->e.batch = b;
         l->e.again |= k > 0;
         b->sum = val_lane(l->p, sums, k);
@@ -163,7 +163,7 @@ static void units(Low *l, Batch *b, Val *u, int n)
         b->sum = NULL;
         l->tail = outer;
     }
-    l->e = save;
+    lower_back(l, save);
 }
 
 static void all_units(Low *l, Batch *b, Val *first, Val *end)
@@ -189,14 +189,14 @@ static void all_units(Low *l, Batch *b, Val *first, Val *end)
 /* Where `to` is still `from`, that unit alone has more entries than there is memory for: no batch takes it. */
 static void long_unit(Low *l, const Nest *n, Val *from, Local *to)
 {
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     Stmt *s = lower_put(l, S_IF), **outer = l->tail;
     s->a = val_op(l->p, O_EQ, val_local(l->p, to), from);
     l->tail = &s->body;
     lower_remark(l, "a unit of too many entries, alone");
     batch_enter(l, n, from);
     lower_body(l, n->body);
-    l->e = save;
+    lower_back(l, save);
     lower_set(l, to, plus(l, from, num(l, 1)));
     l->tail = outer;
 }

@@ -126,7 +126,7 @@ static void find_elsewhere(const Nest *n, void *ctx)
 static void whole_tile(Low *l, const Nest *n, const Fibre *f)
 {
     Prog *p = l->p;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     Val *first = lower_where(l, f->t)->tile_lo, *last = val_op(p, O_SUB, f->hi, num(l, 1));
     Slots s = {.loop = n};
     nest_walk(n->body, find_elsewhere, &s);
@@ -143,7 +143,7 @@ static void whole_tile(Low *l, const Nest *n, const Fibre *f)
         level_at_position(l, n, f, u && !s.elsewhere ? lower_let(l, "p", val_op(p, O_MIN, at, last)) : at,
                           num(l, u));
         if (u && s.elsewhere) l->tail = outer;
-        l->e = save;
+        lower_back(l, save);
     }
 }
 
@@ -166,18 +166,18 @@ static bool small_sum(Low *l, const Nest *n)
  * share one cache line of code, some processors do not learn from earlier ones, and mispredict the end of every row. */
 static void in_pairs(Low *l, const Nest *n, const Fibre *f)
 {
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     Stmt **outer;
     Val *at = val_local(l->p, lower_for(l, "p", f->lo, f->hi, 2, &outer)->local),
         *next = plus(l, at, num(l, 1));
     level_at_position(l, n, f, at, NULL);
-    l->e = save;
+    lower_back(l, save);
     Stmt *more = lower_put(l, S_IF);
     more->a = less(l, next, f->hi);
     l->tail = &more->body;
     l->e.again = true;
     level_at_position(l, n, f, next, NULL);
-    l->e = save;
+    lower_back(l, save);
     l->tail = outer;
 }
 
@@ -196,7 +196,6 @@ static Val *turn_coordinate(Low *l, const Nest *n, const Fibre *f, Val *at, int 
 
 static void positions(Low *l, const Nest *n, const Fibre *f)
 {
-    Env save = l->e;
     if (n->unroll > 1 && lower_where(l, f->t)->tile_lo) {
         whole_tile(l, n, f);
         return;
@@ -208,6 +207,7 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
     Stmt **outer;
     Val *from = f->lo;
     if (n->unroll > 1) {
+        const Env *save = lower_keep(l);
         Val *count = lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo));
         Val *whole = val_op(l->p, O_SUB, count, val_op(l->p, O_MOD, count, num(l, n->unroll)));
         from = lower_let(l, "whole", plus(l, f->lo, whole));
@@ -215,14 +215,14 @@ static void positions(Low *l, const Nest *n, const Fibre *f)
         Stmt *s = lower_for(l, "p", f->lo, from, n->unroll, &outer);
         Val *at = val_local(l->p, s->local), *pair = NULL;
         for (int u = 0; u < n->unroll; u++) {
-            l->e = save;
+            lower_back(l, save);
             l->e.copy = u;
             l->e.again |= u > 0;
             Val *coord = turn_coordinate(l, n, f, at, u, &pair);
             at_coordinate(l, n, f, plus(l, at, num(l, u)), coord, NULL);
         }
         l->tail = outer;
-        l->e = save;
+        lower_back(l, save);
         l->e.again = true;
         register_close_copies(l, n);
     }
@@ -475,9 +475,9 @@ void level_loop(Low *l, const Nest *n)
         lookup_in(l, n);
         return;
     }
-    const Env save = l->e;
     const bool cut = t == l->split && lower_level(l, t) == 1;
     if (cut && l->mode == FINISH) return; /* the entry `part` has run it */
+    const Env *save = lower_keep(l);
     Fibre f = cut ? piece(l, t) : padded_fibre(l, t);
     if (n->by || n->ix.part != SC_WHOLE || l->e.coord[n->ix.var].base) slices_refuse_tiles(l, t);
     stay_in_block(l, n, &f);
@@ -494,6 +494,6 @@ void level_loop(Low *l, const Nest *n)
         batch_lower(l, n, f.lo, f.hi);
     else
         visited = entries(l, n, &f);
-    l->e = save;
+    lower_back(l, save);
     if (!cut) rest_of(l, n, visited);
 }

@@ -5,12 +5,12 @@
 /* ---- dense loops ---- */
 static void unrolled(Low *l, const Nest *n, int64_t extent)
 {
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     for (int64_t i = 0; i < extent; i++) {
         l->e.again |= i > 0;
         lower_bind(l, n->ix, num(l, i));
         lower_body(l, n->body);
-        l->e = save;
+        lower_back(l, save);
     }
 }
 
@@ -42,7 +42,7 @@ static void tile(Low *l, const Nest *n, Val *base, Val *extent)
 static void powers_of_two(Low *l, const Nest *n, Val *extent)
 {
     Prog *p = l->p;
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     int64_t b = n->ix.block;
     Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, num(l, b)));
     Val *full = lower_let(l, "full", val_op(p, O_SUB, extent, rest));
@@ -56,20 +56,20 @@ static void powers_of_two(Low *l, const Nest *n, Val *extent)
         Val *before = val_op(p, O_AND, rest, num(l, ~(2 * part - 1)));
         l->e.again = true;
         tile(l, n, lower_let(l, lower_index_name(l, n->ix), plus(l, full, before)), num(l, part));
-        l->e = save;
+        lower_back(l, save);
         l->tail = outer;
     }
 }
 
 static void each_tile(Low *l, const Nest *n, Val *end, Val *last)
 {
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     Stmt **outer;
     int64_t b = n->ix.block;
     Val *at = val_local(l->p, lower_for(l, lower_index_name(l, n->ix), num(l, 0), end, b, &outer)->local);
     if (last) at = lower_let(l, "at", val_op(l->p, O_MIN, at, last));
     tile(l, n, at, num(l, b));
-    l->e = save;
+    lower_back(l, save);
     l->tail = outer;
 }
 
@@ -126,12 +126,12 @@ static void tiles(Low *l, const Nest *n)
         runtime_tiles(l, n, extent);
         return;
     }
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     if (known >= 2 * b)
         each_tile(l, n, num(l, known / b * b), NULL);
     else if (known >= b)
         tile(l, n, num(l, 0), num(l, b));
-    l->e = save;
+    lower_back(l, save);
     if (known % b) tile(l, n, num(l, known / b * b), num(l, known % b));
 }
 
@@ -196,12 +196,12 @@ static void par_block(Low *l, const Nest *n)
         lower_body(l, n->body);
         return;
     }
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     bool even = extent->op == O_CONST && extent->i % n->ix.block == 0;
     Stmt *s = even ? NULL : lower_put(l, S_IF), **outer = l->tail;
     if (s) s->a = val_op(p, O_GE, left, num(l, n->ix.block)), l->tail = &s->body;
     lower_body(l, n->body);
-    l->e = save;
+    lower_back(l, save);
     if (!s) return;
     l->tail = &s->other;
     powers_of_two(l, n, extent);
@@ -305,12 +305,12 @@ static void vec_loop(Low *l, const Nest *n)
 
 static void lower_loop(Low *l, const Nest *n)
 {
-    Env save = l->e;
     if (n->in && tensor_bit(l->p, n->in) & l->e.absent) {
         rest_of(l, n, num(l, 0));
         return;
     }
     if (rest_loop(l, n)) return;
+    const Env *save = lower_keep(l);
     if (n->kind != L_VEC) lower_note(l, n);
     if (n->kind == L_PAR)
         par_loop(l, n);
@@ -318,7 +318,7 @@ static void lower_loop(Low *l, const Nest *n)
         vec_loop(l, n);
     else
         for_loop(l, n);
-    l->e = save;
+    lower_back(l, save);
 }
 
 void lower_body(Low *l, const Nest *n)

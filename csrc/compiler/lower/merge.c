@@ -73,7 +73,7 @@ static void count_seen(Low *l, const Merge *m, Val *n)
 
 static void merge_case(Low *l, const Merge *m, unsigned set_)
 {
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     count_seen(l, m, num(l, 1));
     l->e.absent = absent_in(l, m, set_);
     for (int i = 0; i < m->n; i++)
@@ -83,7 +83,7 @@ static void merge_case(Low *l, const Merge *m, unsigned set_)
     else
         lower_bind(l, m->nest->ix, m->coord);
     lower_body(l, m->nest->body);
-    l->e = save;
+    lower_back(l, save);
 }
 
 /* Whether one evaluation, with a Blend, takes the place of all cases of two tensors. */
@@ -197,7 +197,7 @@ static void read_coordinates(Low *l, Merge *m, unsigned set_, Op op)
 /* What one tensor alone has left, or has at all. */
 static void merge_rest(Low *l, const Merge *m, int i)
 {
-    Env save = l->e;
+    const Env *save = lower_keep(l);
     Fibre rest = m->f[i];
     if (m->next[i]) {
         lower_remark(l, named(l, "the rest of %s", &m->f[i]));
@@ -205,7 +205,7 @@ static void merge_rest(Low *l, const Merge *m, int i)
     }
     l->e.absent = absent_in(l, m, 1u << i);
     Val *visited = level_walk(l, m->nest, &rest);
-    l->e = save;
+    lower_back(l, save);
     count_seen(l, m, visited);
 }
 
@@ -515,8 +515,8 @@ void lower_merge(Low *l, const Nest *n)
         look_up_all(l, m);
         return;
     }
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     if (m->useful[all_of(m)]) iterate_all(l, m);
-    l->e = save;
+    lower_back(l, save);
     rest_of(l, n, m->seen ? val_local(l->p, m->seen) : num(l, 0));
 }

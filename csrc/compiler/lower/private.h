@@ -80,7 +80,6 @@ struct Rest { /* coordinates that are done at once, since a reduction takes the 
 typedef struct {
     Place known;
     Coord coord[SC_MAXVAR];
-    Where where[MAXTENSOR];
     Vec vec;
     uint64_t absent;    /* tensors without an entry in this case */
     const Blend *blend; /* not null: terms of a tensor without an entry here are replaced by zeros */
@@ -90,6 +89,7 @@ typedef struct {
     uint32_t rests;     /* the variables that `rest` stands for, which have no coordinate */
     int copy;           /* inside an unrolled loop over positions: which copy of the registers is summed in */
     bool again;         /* a repetition of statements in front, which have the notes */
+    Where where[MAXTENSOR]; /* last: of these, only those that the program has are kept */
 } Env;
 
 typedef struct {
@@ -194,6 +194,10 @@ static inline Val *plus(Low *l, Val *a, Val *b) { return val_op(l->p, O_ADD, a, 
 static inline Val *times(Low *l, Val *a, Val *b) { return val_op(l->p, O_MUL, a, b); }
 
 /* lower.c */
+/* What is known here, to come back to it. It lies in the arena: loops are inside of each other, and a thread's stack may
+ * be small. */
+const Env *lower_keep(Low *);
+void lower_back(Low *, const Env *);
 Stmt *lower_put(Low *, StmtOp);
 void lower_note(Low *, const Nest *);   /* a comment: the line of the nest that the next statements compute */
 void lower_remark(Low *, const char *); /* any comment; the text must live as long as the program */

@@ -38,7 +38,7 @@ static void remark(Low *l, const Nest *n, const Val *visited)
 static void at_once(Low *l, const Nest *n, Val *visited)
 {
     Prog *p = l->p;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     l->e.absent |= stored_along(p, n->ix.var);
     l->e.blend = NULL;
     if (nest_alive(p, n->body, l->e.absent) && (!counting(l) || results_need(l, n->body))) {
@@ -53,7 +53,7 @@ static void at_once(Low *l, const Nest *n, Val *visited)
         lower_body(l, n->body);
         l->tail = outer;
     }
-    l->e = save;
+    lower_back(l, save);
 }
 
 void rest_of(Low *l, const Nest *n, Val *visited)

@@ -78,10 +78,10 @@ bool slices_below(Low *l, const Nest *n)
 
 static Val *position_of(Low *l, const Nest *n, Val *unit)
 {
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     batch_enter(l, n, unit);
     Val *at = lower_position(l, n->in);
-    l->e = save;
+    lower_back(l, save);
     return at;
 }
 
@@ -89,7 +89,7 @@ static Val *position_of(Low *l, const Nest *n, Val *unit)
 static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *first, Local **sum)
 {
     Prog *p = l->p;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const int nmemo = l->nmemo;
     Val *at = lower_let(l, "at", plus(l, diagonal(l, f, q, 0), first));
     Val *bits = lower_let(l, "rows", diagonal(l, f, q, 1));
@@ -107,13 +107,13 @@ static void add_diagonal(Low *l, const Slices *x, const Fibre *f, Val *q, Val *f
         lower_set(l, sum[k], op(l, x->reduce, old, v));
     }
     l->nmemo = nmemo;
-    l->e = save;
+    lower_back(l, save);
 }
 
 static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
 {
     Prog *p = l->p;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const Type type = {(uint8_t)p->type, (uint8_t)x->lanes};
     const Address sums = {.buf = x->sums};
     Local *sum[16];
@@ -130,7 +130,7 @@ static void sum_slice(Low *l, const Slices *x, Val *slice, Val *to)
     l->tail = outer;
     for (int k = 0; k < x->width / x->lanes; k++)
         lower_store(l, &sums, plus(l, to, num(l, k * x->lanes)), O_CONST, val_local(p, sum[k]));
-    l->e = save;
+    lower_back(l, save);
 }
 
 /* Rows that only assign numbers which lie side by side do so a vector at a time. */
@@ -147,7 +147,7 @@ static bool rows_suit(const Slices *x)
 static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, int lanes)
 {
     Prog *p = l->p;
-    const Env save = l->e;
+    const Env *save = lower_keep(l);
     const int nmemo = l->nmemo;
     Batch b = {.loop = x->loop, .work = x->loop->body->work, .terms = x->sums};
     Stmt **outer;
@@ -161,7 +161,7 @@ static void use_some(Low *l, const Slices *x, Val *from, Val *to, Val *first, in
     lower_body(l, x->loop->body);
     l->tail = outer;
     l->nmemo = nmemo;
-    l->e = save;
+    lower_back(l, save);
 }
 
 static void use_sums(Low *l, const Slices *x, Val *from, Val *to, Val *first)
