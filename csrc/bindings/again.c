@@ -52,9 +52,8 @@ static PyObject *look_at(const sc_state *s, PyObject *x, PyObject *key, Py_ssize
         PyTuple_SetItem(key, at + 1, Py_NewRef(Py_None));
         return x;
     }
-    PyObject *facts = PyObject_GenericGetDict(x, NULL);
+    PyObject *facts = sc_bind_facts(x);
     if (!facts) return NULL;
-    Py_DECREF(facts); /* the object has it */
     core = PyDict_GetItemWithError(facts, s->name.core);
     format = core ? PyDict_GetItemWithError(facts, s->name.format) : NULL;
     PyObject *ndim = format ? PyDict_GetItemWithError(facts, s->name.ndim) : NULL;
