@@ -13,6 +13,15 @@ PyObject *sc_bind_facts(PyObject *x)
     return facts;
 }
 
+sc_core *sc_bind_core(const sc_state *s, PyObject *x)
+{
+    if (Py_TYPE(x) == s->core_type) return (sc_core *)Py_NewRef(x);
+    if (!s->sparse.type || !PyType_IsSubtype(Py_TYPE(x), s->sparse.type)) return NULL;
+    PyObject *facts = sc_bind_facts(x), *core = facts ? PyDict_GetItemWithError(facts, s->name.core) : NULL;
+    if (core) return (sc_core *)Py_NewRef(core);
+    return PyErr_Occurred() ? NULL : (sc_core *)PyObject_CallFunctionObjArgs(s->sparse.core_of, x, NULL);
+}
+
 static bool yes(PyObject *r)
 {
     const bool is = r == Py_True;
