@@ -347,7 +347,7 @@ for _names, _keeps, _homes in (
         for _home in _homes:
             if (_f := getattr(_home, _name, None)) is not None:
                 _put(pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
-                ALONE.update([_f] if _keeps else [])
+                ALONE.update([_f] if _keeps and callable(_f) else [])
 _polygamma = pointwise.unary(lambda values, n: torch.polygamma(n, values), "polygamma", False)
 for _home in (torch, torch.special):
     _put_any(lambda n, input, *, out=None: _polygamma(input, n), "polygamma", homes=(_home,))
