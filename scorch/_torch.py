@@ -163,6 +163,7 @@ VALIDATES = _VALIDATE in _asked()
 
 
 # ---- subclass machinery ----
+any_requires_grad = torch._C._any_requires_grad
 _ACTION = eval_frame._FrameAction
 
 
@@ -210,6 +211,12 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
         ) from None
     torch._C._set_throw_on_mutable_data_ptr(self)
     return self
+
+
+def adopt(cls: type, core_of: Callable, single: dict) -> None:
+    """Tells the extension of the class, whose objects it makes from then on as :func:`new_wrapper` does."""
+    make, seal = torch.Tensor._make_wrapper_subclass, torch._C._set_throw_on_mutable_data_ptr
+    _C.adopt(cls, make, seal, any_requires_grad, core_of, single)
 
 
 def constant(f: F) -> F:
@@ -409,7 +416,6 @@ def broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 # ---- single-level Functions ----
-any_requires_grad = torch._C._any_requires_grad
 only_below_autograd = _AutoDispatchBelowAutograd
 single_level = enable_single_level_autograd_function
 

@@ -7,11 +7,12 @@
 
 enum { MOST = 16 };
 
-/* Whether nothing but plain eager arithmetic happens to these objects; -1 with an exception. */
+/* Whether nothing but plain eager arithmetic happens to these objects; -1 with an exception. Of SparseTensors the caller
+ * knows that. */
 static int plain_object(const sc_state *s, PyObject *x)
 {
     PyTypeObject *type = Py_TYPE(x);
-    if (type == s->core_type || x == Py_None) return 1;
+    if (type == s->core_type || type == s->sparse.type || x == Py_None) return 1;
     if ((PyObject *)type != s->tensor_type && (PyObject *)type != s->parameter_type) return 0;
     int grad = sc_bind_needs_grad(s, x);
     return grad < 0 ? -1 : !grad;
@@ -43,7 +44,7 @@ static PyObject *evaluate(PyObject *module, PyObject *args)
 }
 
 /* ---- what was called before ---- */
-/* What a plain operand is, its core or itself, borrowed, and its place in the key; null: more than that goes on. */
+/* An operand that has a core or is plain, and its place in the key; null: more than that goes on. */
 static PyObject *look_at(const sc_state *s, PyObject *x, PyObject *key, Py_ssize_t at)
 {
     PyObject *type = (PyObject *)Py_TYPE(x), *core, *format;
@@ -52,16 +53,15 @@ static PyObject *look_at(const sc_state *s, PyObject *x, PyObject *key, Py_ssize
         PyTuple_SetItem(key, at + 1, Py_NewRef(Py_None));
         return x;
     }
-    PyObject *facts = PyObject_GenericGetDict(x, NULL);
+    PyObject *facts = sc_bind_facts(x);
     if (!facts) return NULL;
-    Py_DECREF(facts); /* the object has it */
     core = PyDict_GetItemWithError(facts, s->name.core);
     format = core ? PyDict_GetItemWithError(facts, s->name.format) : NULL;
     PyObject *ndim = format ? PyDict_GetItemWithError(facts, s->name.ndim) : NULL;
     if (!ndim || Py_TYPE(core) != s->core_type) return NULL;
     PyTuple_SetItem(key, at, Py_NewRef(format));
     PyTuple_SetItem(key, at + 1, Py_NewRef(ndim));
-    return core;
+    return x;
 }
 
 /* The operands of the program, those that go in again behind them; *program is borrowed. Null: not known, or an error. */

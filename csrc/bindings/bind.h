@@ -36,7 +36,16 @@ typedef struct {
     int nguard;
     const sc_dl_api *dl;
     struct {
-        PyObject *version, *requires_grad, *is_neg, *current_level, *core, *format, *ndim;
+        PyTypeObject *type;    /* the class SparseTensor; null until it is adopted */
+        PyObject *make, *seal; /* of torch: an object of the class; nobody may ask for its address */
+        PyObject *recorded;    /* of torch: whether a tensor requires a gradient */
+        PyObject *core_of;     /* of Python: the core of an object */
+        PyObject *single;      /* a dict: see values.c */
+    } sparse;
+    struct {
+        PyObject *version, *requires_grad, *is_neg, *current_level, *dtype, *device, *with_values;
+        PyObject *core, *format, *ndim, *names, *shape, *values, *origin,
+            *made; /* in the dict of a SparseTensor */
     } name;
 } sc_state;
 
@@ -200,6 +209,11 @@ int32_t sc_core_often(sc_core *);
  * where the pointers are the same. */
 PyObject *sc_core_pack(const sc_state *, const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
 
+/* Whether a tensor has the structure of the core: the same arrays, of which there is one at least. */
+bool sc_core_has(const sc_core *, const sc_tensor *);
+/* The values of a result, as sc_core_pack finds them. */
+PyObject *sc_core_values(const sc_tensor *, sc_sink *, sc_core *const *from, int nfrom);
+
 /* ---- kept.c: layouts derived from operands of the operators ---- */
 typedef struct sc_kept {
     struct sc_kept *next;
@@ -222,6 +236,15 @@ int64_t sc_kept_clear(void);
 extern PyMethodDef sc_again_methods[];
 PyObject *sc_bind_run(PyObject *module, PyObject *program, PyObject *operands,
                       PyObject *out); /* a list of results */
+
+/* ---- values.c ---- */
+extern PyMethodDef sc_values_methods[];
+/* The dict of an object, borrowed. */
+PyObject *sc_bind_facts(PyObject *x);
+/* The core of a SparseTensor, or a core itself, a new reference; null, perhaps with an exception: x is neither. */
+sc_core *sc_bind_core(const sc_state *, PyObject *x);
+/* A SparseTensor with the structure of another one; values: a contiguous vector. */
+PyObject *sc_bind_like(const sc_state *, PyObject *a, PyObject *values);
 
 /* ---- matmul.c ---- */
 extern PyMethodDef sc_matmul_methods[];

@@ -18,13 +18,14 @@ typedef struct {
     sc_program *program; /* held for the call */
     uint64_t handle;
     sc_tensor in[SC_MAXOP];
-    sc_core *core[SC_MAXOP]; /* of sparse operands: borrowed */
+    sc_core *core[SC_MAXOP];   /* of sparse operands */
+    PyObject *given[SC_MAXOP]; /* SparseTensors that were given for them, borrowed; null: cores were */
     PyObject *temp[SC_MAXOP];
 } call;
 
-static int load_sparse(call *c, int k, PyObject *x)
+static int load_sparse(call *c, int k, sc_core *core)
 {
-    sc_core *core = (sc_core *)x;
+    c->core[k] = core;
     if (!core->computes) {
         PyErr_SetString(PyExc_NotImplementedError,
                         "values of this type are stored and converted, not computed with: "
@@ -32,7 +33,6 @@ static int load_sparse(call *c, int k, PyObject *x)
         return -1;
     }
     if (sc_core_refresh(c->s, core)) return -1;
-    c->core[k] = core;
     c->in[k] = *sc_core_counted(core);
     return 0;
 }
@@ -67,8 +67,9 @@ static int load(call *c, PyObject *text, PyObject *operands)
     }
     for (int k = 0; k < n; k++) {
         PyObject *x = PyTuple_GetItem(operands, k);
-        bool sparse = Py_TYPE(x) == c->s->core_type;
-        if (sparse ? load_sparse(c, k, x) : load_dense(c, k, x)) return -1;
+        sc_core *core = sc_bind_core(c->s, x);
+        if (core && Py_TYPE(x) == c->s->sparse.type) c->given[k] = x;
+        if (PyErr_Occurred() || (core ? load_sparse(c, k, core) : load_dense(c, k, x))) return -1;
     }
     return 0;
 }
@@ -268,7 +269,10 @@ static void count_products(const call *c)
 
 static void unload(call *c)
 {
-    for (int k = 0; k < c->nin + c->nextra; k++) Py_XDECREF(c->temp[k]);
+    for (int k = 0; k < c->nin + c->nextra; k++) {
+        Py_XDECREF(c->temp[k]);
+        Py_XDECREF((PyObject *)c->core[k]);
+    }
     free(c->request);
     sc_program_release(c->program);
     sc_template_put(c->template);
@@ -411,6 +415,19 @@ static int run(call *c, results *r)
     return 0;
 }
 
+/* Result k, a sparse one: a SparseTensor where it has the structure of one that was given, else what makes one. */
+static PyObject *sparse_result(call *c, results *r, int k, sc_core *const *from, int nfrom)
+{
+    for (int j = 0; j < c->nin; j++)
+        if (c->given[j] && sc_core_has(c->core[j], &r->t[k])) {
+            PyObject *values = sc_core_values(&r->t[k], &r->sink[k], from, nfrom),
+                     *made = values ? sc_bind_like(c->s, c->given[j], values) : NULL;
+            Py_XDECREF(values);
+            return made;
+        }
+    return sc_core_pack(c->s, &r->t[k], &r->sink[k], from, nfrom);
+}
+
 static PyObject *collect(call *c, results *r)
 {
     sc_core *from[2 * SC_MAXOP]; /* whose arrays results may share: operands, as given and in other layouts */
@@ -423,7 +440,7 @@ static PyObject *collect(call *c, results *r)
     for (int k = 0; list && k < sc_program_nreturned(c->program); k++) {
         PyObject *x = r->object[k];
         r->object[k] = NULL;
-        if (!x) x = sc_core_pack(c->s, &r->t[k], &r->sink[k], from, 2 * n);
+        if (!x) x = sparse_result(c, r, k, from, 2 * n);
         if (!x || PyList_Append(list, x)) Py_CLEAR(list);
         Py_XDECREF(x);
     }
@@ -433,7 +450,7 @@ static PyObject *collect(call *c, results *r)
 /* Room for so many results; only these are cleared, because the whole would cost more than a small call. */
 static results *new_results(const sc_dl_api *dl, int n)
 {
-    results *r = sc_malloc(sizeof *r);
+    results *r = sc_work_take(sizeof *r);
     if (!r) return NULL;
     r->n = n;
     memset(r->t, 0, (size_t)n * sizeof *r->t);
@@ -465,7 +482,7 @@ static PyObject *evaluate(call *c, PyObject *out)
     count_products(c);
     PyObject *list = load_extra(c) || place(c, r, out) || run(c, r) ? NULL : collect(c, r);
     for (int k = 0; k < r->n; k++) Py_XDECREF(r->object[k]), sc_sink_clear(&r->sink[k]);
-    free(r);
+    sc_work_give(r);
     return list;
 }
 
@@ -491,7 +508,7 @@ static PyObject *describe_results(call *c)
 /* Operands are written as they are loaded; the rest starts empty. */
 static call *new_call(const sc_state *s)
 {
-    call *c = sc_malloc(sizeof *c);
+    call *c = sc_work_take(sizeof *c);
     if (!c) return NULL;
     c->s = s;
     c->template = NULL;
@@ -499,6 +516,7 @@ static call *new_call(const sc_state *s)
     c->request = NULL;
     c->program = NULL;
     memset(c->core, 0, sizeof c->core);
+    memset(c->given, 0, sizeof c->given);
     memset(c->temp, 0, sizeof c->temp);
     return c;
 }
@@ -510,7 +528,7 @@ static PyObject *with_call(PyObject *module, PyObject *text, PyObject *operands,
     if (!c) return PyErr_NoMemory();
     PyObject *r = load(c, text, operands) || ready(c) ? NULL : body(c, arg);
     unload(c);
-    free(c);
+    sc_work_give(c);
     return r;
 }
 

@@ -245,7 +245,7 @@ static PyObject *components_of(const sc_tensor *t, sc_sink *sink, sc_core *const
         if (!bad && sc_level_has_crd(spec))
             bad = append(list, share(t, sink, at->crd, sc_crd_length(spec, at->npos), false, from, nfrom));
     }
-    if (!bad) bad = append(list, share(t, sink, t->view.val, t->view.nval, true, from, nfrom));
+    if (!bad) bad = append(list, sc_core_values(t, sink, from, nfrom));
     PyObject *tuple = bad ? NULL : PyList_AsTuple(list);
     Py_XDECREF(list);
     return tuple;
@@ -261,6 +261,25 @@ PyObject *sc_core_pack(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_
     if (!shape) return Py_XDECREF(components), NULL;
     return Py_BuildValue("(sNN)", text, shape, components);
 }
+
+bool sc_core_has(const sc_core *c, const sc_tensor *t)
+{
+    const size_t extents = sizeof *t->view.dim * (size_t)t->format.ndim;
+    if (c->ncomp < 2 || !sc_format_equal(&c->t.format, &t->format) || c->t.itype != t->itype ||
+        c->t.view.nval != t->view.nval || memcmp(c->t.view.dim, t->view.dim, extents))
+        return false;
+    for (int l = 0; l < t->format.nlevel; l++) {
+        const sc_level *own = &c->t.view.level[l], *other = &t->view.level[l];
+        const sc_levelspec *spec = &t->format.level[l];
+        if ((sc_level_has_pos(spec) && own->pos != other->pos) ||
+            (sc_level_has_crd(spec) && own->crd != other->crd))
+            return false;
+    }
+    return true;
+}
+
+PyObject *sc_core_values(const sc_tensor *t, sc_sink *sink, sc_core *const *from, int nfrom)
+{ return share(t, sink, t->view.val, t->view.nval, true, from, nfrom); }
 
 sc_core *sc_core_wrap(const sc_state *s, const sc_tensor *t, sc_sink *sink, sc_core *from)
 {

@@ -21,17 +21,19 @@ static int read_guards(sc_state *s, PyObject *guards)
     return 0;
 }
 
+/* The strings of s->name, in its order. */
+static const char *const name_text[] = {
+    "_version", "requires_grad", "is_neg", "_current_level", "dtype", "device",  "_with_values", "_core",
+    "_fmt",     "_ndim",         "_names", "_shape",         "_val",  "_origin", "_made",
+};
+
 static int names(sc_state *s)
 {
-    s->name.version = PyUnicode_InternFromString("_version");
-    s->name.requires_grad = PyUnicode_InternFromString("requires_grad");
-    s->name.is_neg = PyUnicode_InternFromString("is_neg");
-    s->name.current_level = PyUnicode_InternFromString("_current_level");
-    s->name.core = PyUnicode_InternFromString("_core");
-    s->name.format = PyUnicode_InternFromString("_fmt");
-    s->name.ndim = PyUnicode_InternFromString("_ndim");
-    const bool all = s->name.version && s->name.requires_grad && s->name.is_neg && s->name.current_level;
-    return all && s->name.core && s->name.format && s->name.ndim ? 0 : -1;
+    PyObject **name = (PyObject **)&s->name;
+    _Static_assert(sizeof s->name == SC_LEN(name_text) * sizeof *name, "a string for each name");
+    for (int i = 0; i < SC_LEN(name_text); i++)
+        if (!(name[i] = PyUnicode_InternFromString(name_text[i]))) return -1;
+    return 0;
 }
 
 static int join_library(sc_state *s, const char *path, int threads)
@@ -322,6 +324,7 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, sc_matmul_methods) || PyModule_AddFunctions(module, sc_again_methods) ||
         PyModule_AddFunctions(module, sc_tuned_methods) || PyModule_AddFunctions(module, sc_watch_methods) ||
         PyModule_AddFunctions(module, sc_sampling_methods) ||
+        PyModule_AddFunctions(module, sc_values_methods) ||
         PyModule_AddStringConstant(module, "version", SC_VERSION))
         return -1;
     return sc_core_register(module, s);
@@ -337,6 +340,9 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->parameter_type);
     Py_VISIT(s->dual_level);
     Py_VISIT(s->readable);
+    Py_VISIT(s->sparse.type);
+    Py_VISIT(s->sparse.core_of);
+    Py_VISIT(s->sparse.single);
     for (int i = 0; i < s->nguard; i++) Py_VISIT(s->guard[i]);
     return 0;
 }
@@ -352,13 +358,13 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->dual_level);
     Py_CLEAR(s->readable);
     for (; s->nguard; s->nguard--) Py_CLEAR(s->guard[s->nguard - 1]);
-    Py_CLEAR(s->name.version);
-    Py_CLEAR(s->name.requires_grad);
-    Py_CLEAR(s->name.is_neg);
-    Py_CLEAR(s->name.current_level);
-    Py_CLEAR(s->name.core);
-    Py_CLEAR(s->name.format);
-    Py_CLEAR(s->name.ndim);
+    Py_CLEAR(s->sparse.type);
+    Py_CLEAR(s->sparse.make);
+    Py_CLEAR(s->sparse.seal);
+    Py_CLEAR(s->sparse.recorded);
+    Py_CLEAR(s->sparse.core_of);
+    Py_CLEAR(s->sparse.single);
+    for (int i = 0; i < SC_LEN(name_text); i++) Py_CLEAR(((PyObject **)&s->name)[i]);
     return 0;
 }
 

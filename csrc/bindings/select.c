@@ -89,6 +89,41 @@ static PyObject *module_select(PyObject *module, PyObject *args)
     return r;
 }
 
+/* ---- consecutive rows ---- */
+#define REBASE(type)                                                                                         \
+    static void rebase_##type(type *restrict to, const type *restrict from, int64_t n)                       \
+    {                                                                                                        \
+        for (int64_t i = 0; i < n; i++) to[i] = from[i] - from[0];                                           \
+    }
+REBASE(int32_t)
+REBASE(int64_t)
+
+/* rows(pos, start, stop) -> (their pos, where they begin and end in crd and values) */
+static PyObject *module_rows(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    long long start, stop;
+    sc_borrowed b;
+    if (!PyArg_ParseTuple(args, "OLL", &x, &start, &stop) || sc_bind_read_vector(s, x, &b)) return NULL;
+    const bool wide = b.t.dtype == SC_I64;
+    if ((!wide && b.t.dtype != SC_I32) || start < 0 || stop < start || stop >= b.n)
+        return sc_bind_refuse("expected pos of int32 or int64, and rows inside of it"), NULL;
+    const int64_t n = stop - start + 1;
+    sc_dl_managed *m = sc_dense_alloc(s->dl, b.t.dtype, 1, &n);
+    if (!m) return sc_dense_nomem(b.t.dtype, 1, &n);
+    const int64_t *at = b.t.view.val;
+    const int32_t *near = b.t.view.val;
+    if (wide)
+        rebase_int64_t(m->tensor.data, at + start, n);
+    else
+        rebase_int32_t(m->tensor.data, near + start, n);
+    PyObject *pos = sc_dense_object(s->dl, m);
+    return pos ? Py_BuildValue("(NLL)", pos, (long long)(wide ? at[start] : near[start]),
+                               (long long)(wide ? at[stop] : near[stop]))
+               : NULL;
+}
+
 /* inside(list, extent) -> the list, those below zero counted from the end */
 static PyObject *module_inside(PyObject *module, PyObject *args)
 {
@@ -117,6 +152,8 @@ static PyObject *module_inside(PyObject *module, PyObject *args)
 PyMethodDef sc_select_methods[] = {
     {"inside", module_inside, METH_VARARGS,
      "inside(list, extent) -> the list, those below zero counted from the end"},
+    {"rows", module_rows, METH_VARARGS,
+     "rows(pos, start, stop) -> (their pos, the place of their first entry, that behind their last one)"},
     {"select", module_select, METH_VARARGS,
      "select(pos, crd, values, rows, columns, extent) -> (pos, crd, values): rows and columns are None, "
      "(n, first, step) or a vector of int64; extent: of the columns"},

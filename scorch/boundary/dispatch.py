@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from ..tensor.entries import same_structure
 from ..tensor.format import layout
 from ..tensor.sparsetensor import HANDLERS, STRUCTURAL, SparseTensor, rank
@@ -27,6 +27,8 @@ def _each(f: Callable) -> Callable:
 
 def _detach(a: SparseTensor) -> SparseTensor:
     """The arrays themselves: they belong to no graph, unless calls are traced."""
+    if a.__class__ is SparseTensor and not a._val.requires_grad:
+        return _C.like(a, a._val)
     arrays = a._arrays()
     return a._like([x.detach() for x in arrays] if arrays[-1].requires_grad else arrays)
 

@@ -29,7 +29,7 @@ from ..functions import (
     writing,
 )
 from ..tensor import conversion, index, join, layouts
-from ..tensor.sparsetensor import HANDLERS, SparseTensor, partwise
+from ..tensor.sparsetensor import ALONE, HANDLERS, SparseTensor, partwise
 from . import dispatch, distributed
 
 _HOMES = (torch, torch.Tensor)
@@ -347,6 +347,7 @@ for _names, _keeps, _homes in (
         for _home in _homes:
             if (_f := getattr(_home, _name, None)) is not None:
                 _put(pointwise.unary(_f, _name, _keeps), _name, homes=(_home,))
+                ALONE.update([_f] if _keeps and callable(_f) else [])
 _polygamma = pointwise.unary(lambda values, n: torch.polygamma(n, values), "polygamma", False)
 for _home in (torch, torch.special):
     _put_any(lambda n, input, *, out=None: _polygamma(input, n), "polygamma", homes=(_home,))
@@ -358,6 +359,7 @@ for _name, _function in (
     ("invert", torch.bitwise_not),
 ):
     _put(pointwise.unary(_function, _name, _name != "invert"), f"__{_name}__")
+ALONE.update([torch.Tensor.__neg__, torch.Tensor.__abs__, torch.Tensor.__pos__])
 _put(pointwise.dropout, "dropout", homes=(F,))
 _put(partwise(lambda input, p, train: pointwise.dropout(input, p, train)), "dropout", homes=(torch,))
 

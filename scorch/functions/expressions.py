@@ -13,7 +13,7 @@ import torch
 from .. import _C, _torch
 from ..tensor import rooms
 from ..tensor.format import Format, has_parts, is_composed
-from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor, core_of
+from ..tensor.sparsetensor import MATMUL, TRANSPOSED, SparseTensor
 from ..tensor.values import needs_grad, once
 from ..tensor.wrapping import from_run
 from . import autocast, notation
@@ -98,7 +98,7 @@ def _as_before(expression: str, names: tuple[str, ...], operands: tuple) -> obje
         return NotImplemented
     if len(found) == 1 and isinstance(found[0], torch.Tensor):
         return found[0]
-    return unpacked(from_run(found, operands))
+    return unpacked(from_run(found))
 
 
 def quick(
@@ -124,7 +124,7 @@ def quick(
                 return NotImplemented
             if "_core" not in facts and is_composed(facts["_fmt"]):
                 return rooms.parts.quickly(expression, names, operands, format, schedule, implicit, out)
-            direct.append(facts.get("_core") or core_of(x))
+            direct.append(x)
         elif isinstance(x, torch.Tensor) and x.layout is torch.strided and not x.is_neg():
             kinds.append(None)
             direct.append(x)
@@ -135,7 +135,7 @@ def quick(
         return NotImplemented
     if out is not None:
         note_written(out)
-    return from_run(found, operands)
+    return from_run(found)
 
 
 def einsum(

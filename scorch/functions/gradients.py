@@ -151,22 +151,6 @@ class _Call(torch.autograd.Function):
         return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, add)
 
 
-@lru_cache(maxsize=4096)
-def _sums_rows(program: str) -> bool:
-    """Whether the gradient to the only sparse operand of an einsum sums over rows of dense matrices.
-
-    Then it is computed apart from the other gradients, whose programs may ask for other layouts.
-    """
-    text, *lines = program.split(TAB)
-    inputs, arrow, output = text.partition("->")
-    kinds = [line for line in lines if line.startswith(":")]
-    if not arrow or sum(not k.endswith("::") for k in kinds) != 1:
-        return False
-    of_sparse = next(i for i, k in zip(inputs.split(","), kinds, strict=True) if not k.endswith("::"))
-    dense = [i for i, k in zip((*inputs.split(","), output), (*kinds, "::"), strict=True) if k.endswith("::")]
-    return all(len(i) == 2 and i[0] not in of_sparse for i in dense)
-
-
 def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Tensor | None]) -> None:
     """Runs a program of gradients, and finds those to the operands that it is for."""
     inputs = []
@@ -207,7 +191,7 @@ def run_eagerly(program: str, operands: list[torch.Tensor], run: Callable) -> li
     return run(program, operands)
 
 
-# ---- products of a SparseTensor and a plain matrix or vector, of a kind as in csrc/bindings/matmul.c ----
+# ---- products of a SparseTensor and a plain matrix or vector ----
 class Step(NamedTuple):
     """A program of gradients of a product."""
 
@@ -216,64 +200,75 @@ class Step(NamedTuple):
     results: tuple[int, ...]  # the number of the gradient to (sparse, dense) operand, -1 where it has none
 
 
-@lru_cache(maxsize=1024)
-def _steps(program: str, ranks: tuple[int, int], sparse: int, wanted: int) -> list[Step]:
-    """The programs of the gradients to a mask of (sparse, dense); sparse: the place of that operand."""
-    both = wanted if not sparse else (wanted & 1) << 1 | wanted >> 1
-    found = []
-    for gradient in gradients_of(program, ranks, both, 1):
-        inputs = tuple(2 if origin == "gradient" else k ^ sparse for origin, k, _ in gradient.sources)
-        number = {k ^ sparse: n for k, _, n in gradient.results}
-        found.append(Step(gradient.program, inputs, (number.get(0, -1), number.get(1, -1))))
-    return found
+class Product:
+    """``multiply(a, x, kind)``, which is ``run(program, ...)``, for an x of a rank and a format of a.
 
+    kind: as in csrc/bindings/matmul.c; 3 - kind is the product that is the gradient to x.
+    """
 
-def _product_gradients(ctx, a, x, grad, to_a: bool, to_x: bool) -> list[torch.Tensor | None]:
-    """The gradients of a product to its operands, [to_a, to_x]; ctx: of a node that has its kind."""
-    found: list[torch.Tensor | None] = [None, None]
-    alone = not to_a or _sums_rows(ctx.program)
-    if to_x and alone and not torch.is_grad_enabled():
-        found[1], to_x = ctx.multiply(a, grad, 3 - ctx.kind), False
-    if not to_a and not to_x:
+    def __init__(self, program: str, kind: int, rank: int, multiply: Callable, run: Callable) -> None:
+        self.program, self.kind, self.multiply, self.run = program, kind, multiply, run
+        self._last = kind in (1, 2)  # the sparse operand is the second
+        self._ranks = (rank, 2) if self._last else (2, rank)
+        self._steps: dict[int, list[Step]] = {}
+
+    def steps(self, wanted: int) -> list[Step]:
+        """The programs of the gradients to a mask of (sparse, dense)."""
+        if wanted not in self._steps:
+            both = (wanted & 1) << 1 | wanted >> 1 if self._last else wanted
+            self._steps[wanted] = [self._step(g) for g in gradients_of(self.program, self._ranks, both, 1)]
+        return self._steps[wanted]
+
+    def _step(self, gradient: Gradient) -> Step:
+        inputs = tuple(2 if origin == "gradient" else k ^ self._last for origin, k, _ in gradient.sources)
+        number = {k ^ self._last: n for k, _, n in gradient.results}
+        return Step(gradient.program, inputs, (number.get(0, -1), number.get(1, -1)))
+
+    def gradients(
+        self, a: SparseTensor, x: torch.Tensor, grad: torch.Tensor, to_a: bool, to_x: bool
+    ) -> list[torch.Tensor | None]:
+        """The gradients to the operands, from that to the result."""
+        found: list[torch.Tensor | None] = [None, None]
+        recorded = torch.is_grad_enabled()
+        if to_x and not recorded:
+            found[1], to_x = self.multiply(a, grad, 3 - self.kind), False
+        if not to_a and not to_x:
+            return found
+        given, run = (a, x, grad.contiguous() if 0 in grad.stride() else grad), self.run
+        for step in self.steps(to_a + 2 * to_x):
+            inputs = [given[k] for k in step.inputs]
+            outs = run_eagerly(step.program, inputs, run) if recorded else run(step.program, inputs)
+            for k, number in enumerate(step.results):
+                if number >= 0:
+                    found[k] = outs[number]
         return found
-    if 0 in grad.stride():
-        grad = grad.contiguous()
-    sparse = ctx.kind in (1, 2)
-    ranks = (x.dim(), 2) if sparse else (2, x.dim())
-    given = (a, x, grad)
-    for step in _steps(ctx.program, ranks, int(sparse), to_a + 2 * to_x):
-        inputs = [given[k] for k in step.inputs]
-        outs = run_eagerly(step.program, inputs, ctx.run)
-        for k, number in enumerate(step.results):
-            if number >= 0:
-                found[k] = outs[number]
-    return found
 
 
 class _Product(torch.autograd.Function):
-    """``multiply(a, x, kind)``, which is ``run(program, ...)``: the node of eager products, a lean one."""
+    """The node of eager products, a lean one."""
 
     @staticmethod
-    def forward(ctx, a, x, program, kind, multiply, run):
-        ctx.save_for_backward(a, x, *a._arrays())  # the arrays for their versions
-        ctx.program, ctx.kind, ctx.multiply, ctx.run = program, kind, multiply, run
-        return multiply(a, x, kind)
+    def forward(ctx, a, x, product):
+        facts = a.__dict__  # the arrays for their versions
+        ctx.save_for_backward(a, x, *map(facts.__getitem__, facts["_names"]))
+        ctx.product = product
+        return product.multiply(a, x, product.kind)
 
     @staticmethod
     def backward(ctx, grad):
         a, x, *_ = ctx.saved_tensors
-        to_a, to_x, *_ = ctx.needs_input_grad
-        return *_product_gradients(ctx, a, x, grad, to_a, to_x), None, None, None, None
+        to_a, to_x, _ = ctx.needs_input_grad
+        return *ctx.product.gradients(a, x, grad, to_a, to_x), None
 
 
 class _Affine(torch.autograd.Function):
-    """``multiply(a, x, kind) + bias`` for the values of a: the node of a layer that holds values."""
+    """A product plus a bias, for the values of a: the node of a layer that holds values."""
 
     @staticmethod
-    def forward(ctx, values, x, bias, a, program, kind, multiply, run):
+    def forward(ctx, values, x, bias, a, product):
         ctx.save_for_backward(values, x, *a._arrays()[:-1])
-        ctx.a, ctx.program, ctx.kind, ctx.multiply, ctx.run = a, program, kind, multiply, run
-        y = multiply(a, x, kind)
+        ctx.a, ctx.product = a, product
+        y = product.multiply(a, x, product.kind)
         return y if bias is None else y.add_(bias)
 
     @staticmethod
@@ -281,9 +276,9 @@ class _Affine(torch.autograd.Function):
         values, x, *_ = ctx.saved_tensors
         to_values, to_x, to_bias, *_ = ctx.needs_input_grad
         a = ctx.a._with_values(values) if torch.is_grad_enabled() else ctx.a
-        of_a, of_x = _product_gradients(ctx, a, x, grad, to_values, to_x)
+        of_a, of_x = ctx.product.gradients(a, x, grad, to_values, to_x)
         of_values = None if of_a is None else values_of(of_a)
-        return of_values, of_x, grad.sum(0) if to_bias else None, *[None] * 5
+        return of_values, of_x, grad.sum(0) if to_bias else None, None, None
 
 
 product_node, affine_node = _torch.raw_apply(_Product), _torch.raw_apply(_Affine)

@@ -17,7 +17,7 @@ from ..tensor.sparsetensor import SparseTensor
 from . import notation
 from .gradients import gradients_of, mask, results_read, run_eagerly
 from .program import TAB, known_program, of_operand
-from .run import as_passed, run
+from .run import run
 
 _ACCESSED = re.compile(r"[A-Za-z_]\w*(?=\[)")
 _FEWEST = 3  # operands, of which fewer are one step
@@ -26,7 +26,7 @@ _RESULT = "  ->  "
 
 def _plan(program: str, operands: list[torch.Tensor]) -> list[str]:
     """The steps of a program, each with what its result is, as explain says them."""
-    text = _C.text(program, tuple(map(as_passed, operands)), "path")
+    text = _C.text(program, tuple(operands), "path")
     return text.partition("\ntemporaries: ")[0].partition("\nnext best: ")[0].splitlines()
 
 
@@ -47,7 +47,7 @@ def _steps(program: str, names: tuple[str, ...], operands: list[torch.Tensor]) -
 
 def _entries(program: str, operands: list[torch.Tensor], wanted: int) -> int:
     """How many entries of sparse operands the gradients of the last result of a program meet."""
-    made = _C.results(program, tuple(map(as_passed, operands)))
+    made = _C.results(program, tuple(operands))
     results = [operands[0].new_empty(shape) for _, shape, _, _ in made]
     from_origin = {"operand": operands, "result": results, "gradient": results}
     met = 0

@@ -14,7 +14,7 @@ from ..tensor.entries import share_arrays
 from ..tensor.format import has_slots, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import needs_grad
-from ..tensor.wrapping import from_result
+from ..tensor.wrapping import from_run
 from .expressions import evaluate
 from .program import known_program
 
@@ -91,10 +91,8 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
         shape, right, kind = core_of(b), b._val.dtype, (b._ndim, b._fmt)
         if a._ndim != b._ndim or share_arrays(a, b):
             return NotImplemented
-        operands = (own, shape)
     elif type(b) is torch.Tensor and b.layout is torch.strided and not b.is_neg():
         shape, right, kind = b.shape, b.dtype, (b.dim(), "dense")
-        operands = (own, b)
     else:
         return NotImplemented
     program = _plainly(name, (a._ndim, a._fmt), kind) if kind[0] else None
@@ -103,12 +101,12 @@ def quickly(name: str, a: object, b: object) -> torch.Tensor:
     if (not left.is_floating_point and " / " in program) or needs_grad(a, b):
         return NotImplemented
     try:
-        found = _C.evaluate(program, operands, None)
+        found = _C.evaluate(program, (a, b), None)
     except NotImplementedError:
         return NotImplemented
     if found is NotImplemented:
         return NotImplemented
-    made = found[0] if isinstance(found[0], torch.Tensor) else from_result(*found[0])
+    (made,) = from_run(found)
     return made.bool() if name in _TESTS else made
 
 

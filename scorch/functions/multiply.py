@@ -11,7 +11,7 @@ from ..tensor import rooms
 from ..tensor.format import is_composed
 from ..tensor.sparsetensor import LINEAR, RMATMUL, SparseTensor, core_of
 from ..tensor.values import once
-from .gradients import product_node
+from .gradients import Product, product_node
 from .program import program_of
 from .run import operands_of, run, through_operator
 
@@ -59,9 +59,15 @@ def fast_product(a: SparseTensor, x: object, kind: int, out: torch.Tensor | None
 
 def recorded_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors, one of which requires a gradient."""
-    a, last = once(a), kind in (RMATMUL, LINEAR)
-    program = text_of_product(EINSUM[kind][x.dim() - 1], a._fmt, last)
-    return product_node(a, x, program, kind, run_product, run)
+    a = once(a)
+    return product_node(a, x, product_of(kind, x.dim(), a._fmt))
+
+
+@lru_cache(maxsize=1024)
+def product_of(kind: int, rank: int, format: str) -> Product:
+    """A product with an operand of a rank by a matrix of a format."""
+    program = text_of_product(EINSUM[kind][rank - 1], format, kind in (RMATMUL, LINEAR))
+    return Product(program, kind, rank, run_product, run)
 
 
 def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
@@ -75,7 +81,7 @@ def product_op(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
 
 def run_product(a: SparseTensor, x: torch.Tensor, kind: int) -> torch.Tensor:
     """A product of plain tensors; no gradient is recorded."""
-    y = NotImplemented if _torch.DEBUG_STAGES else _C.matmul(core_of(a), x, kind)
+    y = NotImplemented if _torch.DEBUG_STAGES else _C.matmul(a.__dict__.get("_core") or core_of(a), x, kind)
     if y is not NotImplemented:
         return y
     program, operands = _product_program(a, x.detach(), kind)

@@ -17,7 +17,7 @@ from numbers import Number
 
 import torch
 
-from .. import _torch
+from .. import _C, _torch
 from ..tensor.entries import (
     Entries,
     build,
@@ -30,11 +30,10 @@ from ..tensor.entries import (
     ravel,
     runs,
     same_structure,
-    share_arrays,
 )
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor, partwise
-from ..tensor.values import plain_values, refuse_read_only, renewed
+from ..tensor.values import refuse_read_only
 from . import kernels
 from .writing import (
     cleared,
@@ -49,6 +48,7 @@ from .writing import (
 )
 
 UNION, PRODUCT, QUOTIENT, DENSE, FIRST = range(5)  # what a function of two does with missing entries
+_NUMBERS, _ALIKE = 1, 2  # beside what it may be computed on values alone: csrc/bindings/values.c
 _LINEAR = {  # in place, of what is added up afterwards
     *("__imul__", "__itruediv__", "div_", "divide_", "mul_", "multiply_", "neg_", "negative_"),
     *("true_divide_", "zero_"),
@@ -92,8 +92,6 @@ def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
     """f(A, ...) on the stored values; unless known to keep zero, f is asked what it does there."""
 
     def mapped(input: SparseTensor, *args: object, **kwargs: object) -> torch.Tensor:
-        if keeps_zero and not args and not kwargs and (values := plain_values(input)) is not None:
-            return renewed(input, f(values))
         if any(isinstance(x, torch.Tensor) and x.dim() for x in (*args, *kwargs.values())):
             raise NotImplementedError(
                 f"{name}: expected a SparseTensor and numbers: use scorch.map, or A.to_dense()"
@@ -238,18 +236,9 @@ def _operand(x: object) -> object:
     return torch.as_tensor(x) if hasattr(x, "__array__") else None
 
 
-def _at_once(f: Callable, a: object, b: object, kind: int) -> SparseTensor | None:
-    """f of the values alone, in an eager call: of a tensor and a number, or two with the same arrays."""
-    if (x := plain_values(a)) is None:
-        return None
-    if type(b) in (int, float):
-        return renewed(a, f(x, b)) if kind in (PRODUCT, QUOTIENT, FIRST) else None
-    y = plain_values(b) if kind in (UNION, PRODUCT, FIRST) else None
-    return renewed(a, f(x, y)) if y is not None and share_arrays(a, b) else None
-
-
 def binary(f: Callable, name: str, kind: int) -> Callable:
     """f(a, b) with at least one SparseTensor; ``kind`` says what missing entries do."""
+    takes = _NUMBERS * (kind in (PRODUCT, QUOTIENT, FIRST)) + _ALIKE * (kind in (UNION, PRODUCT, FIRST))
 
     def apply(
         input: object, other: object, alpha: Number | None = None, *, out: object = None, **options: object
@@ -258,8 +247,10 @@ def binary(f: Callable, name: str, kind: int) -> Callable:
             options["alpha"] = alpha
         if out is not None:
             return written(out, apply(input, other, **options))
-        if not options and (made := _at_once(f, input, other, kind)) is not None:
-            return made
+        if takes and not options and not torch.compiler.is_dynamo_compiling():
+            made = _C.on_values(f, input, other, takes)
+            if made is not NotImplemented:
+                return made
         undefined = kind == QUOTIENT and isinstance(other, SparseTensor)  # 0 / 0 nearly everywhere
         if not options and kind != DENSE and not undefined:
             made = kernels.quickly(name, input, other)

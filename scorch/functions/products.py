@@ -19,14 +19,14 @@ from .gradients import affine_node
 from .multiply import (
     EINSUM,
     fast_product,
+    product_of,
     product_op,
     recorded_product,
     run_product,
-    text_of_product,
     turns,
 )
 from .program import Asked
-from .run import is_plain, operand_of, run
+from .run import is_plain, operand_of
 from .writing import written
 
 
@@ -151,8 +151,7 @@ def linear_of_values(
         or x.is_neg()
     ):
         return linear(x, a._with_values(values), bias)
-    program = text_of_product("ni,oi->no", a._fmt, True)
-    return affine_node(values, x, bias, a, program, LINEAR, run_product, run)
+    return affine_node(values, x, bias, a, product_of(LINEAR, 2, a._fmt))
 
 
 # ---- matmul and its kin ----

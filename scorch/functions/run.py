@@ -89,12 +89,12 @@ def note_written(out: Out) -> None:
 # ---- three ways ----
 def run(program: str, operands: list[torch.Tensor], out: Out = None) -> list[torch.Tensor]:
     """Results by the extension, on the objects themselves."""
-    direct = tuple(map(as_passed, operands))
+    direct = tuple(operands)
     if _torch.DEBUG_STAGES and program not in _printed:
         _printed.add(program)
         for stage in _torch.DEBUG_STAGES:
             print(f"-- {stage}\n{_C.text(program, direct, stage)}", file=sys.stderr)
-    results = from_run(_C.run(program, direct, out), operands)
+    results = from_run(_C.run(program, direct, out))
     if out is not None:
         note_written(out)
     return results

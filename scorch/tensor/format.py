@@ -111,6 +111,17 @@ def pads(text: str) -> bool:
     return "ell" in text or "dia" in text
 
 
+class _Single(dict):
+    """Of formats, found when asked for: whether one stores each entry once and nothing else."""
+
+    def __missing__(self, text: str) -> bool:
+        found = self[text] = "nonunique" not in text and not pads(text)
+        return found
+
+
+SINGLE = _Single()
+
+
 def repeats(form: Layout) -> bool:
     """Whether a coordinate may be stored twice: lists of coordinates are told apart by their last level."""
     below = [kind for kind, *_ in form.levels[1:]] + [""]

@@ -239,9 +239,15 @@ def _as_range(c: Selection | None) -> tuple[int, int, int] | torch.Tensor | None
     return (_length(c), c.start, c.step) if isinstance(c, slice) else c
 
 
+_FEW_ROWS = 4096  # whose positions are not worth the vectors and threads of torch
+
+
 def _cut(arrays: tuple[torch.Tensor, ...], start: int, stop: int) -> tuple[torch.Tensor, ...]:
     """The part of pos, crd and values that consecutive rows are."""
     pos, crd, values = arrays
+    if stop - start < _FEW_ROWS and not _torch.is_tracing(pos):
+        cut, low, high = _C.rows(pos, start, stop)
+        return cut, crd[low:high], values[low:high]
     cut = pos[start : stop + 1]
     low, high = int(cut[0]), int(cut[-1])
     return cut - low, crd[low:high], values[low:high]

@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import torch
+from torch.compiler import is_dynamo_compiling
 
 from .. import _C, _torch
 from . import rooms
-from .format import Format, layout, pads
+from .format import SINGLE, Format, layout, pads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,7 @@ else:
 MATMUL, RMATMUL, LINEAR, TRANSPOSED = range(4)  # products: A @ x, x @ A, x @ A.T, A.T @ x
 Block = tuple[int, int]  # rows and columns of blocks
 HANDLERS: dict = {}  # torch function -> what it means here; filled by boundary/table.py
+ALONE: set = set()  # those of them that are functions of one tensor's values, and zero at zero
 STRUCTURAL: dict = {}  # operator of the dispatcher -> what it means here; by boundary/dispatch.py
 
 
@@ -77,7 +79,7 @@ def is_sparse(x: object) -> bool:
 
 def rank(x: torch.Tensor) -> int:
     """The number of dimensions, which is a constant where torch.compile traces too."""
-    plainly = isinstance(x, SparseTensor) and not torch.compiler.is_dynamo_compiling()
+    plainly = isinstance(x, SparseTensor) and not is_dynamo_compiling()
     return x._ndim if plainly else x.dim()  # dim() of a SparseTensor asks the table
 
 
@@ -105,6 +107,10 @@ class SparseTensor(_Tensor):
     # ---- layers of torch ----
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func in ALONE and not kwargs and len(args) == 1 and not is_dynamo_compiling():
+            made = _C.on_values(func, args[0])
+            if made is not NotImplemented:
+                return made
         handler = HANDLERS.get(func)
         if handler is not None:
             return handler(*args, **_torch.under_one_name(kwargs)) if kwargs else handler(*args)
@@ -172,7 +178,7 @@ class SparseTensor(_Tensor):
         made = rooms.values.assemble(
             layout(self._fmt, rank(self)), self._shape, (*self._arrays()[:-1], values)
         )
-        if not torch.compiler.is_dynamo_compiling() and _C.plain() and values.is_contiguous():
+        if not is_dynamo_compiling() and _C.plain() and values.is_contiguous():
             made.__dict__["_core"] = core_of(self).with_values(made._val)
         return made
 
@@ -582,7 +588,7 @@ class SparseTensor(_Tensor):
     # They return what they declare in every sparse format; of format dense they may return plain tensors.
     def __matmul__(self, other: Any) -> torch.Tensor:
         """The product with a tensor, an array or a list; batch dimensions broadcast, types promote."""
-        if not torch.compiler.is_dynamo_compiling():
+        if not is_dynamo_compiling():
             y = rooms.multiply.fast_product(self, other, MATMUL)
             if y is not NotImplemented:
                 return y
@@ -590,7 +596,7 @@ class SparseTensor(_Tensor):
 
     def __rmatmul__(self, other: Any) -> torch.Tensor:
         """As ``@``, from the right."""
-        if not torch.compiler.is_dynamo_compiling():
+        if not is_dynamo_compiling():
             y = rooms.multiply.fast_product(self, other, RMATMUL)
             if y is not NotImplemented:
                 return y
@@ -723,3 +729,4 @@ class SparseTensor(_Tensor):
 
 
 _torch.entries(vars(SparseTensor))
+_torch.adopt(SparseTensor, core_of, SINGLE)

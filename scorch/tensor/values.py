@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from .. import _C, _torch
-from .format import Layout, layout, pads
+from .format import Layout, layout
 from .sparsetensor import SparseTensor, rank
 from .wrapping import wrap
 
@@ -107,34 +107,7 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
 def plain_values(a: torch.Tensor) -> torch.Tensor | None:
     """The values of a themselves, each once and none of them padding, where a call on them is eager and
     nothing records, transforms, traces or validates it; else None."""
-    if torch.compiler.is_dynamo_compiling() or a.__class__ is not SparseTensor:
-        return None
-    if _torch.VALIDATES or not _C.plain():
-        return None
-    facts = a.__dict__
-    text, values = facts["_fmt"], facts["_val"]
-    if "nonunique" in text or pads(text) or values.requires_grad:
-        return None
-    return None if torch.is_grad_enabled() and _torch.any_requires_grad(a) else values
-
-
-@_torch.untraced
-def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
-    """The structure of a, whose :func:`plain_values` these were computed from, with these values."""
-    own = a.__dict__
-    if values is own["_val"] or values.requires_grad or not values.is_contiguous():
-        return a._with_values(values)
-    new = _torch.new_wrapper(SparseTensor, own["_shape"], values)
-    facts = new.__dict__
-    for name in ("_fmt", "_names", "_ndim", "_shape", *own["_names"]):
-        facts[name] = own[name]
-    facts["_val"] = values
-    core = own.get("_core") or own.get("_origin")
-    if core is not None:
-        facts["_origin"] = core
-    elif "_made" in own:
-        facts["_made"] = True
-    return new
+    return None if torch.compiler.is_dynamo_compiling() else _C.plain_values(a)
 
 
 # ---- operands ----

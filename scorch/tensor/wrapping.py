@@ -34,26 +34,9 @@ def from_result(text: str, shape: tuple[int, ...], arrays: tuple[torch.Tensor, .
     return fresh(layout(text, len(shape)), shape, arrays)
 
 
-def from_run(found: Sequence, operands: Sequence) -> list[torch.Tensor]:
-    """The results of a program. Those with the structure of an operand share its derived layouts too."""
-    results = []
-    for r in found:
-        if not isinstance(r, torch.Tensor):
-            r = from_result(*r)
-            _look_for_origin(r.__dict__, operands)
-        results.append(r)
-    return results
-
-
-def _look_for_origin(facts: dict, operands: Sequence) -> None:
-    """Notes the core of the operand in this format whose last array of structure is the same, so all are."""
-    text, names = facts["_fmt"], facts["_names"]
-    for x in operands:
-        own = x.__dict__
-        if len(names) > 1 and own.get("_fmt") == text and own.get(names[-2]) is facts[names[-2]]:
-            if own["_shape"] == facts["_shape"]:
-                facts["_origin"] = own.get("_core")
-            return
+def from_run(found: Sequence) -> list[torch.Tensor]:
+    """The results of a program. Those with the structure of an operand are SparseTensors already."""
+    return [from_result(*r) if r.__class__ is tuple else r for r in found]
 
 
 def fresh(form: Layout, shape: tuple[int, ...], arrays: tuple[torch.Tensor, ...]) -> SparseTensor:

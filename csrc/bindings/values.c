@@ -1,0 +1,209 @@
+/* values.c: eager calls on stored values alone, and SparseTensors with the structure of another one.
+ *
+ * A function that leaves zero zero computes on a vector of values, and its result differs from its operand in nothing
+ * else. For a small tensor the objects around that take far longer than the arithmetic, so it is one call here: whether
+ * nothing but plain eager arithmetic goes on, the function of torch, and the new object, whose facts are those of the
+ * old one. What is unusual is left to Python. */
+#include "bind.h"
+
+PyObject *sc_bind_facts(PyObject *x)
+{
+    PyObject *facts = PyObject_GenericGetDict(x, NULL);
+    Py_XDECREF(facts); /* the object has it */
+    return facts;
+}
+
+sc_core *sc_bind_core(const sc_state *s, PyObject *x)
+{
+    if (Py_TYPE(x) == s->core_type) return (sc_core *)Py_NewRef(x);
+    if (!s->sparse.type || !PyType_IsSubtype(Py_TYPE(x), s->sparse.type)) return NULL;
+    PyObject *facts = sc_bind_facts(x), *core = facts ? PyDict_GetItemWithError(facts, s->name.core) : NULL;
+    if (core) return (sc_core *)Py_NewRef(core);
+    return PyErr_Occurred() ? NULL : (sc_core *)PyObject_CallFunctionObjArgs(s->sparse.core_of, x, NULL);
+}
+
+static bool yes(PyObject *r)
+{
+    const bool is = r == Py_True;
+    Py_XDECREF(r);
+    return is;
+}
+
+/* ---- new objects ---- */
+/* A tensor of the class without memory, of a shape, and of the type and device of values. */
+static PyObject *wrapper(const sc_state *s, PyObject *shape, PyObject *values)
+{
+    PyObject *dtype = PyObject_GetAttr(values, s->name.dtype),
+             *device = dtype ? PyObject_GetAttr(values, s->name.device) : NULL,
+             *args = device ? PyTuple_Pack(2, s->sparse.type, shape) : NULL,
+             *options = args ? PyDict_New() : NULL, *made = NULL;
+    if (options && !PyDict_SetItem(options, s->name.dtype, dtype) &&
+        !PyDict_SetItem(options, s->name.device, device))
+        made = PyObject_Call(s->sparse.make, args, options);
+    PyObject *sealed = made ? PyObject_CallFunctionObjArgs(s->sparse.seal, made, NULL) : NULL;
+    if (!sealed) Py_CLEAR(made);
+    Py_XDECREF(sealed);
+    Py_XDECREF(options);
+    Py_XDECREF(args);
+    Py_XDECREF(device);
+    Py_XDECREF(dtype);
+    return made;
+}
+
+static int copy_fact(PyObject *to, PyObject *from, PyObject *name)
+{
+    PyObject *x = PyDict_GetItemWithError(from, name);
+    return x ? PyDict_SetItem(to, name, x) : PyErr_Occurred() ? -1 : 0;
+}
+
+/* What is known of the structure: a core that has it, or that the library made it. */
+static int copy_origin(const sc_state *s, PyObject *to, PyObject *from)
+{
+    PyObject *core = PyDict_GetItemWithError(from, s->name.core);
+    if (core) return PyDict_SetItem(to, s->name.origin, core);
+    return copy_fact(to, from, s->name.origin) || copy_fact(to, from, s->name.made) ? -1 : 0;
+}
+
+PyObject *sc_bind_like(const sc_state *s, PyObject *a, PyObject *values)
+{
+    PyObject *own = sc_bind_facts(a), *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
+             *shape = names ? PyDict_GetItemWithError(own, s->name.shape) : NULL,
+             *made = shape ? wrapper(s, shape, values) : NULL, *facts = made ? sc_bind_facts(made) : NULL;
+    int bad = !facts || copy_fact(facts, own, s->name.format) || copy_fact(facts, own, s->name.names) ||
+              copy_fact(facts, own, s->name.ndim) || copy_fact(facts, own, s->name.shape);
+    for (Py_ssize_t i = 0; !bad && i < PyTuple_Size(names) - 1; i++)
+        bad = copy_fact(facts, own, PyTuple_GetItem(names, i));
+    if (!bad) bad = PyDict_SetItem(facts, s->name.values, values) || copy_origin(s, facts, own);
+    if (bad) Py_CLEAR(made);
+    if (!made && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a SparseTensor");
+    return made;
+}
+
+/* ---- values alone ---- */
+/* Whether a format, a key of s->sparse.single, stores each entry once and nothing else. */
+static bool is_single(const sc_state *s, PyObject *format)
+{
+    PyObject *known = PyDict_GetItemWithError(s->sparse.single, format);
+    if (known || PyErr_Occurred()) return known == Py_True;
+    return yes(PyObject_GetItem(s->sparse.single, format));
+}
+
+/* The values of a, borrowed, each once and none of them padding, where nothing records or traces calls on a; else
+ * null, perhaps with an exception. That eager arithmetic is plain is asked once by the caller. */
+static PyObject *alone(const sc_state *s, PyObject *a)
+{
+    PyObject *own = Py_TYPE(a) == s->sparse.type && !s->validate ? sc_bind_facts(a) : NULL,
+             *text = own ? PyDict_GetItemWithError(own, s->name.format) : NULL,
+             *values = text ? PyDict_GetItemWithError(own, s->name.values) : NULL;
+    if (!values || !is_single(s, text)) return NULL;
+    if (!sc_torch_grad_enabled()) return values;
+    PyObject *recorded = PyObject_CallFunctionObjArgs(s->sparse.recorded, a, values, NULL);
+    return recorded && !yes(recorded) ? values : NULL;
+}
+
+static PyObject *plain_values(PyObject *module, PyObject *a)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *values = Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1 ? alone(s, a) : NULL;
+    return values ? Py_NewRef(values) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* Whether two tensors were made with the same structure, arrays and all. */
+static bool share_structure(const sc_state *s, PyObject *a, PyObject *b)
+{
+    if (a == b) return true;
+    PyObject *one = sc_bind_facts(a), *other = sc_bind_facts(b),
+             *names = one && other ? PyDict_GetItemWithError(one, s->name.names) : NULL;
+    PyObject *const same[] = {s->name.format, s->name.shape};
+    for (int i = 0; names && i < SC_LEN(same); i++) {
+        PyObject *x = PyDict_GetItemWithError(one, same[i]), *y = PyDict_GetItemWithError(other, same[i]);
+        if (!x || !y || PyObject_RichCompareBool(x, y, Py_EQ) != 1) return false;
+    }
+    for (Py_ssize_t i = 0; names && i < PyTuple_Size(names) - 1; i++) {
+        PyObject *name = PyTuple_GetItem(names, i);
+        if (PyDict_GetItemWithError(one, name) != PyDict_GetItemWithError(other, name)) return false;
+    }
+    return names;
+}
+
+/* Whether an array of values that torch made can be held as it is. */
+static bool is_vector(const sc_state *s, PyObject *values)
+{
+    sc_dl_tensor d;
+    if ((PyObject *)Py_TYPE(values) != s->tensor_type) return false;
+    if (s->dl->borrow(values, &d)) return PyErr_Clear(), false; /* of a type that it does not have */
+    return d.ndim == 1 && (!d.strides || d.shape[0] < 2 || d.strides[0] == 1);
+}
+
+/* The structure of a with values that were computed from its own. */
+static PyObject *renewed(const sc_state *s, PyObject *a, PyObject *old, PyObject *values)
+{
+    if (values != old && is_vector(s, values)) return sc_bind_like(s, a, values);
+    return PyErr_Occurred() ? NULL : PyObject_CallMethodObjArgs(a, s->name.with_values, values, NULL);
+}
+
+enum { NUMBERS = 1, PAIRS = 2 };
+
+/* What b is beside the values of a: a number, or values of the same structure; borrowed, null as in `alone`. */
+static PyObject *second(const sc_state *s, PyObject *a, PyObject *b, long takes)
+{
+    if (PyLong_CheckExact(b) || PyFloat_CheckExact(b)) return takes & NUMBERS ? b : NULL;
+    if (!(takes & PAIRS) || Py_TYPE(b) != s->sparse.type || !share_structure(s, a, b)) return NULL;
+    return alone(s, b);
+}
+
+static PyObject *on_values(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const sc_state *s = PyModule_GetState(module);
+    if (n != 2 && n != 4) return PyErr_Format(PyExc_TypeError, "expected on_values(f, a[, b, takes])");
+    PyObject *a = args[1], *x = NULL, *y = NULL;
+    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) x = alone(s, a);
+    if (x && n == 4) y = second(s, a, args[2], PyLong_AsLong(args[3]));
+    if (!x || (n == 4 && !y)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    Py_INCREF(x);
+    PyObject *values = PyObject_CallFunctionObjArgs(args[0], x, y, NULL);
+    PyObject *made = values ? renewed(s, a, x, values) : NULL;
+    Py_XDECREF(values);
+    Py_DECREF(x);
+    return made;
+}
+
+/* ---- what Python sees ---- */
+static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    const sc_state *s = PyModule_GetState(module);
+    if (n != 2 || !PyType_IsSubtype(Py_TYPE(args[0]), s->sparse.type))
+        return PyErr_Format(PyExc_TypeError, "expected like(SparseTensor, values)");
+    return sc_bind_like(s, args[0], args[1]);
+}
+
+static PyObject *adopt(PyObject *module, PyObject *args)
+{
+    sc_state *s = PyModule_GetState(module);
+    PyObject *type, *make, *seal, *recorded, *core_of, *single;
+    if (!PyArg_ParseTuple(args, "O!OOOOO!", &PyType_Type, &type, &make, &seal, &recorded, &core_of,
+                          &PyDict_Type, &single))
+        return NULL;
+    if (s->sparse.type) Py_RETURN_NONE;
+    s->sparse.make = Py_NewRef(make);
+    s->sparse.seal = Py_NewRef(seal);
+    s->sparse.recorded = Py_NewRef(recorded);
+    s->sparse.core_of = Py_NewRef(core_of);
+    s->sparse.single = Py_NewRef(single);
+    s->sparse.type = (PyTypeObject *)Py_NewRef(type);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef sc_values_methods[] = {
+    {"adopt", adopt, METH_VARARGS,
+     "adopt(SparseTensor, make, seal, any_requires_grad, core_of, single): the class, and what makes its "
+     "objects; single[format]: whether it stores each entry once and nothing else"},
+    {"plain_values", plain_values, METH_O,
+     "plain_values(a) -> values of a SparseTensor that an eager call may compute with alone, or None"},
+    {"on_values", (PyCFunction)(void (*)(void))on_values, METH_FASTCALL,
+     "on_values(f, a[, b, takes]) -> SparseTensor of f(values[, number or values]), or NotImplemented: more "
+     "goes on; takes: 1 numbers, 2 SparseTensors of the same arrays"},
+    {"like", (PyCFunction)(void (*)(void))like, METH_FASTCALL,
+     "like(a, values) -> SparseTensor with the structure of a"},
+    {NULL, NULL, 0, NULL},
+};
