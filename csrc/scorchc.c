@@ -7,7 +7,8 @@
  *                                                            in the chunks of N lanes, one after another
  *   scorchc --bundle LIST -o DIR WIDTH...            C texts for the bundle, see csrc/bundle.list
  *
- * The width is 64 where none is given, and that of this CPU with --jit. SCORCH_CC, SCORCH_CFLAGS and SCORCH_CACHE_DIR are as in the package. */
+ * The width is 64 where none is given, and that of this CPU with --jit. SCORCH_CC, SCORCH_CFLAGS and SCORCH_CACHE_DIR are
+ * as in the package. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,13 +14,13 @@ def shares(a, b):
     return all(a.__dict__[n] is b.__dict__[n] for n in a._names[:-1]) and a._fmt == b._fmt
 
 
-@pytest.mark.parametrize("function", sorted(ALONE, key=str), ids=str)
-def test_functions_of_one_tensor_ask_no_handler(function, monkeypatch):
+def test_functions_of_one_tensor_ask_no_handler(monkeypatch):
     a = scorch.sparse(DENSE / 8)
-    monkeypatch.delitem(HANDLERS, function)
-    made = function(a)
-    assert shares(a, made) and made._val.dtype is function(a._val).dtype
-    torch.testing.assert_close(made.to_dense(), function(DENSE / 8), equal_nan=True)
+    for function in ALONE:
+        monkeypatch.delitem(HANDLERS, function)
+        made = function(a)
+        assert shares(a, made) and made._val.dtype is function(a._val).dtype, function
+        torch.testing.assert_close(made.to_dense(), function(DENSE / 8), equal_nan=True)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr", "bsr(3,3)", "dense"])

@@ -2,9 +2,12 @@
  *
  * requires  a nest; makes loops `vec`, and blocks of what threads share
  *
- * Of loops over entries all for which that is legal, unless the entries lie in short runs: what is left of a run after whole vectors
- * takes a branch for each power of two, which only functions of many operations outweigh. Where coordinates pick what is
- * read of dense operands, a vector saves loads of coordinates and of entries, and sums in several lanes. */
+ * Of loops over entries all for which that is legal, unless the entries lie in short runs: what is left of a run after
+ * whole vectors takes a branch for each power of two, which only functions of many operations outweigh. Where coordinates
+ * pick what is read of dense operands, a vector saves loads of coordinates and of entries, and sums in several lanes.
+ *
+ * A parallel loop is of one coordinate at a time, so where its body is one evaluation there is nothing to make a vector
+ * of: it becomes one over blocks of coordinates. */
 #include "private.h"
 
 enum { BLOCK = 256 };                  /* coordinates of a dense result that a thread takes at once */
