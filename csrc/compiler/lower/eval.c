@@ -359,7 +359,8 @@ static bool known_here(Low *l, const Expr *e)
                (!e->kid[1] || known_here(l, e->kid[1]));
     const Tensor *t = e->tensor;
     if (t->role != T_IN || tensor_bit(l->p, t) & l->e.absent) return false;
-    if (tensor_is_sparse(t)) return lower_level(l, t) == t->format.nlevel && !lower_where(l, t)->lo;
+    if (!sc_format_is_dense(&t->format))
+        return lower_level(l, t) == t->format.nlevel && !lower_where(l, t)->lo;
     for (int d = 0; d < t->ndim; d++)
         if (!lower_index(l, e->ix[d])) return false;
     return true;
