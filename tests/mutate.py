@@ -298,6 +298,11 @@ MUTATIONS = {  # name: file, text, replacement
     "a text need not mean the step": (
         "compiler/path/step.c", "return !unsummed && expr_equal(e, a->rhs);", "return !unsummed;",
     ),
+    "entries are read before they are known": (
+        "compiler/lower/eval.c",
+        "    if (!sc_format_is_dense(&t->format))\n        return lower_level",
+        "    if (tensor_is_sparse(t))\n        return lower_level",
+    ),
     "a transposed result has the structure of an operand": (
         "compiler/path/step.c", "if (same && !memcmp(x->dimvar", "if (same || !memcmp(x->dimvar",
     ),

@@ -192,6 +192,8 @@ static const Bad files[] = {
     {"in A: f32 dense (1152921504606846976, 3)\nin B: f32 dense (1152921504606846976)\n@C[i,j,k] = A[i,j] * "
      "B[k]",
      "more than 2^60 elements", SC_EVALUE},
+    {"in G: f32 dense (3, 3)\nout R: like G\n@R[i,j] = 2 * G[i,j]", "the structure of G, which is dense",
+     SC_EVALUE},
     {"in A: f32 csr (3, 3)\nC[i] = A[i,j]\nnest { @q }", "unknown tensor q", SC_EVALUE},
     {"in A: f32 csr (3, 3)\nC[i] = A[i,j]\nnest { par i in A {@", "or another item of the nest, got the end",
      SC_EVALUE},

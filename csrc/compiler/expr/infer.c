@@ -418,6 +418,9 @@ static void infer_index_type(const Prog *p, Tensor *t)
 static void infer_like(Prog *p, const Assign *a, Tensor *t)
 {
     Tensor *r = a->lhs->tensor;
+    if (sc_format_is_dense(&t->format))
+        fail(p, SC_EVALUE, a->lhs->pos, "%s is to have the structure of %s, which is dense; ask for a format",
+             r->name, t->name);
     for (int k = 0; k < p->ntensor; k++) {
         Tensor *x = p->tensor[k];
         if (x->role != T_IN || x->arg != t->arg || !has_indices(x, a->lhs)) continue;
