@@ -18,12 +18,20 @@
  *     }
  *   }
  */
+typedef int i32x4 __attribute__((vector_size(16)));
+typedef sc_i64 i64x4 __attribute__((vector_size(32)));
 typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x4u __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double f64x8 __attribute__((vector_size(64)));
 typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE f64x4 sc_splat_f64x4(double x) { return (f64x4){x, x, x, x}; }
 SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE f64x4 sc_load_f64x4(const double *p) { return *(const f64x4u *)p; }
+SC_INLINE void sc_store_f64x4(double *p, f64x4 x) { *(f64x4u *)p = x; }
 SC_INLINE f64x8 sc_select_f64x8(i64x8 m, f64x8 a, f64x8 b)
 {
     return (f64x8)((m & (i64x8)a) | (~m & (i64x8)b));
@@ -43,6 +51,13 @@ SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b)
 SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b)
 {
     return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]};
+}
+SC_INLINE sc_i64 sc_pair_i32(const int *p) { return (sc_i64)(unsigned)p[0] | (sc_i64)p[1] << 32; }
+SC_INLINE f32x4 sc_pick_f32x4(const float *p, sc_i64 s, const int *c)
+{
+    const sc_i64 c0 = sc_pair_i32(c + 0);
+    const sc_i64 c2 = sc_pair_i32(c + 2);
+    return (f32x4){p[(c0 & 0xffffffff) * s], p[(c0 >> 32) * s], p[(c2 & 0xffffffff) * s], p[(c2 >> 32) * s]};
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -74,31 +89,16 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
             const sc_i64 whole = T_last - (T_last - T_first) % 8;
             /* what the entries of all units add */
             for (sc_i64 p_1 = T_first; p_1 < whole; p_1 += 8) {
-                const sc_i64 k = (sc_i64)T_crd2[p_1];
                 /* s += T[i,j,k] * x[k] * y[i] */
-                const double term = T_val[p_1] * (double)x_val[k] * y_val[i];
-                const sc_i64 k_1 = (sc_i64)T_crd2[p_1 + 1];
-                const double term_1 = T_val[p_1 + 1] * (double)x_val[k_1] * y_val[i];
-                const sc_i64 k_2 = (sc_i64)T_crd2[p_1 + 2];
-                const double term_2 = T_val[p_1 + 2] * (double)x_val[k_2] * y_val[i];
-                const sc_i64 k_3 = (sc_i64)T_crd2[p_1 + 3];
-                const double term_3 = T_val[p_1 + 3] * (double)x_val[k_3] * y_val[i];
-                const sc_i64 k_4 = (sc_i64)T_crd2[p_1 + 4];
-                const double term_4 = T_val[p_1 + 4] * (double)x_val[k_4] * y_val[i];
-                const sc_i64 k_5 = (sc_i64)T_crd2[p_1 + 5];
-                const double term_5 = T_val[p_1 + 5] * (double)x_val[k_5] * y_val[i];
-                const sc_i64 k_6 = (sc_i64)T_crd2[p_1 + 6];
-                const double term_6 = T_val[p_1 + 6] * (double)x_val[k_6] * y_val[i];
-                const sc_i64 k_7 = (sc_i64)T_crd2[p_1 + 7];
-                const double term_7 = T_val[p_1 + 7] * (double)x_val[k_7] * y_val[i];
-                s_terms[p_1 - T_first] = term;
-                s_terms[p_1 - T_first + 1] = term_1;
-                s_terms[p_1 - T_first + 2] = term_2;
-                s_terms[p_1 - T_first + 3] = term_3;
-                s_terms[p_1 - T_first + 4] = term_4;
-                s_terms[p_1 - T_first + 5] = term_5;
-                s_terms[p_1 - T_first + 6] = term_6;
-                s_terms[p_1 - T_first + 7] = term_7;
+                const double y = y_val[i];
+                const f64x4 term = sc_load_f64x4(&T_val[p_1]) *
+                    __builtin_convertvector(sc_pick_f32x4(x_val, 1, &T_crd2[p_1]), f64x4) * sc_splat_f64x4(y);
+                const f64x4 term_1 =
+                    sc_load_f64x4(&T_val[p_1 + 4]) *
+                    __builtin_convertvector(sc_pick_f32x4(x_val, 1, &T_crd2[p_1 + 4]), f64x4) *
+                    sc_splat_f64x4(y);
+                sc_store_f64x4(&s_terms[p_1 - T_first], term);
+                sc_store_f64x4(&s_terms[p_1 - T_first + 4], term_1);
             }
             for (sc_i64 p_1 = whole; p_1 < T_last; p_1++) {
                 const sc_i64 k = (sc_i64)T_crd2[p_1];

@@ -17,12 +17,17 @@
  * because
  *   loops over A follow its storage order
  */
+typedef sc_i64 i64x4 __attribute__((vector_size(32)));
 typedef sc_i64 i64x8 __attribute__((vector_size(64)));
+typedef double f64x4 __attribute__((vector_size(32)));
+typedef double f64x4u __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double f64x8 __attribute__((vector_size(64)));
 typedef double f64x8u __attribute__((vector_size(64), aligned(8), may_alias));
 
 #define SC_INLINE static inline __attribute__((always_inline))
 SC_INLINE f64x8 sc_load_f64x8(const double *p) { return *(const f64x8u *)p; }
+SC_INLINE f64x4 sc_load_f64x4(const double *p) { return *(const f64x4u *)p; }
+SC_INLINE void sc_store_f64x4(double *p, f64x4 x) { *(f64x4u *)p = x; }
 SC_INLINE f64x8 sc_select_f64x8(i64x8 m, f64x8 a, f64x8 b)
 {
     return (f64x8)((m & (i64x8)a) | (~m & (i64x8)b));
@@ -42,6 +47,10 @@ SC_INLINE f64x8 sc_even_f64x8(f64x8 a, f64x8 b)
 SC_INLINE f64x8 sc_odd_f64x8(f64x8 a, f64x8 b)
 {
     return (f64x8){a[1], a[3], a[5], a[7], b[1], b[3], b[5], b[7]};
+}
+SC_INLINE f64x4 sc_pick_far_f64x4(const double *p, sc_i64 s, const sc_i64 *c)
+{
+    return (f64x4){p[c[0] * s], p[c[1] * s], p[c[2] * s], p[c[3] * s]};
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
@@ -65,31 +74,11 @@ static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
         const sc_i64 whole = A_last - (A_last - A_first) % 8;
         /* what the entries of all units add */
         for (sc_i64 p = A_first; p < whole; p += 8) {
-            const sc_i64 j = A_crd1[p];
             /* c += A[i,j] * x[j] */
-            const double term = A_val[p] * x_val[j];
-            const sc_i64 j_1 = A_crd1[p + 1];
-            const double term_1 = A_val[p + 1] * x_val[j_1];
-            const sc_i64 j_2 = A_crd1[p + 2];
-            const double term_2 = A_val[p + 2] * x_val[j_2];
-            const sc_i64 j_3 = A_crd1[p + 3];
-            const double term_3 = A_val[p + 3] * x_val[j_3];
-            const sc_i64 j_4 = A_crd1[p + 4];
-            const double term_4 = A_val[p + 4] * x_val[j_4];
-            const sc_i64 j_5 = A_crd1[p + 5];
-            const double term_5 = A_val[p + 5] * x_val[j_5];
-            const sc_i64 j_6 = A_crd1[p + 6];
-            const double term_6 = A_val[p + 6] * x_val[j_6];
-            const sc_i64 j_7 = A_crd1[p + 7];
-            const double term_7 = A_val[p + 7] * x_val[j_7];
-            c_terms[p - A_first] = term;
-            c_terms[p - A_first + 1] = term_1;
-            c_terms[p - A_first + 2] = term_2;
-            c_terms[p - A_first + 3] = term_3;
-            c_terms[p - A_first + 4] = term_4;
-            c_terms[p - A_first + 5] = term_5;
-            c_terms[p - A_first + 6] = term_6;
-            c_terms[p - A_first + 7] = term_7;
+            const f64x4 term = sc_load_f64x4(&A_val[p]) * sc_pick_far_f64x4(x_val, 1, &A_crd1[p]);
+            const f64x4 term_1 = sc_load_f64x4(&A_val[p + 4]) * sc_pick_far_f64x4(x_val, 1, &A_crd1[p + 4]);
+            sc_store_f64x4(&c_terms[p - A_first], term);
+            sc_store_f64x4(&c_terms[p - A_first + 4], term_1);
         }
         for (sc_i64 p = whole; p < A_last; p++) {
             const sc_i64 j = A_crd1[p];

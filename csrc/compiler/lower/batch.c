@@ -64,6 +64,41 @@ static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
     lower_back(l, save);
 }
 
+/* Numbers of 16 bits are hard to put together in a vector. */
+static bool is_wide(const Expr *e)
+{
+    if (e->op == O_ACCESS) return sc_dtype_size(e->tensor->dtype) >= 4;
+    return (!e->kid[0] || is_wide(e->kid[0])) && (!e->kid[1] || is_wide(e->kid[1]));
+}
+
+static bool vectors_suit(const Nest *entries)
+{
+    Nest loop = *entries;
+    loop.unroll = 0;
+    return loop.body->op == N_EVAL && nest_vector_picks(&loop) && !nest_vector_refused(&loop) &&
+           is_wide(loop.body->eval.rhs);
+}
+
+/* The same as vectors, which take fewer loads of entries and fewer stores. */
+static void some_vectors(Low *l, Batch *b, const Fibre *f, Val *p)
+{
+    enum { PICKED = 32 /* bytes, as of other vectors that coordinates pick */ };
+    const Env *save = lower_keep(l);
+    const Nest *entries = b->loop->body->body;
+    const int bytes = (int)sc_min(l->p->vector_bytes, PICKED), nmemo = l->nmemo;
+    const int lanes = bytes / (int)sc_dtype_size(l->p->type);
+    const Fibre from = {.t = f->t, .crd = f->crd, .lo = p};
+    l->e.batch = b;
+    l->e.vec = (Vec){.on = true, .ix = entries->ix, .at = num(l, 0), .lanes = lanes, .fibre = &from};
+    lower_note(l, entries->body);
+    b->nterm = 0;
+    for (; l->e.vec.off < MAXTERM; l->e.vec.off += lanes) lower_eval(l, entries->body);
+    const Address to = {.buf = b->terms};
+    for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+    l->nmemo = nmemo;
+    lower_back(l, save);
+}
+
 /* Computes the terms of the entries [first, last), whatever units they belong to. */
 static void all_entries(Low *l, Batch *b, Val *last)
 {
@@ -76,7 +111,11 @@ static void all_entries(Low *l, Batch *b, Val *last)
     Val *whole = lower_let(l, "whole", val_op(p, O_SUB, last, rest));
     Stmt **outer;
     lower_remark(l, "what the entries of all units add");
-    some_entries(l, b, &f, val_local(p, lower_for(l, "p", b->first, whole, MAXTERM, &outer)->local), MAXTERM);
+    Val *at = val_local(p, lower_for(l, "p", b->first, whole, MAXTERM, &outer)->local);
+    if (vectors_suit(b->loop->body->body))
+        some_vectors(l, b, &f, at);
+    else
+        some_entries(l, b, &f, at, MAXTERM);
     l->tail = outer;
     l->e.again = true;
     some_entries(l, b, &f, val_local(p, lower_for(l, "p", whole, last, 1, &outer)->local), 1);

@@ -279,9 +279,11 @@ static void batch_term(Low *l, Val *v)
 {
     Batch *b = l->e.batch;
     const Tensor *t = b->loop->in; /* dense levels below the entry may be resolved too */
-    Val *entry = lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
+    const Vec *vec = &l->e.vec;
+    Val *entry = vec->on ? plus(l, vec->fibre->lo, val_int(l->p, vec->off))
+                         : lower_where(l, t)->pos[nest_loop_level(b->loop) + 2];
     b->term[b->nterm].at = val_op(l->p, O_SUB, entry, b->first);
-    b->term[b->nterm++].value = lower_let(l, "term", v);
+    b->term[b->nterm++].value = lower_let(l, "term", vec->on ? widen(l, v, vec->lanes) : v);
 }
 
 static void lower_append(Low *l, const Nest *n, const Tensor *t)
