@@ -147,3 +147,13 @@ def test_as_many_duplicates_as_there_are_holes(fmt):
         torch.full((4,), float("nan"))  # what is freed here may be taken below
         got = a.to_dense() if fmt == "dense" else a.convert(fmt).to_dense()
         assert got.tolist() == [[0, 0, 2, 2]]
+
+
+def test_below_padding_is_no_entry_where_an_extent_is_zero():
+    n = 2**31 - 1
+    levels = "ell(0/4,1), compressed(2), ell(1,5), dense(0%4)"
+    pos = [None, torch.tensor([0, 1]), None, None]
+    crd = [torch.tensor([-1]), torch.tensor([n - 90]), torch.full((5,), -1), None]
+    A = scorch.from_components(levels, (0, n, n), pos, crd, torch.ones(20))
+    for format in ("coo", "csf"):
+        assert A.convert(format).nnz == 0

@@ -85,14 +85,15 @@ typedef struct {
     bool stray[SC_MAXLANE];
 } unrolling;
 
-/* Adds coordinate c of the level to key; padding has no entry. */
+/* Adds coordinate c of the level to key; padding has no entry, and nothing below it has: an extent of zero leaves no room
+ * for the coordinates in a block. */
 SC_INLINE uint64_t extend(const unrolling *u, uint64_t key, int64_t c, int64_t extent, bool pads, bool *stray)
 {
     if (__builtin_expect((uint64_t)c >= (uint64_t)extent, 0)) {
         *stray |= !(pads && c == -1);
         return key | SC_DEAD;
     }
-    return key + (uint64_t)c * u->scale;
+    return (key + (uint64_t)c * u->scale) | (key & SC_DEAD);
 }
 
 SC_INLINE bool compressed_range(const unrolling *u, sc_dtype itype, int64_t begin, int64_t end)
