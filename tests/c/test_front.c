@@ -307,6 +307,8 @@ static const Bad spmm_nests[] = {
      "bitmap is for lane workspaces over whole indices", SC_EVALUE},
     {"par i in A { work w[k]: lane bitmap f32 { vec k { @w[k] = 1 } } then { } }", "a vec loop cannot fill",
      SC_EVALUE},
+    {"par i in A { work s: reg f32 { vec k { @s = 1 } } then { vec k { C[i,k] = s } } }",
+     "one number for all of 'vec k'", SC_EVALUE},
     {"par i in A { work w[k]: lane hash f32 { for k { w[k] = 1 } } then { for k in w { @C[i,k] += w[k] } } }",
      "may run twice", SC_EVALUE},
     {"par i in A { for j in A { @A[i,j] = A[i,j] } }", "A is an operand", SC_EVALUE},

@@ -270,6 +270,20 @@ static void check_like(NestVerifier *v, const Scene *s, const Assign *a)
                  verify_expr(p, a->lhs), verify_level(p, x, l));
 }
 
+/* Of the lanes of a vector, = has none to choose. */
+static void check_lanes(NestVerifier *v, const Scene *s, const Assign *a)
+{
+    const Nest *loop = s->nloop ? s->loop[s->nloop - 1] : NULL;
+    if (!loop || loop->kind != L_VEC || a->reduce != O_CONST) return;
+    for (int d = 0; d < a->lhs->tensor->ndim; d++) {
+        const Index ix = a->lhs->ix[d];
+        if (ix.var == loop->ix.var && ix.part != SC_DIV && !ix.slot) return;
+    }
+    fail(v->p, SC_EVALUE, a->lhs->pos,
+         "schedule: %s is one number for all of '%s'; reduce by +=, max= or min=", verify_expr(v->p, a->lhs),
+         verify_loop(v->p, loop));
+}
+
 void verify_eval(NestVerifier *v, const Scene *s, const Assign *a)
 {
     Prog *p = v->p;
@@ -285,6 +299,7 @@ void verify_eval(NestVerifier *v, const Scene *s, const Assign *a)
         check_plain(v, s, a->lhs, true);
     check_race(v, s, a->lhs);
     check_again(v, a);
+    check_lanes(v, s, a);
     if (t->like) check_like(v, s, a);
     if (tensor_assembled(t)) check_append(v, s, a);
     if (v->use[k].writes++ && v->use[k].reduce != a->reduce)
