@@ -76,6 +76,8 @@ typedef struct {
     sc_format format;
     sc_dtype dtype, itype; /* itype: of pos and crd, SC_I32 or SC_I64 */
     int64_t least, most; /* entries of a row, where they were counted (sc_census_rows): most is 0 elsewhere */
+    /* Where rows were counted: they have 12 entries on average, and three of four as many as the one in front. */
+    bool even;
     sc_view view;
 } sc_tensor;
 
@@ -166,6 +168,7 @@ typedef struct {
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
     uint8_t positions[SC_MAXLEVEL];
+    bool even; /* sparse operands: as of an sc_tensor */
     /* 1 + the operand in front whose structure this one was given with, so that their values lie side by side; 0: none,
      * or nobody looked. */
     int8_t twin;

@@ -21,11 +21,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CSRC = ROOT / "csrc"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fPIC", "-D_GNU_SOURCE", f"-I{CSRC}"]
+FLAGS += ["-DSC_CC_SECONDS=90"]  # kernels of tests are large, may be instrumented, and machines are busy
 BINDING = ["-fexceptions", "-DPy_LIMITED_API=0x030B0000"]  # as in setup.py
 LIBRARIES = ("-ldl", "-lpthread", "-lm")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE += ["-DSC_PLAIN_MEMORY"]  # base.h: blocks of their own, poisoned
-SANITIZE += ["-DSC_CC_SECONDS=90"]  # an instrumented kernel takes five times as long to compile
 SANITIZED = os.environ.get("SCORCH_SANITIZE", "0") not in ("", "0")
 # What runs programs of another machine, for a compiler CC that makes them: `make arm`.
 EMULATOR = os.environ.get("SCORCH_EMULATOR", "").split()

@@ -251,6 +251,40 @@ def test_terms_and_sums_inside_are_computed_first():
     assert scorch.explain(text, x=rows, W=weight, U=u, L=low).startswith("t1[")
 
 
+def test_functions_of_dense_operands_are_computed_once():
+    a, s, x = graph(2000, 12), torch.randn(2000), torch.randn(2000, 8)
+    text = "Y[i,f] = A[i,j] * tanh(X[j,f]) / sqrt(exp(s[j]))"
+    steps = scorch.explain(text, A=a, X=x, s=s)
+    assert "= tanh(X[j,f])" in steps
+    assert "= sqrt(exp(s[j]))" in steps
+    a, s, x = a.requires_grad_(), s.requires_grad_(), x.requires_grad_()
+    wide = [t.detach().double().requires_grad_() for t in (a.to_dense(), s, x)]
+    got = scorch.evaluate(text, A=a, X=x, s=s)
+    want = (wide[0] / wide[1].exp().sqrt()) @ wide[2].tanh()
+    assert torch.allclose(got.double(), want, rtol=1e-4, atol=1e-5)
+    weight = torch.randn_like(got)
+    found = torch.autograd.grad((got * weight).sum(), (a, s, x))
+    for one, other in zip(found, torch.autograd.grad((want * weight).sum(), wide), strict=True):
+        stored = (a.detach().to_dense() != 0) if scorch.is_sparse(one) else 1
+        assert torch.allclose(dense(one).double(), other * stored, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y[i] = W[i,j] * exp(s[j])",  # in the precision of W, which a step by itself has not
+        "y[i] = B[i,j] * exp(s[j])",  # there are few entries
+        "y[i] = A[i,j] * exp(s[i] + s[j])",
+        "y[i] = A[i,j] / s[j]",
+    ],
+)
+def test_other_functions_stay_at_the_entries(text: str):
+    a, few, s = graph(2000, 12), graph(2000, 1), torch.rand(2000) + 1
+    given = {"A": a, "B": few, "W": a.double(), "s": s}
+    given = {name: x for name, x in given.items() if name in text}
+    assert len(scorch.explain(text, **given).steps) == 1
+
+
 def test_terms_of_a_reduction_are_added_once():
     a, b = graph(400, 6), graph(400, 6, 1)
     x = torch.rand(400, 8)

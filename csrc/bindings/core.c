@@ -74,7 +74,7 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
         moved |= m;
     }
     point(c);
-    if (moved) c->generation++, c->t.least = c->t.most = 0;
+    if (moved) c->generation++, c->t.least = c->t.most = 0, c->t.even = false;
     if (!c->validate || (!moved && !s->validate)) return 0;
     sc_err e = {0};
     int rc;

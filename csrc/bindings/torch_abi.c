@@ -132,6 +132,7 @@ static int take_sizes(torch_call *c, sc_tensor *t)
 typedef struct {
     sc_digest key;
     int64_t least, most;
+    bool even;
 } seen_valid;
 
 static struct {
@@ -144,7 +145,7 @@ static bool is_valid(sc_digest key, sc_tensor *t)
     pthread_mutex_lock(&valid.lock);
     const seen_valid *seen = &valid.seen[key.low >> 58];
     const bool found = sc_digest_equal(seen->key, key);
-    if (found) t->least = seen->least, t->most = seen->most;
+    if (found) t->least = seen->least, t->most = seen->most, t->even = seen->even;
     pthread_mutex_unlock(&valid.lock);
     return found;
 }
@@ -153,7 +154,7 @@ static void note_valid(sc_digest key, sc_tensor *t)
 {
     sc_census_rows(t);
     pthread_mutex_lock(&valid.lock);
-    valid.seen[key.low >> 58] = (seen_valid){key, t->least, t->most};
+    valid.seen[key.low >> 58] = (seen_valid){key, t->least, t->most, t->even};
     pthread_mutex_unlock(&valid.lock);
 }
 

@@ -62,6 +62,7 @@ static void lower_tried(void *ctx)
     schedule_ahead(x->p, x->n);
     schedule_batch(x->n);
     schedule_vector(x->p, x->n);
+    schedule_factors(x->p, x->n);
     x->p->draft.nest = schedule_widen(x->p, schedule_across(x->p, x->n));
     lower_nest(x->p);
 }

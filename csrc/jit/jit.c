@@ -83,16 +83,23 @@ static const char *refuse(const char *flag)
     return NULL;
 }
 
+/* The next word of a text, which may be null; false at its end. */
+static bool next_word(const char **text, char word[MAXFLAGS])
+{
+    if (!*text || !*(*text += strspn(*text, " \t\n"))) return false;
+    const size_t len = strcspn(*text, " \t\n");
+    snprintf(word, MAXFLAGS, "%.*s", (int)len, *text);
+    *text += len;
+    return true;
+}
+
 /* What is refused of flags is refused behind the name of a compiler, too. */
 static int check_words(const char *cc, sc_err *e)
 {
     char word[MAXFLAGS];
-    while (cc && *(cc += strspn(cc, " \t\n"))) {
-        size_t len = strcspn(cc, " \t\n");
-        snprintf(word, sizeof word, "%.*s", (int)len, cc);
+    while (next_word(&cc, word)) {
         const char *why = word[0] == '-' || word[0] == '@' ? refuse(word) : NULL;
         if (why) return sc_error(e, SC_EVALUE, "SCORCH_CC must not contain %.100s: %s", word, why);
-        cc += len;
     }
     return SC_OK;
 }
@@ -105,13 +112,10 @@ static int set_flags(const char *flags, sc_err *e)
     if (flags && strlen(flags) >= MAXFLAGS)
         return sc_error(e, SC_EVALUE, "SCORCH_CFLAGS must be shorter than %d characters, got %zu", MAXFLAGS,
                         strlen(flags));
-    while (flags && *(flags += strspn(flags, " \t\n"))) {
-        size_t len = strcspn(flags, " \t\n");
-        snprintf(flag, sizeof flag, "%.*s", (int)len, flags);
+    while (next_word(&flags, flag)) {
         const char *why = refuse(flag);
         if (why) return sc_error(e, SC_EVALUE, "SCORCH_CFLAGS must not contain %.100s: %s", flag, why);
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? " " : "", flag);
-        flags += len;
     }
     memcpy(cflags, all, sizeof all);
     return SC_OK;

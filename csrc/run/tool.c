@@ -68,6 +68,7 @@ static void wanted(const Prog *p, int k, sc_spec *s)
     s->unit = dense ? f->level[f->nlevel - 1].dim : -1;
     s->perm = given && !dense;
     memset(s->positions, 0, sizeof s->positions);
+    s->even = false;
 }
 
 /* The program of *p for converted operands, in its place. */

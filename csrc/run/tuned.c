@@ -77,6 +77,7 @@ static void add_operand(const sc_request *rq, int k, sc_text *t)
         for (int l = 0; l < s->format.nlevel; l++) sc_text_add(t, " 2^%d", s->positions[l]);
         sc_text_add(t, "%s%s%s", s->perm ? ", permuted" : "", s->often ? ", often" : "",
                     rq->settled >> k & 1 ? ", converted" : "");
+        if (s->even) sc_text_add(t, ", even rows");
         if (s->twin) sc_text_add(t, ", structure of %d", s->twin - 1);
     } else
         sc_text_add(t, ", stride 1 in %d", s->unit);

@@ -6,6 +6,7 @@ found by the extension itself; what is left goes one of the ways of run.py.
 
 from __future__ import annotations
 
+import operator
 from itertools import compress
 
 import torch
@@ -19,6 +20,7 @@ from ..tensor.wrapping import from_run
 from . import autocast, notation
 from .dynamic import Dynamic
 from .explanation import Explanation
+from .gradients import run_eagerly
 from .keeping import run_kept
 from .multiply import fast_product
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
@@ -84,13 +86,44 @@ def _evaluate(
     return NotImplemented
 
 
+# What recorded calls run, and which of its results they return, by the formats of their operands.
+_known_recorded: dict[tuple, tuple[str, tuple[bool, ...]]] = {}
+
+
+def _recorded_before(expression: str, names: tuple[str, ...], operands: tuple) -> object:
+    """Results of a recorded call over operands like those of an earlier one; NotImplemented elsewhere."""
+    kinds = []
+    for x in operands:
+        if isinstance(x, SparseTensor):
+            kinds.append((x._ndim, x._fmt))
+        elif x.__class__ in _torch.PLAIN and x.layout is torch.strided and not x.is_neg():
+            kinds.append(None)
+        else:
+            return NotImplemented
+    known = _known_recorded.get((expression, names, *kinds))
+    if known is None or not _C.plain() or autocast.is_on():
+        return NotImplemented
+    kept = run_kept(expression, names, operands)
+    return unpacked(compress(run_eagerly(known[0], operands, run), known[1])) if kept is None else kept
+
+
+def _note_recorded(
+    expression: str, names: tuple[str, ...], kinds: tuple, known: tuple[str, tuple[bool, ...]]
+) -> None:
+    if any(kind and "nonunique" in kind[1] for kind in kinds):
+        return  # a gradient to such an operand is to another structure
+    if len(_known_recorded) == _MOST_KNOWN:
+        _known_recorded.clear()
+    _known_recorded[expression, names, *kinds] = known
+
+
 def _as_before(expression: str, names: tuple[str, ...], operands: tuple) -> object:
     """Results over operands like those of an earlier call; NotImplemented where more goes on."""
     if torch.compiler.is_dynamo_compiling() or _torch.DEBUG_STAGES:
         return NotImplemented
     try:
         if torch.is_grad_enabled() and _torch.any_requires_grad(*operands):
-            return NotImplemented
+            return _recorded_before(expression, names, operands)
         found = _C.evaluate_again(_known, expression, names, operands)
     except (TypeError, ValueError, RuntimeError):
         return NotImplemented  # it is said where all is looked at
@@ -257,11 +290,13 @@ def compute(
         return unpacked(run(program_of(expression, *how), xs, out))
     if out is not None:
         raise ValueError(_NO_OUT)
+    program, shown = known_revealed(expression, *how)
     if (format, schedule, implicit) == (None, None, "zero") and not is_traced(xs):
+        if all(map(operator.is_, xs, operands)):
+            _note_recorded(expression, names, how[1], (program, shown))
         kept = run_kept(expression, names, xs)
         if kept is not None:
             return kept
-    program, shown = known_revealed(expression, *how)
     return unpacked(compress(recorded(program, xs), shown))
 
 

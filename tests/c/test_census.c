@@ -6,7 +6,8 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
 {
     const int64_t rows = n * above;
     int32_t *narrow = malloc(sizeof *narrow * (size_t)(rows + 1));
-    int64_t *wide = malloc(sizeof *wide * (size_t)(rows + 1)), least = INT64_MAX, most = 0;
+    int64_t *wide = malloc(sizeof *wide * (size_t)(rows + 1)), least = INT64_MAX, most = 0, same = 0,
+            before = -1;
     sc_err e = {0};
     sc_tensor t = {.itype = itype};
     const char *text = above > 1 ? "dense(0), dense(1), compressed(2)" : "csr";
@@ -15,6 +16,7 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
     for (int64_t k = 0; k < rows; k++) {
         const int64_t entries = base + (spread ? below(spread) : 0);
         least = sc_min(least, entries), most = sc_max(most, entries);
+        same += entries == before, before = entries;
         wide[k + 1] = wide[k] + entries;
         narrow[k + 1] = (int32_t)wide[k + 1];
     }
@@ -26,6 +28,8 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
     if (!most) least = 0;
     CHECK(t.least == least && t.most == most, "%lld rows: %lld to %lld, counted %lld to %lld",
           (long long)rows, (long long)least, (long long)most, (long long)t.least, (long long)t.most);
+    CHECK(t.even == (most && 4 * same >= 3 * rows && wide[rows] >= 12 * rows),
+          "%lld of %lld rows are like the one in front: %d", (long long)same, (long long)rows, t.even);
     free(narrow);
     free(wide);
 }
@@ -37,6 +41,7 @@ int main(void)
             check_rows(n, base, 7, n % 2 ? SC_I32 : SC_I64, 1);
             check_rows(n, base, 2, n % 2 ? SC_I64 : SC_I32, 3);
             check_rows(n, base, 0, SC_I32, 1);
+            check_rows(n, 11 + base, n % 5 ? 0 : 2, n % 2 ? SC_I32 : SC_I64, 1);
         }
     for (int k = 0; k < 200; k++) check_rows(1 + below(3000), 1, 1 + below(40), k % 2 ? SC_I32 : SC_I64, 1);
     sc_tensor sliced = {.itype = SC_I32};

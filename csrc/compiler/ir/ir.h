@@ -95,6 +95,7 @@ struct Tensor {
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
     int often, twin;                /* operands: as in sc_spec */
+    bool even;                      /* as in sc_spec */
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
      * expr/twins.c: it has no loops of its own, and is read where that one is. */
     Tensor *like;
@@ -350,6 +351,13 @@ typedef struct Module {
     Entry entry[SC_MAXENTRY];
 } Module;
 static inline int prog_vector_regs(const Prog *p) { return p->vector_bytes == 64 ? 32 : 16; }
+/* Of a vector that coordinates pick, which loads of single numbers make: a short one has been filled before there are
+ * too many in flight for the registers. */
+static inline int prog_picked_lanes(const Prog *p)
+{
+    enum { PICKED = 32 /* bytes */ };
+    return (p->vector_bytes < PICKED ? p->vector_bytes : PICKED) / (int)sc_dtype_size(p->type);
+}
 static inline bool type_is_float(Type t) { return t.dtype >= SC_F16; }
 static inline bool type_is_half(Type t) { return t.dtype == SC_F16 || t.dtype == SC_BF16; }
 static inline bool type_same(Type a, Type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }

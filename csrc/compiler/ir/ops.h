@@ -3,8 +3,8 @@
  * OP(id, spelling, arity, form, at_zero, work, reals, integers)
  *   form      INFIX PREFIX CALL: how E and S text spell it
  *   at_zero   value of f(0) for unary functions, of f(0, 0) for binary ones
- *   work      SIMPLE: about an addition, merges compute it where nobody may need it; SLOW: one instruction that takes
- *             long; SERIES: some 20 operations
+ *   work      SIMPLE: about an addition; SLOW: one instruction that takes long; SERIES: some 20 operations, which
+ *             merges do not compute where nobody may need them
  *   reals     REAL(what it is of the doubles a and b), or NONE: it does not apply to them
  *   integers  INT(what it is of the int64_t a and b, or of x and y, the same as uint64_t), or NONE. Sums wrap, division
  *             by zero is 0, shifts take their count modulo 64.
@@ -15,7 +15,7 @@
 OP(ADD, "+", 2, INFIX, 0, SIMPLE, REAL(a + b), INT(x + y))
 OP(SUB, "-", 2, INFIX, 0, SIMPLE, REAL(a - b), INT(x - y))
 OP(MUL, "*", 2, INFIX, 0, SIMPLE, REAL(a *b), INT(x *y))
-OP(DIV, "/", 2, INFIX, NAN, SIMPLE, REAL(a / b), INT(b == 0 ? 0 : b == -1 ? 0 - x : (uint64_t)(a / b)))
+OP(DIV, "/", 2, INFIX, NAN, SLOW, REAL(a / b), INT(b == 0 ? 0 : b == -1 ? 0 - x : (uint64_t)(a / b)))
 OP(MIN, "min", 2, CALL, 0, SIMPLE, REAL(a < b || a != a ? a : b), INT(a < b ? a : b))
 OP(MAX, "max", 2, CALL, 0, SIMPLE, REAL(a > b || a != a ? a : b), INT(a > b ? a : b))
 OP(LT, "<", 2, INFIX, 0, SIMPLE, REAL(a < b), INT(a < b))

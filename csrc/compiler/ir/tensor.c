@@ -16,6 +16,7 @@ void tensor_spec(const Tensor *t, sc_spec *s)
     s->perm = t->perm;
     s->often = t->often;
     s->twin = (int8_t)t->twin;
+    s->even = t->even;
     memcpy(s->positions, t->positions, sizeof s->positions);
 }
 

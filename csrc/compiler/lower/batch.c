@@ -47,12 +47,18 @@ static Val *begins(Low *l, const Nest *n, Val *u)
 }
 
 /* ---- terms ---- */
-/* Computes the terms of the `count` entries from p on, then stores them. A store between them would keep compilers from
- * making vectors, as they cannot know that it changes nothing which is read here. */
+/* Those that were computed. A store between them would keep compilers from making vectors, as they cannot know that it
+ * changes nothing which is read there. */
+static void store_terms(Low *l, const Batch *b)
+{
+    const Address to = {.buf = b->terms};
+    for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+}
+
+/* Computes the terms of the `count` entries from p on, then stores them. */
 static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
 {
     const Env *save = lower_keep(l);
-    const Address to = {.buf = b->terms};
     b->nterm = 0;
     for (int u = 0; u < count; u++) {
         lower_back(l, save);
@@ -60,7 +66,7 @@ static void some_entries(Low *l, Batch *b, const Fibre *f, Val *p, int count)
         l->e.again |= u > 0;
         level_at_position(l, b->loop->body->body, f, plus(l, p, num(l, u)), NULL);
     }
-    for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+    store_terms(l, b);
     lower_back(l, save);
 }
 
@@ -82,19 +88,16 @@ static bool vectors_suit(const Nest *entries)
 /* The same as vectors, which take fewer loads of entries and fewer stores. */
 static void some_vectors(Low *l, Batch *b, const Fibre *f, Val *p)
 {
-    enum { PICKED = 32 /* bytes, as of other vectors that coordinates pick */ };
     const Env *save = lower_keep(l);
     const Nest *entries = b->loop->body->body;
-    const int bytes = (int)sc_min(l->p->vector_bytes, PICKED), nmemo = l->nmemo;
-    const int lanes = bytes / (int)sc_dtype_size(l->p->type);
+    const int lanes = prog_picked_lanes(l->p), nmemo = l->nmemo;
     const Fibre from = {.t = f->t, .crd = f->crd, .lo = p};
     l->e.batch = b;
     l->e.vec = (Vec){.on = true, .ix = entries->ix, .at = num(l, 0), .lanes = lanes, .fibre = &from};
     lower_note(l, entries->body);
     b->nterm = 0;
     for (; l->e.vec.off < MAXTERM; l->e.vec.off += lanes) lower_eval(l, entries->body);
-    const Address to = {.buf = b->terms};
-    for (int u = 0; u < b->nterm; u++) lower_store(l, &to, b->term[u].at, O_CONST, b->term[u].value);
+    store_terms(l, b);
     l->nmemo = nmemo;
     lower_back(l, save);
 }

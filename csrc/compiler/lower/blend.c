@@ -24,7 +24,7 @@ static bool is_factor(const Expr *e) { return e->op == O_CONST && isfinite(e->c)
 /* Cheap to compute, and no trap where the value is not used: integers are not divided. */
 static bool is_short(const Low *l, const Expr *e)
 {
-    if (op_info(e->op)->work != W_SIMPLE) return false;
+    if (op_info(e->op)->work == W_SERIES) return false;
     if (e->op == O_DIV && l->p->type < SC_F16) return false;
     return (!e->kid[0] || is_short(l, e->kid[0])) && (!e->kid[1] || is_short(l, e->kid[1]));
 }

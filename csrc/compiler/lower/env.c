@@ -1,5 +1,15 @@
 /* env.c: what is known at a place of the nest: coordinates, positions, extents, buffers. */
+#include <stddef.h>
+#include <string.h>
+
 #include "private.h"
+
+static size_t kept_size(const Low *l)
+{ return offsetof(Env, where) + (size_t)l->p->ntensor * sizeof l->e.where[0]; }
+
+const Env *lower_keep(Low *l) { return sc_arena_copy(&l->p->arena, &l->e, kept_size(l)); }
+
+void lower_back(Low *l, const Env *kept) { memcpy(&l->e, kept, kept_size(l)); }
 
 Where *lower_where(Low *l, const Tensor *t) { return &l->e.where[prog_id(l->p, t->like ? t->like : t)]; }
 

@@ -535,15 +535,13 @@ static void join_sums(Low *l, PartialSums *sums)
     }
 }
 
-/* Where coordinates pick what is read, loads of single numbers make the vectors: a short one has been filled before
- * there are too many in flight for the registers, and two sums hide what an addition takes. */
-static void run_vec(Low *l, const Nest *n, Val *extent, int lanes, bool picks)
+/* Two sums hide what an addition takes where coordinates pick what is read. */
+static void run_vec(Low *l, const Nest *n, Val *extent, bool picks)
 {
-    enum { PICKED = 32 /* bytes */ };
     Prog *p = l->p;
     PartialSums sums[2] = {{.n = 0}, {.n = 0}};
-    const int most = PICKED / (int)sc_dtype_size(p->type), copies = picks ? 2 : 1;
-    if (picks && lanes > most) lanes = most;
+    const int copies = picks ? 2 : 1;
+    const int lanes = picks ? prog_picked_lanes(p) : p->vector_bytes / (int)sc_dtype_size(p->type);
     l->e.vec.lanes = lanes;
     for (int u = 0; u < copies; u++) each_eval(l, n->body, open_sum, &sums[u]);
     Val *rest = lower_let(l, "rest", val_op(p, O_MOD, extent, val_int(p, copies * lanes)));
@@ -596,7 +594,7 @@ void lower_vec(Low *l, const Nest *loop, const Fibre *f)
                 f                      ? lower_let(l, "count", val_op(l->p, O_SUB, f->hi, f->lo))
                 : n->ix.part == SC_MOD ? l->e.coord[n->ix.var].modext
                                        : lower_dim(l, n->ix.var),
-                l->p->vector_bytes / (int)sc_dtype_size(l->p->type), f && nest_vector_picks(loop));
+                f && nest_vector_picks(loop));
     l->nmemo = nmemo;
     l->e.vec = save;
 }

@@ -256,12 +256,14 @@ static void for_loop(Low *l, const Nest *n)
 {
     const bool stored = n->in && sc_kind_of(&n->in->format.level[lower_level(l, n->in)])->crd;
     const bool cut = n->by || (n->ix.part == SC_DIV && !n->in && !n->nmerge);
-    const int nmemo = l->nmemo;
     if (!cut && !is_lookup(l, n)) level_open_cursors(l, n, NULL);
-    if (!n->nmerge) lower_known(l, n->body);
-    if (n->nmerge)
+    if (n->nmerge) {
         lower_merge(l, n);
-    else if (stored)
+        return;
+    }
+    const int nmemo = l->nmemo;
+    lower_known(l, n->body);
+    if (stored)
         level_loop(l, n);
     else if (cut)
         tiles(l, n);

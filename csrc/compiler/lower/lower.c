@@ -22,13 +22,6 @@ static void env_reset(Low *l)
     for (int i = 0; i < l->p->ntensor; i++) l->e.where[i].pos[0] = val_int(l->p, 0);
 }
 
-static size_t kept_size(const Low *l)
-{ return offsetof(Env, where) + (size_t)l->p->ntensor * sizeof l->e.where[0]; }
-
-const Env *lower_keep(Low *l) { return sc_arena_copy(&l->p->arena, &l->e, kept_size(l)); }
-
-void lower_back(Low *l, const Env *kept) { memcpy(&l->e, kept, kept_size(l)); }
-
 static int entry(Low *l, const char *name, Mode mode)
 {
     Module *m = l->m;

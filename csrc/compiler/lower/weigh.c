@@ -52,5 +52,5 @@ void weigh_step(Low *l, sc_step *s, const Tensor *t)
         stored = 1u << s->var;
     s->work.bytes = (t ? 1 : s->block) * (w.batch ? TERM : w.merges ? MERGED : w.other ? OTHER : MADD);
     for (int v = 0; v < l->p->nvar && s->work.n < SC_LEN(s->work.var); v++)
-        if (w.vars >> v & ~stored >> v & 1) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
+        if ((w.vars & ~stored) >> v & 1) lower_size_times(&s->work, (Index){.var = (uint8_t)v});
 }

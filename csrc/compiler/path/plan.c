@@ -6,6 +6,7 @@
  *   a factor that has a sum inside                computed first, as a whole, instead of once for every turn around it
  *   terms that are sums of products               computed first but for one, which adds them where it is written
  *   a function of what is gathered at entries     of values that are gathered first, all of them (sampled.c)
+ *   a function of dense operands                  computed first, where entries would ask for it again (pointwise.c)
  *   results over one sparse operand               each by itself, where they want it in several layouts
  *
  * Each of the few ways that are left is told to the scheduler, and its costs decide. Sums are taken apart only where +
@@ -17,7 +18,7 @@
 
 #include "private.h"
 
-#define WHOLE_TIE 1.1 /* what steps must gain over one nest */
+#define WHOLE_TIE 1.1 /* what steps must gain over one nest, but for functions that are taken first */
 #define FAR 20        /* one nest of more than so many times the least rough cost is not looked at */
 #define CLOSE 1.2 /* where one nest is the least, others of more than so many times that are not looked at */
 #define NEAR 4    /* an order of contraction of more than so many times the least is not looked at */
@@ -251,7 +252,18 @@ static Expr *take_product(Planner *pl, Expr *e, const Assign *a, int result, con
     return sum ? sum : e;
 }
 
-/* ---- functions of what is gathered ---- */
+/* ---- functions ---- */
+/* e, with those of dense operands computed first. */
+static Expr *take_pointwise(Planner *pl, Expr *e)
+{
+    for (Expr *f = pointwise_find(pl->p, e); f; f = pointwise_find(pl->p, e)) {
+        Expr *t = take_first(pl, f, expr_vars(f), false, false, 0);
+        if (!t) break;
+        e = expr_replace(pl->p, e, f, t);
+    }
+    return e;
+}
+
 /* How often f stands in e. */
 static int count(const Expr *e, const Expr *f)
 {
@@ -392,18 +404,19 @@ static bool has_more(Prog *p, Expr *e, int *sums)
 }
 
 /* Several steps may be better than one nest: for a sum of three factors, sums inside of sums, several sums, a sum of
- * sparse operands that distributes, or a dense product that a library takes. */
+ * sparse operands that distributes, a dense product that a library takes, or a function that is computed first. */
 static bool is_rich(Prog *p, const Assign *a)
 {
     int sums = 0;
-    return has_more(p, a->rhs, &sums);
+    return has_more(p, a->rhs, &sums) || pointwise_find(p, a->rhs);
 }
 
 /* Adds the steps of an assignment and its temporaries; false where it is best taken in one step with others. */
 static bool take_assign(Planner *pl, const Assign *a, int result, const char *asked)
 {
     const Point m = step_mark(pl);
-    Expr *entries = asked ? a->rhs : take_functions(pl, a->rhs);
+    Expr *first = asked ? a->rhs : take_pointwise(pl, a->rhs),
+         *entries = asked ? first : take_functions(pl, first);
     Expr *e = take_apart(pl, entries, a, result, asked);
     const bool any = e != a->rhs, dense = !path_has_sparse(a->rhs);
     if (!any && dense && step_add(pl, 1, a, &result) && pl->path->step[m.n]->dense.is) return true;
@@ -418,7 +431,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
             whole = pl->path->cost - end.cost;
             step_rewind(pl, end);
         }
-        if (whole < 0 || steps * WHOLE_TIE < whole) return true;
+        if (whole < 0 || steps * (e == first ? 1 : WHOLE_TIE) < whole) return true;
     }
     step_rewind(pl, m);
     return false;

@@ -5,6 +5,7 @@
  * common.c what sums share
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * sampled.c functions whose argument is computed at entries first
+ * pointwise.c functions of dense operands that a term computes again and again
  * wish.c   "path(..)" as a user says it, and the plan as text
  * step.c   an assignment as a request of its own
  * entries.c where the entries of sparse tensors make what is stored of an expression */
@@ -31,6 +32,9 @@ typedef struct {
     Expr *m, *of; /* the access to the sparse factor; the argument */
 } Sampled;
 Sampled sampled_find(int n, const Part *);
+
+/* ---- pointwise.c ---- */
+Expr *pointwise_find(const Prog *, Expr *); /* one that is better computed first; null: there is none */
 
 /* ---- tree.c ---- */
 

@@ -64,6 +64,7 @@ typedef struct {
     bool vec, cut; /* cut: into tiles of positions, that a loop inside runs over */
     double turns;  /* of the body, each time the loop is reached */
     double side;   /* turns, where the loop is unrolled and they stand side by side; else 1 */
+    double lanes;  /* turns that are computed at once, though what they read comes one by one; else 1 */
     bool batch;    /* its rows are summed in batches */
 } Loop;
 
@@ -164,6 +165,13 @@ static double blocks_around(const Cost *c, const Spot *at, Index ix)
 
 static double lanes(const Cost *c) { return c->p->vector_bytes / (double)sc_dtype_size(c->p->type); }
 
+/* Entries of a vector whose coordinates pick what is read; 1 where the loop is none such. */
+static double picked_lanes(const Cost *c, const Nest *n, uint32_t bound)
+{
+    const bool picks = n->in && vector_suits(n, bound) && nest_vector_picks(n);
+    return picks ? (double)prog_picked_lanes(c->p) : 1;
+}
+
 static uint32_t bound_around(const Spot *at)
 {
     uint32_t bound = 0;
@@ -228,12 +236,15 @@ static double turns_merge(Cost *c, Spot *at, const Nest *n)
     return e * (all < 1 ? all : 1 - none);
 }
 
+/* Its turns are those of vectors that lie side by side. */
+static bool is_vector(const Nest *n) { return n->kind == L_VEC || vector_in_blocks(n); }
+
 static double turns_dense(Cost *c, const Spot *at, const Nest *n)
 {
     double e = extent(c, n->ix);
     for (int k = 0; k < at->nloop && n->ix.part == SC_DIV; k++) /* tiles of a block */
         if (at->loop[k].ix.var == n->ix.var) e = (double)at->loop[k].ix.block / n->ix.block;
-    if (n->kind == L_VEC) e = e > lanes(c) ? e / lanes(c) : 1;
+    if (is_vector(n)) e = e > lanes(c) ? e / lanes(c) : 1;
     if (n->kind != L_VEC && !n->unroll) c->time += at->trips * e * c->m.dense;
     return e;
 }
@@ -277,11 +288,20 @@ static void walk_loop(Cost *c, const Spot *outer, const Nest *n)
                                    : turns_dense(c, &at, n);
     at.trips *= turns;
     const bool cut = n->by != 0;
+    const double picked = picked_lanes(c, n, bound_around(outer));
     if (!cut) place_bind(&at.known, n->ix);
     if (at.nloop < MAXLOOP)
-        at.loop[at.nloop++] =
-            (Loop){n->ix, at.trips,         sparse && outer->nloop > 0 && !cut, n->kind == L_VEC, cut,
-                   turns, side ? turns : 1, batch_suits(n, bound_around(outer))};
+        at.loop[at.nloop++] = (Loop){
+            .ix = n->ix,
+            .trips = at.trips,
+            .gathered = sparse && outer->nloop > 0 && !cut,
+            .vec = is_vector(n),
+            .cut = cut,
+            .turns = turns,
+            .side = side ? turns : 1,
+            .lanes = picked,
+            .batch = batch_suits(n, bound_around(outer)),
+        };
     advance(c, &at);
     walk(c, &at, n->body);
     if (n->kind == L_PAR) c->shared += c->time - before;
@@ -395,13 +415,28 @@ static double access_time(const Cost *c, const Spot *at, const Expr *e, bool rea
     return trips * (first + (side - 1) * kind) / side; /* side by side in one line */
 }
 
+/* Whether the next turn of loop k finds another e: a workspace has been written in between. */
+static bool changes(const Spot *at, const Expr *e, int k)
+{
+    if (e->op == O_ACCESS) return e->tensor->role == T_WORK || depends(at, e, at->loop[k].ix.var);
+    return (e->kid[0] && changes(at, e->kid[0], k)) || (e->kid[1] && changes(at, e->kid[1], k));
+}
+
+/* How often e is computed: what takes long, in front of the loops that leave it as it is. */
+static double times_computed(const Spot *at, const Expr *e)
+{
+    int k = at->nloop - 1;
+    while (k >= 0 && op_info(e->op)->work != W_SIMPLE && !changes(at, e, k)) k--;
+    return k < 0 ? 1 : at->loop[k].trips / at->loop[k].lanes;
+}
+
 /* fused: the value is added to a sum, so a product costs nothing beside it (a multiply-add). */
 static double read_time(const Cost *c, const Spot *at, const Expr *e, bool fused)
 {
     if (e->op == O_CONST) return 0;
     if (e->op == O_ACCESS) return access_time(c, at, e, true, c->m.load);
-    const double flops = op_info(e->op)->work == W_SERIES ? 20 : fused && e->op == O_MUL ? 0 : 1;
-    double t = at->trips * c->m.flop * flops;
+    static const double flops[] = {[W_SIMPLE] = 1, [W_SLOW] = 5, [W_SERIES] = 20};
+    double t = fused && e->op == O_MUL ? 0 : times_computed(at, e) * c->m.flop * flops[op_info(e->op)->work];
     for (int k = 0; k < 2; k++)
         if (e->kid[k]) t += read_time(c, at, e->kid[k], false);
     return t;

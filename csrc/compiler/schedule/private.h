@@ -103,6 +103,7 @@ Nest *schedule_gather(Prog *, const Assign *, sc_format *to, sc_text *why); /* a
 /* ---- batch.c, vector.c ---- */
 bool batch_suits(const Nest *loop, uint32_t bound);  /* it will take its rows in batches */
 bool vector_suits(const Nest *loop, uint32_t bound); /* it will take a vector of entries at a time */
+bool vector_in_blocks(const Nest *loop); /* a parallel loop will take vectors of its coordinates */
 
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */

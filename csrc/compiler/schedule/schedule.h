@@ -56,11 +56,12 @@ void search_print(const Search *, int k, const Nest *, sc_text *);
 Nest *search_nest(Search *, int k);
 void search_explain(const Search *, int k); /* into p->draft.orders: k was chosen */
 
-/* ---- ahead.c, batch.c, vector.c, across.c, widen.c, cost.c, where.c: whole nests ---- */
+/* ---- ahead.c, batch.c, vector.c, factors.c, across.c, widen.c, cost.c, where.c: whole nests ---- */
 /* Loops that read rows of large dense operands prefetch them. */
 void schedule_ahead(const Prog *, Nest *);
 void schedule_batch(Nest *);           /* loops over rows that sum entries take them in batches */
 void schedule_vector(Prog *, Nest *);  /* loops over entries, and over dense results, take vectors */
+void schedule_factors(Prog *, Nest *); /* products begin with what these leave as it is */
 Nest *schedule_across(Prog *, Nest *); /* numbers that vectors are added to are vectors until all are */
 Nest *schedule_widen(Prog *, Nest *);  /* what these pick of 16 bit floats is made f32 first */
 double cost_nest(Prog *, const Nest *);

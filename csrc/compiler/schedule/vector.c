@@ -3,25 +3,35 @@
  * requires  a nest; makes loops `vec`, and blocks of what threads share
  *
  * Of loops over entries all for which that is legal, unless the entries lie in short runs: what is left of a run after
- * whole vectors takes a branch for each power of two, which only functions of many operations outweigh. Where coordinates
+ * whole vectors takes a branch for each power of two, which only operations that take long outweigh, or which is foreseen
+ * since most rows have as many entries as the one in front. Where coordinates
  * pick what is read of dense operands, a vector saves loads of coordinates and of entries, and sums in several lanes.
  *
  * A parallel loop is of one coordinate at a time, so where its body is one evaluation there is nothing to make a vector
  * of: it becomes one over blocks of coordinates. */
 #include "private.h"
 
-enum { BLOCK = 256 };                  /* coordinates of a dense result that a thread takes at once */
-enum { LONG = 6, LONG_OF_SERIES = 2 }; /* entries of a run, as powers of two */
+enum { BLOCK = 256 };         /* coordinates of a dense result that a thread takes at once */
+enum { LONG = 6, SHORT = 2 }; /* entries of a run, as powers of two: what takes long pays for short ones */
 
-static bool has_series(const Expr *e)
+static bool takes_long(const Expr *e)
 {
-    return op_info(e->op)->work == W_SERIES || (e->kid[0] && has_series(e->kid[0])) ||
-           (e->kid[1] && has_series(e->kid[1]));
+    return op_info(e->op)->work != W_SIMPLE || (e->kid[0] && takes_long(e->kid[0])) ||
+           (e->kid[1] && takes_long(e->kid[1]));
 }
 
-static void find_series(const Nest *n, void *found)
+static void find_long(const Nest *n, void *found)
 {
-    if (n->op == N_EVAL && has_series(n->eval.rhs)) *(bool *)found = true;
+    if (n->op == N_EVAL && takes_long(n->eval.rhs)) *(bool *)found = true;
+}
+
+/* Runs of some length whose ends processors foresee. Sums of 32 bits are no faster so than in batches. */
+static bool is_foreseen(const Nest *n, int level)
+{
+    const Tensor *t = n->in;
+    const size_t size = sc_dtype_size(t->dtype);
+    const bool stores = n->body->op == N_EVAL && n->body->eval.reduce == O_CONST;
+    return t->even && level == t->format.nlevel - 1 && (size == 8 || (size == 4 && stores));
 }
 
 bool vector_suits(const Nest *given, uint32_t bound)
@@ -29,11 +39,12 @@ bool vector_suits(const Nest *given, uint32_t bound)
     Nest loop = *given, *n = &loop;
     loop.unroll = 0; /* a vector has as many sums */
     if (n->op != N_LOOP || in(bound, n->ix.var) || nest_vector_refused(n)) return false;
-    bool series = false;
-    nest_walk(n->body, find_series, &series);
+    bool takes = false;
+    nest_walk(n->body, find_long, &takes);
     const int level = nest_loop_level(n);
     if (nest_vector_picks(n) && !n->in->positions[level]) return false; /* as likely short as long */
-    return !schedule_short_fibres(n->in, level, series ? LONG_OF_SERIES : LONG);
+    if (is_foreseen(n, level)) return true;
+    return !schedule_short_fibres(n->in, level, takes ? SHORT : LONG);
 }
 
 /* ---- dense results ---- */
@@ -50,16 +61,22 @@ static bool side_by_side(const Expr *e, int var)
            (!e->kid[1] || side_by_side(e->kid[1], var));
 }
 
+bool vector_in_blocks(const Nest *n)
+{
+    if (n->op != N_LOOP || n->kind != L_PAR || n->in || n->nmerge || n->ix.part != SC_WHOLE) return false;
+    if (n->body->op != N_EVAL) return false;
+    const Assign *a = &n->body->eval;
+    const int var = n->ix.var;
+    return !a->lhs->tensor->like && in(expr_vars(a->lhs), var) && side_by_side(a->lhs, var) &&
+           side_by_side(a->rhs, var);
+}
+
 static void in_blocks(Prog *p, Nest *n)
 {
-    if (n->op != N_LOOP || n->kind != L_PAR || n->in || n->nmerge || n->ix.part != SC_WHOLE) return;
-    Nest *eval = n->body;
-    const int var = n->ix.var;
-    if (eval->op != N_EVAL || eval->eval.lhs->tensor->like || !in(expr_vars(eval->eval.lhs), var)) return;
-    if (!side_by_side(eval->eval.lhs, var) || !side_by_side(eval->eval.rhs, var)) return;
+    if (!vector_in_blocks(n)) return;
     Index inner = n->ix;
     n->ix.part = SC_DIV, inner.part = SC_MOD, n->ix.block = inner.block = BLOCK;
-    n->body = nest_loop(p, L_VEC, inner, NULL, eval);
+    n->body = nest_loop(p, L_VEC, inner, NULL, n->body);
 }
 
 /* ---- all loops ---- */
