@@ -70,14 +70,21 @@ bool sc_format_is_dense(const sc_format *);  /* every level is dense and no bloc
 bool sc_format_is_unique(const sc_format *); /* no combination of coordinates is stored twice */
 bool sc_format_has_twins(const sc_format *); /* sparse, unique and not padded: see sc_spec.twin */
 
+/* What was counted of the rows of a sparse tensor (sc_census_rows), all zero where nobody did. */
+typedef struct {
+    int64_t least, most; /* entries of the shortest row and of the longest */
+    bool even;           /* 12 entries on average, and three rows of four have as many as the one in front */
+    /* log2, rounded, of E[d^2] / E[d]^2 of the entries d of a row: how much longer than on average one is that an entry
+     * was chosen from. */
+    uint8_t skew;
+} sc_rows;
+
 /* A tensor as the caller holds it. Sparse tensors: view.level[] and view.val,
  * no strides. Dense tensors: view.val and view.stride (in elements). */
 typedef struct {
     sc_format format;
     sc_dtype dtype, itype; /* itype: of pos and crd, SC_I32 or SC_I64 */
-    int64_t least, most; /* entries of a row, where they were counted (sc_census_rows): most is 0 elsewhere */
-    /* Where rows were counted: they have 12 entries on average, and three of four as many as the one in front. */
-    bool even;
+    sc_rows rows;
     sc_view view;
 } sc_tensor;
 
@@ -168,7 +175,8 @@ typedef struct {
     /* Sparse operands: log2, rounded up, of the positions of each level; 0 where unknown. Statistics that
      * schedules are chosen by; powers of two, so that new data seldom means a new kernel. */
     uint8_t positions[SC_MAXLEVEL];
-    bool even; /* sparse operands: as of an sc_tensor */
+    bool even; /* sparse operands: this and skew as of sc_rows */
+    uint8_t skew;
     /* 1 + the operand in front whose structure this one was given with, so that their values lie side by side; 0: none,
      * or nobody looked. */
     int8_t twin;

@@ -608,3 +608,37 @@ def test_results_over_one_operand_each_in_its_own_layout():
     for found, text in zip(scorch.evaluate(both, M=M, G=G, W=W, X=X), both.split(";"), strict=True):
         used = {name: x for name, x in {"M": M, "G": G, "W": W, "X": X}.items() if f"{name}[" in text}
         assert torch.equal(found, scorch.evaluate(text.strip(), **used, schedule="path()"))
+
+
+def _costs(*given: object) -> list[float]:
+    return [float(us) for us in re.findall(r"([\d.]+) us  ", scorch.explain(*given))]
+
+
+def test_rows_of_many_lengths_meet_more():
+    """As many entries, of which most lie in few rows and columns: their product has more terms."""
+    n, generator = 1024, torch.Generator().manual_seed(0)
+    alike = torch.rand(n, n, generator=generator) < 12 / n
+    weight = torch.exp(1.5 * torch.randn(n, generator=generator))
+    share = weight[:, None] * weight
+    skewed = torch.rand(n, n, generator=generator) < share * (12 * n / share.sum())
+    costs = [_costs("ij,jk->ik", A, A)[0] for A in (scorch.sparse(x.float()) for x in (alike, skewed))]
+    assert costs[1] > 2 * costs[0]
+    A = scorch.sparse(skewed.double())
+    torch.testing.assert_close(dense(scorch.einsum("ij,jk,kl->il", A, A, A)), torch.einsum(
+        "ij,jk,kl->il", *[skewed.double()] * 3))  # fmt: skip
+
+
+def test_a_product_is_looked_up_at_entries():
+    """Its rows are gathered as a whole; where an entry of the mask has no term, the result is zero."""
+    rng = random.Random(0)
+    M, A, B = (matrix(rng, "ij", "csr", share=0.2, times=8)[:40, :40] for _ in range(3))
+    want = M * (A @ B)
+    lone = (M != 0) & ~((A != 0).double() @ (B != 0).double()).bool()
+    assert lone.any()
+    sparse = [scorch.sparse(x) for x in (torch.where(lone, torch.inf, M), A, B)]
+    for schedule in ("order(i,k,j) inner(k)", "order(i,j,k) inner()"):
+        found = scorch.einsum("ij,ik,kj->ij", *sparse, schedule=schedule)
+        assert found.nnz == sparse[0].nnz
+        torch.testing.assert_close(dense(found), want)
+    nest = scorch.explain("ij,ik,kj->ij", *sparse, schedule="order(i,k,j) inner(k)")
+    assert "for j in A {\n      for j in w {" in nest

@@ -148,7 +148,7 @@ def test_products_with_vectors_are_counted():
 
 @pytest.mark.parametrize("write", ["in place", "data", "numpy"])
 def test_values_that_change_are_seen(write):
-    a, x = grid(20).optimize(calls=1000), torch.arange(400.0).remainder(5)
+    a, x = grid(25).optimize(calls=1000), torch.arange(625.0).remainder(5)
     assert torch.equal(a @ x, a.to_dense() @ x) and sliced(a)
     for step in range(3):
         if write == "in place":
@@ -161,7 +161,7 @@ def test_values_that_change_are_seen(write):
 
 
 def test_values_that_always_change_have_no_slices():
-    a, x = grid(20).optimize(calls=1000), torch.arange(400.0)
+    a, x = grid(25).optimize(calls=1000), torch.arange(625.0)
     for _ in range(20):
         a.values().neg_()
         assert torch.equal(a @ x, a.to_dense() @ x)
@@ -185,7 +185,7 @@ def test_one_row_that_is_full_gives_slices_up():
 
 
 def test_gradients_of_a_tensor_with_slices():
-    a, x = grid(20).optimize(calls=1000), torch.arange(400.0)
+    a, x = grid(25).optimize(calls=1000), torch.arange(625.0)
     assert torch.equal(a @ x, a.to_dense() @ x) and sliced(a)
     d = a.to_dense()
     a.requires_grad_()

@@ -187,7 +187,7 @@ static int look_up(call *c)
 typedef struct {
     int64_t dim[SC_MAXDIM];
     int32_t often;
-    uint8_t position[SC_MAXLEVEL], even, dtype, itype, perm, ndim;
+    uint8_t position[SC_MAXLEVEL], even, skew, dtype, itype, perm, ndim;
     int8_t unit, twin;
 } facts;
 enum { KNOWN = 8, FEW = 8 }; /* calls remembered for a program string, of at most so many operands */
@@ -208,7 +208,7 @@ static void read_facts(const call *c, facts *f)
         f->dtype = (uint8_t)t->dtype, f->itype = (uint8_t)t->itype;
         f->perm = t->view.perm != NULL, f->twin = (int8_t)sc_tensor_twin(c->in, k);
         f->often = c->core[k] ? sc_core_often(c->core[k]) : 0;
-        f->even = t->even;
+        f->even = t->rows.even, f->skew = t->rows.skew;
         f->ndim = (uint8_t)t->format.ndim;
         f->unit = (int8_t)(dense ? sc_dense_unit(&t->view, t->format.ndim) : -1);
         memcpy(f->dim, t->view.dim, (size_t)t->format.ndim * sizeof *f->dim);

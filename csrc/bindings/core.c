@@ -74,7 +74,7 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
         moved |= m;
     }
     point(c);
-    if (moved) c->generation++, c->t.least = c->t.most = 0, c->t.even = false;
+    if (moved) c->generation++, c->t.rows = (sc_rows){0};
     if (!c->validate || (!moved && !s->validate)) return 0;
     sc_err e = {0};
     int rc;
@@ -88,7 +88,7 @@ int sc_core_refresh(const sc_state *s, sc_core *c)
 
 const sc_tensor *sc_core_counted(sc_core *c)
 {
-    if (!c->t.most) sc_census_rows(&c->t);
+    if (!c->t.rows.most) sc_census_rows(&c->t);
     return &c->t;
 }
 

@@ -131,8 +131,7 @@ static int take_sizes(torch_call *c, sc_tensor *t)
 /* Structures that were found valid, by their fingerprints, and what was counted of their rows; old ones give way. */
 typedef struct {
     sc_digest key;
-    int64_t least, most;
-    bool even;
+    sc_rows rows;
 } seen_valid;
 
 static struct {
@@ -145,7 +144,7 @@ static bool is_valid(sc_digest key, sc_tensor *t)
     pthread_mutex_lock(&valid.lock);
     const seen_valid *seen = &valid.seen[key.low >> 58];
     const bool found = sc_digest_equal(seen->key, key);
-    if (found) t->least = seen->least, t->most = seen->most, t->even = seen->even;
+    if (found) t->rows = seen->rows;
     pthread_mutex_unlock(&valid.lock);
     return found;
 }
@@ -154,7 +153,7 @@ static void note_valid(sc_digest key, sc_tensor *t)
 {
     sc_census_rows(t);
     pthread_mutex_lock(&valid.lock);
-    valid.seen[key.low >> 58] = (seen_valid){key, t->least, t->most, t->even};
+    valid.seen[key.low >> 58] = (seen_valid){key, t->rows};
     pthread_mutex_unlock(&valid.lock);
 }
 

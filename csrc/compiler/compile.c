@@ -105,7 +105,7 @@ void sc_compile_outcome(Prog *p, int r, sc_outcome *o)
     o->spec.itype = t->itype;
     o->spec.unit = t->unit;
     o->like = tensor_shares_all(t) && sc_format_equal(&o->spec.format, &t->format) ? t->like->arg : -1;
-    o->spec.even = o->like >= 0 && t->like->even;
+    if (o->like >= 0) o->spec.even = t->like->even, o->spec.skew = t->like->skew;
     for (int d = 0; d < t->ndim; d++) {
         const Var *v = &p->var[t->dimvar[d]];
         o->extent[d].operand = (int8_t)v->arg;

@@ -92,7 +92,10 @@ int64_t sc_units_find(const sc_units *u, int64_t from, int64_t target)
 }
 
 bool sc_units_within(const sc_units *u, int64_t weight)
-{ return u->t && u->t->most && u->level == u->t->format.nlevel - 2 && u->t->most + UNIT_COST <= weight; }
+{
+    return u->t && u->t->rows.most && u->level == u->t->format.nlevel - 2 &&
+           u->t->rows.most + UNIT_COST <= weight;
+}
 
 int64_t sc_units_child(const sc_units *u, int64_t unit)
 {

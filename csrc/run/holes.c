@@ -73,6 +73,6 @@ bool sc_has_all_rows(const sc_tensor *t, unsigned kept)
 {
     sc_tensor seen = *t;
     if (kept >> t->format.level[t->format.nlevel - 1].dim & 1) return false;
-    if (!seen.most) sc_census_rows(&seen);
-    return seen.least > 0;
+    if (!seen.rows.most) sc_census_rows(&seen);
+    return seen.rows.least > 0;
 }

@@ -26,7 +26,7 @@ static void add_spec(sc_text *t, const sc_request *rq, int k)
     sc_text_addn(t, s->name, strnlen(s->name, sizeof s->name) + 1);
     add_format(t, &s->format);
     sc_text_addn(t, (const char *)s->positions, (size_t)s->format.nlevel);
-    int facts[] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often, s->even, s->twin};
+    int facts[] = {(int)s->dtype, (int)s->itype, s->unit, s->perm, s->often, s->even, s->skew, s->twin};
     sc_text_addn(t, (const char *)facts, sizeof facts);
     sc_text_addn(t, (const char *)rq->dim[k], (size_t)s->format.ndim * sizeof(int64_t));
 }
@@ -51,7 +51,8 @@ void sc_request_operand(sc_request *rq, int k, const sc_tensor *t)
     memcpy(rq->dim[k], t->view.dim, sizeof rq->dim[k]);
     for (int l = 0; l < t->format.nlevel; l++)
         s->positions[l] = dense ? 0 : sc_log2_up(t->view.level[l].npos);
-    s->even = !dense && t->even;
+    s->even = !dense && t->rows.even;
+    s->skew = dense ? 0 : t->rows.skew;
 }
 
 static bool same_arrays(const sc_tensor *a, const sc_tensor *b)

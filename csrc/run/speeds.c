@@ -1,4 +1,4 @@
-/* speeds.c: how this machine differs from the one that the constants of schedule/cost.c are told for.
+/* speeds.c: how this machine differs from the one that the constants of schedule/machine.c are told for.
  *
  * A handful of loops is timed, each what one group of constants stands for, and compared with what it takes on the
  * typical machine. So the constants keep what they were fitted for, and only their proportions move. A ratio counts in
@@ -179,7 +179,7 @@ void sc_process_machine(Prog *p)
 
 static const struct {
     double (*time)(Bench *);
-    double typical; /* nanoseconds, with the constants of schedule/cost.c */
+    double typical; /* nanoseconds, with the constants of schedule/machine.c */
 } loops[SC_NSPEED] = {{core, 2.93}, {branch, 3.05}, {second, 2.98}, {third, 5.6},
                       {memory, 25}, {insert, 4.4},  {clear, .385},  {team, 900}};
 

@@ -69,6 +69,7 @@ static void wanted(const Prog *p, int k, sc_spec *s)
     s->perm = given && !dense;
     memset(s->positions, 0, sizeof s->positions);
     s->even = false;
+    s->skew = 0;
 }
 
 /* The program of *p for converted operands, in its place. */

@@ -78,6 +78,7 @@ static void add_operand(const sc_request *rq, int k, sc_text *t)
         sc_text_add(t, "%s%s%s", s->perm ? ", permuted" : "", s->often ? ", often" : "",
                     rq->settled >> k & 1 ? ", converted" : "");
         if (s->even) sc_text_add(t, ", even rows");
+        if (s->skew) sc_text_add(t, ", skew 2^%d", s->skew);
         if (s->twin) sc_text_add(t, ", structure of %d", s->twin - 1);
     } else
         sc_text_add(t, ", stride 1 in %d", s->unit);

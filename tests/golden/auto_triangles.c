@@ -7,11 +7,19 @@
  *   A_2: csr f32, indices i32
  * by
  *   work w: private f32 {
- *     par i in A {
- *       work c: reg f32 {
+ *     work wa[j,k]: lane bitmap f32 {
+ *       for i {
  *         for j in A {
- *           for k merge A_1, A_2 {
- *             c += A[i,j] * A_1[j,k] * A_2[i,k]
+ *           for k in A_2 {
+ *             wa[j,k] += A[i,j] * A_2[i,k]
+ *           }
+ *         }
+ *       }
+ *     } then {
+ *       work c: reg f32 {
+ *         for j in wa {
+ *           for k merge A_1, wa {
+ *             c += A_1[j,k] * wa[j,k]
  *           }
  *         }
  *       } then {
@@ -22,10 +30,38 @@
  *     s = w
  *   }
  */
+typedef signed char i8x64 __attribute__((vector_size(64)));
+typedef signed char i8x64u __attribute__((vector_size(64), aligned(1), may_alias));
+
 #define SC_INLINE static inline __attribute__((always_inline))
+SC_INLINE sc_i64 sc_select_i64(_Bool m, sc_i64 a, sc_i64 b)
+{
+    return b ^ ((a ^ b) & -(sc_i64)m);
+}
+SC_INLINE sc_i64 sc_min_i64(sc_i64 a, sc_i64 b)
+{
+    return a < b ? a : b;
+}
 SC_INLINE sc_i64 sc_max_i64(sc_i64 a, sc_i64 b)
 {
     return a > b ? a : b;
+}
+SC_INLINE sc_i64 sc_shl_i64(sc_i64 x, sc_i64 n) { return (sc_i64)((__UINT64_TYPE__)x << n); }
+SC_INLINE sc_i64 sc_marks_i8x64(const signed char *p)
+{
+#ifdef __AVX512BW__
+    const i8x64 v = *(const i8x64u *)p;
+    unsigned long long k;
+    __asm__("vptestmb %1, %1, %0" : "=Yk"(k) : "v"(v));
+    return (sc_i64)k;
+#else
+    unsigned long long r = 0, x;
+    for (int k = 0; k < 8; k++) {
+        __builtin_memcpy(&x, p + 8 * k, 8);
+        r |= (x * 0x0102040810204080ull >> 56) << 8 * k;
+    }
+    return (sc_i64)r;
+#endif
 }
 static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
 {
@@ -44,172 +80,162 @@ static sc_i64 sc_search_i32(const int *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
     }
     return lo;
 }
-#if defined(__AVX512F__) && defined(__BMI2__)
-typedef unsigned u32x16 __attribute__((vector_size(64), may_alias));
-/* The larger of two in the lanes of k, the smaller in the others. */
-SC_INLINE u32x16 sc_order_u32x16(u32x16 v, u32x16 w, unsigned short k)
+static sc_i64 sc_search_i64(const sc_i64 *crd, sc_i64 lo, sc_i64 hi, sc_i64 x)
 {
-    u32x16 r;
-    __asm__("vpminud %2, %1, %0\n\tvpmaxud %2, %1, %0%{%3%}" : "=&v"(r) : "v"(v), "v"(w), "Yk"(k));
-    return r;
-}
-SC_INLINE unsigned sc_equal_u32x16(u32x16 v, u32x16 w)
-{
-    unsigned short k;
-    __asm__("vpcmpequd %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
-    return k;
-}
-SC_INLINE unsigned sc_upto_u32x16(u32x16 v, u32x16 w)
-{
-    unsigned short k;
-    __asm__("vpcmpleud %2, %1, %0" : "=Yk"(k) : "v"(v), "v"(w));
-    return k;
-}
-/* Twice the first n numbers, then the largest one. */
-SC_INLINE u32x16 sc_doubled_u32x16(const int *p, sc_i64 n)
-{
-    const unsigned short k = (unsigned short)((1u << (n < 16 ? n : 16)) - 1);
-    u32x16 v, r = ~(u32x16){0};
-    __asm__("vmovdqu32 %1, %0%{%2%}%{z%}" : "=v"(v) : "m"(*(const u32x16 *)p), "Yk"(k));
-    __asm__("vpaddd %1, %1, %0%{%2%}" : "+v"(r) : "v"(v), "Yk"(k));
-    return r;
-}
-#endif
-SC_INLINE sc_i64 sc_meet_i32(const int *a, sc_i64 lo, sc_i64 hi, const int *b, sc_i64 from, sc_i64 to)
-{
-#if defined(__AVX512F__) && defined(__BMI2__)
-    const sc_i64 n = hi - lo, m = to - from;
-    const u32x16 one = (u32x16){0} + 1, v = sc_doubled_u32x16(a + lo, n),
-        w = sc_doubled_u32x16(b + from, m) | one;
-    const u32x16 back = __builtin_shufflevector(w, w, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    u32x16 x = sc_order_u32x16(v, back, 0), y = sc_order_u32x16(v, back, (1u << 16) - 1);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
-                                                   7), 0xff00);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6,
-                                                   7), 0xff00);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
-                                                   11), 0xf0f0);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10,
-                                                   11), 0xf0f0);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
-                                                   13), 0xcccc);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12,
-                                                   13), 0xcccc);
-    x = sc_order_u32x16(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
-                                                   14), 0xaaaa);
-    y = sc_order_u32x16(y, __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15,
-                                                   14), 0xaaaa);
-    const u32x16 left = __builtin_shufflevector(x, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14),
-        above = __builtin_shufflevector(y, x, 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-    unsigned in = (unsigned)((1ull << (n + m < 2 * 16 ? n + m : 2 * 16)) - 1);
-    if (n > 16 || m > 16) {
-        unsigned last = ~(unsigned)0;
-        if (n > 16) last = (unsigned)a[lo + 15] * 2 + 1;
-        if (m > 16 && (unsigned)b[from + 15] * 2 + 1 < last) last = (unsigned)b[from + 15] * 2 + 1;
-        const u32x16 most = (u32x16){0} + last;
-        in = sc_upto_u32x16(x, most) | sc_upto_u32x16(y, most) << 16;
+    sc_i64 at = lo, step = 1;
+    for (; at < hi && crd[at] < x; step += step) {
+        lo = at + 1;
+        at += step;
     }
-    const unsigned odd = in & (sc_equal_u32x16(x & one, one) | sc_equal_u32x16(y & one, one) << 16);
-    const unsigned again = in & (sc_equal_u32x16(x ^ left, one) | sc_equal_u32x16(y ^ above, one) << 16);
-    unsigned in_a = in & ~odd, in_b = odd;
-    if (again) {
-        in_a = __builtin_ia32_pext_si(in_a, in & ~again);
-        in_b = __builtin_ia32_pext_si(odd | again >> 1, in & ~again);
+    if (at < hi) hi = at;
+    while (lo < hi) {
+        const sc_i64 mid = lo + (hi - lo) / 2;
+        if (crd[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    return (sc_i64)((unsigned long long)in_b << 32 | in_a);
-#else
-    sc_i64 in_a = 0, in_b = 0;
-    for (int k = 0; k < 16 && (lo < hi || from < to); k++) {
-        const _Bool x = from == to || (lo < hi && a[lo] <= b[from]);
-        const _Bool y = lo == hi || (from < to && b[from] <= a[lo]);
-        in_a |= (sc_i64)x << k;
-        in_b |= (sc_i64)y << (k + 32);
-        lo += x;
-        from += y;
-    }
-    return in_a | in_b;
-#endif
-}
-SC_INLINE sc_i64 sc_extract_i64(sc_i64 x, sc_i64 bits)
-{
-#ifdef __BMI2__
-    return (sc_i64)__builtin_ia32_pext_di((unsigned long long)x, (unsigned long long)bits);
-#else
-    sc_i64 r = 0;
-    for (int k = 0; bits; bits &= bits - 1)
-        r |= (x >> __builtin_ctzll((unsigned long long)bits) & 1) << k++;
-    return r;
-#endif
+    return lo;
 }
 
 static int body(const sc_call *call, sc_lane *lane, sc_i64 begin, sc_i64 end)
 {
+    const sc_i64 j_dim = call->dim[1];
+    const sc_i64 k_dim = call->dim[2];
+    const sc_i64 i_dim = call->dim[0];
+    float *restrict const wa_lane = lane->scratch;
+    const sc_i64 wa_bits_at = (j_dim * 4 * k_dim + 63) & -64;
+    sc_i64 *restrict const wa_bits = (void *)((char *)lane->scratch + wa_bits_at);
+    const sc_i64 wa_filled_at = wa_bits_at + ((j_dim * 8 * ((k_dim + 63) / 64) + 63) & -64);
+    signed char *restrict const wa_filled = (void *)((char *)lane->scratch + wa_filled_at);
+    const sc_i64 wa_crd0_at = wa_filled_at + ((j_dim * ((k_dim + 63) / 64) + 63) & -64);
+    sc_i64 *restrict const wa_crd0 = (void *)((char *)lane->scratch + wa_crd0_at);
+    const sc_i64 wa_crd1_at = wa_crd0_at + ((j_dim * 8 * k_dim + 63) & -64);
+    sc_i64 *restrict const wa_crd1 = (void *)((char *)lane->scratch + wa_crd1_at);
     const int *restrict const A_pos1 = call->view[0].level[1].pos;
     const int *restrict const A_crd1 = call->view[0].level[1].crd;
     const float *restrict const A_val = call->view[0].val;
     float *restrict const w_copy = lane->partial;
+    (void)begin;
+    (void)end;
 
     /* work w: private f32 */
-    /* par i in A */
-    for (sc_i64 i = begin; i < end; i++) {
-        /* work c: reg f32 */
-        float c = 0.0f;
+    /* work wa[j,k]: lane bitmap f32 */
+    /* for i */
+    for (sc_i64 i = 0; i < i_dim; i++) {
         /* for j in A */
         const sc_i64 A_lo = (sc_i64)A_pos1[i];
         const sc_i64 A_hi = (sc_i64)A_pos1[i + 1];
         for (sc_i64 p = A_lo; p < A_hi; p++) {
             const sc_i64 j = (sc_i64)A_crd1[p];
-            /* for k merge A_1, A_2 */
-            const sc_i64 A_1_lo = (sc_i64)A_pos1[j];
-            const sc_i64 A_1_hi = (sc_i64)A_pos1[j + 1];
-            sc_i64 pA_1 = A_1_lo;
+            /* for k in A_2 */
+            const float a = A_val[p];
             const sc_i64 A_2_lo = (sc_i64)A_pos1[i];
             const sc_i64 A_2_hi = (sc_i64)A_pos1[i + 1];
-            sc_i64 pA_2 = A_2_lo;
-            const sc_i64 A_1_size = A_1_hi - A_1_lo;
-            const sc_i64 A_2_size = A_2_hi - A_2_lo;
-            if ((A_1_size > A_2_size * 24) | (A_2_size > A_1_size * 24)) {
-                /* one is much longer: both jump */
-                while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
-                    const sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
-                    const sc_i64 k_A_2 = (sc_i64)A_crd1[pA_2];
-                    const sc_i64 k = sc_max_i64(k_A_1, k_A_2);
-                    if ((k_A_1 == k) && (k_A_2 == k)) {
-                        /* c += A[i,j] * A_1[j,k] * A_2[i,k] */
-                        c = c + A_val[p] * A_val[pA_1] * A_val[pA_2];
-                    }
-                    const sc_i64 beyond = k + (sc_i64)(k_A_1 == k_A_2);
-                    pA_1 = sc_search_i32(A_crd1, pA_1, A_1_hi, beyond);
-                    pA_2 = sc_search_i32(A_crd1, pA_2, A_2_hi, beyond);
-                }
-            } else {
-                /* a vector of each at a time: the bits say who has the coordinates, in their order */
-                while ((pA_1 < A_1_hi) && (pA_2 < A_2_hi)) {
-                    const sc_i64 met = sc_meet_i32(A_crd1, pA_1, A_1_hi, A_crd1, pA_2, A_2_hi);
-                    const sc_i64 in_A_1 = met & 4294967295;
-                    const sc_i64 in_A_2 = (met >> 32) & 4294967295;
-                    const sc_i64 both = in_A_1 & in_A_2;
-                    if (both != 0) {
-                        sc_i64 hits_A_1 = sc_extract_i64(both, in_A_1);
-                        sc_i64 hits_A_2 = sc_extract_i64(both, in_A_2);
-                        while (hits_A_1 != 0) {
-                            const sc_i64 A_1_at =
-                                pA_1 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_1);
-                            const sc_i64 A_2_at =
-                                pA_2 + (sc_i64)__builtin_ctzll((unsigned long long)hits_A_2);
-                            /* c += A[i,j] * A_1[j,k] * A_2[i,k] */
-                            c = c + A_val[p] * A_val[A_1_at] * A_val[A_2_at];
-                            hits_A_1 = hits_A_1 & (hits_A_1 - 1);
-                            hits_A_2 = hits_A_2 & (hits_A_2 - 1);
-                        }
-                    }
-                    pA_1 = pA_1 + __builtin_popcountll((unsigned long long)in_A_1);
-                    pA_2 = pA_2 + __builtin_popcountll((unsigned long long)in_A_2);
-                }
+            for (sc_i64 p_1 = A_2_lo; p_1 < A_2_hi; p_1++) {
+                const sc_i64 k = (sc_i64)A_crd1[p_1];
+                /* wa[j,k] += A[i,j] * A_2[i,k] */
+                const sc_i64 at = j * k_dim + k;
+                const float v = a * A_val[p_1];
+                const sc_i64 word = at >> 6;
+                const sc_i64 bit = sc_shl_i64(1, at & 63);
+                const sc_i64 old = wa_bits[word];
+                wa_bits[word] = old | bit;
+                wa_filled[word] = 1;
+                wa_lane[at] = wa_lane[at] + v;
             }
         }
-        /* w += c */
-        w_copy[0] = w_copy[0] + c;
+    }
+    sc_i64 wa_n = 0;
+    for (sc_i64 s = 0; s < (j_dim * k_dim + 4095) / 4096; s++) {
+        sc_i64 left = sc_marks_i8x64(&wa_filled[s * 64]);
+        while (left != 0) {
+            const sc_i64 word = s * 64 + (sc_i64)__builtin_ctzll((unsigned long long)left);
+            left = left & (left - 1);
+            wa_filled[word] = 0;
+            sc_i64 rest = wa_bits[word];
+            wa_bits[word] = 0;
+            while (rest != 0) {
+                const sc_i64 at = word * 64 + (sc_i64)__builtin_ctzll((unsigned long long)rest);
+                rest = rest & (rest - 1);
+                const sc_i64 above = at / k_dim;
+                wa_crd1[wa_n] = at - above * k_dim;
+                wa_crd0[wa_n] = above;
+                wa_n = wa_n + 1;
+            }
+        }
+    }
+    /* work c: reg f32 */
+    float c = 0.0f;
+    /* for j in wa */
+    sc_i64 p = 0;
+    while (p < wa_n) {
+        const sc_i64 first = p;
+        const sc_i64 j = wa_crd0[first];
+        p = first + 1;
+        while ((p < wa_n) && (wa_crd0[p] == j)) {
+            p = p + 1;
+        }
+        const sc_i64 last = p;
+        /* for k merge A_1, wa */
+        const sc_i64 A_1_lo = (sc_i64)A_pos1[j];
+        const sc_i64 A_1_hi = (sc_i64)A_pos1[j + 1];
+        sc_i64 pA_1 = A_1_lo;
+        sc_i64 pwa = first;
+        const sc_i64 A_1_size = A_1_hi - A_1_lo;
+        const sc_i64 wa_size = last - first;
+        if ((A_1_size > wa_size * 12) | (wa_size > A_1_size * 12)) {
+            /* one is much longer: both jump */
+            while ((pA_1 < A_1_hi) && (pwa < last)) {
+                const sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 k_wa = wa_crd1[pwa];
+                const sc_i64 k = sc_max_i64(k_A_1, k_wa);
+                if ((k_A_1 == k) && (k_wa == k)) {
+                    /* c += A_1[j,k] * wa[j,k] */
+                    c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                }
+                const sc_i64 beyond = k + (sc_i64)(k_A_1 == k_wa);
+                pA_1 = sc_search_i32(A_crd1, pA_1, A_1_hi, beyond);
+                pwa = sc_search_i64(wa_crd1, pwa, last, beyond);
+            }
+        } else {
+            if ((pA_1 < A_1_hi) && (pwa < last)) {
+                /* while both have one more entry: it is loaded ahead */
+                sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
+                sc_i64 k_wa = wa_crd1[pwa];
+                while ((pA_1 + 1 < A_1_hi) && (pwa + 1 < last)) {
+                    const sc_i64 k = sc_min_i64(k_A_1, k_wa);
+                    const _Bool in_A_1 = k_A_1 == k;
+                    const sc_i64 then = (sc_i64)A_crd1[pA_1 + 1];
+                    const _Bool in_wa = k_wa == k;
+                    const sc_i64 then_1 = wa_crd1[pwa + 1];
+                    if (in_A_1 && in_wa) {
+                        /* c += A_1[j,k] * wa[j,k] */
+                        c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                    }
+                    pA_1 = pA_1 + (sc_i64)in_A_1;
+                    pwa = pwa + (sc_i64)in_wa;
+                    k_A_1 = sc_select_i64(in_A_1, then, k_A_1);
+                    k_wa = sc_select_i64(in_wa, then_1, k_wa);
+                }
+            }
+            while ((pA_1 < A_1_hi) && (pwa < last)) {
+                const sc_i64 k_A_1 = (sc_i64)A_crd1[pA_1];
+                const sc_i64 k_wa = wa_crd1[pwa];
+                const sc_i64 k = sc_min_i64(k_A_1, k_wa);
+                if ((k_A_1 == k) && (k_wa == k)) {
+                    /* c += A_1[j,k] * wa[j,k] */
+                    c = c + A_val[pA_1] * wa_lane[k + j * k_dim];
+                }
+                pA_1 = pA_1 + (sc_i64)(k_A_1 == k);
+                pwa = pwa + (sc_i64)(k_wa == k);
+            }
+        }
+    }
+    /* w += c */
+    w_copy[0] = w_copy[0] + c;
+    for (sc_i64 x = 0, sc_end = wa_n; x < sc_end; x++) {
+        wa_lane[wa_crd0[x] * k_dim + wa_crd1[x]] = 0.0f;
     }
     return 0;
 }

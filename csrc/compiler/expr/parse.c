@@ -46,6 +46,7 @@ void prog_declare(Prog *p, const sc_spec *spec, const int64_t *dim)
     t->often = spec->often;
     t->twin = spec->twin;
     t->even = spec->even;
+    t->skew = spec->skew;
     memcpy(t->positions, spec->positions, sizeof t->positions);
     for (int d = 0; d < t->ndim; d++) {
         t->extent[d] = dim[d];

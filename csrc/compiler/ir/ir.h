@@ -95,7 +95,8 @@ struct Tensor {
     int unit;                       /* dense: dimension of stride 1, or -1 */
     bool perm;                      /* values are found through view.perm */
     int often, twin;                /* operands: as in sc_spec */
-    bool even;                      /* as in sc_spec */
+    bool even;                      /* this and skew: as in sc_spec */
+    uint8_t skew;
     /* The operand whose structure a result shares: an alias with the result's indices. Of an operand, see
      * expr/twins.c: it has no loops of its own, and is read where that one is. */
     Tensor *like;
@@ -433,6 +434,7 @@ bool tensor_shares_upper(const Tensor *); /* it has the first levels alone, and 
 /* The operand gives its first levels to a result, which would have others if it were converted. */
 bool tensor_gives_upper(const Prog *, int operand);
 bool tensor_shares_index(const Tensor *, int var); /* a level that the result shares is over this index */
+double tensor_spread(const Tensor *);              /* of the logarithms of the numbers of entries of rows */
 bool tensor_gathers(const Tensor *); /* a workspace that stores what was written: bitmap or hash */
 bool work_has_slot(const Tensor *work, int var); /* #var is one of its dimensions */
 #endif

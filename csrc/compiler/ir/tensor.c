@@ -1,6 +1,7 @@
 /* tensor.c: what a tensor says of itself: how it is stored, and what it shares with an operand. */
 #include "ir.h"
 
+#include <math.h>
 #include <string.h>
 
 bool tensor_is_sparse(const Tensor *t)
@@ -17,8 +18,13 @@ void tensor_spec(const Tensor *t, sc_spec *s)
     s->often = t->often;
     s->twin = (int8_t)t->twin;
     s->even = t->even;
+    s->skew = t->skew;
     memcpy(s->positions, t->positions, sizeof s->positions);
 }
+
+/* Of the logarithms of the numbers of entries, if those are lognormal. Where some of one coordinate go together with
+ * others of it, the mean of their product is exp(spread * spread) times that of means. */
+double tensor_spread(const Tensor *t) { return sqrt(t->skew * M_LN2); }
 
 bool index_same(Index a, Index b)
 {

@@ -42,7 +42,8 @@ typedef struct { /* a factor, or what some of them come to */
     uint32_t vars;
     double entries; /* that are stored; of dense ones, elements */
     bool sparse;
-    int twin; /* of a sparse one: 1 + the value whose structure it has, or 0 */
+    int twin;      /* of a sparse one: 1 + the value whose structure it has, or 0 */
+    double spread; /* of a sparse one: see tensor_spread */
 } Size;
 
 typedef struct Tree Tree;

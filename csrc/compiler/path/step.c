@@ -208,6 +208,7 @@ static void settle(Planner *pl, const Assign *a, const sc_outcome *o)
     t->dtype = o->spec.dtype;
     t->itype = o->spec.itype;
     t->even = o->spec.even;
+    t->skew = o->spec.skew;
     t->unit = sc_format_is_dense(&t->format) ? t->ndim - 1 : -1;
     if (t->unit < 0 && t->format.nlevel)
         t->positions[t->format.nlevel - 1] = sc_log2_up((int64_t)fmin(0x1p62, ceil(entries)));

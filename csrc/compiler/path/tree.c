@@ -4,8 +4,8 @@
  * the factors has a sum of its own, over the indices that are not needed outside of it. Dynamic programming over the
  * subsets keeps the cheapest way to each, once as a dense tensor and once as a sparse one. A node joins two parts; a
  * sparse factor and two others (a sampled product); or all of its factors at once. What a node takes is a
- * rough estimate from sizes, which assumes that entries fall anywhere: it decides what is looked at, the scheduler
- * decides what is taken. */
+ * rough estimate from sizes, which assumes that entries fall anywhere, but more where others do: it decides what is
+ * looked at, the scheduler decides what is taken. */
 #include <math.h>
 #include <string.h>
 
@@ -37,11 +37,18 @@ static double sum_of_entries(const Expr *e)
     return (e->kid[0] ? sum_of_entries(e->kid[0]) : 0) + (e->kid[1] ? sum_of_entries(e->kid[1]) : 0);
 }
 
+static double spread_of(const Expr *e)
+{
+    if (e->op == O_ACCESS) return tensor_spread(e->tensor);
+    return fmax(e->kid[0] ? spread_of(e->kid[0]) : 0, e->kid[1] ? spread_of(e->kid[1]) : 0);
+}
+
 Size tree_size(const Prog *p, const Expr *e)
 {
     Size s = {.vars = expr_free(e)};
     s.sparse = path_has_sparse(e) && s.vars && !(s.vars & ~path_covered(e));
     if (s.sparse && e->op == O_ACCESS) s.twin = e->tensor->twin ? e->tensor->twin : e->tensor->arg + 1;
+    s.spread = s.sparse ? spread_of(e) : 0;
     s.entries = s.sparse ? fmin(tree_cells(p, s.vars), sum_of_entries(e)) : tree_cells(p, s.vars);
     return s;
 }
@@ -60,11 +67,24 @@ static bool is_met(Size *const *part, int k)
     return again;
 }
 
+/* Entries of the next sparse part for one of those in front: of what is held of its indices it has few coordinates, but
+ * those that others have. tilt: of each index, the spreads of what is held. */
+static double entries_met(const Prog *p, const Size *s, uint32_t held, double *tilt)
+{
+    double each = s->entries / tree_cells(p, s->vars & held), together = 0;
+    for (int v = 0; v < p->nvar; v++) {
+        if (!in(s->vars, v)) continue;
+        together += s->spread * tilt[v];
+        tilt[v] += s->spread;
+    }
+    return fmin(each * exp(together), tree_cells(p, s->vars & ~held));
+}
+
 double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept, bool sparse, Size *out)
 {
     const Prog *p = x->p;
     uint32_t all = 0, held = 0;
-    double join = 1, most = 1, time = started;
+    double join = 1, most = 1, time = started, spread = 0, tilt[SC_MAXVAR] = {0};
     int nsparse = 0;
     for (int k = 0; k < n; k++) {
         const Size *s = part[k];
@@ -72,7 +92,8 @@ double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept,
         if (!s->sparse) time += s->entries * read;
         if (!s->sparse) continue;
         if (is_met(part, k)) continue;
-        join *= s->entries / tree_cells(p, s->vars & held);
+        join *= entries_met(p, s, held, tilt);
+        spread = fmax(spread, s->spread);
         most = fmax(most, join);
         held |= s->vars;
         nsparse++;
@@ -80,6 +101,7 @@ double tree_node_cost(const Product *x, int n, Size *const *part, uint32_t kept,
     const double row = tree_cells(p, all & ~held), pattern = nsparse ? tree_cells(p, kept & held) : 1;
     out->vars = kept;
     out->sparse = sparse;
+    out->spread = sparse ? spread : 0;
     out->entries = (sparse ? fmax(1, distinct(pattern, join)) : pattern) * tree_cells(p, kept & ~held);
     time += most * row * (!nsparse ? dense_flop : row >= 8 ? vector_flop : number_flop);
     time += nsparse ? most * (nsparse > 1 ? met : walked) : 0;

@@ -18,46 +18,6 @@
 #define LINE 64 /* bytes */
 
 typedef struct {
-    double flop, load, store, update; /* a vector or a number, in the first cache */
-    double factor[4];                 /* of an access that L1, L2, L3 or the memory answers */
-    double across;                    /* a load that is not along the unit stride */
-    double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
-    double leave;                     /* a loop over stored entries, whose end is mispredicted */
-    double search, halving;           /* of a coordinate in a fibre; a halving, often mispredicted */
-    double lanes;                     /* adding up the lanes of a vector */
-    double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
-    double clear;                     /* bytes a nanosecond */
-    double append;                    /* an entry of a sparse result */
-    double twice;                     /* factor: a kernel that is run to count entries, then again to fill */
-    double convert;                   /* an entry of a result into the format that is asked */
-    double start, team;               /* of a kernel, of threads */
-} Machine;
-
-static const Machine typical_machine = {.flop = .25,
-                                        .load = .25,
-                                        .store = .5,
-                                        .update = .75,
-                                        .factor = {1, 2, 4, 10},
-                                        .across = 1,
-                                        .enter = 2,
-                                        .dense = .3,
-                                        .entry = .6,
-                                        .step = 4,
-                                        .leave = 2,
-                                        .search = 10,
-                                        .halving = 3.5,
-                                        .lanes = 3,
-                                        .bit = 1.5,
-                                        .slot = 6,
-                                        .sort = 2,
-                                        .clear = 16,
-                                        .append = 1.5,
-                                        .twice = 1.7,
-                                        .convert = 20,
-                                        .start = 500,
-                                        .team = 700};
-
-typedef struct {
     Index ix;
     double trips;  /* how often its body runs, in all */
     bool gathered; /* its coordinates are those of stored entries, gone through again and again */
@@ -74,6 +34,7 @@ typedef struct { /* at a place of the nest; copied at every loop */
     Loop loop[MAXLOOP];
     Place known;
     int tile[MAXTENSOR];     /* positions in a tile of the next level, 0: no tile around */
+    double tilt[SC_MAXVAR];  /* of an index: the spreads of tensors whose entries led to its coordinate */
     uint8_t with[SC_MAXVAR]; /* 1 + the index that decides this one, of the same entry; 0: none */
 } Spot;
 
@@ -87,28 +48,6 @@ typedef struct {
     double written[MAXTENSOR]; /* workspaces: how often written, in all */
     double entries[MAXTENSOR]; /* workspaces: entries in one filling */
 } Cost;
-
-/* The typical machine with the speeds of this one. */
-static Machine machine_of(const Prog *p)
-{
-    Machine m = typical_machine;
-    double by[SC_NSPEED];
-    bool plain = true;
-    for (int k = 0; k < SC_NSPEED; k++) plain &= p->speeds.step[k] == 0;
-    if (plain) return m;
-    for (int k = 0; k < SC_NSPEED; k++) by[k] = exp2(p->speeds.step[k] / 4.0);
-    enum { CORE, BRANCH, L2, L3, MEMORY, INSERT, CLEAR, TEAM };
-    double *const core[] = {&m.flop,  &m.load,  &m.store, &m.update, &m.across,  &m.enter, &m.dense,
-                            &m.entry, &m.lanes, &m.bit,   &m.append, &m.convert, &m.start};
-    double *const branch[] = {&m.step, &m.leave, &m.search, &m.halving, &m.sort};
-    for (int k = 0; k < SC_LEN(core); k++) *core[k] *= by[CORE];
-    for (int k = 0; k < SC_LEN(branch); k++) *branch[k] *= by[BRANCH];
-    for (int k = L2; k <= MEMORY; k++) m.factor[k - L2 + 1] *= by[k] / by[CORE];
-    m.slot *= by[INSERT];
-    m.clear /= by[CLEAR];
-    m.team *= by[TEAM];
-    return m;
-}
 
 static double extent(const Cost *c, Index ix) { return (double)schedule_extent(c->p, ix); }
 
@@ -127,21 +66,46 @@ static double positions(const Cost *c, const Tensor *t, int level)
 {
     if (level < 0) return 1;
     if (t->role != T_IN) return c->entries[prog_id(c->p, t)];
-    if (t->positions[level]) return ldexp(1, t->positions[level]);
     const double above = positions(c, t, level - 1), n = extent(c, tensor_level_index(t, level));
     if (!sc_kind_of(&t->format.level[level])->crd) return above * n;
+    if (t->positions[level]) return fmin(above * n, ldexp(.75, t->positions[level])); /* it was rounded up */
     if (sc_kind_of(&t->format.level[level])->padded && !sc_kind_of(&t->format.level[level])->sliced)
         return above * t->format.level[level].width;
     double blocks = 1;
     for (int l = level + 1; l < t->format.nlevel; l++)
         if (!sc_kind_of(&t->format.level[l])->crd) blocks *= extent(c, tensor_level_index(t, l));
     const int leaves = t->positions[t->format.nlevel - 1];
-    if (leaves) return fmax(1, distinct(above * n, ldexp(1, leaves) / blocks));
+    if (leaves) return fmax(1, distinct(above * n, ldexp(.75, leaves) / blocks));
     return fmin(above * n, fmax(1, elements(c, t) / blocks / 100));
 }
 
 static double fibre(const Cost *c, const Tensor *t, int level)
 { return positions(c, t, level) / fmax(1, positions(c, t, level - 1)); }
+
+/* The index of the level in front, whose coordinate has the fibre; -1: there is none. */
+static int above(const Tensor *t, int level) { return level ? tensor_level_index(t, level - 1).var : -1; }
+
+/* Entries of a fibre of t at coordinates that other entries have led to. */
+static double fibre_met(const Cost *c, const Spot *at, const Tensor *t, int level)
+{
+    const double tilt = level ? at->tilt[above(t, level)] : 0;
+    return fmin(extent(c, tensor_level_index(t, level)), fibre(c, t, level) * exp(tensor_spread(t) * tilt));
+}
+
+/* The share of such coordinates of its index that have an entry there. */
+static double share_met(const Cost *c, const Spot *at, const Tensor *t, int level, double fibre_size)
+{
+    const Index ix = tensor_level_index(t, level);
+    return fmin(1, fibre_size / extent(c, ix) * exp(tensor_spread(t) * at->tilt[ix.var]));
+}
+
+/* An entry of this level has been chosen. */
+static void lean(Spot *at, const Tensor *t, int level)
+{
+    if (!level || !source_kind(t, level)->crd) return;
+    at->tilt[above(t, level)] += tensor_spread(t);
+    at->tilt[tensor_level_index(t, level).var] += tensor_spread(t);
+}
 
 /* ---- loops ---- */
 static double search_time(const Cost *c, double fibre_size)
@@ -193,21 +157,23 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
 {
     const int id = prog_id(c->p, n->in), level = at->known.level[id];
     if (level == source_levels(n->in)) return 1;
-    const double all = fibre(c, n->in, level) / blocks_around(c, at, n->ix), e = extent(c, n->ix);
+    const double all = fibre_met(c, at, n->in, level) / blocks_around(c, at, n->ix), e = extent(c, n->ix);
     const double f = at->tile[id] ? fmin(all, at->tile[id]) : all;
     if (n->by) {
         at->tile[id] = n->by;
         return fmax(1, f / n->by);
     }
+    const double share = share_met(c, at, n->in, level, f);
     at->tile[id] = 0;
     at->known.level[id]++;
+    lean(at, n->in, level);
     if (!source_kind(n->in, level)->crd) {
         c->time += at->trips * e * c->m.dense;
         return e;
     }
     if (place_knows(&at->known, n->ix)) {
         c->time += at->trips * search_time(c, f);
-        return fmin(1, f / e);
+        return share;
     }
     const bool batch =
         at->nloop && at->loop[at->nloop - 1].batch; /* one loop over the entries of many rows */
@@ -219,21 +185,41 @@ static double turns_in(Cost *c, Spot *at, const Nest *n)
     return turns;
 }
 
+/* An intersection of two: they are gone through together, by vectors where the machine has them for it, unless one is
+ * much longer. Then both jump (lower/merge.c). Where lengths differ much, a long one mostly meets a short one. */
+static double intersection_time(const Cost *c, const Nest *n, double f, double g, double small)
+{
+    enum { FAR = 24, FIRST = 16 }; /* the first vectors are compared at once */
+    const double large = fmax(f, g);
+    bool vectors = c->p->vector_bytes == 64;
+    for (int k = 0; k < 2; k++) vectors &= n->merge[k]->role == T_IN;
+    if (large > FAR * small) return small * search_time(c, large / small);
+    return vectors ? c->m.meet * fmax(f + g - FIRST, FIRST) : c->m.step * (f + g);
+}
+
 static double turns_merge(Cost *c, Spot *at, const Nest *n)
 {
     const double e = extent(c, n->ix);
     const bool bound = place_knows(&at->known, n->ix);
-    double all = 1, none = 1, steps = 0;
+    double all = 1, none = 1, steps = 0, small = INFINITY, f[MAXMERGE];
+    int needed = 0;
     for (int k = 0; k < n->nmerge; k++) {
-        const int id = prog_id(c->p, n->merge[k]);
-        const double f = fibre(c, n->merge[k], at->known.level[id]++), share = fmin(1, f / e);
-        if (!nest_alive(c->p, n->body, tensor_bit(c->p, n->merge[k]))) all *= share;
-        none *= 1 - share;
-        steps += bound ? search_time(c, f) : c->m.step * f;
+        const Tensor *t = n->merge[k];
+        const int level = at->known.level[prog_id(c->p, t)]++;
+        f[k] = fibre_met(c, at, t, level);
+        if (!nest_alive(c->p, n->body, tensor_bit(c->p, t))) {
+            needed++;
+            small = fmin(small, fibre(c, t, level));
+            all *= share_met(c, at, t, level, f[k]);
+        }
+        none *= 1 - fmin(1, f[k] / e);
+        steps += bound ? search_time(c, f[k]) : c->m.step * f[k];
+        lean(at, t, level);
     }
+    if (!bound && n->nmerge == 2 && needed == 2) steps = intersection_time(c, n, f[0], f[1], small);
     c->time += at->trips * steps;
     if (bound) return all;
-    return e * (all < 1 ? all : 1 - none);
+    return needed > 1 ? fmin(e * all, small) : all < 1 ? e * all : e * (1 - none);
 }
 
 /* Its turns are those of vectors that lie side by side. */
@@ -322,11 +308,30 @@ static double work_bytes(const Cost *c, const Tensor *t)
     return n;
 }
 
+/* The index along which elements lie side by side. */
+static int runs_along(const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    return t->role != T_WORK ? expr_unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
+}
+
+/* Bytes from an element to the next that is met inside of loop j. What lies a page apart falls into few sets of a cache,
+ * so it is no better further apart. */
+static double apart(const Cost *c, const Spot *at, const Expr *e, int j)
+{
+    enum { PAGE = 4096 };
+    const double size = (double)sc_dtype_size(e->tensor->dtype);
+    const int along = runs_along(e);
+    while (++j < at->nloop)
+        if (at->loop[j].ix.var == along) return size;
+    return along < 0 ? size : fmin(PAGE, size * extent(c, index_whole(along)));
+}
+
 /* Bytes that an access spans inside of loop j, -1: in all. */
 static double region(const Cost *c, const Spot *at, const Expr *e, int j)
 {
     const Tensor *t = e->tensor;
-    double bytes = (double)sc_dtype_size(t->dtype);
+    double bytes = apart(c, at, e, j);
     while (++j < at->nloop)
         if (!at->loop[j].cut && depends(at, e, at->loop[j].ix.var)) bytes *= extent(c, at->loop[j].ix);
     return t->role == T_WORK ? fmin(bytes, work_bytes(c, t)) : bytes;
@@ -360,13 +365,6 @@ static double distance(const Cost *c, const Spot *at, const Expr *e, int k)
         share /= l->turns;
     }
     return sum + share * by_size(c, region(c, at, e, -1));
-}
-
-/* The index along which elements lie side by side. */
-static int runs_along(const Expr *e)
-{
-    const Tensor *t = e->tensor;
-    return t->role != T_WORK ? expr_unit_var(e) : t->ndim ? t->dimvar[t->ndim - 1] : -1;
 }
 
 /* The innermost loop that an access depends on, -1: none. side: even where its turns stand side by side, each as a
@@ -494,6 +492,8 @@ static void walk(Cost *c, const Spot *at, const Nest *n)
 }
 
 /* ---- kernels ---- */
+static double threads(const Cost *c) { return c->p->threads ? c->p->threads : 4; }
+
 /* What is read from one workspace into another has no bound that could be had without running the kernel. */
 static double kernel_cost(Cost *c, const Nest *n)
 {
@@ -503,9 +503,8 @@ static double kernel_cost(Cost *c, const Nest *n)
     c->gathers = 0;
     advance(c, &at);
     walk(c, &at, n);
-    const double threads = c->p->threads ? c->p->threads : 4;
     const double time =
-        c->time - c->shared + c->shared / threads; /* what stands around is done by every thread */
+        c->time - c->shared + c->shared / threads(c); /* what stands around is done by every thread */
     return c->m.start + (c->shared > 0 ? c->m.team : 0) +
            time * (c->assembles && c->gathers > 1 ? c->m.twice : 1);
 }
@@ -535,11 +534,21 @@ static double delivery(const Cost *c, const Tensor *t)
     return made * c->m.convert;
 }
 
+/* A dense result that is added to is filled with zeros first. Where it is large its pages come from the system. */
+static double fill(const Cost *c, const Nest *n, const Tensor *t)
+{
+    enum { FRESH = 32 << 20, QUICK = 4 /* times clearing what is scattered */ };
+    if (t->role != T_OUT || t->like || !sc_format_is_dense(&t->format)) return 0;
+    if (work_reduce(n, t) == O_CONST) return 0;
+    const double bytes = elements(c, t) * (double)sc_dtype_size(t->dtype);
+    return bytes > FRESH ? QUICK * bytes / c->m.clear : bytes / c->m.clear / QUICK / threads(c);
+}
+
 double cost_nest(Prog *p, const Nest *n)
 {
     Cost c = {.p = p, .m = machine_of(p)};
     double sum = top_cost(&c, n);
-    for (int k = 0; k < p->ntensor; k++) sum += delivery(&c, p->tensor[k]);
+    for (int k = 0; k < p->ntensor; k++) sum += delivery(&c, p->tensor[k]) + fill(&c, n, p->tensor[k]);
     return sum;
 }
 

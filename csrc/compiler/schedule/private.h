@@ -105,6 +105,27 @@ bool batch_suits(const Nest *loop, uint32_t bound);  /* it will take its rows in
 bool vector_suits(const Nest *loop, uint32_t bound); /* it will take a vector of entries at a time */
 bool vector_in_blocks(const Nest *loop); /* a parallel loop will take vectors of its coordinates */
 
+/* ---- machine.c ---- */
+/* Nanoseconds, where nothing else is said. */
+typedef struct {
+    double flop, load, store, update; /* a vector or a number, in the first cache */
+    double factor[4];                 /* of an access that L1, L2, L3 or the memory answers */
+    double across;                    /* a load that is not along the unit stride */
+    double enter, dense, entry, step; /* a loop; its turn: dense, stored entry, step of a merge */
+    double leave;                     /* a loop over stored entries, whose end is mispredicted */
+    double meet;                      /* the same, where a vector of each is compared */
+    double search, halving;           /* of a coordinate in a fibre; a halving, often mispredicted */
+    double lanes;                     /* adding up the lanes of a vector */
+    double bit, slot, sort;           /* insertion into a bitmap and a hash workspace; sorting, per halving */
+    double clear;                     /* bytes a nanosecond */
+    double append;                    /* an entry of a sparse result */
+    double twice;                     /* factor: a kernel that is run to count entries, then again to fill */
+    double convert;                   /* an entry of a result into the format that is asked */
+    double start, team;               /* of a kernel, of threads */
+} Machine;
+
+Machine machine_of(const Prog *);
+
 /* ---- cost.c ---- */
 double cost_conversion(const Prog *);          /* of an entry of an operand or result into another format */
 double cost_positions(Prog *, const Tensor *); /* entries stored, as far as known */

@@ -304,21 +304,37 @@ static int reduces(Expr *e, Expr **out, int n)
     return n;
 }
 
-/* Every way to split one sum of a form in two. */
+static int sparse_operands(const Expr *e)
+{
+    if (e->op == O_ACCESS) return tensor_is_sparse(e->tensor);
+    return (e->kid[0] ? sparse_operands(e->kid[0]) : 0) + (e->kid[1] ? sparse_operands(e->kid[1]) : 0);
+}
+
+/* A sparse product that others, as sparse, are multiplied with afterwards. One that is gathered at their entries alone
+ * takes a merge at each of its own. */
+static bool filters(const Expr *sum, const Expr *all)
+{
+    const int inside = sparse_operands(sum);
+    return inside > 1 && inside < sparse_operands(all);
+}
+
+/* Every way to split one sum of a form in two, and to multiply behind it. */
 static void add_forms(Search *s, int from, int depth)
 {
     Expr *r[MAXFORM], *parts[MAXFORM];
     const Version base = s->form[from];
     const int n = reduces(base.rhs, r, 0);
     for (int k = 0; k < n; k++)
-        for (uint32_t inner = (r[k]->vars - 1) & r[k]->vars; inner; inner = (inner - 1) & r[k]->vars) {
+        for (uint32_t inner = r[k]->vars; inner; inner = (inner - 1) & r[k]->vars) {
             Expr *split = r[k]->reduce == O_ADD ? expr_contract(s->p, r[k], inner) : r[k];
             if (split == r[k] || s->nform == MAXFORM) continue;
             const int m = reduces(split, parts, 0);
+            Expr *sum = m > 1 ? parts[1] : inner == r[k]->vars ? parts[0] : NULL;
+            if (inner == r[k]->vars && !filters(sum, split)) continue;
             Version f = {.rhs = expr_replace(s->p, base.rhs, r[k], split),
                          .inner = {base.inner[0], base.inner[1]},
                          .taken = {base.taken[0], base.taken[1]}};
-            f.inner[depth] = m > 1 ? parts[1] : NULL;
+            f.inner[depth] = sum;
             f.taken[depth] = inner;
             bool seen = false;
             for (int q = 0; q < s->nform; q++) seen |= expr_equal(s->form[q].rhs, f.rhs);

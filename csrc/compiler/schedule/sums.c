@@ -158,13 +158,14 @@ bool build_goes_straight(const Build *b, const State *s, const Assign *a, const 
     return !build_fits_registers(b, s, a, body, left) && !lie_apart(b, s, a, left);
 }
 
-/* The sum has terms only where operands store the last index that is left, and what reads it does nothing elsewhere. */
+/* The sum has terms only where operands store the last index that is left, and what reads it does nothing elsewhere. A
+ * result like an operand is read at entries alone: only a sum that is a factor there need say where it has terms. */
 static bool is_sparse_sum(const Build *b, const Assign *use, Tensor *w, const Expr *body, const Left *left)
 {
     Tensor *over[MAXTENSOR];
     int n = 0;
     const Sources src = build_sources(body);
-    if (use->lhs->tensor->like) return false;
+    if (use->lhs->tensor->like && !b->order->inner[0]) return false;
     for (int k = 0; k < src.n; k++)
         for (int l = 0; l < source_levels(src.at[k].t); l++)
             if (source_index(src.at[k].t, l).var == left->left[left->n - 1].var &&
