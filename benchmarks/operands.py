@@ -4,6 +4,7 @@ A set maps names to operands, dense tensors and SparseTensors. `plain` gives the
 `scientific` as SciPy does, so that nobody is timed while converting.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -13,6 +14,7 @@ import torch
 import scorch
 from benchmarks.data import citation
 from benchmarks.peers import scipy_sparse
+from benchmarks.shards import rmat
 from examples import planetoid
 
 Operands = dict[str, object]
@@ -55,6 +57,9 @@ def _edges(kind: str, side: int, root: str | None) -> tuple[torch.Tensor, int]:
         return _grid(side), nodes
     if kind == "power law":
         return _power_law(nodes), nodes
+    if kind == "R-MAT":  # hubs: entries lie in rows that are ten times as long as most
+        scale = int(math.log2(nodes))
+        return rmat(scale, 7).indices().long(), 2**scale
     graph = citation("cora", root)
     return graph.edge_index, len(graph.x)
 
@@ -150,7 +155,7 @@ def sets(kind: str, quick: bool, root: str | None) -> Iterator[tuple[str, Callab
     side = 30 if quick else 80
     if kind in ("graphs", "small graphs"):
         side = side if kind == "graphs" else side // 2
-        for name in ["power law"] if quick else ["Cora", "uniform", "grid", "power law"]:
+        for name in ["power law"] if quick else ["Cora", "uniform", "grid", "power law", "R-MAT"]:
             if kind == "graphs" or name != "Cora":
                 yield name, lambda name=name: graph(name, side, root)
         return
