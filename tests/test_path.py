@@ -642,3 +642,10 @@ def test_a_product_is_looked_up_at_entries():
         torch.testing.assert_close(dense(found), want)
     nest = scorch.explain("ij,ik,kj->ij", *sparse, schedule="order(i,k,j) inner(k)")
     assert "for j in A {\n      for j in w {" in nest
+
+
+def test_operands_that_can_hold_nothing_have_costs():
+    """A row of an ELL matrix of width 0 has no entry, whatever meets it."""
+    A, B = scorch.sparse(torch.zeros(4, 3), "ell(0, 0), dense(1)"), torch.ones(4)
+    C, S = scorch.evaluate("C[i,k] max= A[i,k] * B[i]; S[k] = A[i,k] * B[i] * C[i,k]", A=A, B=B)
+    assert C.nnz == 0 and torch.equal(dense(S), torch.zeros(3))

@@ -193,7 +193,7 @@ static double intersection_time(const Cost *c, const Nest *n, double f, double g
     const double large = fmax(f, g);
     bool vectors = c->p->vector_bytes == 64;
     for (int k = 0; k < 2; k++) vectors &= n->merge[k]->role == T_IN;
-    if (large > FAR * small) return small * search_time(c, large / small);
+    if (large > FAR * small) return small * search_time(c, large / fmax(1, small));
     return vectors ? c->m.meet * fmax(f + g - FIRST, FIRST) : c->m.step * (f + g);
 }
 
