@@ -50,6 +50,31 @@ def reduced(op: str, x: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     return f(x, dim=axes, keepdim=True)
 
 
+PRODUCT, SUM = ("*", "/"), ("+", "-")
+
+
+def _sums_here(e: Node, i: str) -> bool:
+    """An index is summed in this product itself, not in a factor of it."""
+    factors = [e]
+    while any(f[0] in PRODUCT for f in factors):
+        factors = [k for f in factors for k in (f[1:] if f[0] in PRODUCT else [f])]
+    having = [f for f in factors if i in generate.indices(f)]
+    return len(having) > 1 or any(generate.is_access(f) for f in having)
+
+
+def _is_sum_over(e: Node, i: str) -> bool:
+    """Whether summing an index where its products are comes to the sum of e over it."""
+    if i not in generate.indices(e):
+        return False
+    if _sums_here(e, i):
+        return True
+    if e[0] in SUM:
+        return all(_is_sum_over(k, i) for k in e[1:])
+    if e[0] in ("neg", "/"):
+        return _is_sum_over(e[1], i)
+    return e[0] == "*" and any(_is_sum_over(k, i) for k in e[1:])
+
+
 class Reference:
     """sparse: the results that are sparse where later assignments read them; others are read as dense."""
 
@@ -71,9 +96,9 @@ class Reference:
 
     def _assign(self, a: generate.Assign) -> Stored:
         self.total = [i for x in generate.accesses(a.right) for i in set(x[2])]
-        self.bound = set(a.left)
+        self.bound, self.spread = set(a.left), set()
         if a.op == "=":
-            t = self._sums(a.right, False)
+            t = self._sums(a.right, "")
         else:
             t = self._reduce(self._term(a.right), generate.indices(a.right) - set(a.left), a.op)
         start = 0.0 if a.op == "=" else REDUCE[a.op][1]
@@ -87,22 +112,31 @@ class Reference:
         x = x.permute(axes + [k for k in range(len(self.names)) if k not in axes])
         return x.reshape(x.shape[: len(axes)]).broadcast_to([self.problem.extent[i] for i in left])
 
-    def _sums(self, e: Node, factor: bool) -> Term:
-        """Einstein summation: every product sums what is used nowhere else."""
+    def _sums(self, e: Node, above: str) -> Term:
+        """Einstein summation: products sum what is used nowhere else, and what all terms of a sum have."""
+        factor, product = above in PRODUCT, e[0] in PRODUCT
         if e[0] == "num" or (generate.is_access(e) and factor):
             return self._term(e)
-        product = e[0] in ("*", "/")
+        whole = e[0] in SUM and above not in (*PRODUCT, *SUM, "neg")
+        spread = {i for i in self._only_in(e) - self.spread if _is_sum_over(e, i)} if whole else set()
+        self.spread |= spread
         t = (
             self._term(e)
             if generate.is_access(e)
-            else self._apply(e[0], [self._sums(k, product) for k in e[1:]])
+            else self._apply(e[0], [self._sums(k, e[0]) for k in e[1:]])
         )
+        self.spread -= spread
+        self.bound |= spread
         if (product or generate.is_access(e)) and not factor:
-            uses = [i for x in generate.accesses(e) for i in set(x[2])]
-            over = {i for i in uses if uses.count(i) == self.total.count(i)} - self.bound
-            self.bound |= over
+            over = self._only_in(e) | {i for i in self.spread if _sums_here(e, i)}
+            self.bound |= over - self.spread
             t = self._reduce(t, over, "+=")
         return t
+
+    def _only_in(self, e: Node) -> set[str]:
+        """Indices that are used here, nowhere else, and not summed yet."""
+        uses = [i for x in generate.accesses(e) for i in set(x[2])]
+        return {i for i in uses if uses.count(i) == self.total.count(i)} - self.bound
 
     def _reduce(self, t: Term, over: set[str], op: str) -> Term:
         if not over:

@@ -232,3 +232,13 @@ def expected(expression: str, a: torch.Tensor, b: torch.Tensor, x: torch.Tensor)
         "C[i,j] = A[i,j] * X[i,k] * X[j,k]": lambda: a * (x @ x.T),
         "C[i,k] = relu(A[i,j] * B[j,k])": lambda: (a @ b).relu(),
     }[expression]()  # fmt: skip
+
+
+def test_a_sum_in_a_product_is_summed_as_it_is_without():
+    """What all terms of a sum have, and nothing else, is summed in each, though a product holds the sum."""
+    A, D, B = torch.randint(-5, 6, (3, 4, 3), generator=torch.Generator().manual_seed(0)).double()
+    want = (A - D).sum().relu()
+    assert scorch.evaluate("s = relu(A[i,j] - D[i,j])", A=A, D=D) == want
+    assert scorch.evaluate("s = relu(A[i,j] - D[i,j]) / 2", A=A, D=D) == want / 2
+    best = torch.maximum((A - D).sum(0), B[0])
+    assert scorch.evaluate("s = max(A[i,j] - D[i,j], b[j]) / 2", A=A, D=D, b=B[0]) == best.sum() / 2

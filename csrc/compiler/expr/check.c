@@ -7,10 +7,11 @@
  * Einstein summation ("="): an index that is not on the left is summed in the
  * smallest product that contains all its uses, where a product is a maximal
  * chain of * and /, or a single tensor. So relu(A[i,j] * B[j,k] + b[k]) sums
- * over j inside of relu. An index whose uses lie in several terms has no such
- * product. Where all terms of the sum have it, and each is summed as a whole, that
- * is the sum of the sum, and each is summed for itself; else it is refused, and
- * "+=" sums the whole right side. */
+ * over j inside of relu. An index whose uses lie in several terms of a sum, and
+ * nowhere else, is summed there where all of them have it: each is summed for
+ * itself, which is the sum of the sum, whatever product the sum is a factor of.
+ * Else, without a product that contains all uses, it is refused, and "+=" sums the
+ * whole right side. */
 #include <string.h>
 
 #include "expr.h"
