@@ -11,10 +11,13 @@ from functools import partial
 import torch
 
 import scorch
+from benchmarks import squares
 from benchmarks.data import Case
+from benchmarks.peers import scipy_sparse
+from scorch.tools import choice, suggest
 
 SIDE, DENSITY = 4096, 0.1
-COLUMNS = (1, 16, 128, 512)
+COLUMNS, CHOICES = (1, 16, 128, 512), (1, 16, 128)
 CUT = "dense(1/128), dense(0), compressed(1%128)"
 
 
@@ -90,4 +93,28 @@ def layers(root: str | None) -> Iterator[Case]:
     yield from _cases(", forward and backward", _trained, (128,), False, True)
 
 
-SUITES = {"composed": products, "composed layers": layers}
+# ---- what optimize chooses ----
+def _matrices() -> Iterator[tuple[str, torch.Tensor]]:
+    for way, (laid, _) in LAID.items():
+        yield way, scorch.sparse(matrix(laid), format="csr")
+    for kind in squares.KINDS if scipy_sparse else ():
+        m = squares.matrix(kind)
+        yield kind, scorch.sparse(m)
+
+
+def choices(root: str | None) -> Iterator[Case]:
+    """A @ x in the format that optimize chooses, against the formats of one part that it considers.
+
+    Kinds marked "held" were not looked at while rules were written.
+    """
+    for name, a in _matrices():
+        choice.expect(a)
+        kept = {f: choice.expect(a.convert(f)) for f in suggest.formats(a) if "+" not in f}
+        for n in CHOICES:
+            x = torch.randn(a.shape[1], n)
+            chosen = a.optimize(calls=[lambda a, x=x: a @ x], format="auto")
+            calls = {f: partial(_product, b, x) for f, b in {"csr": a, **kept, "chosen": chosen}.items()}
+            yield Case(f"{name}, {n}: {chosen.format}", calls, {"chosen": ("csr", *kept)})
+
+
+SUITES = {"composed": products, "composed layers": layers, "composed choice": choices}

@@ -145,6 +145,15 @@ void sc_census_take(const sc_tensor *, int64_t step, sc_census *out);
 /* How many entries the diagonals of a slice of 16 rows have on average, of a csr matrix, found in some of the slices; 0 of
  * any other tensor. */
 double sc_census_diagonals(const sc_tensor *);
+/* Of blocks of side x side places, a power of two: how many entries were seen, in how many blocks, and how many of them
+ * lie in blocks of which at least `share` is stored. Of a csr matrix, found in some of its rows of blocks; zeros of any
+ * other tensor. False: memory ran out. */
+typedef struct {
+    int64_t seen, blocks, within;
+} sc_blocks;
+bool sc_census_blocks(const sc_tensor *, int64_t side, double share, sc_blocks *out);
+/* How many entries of a csr matrix lie in rows with more than `most` of them; 0 of any other tensor. */
+int64_t sc_census_long_rows(const sc_tensor *, int64_t most);
 /* Counts the entries of rows, where the last level is compressed and those above it are dense. */
 void sc_census_rows(sc_tensor *);
 /* out[perm[i]] = in[i], for perm of an index type; entries with a negative perm[i] go nowhere. */

@@ -439,10 +439,10 @@ def test_an_interrupt_leaves_all_as_it_was(monkeypatch, folder):
 def test_blocks_are_recommended(monkeypatch):
     dense = torch.eye(16).repeat_interleave(8, 0).repeat_interleave(8, 1)
     a, x = scorch.sparse(dense, format="csr"), torch.ones(128, 16).cumsum(0)
-    assert candidates.blocks(a) == "bsr(8,8)" and candidates.blocks(operands()[1]) is None
     monkeypatch.setattr(race.Race, "timed", lambda self, x, repeat: [1e-5 / (2 if x == "bsr(8,8)" else 1)])
     report = scorch.tune(PRODUCT, a, x, seconds=20)
-    assert report.candidates[-1].verdict == 'recommended: convert("bsr(8,8)")'
+    (found,) = [x for x in report.candidates if x.verdict.startswith("recommended")]
+    assert found.verdict == 'recommended: convert("bsr(8,8)")'
     assert report.gain == 1 and str(a.format) == "csr"
 
 
@@ -451,7 +451,6 @@ def test_diagonals_are_recommended(monkeypatch):
         torch.diag(torch.arange(1.0, 81)) + torch.diag(torch.ones(77), 3) + torch.diag(torch.ones(40), -40)
     )
     a, x = scorch.sparse(dense, format="csr"), torch.ones(80).cumsum(0)
-    assert candidates.diagonals(a) == "dia(16)" and candidates.diagonals(operands()[1]) is None
     monkeypatch.setattr(race.Race, "timed", lambda self, x, repeat: [1e-5 / (2 if x == "dia(16)" else 1)])
     report = scorch.tune("y[i] = A[i,j] * x[j]", A=a, x=x, seconds=20)
     assert report.candidates[-1].verdict == 'recommended: convert("dia(16)")'

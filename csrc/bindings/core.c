@@ -377,6 +377,37 @@ static PyObject *core_with_values(PyObject *self, PyObject *values)
     return (PyObject *)new;
 }
 
+/* blocks(side, share) -> (entries seen, blocks that hold them, entries in blocks that are full enough) */
+static PyObject *core_blocks(PyObject *self, PyObject *args)
+{
+    sc_core *c = (sc_core *)self;
+    long long side;
+    double share;
+    sc_blocks found;
+    if (!PyArg_ParseTuple(args, "Ld", &side, &share)) return NULL;
+    if (side < 1 || side & (side - 1)) return PyErr_Format(PyExc_ValueError, "expected a power of two");
+    if (sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), c)) return NULL;
+    if (!sc_census_blocks(&c->t, side, share, &found)) return PyErr_NoMemory();
+    return Py_BuildValue("(LLL)", (long long)found.seen, (long long)found.blocks, (long long)found.within);
+}
+
+/* diagonals() -> entries that one of a slice of rows has */
+static PyObject *core_diagonals(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), (sc_core *)self)) return NULL;
+    return PyFloat_FromDouble(sc_census_diagonals(&((sc_core *)self)->t));
+}
+
+/* long_rows(most) -> entries in rows of more */
+static PyObject *core_long_rows(PyObject *self, PyObject *most)
+{
+    sc_core *c = (sc_core *)self;
+    const long long n = PyLong_AsLongLong(most);
+    if (PyErr_Occurred() || sc_core_refresh(PyType_GetModuleState(Py_TYPE(self)), c)) return NULL;
+    return PyLong_FromLongLong(sc_census_long_rows(&c->t, n));
+}
+
 static PyObject *core_memory(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -442,6 +473,10 @@ static PyMethodDef core_methods[] = {
      "a core of the same structure with other values, sharing derived layouts"},
     {"release", core_release, METH_NOARGS, "drops derived layouts, and what was counted"},
     {"expect", core_expect, METH_NOARGS, "says that products with it will be many: a layout of its own pays"},
+    {"blocks", core_blocks, METH_VARARGS,
+     "blocks(side, share) -> (entries seen, blocks, entries in full ones)"},
+    {"diagonals", core_diagonals, METH_NOARGS, "diagonals() -> entries that a diagonal of 16 rows has"},
+    {"long_rows", core_long_rows, METH_O, "long_rows(most) -> entries in rows of more"},
     {"memory", core_memory, METH_NOARGS, "(bytes, [(format, bytes)])"},
     {"ends_with", core_ends_with, METH_O, "whether the last extents are those of a shape or a core"},
     {NULL, NULL, 0, NULL},

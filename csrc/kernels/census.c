@@ -42,10 +42,7 @@ static int64_t count_row(const counting *x, int64_t row)
 
 /* The row that stands for the k-th step. */
 static int64_t row_of(const counting *x, int64_t k)
-{
-    const uint64_t mixed = (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u >> 33;
-    return sc_min(k * x->step + (int64_t)(mixed % (uint64_t)x->step), x->view->dim[0] - 1);
-}
+{ return sc_min(sc_sample(k, x->step), x->view->dim[0] - 1); }
 
 static void count_range(void *arg, int lane, int64_t begin, int64_t end)
 {

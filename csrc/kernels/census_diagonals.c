@@ -34,21 +34,12 @@ static void merge(const sc_tensor *t, int64_t first, int rows, sharing *s)
     }
 }
 
-static bool is_csr(const sc_tensor *t)
-{
-    const sc_levelspec *s = t->format.level;
-    return t->format.ndim == 2 && t->format.nlevel == 2 && !sc_kind_of(&s[0])->crd &&
-           sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
-}
-
 double sc_census_diagonals(const sc_tensor *t)
 {
-    if (!is_csr(t)) return 0;
+    if (!sc_is_csr(t)) return 0;
     const int64_t rows = t->view.level[0].size, slices = rows / ROWS, step = sc_max(1, slices / SLICES);
     sharing s = {0};
-    for (int64_t k = 0; k * step < slices && s.entries < MOST; k++) {
-        const uint64_t mixed = (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u >> 33;
-        merge(t, sc_min(k * step + (int64_t)(mixed % (uint64_t)step), slices - 1) * ROWS, ROWS, &s);
-    }
+    for (int64_t k = 0; k * step < slices && s.entries < MOST; k++)
+        merge(t, sc_min(sc_sample(k, step), slices - 1) * ROWS, ROWS, &s);
     return s.diagonals ? (double)s.entries / (double)s.diagonals : 0;
 }

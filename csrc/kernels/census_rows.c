@@ -74,3 +74,15 @@ void sc_census_rows(sc_tensor *t)
     t->rows.even = 4 * c.same >= 3 * n && mean >= SOME;
     t->rows.skew = (uint8_t)lrint(fmax(0, log2(c.squares / (double)n / (mean * mean))));
 }
+
+int64_t sc_census_long_rows(const sc_tensor *t, int64_t most)
+{
+    int64_t found = 0;
+    if (!sc_is_csr(t)) return 0;
+    const void *pos = t->view.level[1].pos;
+    for (int64_t i = 0; i < t->view.level[0].size; i++) {
+        const int64_t n = sc_index(pos, t->itype, i + 1) - sc_index(pos, t->itype, i);
+        if (n > most) found += n;
+    }
+    return found;
+}

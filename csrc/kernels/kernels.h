@@ -72,6 +72,21 @@ SC_INLINE int64_t sc_level_extent(const sc_levelspec *s, const int64_t *dim)
 SC_INLINE int64_t sc_level_size(const sc_levelspec *s, const int64_t *dim)
 { return sc_kind_of(s)->padded ? s->width : sc_level_extent(s, dim); }
 
+/* Whether all rows are there, each a list of entries in order. */
+SC_INLINE bool sc_is_csr(const sc_tensor *t)
+{
+    const sc_levelspec *s = t->format.level;
+    return t->format.ndim == 2 && t->format.nlevel == 2 && !sc_kind_of(&s[0])->crd &&
+           sc_kind_of(&s[1])->pos && s[1].unique && s[0].part == SC_WHOLE && s[1].part == SC_WHOLE;
+}
+
+/* One of the steps from k * step on, each k another one of its own: what repeats is not mistaken for all. */
+SC_INLINE int64_t sc_sample(int64_t k, int64_t step)
+{
+    const uint64_t mixed = (uint64_t)(k + 1) * 0x9e3779b97f4a7c15u >> 33;
+    return k * step + (int64_t)(mixed % (uint64_t)step);
+}
+
 SC_INLINE void sc_index_put(void *p, sc_dtype t, int64_t i, int64_t v)
 {
     if (t == SC_I64)

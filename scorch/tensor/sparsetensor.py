@@ -352,8 +352,13 @@ class SparseTensor(_Tensor):
         """
         return rooms.plan.plan(self, columns)
 
-    def optimize(self, calls: builtins.int | Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
-        """Makes products with A fast that will be many; returns A.
+    def optimize(
+        self,
+        calls: builtins.int | Sequence[Callable[[SparseTensor], object]],
+        *,
+        format: str | Format | Sequence[str | Format] | None = None,
+    ) -> SparseTensor:
+        """Makes products with A fast that will be many; returns A, or A in a faster format if that is asked.
 
         Scorch counts products, and after a while uses layouts of A that take time to build but pay off. This
         says at once that they will. Each call runs once, on A: its kernels are found or compiled, and the
@@ -361,13 +366,23 @@ class SparseTensor(_Tensor):
         next ones build what they need.
         ``A.memory()`` tells what layouts take, at most four times A, and ``A.release()`` drops them.
 
+        format: one to try, several, or "auto": those that the entries of a matrix suggest, blocks, slices of
+            diagonals and compositions of parts among them. The calls race in all of them, for ten seconds at
+            most; what is returned is A itself unless another format was faster by 3 % in two rounds, one of
+            several parts faster than the best of the others.
+
+        Raises: ValueError: a format is to be chosen by a number of calls, or of a tensor that requires a
+            gradient.
+
         >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3, 2)
         >>> A.optimize(calls=[lambda A: A @ x, lambda A: A.T @ x]) is A
         True
         >>> A.optimize(calls=1000) is A
         True
+        >>> A.optimize(calls=[lambda A: A @ x], format="auto").format
+        scorch.Format('csr')
         """
-        return rooms.plan.optimize(self, calls)
+        return rooms.plan.optimize(self, calls, format)
 
     def tune(self, call: Callable[[SparseTensor], object], seconds: builtins.float = 5.0) -> Report:
         """Measures schedules and layouts of all that a function asks for, on A, and keeps what is faster.

@@ -11,18 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-import torch
-
 from .. import _C
-from ..tensor.sparsetensor import SparseTensor
 
 NEAR = 4.0  # times the cheapest estimate: beyond, an order is not measured
 _ORDERS, _CONVERTED, _PATHS = 3, 2, 2  # candidates of each kind, at most
 _FORMATS = ("csr", "csc", "dcsr", "coo")
 _CUTS = (64, 128, 256, 512)
 _SPARSE = 2  # rows of cuts for each entry, at most
-_BLOCKS, _FILLED = (16, 8, 4), 0.7  # sizes, and the share of a block that is stored, at least
-_ROWS, _SHARED = 16, 6  # rows of a slice, and entries on a diagonal of one, at least
 _AHEAD, _UNROLL, _BATCH = (0, 4, 8, 16, 32, 64), (1, 2, 4, 8), (0, 16, 64, 256)
 _LOOP = re.compile(
     r"^(\s*)(for|par) (\S+) in (\w+)((?: (?:rest|by \d+|unroll \d+|ahead \d+|batch \d+))*) \{$"
@@ -192,28 +187,6 @@ def cuts(request: Request) -> list[Proposal]:
 def may_be_cut(request: Request) -> bool:
     """Whether the scheduler would consider it."""
     return any(_is_cut(text) for _, text, _ in _listed(request, True))
-
-
-def blocks(a: SparseTensor) -> str | None:
-    """The blocks that the entries of a csr matrix come in, the largest that are filled enough."""
-    if a._fmt != "csr" or not a.nnz:
-        return None
-    (rows, columns), (m, n) = a.indices().long(), a.shape
-    for size in _BLOCKS:
-        if m % size == 0 and n % size == 0:
-            stored = torch.unique(rows // size * n + columns // size).numel() * size * size
-            if a.nnz >= _FILLED * stored:
-                return f"bsr({size},{size})"
-    return None
-
-
-def diagonals(a: SparseTensor) -> str | None:
-    """Slices of diagonals, if rows of a csr matrix that follow one another have entries on the same ones."""
-    if a._fmt != "csr" or not a.nnz:
-        return None
-    rows, columns = a.indices().long()
-    stored = torch.unique(rows // _ROWS * sum(a.shape) + columns - rows + a.shape[0]).numel()
-    return f"dia({_ROWS})" if a.nnz >= _SHARED * stored else None
 
 
 # ---- one word at a time ----

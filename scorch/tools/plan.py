@@ -8,8 +8,10 @@ import torch
 
 from ..functions.explanation import Explanation
 from ..functions.expressions import explain
-from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.format import Format
+from ..tensor.sparsetensor import SparseTensor
 from ..tensor.values import bytes_kept
+from . import choice
 
 
 def plan(A: SparseTensor, columns: int = 1) -> Explanation:
@@ -22,17 +24,37 @@ def plan(A: SparseTensor, columns: int = 1) -> Explanation:
     return explain(f"{batch}ij,{batch}jk->{batch}ik", A, x)
 
 
-def optimize(A: SparseTensor, calls: int | Sequence[Callable[[SparseTensor], object]]) -> SparseTensor:
-    """Makes products with A fast that will be many; returns A: see ``SparseTensor.optimize``."""
+def optimize(
+    A: SparseTensor,
+    calls: int | Sequence[Callable[[SparseTensor], object]],
+    format: str | Format | Sequence[str | Format] | None = None,
+) -> SparseTensor:
+    """Makes products with A fast that will be many: see ``SparseTensor.optimize``."""
+    if format is not None:
+        _check(A, calls)
     if not isinstance(calls, int) or calls >= 16:
-        for part in A.parts:
-            core_of(part).expect()
+        choice.expect(A)
     if isinstance(calls, int):
         return A
     with torch.no_grad():
+        if format is not None:
+            A = choice.fastest(A, calls, format)
         for call in calls:
             call(A)
     return A
+
+
+def _check(A: SparseTensor, calls: object) -> None:
+    """Of what a format can be chosen."""
+    if isinstance(calls, int):
+        raise ValueError(
+            "optimize: formats are measured: expected calls, such as calls=[lambda A: A @ x], got a number"
+        )
+    if A.requires_grad:
+        raise ValueError(
+            "optimize: expected a tensor that requires no gradient, as autograd would not watch the one in "
+            "another format: give A.detach()"
+        )
 
 
 def memory(A: SparseTensor) -> dict[str, object]:

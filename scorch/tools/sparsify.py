@@ -12,16 +12,17 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 
 from ..tensor.format import Layout
+from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
+from . import suggest
 from .tables import human, lines
 
 Timer = Callable[[Mapping[str, Callable[[], object]]], Mapping[str, float]]
-_BLOCKS = (32, 16, 8, 4)
-_FILLED = 0.8  # share of the entries of stored blocks that are not zero, from which on blocks are tried
 _TRIED = 0.7  # density above which a dense product is faster at any number of rows
 _TURNS, _MOST, _SECONDS = 11, 101, 0.05  # of a measurement: at least, at most, and for each call
 _BATCH = 1e-3  # seconds that a call is repeated for in a turn
 _NOISY = 2.0  # how far apart the quartiles of the ratios may be
+_MORE = 1.03  # what a format must gain over those in front of it
 _HOOKS = (
     "_forward_hooks",
     "_forward_hooks_with_kwargs",
@@ -290,17 +291,13 @@ def _mask(layer: nn.Linear, density: float | None) -> torch.Tensor:
     return largest(torch.where(kept, weight.abs(), -1.0), density)
 
 
-def _formats(mask: torch.Tensor, format: str | Sequence[str]) -> list[str]:
-    """The formats to try: csr, and the largest blocks that the entries come in."""
+def _formats(mask: torch.Tensor, format: str | Sequence[str], measure: bool) -> list[str]:
+    """The formats to try: csr, and what the entries suggest; compositions where they are measured."""
     if format != "auto":
         return [format] if isinstance(format, str) else list(format)
-    kept, (rows, columns) = int(mask.sum()), mask.shape
-    for b in _BLOCKS:
-        if kept and rows % b == 0 and columns % b == 0:
-            blocks = mask.view(rows // b, b, columns // b, b).any(3).any(1)
-            if kept >= _FILLED * int(blocks.sum()) * b * b:
-                return ["csr", f"bsr({b},{b})"]
-    return ["csr"]
+    pattern = sparse(mask, "csr")
+    blocks = suggest.blocks(pattern)
+    return ["csr", *([blocks] if blocks else []), *(suggest.compositions(pattern) if measure else [])]
 
 
 def _twin(layer: nn.Linear, mask: torch.Tensor, format: str) -> nn.Module:
@@ -358,11 +355,17 @@ def _by_time(
     calls = {"dense": _call(layer, x, layer.training)}
     calls |= {format: _call(twin, x, layer.training) for format, twin in twins.items()}
     found = _measured(calls, timer)
-    best = max(twins, key=lambda format: found[format].gain)
+    best = _simplest(found, formats)
     times = found[best]
     reason = _verdict(times, gain)
     twin = twins[best] if reason == "faster" else None
     return _Decision(reason, x.numel() // max(1, x.shape[-1]), times, twin, best)
+
+
+def _simplest(found: Mapping[str, _Times], formats: Sequence[str]) -> str:
+    """The first format that none behind it is surely faster than."""
+    best = max(times.gain for times in found.values())
+    return next(f for f in formats if found[f].gain * _MORE >= best)
 
 
 def _verdict(times: _Times, gain: float) -> str:
@@ -435,8 +438,8 @@ def sparsify(
             gradients; buffers, modes and random numbers are put back.
         density: prunes: of each weight that is replaced, the largest entries up to this share are kept.
             Layers that stay dense keep all of theirs.
-        format: of the weights: one, several to choose from, or "auto": csr, and blocks where entries come in
-            blocks.
+        format: of the weights: one, several to choose from, or "auto": csr, blocks where entries come in
+            blocks, and compositions where many of them do or rows are long; compositions only if measured.
         measure: False decides without a clock, and without an example: sparse from ``threshold`` downwards,
             in the last of the formats.
         gain: how many times as fast a sparse layer must be, in at least three of four pairs of calls.
@@ -466,7 +469,7 @@ def sparsify(
 
     def decide(layer: nn.Linear, x: torch.Tensor | None) -> tuple[float, _Decision]:
         mask = _mask(layer, density)
-        formats = _formats(mask, format)
+        formats = _formats(mask, format, measure)
         if measure:
             found = _by_time(layer, mask, formats, x, gain, timer or _Clock())
         else:

@@ -23,7 +23,7 @@ from .. import _C
 from ..functions.expressions import einsum, evaluate
 from ..functions.program import Asked
 from ..tensor.sparsetensor import SparseTensor, core_of
-from . import candidates, race
+from . import candidates, race, suggest
 from .candidates import Proposal, Request
 from .progress import say
 from .tables import human, lines
@@ -380,12 +380,12 @@ class _Session:
                 self.pays |= won is not None and "%" in won.schedule
 
     def recommend(self) -> None:
-        """Operands whose entries come in blocks or along diagonals may be stored so: that is said, and the
-        user's to do."""
+        """Operands whose entries come in blocks, along diagonals or in parts may be stored so: that is said,
+        and the user's to do."""
         for at, x in enumerate(self.operands):
-            if race.clock() + 3 * self.compile >= self.end:
-                return
-            if format := candidates.blocks(x) or candidates.diagonals(x):
+            for format in suggest.formats(x):
+                if race.clock() + 3 * self.compile >= self.end:
+                    return
                 other = [*self.operands[:at], x.convert(format), *self.operands[at + 1 :]]
                 self.compare(f"operand {at + 1} as {format}", {"csr": self.operands, format: other}, format)
 

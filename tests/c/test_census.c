@@ -1,4 +1,4 @@
-/* test_census.c: what is counted of the rows of a structure is what a walk over them counts. */
+/* test_census.c: what is counted of the rows and blocks of a structure is what a walk over them counts. */
 #include <math.h>
 
 #include "kernels_harness.h"
@@ -41,8 +41,77 @@ static void check_rows(int64_t n, int64_t base, int64_t spread, sc_dtype itype, 
     free(wide);
 }
 
+enum { MOST = 100 };
+
+/* What `there` says, counted place by place. */
+static sc_blocks counted(bool there[MOST][MOST], int rows, int columns, int side, double share)
+{
+    sc_blocks found = {0};
+    for (int i = 0; i < rows; i += side)
+        for (int j = 0; j < columns; j += side) {
+            int n = 0;
+            for (int r = i; r < rows && r < i + side; r++)
+                for (int c = j; c < columns && c < j + side; c++) n += there[r][c];
+            found.seen += n, found.blocks += n > 0;
+            if (n >= share * side * side) found.within += n;
+        }
+    return found;
+}
+
+/* A matrix of some full blocks, perhaps full rows, and some entries besides, as csr in these arrays. */
+static int64_t draw(bool there[MOST][MOST], int rows, int columns, int64_t *pos, int64_t *crd)
+{
+    const int size = 1 << below(5), full = (int)below(2);
+    int64_t n = pos[0] = 0;
+    for (int i = 0; i < rows; pos[++i] = n)
+        for (int j = 0; j < columns; j++) {
+            there[i][j] = !below(8) || (i / size + j / size) % 5 == 0 || (full && i % 7 == 3);
+            if (there[i][j]) crd[n++] = j;
+        }
+    return n;
+}
+
+static void check_long_rows(const sc_tensor *t, const int64_t *pos)
+{
+    for (int64_t most = 0; most < t->view.level[1].size; most += 10) {
+        int64_t wanted = 0;
+        for (int64_t i = 0; i < t->view.level[0].size; i++)
+            if (pos[i + 1] - pos[i] > most) wanted += pos[i + 1] - pos[i];
+        CHECK(sc_census_long_rows(t, most) == wanted, "rows of more than %lld", (long long)most);
+    }
+}
+
+static void check_blocks(int rows, int columns, sc_dtype itype)
+{
+    static bool there[MOST][MOST];
+    static int32_t narrow_pos[MOST + 1], narrow_crd[MOST * MOST];
+    static int64_t pos[MOST + 1], crd[MOST * MOST];
+    const int64_t n = draw(there, rows, columns, pos, crd);
+    for (int i = 0; i <= rows; i++) narrow_pos[i] = (int32_t)pos[i];
+    for (int64_t i = 0; i < n; i++) narrow_crd[i] = (int32_t)crd[i];
+    sc_err e = {0};
+    sc_tensor t = {.itype = itype};
+    CHECK(!sc_format_parse(&t.format, "csr", 2, &e), "%s", e.msg);
+    t.view.level[0].size = t.view.level[0].npos = rows, t.view.level[1].size = columns;
+    t.view.level[1].pos = itype == SC_I64 ? (void *)pos : (void *)narrow_pos;
+    t.view.level[1].crd = itype == SC_I64 ? (void *)crd : (void *)narrow_crd;
+    t.view.level[1].npos = t.view.nval = n;
+    for (int side = 1; side <= 32; side *= 2) {
+        const double share = (double)(1 + below(4)) / 4;
+        const sc_blocks wanted = counted(there, rows, columns, side, share);
+        sc_blocks found;
+        CHECK(sc_census_blocks(&t, side, share, &found), "no memory");
+        CHECK(found.seen == wanted.seen && found.blocks == wanted.blocks && found.within == wanted.within,
+              "%d x %d, side %d, %g: %lld entries in %lld blocks, %lld in full ones", rows, columns, side,
+              share, (long long)found.seen, (long long)found.blocks, (long long)found.within);
+    }
+    check_long_rows(&t, pos);
+}
+
 int main(void)
 {
+    for (int k = 0; k < 60; k++)
+        check_blocks(1 + (int)below(MOST), 1 + (int)below(MOST), k % 2 ? SC_I32 : SC_I64);
     for (int64_t n = 1; n < 100; n++)
         for (int base = 0; base < 3; base++) {
             check_rows(n, base, 7, n % 2 ? SC_I32 : SC_I64, 1);
@@ -57,5 +126,8 @@ int main(void)
     CHECK(!sc_format_parse(&sliced.format, "dcsr", 2, &e), "%s", e.msg);
     sc_census_rows(&sliced);
     CHECK(!sliced.rows.most, "rows that are not there were counted");
+    sc_blocks none;
+    CHECK(sc_census_blocks(&sliced, 4, .5, &none) && !none.seen && !sc_census_long_rows(&sliced, 0),
+          "blocks of no csr");
     return failures != 0;
 }
