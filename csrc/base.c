@@ -47,6 +47,32 @@ bool sc_alloc_fails(void)
     return k >= atomic_load(&refused.first) && k < atomic_load(&refused.end);
 }
 
+/* A system that promises more memory than it has ends the process that writes to it, so what is large is compared
+ * with what is left, and with what a container may have. */
+#define LARGE ((size_t)1 << 30)
+
+/* The number behind a name in a file of the system, or most. */
+static size_t system_says(const char *file, const char *name, size_t most)
+{
+    char text[4096];
+    FILE *f = fopen(file, "re");
+    const size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    const char *at = strstr(text, name), *digits = at ? at + strcspn(at, "0123456789") : "";
+    return *digits ? strtoull(digits, NULL, 10) : most;
+}
+
+static bool beyond_memory(size_t size)
+{
+    static const char *const system = "/proc/meminfo", *const container = "/sys/fs/cgroup/memory.max";
+    return size >= LARGE && (size > system_says(container, "", SIZE_MAX) ||
+                             size / 1024 > system_says(system, "MemAvailable", SIZE_MAX / 2) +
+                                               system_says(system, "SwapFree", 0));
+}
+
+static bool refuses(size_t size) { return sc_alloc_fails() || beyond_memory(size); }
+
 /* The memory sanitizer follows bytes that nobody has set by itself. */
 #if defined(__has_feature)
 #define POISONS !__has_feature(memory_sanitizer)
@@ -63,12 +89,12 @@ static void *poisoned(void *p, size_t size)
     return p;
 }
 
-void *sc_malloc(size_t size) { return sc_alloc_fails() ? NULL : poisoned(malloc(size ? size : 1), size); }
+void *sc_malloc(size_t size) { return refuses(size) ? NULL : poisoned(malloc(size ? size : 1), size); }
 
 void *sc_malloc_aligned(size_t align, size_t size)
 {
     void *p = NULL;
-    if (sc_alloc_fails() || posix_memalign(&p, align, size ? size : 1)) return NULL;
+    if (refuses(size) || posix_memalign(&p, align, size ? size : 1)) return NULL;
     return poisoned(p, size);
 }
 
@@ -78,7 +104,7 @@ void *sc_zalloc(size_t size)
     return p ? memset(p, 0, size) : NULL;
 }
 
-void *sc_realloc(void *p, size_t size) { return sc_alloc_fails() ? NULL : realloc(p, size ? size : 1); }
+void *sc_realloc(void *p, size_t size) { return refuses(size) ? NULL : realloc(p, size ? size : 1); }
 
 /* ---- arena ---- */
 struct sc_chunk {

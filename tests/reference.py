@@ -119,16 +119,18 @@ class Reference:
             return self._term(e)
         whole = e[0] in SUM and above not in (*PRODUCT, *SUM, "neg")
         spread = {i for i in self._only_in(e) - self.spread if _is_sum_over(e, i)} if whole else set()
-        self.spread |= spread
+        closes = (product or generate.is_access(e)) and not factor
+        here = {i for i in self.spread if _sums_here(e, i)} if closes else set()
+        self.spread = (self.spread | spread) - here  # nothing inside is summed once more
         t = (
             self._term(e)
             if generate.is_access(e)
             else self._apply(e[0], [self._sums(k, e[0]) for k in e[1:]])
         )
-        self.spread -= spread
+        self.spread = (self.spread | here) - spread
         self.bound |= spread
-        if (product or generate.is_access(e)) and not factor:
-            over = self._only_in(e) | {i for i in self.spread if _sums_here(e, i)}
+        if closes:
+            over = self._only_in(e) | here
             self.bound |= over - self.spread
             t = self._reduce(t, over, "+=")
         return t

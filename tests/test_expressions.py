@@ -242,3 +242,14 @@ def test_a_sum_in_a_product_is_summed_as_it_is_without():
     assert scorch.evaluate("s = relu(A[i,j] - D[i,j]) / 2", A=A, D=D) == want / 2
     best = torch.maximum((A - D).sum(0), B[0])
     assert scorch.evaluate("s = max(A[i,j] - D[i,j], b[j]) / 2", A=A, D=D, b=B[0]) == best.sum() / 2
+
+
+def test_a_term_is_summed_where_it_would_be_by_itself():
+    """Products inside of the quotient that a sum is taken of are not summed once more."""
+    A, x, y = torch.rand(3, 4).double(), torch.rand(3).double(), torch.rand(3).double()
+    term = "A[i,j] / (1 + x[i] * A[i,j])"
+    want = (A / (1 + x[:, None] * A)).sum()
+    torch.testing.assert_close(scorch.evaluate(f"s = {term}", A=A, x=x), want)
+    torch.testing.assert_close(scorch.evaluate(f"s = {term} + y[i]", A=A, x=x, y=y), want + y.sum())
+    got = scorch.evaluate(f"s = x[i] * ({term}) - y[i]", A=A, x=x, y=y)
+    torch.testing.assert_close(got, (x[:, None] * A / (1 + x[:, None] * A)).sum() - y.sum())

@@ -22,6 +22,7 @@ import scorch
 from scorch.tools import progress
 
 STATUS, RESET = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
+MEMORY = pathlib.Path("/proc/meminfo")
 LIBC = ctypes.CDLL(None)
 MANY = 4_000_000
 HUGE = 2**33
@@ -29,18 +30,22 @@ BETWEEN = 3 * 2**30  # fits uint32, not int32
 
 
 # ---- memory ----
-def _status(name):
-    for line in STATUS.read_text().splitlines():
+def _said(file, name):
+    for line in file.read_text().splitlines():
         if line.startswith(name):
             return int(line.split()[1]) * 1024
     pytest.skip(f"no {name} here")
+
+
+def _status(name):
+    return _said(STATUS, name)
 
 
 def peak(call):
     """Bytes that a call takes at its height, and its result."""
     gc.collect()
     scorch.release()
-    LIBC.mallopt(-3, 1 << 17)  # M_MMAP_THRESHOLD: what is large goes back when it is freed, whatever ran before
+    LIBC.mallopt(-3, 1 << 17)  # M_MMAP_THRESHOLD: what is large goes back when it is freed
     LIBC.malloc_trim(0)  # what is free would be taken again unseen
     try:
         RESET.write_text("5")
@@ -412,6 +417,21 @@ def test_what_is_too_wide_says_so():
         scorch.coo([[1], [2]], [1.0], (2**32, 2**32))
     with pytest.raises(MemoryError, match="out of memory"):
         wide(2**44, "csr", tall=True)
+
+
+def test_what_the_system_lacks_is_refused():
+    """Linux promises as much memory as it has in all, and ends a process that writes to more."""
+    if _said(MEMORY, "SwapTotal"):
+        pytest.skip("what is promised here may be had on disk")
+    rows = _said(MEMORY, "MemTotal") // 8 // 1024 * 1023
+    with pytest.raises(MemoryError, match=r"positions of 8 bytes each, .* dcsr, csf and coo have none"):
+        scorch.coo([[1, rows - 1], [5, 7]], [1.0, 2.0], (rows, 8), index_dtype=torch.int64)
+    a = scorch.coo([[1, rows - 1], [5, 7]], [1.0, 2.0], (rows, 8), "dcsr", index_dtype=torch.int64)
+    with pytest.raises(MemoryError, match="out of memory"):
+        a.convert("csr")
+    with pytest.raises(MemoryError, match="out of memory: a dense result of"):
+        a @ torch.ones(8, 2)
+    assert a.nnz == 2
 
 
 # ---- progress ----

@@ -20,8 +20,10 @@ static int result(const sc_conversion *c, int what, int level, sc_dtype dtype, i
         sc_fill_advise(*out, (size_t)n * size);
         return SC_OK;
     }
-    return sc_error(c->err, SC_ENOMEM, "out of memory: a tensor of %lld %s of %zu bytes each, %.3f GB in all",
-                    (long long)n, names[what], size, (double)n * (double)size * 1e-9);
+    return sc_error(c->err, SC_ENOMEM,
+                    "out of memory: a tensor of %lld %s of %zu bytes each, %.3f GB in all%s", (long long)n,
+                    names[what], size, (double)n * (double)size * 1e-9,
+                    what == SC_POS ? "; dcsr, csf and coo have none for what is empty" : "");
 }
 
 int sc_convert_pos(const sc_conversion *c, int level, int64_t n, void **out)

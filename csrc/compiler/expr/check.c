@@ -169,12 +169,19 @@ static uint32_t used_here(const SumScope *s, const Expr *e)
     return vars & ~s->bound;
 }
 
+/* Of what is summed in each term, what is summed in the whole product e, and so in nothing inside of it. */
+static uint32_t summed_here(const SumScope *s, const Expr *e)
+{
+    uint32_t vars = 0;
+    for (int v = 0; v < s->p->nvar; v++)
+        if (s->spread >> v & 1 && sums_here(e, v)) vars |= 1u << v;
+    return vars;
+}
+
 /* e is a whole product: sums what is used nowhere else, and what is summed in each term. */
 static Expr *close_product(SumScope *s, Expr *e)
 {
-    uint32_t vars = used_here(s, e);
-    for (int v = 0; v < s->p->nvar; v++)
-        if (s->spread >> v & 1 && sums_here(e, v)) vars |= 1u << v;
+    const uint32_t vars = used_here(s, e) | summed_here(s, e);
     s->bound |= vars & ~s->spread;
     return expr_reduce(s->p, O_ADD, vars, e);
 }
@@ -188,6 +195,30 @@ static uint32_t spread_over(const SumScope *s, const Expr *e)
     return vars;
 }
 
+static Expr *sum_products(SumScope *s, Expr *e, Op above);
+
+/* e with the sums inside of its operands made explicit. */
+static Expr *sum_operands(SumScope *s, Expr *e)
+{
+    Expr *a = sum_products(s, e->kid[0], e->op);
+    Expr *b = e->kid[1] ? sum_products(s, e->kid[1], e->op) : NULL;
+    if (a == e->kid[0] && b == e->kid[1]) return e;
+    const int pos = e->pos;
+    e = expr_new(s->p, e->op, a, b);
+    e->pos = pos;
+    return e;
+}
+
+/* e is a whole product: what it is summed over by itself is not summed once more in sums and functions inside. */
+static Expr *sum_whole(SumScope *s, Expr *e)
+{
+    const uint32_t here = summed_here(s, e);
+    s->spread &= ~here;
+    e = sum_operands(s, e);
+    s->spread |= here;
+    return close_product(s, e);
+}
+
 /* above: what e is an operand of; O_CONST: nothing. */
 static Expr *sum_products(SumScope *s, Expr *e, Op above)
 {
@@ -195,19 +226,13 @@ static Expr *sum_products(SumScope *s, Expr *e, Op above)
                term = above == O_ADD || above == O_SUB || above == O_NEG;
     if (e->op == O_CONST) return e;
     if (e->op == O_ACCESS || e->op == O_STORED) return factor ? e : close_product(s, e);
-    const bool product = in_product(e), sum = in_sum(e) && !factor && !term;
-    const uint32_t spread = sum ? spread_over(s, e) & ~s->spread : 0;
+    if (in_product(e)) return factor ? sum_operands(s, e) : sum_whole(s, e);
+    const uint32_t spread = in_sum(e) && !factor && !term ? spread_over(s, e) & ~s->spread : 0;
     s->spread |= spread;
-    Expr *a = sum_products(s, e->kid[0], e->op);
-    Expr *b = e->kid[1] ? sum_products(s, e->kid[1], e->op) : NULL;
-    if (a != e->kid[0] || b != e->kid[1]) {
-        const int pos = e->pos;
-        e = expr_new(s->p, e->op, a, b);
-        e->pos = pos;
-    }
+    e = sum_operands(s, e);
     s->spread &= ~spread;
     s->bound |= spread;
-    return product && !factor ? close_product(s, e) : e;
+    return e;
 }
 
 Expr *expr_explicit(Prog *p, const Expr *lhs, Expr *rhs, uint32_t *unsummed)
