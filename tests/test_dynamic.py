@@ -189,6 +189,25 @@ def test_rows_that_count(share):
     assert torch.equal(scorch.dynamic(x, by=picked) @ w, (x * picked) @ w)
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_padded_result_is_made_once(monkeypatch, recorded):
+    """In memory that is kept when it is freed; a bias is added in place."""
+    x, w, b = integers(4, 50, 16), integers(24, 16).requires_grad_(recorded), integers(24)
+    valid, made, room = torch.arange(50) < torch.tensor([[50], [3], [0], [9]]), [], _C.room
+    monkeypatch.setattr(_C, "room", lambda *a: made.append(room(*a)) or made[-1])
+    y = F.linear(scorch.dynamic(x, by=valid), w, b)
+    assert torch.equal(y, F.linear(x * valid[..., None], w, b))
+    assert [m.shape for m in made] == [(62, 24), (200, 24)] and made[1].data_ptr() == y.data_ptr()
+    assert torch.equal(b, integers(24))
+    wide = F.linear(scorch.dynamic(x, by=valid), w, b.unsqueeze(0).double())  # not in place
+    assert wide.dtype is torch.float64 and torch.equal(wide.float(), y)
+    if recorded:
+        (y**2).sum().backward()
+        other = w.detach().clone().requires_grad_()
+        (F.linear(x * valid[..., None], other, b) ** 2).sum().backward()
+        assert torch.equal(w.grad, other.grad)
+
+
 def test_expressions():
     x, w = integers(30, 40, zeros=0.95), integers(40, 20)
     h = scorch.dynamic(x)

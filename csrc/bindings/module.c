@@ -149,6 +149,19 @@ static PyObject *module_few(PyObject *module, PyObject *args)
     return r;
 }
 
+/* room(like, rows, columns) -> a matrix of its type, not zeroed, whose memory is kept when it is freed. */
+static PyObject *module_room(PyObject *module, PyObject *args)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *x;
+    long long rows, columns;
+    sc_borrowed b;
+    if (!PyArg_ParseTuple(args, "OLL", &x, &rows, &columns) || sc_bind_read(s, x, &b)) return NULL;
+    const int64_t dim[] = {rows, columns};
+    sc_dl_managed *m = sc_dense_alloc(s->dl, b.t.dtype, 2, dim);
+    return m ? sc_dense_object(s->dl, m) : sc_dense_nomem(b.t.dtype, 2, dim);
+}
+
 /* convert(source, format, wide, perm=False) -> (format, shape, components), and with perm: the source
  * position of each value, or None. wide: int64 indices. */
 static PyObject *module_convert(PyObject *module, PyObject *args)
@@ -296,6 +309,7 @@ static PyMethodDef methods[] = {
     {"format", module_format, METH_VARARGS, "format(text, ndim) -> (name, levels as text, levels)"},
     {"convert", module_convert, METH_VARARGS, "convert(source, format, wide) -> (format, shape, components)"},
     {"few", module_few, METH_VARARGS, "few(matrix, most) -> its core as csr, None where it has more values"},
+    {"room", module_room, METH_VARARGS, "room(like, rows, columns) -> a matrix of its type, not zeroed"},
     {"fingerprint", module_fingerprint, METH_O,
      "fingerprint(tensors) -> bytes that change with any byte, of this process alone"},
     {"census", module_census, METH_VARARGS, "census(matrix, step) -> (rows seen, not zero, values not zero)"},

@@ -75,6 +75,12 @@ def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 
     return (a.T if turned else a) @ w
 
 
+def _room(x: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """A matrix of the type of x, not zeroed: to clear new memory takes as long as many a product."""
+    plain = type(x) in (torch.Tensor, torch.nn.Parameter)
+    return _C.room(x, rows, columns) if plain else x.new_empty(rows, columns)
+
+
 def _by_rows(
     x: torch.Tensor, w: torch.Tensor, turned: bool, rows: torch.Tensor | None = None
 ) -> torch.Tensor:
@@ -84,7 +90,8 @@ def _by_rows(
         return _dense(x, w, turned)
     if turned:
         return torch.mm(x[rows].t(), w[rows])
-    return x.new_zeros(x.shape[0], w.shape[1]).index_copy_(0, rows, torch.mm(x[rows], w))
+    found = torch.mm(x[rows], w, out=_room(x, rows.numel(), w.shape[1]))
+    return _room(x, x.shape[0], w.shape[1]).zero_().index_copy_(0, rows, found)
 
 
 # ---- which one ----
@@ -315,15 +322,29 @@ def _is_matrix(x: object, other: torch.Tensor) -> bool:
     return x.dim() == 2 and x.dtype == other.dtype and not torch.is_autocast_enabled("cpu")
 
 
+def _plus(y: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """y, which nobody else holds, and a bias of each column: in place where that gives the same."""
+    if bias is None:
+        return y
+    fits = bias.shape == y.shape[1:] and bias.dtype == y.dtype and not _torch.is_tracing(y, bias)
+    return y.add_(bias) if fits else y + bias
+
+
+def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """h [.., k] @ w [k, n] + bias"""
+    x, valid = h._x, h._valid
+    if x.shape[-1] != w.shape[0]:
+        raise ValueError(f"matmul: expected {x.shape[-1]} rows on the right, got {w.shape[0]}")
+    if x.dim() == 2:
+        return _plus(times(x, w, valid, False), bias)
+    valid = None if valid is None else valid.reshape(-1)
+    y = _plus(times(x.reshape(-1, x.shape[-1]), w, valid, False), bias)
+    return y.reshape(*x.shape[:-1], w.shape[1])
+
+
 def _matmul(left: object, right: object) -> torch.Tensor:
     if isinstance(left, Dynamic) and _is_matrix(right, left._x) and left._x.dim() > 0:
-        x, valid = left._x, left._valid
-        if x.shape[-1] != right.shape[0]:
-            raise ValueError(f"matmul: expected {x.shape[-1]} rows on the right, got {right.shape[0]}")
-        if x.dim() == 2:
-            return times(x, right, valid, False)
-        valid = None if valid is None else valid.reshape(-1)
-        return times(x.reshape(-1, x.shape[-1]), right, valid, False).reshape(*x.shape[:-1], right.shape[1])
+        return _rows_times(left, right, None)
     if isinstance(right, Dynamic) and right.dim() == 2 and _is_matrix(left, right._x):
         if left.shape[1] != right.shape[0]:
             raise ValueError(f"matmul: expected {left.shape[1]} rows on the right, got {right.shape[0]}")
@@ -332,10 +353,9 @@ def _matmul(left: object, right: object) -> torch.Tensor:
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x):
+    if not isinstance(input, Dynamic) or not _is_matrix(weight, input._x) or input.dim() == 0:
         return F.linear(_unwrapped(input), _unwrapped(weight), _unwrapped(bias))
-    y = _matmul(input, weight.t())
-    return y if bias is None else y + bias
+    return _rows_times(input, weight.t(), _unwrapped(bias))
 
 
 def _method(left: object, right: object) -> torch.Tensor:
