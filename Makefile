@@ -12,7 +12,8 @@
 # make bench     every benchmark suite, as text and as build/bench.json
 # make dist      sdist and abi3 wheel into dist/; release-check: whether what they are made of agrees
 # make wheels    the manylinux wheel, into dist/, and its use by PYTHONS="python3.11 python3.12"
-# make docs      the documents as pages, into build/docs; gallery: the pages of examples, and pictures, anew
+# make docs      the documents as pages, into build/docs; gallery: the pages of examples, and pictures, anew;
+#                notebooks: whether those of examples/ run
 # make scorchc   build/scorchc, the compiler as a program; needs no Python
 PYTHON ?= python3
 BIN := .venv/bin
@@ -20,7 +21,7 @@ HEADERS := $(wildcard csrc/*.h csrc/*/*.h csrc/*/*/*.h)
 CFILES := $(HEADERS) $(wildcard csrc/*.c csrc/*/*.c csrc/*/*/*.c)
 SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py pyproject.toml
 
-.PHONY: demo test test-all test-off sanitize clang arm musl fuzz faults soak lint bench dist wheels release-check docs gallery scorchc clean
+.PHONY: demo test test-all test-off sanitize clang arm musl fuzz faults soak lint bench dist wheels release-check docs notebooks gallery scorchc clean
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
@@ -116,6 +117,9 @@ release-check:
 docs: .venv/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/docs
 
+notebooks: .venv/.docs
+	$(BIN)/python -m pytest -q tests/test_notebooks.py
+
 gallery: .venv/.docs
 	$(BIN)/python docs/generate.py
 
@@ -133,7 +137,7 @@ clean:
 	touch $@
 
 .venv/.tools: .venv/.base
-	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
+	$(BIN)/pip install pytest pytest-xdist hypothesis scipy networkx pymetis torch_geometric matplotlib ruff==0.17.5 clang-format==23.1.5
 	touch $@
 
 # Zig is pinned: tests/wheels.py takes headers out of it.

@@ -31,7 +31,7 @@ def test_notebooks_run(name, monkeypatch):
     monkeypatch.delenv("SCORCH_DATA", raising=False)  # the generated graph
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     book = nbformat.read(EXAMPLES / name, as_version=4)
-    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
     shown = [out for cell in book.cells for out in cell.get("outputs", ())]
     pages = ["".join(out.get("data", {}).get("text/html", "")) for out in shown]
     assert any("data:image/png" in page for page in pages)  # a tensor
