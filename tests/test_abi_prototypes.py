@@ -14,6 +14,8 @@ STABLE = """
 #include <type_traits>
 #include <torch/csrc/stable/c/shim.h>
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
+#define AT_MKLDNN_ENABLED() 1
+#include <torch/csrc/inductor/aoti_torch/c/shim_cpu.h>
 #define SC_TORCH_TYPES
 #include "torch_abi.h"
 #define SAME(ret, name, args) static_assert(std::is_same_v<decltype(&name), ret (*) args>, #name);

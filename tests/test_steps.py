@@ -243,3 +243,15 @@ def test_a_common_part_is_read_as_it_lies():
         "y[f] = A[b,j]*V[j,f]*A[b,k]*V[k,f]": (a @ v).square().sum(0),
     }.items():
         assert torch.equal(scorch.evaluate(text, A=A, V=v), want), text
+
+
+@pytest.mark.parametrize("few", (1, 2, 7, 12, 13))
+@pytest.mark.parametrize("text", ("ik,kl->il", "ik,lk->il", "ki,kl->il", "ki,lk->li", "kl,ik->il"))
+def test_dense_products_by_few(few, text):
+    """Another library takes them where they are large; integers, so that sums are exact."""
+    for sizes in ({"i": 1500, "k": 64, "l": few}, {"i": few, "k": 300, "l": 400}, {"i": 40, "k": 9, "l": few}):
+        given, _ = text.split("->")
+        a, b = (torch.randint(-4, 5, [sizes[v] for v in word]).float() for word in given.split(","))
+        assert torch.equal(scorch.einsum(text, a, b), torch.einsum(text, a, b))
+        wide = torch.randint(-4, 5, (*a.shape, 2)).float()[..., 0]  # nothing lies side by side
+        assert torch.equal(scorch.einsum(text, wide, b), torch.einsum(text, wide, b))

@@ -37,6 +37,7 @@ typedef struct AtenRecordFunctionOpaque *AtenRecordFunctionHandle;
     X(AOTITorchError, aoti_torch_empty_strided, (int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
     X(AOTITorchError, aoti_torch_delete_tensor_object, (AtenTensorHandle))                                   \
     X(AOTITorchError, aoti_torch_create_tensor_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *)) \
+    X(AOTITorchError, aoti_torch_copy_, (AtenTensorHandle, AtenTensorHandle, int32_t))                       \
     X(AOTITorchError, aoti_torch_cpu_mm_out, (AtenTensorHandle, AtenTensorHandle, AtenTensorHandle))         \
     X(AOTITorchError, torch_new_list_reserve_size, (size_t, StableListHandle *))                             \
     X(AOTITorchError, torch_list_push_back, (StableListHandle, StableIValue))                                \
@@ -62,8 +63,9 @@ typedef struct AtenRecordFunctionOpaque *AtenRecordFunctionHandle;
     X(int32_t, aoti_torch_dtype_float32, (void))                                                             \
     X(int32_t, aoti_torch_dtype_float64, (void))
 
-/* Those that later releases added: null where this torch lacks them. */
+/* Those that later releases added, and those of oneDNN: null where this torch lacks them. */
 #define SC_TORCH_LATER(X)                                                                                    \
+    X(AOTITorchError, aoti_torch_cpu__linear_pointwise, (AtenTensorHandle, AtenTensorHandle, AtenTensorHandle *, const char *, const double **, int64_t, const char **, AtenTensorHandle *)) \
     X(AOTITorchError, aoti_record_function_start, (const char *, IValueMapHandle, const C10IValueHandle *, uint64_t, AtenRecordFunctionHandle *)) \
     X(AOTITorchError, aoti_record_function_end, (AtenRecordFunctionHandle))                                  \
     X(AOTITorchError, torch_from_blob, (void *, int64_t, const int64_t *, const int64_t *, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle *, int32_t, const uint8_t *, int64_t, void (*)(void *, void *), void *)) /* 2.11 */
