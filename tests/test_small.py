@@ -193,6 +193,28 @@ def test_recorded_calls_on_what_is_padded_and_repeated():
     assert torch.equal(a.grad.to_dense(), (DENSE > 0).float())
 
 
+# ---- sums ----
+@pytest.mark.parametrize("format", ["csr", "coo", "ell(2)", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"])
+def test_sums_of_all_entries_are_those_of_values(format, monkeypatch):
+    monkeypatch.setattr("scorch.functions.reduce.kernel", None)
+    a = scorch.sparse(DENSE, "csr").convert(format).requires_grad_()
+    total = a.sum()
+    assert total.shape == () and torch.equal(total, DENSE.sum())
+    (grad,) = torch.autograd.grad(total * 2, a)
+    monkeypatch.undo()
+    assert torch.equal(grad.to_dense()[DENSE != 0], torch.full((4,), 2.0))
+    assert torch.equal(a.detach().sum((0, 1), keepdim=True), DENSE.sum((0, 1), keepdim=True))
+    assert a.detach().bool().sum().item() == 4 and a.detach().bool().sum().dtype == torch.int64
+
+
+def test_sums_of_what_is_stored_twice():
+    levels = "compressed(0, nonunique), singleton(1, nonunique)"
+    crd = [torch.tensor([0, 0, 1]), torch.tensor([1, 1, 2])]
+    for values, total in ((torch.ones(3), 3), (torch.ones(3, dtype=torch.bool), 2)):  # bool: "or"
+        a = scorch.from_components(levels, (2, 3), [torch.tensor([0, 3]), None], crd, values)
+        assert not a.is_coalesced() and a.sum().item() == total
+
+
 # ---- errors and programs ----
 def test_errors_of_functions_are_theirs():
     a = scorch.sparse(DENSE)
