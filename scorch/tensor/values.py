@@ -14,7 +14,7 @@ import torch
 
 from .. import _C, _torch
 from .format import Layout, is_composed, layout
-from .sparsetensor import SparseTensor, rank
+from .sparsetensor import SparseTensor, core_of, rank
 from .wrapping import wrap
 
 
@@ -115,6 +115,8 @@ def is_plain(values: torch.Tensor) -> bool:
 
 def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
     """The structure of a with plain values of its own, perhaps differentiably."""
+    if _torch.VALIDATES:
+        core_of(a).with_values(values.detach())  # which looks through the structure
     if not values.requires_grad:
         return _C.like(a, values)
     if not torch.is_grad_enabled():
