@@ -193,6 +193,30 @@ def test_recorded_calls_on_what_is_padded_and_repeated():
     assert torch.equal(a.grad.to_dense(), (DENSE > 0).float())
 
 
+@pytest.mark.parametrize("function", [torch.mul, torch.div, torch.add, torch.sub, torch.maximum])
+def test_recorded_kernels_of_two(function, monkeypatch):
+    monkeypatch.setattr("scorch.functions.kernels.evaluated", None)
+    second = DENSE.T.contiguous() / 2
+    of_dense = function in (torch.mul, torch.div)
+    b = torch.nn.Parameter(second + 5) if of_dense else leaf(second)
+    x = DENSE.clone().requires_grad_()
+    y = b.detach().clone().requires_grad_() if of_dense else second.clone().requires_grad_()
+    made, wanted = function(a := leaf(), b), function(x, y)
+    torch.testing.assert_close(made.detach().to_dense(), wanted)
+    weight, places = torch.rand(3, 3), (DENSE != 0, torch.ones(3, 3) if of_dense else second != 0)
+    for result, operands in ((made, (a, b)), (wanted, (x, y))):
+        total = (result * weight).square().to_dense().sum()
+        first = torch.autograd.grad(total, operands, create_graph=True)
+        kept = [g.to_dense() * stored for g, stored in zip(first, places, strict=True)]
+        torch.autograd.backward([g.square().sum() for g in kept])
+    for sparse, dense, stored in zip((a, b), (x, y), places, strict=True):
+        torch.testing.assert_close(sparse.grad.to_dense(), dense.grad * stored)
+
+
+def test_recorded_tests_of_two_have_no_gradient():
+    assert not torch.ne(leaf(), leaf(DENSE.T.contiguous())).requires_grad
+
+
 # ---- sums ----
 @pytest.mark.parametrize("format", ["csr", "coo", "ell(2)", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"])
 def test_sums_of_all_entries_are_those_of_values(format, monkeypatch):
