@@ -213,10 +213,10 @@ def new_wrapper(cls: type, shape: tuple, values: torch.Tensor) -> torch.Tensor:
     return self
 
 
-def adopt(cls: type, core_of: Callable, single: dict) -> None:
+def adopt(cls: type, record: Callable, core_of: Callable, single: dict) -> None:
     """Tells the extension of the class, whose objects it makes from then on as :func:`new_wrapper` does."""
     make, seal = torch.Tensor._make_wrapper_subclass, torch._C._set_throw_on_mutable_data_ptr
-    _C.adopt(cls, make, seal, any_requires_grad, core_of, single)
+    _C.adopt(cls, make, seal, any_requires_grad, record, core_of, single)
 
 
 def constant(f: F) -> F:

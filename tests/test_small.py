@@ -1,5 +1,9 @@
 """Small eager calls: what the extension does at once, and what it leaves to Python."""
 
+import warnings
+import weakref
+from threading import Thread
+
 import pytest
 import torch
 
@@ -8,6 +12,7 @@ from scorch import _C
 from scorch.tensor.sparsetensor import ALONE, HANDLERS
 
 DENSE = torch.tensor([[0.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [0.0, 0.0, -4.0]])
+ASKED_ALONE = ALONE - {torch.nn.functional.relu}  # which asks with its inplace=
 
 
 def shares(a, b):
@@ -16,7 +21,7 @@ def shares(a, b):
 
 def test_functions_of_one_tensor_ask_no_handler(monkeypatch):
     a = scorch.sparse(DENSE / 8)
-    for function in ALONE:
+    for function in ASKED_ALONE:
         monkeypatch.delitem(HANDLERS, function)
         made = function(a)
         assert shares(a, made) and made._val.dtype is function(a._val).dtype, function
@@ -38,7 +43,6 @@ def test_what_is_more_than_values():
     a, other = scorch.sparse(DENSE), scorch.sparse(DENSE)
     left = [
         (torch.relu, scorch.sparse(DENSE, "ell(2)")),  # padding
-        (torch.relu, scorch.sparse(DENSE).requires_grad_()),
         (torch.relu, DENSE),
         (torch.add, a, other, 2),  # arrays of its own
         (torch.add, a, a, 1),
@@ -55,6 +59,187 @@ def test_what_is_more_than_values():
         assert not _C.on_values(torch.relu, b).requires_grad
 
 
+# ---- what is recorded ----
+def leaf(dense=DENSE):
+    return scorch.sparse(dense).requires_grad_()
+
+
+def test_recorded_functions_ask_no_handler(monkeypatch):
+    for function in ASKED_ALONE:
+        monkeypatch.delitem(HANDLERS, function)
+        a, values = leaf(DENSE / 8), scorch.sparse(DENSE / 8).values().requires_grad_()
+        made, wanted = function(a), function(values)
+        assert shares(a, made) and made.requires_grad == wanted.requires_grad, function
+        assert not made._val.requires_grad
+        if made.requires_grad:
+            (grad,) = torch.autograd.grad(made, a, scorch.map(a.detach(), torch.ones_like))
+            assert shares(a, grad), function
+            torch.testing.assert_close(
+                grad.values(), torch.autograd.grad(wanted.sum(), values)[0], equal_nan=True
+            )
+
+
+@pytest.mark.parametrize("which", [(True, True), (True, False), (False, True)])
+def test_recorded_functions_of_two(which, monkeypatch):
+    for function in (torch.add, torch.sub, torch.mul, torch.maximum):
+        monkeypatch.setattr("scorch.functions.kernels.quickly", None)
+        monkeypatch.setattr("scorch.functions.pointwise._operand", None)
+        a = scorch.sparse(DENSE)
+        b = torch.tanh(a)
+        given = [x.requires_grad_(grad) for x, grad in zip((a, b), which, strict=True)]
+        dense = [x.detach().to_dense().requires_grad_(grad) for x, grad in zip(given, which, strict=True)]
+        made, wanted = function(*given), function(*dense)
+        assert made.requires_grad and shares(a, made)
+        monkeypatch.undo()
+        made.to_dense().square().sum().backward()
+        wanted.square().sum().backward()
+        for x, y in zip(given, dense, strict=True):
+            assert (x.grad is None) == (y.grad is None)
+            if x.grad is not None:
+                torch.testing.assert_close(x.grad.to_dense(), torch.where(DENSE != 0, y.grad, 0))
+
+
+def test_recorded_with_numbers_and_itself():
+    a = leaf()
+    ((a * 3 + a * a) / 2).to_dense().sum().backward()
+    torch.testing.assert_close(a.grad.to_dense(), (1.5 + DENSE) * (DENSE != 0))
+
+
+def test_derivatives_of_derivatives():
+    a = leaf(DENSE / 8)
+    (once,) = torch.autograd.grad(torch.sin(a).to_dense().sum(), a, create_graph=True)
+    (twice,) = torch.autograd.grad((once * once).to_dense().sum(), a)
+    v = a.detach().values()
+    torch.testing.assert_close(twice.values(), -2 * v.cos() * v.sin())
+
+
+def test_values_written_behind_a_recorded_call_are_noticed():
+    a = leaf()
+    made = torch.sin(a)
+    a.detach().values().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.to_dense().sum().backward()
+    made = torch.tanh(a)
+    made.detach().values().mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.to_dense().sum().backward()
+    made = -a  # whose gradient reads no values
+    a.detach().values().mul_(2)
+    made.to_dense().sum().backward()
+    assert torch.equal(a.grad.values(), -torch.ones(4))
+
+
+def test_hooks_of_recorded_calls():
+    a, seen, packed = leaf(), [], []
+    a.register_hook(lambda grad: seen.append(grad) or grad * 2)
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: packed.append(x) or x, lambda x: x):
+        made = torch.relu(a)
+    made.register_hook(lambda grad: seen.append(grad) or grad * 3)
+    made.to_dense().sum().backward()
+    assert torch.equal(a.grad.to_dense(), 6 * (DENSE > 0).float())
+    assert all(shares(a, grad) for grad in seen) and len(seen) == 2
+    assert len(packed) == 1 and torch.equal(packed[0], made.detach().values())
+
+
+def test_recorded_calls_hold_no_values_that_gradients_do_not_read():
+    a = leaf()
+    values = weakref.ref((middle := a * 2)._val)
+    made = middle * 3
+    del middle
+    assert values() is None
+    made.to_dense().sum().backward()
+    assert torch.equal(a.grad.to_dense(), 6.0 * (DENSE != 0))
+
+
+def test_a_graph_is_walked_once_unless_kept():
+    made = torch.relu(a := leaf()).to_dense().sum()
+    made.backward(retain_graph=True)
+    made.backward()
+    assert torch.equal(a.grad.to_dense(), 2.0 * (DENSE > 0))
+    with pytest.raises(RuntimeError, match="second time"):
+        made.backward()
+
+
+def test_anomalies_are_found_in_recorded_calls():
+    a = leaf()
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="SqrtBackward0"):
+            torch.sqrt(-a.abs()).to_dense().sum().backward()
+
+
+def test_recorded_calls_of_threads():
+    a = leaf()
+    threads = [Thread(target=lambda: torch.relu(a).to_dense().sum().backward()) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert torch.equal(a.grad.to_dense(), 4.0 * (DENSE > 0))
+
+
+def test_nothing_is_recorded_in_inference_mode():
+    a = leaf()
+    with torch.inference_mode():
+        made = torch.relu(a)
+        assert shares(a, made) and not made.requires_grad
+    assert torch.relu(a).requires_grad
+
+
+def test_recorded_calls_on_what_is_padded_and_repeated():
+    a = scorch.sparse(DENSE, "ell(2)").requires_grad_()
+    assert _C.on_values(torch.relu, a) is NotImplemented
+    torch.relu(a).to_dense().sum().backward()
+    assert torch.equal(a.grad.to_dense(), (DENSE > 0).float())
+
+
+@pytest.mark.parametrize("function", [torch.mul, torch.div, torch.add, torch.sub, torch.maximum])
+def test_recorded_kernels_of_two(function, monkeypatch):
+    monkeypatch.setattr("scorch.functions.kernels.evaluated", None)
+    second = DENSE.T.contiguous() / 2
+    of_dense = function in (torch.mul, torch.div)
+    b = torch.nn.Parameter(second + 5) if of_dense else leaf(second)
+    x = DENSE.clone().requires_grad_()
+    y = b.detach().clone().requires_grad_() if of_dense else second.clone().requires_grad_()
+    made, wanted = function(a := leaf(), b), function(x, y)
+    torch.testing.assert_close(made.detach().to_dense(), wanted)
+    weight, places = torch.rand(3, 3), (DENSE != 0, torch.ones(3, 3) if of_dense else second != 0)
+    for result, operands in ((made, (a, b)), (wanted, (x, y))):
+        total = (result * weight).square().to_dense().sum()
+        first = torch.autograd.grad(total, operands, create_graph=True)
+        kept = [g.to_dense() * stored for g, stored in zip(first, places, strict=True)]
+        torch.autograd.backward([g.square().sum() for g in kept])
+    for sparse, dense, stored in zip((a, b), (x, y), places, strict=True):
+        torch.testing.assert_close(sparse.grad.to_dense(), dense.grad * stored)
+
+
+def test_recorded_tests_of_two_have_no_gradient():
+    assert not torch.ne(leaf(), leaf(DENSE.T.contiguous())).requires_grad
+
+
+# ---- sums ----
+@pytest.mark.parametrize("format", ["csr", "coo", "ell(2)", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"])
+def test_sums_of_all_entries_are_those_of_values(format, monkeypatch):
+    monkeypatch.setattr("scorch.functions.reduce.kernel", None)
+    a = scorch.sparse(DENSE, "csr").convert(format).requires_grad_()
+    total = a.sum()
+    assert total.shape == () and torch.equal(total, DENSE.sum())
+    (grad,) = torch.autograd.grad(total * 2, a)
+    monkeypatch.undo()
+    assert torch.equal(grad.to_dense()[DENSE != 0], torch.full((4,), 2.0))
+    assert torch.equal(a.detach().sum((0, 1), keepdim=True), DENSE.sum((0, 1), keepdim=True))
+    assert a.detach().bool().sum().item() == 4 and a.detach().bool().sum().dtype == torch.int64
+
+
+def test_sums_of_what_is_stored_twice():
+    levels = "compressed(0, nonunique), singleton(1, nonunique)"
+    crd = [torch.tensor([0, 0, 1]), torch.tensor([1, 1, 2])]
+    for values, total in ((torch.ones(3), 3), (torch.ones(3, dtype=torch.bool), 2)):  # bool: "or"
+        a = scorch.from_components(levels, (2, 3), [torch.tensor([0, 3]), None], crd, values)
+        assert not a.is_coalesced() and a.sum().item() == total
+
+
+# ---- errors and programs ----
 def test_errors_of_functions_are_theirs():
     a = scorch.sparse(DENSE)
     with pytest.raises(ZeroDivisionError):

@@ -39,6 +39,7 @@ typedef struct {
         PyTypeObject *type;    /* the class SparseTensor; null until it is adopted */
         PyObject *make, *seal; /* of torch: an object of the class; nobody may ask for its address */
         PyObject *recorded;    /* of torch: whether a tensor requires a gradient */
+        PyObject *record;      /* of Python: a function of values where one does */
         PyObject *core_of;     /* of Python: the core of an object */
         PyObject *single;      /* a dict: see values.c */
     } sparse;

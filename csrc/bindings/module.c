@@ -356,6 +356,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(s->readable);
     Py_VISIT(s->sparse.type);
     Py_VISIT(s->sparse.core_of);
+    Py_VISIT(s->sparse.record);
     Py_VISIT(s->sparse.single);
     for (int i = 0; i < s->nguard; i++) Py_VISIT(s->guard[i]);
     return 0;
@@ -376,6 +377,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(s->sparse.make);
     Py_CLEAR(s->sparse.seal);
     Py_CLEAR(s->sparse.recorded);
+    Py_CLEAR(s->sparse.record);
     Py_CLEAR(s->sparse.core_of);
     Py_CLEAR(s->sparse.single);
     for (int i = 0; i < SC_LEN(name_text); i++) Py_CLEAR(((PyObject **)&s->name)[i]);

@@ -64,20 +64,31 @@ static int copy_origin(const sc_state *s, PyObject *to, PyObject *from)
     return copy_fact(to, from, s->name.origin) || copy_fact(to, from, s->name.made) ? -1 : 0;
 }
 
-PyObject *sc_bind_like(const sc_state *s, PyObject *a, PyObject *values)
+/* Format, shape and arrays of a tensor, but not its values, nor what would hold them. */
+static int copy_structure(const sc_state *s, PyObject *to, PyObject *from, PyObject *names)
 {
-    PyObject *own = sc_bind_facts(a), *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
+    int bad = copy_fact(to, from, s->name.format) || copy_fact(to, from, s->name.names) ||
+              copy_fact(to, from, s->name.ndim) || copy_fact(to, from, s->name.shape);
+    for (Py_ssize_t i = 0; !bad && i < PyTuple_Size(names) - 1; i++)
+        bad = copy_fact(to, from, PyTuple_GetItem(names, i));
+    return bad;
+}
+
+/* A SparseTensor of these facts, those of another one, with values of its own. */
+static PyObject *of_facts(const sc_state *s, PyObject *own, PyObject *values)
+{
+    PyObject *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
              *shape = names ? PyDict_GetItemWithError(own, s->name.shape) : NULL,
              *made = shape ? wrapper(s, shape, values) : NULL, *facts = made ? sc_bind_facts(made) : NULL;
-    int bad = !facts || copy_fact(facts, own, s->name.format) || copy_fact(facts, own, s->name.names) ||
-              copy_fact(facts, own, s->name.ndim) || copy_fact(facts, own, s->name.shape);
-    for (Py_ssize_t i = 0; !bad && i < PyTuple_Size(names) - 1; i++)
-        bad = copy_fact(facts, own, PyTuple_GetItem(names, i));
+    int bad = !facts || copy_structure(s, facts, own, names);
     if (!bad) bad = PyDict_SetItem(facts, s->name.values, values) || copy_origin(s, facts, own);
     if (bad) Py_CLEAR(made);
     if (!made && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a SparseTensor");
     return made;
 }
+
+PyObject *sc_bind_like(const sc_state *s, PyObject *a, PyObject *values)
+{ return of_facts(s, sc_bind_facts(a), values); }
 
 /* ---- values alone ---- */
 /* Whether a format, a key of s->sparse.single, stores each entry once and nothing else. */
@@ -88,24 +99,29 @@ static bool is_single(const sc_state *s, PyObject *format)
     return yes(PyObject_GetItem(s->sparse.single, format));
 }
 
-/* The values of a, borrowed, each once and none of them padding, where nothing records or traces calls on a; else
- * null, perhaps with an exception. That eager arithmetic is plain is asked once by the caller. */
-static PyObject *alone(const sc_state *s, PyObject *a)
+/* The values of a, borrowed, each once and none of them padding, and whether calls on them are recorded, if it is
+ * not known that some are; else null, perhaps with an exception. That eager arithmetic is plain is asked once by the
+ * caller. */
+static PyObject *alone(const sc_state *s, PyObject *a, bool *recorded)
 {
     PyObject *own = Py_TYPE(a) == s->sparse.type && !s->validate ? sc_bind_facts(a) : NULL,
              *text = own ? PyDict_GetItemWithError(own, s->name.format) : NULL,
              *values = text ? PyDict_GetItemWithError(own, s->name.values) : NULL;
     if (!values || !is_single(s, text)) return NULL;
-    if (!sc_torch_grad_enabled()) return values;
-    PyObject *recorded = PyObject_CallFunctionObjArgs(s->sparse.recorded, a, values, NULL);
-    return recorded && !yes(recorded) ? values : NULL;
+    if (*recorded || !sc_torch_grad_enabled()) return values;
+    PyObject *answer = PyObject_CallFunctionObjArgs(s->sparse.recorded, a, values, NULL);
+    *recorded = answer == Py_True;
+    Py_XDECREF(answer);
+    return answer ? values : NULL;
 }
 
 static PyObject *plain_values(PyObject *module, PyObject *a)
 {
     const sc_state *s = PyModule_GetState(module);
-    PyObject *values = Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1 ? alone(s, a) : NULL;
-    return values ? Py_NewRef(values) : PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    bool recorded = false;
+    PyObject *values = Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1 ? alone(s, a, &recorded) : NULL;
+    if (values && !recorded) return Py_NewRef(values);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* Whether two tensors were made with the same structure, arrays and all. */
@@ -145,49 +161,70 @@ static PyObject *renewed(const sc_state *s, PyObject *a, PyObject *old, PyObject
 enum { NUMBERS = 1, PAIRS = 2 };
 
 /* What b is beside the values of a: a number, or values of the same structure; borrowed, null as in `alone`. */
-static PyObject *second(const sc_state *s, PyObject *a, PyObject *b, long takes)
+static PyObject *second(const sc_state *s, PyObject *a, PyObject *b, long takes, bool *recorded)
 {
     if (PyLong_CheckExact(b) || PyFloat_CheckExact(b)) return takes & NUMBERS ? b : NULL;
     if (!(takes & PAIRS) || Py_TYPE(b) != s->sparse.type || !share_structure(s, a, b)) return NULL;
-    return alone(s, b);
+    return alone(s, b, recorded);
+}
+
+/* f(x[, y]) in the structure of a, whose values x are. */
+static PyObject *applied(const sc_state *s, PyObject *f, PyObject *a, PyObject *x, PyObject *y)
+{
+    Py_INCREF(x);
+    PyObject *values = PyObject_CallFunctionObjArgs(f, x, y, NULL), *made = NULL;
+    if (values) made = renewed(s, a, x, values);
+    Py_XDECREF(values);
+    Py_DECREF(x);
+    return made;
 }
 
 static PyObject *on_values(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const sc_state *s = PyModule_GetState(module);
     if (n != 2 && n != 4) return PyErr_Format(PyExc_TypeError, "expected on_values(f, a[, b, takes])");
-    PyObject *a = args[1], *x = NULL, *y = NULL;
-    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) x = alone(s, a);
-    if (x && n == 4) y = second(s, a, args[2], PyLong_AsLong(args[3]));
-    if (!x || (n == 4 && !y)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
-    Py_INCREF(x);
-    PyObject *values = PyObject_CallFunctionObjArgs(args[0], x, y, NULL);
-    PyObject *made = values ? renewed(s, a, x, values) : NULL;
-    Py_XDECREF(values);
-    Py_DECREF(x);
-    return made;
+    PyObject *a = args[1], *b = n == 4 ? args[2] : NULL, *x = NULL, *y = NULL;
+    bool recorded = false;
+    if (Py_TYPE(a) == s->sparse.type && sc_bind_plain(s) == 1) x = alone(s, a, &recorded);
+    if (x && b) y = second(s, a, b, PyLong_AsLong(args[3]), &recorded);
+    if (!x || (b && !y)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    if (recorded) return PyObject_CallFunctionObjArgs(s->sparse.record, args[0], a, b, NULL);
+    return applied(s, args[0], a, x, y);
 }
 
 /* ---- what Python sees ---- */
 static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     const sc_state *s = PyModule_GetState(module);
+    if (n == 2 && PyDict_CheckExact(args[0])) return of_facts(s, args[0], args[1]);
     if (n != 2 || !PyType_IsSubtype(Py_TYPE(args[0]), s->sparse.type))
-        return PyErr_Format(PyExc_TypeError, "expected like(SparseTensor, values)");
+        return PyErr_Format(PyExc_TypeError, "expected like(SparseTensor or its structure, values)");
     return sc_bind_like(s, args[0], args[1]);
+}
+
+static PyObject *structure(PyObject *module, PyObject *a)
+{
+    const sc_state *s = PyModule_GetState(module);
+    PyObject *own = PyType_IsSubtype(Py_TYPE(a), s->sparse.type) ? sc_bind_facts(a) : NULL,
+             *names = own ? PyDict_GetItemWithError(own, s->name.names) : NULL,
+             *made = names ? PyDict_New() : NULL;
+    if (made && copy_structure(s, made, own, names)) Py_CLEAR(made);
+    if (!made && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a SparseTensor");
+    return made;
 }
 
 static PyObject *adopt(PyObject *module, PyObject *args)
 {
     sc_state *s = PyModule_GetState(module);
-    PyObject *type, *make, *seal, *recorded, *core_of, *single;
-    if (!PyArg_ParseTuple(args, "O!OOOOO!", &PyType_Type, &type, &make, &seal, &recorded, &core_of,
+    PyObject *type, *make, *seal, *recorded, *record, *core_of, *single;
+    if (!PyArg_ParseTuple(args, "O!OOOOOO!", &PyType_Type, &type, &make, &seal, &recorded, &record, &core_of,
                           &PyDict_Type, &single))
         return NULL;
     if (s->sparse.type) Py_RETURN_NONE;
     s->sparse.make = Py_NewRef(make);
     s->sparse.seal = Py_NewRef(seal);
     s->sparse.recorded = Py_NewRef(recorded);
+    s->sparse.record = Py_NewRef(record);
     s->sparse.core_of = Py_NewRef(core_of);
     s->sparse.single = Py_NewRef(single);
     s->sparse.type = (PyTypeObject *)Py_NewRef(type);
@@ -196,14 +233,19 @@ static PyObject *adopt(PyObject *module, PyObject *args)
 
 PyMethodDef sc_values_methods[] = {
     {"adopt", adopt, METH_VARARGS,
-     "adopt(SparseTensor, make, seal, any_requires_grad, core_of, single): the class, and what makes its "
-     "objects; single[format]: whether it stores each entry once and nothing else"},
+     "adopt(SparseTensor, make, seal, any_requires_grad, record, core_of, single): the class, and what makes "
+     "its "
+     "objects; record(f, a[, b]) is on_values where an operand requires a gradient; single[format]: whether "
+     "it "
+     "stores each entry once and nothing else"},
     {"plain_values", plain_values, METH_O,
      "plain_values(a) -> values of a SparseTensor that an eager call may compute with alone, or None"},
     {"on_values", (PyCFunction)(void (*)(void))on_values, METH_FASTCALL,
      "on_values(f, a[, b, takes]) -> SparseTensor of f(values[, number or values]), or NotImplemented: more "
      "goes on; takes: 1 numbers, 2 SparseTensors of the same arrays"},
     {"like", (PyCFunction)(void (*)(void))like, METH_FASTCALL,
-     "like(a, values) -> SparseTensor with the structure of a"},
+     "like(a or structure(a), values) -> SparseTensor with the structure of a"},
+    {"structure", structure, METH_O,
+     "structure(a) -> dict of format, shape and arrays of a SparseTensor, without its values"},
     {NULL, NULL, 0, NULL},
 };

@@ -108,6 +108,8 @@ def sum_(
     if dtype is None and not input._val.dtype.is_floating_point:
         dtype = torch.int64
     a = input if dtype is None else input.to(dtype)
+    if len(dims) == a._ndim and not torch.compiler.is_dynamo_compiling():  # where it may join others
+        return _kept(a.values().sum(), dims, keepdim)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)
     g = group(a, dims)
@@ -118,12 +120,12 @@ def mean(
     input: SparseTensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """``torch.mean`` over all entries, missing ones included."""
-    dtype = dtype or input.dtype
+    dtype = dtype or input._val.dtype
     if not dtype.is_floating_point:
         raise TypeError(f"mean: expected a floating point type, got {dtype}: pass dtype=")
     dims = dims_of(dim, input._ndim)
     wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
-    total = sum_(input.to(wide), dims, keepdim)
+    total = sum_(input if input._val.dtype is wide else input.to(wide), dims, keepdim)
     return (total / _sized(input, dims)).to(dtype)
 
 

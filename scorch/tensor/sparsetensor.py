@@ -175,12 +175,10 @@ class SparseTensor(_Tensor):
         """This structure with other values [nnz], in storage order; padding is set to zero."""
         if pads(self._fmt) and self.nnz:
             values = values.masked_fill(self.indices()[0] < 0, 0)
-        made = rooms.values.assemble(
-            layout(self._fmt, rank(self)), self._shape, (*self._arrays()[:-1], values)
-        )
-        if not is_dynamo_compiling() and _C.plain() and values.is_contiguous():
-            made.__dict__["_core"] = core_of(self).with_values(made._val)
-        return made
+        if not is_dynamo_compiling() and rooms.values.is_plain(values) and values.is_contiguous():
+            return rooms.values.renewed(self, values)
+        arrays = (*self._arrays()[:-1], values)
+        return rooms.values.assemble(layout(self._fmt, rank(self)), self._shape, arrays)
 
     # ---- what it is ----
     @property
@@ -744,4 +742,4 @@ class SparseTensor(_Tensor):
 
 
 _torch.entries(vars(SparseTensor))
-_torch.adopt(SparseTensor, core_of, SINGLE)
+_torch.adopt(SparseTensor, lambda *call: rooms.values.on_values(*call), core_of, SINGLE)

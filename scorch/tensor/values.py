@@ -7,13 +7,14 @@ by two nodes; where calls are traced or transformed, the values are themselves w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from .. import _C, _torch
-from .format import Layout, layout
-from .sparsetensor import SparseTensor, rank
+from .format import Layout, is_composed, layout
+from .sparsetensor import SparseTensor, core_of, rank
 from .wrapping import wrap
 
 
@@ -44,8 +45,7 @@ class _Values(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         ctx.set_materialize_grads(False)
-        ctx.form, ctx.shape = layout(a._fmt, a._ndim), a._shape
-        ctx.structure = a._arrays()[:-1]
+        ctx.structure = _C.structure(a)
         return a._val.detach()
 
     @staticmethod
@@ -54,38 +54,42 @@ class _Values(torch.autograd.Function):
             return None
         if grad._is_zerotensor():  # without memory, as of sgn
             grad = torch.zeros_like(grad)
-        return assemble(ctx.form, ctx.shape, (*ctx.structure, grad.contiguous()))
+        return _of_structure(ctx.structure, grad.contiguous())
 
 
 class _Make(torch.autograd.Function):
     """The SparseTensor of values; the gradient to the values is that of the stored entries."""
 
     @staticmethod
-    def forward(ctx, values, form, shape, *structure):
+    def forward(ctx, values, make):
         ctx.set_materialize_grads(False)
-        ctx.count = len(structure)
-        return wrap(form, shape, (*structure, values.detach()))
+        return make(values.detach())
 
     @staticmethod
     def backward(ctx, grad):
         if grad is not None and not isinstance(grad, SparseTensor):
             raise mismatch(grad, True)
-        values = None if grad is None else values_of(grad)
-        return (values, *[None] * (ctx.count + 2))
+        return None if grad is None else values_of(grad), None
 
 
 _raw_values, _raw_make = _torch.raw_apply(_Values), _torch.raw_apply(_Make)
 
 
+@_torch.entry
 def values_of(a: torch.Tensor) -> torch.Tensor:
     """The values of a SparseTensor on shared memory, differentiable where it is."""
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
-    return _values_in_graph(a)
+        return _values_in_graph(a)
+    return _values(a)
 
 
 @_torch.node
 def _values_in_graph(a: torch.Tensor) -> torch.Tensor:
+    return _values(a)
+
+
+def _values(a: torch.Tensor) -> torch.Tensor:
     if a._val.requires_grad or _torch.in_functorch():  # made where calls are traced or transformed
         return a._val
     if needs_grad(a):
@@ -100,10 +104,45 @@ def assemble(form: Layout, shape: Sequence[int], arrays: Sequence[torch.Tensor])
         return wrap(form, shape, arrays)
     if not torch.is_grad_enabled():
         return wrap(form, shape, (*structure, values.detach()))
-    return _raw_make(values, form, tuple(shape), *structure)
+    return _raw_make(values, lambda detached: wrap(form, tuple(shape), (*structure, detached)))
 
 
-# ---- eager calls that nothing records ----
+# ---- eager calls ----
+def is_plain(values: torch.Tensor) -> bool:
+    """Whether values were computed by an eager call that nothing transforms or traces."""
+    return values.__class__ is torch.Tensor and _C.plain()
+
+
+def renewed(a: SparseTensor, values: torch.Tensor) -> SparseTensor:
+    """The structure of a with plain values of its own, perhaps differentiably."""
+    if _torch.VALIDATES:
+        core_of(a).with_values(values.detach())  # which looks through the structure
+    if not values.requires_grad:
+        return _C.like(a, values)
+    if not torch.is_grad_enabled():
+        return _C.like(a, values.detach())
+    return _raw_make(values, partial(_C.like, a.__dict__))
+
+
+def _of_structure(structure: dict[str, Any], values: torch.Tensor) -> SparseTensor:
+    """The SparseTensor of what ``_C.structure`` has kept, and of values, perhaps differentiably."""
+    text, names = structure["_fmt"], structure["_names"]
+    if not values.requires_grad and is_plain(values) and not is_composed(text):
+        return _C.like(structure, values)
+    arrays = (*map(structure.__getitem__, names[:-1]), values)
+    return assemble(layout(text, structure["_ndim"]), structure["_shape"], arrays)
+
+
+def on_values(f: Callable, a: SparseTensor, b: Any = None) -> SparseTensor:
+    """What ``_C.on_values`` gives where an operand requires a gradient: f between two nodes."""
+    x = _values(a)
+    if b is None:
+        return renewed(a, f(x))
+    if b.__class__ is SparseTensor:
+        b = x if b is a else _values(b)
+    return renewed(a, f(x, b))
+
+
 def plain_values(a: torch.Tensor) -> torch.Tensor | None:
     """The values of a themselves, each once and none of them padding, where a call on them is eager and
     nothing records, transforms, traces or validates it; else None."""
