@@ -462,6 +462,12 @@ def test_extents_of_zero():
         assert not any(g.any() for g in torch.autograd.grad(y.sum(), (q, k, v)))
 
 
+def test_queries_of_no_width_see_all_alike():
+    mask, (q, k, v) = random_mask(6, 7), tensors(2, n=6, m=7)
+    y = scorch.attention(q[..., :0], k[..., :0], v, scorch.sparse(mask))
+    torch.testing.assert_close(y, dense_attention(q * 0, k, v, mask.double()))
+
+
 # ---- the mask changes, strides, threads ----
 def test_what_is_kept_with_the_mask_follows_it():
     mask = random_mask(40, 40).float()

@@ -119,6 +119,8 @@ def test_repr_names_the_parts():
     ("text", "said"),
     [
         ("csr of rows(5) + csr", "rows: expected <"),
+        (f"csr of rows(> {10**20}) + csr", "rows: expected <"),
+        (f"csr of band(0,{10**20}) + csr", "expected integers from"),
         ("csr of lines(> 5) + csr", "expected a rule such as rows"),
         ("csr of band(3,-3) + csr", "lo at most hi"),
         ("bsr(4,4) of blocks(4,4,2) + csr", "share"),

@@ -235,6 +235,7 @@ def test_bad_input_is_refused():
     for wrong, kind, says in (
         (lambda: scorch.sample_neighbors(A.to_dense(), seeds, [1]), TypeError, "from_edge_index"),
         (lambda: scorch.sample_neighbors(A, seeds, [-2]), ValueError, "-1 for all"),
+        (lambda: scorch.sample_neighbors(A, seeds, [2**70]), ValueError, "-1 for all"),
         (lambda: scorch.sample_neighbors(A, seeds, [1.5]), TypeError, "integers, one a layer"),
         (lambda: scorch.sample_neighbors(A, torch.tensor([60]), [1]), ValueError, "0..59, got 60"),
         (lambda: scorch.sample_neighbors(A, torch.tensor([-1]), [1]), ValueError, "0..59, got -1"),

@@ -255,3 +255,25 @@ def test_dense_products_by_few(few, text):
         assert torch.equal(scorch.einsum(text, a, b), torch.einsum(text, a, b))
         wide = torch.randint(-4, 5, (*a.shape, 2)).float()[..., 0]  # nothing lies side by side
         assert torch.equal(scorch.einsum(text, wide, b), torch.einsum(text, wide, b))
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("nan")])
+def test_what_runs_as_one_nest_is_converted_where_no_loops_take_it(bad):
+    """Diagonals are merged with nothing: the nest that an infinity leads to takes them in another format."""
+    a, b = torch.rand(16, 16).double(), torch.rand(16, 3, 16).double()
+    A = scorch.sparse(a, format="dia(16)")
+    B = scorch.sparse(b, format="compressed(0), compressed(1), dense(2)")
+    for factor in (2.0, bad, bad, 2.0):  # the first is met by the steps
+        x = torch.tensor([1.0, factor, 1.0]).double()
+        got = scorch.evaluate("R = A[k,j] * B[j,i,k] * x[i]", A=A, B=B, x=x, schedule="path(A (B x))")
+        torch.testing.assert_close(got, torch.einsum("kj,jik,i->", a, b, x), equal_nan=True)
+
+
+def test_gradients_keep_the_structure_of_what_one_nest_converts():
+    a = torch.rand(127, 65).double() * (torch.rand(127, 65) < 0.1)
+    A = scorch.sparse(a, format="dia(16)").requires_grad_()
+    b, c, d = torch.rand(65, 17).double(), torch.tensor(1.0).double(), torch.tensor(0.0).double()
+    b, c, d = b.requires_grad_(), c.requires_grad_(), d.requires_grad_()
+    scorch.evaluate("R[j,k] = b[i,j] * sigmoid(c + A[k,i]) / d", A=A, b=b, c=c, d=d).sum().backward()
+    assert A.grad.format == A.format and A.grad.values().shape == A.values().shape
+    assert (A.grad.to_dense() == torch.inf).equal(a != 0)

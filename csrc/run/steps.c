@@ -229,6 +229,19 @@ static int convert_all(run *r, sc_request *rq, const sc_program *q, sc_tensor *i
     return err->code;
 }
 
+/* The program of the request; operands that it wants in another format are converted. *plain: none was. */
+static int settle(run *r, sc_request *rq, sc_tensor *in, sc_program **out, bool *plain, sc_err *err)
+{
+    bool again = true;
+    for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
+        sc_program_release(*out);
+        *out = NULL;
+        if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
+        *plain &= !again;
+    }
+    return err->code;
+}
+
 /* By a request for what the operands are; *plain: they were taken as they are. */
 static int look_up(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, bool *plain, sc_err *err)
 {
@@ -237,14 +250,7 @@ static int look_up(run *r, const sc_stage *x, sc_tensor *in, sc_program **out, b
     *rq = x->plan.request;
     note_facts(r, x, in, rq);
     sc_request_twins(rq, in);
-    bool again = true;
-
-    for (int round = 0; round < SC_MAXOP && again && !err->code; round++) {
-        sc_program_release(*out);
-        *out = NULL;
-        if (!sc_program_find(rq, sc_whole_make, out, NULL, err)) convert_all(r, rq, *out, in, &again, err);
-        *plain &= !again;
-    }
+    settle(r, rq, in, out, plain, err);
     free(rq);
     return err->code;
 }
@@ -394,10 +400,13 @@ static int watched_step(run *r, const sc_stage *x, const sc_program *q, const sc
 }
 
 /* ---- structure that steps hand on ---- */
-/* Whether a value of this run lends the array: operands of the program are the caller's, who shares them. */
+/* Whether the array goes with this run: operands of the program are the caller's, who shares them. x: the step whose
+ * operands may lend it, null where they are the program's. */
 static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const void *array)
 {
-    for (int k = 0; array && k < x->plan.request.nin; k++)
+    for (int k = 0; array && k < r->kept.n; k++)
+        if (r->kept.block[k] == array) return true;
+    for (int k = 0; array && x && k < x->plan.request.nin; k++)
         for (int l = 0; l < in[k].format.nlevel; l++) {
             const sc_level *at = &in[k].view.level[l];
             if (is_made(r->p, x->plan.from[k]) && (at->pos == array || at->crd == array)) return true;
@@ -405,7 +414,8 @@ static bool is_lent(const run *r, const sc_stage *x, const sc_tensor *in, const 
     return false;
 }
 
-/* Copies of the levels that result `number` has of a value: a result is made of memory of its own. */
+/* Copies of the levels that result `number` has of a value, or of an operand that was converted for this run: a result is
+ * made of memory of its own. */
 static int own_levels(const run *r, const sc_stage *x, const sc_tensor *in, int number, sc_err *err)
 {
     sc_tensor *t = &r->out[number];
@@ -455,12 +465,40 @@ static int run_step(run *r, sc_stage *x, bool *finite, sc_err *err)
     return rc;
 }
 
-static int run_whole(const run *r, sc_err *err)
+/* Result k of one nest as the program promises it: what has the structure of an operand that was converted is put back. */
+static int put_back(const run *r, int k, sc_err *err)
 {
+    sc_tensor *t = &r->out[k], to = {.format = r->p->result[k].spec.format, .itype = t->itype};
+    if (sc_format_equal(&t->format, &to.format)) return own_levels(r, NULL, NULL, k, err);
+    const int rc = sc_convert(t, &to, r->alloc, r->ctx ? r->ctx[k] : NULL, NULL, err);
+    if (!rc) *t = to;
+    return rc;
+}
+
+/* The program as one nest; operands that no loops take as they are are converted. */
+static int run_whole(run *r, sc_err *err)
+{
+    sc_tensor in[SC_MAXOP];
     sc_program *q = NULL;
-    int rc = sc_program_find(&r->p->steps->whole, make, &q, NULL, err);
-    if (!rc) rc = sc_program_run(q, r->in, r->out, r->alloc, r->ctx, err);
+    bool plain = true;
+    sc_request *rq = sc_malloc(sizeof *rq);
+    if (!rq) return sc_error(err, SC_ENOMEM, "out of memory");
+    *rq = r->p->steps->whole;
+    memcpy(in, r->in, (size_t)r->p->nin * sizeof *in);
+    int rc = settle(r, rq, in, &q, &plain, err);
+    if (!rc) rc = sc_program_run(q, in, r->out, r->alloc, r->ctx, err);
+    for (int k = 0; k < r->p->nout && !rc; k++) rc = put_back(r, k, err);
     sc_program_release(q);
+    free(rq);
+    return rc;
+}
+
+static int run_waiting(const sc_program *p, const sc_tensor *in, sc_tensor *out, sc_alloc *alloc,
+                       void *const *ctx, sc_err *err)
+{
+    run r = {.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx};
+    const int rc = run_whole(&r, err);
+    give_all(&r.kept);
     return rc;
 }
 
@@ -470,7 +508,7 @@ static int run_steps(const sc_program *p, const sc_tensor *in, sc_tensor *out, s
     sc_tensor before[SC_MAXOP];
     if (atomic_load(&p->steps->waiting) > 0) {
         atomic_fetch_sub(&p->steps->waiting, 1);
-        return run_whole(&(run){.p = p, .in = in, .out = out, .alloc = alloc, .ctx = ctx}, err);
+        return run_waiting(p, in, out, alloc, ctx, err);
     }
     run *r = sc_malloc(sizeof *r + (size_t)(p->steps->nvalue + SC_MAXEXTRA) * sizeof *r->value);
     if (!r) return sc_error(err, SC_ENOMEM, "out of memory");

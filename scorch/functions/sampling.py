@@ -51,7 +51,7 @@ def read_fanouts(fanouts: Sequence[int]) -> tuple[int, ...]:
         found = tuple([operator.index(n) for n in fanouts])
     except TypeError:
         raise TypeError(f"fanouts: expected integers, one a layer, got {fanouts!r}") from None
-    if any(n < -1 for n in found):
+    if not all(-1 <= n < 2**63 for n in found):
         raise ValueError(f"fanouts: expected numbers of neighbours, or -1 for all, got {list(found)}")
     return found
 

@@ -35,9 +35,12 @@ class Kind(NamedTuple):
 
 
 # ---- reading ----
+_MOST = 2**62  # of a number in a rule; sums of two fit in int64
+
+
 def _test(text: str) -> tuple:
     found = re.fullmatch(r"\s*(<=|>=|<|>)\s*(\d+)\s*", text)
-    if not found:
+    if not found or int(found[2]) > _MOST:
         raise ValueError(f"expected <, <=, > or >= and a number of entries, got ({text})")
     return found[1], int(found[2])
 
@@ -46,13 +49,13 @@ def _integers(low: int, names: str, text: str) -> tuple:
     words = [word.strip() for word in text.split(",")]
     if len(words) != len(names.split()) or not all(re.fullmatch(r"-?\d+", w) for w in words):
         raise ValueError(f"expected ({', '.join(names.split())}), integers, got ({text})")
-    if any(int(word) < low for word in words):
-        raise ValueError(f"expected integers from {low} on, got ({text})")
+    if not all(low <= int(word) <= _MOST for word in words):
+        raise ValueError(f"expected integers from {low} to {_MOST}, got ({text})")
     return tuple(map(int, words))
 
 
 def _band(text: str) -> tuple:
-    low, high = _integers(-(2**62), "lo hi", text)
+    low, high = _integers(-_MOST, "lo hi", text)
     if low > high:
         raise ValueError(f"expected (lo, hi) with lo at most hi, got ({text})")
     return low, high
