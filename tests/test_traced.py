@@ -140,3 +140,15 @@ def test_dense_tensors_of_narrow_types(dtype):
     compiled = torch.compile(lambda a: a.to_dense(), backend="aot_eager", fullgraph=True)
     got = compiled(scorch.sparse(dense))
     assert got.dtype == dtype and torch.equal(got, dense)
+
+
+def test_maxima_are_sparse_where_they_are_in_eager_calls():
+    """A maximum over no coordinate is infinite; extents that are not known while traced are not zero."""
+    A = scorch.sparse(torch.rand(3, 4, 5) * (torch.rand(3, 4, 5) < 0.5), format="csf")
+
+    def f(A):
+        return scorch.evaluate("C[i,j] max= A[k,i,j]; s[i] = A[k,i,j]", A=A)
+
+    want, got = f(A), torch.compile(f, backend="aot_eager", fullgraph=True)(A)
+    assert want[0].format == got[0].format and torch.equal(want[0].to_dense(), got[0].to_dense())
+    assert torch.equal(want[1], got[1])

@@ -135,6 +135,7 @@ static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_out
     sc_err why = {0};
     if (!p) return -1;
     p->vector_bytes = machine->vector_bytes;
+    p->unsized = machine->unsized;
     p->threads = machine->threads, p->speeds = machine->speeds;
     memcpy(p->cache, machine->cache, sizeof p->cache);
     if (prog_try(p, cost_request, &x, &why)) x.cost = -1;
@@ -161,6 +162,7 @@ static void take_apart(const Job *j)
 static void compile_gradient(void *ctx)
 {
     const Job *j = ctx;
+    j->p->unsized = j->rq != NULL;
     take_apart(j);
     if (j->gradient) expr_derive(j->p, j->wanted, j->given, j->gradient);
 }

@@ -60,6 +60,7 @@ static void add_vars(void *ctx, const Tensor *t, bool below)
 /* A maximum or minimum over no coordinate is infinite. */
 static bool has_empty(const Prog *p, const Expr *e)
 {
+    if (p->unsized) return false;
     for (int v = 0; e->op == O_REDUCE && e->reduce != O_ADD && v < p->nvar; v++)
         if (e->vars >> v & 1 && !p->var[v].extent) return true;
     return (e->kid[0] && has_empty(p, e->kid[0])) || (e->kid[1] && has_empty(p, e->kid[1]));

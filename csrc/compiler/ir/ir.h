@@ -150,7 +150,8 @@ struct Prog {
     sc_err *err;
     jmp_buf *escape;
     const char *source, *file;
-    bool skip; /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
+    bool unsized; /* extents are not known: what programs return is asked, or their gradients */
+    bool skip;    /* implicit="skip": evaluate only where a sparse operand of the assignment is stored */
     int nvar, ntensor, nassign;
     Var var[SC_MAXVAR];
     Tensor *tensor[MAXTENSOR]; /* operands, then results in the order of assignments, aliases, workspaces */
