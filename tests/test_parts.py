@@ -289,6 +289,87 @@ def test_out_and_schedules():
     same(scorch.einsum("ij,jk->ik", a, given["X"], implicit="skip"), wanted)
 
 
+# ---- schedules ----
+def test_a_schedule_for_each_part():
+    given = operands()
+    given["A"] = scorch.sparse(given["A"], format=FORMATS[0])
+    given = {name: given[name] for name in ("A", "X", "b")}
+    text, schedule = "C[i,k] = relu(A[i,j] * X[j,k] + b[i])", "A.0: parallel(k); A.1: ahead(8)"
+    wanted = scorch.evaluate(text, **given)
+    kernel = scorch.compile(text, schedule=schedule, **given)
+    said = kernel.explain()
+    assert "as asked: parallel(k)" in said and "as asked: ahead(8)" in said
+    assert "par k" in said and " ahead 8 " in said
+    for asked in (schedule, "A.1: ahead(8)", "A.0: parallel(k);"):
+        same(scorch.evaluate(text, schedule=asked, **given), wanted)
+    same(kernel(**given), wanted)
+    x = given["X"].clone().requires_grad_()
+    y = scorch.einsum("ij,jk->ik", given["A"], x, schedule="A.1: tile(k: 2)")
+    same(y.detach(), plain(given["A"]) @ given["X"])
+    y.sum().backward()
+    same(x.grad, plain(given["A"]).sum(0)[:, None].expand_as(x))
+
+
+@pytest.mark.parametrize(
+    ("form", "schedule", "said"),
+    [
+        (FORMATS[0], "A.2: ahead(8)", r"loops of its own \(A.0, A.1\), got A.2"),
+        (FORMATS[0], "B.0: ahead(8)", r"loops of its own \(A.0, A.1\), got B.0"),
+        (FORMATS[1], "A.0: ahead(8)", r"loops of its own \(A.1\), got A.0"),
+        (FORMATS[0], "ahead(8); A.1: ahead(8)", "in front of all directives .* got 'ahead"),
+        (FORMATS[0], "A.1: tile(q: 4)", "q is no index of the expression"),
+        (FORMATS[0], "A.0: parallel()", r"no loops .* as 'parallel\(\)' asks"),
+        (FORMATS[0], "A.1: fast(8)", "expected order, parallel, .* got 'fast'"),
+    ],
+)
+def test_schedules_of_parts_that_are_refused(form, schedule, said):
+    given = operands()
+    a = scorch.sparse(given["A"], format=form)
+    with pytest.raises(ValueError, match=said):
+        scorch.evaluate("C[i,k] = A[i,j] * X[j,k]", A=a, X=given["X"], schedule=schedule)
+    with pytest.raises(ValueError, match="expected no part"):
+        scorch.evaluate("C[i,j] = relu(A[i,j])", A=a, schedule="A.0: ahead(8)")
+
+
+def test_schedules_convert_to_parts():
+    given = operands()
+    a, x = scorch.sparse(given["A"], format="csr"), given["X"]
+    text, convert = "C[i,k] = A[i,j] * X[j,k]", f'convert(A: "{FORMATS[0]}")'
+    kernel = scorch.compile(text, A=a, X=x, schedule=convert)
+    assert kernel.explain().startswith(f"A: {FORMATS[0]}: A_0 is bsr(4,4), A_1 is csr")
+    for schedule in (convert, f"{convert}; A.1: ahead(8)"):
+        same(scorch.evaluate(text, A=a, X=x, schedule=schedule), given["A"] @ x)
+        same(scorch.einsum("ij,jk->ik", a, x, schedule=schedule), given["A"] @ x)
+    name = f"as {FORMATS[0]}"
+    kept = a.__dict__["_derived"][name][1]
+    same(kernel(A=a, X=x), given["A"] @ x)
+    assert a.__dict__["_derived"][name][1] is kept and name in a.memory()["derived"]
+    a.values().numpy()[:] *= 2  # which torch does not count
+    same(kernel(A=a, X=x), 2 * given["A"] @ x)
+    a.requires_grad_()
+    scorch.evaluate(text, A=a, X=x, schedule=convert).sum().backward()
+    assert a.grad.format == "csr" and torch.equal(a.grad.values(), x.sum(1)[a.indices()[1].long()])
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [
+        (f'convert(X: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),
+        (f'convert(B: "{FORMATS[0]}")', "expected the name of a sparse operand, one of A, X"),
+        ('convert(A: "bsr(4,4) of squares + csr")', "expected a rule such as"),
+        (f'convert(X: csc, A: "{FORMATS[0]}")', r"beside a conversion to parts .* got 'convert\(X: csc\)'"),
+        (f'convert(A: "{FORMATS[0]}") order(i, k, j)', "beside a conversion to parts .* got 'order"),
+        (f'convert(A: "{FORMATS[0]}"); ahead(8); A.0: ahead(8)', "in front of all directives"),
+    ],
+)
+def test_conversions_to_parts_that_are_refused(schedule, said):
+    given = operands()
+    with pytest.raises(ValueError, match=said):
+        scorch.evaluate(
+            "C[i,k] = A[i,j] * X[j,k]", A=scorch.sparse(given["A"]), X=given["X"], schedule=schedule
+        )
+
+
 @pytest.mark.parametrize("kind", ["@", "r@", "T@", "mv", "mm", "addmm", "linear", "einsum", "bias", "3d"])
 def test_products(kind):
     d, x, y = matrix(), dense(32, 5), dense(7, 24, seed=4)

@@ -410,6 +410,33 @@ def test_orders_that_are_none_are_refused(words: str):
         scorch.einsum("ij,jk,k->i", a, a, x, schedule=words)
 
 
+def test_steps_run_as_asked():
+    a, x = graph(200, 8), torch.rand(200)
+    for schedule in ("C: ahead(4)", "B: ahead(4)", "B : ahead(4) ; A:parallel(i);"):
+        kernel = scorch.compile("ij,jk,k->i", a, a.clone(), x, schedule=schedule)
+        said = kernel.explain()
+        assert "as asked: ahead(4)" in said and ("as asked: parallel(i)" in said) == ("A" in schedule)
+        assert torch.allclose(kernel(a, a, x), a @ (a @ x), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("expression", "schedule", "said"),
+    [
+        ("ij,jk,k->i", "B: ahead(4); C: ahead(4)", "and no other operand with a schedule, got B"),
+        ("ij,jk,kl->il", "D: ahead(8)", "expected the name of an operand and a colon"),
+        ("ij,jk,kl->il", "A: ahead(8); ahead(8)", "expected the name of an operand and a colon"),
+        ("ij,jk,kl->il", "A: tile(q: 2)", "q is no index of the expression"),
+        ("ij,jk->ik", "A: ahead(8)", "expected a program in steps"),
+    ],
+)
+def test_steps_that_are_none_are_refused(expression: str, schedule: str, said: str):
+    operands = [graph(50, 3), torch.rand(50, 8), torch.rand(8, 4)][: expression.count(",") + 1]
+    if expression == "ij,jk,k->i":
+        operands = [graph(200, 8), graph(200, 8), torch.rand(200)]
+    with pytest.raises(ValueError, match=said):
+        scorch.compile(expression, *operands, schedule=schedule)
+
+
 @pytest.mark.parametrize("words", ["path(A (B C))", " path ( A(B C) )", "path()", "path ( )"])
 def test_blanks_do_not_matter(words: str):
     a, x = graph(50, 3), torch.rand(50)

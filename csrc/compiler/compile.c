@@ -26,12 +26,12 @@ static void take_asks(Prog *p, const sc_request *rq)
     memcpy(p->ask, rq->ask, (size_t)rq->nask * sizeof *p->ask);
 }
 
-/* What is asked of the order of contraction goes alone, and is no matter of a step. */
+/* What is asked of the order of contraction, or of single steps, goes alone, and is no matter of a step. */
 static const char *asked_path(const sc_request *rq)
 {
     int n = 0;
     if (rq->schedule) sscanf(rq->schedule, " path (%n", &n); /* a nest may assign to a scalar of this name */
-    return n ? rq->schedule : NULL;
+    return n || path_asks_steps(rq->schedule) ? rq->schedule : NULL;
 }
 
 static void front(Prog *p, const sc_request *rq)
@@ -128,26 +128,27 @@ static void cost_request(void *ctx)
 }
 
 /* For the machine that a program is compiled for. */
-static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_outcome *out)
+static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_outcome *out, sc_err *why)
 {
     Prog *p = sc_zalloc(sizeof *p);
     RequestCosting x = {p, rq, infers, -1};
-    sc_err why = {0};
     if (!p) return -1;
     p->vector_bytes = machine->vector_bytes;
     p->unsized = machine->unsized;
     p->threads = machine->threads, p->speeds = machine->speeds;
     memcpy(p->cache, machine->cache, sizeof p->cache);
-    if (prog_try(p, cost_request, &x, &why)) x.cost = -1;
+    if (prog_try(p, cost_request, &x, why)) x.cost = -1;
     for (int r = 0; x.cost >= 0 && r < p->nout; r++) sc_compile_outcome(p, r, &out[r]);
     sc_compile_free(p);
     free(p);
     return x.cost;
 }
 
-static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out) { return ask(ctx, rq, false, out); }
+static double cost_of(void *ctx, const sc_request *rq, sc_outcome *out, sc_err *why)
+{ return ask(ctx, rq, false, out, why); }
 
-static double outcome_of(void *ctx, const sc_request *rq, sc_outcome *out) { return ask(ctx, rq, true, out); }
+static double outcome_of(void *ctx, const sc_request *rq, sc_outcome *out, sc_err *why)
+{ return ask(ctx, rq, true, out, why); }
 
 /* Understood as its assignments one after another; a step, and what a user schedules, is one nest. */
 static void take_apart(const Job *j)

@@ -18,16 +18,29 @@
 static const char *const way_name[] = {"bundle", "jit", "executor"};
 
 /* ---- making ---- */
+static void add_said(sc_text *said, const sc_request *rq)
+{
+    sc_text_addn(said, rq->text, strlen(rq->text) + 1);
+    if (rq->schedule) sc_text_addn(said, rq->schedule, strlen(rq->schedule) + 1);
+}
+
+/* The request says what was said for it, which has this length. */
+static size_t take_said(sc_request *rq, const char *said)
+{
+    size_t n = strlen(said) + 1;
+    rq->text = said;
+    if (!rq->schedule) return n;
+    rq->schedule = said + n;
+    return n + strlen(said + n) + 1;
+}
+
 static sc_steps *copied(const Path *path, const sc_request *rq)
 {
     sc_steps *s = sc_zalloc(sizeof *s + (size_t)path->n * sizeof *s->step);
     sc_text said = {0}, plan = {0}, tree = {0};
     size_t at = 0;
     if (!s) return NULL;
-    for (int k = 0; k < path->n; k++) {
-        const char *text = path->step[k]->request.text;
-        sc_text_addn(&said, text, strlen(text) + 1);
-    }
+    for (int k = 0; k < path->n; k++) add_said(&said, &path->step[k]->request);
     sc_text_addn(&said, rq->text, strlen(rq->text) + 1);
     path_print(path, &plan);
     sc_text_add(&tree, "%s", path->tree);
@@ -36,8 +49,7 @@ static sc_steps *copied(const Path *path, const sc_request *rq)
     if (said.failed || plan.failed || tree.failed) return s->n = 0, sc_steps_free(s), NULL;
     for (int k = 0; k < s->n; k++) {
         s->step[k].plan = *path->step[k];
-        s->step[k].plan.request.text = s->said + at;
-        at += strlen(s->said + at) + 1;
+        at += take_said(&s->step[k].plan.request, s->said + at);
     }
     s->whole = *rq;
     s->whole.text = s->said + at;

@@ -23,6 +23,7 @@ from .explanation import Explanation
 from .gradients import run_eagerly
 from .keeping import run_kept
 from .multiply import fast_product
+from .part_schedules import converts
 from .program import Asked, known_program, known_revealed, of_operand, program_of, revealed_program, written
 from .run import Out, as_passed, is_plain, is_traced, note_written, operands_of, recorded, run, unpacked
 
@@ -269,7 +270,7 @@ def compute(
         return compute_in_graph(expression, names, written(format), schedule, implicit, *plain)
     if format.__class__ is list:
         format = tuple(format)
-    in_parts = format is not None and _asks_parts(format)
+    in_parts = (format is not None and _asks_parts(format)) or converts(schedule)
     found = NotImplemented
     if not in_parts:
         found = quick(expression, names, operands, format, schedule, implicit, out)
@@ -441,7 +442,7 @@ def compile(
     if "..." in expression and not named:
         expression, operands = _with_letters(expression, operands)
     xs, names = operands_of(tuple(named.values()) if named else operands), tuple(named)
-    if _has_parts(xs) or _asks_parts(format):
+    if _has_parts(xs) or _asks_parts(format) or converts(schedule):
         return rooms.parts.compiled(expression, names, xs, format, schedule, implicit)
     kinds = tuple(map(of_operand, xs))
     how = (names, kinds, format, schedule, implicit)

@@ -7,8 +7,9 @@ csr. The text that comes out is computed like any other: gradients, tracing and 
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import torch
@@ -18,10 +19,16 @@ from ..tensor.composed import PIECES, Composed, listed, whole
 from ..tensor.entries import same_structure
 from ..tensor.format import Format, bound, has_parts, is_composed, layout
 from ..tensor.sparsetensor import SparseTensor, rank
-from ..tensor.values import needs_grad, values_of
+from ..tensor.values import kept, needs_grad, values_of
 from . import expressions, notation
+from .part_schedules import conversions, converts, in_program, of_parts
 from .program import Asked, of_operand, program_of
 from .run import Out
+
+_NO_PARTS = (
+    "schedule: expected no part, such as A.0, in a call that gets its composed operands as csr: "
+    "leave it out, or see in scorch.explain which calls go over parts"
+)
 
 
 class Apart(NamedTuple):
@@ -143,17 +150,23 @@ def _find(
     format: Asked,
     schedule: str | None,
     implicit: str,
-) -> tuple[Apart | None, list]:
-    """How it is taken apart, and the format asked of each result."""
+) -> tuple[Apart | None, list, str | None]:
+    """How it is taken apart, the format asked of each result, and the schedule of what is taken apart."""
     text, called = _notation(expression, names, len(xs))
     ranks = notation.assignments(text)[1] if "=" in text else ()
-    asked = _of_each(format, len(ranks))
-    if schedule is not None or implicit != "zero" or len(asked) != len(ranks) or _overlap(xs):
-        return None, asked
-    kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
-    return _apart(
-        text, called, kinds, dims, tuple(map(str, asked)) if format is not None else tuple(asked)
-    ), asked
+    asked, of_each = _of_each(format, len(ranks)), of_parts(schedule)
+    apart = None
+    whole = schedule is not None and not of_each
+    if not whole and implicit == "zero" and len(asked) == len(ranks) and not _overlap(xs):
+        kinds, dims = tuple(map(of_operand, xs)), tuple([rank(x) for x in xs])
+        apart = _apart(
+            text, called, kinds, dims, tuple(map(str, asked)) if format is not None else tuple(asked)
+        )
+    if of_each and not apart:
+        raise ValueError(_NO_PARTS)
+    if not of_each:
+        return apart, asked, None
+    return apart, asked, in_program(of_each, _letters(names, len(xs)), apart.names, apart.operands)
 
 
 def compute(
@@ -165,25 +178,28 @@ def compute(
     implicit: str,
     out: Out,
 ) -> torch.Tensor | tuple[torch.Tensor, ...]:
-    """``expressions.compute`` where an operand is composed, or a result is to be."""
-    apart, asked = _find(expression, names, xs, format, schedule, implicit)
+    """``expressions.compute`` where an operand is composed or shall be, or a result is to be."""
+    xs, schedule = _as_asked(names, xs, schedule)
+    apart, asked, of_each = _find(expression, names, xs, format, schedule, implicit)
     found = None
     if apart and (out is None or all(part < 0 for _, part, _ in apart.results)):
-        found = _in_steps(apart, xs, asked, out)
+        found = _in_steps(apart, xs, asked, of_each, out)
+    if found is None and of_each:
+        raise ValueError(_NO_PARTS)
     if found is None:
         made = expressions.compute(expression, names, whole(xs), _plainly(format), schedule, implicit, out)
         found = made if isinstance(made, tuple) else (made,)
-    kept = {x._fmt for x in xs if isinstance(x, Composed)}
-    delivered = [y if f is None else _converted(y, f, kept) for y, f in zip(found, asked, strict=True)]
+    own = {x._fmt for x in xs if isinstance(x, Composed)}
+    delivered = [y if f is None else _converted(y, f, own) for y, f in zip(found, asked, strict=True)]
     return tuple(delivered) if len(delivered) > 1 else delivered[0]
 
 
-def _converted(y: torch.Tensor, format: str | Format, kept: set[str]) -> torch.Tensor:
+def _converted(y: torch.Tensor, format: str | Format, own: set[str]) -> torch.Tensor:
     """A result in the format asked for; csr where it is to have the parts of an operand that no rule made."""
     if not isinstance(y, SparseTensor) or not has_parts(format):
         return y
     form = bound(format, 2)
-    return y if form.text in kept and not all(form.rules[:-1]) else y.convert(form.text)
+    return y if form.text in own and not all(form.rules[:-1]) else y.convert(form.text)
 
 
 def _given(apart: Apart, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
@@ -200,10 +216,12 @@ def _formats(apart: Apart, asked: Sequence) -> Asked:
     return each if any(f is not None for f in each) else None
 
 
-def _in_steps(apart: Apart, xs: list[torch.Tensor], asked: Sequence, out: Out) -> list | None:
+def _in_steps(
+    apart: Apart, xs: list[torch.Tensor], asked: Sequence, schedule: str | None, out: Out
+) -> list | None:
     """The results over parts; None where one has not the structure that it was thought to have."""
     given = _given(apart, xs)
-    made = expressions.compute(apart.text, apart.names, given, _formats(apart, asked), None, "zero", out)
+    made = expressions.compute(apart.text, apart.names, given, _formats(apart, asked), schedule, "zero", out)
     found: dict[int, list] = {}
     for y, (result, part, like) in zip(
         made if isinstance(made, tuple) else (made,), apart.results, strict=True
@@ -220,6 +238,37 @@ def _in_steps(apart: Apart, xs: list[torch.Tensor], asked: Sequence, out: Out) -
     ]
 
 
+# ---- operands that a schedule converts ----
+def _letters(names: tuple[str, ...], n: int) -> tuple[str, ...]:
+    """What operands are called in a schedule."""
+    return names or tuple(string.ascii_uppercase[:n])
+
+
+def _as_asked(
+    names: tuple[str, ...], xs: list[torch.Tensor], schedule: str | None
+) -> tuple[list[torch.Tensor], str | None]:
+    """Operands in the composed formats that a schedule asks for, kept with them, and what else it says."""
+    if not converts(schedule):
+        return xs, schedule
+    formats, rest = conversions(schedule)
+    if rest and not of_parts(rest):
+        raise ValueError(
+            f"schedule: expected nothing beside a conversion to parts but what is asked of each part, as in "
+            f"A.1: ahead(8), got {rest!r}"
+        )
+    given = dict(zip(_letters(names, len(xs)), xs, strict=True))
+    for name, format in formats.items():
+        x = given.get(name)
+        if not isinstance(x, SparseTensor):
+            raise ValueError(
+                f"schedule: convert({name}: ..): expected the name of a sparse operand, "
+                f"one of {', '.join(given)}"
+            )
+        text = bound(format, rank(x)).text
+        given[name] = kept(x, f"as {text}", partial(x.convert, text), read=True)
+    return list(given.values()), rest
+
+
 # ---- ahead of the call ----
 class Kernel:
     """A program over parts; see :func:`scorch.compile`."""
@@ -227,12 +276,17 @@ class Kernel:
     def __init__(self, expression: str, names: tuple[str, ...], xs: list[torch.Tensor], how: tuple) -> None:
         self.expression, self._names, self._how = expression, names, how
         self._kinds = [getattr(x, "_fmt", "dense") for x in xs]
-        apart, asked = _find(expression, names, xs, *how)
+        xs, schedule = _as_asked(names, xs, how[1])
+        self._taken = [getattr(x, "_fmt", "dense") for x in xs]
+        apart, asked, of_each = _find(expression, names, xs, how[0], schedule, how[2])
         if apart:
-            given = zip(apart.names, _given(apart, xs), strict=True)
-            self._inner = expressions.compile(apart.text, format=_formats(apart, asked), **dict(given))
+            given = dict(zip(apart.names, _given(apart, xs), strict=True))
+            formats = _formats(apart, asked)
+            self._inner = expressions.compile(apart.text, format=formats, schedule=of_each, **given)
         else:
-            asks = dict(zip(("format", "schedule", "implicit"), (_plainly(how[0]), *how[1:]), strict=True))
+            asks = dict(
+                zip(("format", "schedule", "implicit"), (_plainly(how[0]), schedule, how[2]), strict=True)
+            )
             given = whole(xs)
             named = dict(zip(names, given, strict=True)) if names else {}
             self._inner = expressions.compile(expression, *(() if names else given), **asks, **named)
@@ -262,7 +316,7 @@ class Kernel:
     def _said(self) -> list[str]:
         """A line for each composed operand."""
         lines = []
-        for k, kind in enumerate(self._kinds):
+        for k, kind in enumerate(self._taken):
             if is_composed(kind):
                 name = self._names[k] if self._names else f"operand {k}"
                 lines.append(f"{name}: {kind}: {', '.join(self._ways(k, kind))}")

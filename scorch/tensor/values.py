@@ -180,16 +180,21 @@ def once(a: SparseTensor) -> SparseTensor:
     return a.coalesce()
 
 
-def kept(a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False) -> Any:
+def kept(
+    a: SparseTensor, name: str, make: Callable[[], Any], structural: bool = False, read: bool = False
+) -> Any:
     """What make() derives from a, kept with it until its arrays are written to.
 
     Where calls are traced or transformed, and where a requires a gradient, it belongs to its call. What is
-    structural is not derived from the values, nor from what they require.
+    structural is not derived from the values, nor from what they require. With read, values are read through
+    and so seen to be others whoever wrote to them, also where torch does not count.
     """
     if torch.compiler.is_dynamo_compiling() or not _C.plain() or (not structural and tracked(a)):
         return make()
     facts = a.__dict__
     key = _versions(facts, a._names[:-1] if structural else a._names)
+    if read:
+        key = (*key, _C.fingerprint((facts["_val"],)))
     store = facts.setdefault("_derived", {})
     found = store.get(name)
     if found is None or found[0] != key:

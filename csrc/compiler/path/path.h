@@ -36,9 +36,9 @@ typedef struct {
 } Path;
 
 /* What the scheduler says of a request: what it costs, infinite where it has no nest for these formats, negative where
- * the request means nothing; and what its results are. */
+ * the request means nothing, and why; and what its results are. */
 typedef struct {
-    double (*of)(void *ctx, const sc_request *, sc_outcome *);
+    double (*of)(void *ctx, const sc_request *, sc_outcome *, sc_err *why);
     void *ctx;
 } Costs;
 
@@ -47,8 +47,10 @@ typedef struct {
 void path_cut(Prog *, const Costs *infer);
 /* Refuses what a program that stays whole would not mean. */
 void path_check_whole(Prog *);
+/* Whether a schedule is one of steps, by the operands that they read. */
+bool path_asks_steps(const char *asked);
 /* The steps of a checked and inferred program; null where it is best taken as it is. asked: what a user says of the
- * order, "path(..)", or null. */
+ * order, "path(..)", or of steps; or null. */
 const Path *path_find(Prog *, const char *asked, const Costs *);
 void path_print(const Path *, sc_text *);
 #endif

@@ -426,7 +426,7 @@ static bool take_assign(Planner *pl, const Assign *a, int result, const char *as
         const Point end = step_mark(pl);
         double whole = -1;
         const bool compared = entries == a->rhs && path_is_sum(a->rhs) && !expr_has(a->rhs->kid[0], O_REDUCE);
-        if (!asked && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
+        if (!asked && !pl->nwish && !compared && __builtin_popcount(expr_vars(a->rhs)) <= MAXNESTED &&
             step_add(pl, 1, a, &result)) {
             whole = pl->path->cost - end.cost;
             step_rewind(pl, end);
@@ -452,6 +452,22 @@ static _Noreturn void refuse(Prog *p, const char *asked)
          "or more "
          "once, as in path((A B) C), or path() for one step",
          asked);
+}
+
+/* Every step that a user speaks of is there. */
+static void check_wishes(const Planner *pl, bool all)
+{
+    for (int w = 0; w < pl->nwish; w++) {
+        const StepWish *x = &pl->wish[w];
+        bool heard = false;
+        for (int k = 0; all && k < pl->path->n; k++) heard |= pl->path->step[k]->request.schedule == x->text;
+        if (!heard && pl->refused) fail(pl->p, SC_EVALUE, -1, "%s", pl->refused);
+        if (!heard)
+            fail(pl->p, SC_EVALUE, -1,
+                 "schedule: expected an operand that a step reads and no other operand with a schedule, got "
+                 "%s: explain says without a schedule which steps there are",
+                 x->operand);
+    }
 }
 
 /* A sparse operand that both read. */
@@ -515,17 +531,23 @@ static bool take_all(Planner *pl, bool plans, const char *asked)
 const Path *path_find(Prog *p, const char *asked, const Costs *costs)
 {
     Planner *pl = NEW(p, Planner);
+    const bool steps = path_asks_steps(asked);
     bool rich = false, whole = asked && is_one_step(asked);
     for (int a = 0; a < p->nassign; a++) rich |= is_rich(p, &p->assign[a]);
     const bool apart = !asked && may_go_apart(p, 0, p->nassign);
+    if (steps && (!rich || p->skip))
+        fail(p, SC_EVALUE, -1, "schedule: expected a program in steps, got one of one nest: leave out '%s'",
+             asked);
     if (!rich && asked && !whole) refuse(p, asked);
     if (p->skip || (!p->apart && (whole || !(rich || apart)))) return NULL;
     *pl = (Planner){.p = p, .costs = costs, .path = NEW(p, Path), .tree = "", .next = ""};
     pl->path->nvalue = p->nin;
     const Point start = step_mark(pl);
     for (int a = 0; a < p->nassign; a++) common_collect(pl, p->assign[a].rhs);
-    bool all = take_all(pl, !whole, asked);
-    if (asked && !whole && !pl->heard) refuse(p, asked);
+    if (steps) wish_steps(pl, asked);
+    bool all = take_all(pl, !whole, steps ? NULL : asked);
+    check_wishes(pl, all);
+    if (asked && !steps && !whole && !pl->heard) refuse(p, asked);
     if (!all && p->apart) {
         step_rewind(pl, start);
         pl->must = true;

@@ -6,7 +6,7 @@
  * tree.c   the orders of contraction of one product: dynamic programming over subsets of its factors
  * sampled.c functions whose argument is computed at entries first
  * pointwise.c functions of dense operands that a term computes again and again
- * wish.c   "path(..)" as a user says it, and the plan as text
+ * wish.c   "path(..)", or what a user says of single steps, and the plan as text
  * step.c   an assignment as a request of its own
  * entries.c where the entries of sparse tensors make what is stored of an expression */
 #ifndef SC_PATH_PRIVATE_H
@@ -84,14 +84,20 @@ double tree_entries(Prog *, Expr *); /* of a result that is sparse, estimated */
 /* The tree that a user asks for this product: null where none of it is said. */
 Tree *wish_tree(const Product *, Expr *const *factor, const char *asked);
 void tree_print(const Tree *, Expr *const *factor, sc_text *);
+typedef struct Planner Planner;
+void wish_steps(Planner *, const char *asked); /* reads what is asked of steps */
 
 /* ---- step.c ---- */
+typedef struct { /* the schedule of the step that reads an operand, as a user says it */
+    const char *operand, *text;
+} StepWish;
 typedef struct { /* what the scheduler says to a request */
     sc_request request;
     double cost;
+    const char *why; /* it means nothing */
     sc_outcome made[SC_MAXOP];
 } Said;
-typedef struct {
+struct Planner {
     Prog *p;
     const Costs *costs;
     Path *path;
@@ -107,11 +113,14 @@ typedef struct {
     const char *next; /* what was next best to each, for people */
     Said *said[MAXSAID];
     int nsaid;
-    bool heard;  /* the order that a user asked for fitted a product of the program */
+    StepWish wish[SC_MAXOP];
+    int nwish;
+    const char *refused; /* why a step does not run as a user says */
+    bool heard;          /* the order that a user asked for fitted a product of the program */
     bool infers; /* formats of results are what steps make of them, and are not settled before (path_cut) */
     bool must;   /* steps that the scheduler has no nest for are taken: it may have one for other formats */
     bool stays;  /* a step was not taken, since it would convert the operand that its result is like */
-} Planner;
+};
 typedef struct { /* steps from here on can be taken back */
     int n, nvalue, ntemp;
     double cost;

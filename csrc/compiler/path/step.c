@@ -275,7 +275,8 @@ static double dense_cost(const Prog *p, const Assign *a)
 static bool same_request(const sc_request *a, const sc_request *b)
 {
     return !strcmp(a->text, b->text) && a->nin == b->nin && a->nask == b->nask && a->wide == b->wide &&
-           a->settled == b->settled && !memcmp(a->in, b->in, (size_t)a->nin * sizeof *a->in) &&
+           a->settled == b->settled && a->schedule == b->schedule &&
+           !memcmp(a->in, b->in, (size_t)a->nin * sizeof *a->in) &&
            !memcmp(a->dim, b->dim, (size_t)a->nin * sizeof *a->dim) &&
            !memcmp(a->ask, b->ask, (size_t)a->nask * sizeof *a->ask) &&
            !memcmp(a->ask_like, b->ask_like, sizeof a->ask_like);
@@ -288,7 +289,9 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
         if (same_request(&pl->said[k]->request, rq)) return pl->said[k];
     Said *s = NEW(pl->p, Said);
     s->request = *rq;
-    s->cost = pl->costs->of(pl->costs->ctx, rq, s->made);
+    sc_err why = {0};
+    s->cost = pl->costs->of(pl->costs->ctx, rq, s->made, &why);
+    s->why = s->cost < 0 ? sc_arena_printf(&pl->p->arena, "%s", why.msg) : NULL;
     if (pl->nsaid < MAXSAID) pl->said[pl->nsaid++] = s;
     return s;
 }
@@ -296,7 +299,7 @@ static const Said *ask_scheduler(Planner *pl, const sc_request *rq)
 /* Takes the library for a dense product where it is faster. */
 static void choose_library(const Planner *pl, Step *s, int n, const Assign *a)
 {
-    if (n == 1) s->dense = dense_of(pl, s, a);
+    if (n == 1 && !s->request.schedule) s->dense = dense_of(pl, s, a);
     const double cost = s->dense.is ? dense_cost(pl->p, a) : s->cost;
     s->dense.is &= cost < s->cost && sc_format_is_dense(&s->request.ask[0]);
     if (s->dense.is) s->cost = cost;
@@ -352,6 +355,29 @@ static void note_kept(const Planner *pl, Step *s, const Expr *e, uint32_t kept)
             s->kept[q] |= (uint8_t)(in(kept, e->ix[d].var) << d);
 }
 
+/* What the user says of the step that reads one of these operands; false: of several of them. */
+static bool take_wish(const Planner *pl, sc_request *rq)
+{
+    bool one = true;
+    for (int w = 0; w < pl->nwish; w++)
+        for (int q = 0; q < rq->nin; q++) {
+            if (strcmp(pl->wish[w].operand, rq->in[q].name)) continue;
+            one &= !rq->schedule;
+            rq->schedule = pl->wish[w].text;
+        }
+    return one;
+}
+
+/* A step does not run as a user says. */
+static void note_refusal(Planner *pl, const Said *said)
+{
+    const sc_request *rq = &said->request;
+    if (!rq->schedule || (said->cost >= 0 && !isinf(said->cost))) return;
+    pl->refused = said->why ? said->why
+                            : sc_arena_printf(&pl->p->arena, "schedule: no loops for %s are as '%s' asks",
+                                              rq->text, rq->schedule);
+}
+
 bool step_add(Planner *pl, int n, const Assign *a, const int *result)
 {
     Path *path = pl->path;
@@ -366,6 +392,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
         if (!is_said(pl->p, &a[k]) || !add_operands(pl, s, a[k].rhs, false, k, a)) return false;
     }
     note_twins(pl, s);
+    if (!take_wish(pl, &s->request)) return false;
     for (int k = 0; k < n; k++)
         if (!ask(pl, s, k, a[k].lhs, a[k].rhs, result[k])) return false;
     s->plain = n == 1 && path_is_product(a->rhs);
@@ -373,6 +400,7 @@ bool step_add(Planner *pl, int n, const Assign *a, const int *result)
     s->request.text = text_of(pl, n, a);
     const Said *said = ask_scheduler(pl, &s->request);
     s->cost = said->cost;
+    note_refusal(pl, said);
     const bool stays = isinf(s->cost) && shares(n, said->made);
     pl->stays |= stays;
     if (s->cost < 0 || stays || (isinf(s->cost) && !pl->must)) return false;

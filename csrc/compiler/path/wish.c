@@ -1,15 +1,50 @@
-/* wish.c: the order of contraction as text.
+/* wish.c: what a user says of steps.
  *
- *   wish := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
+ *   wish := path | step { ";" step }
+ *   path := "path" "(" [node { node }] ")"      node := NAME | "(" node node { node } ")"
+ *   step := NAME ":" directives
  *
  * Names are those of operands, with _1, _2 and so on where one is read at several tuples of indices. A product takes
- * the wish that names its factors; without a name the program stays one step. */
+ * the order that names its factors; without a name the program stays one step. Directives are a schedule (schedule/text.c)
+ * of the step that reads the operand. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "private.h"
 
+/* ---- steps ---- */
+/* What follows a name and a colon; null: the text does not begin so. */
+static const char *behind_name(const char *text)
+{
+    int n = 0;
+    sscanf(text, " %*[A-Za-z0-9_] :%n", &n);
+    return n ? text + n : NULL;
+}
+
+bool path_asks_steps(const char *asked) { return asked && behind_name(asked); }
+
+void wish_steps(Planner *pl, const char *asked)
+{
+    Prog *p = pl->p;
+    for (const char *at = asked; at[strspn(at, " ")];) {
+        char name[sizeof p->tensor[0]->name] = "";
+        sscanf(at, " %31[A-Za-z0-9_]", name);
+        const char *said = behind_name(at);
+        const Tensor *t = said ? prog_tensor(p, name) : NULL;
+        if (!t || t->role != T_IN || pl->nwish == SC_MAXOP)
+            fail(p, SC_EVALUE, -1,
+                 "schedule: expected the name of an operand and a colon in front of directives, as in A: "
+                 "tile(k: 32), got '%.40s'",
+                 at);
+        said += strspn(said, " ");
+        const int n = (int)strcspn(said, ";");
+        pl->wish[pl->nwish++] = (StepWish){t->name, sc_arena_printf(&p->arena, "%.*s", n, said)};
+        at = said + n + (said[n] == ';');
+    }
+}
+
+/* ---- orders of contraction ---- */
 static int factor_named(const Product *x, Expr *const *factor, const char *name, int len)
 {
     for (int k = 0; k < x->n; k++) {
@@ -125,8 +160,10 @@ void path_print(const Path *path, sc_text *out)
         const Step *s = path->step[k];
         sc_text_add(out, "%s\n  ->", s->request.text);
         print_size(s, out);
-        sc_text_add(out, ", %.1f us%s%s\n", s->cost / 1000, s->dense.is ? ", by the dense library" : "",
+        sc_text_add(out, ", %.1f us%s%s", s->cost / 1000, s->dense.is ? ", by the dense library" : "",
                     s->holes ? ", where it is finite" : "");
+        if (s->request.schedule) sc_text_add(out, ", as asked: %s", s->request.schedule);
+        sc_text_add(out, "\n");
         bytes += s->bytes;
     }
     if (bytes > 0) sc_text_add(out, "temporaries: about %.0f KB\n", ceil(bytes / 1024));

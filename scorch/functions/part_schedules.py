@@ -1,0 +1,81 @@
+"""Schedules of parts, ``A.0: tile(k: 64); A.1: gather(i: 6)``, in the words of the program over the parts.
+
+There each part is an operand, and a schedule says of which operands' steps it speaks
+(csrc/compiler/path/wish.c).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_CONVERT = re.compile(r'\bconvert\s*\(((?:[^()"]|"[^"]*"|\([^()]*\))*)\)')
+_TO_PARTS = re.compile(r'(\w+)\s*:\s*"([^"]*\+[^"]*)"\s*,?')
+_OF_PART = re.compile(r"\s*(\w+)\.(\d+)\s*:(.*)", re.S)
+
+
+class Asked(NamedTuple):
+    """What is asked of the step that reads a part."""
+
+    operand: str
+    part: int
+    directives: str
+
+
+def converts(schedule: str | None) -> bool:
+    """Whether a schedule converts an operand to a composed format."""
+    return schedule is not None and any(_TO_PARTS.search(asked[1]) for asked in _CONVERT.finditer(schedule))
+
+
+def conversions(schedule: str) -> tuple[dict[str, str], str | None]:
+    """Composed formats that a schedule asks for, by operands; and what else it says."""
+    formats: dict[str, str] = {}
+
+    def left(asked: re.Match) -> str:
+        formats.update(_TO_PARTS.findall(asked[1]))
+        others = _TO_PARTS.sub("", asked[1]).strip(" ,")
+        return f"convert({others})" if others else ""
+
+    rest = _CONVERT.sub(left, schedule).strip(" ;")
+    return formats, rest or None
+
+
+def of_parts(schedule: str | None) -> list[Asked]:
+    """What a schedule says of each part; nothing where it is none of parts.
+
+    Raises: ValueError: it speaks of parts and of all at once.
+    """
+    pieces = [piece for piece in (schedule or "").split(";") if piece.strip()]
+    found = [_OF_PART.match(piece) for piece in pieces]
+    if not any(found):
+        return []
+    for piece, match in zip(pieces, found, strict=True):
+        if not match:
+            raise ValueError(
+                f"schedule: expected a part in front of all directives between ';', as in A.0: tile(k: 32), "
+                f"got {piece.strip()!r}"
+            )
+    return [Asked(match[1], int(match[2]), match[3].strip()) for match in found]
+
+
+def in_program(
+    asked: Sequence[Asked], written: Sequence[str], names: Sequence[str], operands: Sequence[tuple]
+) -> str:
+    """The schedule of the program over parts: ``names`` are its operands, ``operands`` say what each is of
+    those that the user named as ``written``.
+
+    Raises: ValueError: there is no such part, or it has no loops of its own.
+    """
+    known = {
+        (written[k], part): name for name, (k, part, piece) in zip(names, operands, strict=True) if not piece
+    }
+    known = {key: name for key, name in known.items() if key[1] >= 0}
+    for operand, part, _ in asked:
+        if (operand, part) not in known:
+            expected = ", ".join(f"{name}.{k}" for name, k in known) or "none here"
+            raise ValueError(
+                f"schedule: expected a part of a composed operand that has loops of its own ({expected}), "
+                f"got {operand}.{part}"
+            )
+    return "; ".join(f"{known[operand, part]}: {directives}" for operand, part, directives in asked)
