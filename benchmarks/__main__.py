@@ -16,6 +16,7 @@ import torch
 import scorch
 from benchmarks import (
     bound,
+    calls,
     cases,
     compiled,
     composed,
@@ -41,6 +42,7 @@ from examples.timing import Time, human, interleave, table
 
 ROOMS = (
     cases,
+    calls,
     models,
     geometric,
     compiled,

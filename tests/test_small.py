@@ -99,6 +99,12 @@ def test_recorded_functions_of_two(which, monkeypatch):
                 torch.testing.assert_close(x.grad.to_dense(), torch.where(DENSE != 0, y.grad, 0))
 
 
+def test_numbers_before_a_tensor(monkeypatch):
+    monkeypatch.setattr("scorch.functions.pointwise._operand", None)
+    assert torch.equal((2 * leaf()).detach().to_dense(), 2 * DENSE)
+    assert torch.equal((-1.5 * scorch.sparse(DENSE)).to_dense(), -1.5 * DENSE)
+
+
 def test_recorded_with_numbers_and_itself():
     a = leaf()
     ((a * 3 + a * a) / 2).to_dense().sum().backward()
@@ -215,6 +221,24 @@ def test_recorded_kernels_of_two(function, monkeypatch):
 
 def test_recorded_tests_of_two_have_no_gradient():
     assert not torch.ne(leaf(), leaf(DENSE.T.contiguous())).requires_grad
+
+
+# ---- dense tensors ----
+@pytest.mark.parametrize(
+    "format", ["csr", "csc", "coo", "ell(2)", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"]
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dense_tensors_are_recorded_by_one_node(format, dtype, monkeypatch):
+    monkeypatch.setattr("scorch.tensor.conversion._scattered", None)
+    dense = DENSE.to(dtype)
+    a = scorch.sparse(dense, "csr").convert(format).requires_grad_()
+    made = a.to_dense()
+    assert made.dtype is dtype and made.is_contiguous() and torch.equal(made, dense)
+    weight = torch.arange(9, dtype=dtype).view(3, 3)
+    (grad,) = torch.autograd.grad((made * made * weight).sum(), a, create_graph=True)
+    torch.testing.assert_close(grad.to_dense(), 2 * dense * weight)
+    (second,) = torch.autograd.grad(grad.to_dense().sum(), a)
+    torch.testing.assert_close(second.to_dense()[dense != 0], (2 * weight)[dense != 0])
 
 
 # ---- sums ----

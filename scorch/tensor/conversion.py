@@ -12,7 +12,7 @@ from . import rooms
 from .entries import build, entries, rearranged
 from .format import Format, Layout, bound, is_composed, layout, relabelled
 from .sparsetensor import SparseTensor, core_of
-from .values import assemble, tracked
+from .values import assemble, needs_grad, tracked
 from .wrapping import fresh, wrap
 
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e4m3fnuz, torch.float8_e5m2, torch.float8_e5m2fnuz)
@@ -99,7 +99,8 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
     def spread(b: SparseTensor) -> torch.Tensor:
         return _C.convert(core_of(b), "dense", False)[2][0].view(b.shape)
 
-    if torch.compiler.is_dynamo_compiling() or type(a._val) not in (torch.Tensor, torch.nn.Parameter):
+    plain = type(a._val) in (torch.Tensor, torch.nn.Parameter)
+    if torch.compiler.is_dynamo_compiling() or not plain or _is_recorded_once(a):
         letters = "abcdefghijklmnop"[: a._ndim]  # as a program it can be traced, of types computed in
         source = a.to(torch.int64) if a.dtype in _NARROW else a
         dense = rooms.expressions.einsum(f"{letters}->{letters}", source, format="dense").to(a.dtype)
@@ -108,8 +109,13 @@ def to_dense(a: SparseTensor, dtype: torch.dtype | None) -> torch.Tensor:
     return dense if dtype is None else dense.to(dtype)
 
 
+def _is_recorded_once(a: SparseTensor) -> bool:
+    """Whether an eager call on a is recorded and nothing more, and a has an index and no entry twice."""
+    return needs_grad(a) and not _torch.in_transform() and a._ndim > 0 and a.is_coalesced()
+
+
 def _scattered(a: SparseTensor) -> torch.Tensor:
-    """to_dense, differentiably."""
+    """to_dense, differentiably, whatever transforms it."""
     indices, values = a.indices().long(), a.values()
     stored = indices[0] >= 0 if a._ndim else slice(None)
     dense = values.new_zeros(tuple(a.shape))

@@ -619,7 +619,7 @@ class SparseTensor(_Tensor):
         return rooms.pointwise.BINARY["mul"](self, other)
 
     def __rmul__(self, other: Any) -> SparseTensor:
-        return rooms.pointwise.BINARY["mul"](other, self)
+        return rooms.pointwise.BINARY["mul"](self, other)
 
     def __truediv__(self, other: Any) -> SparseTensor:
         return rooms.pointwise.BINARY["div"](self, other)
