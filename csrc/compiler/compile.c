@@ -134,7 +134,7 @@ static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_out
     RequestCosting x = {p, rq, infers, -1};
     sc_err why = {0};
     if (!p) return -1;
-    p->vector_bytes = machine->vector_bytes;
+    p->vector_bytes = machine->vector_bytes, p->dots = machine->dots;
     p->threads = machine->threads, p->speeds = machine->speeds;
     memcpy(p->cache, machine->cache, sizeof p->cache);
     if (prog_try(p, cost_request, &x, &why)) x.cost = -1;
