@@ -61,6 +61,11 @@ def widths() -> list[int]:
     return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
 
 
+def has_dots() -> bool:
+    """Whether this CPU has dot products of bf16."""
+    return 64 in widths() and " avx512_bf16 " in Path("/proc/cpuinfo").read_text()
+
+
 def width_parameters() -> list:
     """Of these widths, the widest is for the quick tests; make sanitize also runs others."""
     found = widths()

@@ -249,7 +249,8 @@ def test_a_common_part_is_read_as_it_lies():
 @pytest.mark.parametrize("text", ("ik,kl->il", "ik,lk->il", "ki,kl->il", "ki,lk->li", "kl,ik->il"))
 def test_dense_products_by_few(few, text):
     """Another library takes them where they are large; integers, so that sums are exact."""
-    for sizes in ({"i": 1500, "k": 64, "l": few}, {"i": few, "k": 300, "l": 400}, {"i": 40, "k": 9, "l": few}):
+    for i, k, l in ((1500, 64, few), (few, 300, 400), (40, 9, few)):
+        sizes = {"i": i, "k": k, "l": l}
         given, _ = text.split("->")
         a, b = (torch.randint(-4, 5, [sizes[v] for v in word]).float() for word in given.split(","))
         assert torch.equal(scorch.einsum(text, a, b), torch.einsum(text, a, b))

@@ -47,6 +47,19 @@ def test_rounding(dtype):
     assert torch.equal(got, between.to(dtype))
 
 
+@pytest.mark.parametrize("rows", (1, 3, 4, 8, 16, 21, 40, 130))
+def test_pairs_of_bfloat16(rows):
+    """Entries are taken two at a time, in rows of even, odd and short lengths, and sums are rounded once."""
+    generator = torch.Generator().manual_seed(rows)
+    kept = torch.rand(50, 300, generator=generator) < torch.linspace(0, 1, 50)[:, None]
+    dense = torch.randint(-8, 9, (50, 300), generator=generator) * kept
+    x = torch.randint(-8, 9, (rows, 300), generator=generator).bfloat16()
+    W = scorch.sparse(dense.bfloat16(), "csr")
+    wanted = (x.float() @ dense.float().T).bfloat16()
+    for y in (torch.nn.functional.linear(x, W), (W @ x.T).T, (W @ x.T.contiguous()).T):
+        assert torch.equal(y, wanted)
+
+
 def test_integers():
     a = torch.tensor([[0, 3], [-2, 0]], dtype=torch.int32)
     s = scorch.sparse(a, "csr")

@@ -133,7 +133,7 @@ static double ask(const Prog *machine, const sc_request *rq, bool infers, sc_out
     Prog *p = sc_zalloc(sizeof *p);
     RequestCosting x = {p, rq, infers, -1};
     if (!p) return -1;
-    p->vector_bytes = machine->vector_bytes;
+    p->vector_bytes = machine->vector_bytes, p->dots = machine->dots;
     p->unsized = machine->unsized;
     p->threads = machine->threads, p->speeds = machine->speeds;
     memcpy(p->cache, machine->cache, sizeof p->cache);

@@ -3,7 +3,7 @@
  *   file := { line }
  *   line := "in" NAME ":" dtype format [itype] "(" [N { "," N }] ")" ["unit" N] ["perm"]
  *         | "out" NAME ":" ( "like" NAME | dtype format [itype] )
- *         | "fold" NAME | "nofold" | "skip" | "width" N
+ *         | "fold" NAME | "nofold" | "skip" | "width" N | "dots"
  *         | "nest" "{" nest "}"                        may span lines
  *         | "schedule" text                            schedule/text.c has the grammar
  *         | a line of the program
@@ -202,6 +202,8 @@ static int parse_line(File *f, int at)
         f->p->skip = true;
     } else if ((k = starts(f, at, "width", '0')) >= 0) {
         parse_width(f, k);
+    } else if (starts(f, at, "dots", '\n') >= 0) {
+        f->p->dots = true;
     } else if ((k = starts(f, at, "schedule", 'a')) >= 0) {
         f->p->wishes = sc_arena_printf(&f->p->arena, "%.*s", end - k, f->text + k);
     } else if ((k = starts(f, at, "nest", '{')) >= 0) {

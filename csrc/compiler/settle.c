@@ -45,6 +45,7 @@ void lower_nest(Prog *p)
     lower(p);
     d->nest = own;
     stmt_verify(p, d->module);
+    if (p->dots) stmt_dots(p, d->module);
     stmt_simplify(p, d->module);
     stmt_name(p, d->module);
     stmt_verify(p, d->module);

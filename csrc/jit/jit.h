@@ -30,6 +30,7 @@ void sc_target_model(char *out, size_t size);       /* what kind of CPU this is,
 void sc_target_host(sc_target *);                   /* the widest target that runs here */
 bool sc_target_make(sc_target *, int vector_bytes); /* false: this architecture has no such width */
 bool sc_target_runs(const sc_target *);             /* whether this CPU and this system have all of it */
+bool sc_target_dots(const sc_target *); /* whether its vectors have dot products of bf16 on this CPU */
 
 /* ---- texts ---- */
 typedef enum { SC_JIT_MEMORY, SC_JIT_DISK, SC_JIT_COMPILED } sc_jit_how;

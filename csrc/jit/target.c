@@ -57,6 +57,12 @@ static uint32_t detect(void)
     return have;
 }
 
+static bool detect_dots(void)
+{
+    unsigned a = 0, b, c, d;
+    return saved_width() == 64 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
+}
+
 static void add_features(sc_target *t)
 {
     size_t n = strlen(t->flags);
@@ -92,6 +98,7 @@ static void name_model(char *out, size_t size)
 #define MAXWIDTH 16
 static const char *level_name(int width) { return width == 16 ? LEVEL : ""; }
 static uint32_t detect(void) { return 0; }
+static bool detect_dots(void) { return false; }
 static void add_features(sc_target *t) { t->features = 0; }
 
 /* The 128 bits of every ARM are all that is used: no kernel computes with bytes or multiplies 16 bits, which later
@@ -153,7 +160,12 @@ static void name_model(char *out, size_t size)
 static pthread_once_t once = PTHREAD_ONCE_INIT, once_named = PTHREAD_ONCE_INIT;
 static uint32_t present;
 static char model[128];
-static void look(void) { present = detect(); }
+static bool dots;
+static void look(void)
+{
+    present = detect();
+    dots = detect_dots();
+}
 static void look_named(void) { name_model(model, sizeof model); }
 
 /* Asked once: a system has a file for every core, and a virtual machine is left for each question. */
@@ -173,6 +185,13 @@ bool sc_target_make(sc_target *t, int vector_bytes)
     snprintf(t->flags, sizeof t->flags, "%s", BASE);
     add_features(t);
     return true;
+}
+
+/* No part of the target: texts that use the instruction are made for CPUs that have it alone. */
+bool sc_target_dots(const sc_target *t)
+{
+    pthread_once(&once, look);
+    return t->vector_bytes == 64 && dots;
 }
 
 bool sc_target_runs(const sc_target *t)

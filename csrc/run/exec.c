@@ -345,6 +345,18 @@ static void masked(const Run *r, const Val *v, Lanes *out)
     }
 }
 
+/* The pair of products is rounded to f32 as one number. */
+static void dot(const Run *r, const Val *v, Lanes *out)
+{
+    const int64_t at = scalar_int(r, v->kid[0]);
+    const void *p = base(r, v->buf);
+    Lanes y;
+    lanes(r, v->kid[1], out);
+    lanes(r, v->kid[2], &y);
+    const double a = fetch_float(SC_BF16, p, at), b = fetch_float(SC_BF16, p, at + 1);
+    for (int k = 0; k < v->type.lanes; k++) out->f[k] = (double)(float)(a * out->f[k] + b * y.f[k]);
+}
+
 static void cast(const Run *r, const Val *v, Lanes *x)
 {
     int n = v->type.lanes, to = v->type.dtype;
@@ -415,6 +427,7 @@ static void lanes(const Run *r, const Val *v, Lanes *out)
     case O_LOAD: load(r, v, out); break;
     case O_SPREAD: spread(r, v, out); break;
     case O_MASKED: masked(r, v, out); break;
+    case O_DOT: dot(r, v, out); break;
     case O_BITS:
         splat(r, v, false, out);
         for (int k = 0; k < v->type.lanes; k++) out->i[k] = out->i[k] >> k & 1;

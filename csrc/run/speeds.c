@@ -174,6 +174,7 @@ void sc_process_machine(Prog *p)
     for (int k = 0; k < 3; k++) p->cache[k] = cache_size(k + 1);
     p->threads = (int)bucket(sc_team_width());
     p->speeds = sc_speeds_get();
+    p->dots = sc_target_dots(&sc_this_process.target);
     p->multiplies = sc_this_process.multiply != NULL;
 }
 

@@ -15,10 +15,10 @@
 #include <string.h>
 
 static const char *const names[H_COUNT] = {
-    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",    "relu",  "abs",
-    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort",   "marks", "first",
-    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair",   "pick",  "pick_far",
-    "meet",  "spread", "masked",   "extract",   "exp",     "log",     "tanh",   "sigmoid"};
+    "splat", "load",   "store",    "gather",    "scatter", "select",  "min",    "max",  "relu",   "abs",
+    "sqrt",  "shl",    "from_f16", "from_bf16", "to_f16",  "to_bf16", "wide",   "sort", "marks",  "first",
+    "bits",  "hadd",   "hmax",     "hmin",      "even",    "odd",     "search", "pair", "pick",   "pick_far",
+    "meet",  "spread", "dot",      "masked",    "extract", "exp",     "log",    "tanh", "sigmoid"};
 
 const char *helper_name(Helper h) { return names[h]; }
 
@@ -56,6 +56,8 @@ void need_helper(Needs *n, Helper h, Type t)
     if (h == H_LOAD || h == H_STORE) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_SPREAD || h == H_MASKED || (h == H_MARKS && t.lanes > 1)) n->loose[t.dtype] |= bit(t.lanes);
     if (h == H_WIDE) need_type(n, (Type){SC_BF16, (uint8_t)(2 * t.lanes)});
+    if (h == H_DOT)
+        need_type(n, (Type){SC_BF16, t.lanes}), need_helper(n, H_WIDE, t), need_helper(n, H_FROM_BF16, t);
     if (h == H_PICK) need_helper(n, H_PAIR, (Type){SC_I32, 1});
     if (h >= H_FROM_F16 && h <= H_TO_BF16) need_type(n, half_of(h, t.lanes));
     if (h == H_HADD || h == H_HMAX || h == H_HMIN) need_halves(n, h, t);
@@ -372,6 +374,23 @@ static void print_wide(sc_text *out, Type t)
     sc_text_add(out, "} << 16);\n}\n");
 }
 
+/* A lane of the sum takes a number of x and one of y, side by side as the pair is. */
+static void print_dot(sc_text *out, Type t)
+{
+    print(out, t, "SC_INLINE %T sc_dot_%N(%T sum, const unsigned short *pair, ");
+    print(out, (Type){SC_BF16, t.lanes}, "%T x, %T y)\n{\n");
+    sc_text_add(
+        out, "#if __GNUC__ >= 12 && !defined(__clang__) && defined(__AVX512BW__) && defined(__AVX512VL__)\n");
+    print(out, t, "    const %M two = (%M)__builtin_shufflevector(x, y");
+    for (int k = 0; k < 2 * t.lanes; k++) sc_text_add(out, ", %d", k / 2 + k % 2 * t.lanes);
+    print(out, t, ");\n    int both;\n    __builtin_memcpy(&both, pair, sizeof both);\n");
+    sc_text_add(out, "    __asm__(\"vdpbf16ps %%2, %%1, %%0\" : \"+v\"(sum) : ");
+    print(out, t,
+          "\"v\"((%M){0} + both), \"v\"(two));\n    return sum;\n#else\n"
+          "    return sum + sc_wide_%N(pair[0]) * sc_from_bf16_%N(x) + sc_wide_%N(pair[1]) * "
+          "sc_from_bf16_%N(y);\n#endif\n}\n");
+}
+
 /* Two coordinates are loaded at once: loads are what a processor has fewest of. */
 static void print_pick(sc_text *out, Helper h, Type t)
 {
@@ -424,6 +443,7 @@ static void print_helper(sc_text *out, Helper h, Type t)
     case H_TO_F16:
     case H_TO_BF16: print_half(out, h, t); break;
     case H_WIDE: print_wide(out, t); break;
+    case H_DOT: print_dot(out, t); break;
     case H_SORT:
     case H_MARKS: sort_emit(out, h, t); break;
     case H_FIRST: print_first(out, t); break;

@@ -39,6 +39,7 @@ typedef enum {
     H_PICK_FAR,
     H_MEET,
     H_SPREAD,
+    H_DOT, /* dot(sum, &pair of bf16, x, y) */
     H_MASKED,
     H_EXTRACT,
     H_EXP,

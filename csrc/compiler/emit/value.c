@@ -320,9 +320,27 @@ static void ctz(Emit *e, const Val *v)
     emit_add(e, ")");
 }
 
+/* sum + v */
+static void dot(Emit *e, const Val *sum, const Val *v)
+{
+    emit_helper(e, H_DOT, v->type);
+    emit_value(e, sum);
+    emit_add(e, ", ");
+    emit_pointer(e, v->buf, v->kid[0]);
+    for (int k = 1; k < 3; k++) {
+        emit_add(e, ", ");
+        emit_value(e, v->kid[k]);
+    }
+    emit_add(e, ")");
+}
+
 /* Short integers widen in C: bring the result back. */
 static void arithmetic(Emit *e, const Val *v)
 {
+    if (v->op == O_ADD && v->kid[1]->op == O_DOT) {
+        dot(e, v->kid[0], v->kid[1]);
+        return;
+    }
     bool narrow = v->type.dtype == SC_I16 && v->type.lanes == 1;
     emit_add(e, narrow ? "(short)(" : "");
     if (op_info(v->op)->form == F_PREFIX) {
@@ -422,6 +440,7 @@ void emit_value(Emit *e, const Val *v)
         emit_add(e, ")");
         break;
     case O_PICK: pick(e, v); break;
+    case O_DOT: dot(e, val_const((Prog *)e->p, v->type, 0), v); break;
     case O_MASKED:
     case O_SPREAD:
         emit_helper(e, v->op == O_MASKED ? H_MASKED : H_SPREAD, v->type);

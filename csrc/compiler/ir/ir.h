@@ -160,6 +160,7 @@ struct Prog {
     int nhidden;
     sc_dtype type, result_type; /* what is computed in; of results that were not declared */
     int vector_bytes;           /* of the target: 16, 32 or 64 */
+    bool dots;                  /* it multiplies pairs of bf16 and adds them to an f32 in one instruction */
     int64_t cache[3];           /* bytes of the caches, powers of two; 0: unknown */
     int threads;                /* that kernels will run on, a power of two; 0: unknown */
     sc_speeds speeds;

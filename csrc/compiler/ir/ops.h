@@ -77,6 +77,9 @@ LEAF(
     NAN) /* S: lanes. Entries of buf at kid[0] + kid[1] * c, or kid[0] + c, for the coordinates c that kid[2] loads */
 LEAF(PAIR, "pair", 1,
      NAN) /* S: entries kid[0] and kid[0] + 1 of the i32 index array buf, the second 32 bits up */
+LEAF(
+    DOT, "dot", 3,
+    NAN) /* S: lanes of f32. Entry kid[0] of the bf16 array buf times kid[1], and the one behind it times kid[2] */
 LEAF(SPREAD, "spread", 3,
      NAN) /* S: lanes. Where kid[1] has a bit: the entries of buf from kid[0] on, in order; else
                                   kid[2] */

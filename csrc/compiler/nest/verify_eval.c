@@ -297,6 +297,10 @@ void verify_eval(NestVerifier *v, const Scene *s, const Assign *a)
         check_work(v, s, a->lhs, FILLING);
     else
         check_plain(v, s, a->lhs, true);
+    if (t->role == T_WORK && t->dtype != p->type &&
+        (a->rhs->op != O_ACCESS || a->rhs->tensor->dtype != t->dtype || a->reduce != O_CONST))
+        fail(p, SC_EVALUE, a->lhs->pos, "schedule: workspace %s is %s; it takes copies of %s operands alone",
+             t->name, sc_dtype_name(t->dtype), sc_dtype_name(t->dtype));
     check_race(v, s, a->lhs);
     check_again(v, a);
     check_lanes(v, s, a);
@@ -358,7 +362,7 @@ void verify_workspace(NestVerifier *v, const Scene *s, const Tensor *t)
     Prog *p = v->p;
     if (t->role != T_WORK || v->use[prog_id(p, t)].scope != CLOSED)
         fail(p, SC_EINTERNAL, -1, "schedule: workspace %s is opened twice", t->name);
-    if (t->dtype != v->p->type)
+    if (t->dtype != v->p->type && !(t->dtype == SC_BF16 && p->type == SC_F32 && t->place == W_LANE))
         fail(p, SC_EVALUE, -1, "schedule: workspace %s is %s; expected %s, what is computed in here", t->name,
              sc_dtype_name(t->dtype), sc_dtype_name(p->type));
     if (tensor_gathers(t)) check_gathered(p, t);

@@ -140,6 +140,7 @@ static Tensor *panel_new(Sched *s, Index row)
     Tensor *t = s->panel = work_new(s->p, "t", W_LANE);
     work_slot(t, row);
     work_slot(t, product_vec(s));
+    if (product_dots(s, s->packed)) t->dtype = SC_BF16;
     s->product = expr_replace(s->p, s->product, s->packed, work_access(s->p, t));
     return t;
 }

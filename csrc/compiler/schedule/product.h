@@ -49,7 +49,9 @@ Nest *product_rows(Sched *);
 /* work c { c += product over the levels from `first` } then { target op= c } */
 Nest *product_sum(Sched *, int first, Op store);
 Index product_vec(const Sched *); /* the vector, or its part inside a tile */
-int product_slots(Sched *);       /* sums of a dense block that are made at a time */
+/* Whether the target adds products of entries and numbers of x two at a time. */
+bool product_dots(const Sched *, const Expr *x);
+int product_slots(Sched *); /* sums of a dense block that are made at a time */
 
 /* ---- panel.c ---- */
 /* N, where a is stored dense(j/N), dense levels of the result, compressed(j%N); else 0. */

@@ -130,13 +130,27 @@ static int column_loops(Sched *s, int slots, ProductStep *step, int n)
     return n;
 }
 
+bool product_dots(const Sched *s, const Expr *x)
+{
+    return s->p->dots && s->a->dtype == SC_BF16 && x->op == O_ACCESS && x->tensor->dtype == SC_BF16 &&
+           !s->a->perm && s->product->op == O_MUL && s->p->type == SC_F32;
+}
+
+static bool dots(const Sched *s)
+{
+    return s->product->op == O_MUL &&
+           (product_dots(s, s->product->kid[0]) || product_dots(s, s->product->kid[1]));
+}
+
 static void unroll_positions(Sched *s, ProductStep *last)
 {
     const bool vec = s->vec >= 0 && in(s->kept, s->vec);
     if (!last->in || last->kind == L_PAR) return;
     const Var *x = vec ? &s->p->var[s->vec] : NULL;
     const int64_t wide = !vec ? 1 : s->tile ? s->tile : x->fold ? x->extent : 0;
-    const int n = source_unroll(s->p, s->a, s->nmain - 1, wide);
+    const int64_t most =
+        2 * s->p->vector_bytes / (int64_t)sc_dtype_size(s->p->type); /* two at a time are a turn */
+    const int n = source_unroll(s->p, s->a, s->nmain - 1, dots(s) && wide > most ? most : wide);
     if (!vec || s->nmain == s->a->format.nlevel) last->unroll = n;
 }
 

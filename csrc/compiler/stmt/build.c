@@ -231,6 +231,8 @@ Val *val_cast(Prog *p, Type t, Val *v)
 {
     if (type_same(t, v->type)) return v;
     if (is_const(v)) return cast_const(p, t, v);
+    if (v->op == O_CAST && type_is_half(t) && v->type.dtype == SC_F32 && type_same(v->kid[0]->type, t))
+        return v->kid[0]; /* every half is an f32 */
     bool through = type_is_half(t) ? v->type.dtype != SC_F32 : type_is_half(v->type) && t.dtype != SC_F32;
     if (through && t.dtype != v->type.dtype)
         return val_cast(p, t, val_cast(p, (Type){SC_F32, v->type.lanes}, v));
@@ -319,6 +321,13 @@ Val *val_masked(Prog *p, Buf *buf, int lanes, Val *at, Val *bits)
 Val *val_spread(Prog *p, Buf *buf, int lanes, Val *at, Val *bits, Val *fill)
 {
     Val *v = new_val(p, O_SPREAD, (Type){(uint8_t)buf->dtype, (uint8_t)lanes}, at, bits, fill);
+    v->buf = buf;
+    return v;
+}
+
+Val *val_dot(Prog *p, Buf *buf, Val *at, Val *x, Val *y)
+{
+    Val *v = new_val(p, O_DOT, (Type){SC_F32, x->type.lanes}, at, x, y);
     v->buf = buf;
     return v;
 }

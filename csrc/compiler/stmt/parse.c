@@ -198,7 +198,7 @@ static Val *read_meet(StmtReader *r)
     return val_meet(r->p, part[0], part[1]);
 }
 
-static Val *read_spread(StmtReader *r)
+static Val *read_spread(StmtReader *r, bool dot)
 {
     int lanes;
     Buf *b = read_buffer(r);
@@ -208,7 +208,8 @@ static Val *read_spread(StmtReader *r)
         kid[k] = read_val(r, 1);
     }
     lex_expect(&r->lx, ")", "after arguments");
-    if (stride) wrong(r, "spread takes entries side by side%s", "");
+    if (stride) wrong(r, "%s takes entries side by side", dot ? "dot" : "spread");
+    if (dot) return val_dot(r->p, b, at, kid[0], kid[1]);
     return val_spread(r->p, b, lanes, at, kid[0], kid[1]);
 }
 
@@ -264,7 +265,8 @@ static Val *read_call(StmtReader *r, const char *name)
     if (!strcmp(name, "pick")) return read_pick(r);
     if (!strcmp(name, "lane")) return read_lane(r);
     if (!strcmp(name, "meet")) return read_meet(r);
-    if (!strcmp(name, "spread")) return read_spread(r);
+    if (!strcmp(name, "spread")) return read_spread(r, false);
+    if (!strcmp(name, "dot")) return read_spread(r, true);
     for (int op = 0; op < O_CONST; op++)
         if (op != O_LAST_E && op_info((Op)op)->form == F_CALL && !strcmp(name, op_info((Op)op)->text))
             return read_args(r, (Op)op);

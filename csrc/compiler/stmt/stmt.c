@@ -186,10 +186,11 @@ static void val_print(const Val *v, sc_text *out)
         place_print(v->kid[2]->buf, v->kid[2]->kid[0], 1, NULL, out);
         sc_text_add(out, ")");
         return;
+    case O_DOT:
     case O_MASKED:
     case O_SPREAD:
         sc_text_add(out, "%s(", op_info(v->op)->text);
-        place_print(v->buf, v->kid[0], v->type.lanes, NULL, out);
+        place_print(v->buf, v->kid[0], v->op == O_DOT ? 1 : v->type.lanes, NULL, out);
         for (int k = 1; k < op_info(v->op)->arity; k++) {
             sc_text_add(out, ", ");
             val_print(v->kid[k], out);

@@ -49,6 +49,7 @@ Val *val_search(Prog *, Buf *, Val *from, Val *to, Val *x);
 Val *val_part(Prog *, Buf *, Val *from, Val *to);
 Val *val_meet(Prog *, Val *part, Val *other);
 Val *val_spread(Prog *, Buf *, int lanes, Val *at, Val *bits, Val *fill);
+Val *val_dot(Prog *, Buf *, Val *at, Val *x, Val *y);
 Val *val_local(Prog *, Local *);
 Val *val_param(Prog *, Param *);
 bool val_is_int(const Val *, int64_t);
@@ -62,6 +63,9 @@ Module *stmt_parse(Prog *, const char *text);
 /* Types agree, locals are set before use and only mut ones again, buffers written are mut, strides and
  * lanes are legal, every address is i64. */
 void stmt_verify(Prog *, Module *);
+
+/* ---- dots.c: products of neighbouring bf16 numbers are taken two at a time, in place ---- */
+void stmt_dots(Prog *, Module *);
 
 /* ---- simplify.c: drops dead lets and empty loops, in place; numbers the locals ---- */
 void stmt_simplify(Prog *, Module *);

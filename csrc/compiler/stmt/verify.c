@@ -160,6 +160,17 @@ static void check_pick(StmtVerifier *v, const Val *x, int depth)
     check_same(v, "what picks", (Type){(uint8_t)crd->buf->dtype, x->type.lanes}, crd->type);
 }
 
+static void check_dot(StmtVerifier *v, const Val *x, int depth)
+{
+    check_place(v, x->buf, x->kid[0], NULL, 1, depth);
+    if (x->buf->dtype != SC_BF16) WRONG(v, "a dot of %s, which holds no bf16", x->buf->name);
+    for (int k = 1; k < 3; k++) {
+        check_value(v, x->kid[k], depth + 1);
+        check_same(v, "a dot", (Type){SC_BF16, x->type.lanes}, x->kid[k]->type);
+    }
+    check_same(v, "a dot", (Type){SC_F32, x->type.lanes}, x->type);
+}
+
 static void check_value(StmtVerifier *v, const Val *x, int depth)
 {
     if (depth > MAXDEPTH)
@@ -223,6 +234,7 @@ static void check_value(StmtVerifier *v, const Val *x, int depth)
             WRONG(v, "masked %s: expected lanes of 32 or 64 bits", text(v, x->type));
         return;
     case O_MEET: check_meet(v, x, depth); return;
+    case O_DOT: check_dot(v, x, depth); return;
     case O_SPREAD:
         check_place(v, x->buf, x->kid[0], NULL, 1, depth);
         check_value(v, x->kid[1], depth + 1);
