@@ -9,8 +9,9 @@
  *     ..
  *     d = d + f32x16(b) * f32x16(x[j; 16])           b = A[p + 1]
  *
- * becomes c = c + dot(A[p], x[i; 16], x[j; 16]) where the second stood. Unrolled loops sum in copies, so c and d differ;
- * a copy that nothing is added to any more is not added to its sum either. */
+ * becomes c = c + dot(A[p], x[i; 16], x[j; 16]) where the second stood. Unrolled loops sum in copies, so c and d may differ
+ * where both are added up in the end, and read nowhere else; a copy that nothing is added to any more is not added to its
+ * sum either. */
 #include "stmt.h"
 
 typedef struct {
@@ -21,14 +22,21 @@ typedef struct {
     Val *at, *x; /* x: lanes of bf16 */
 } Product16;
 
-/* v as a local, or nothing, and a number. */
+/* v as a local that does not change, and a number. */
 static bool split(const Val *v, const Local **base, int64_t *off)
 {
     const bool sum = v->op == O_ADD && v->kid[1]->op == O_CONST;
     const Val *x = sum ? v->kid[0] : v;
     *off = sum ? v->kid[1]->i : 0;
     *base = x->op == O_VAR ? x->local : NULL;
-    return x->op == O_VAR;
+    return *base && !(*base)->mut;
+}
+
+static bool reads(const Val *v, const Local *l)
+{
+    if (!v) return false;
+    return (v->op == O_VAR && v->local == l) || reads(v->kid[0], l) || reads(v->kid[1], l) ||
+           reads(v->kid[2], l);
 }
 
 static const Val *below_casts(const Val *v)
@@ -70,25 +78,66 @@ static bool same_piece(const Val *x, const Val *y)
 static bool follows(const Product16 *t, const Product16 *u)
 { return t->buf == u->buf && t->base == u->base && t->off + 1 == u->off && same_piece(t->x, u->x); }
 
-/* The term behind s that follows it, with none of the same sum between. */
-static Stmt *partner(const Stmt *block, const Stmt *s, const Product16 *t, Product16 *u)
+/* ---- copies of sums ---- */
+typedef struct {
+    const Local *to; /* what it is added to */
+    int nread;       /* how often it is read, but for its own terms */
+} Join;
+
+static void find_join(const Stmt *s, const Local *l, Join *j)
+{
+    for (; s; s = s->next) {
+        const Val *v = s->a;
+        const bool sum =
+            s->op == S_SET && v->op == O_ADD && v->kid[0]->op == O_VAR && v->kid[0]->local == s->local;
+        j->nread += reads(sum && s->local == l ? v->kid[1] : v, l) + reads(s->b, l) + reads(s->c, l);
+        if (sum && v->kid[1]->op == O_VAR && v->kid[1]->local == l) j->to = s->local;
+        find_join(s->body, l, j);
+        find_join(s->other, l, j);
+    }
+}
+
+/* What a copy is part of in the end: of what it is added to, if that is all that it is for. */
+static const Local *whole_of(const Entry *e, const Local *l)
+{
+    enum { COPIES = 16 };
+    for (int k = 0; k < COPIES; k++) {
+        Join j = {0};
+        find_join(e->body, l, &j);
+        if (!j.to || j.nread != 1) break;
+        l = j.to;
+    }
+    return l;
+}
+
+/* ---- pairs ---- */
+/* Nothing is stored, and the sum neither set nor read. */
+static bool passes(const Stmt *r, const Local *sum)
+{
+    if (r->op == S_NOTE) return true;
+    return (r->op == S_LET || (r->op == S_SET && r->local != sum)) && !reads(r->a, sum);
+}
+
+/* The term behind s that follows it. */
+static Stmt *partner(const Entry *e, const Stmt *block, const Stmt *s, const Product16 *t, Product16 *u)
 {
     for (Stmt *r = s->next; r; r = r->next) {
-        if (is_term(block, r, u) && follows(t, u)) return r;
-        if (r->body || r->other || (r->op == S_SET && r->local == t->sum)) return NULL;
+        if (is_term(block, r, u) && follows(t, u))
+            return whole_of(e, t->sum) == whole_of(e, u->sum) ? r : NULL;
+        if (!passes(r, t->sum)) return NULL;
     }
     return NULL;
 }
 
 /* Whether any were found. */
-static bool pair_in(Prog *p, Stmt **block)
+static bool pair_in(Prog *p, const Entry *e, Stmt **block)
 {
     Product16 t, u;
     bool any = false;
     for (Stmt **at = block; *at;) {
         Stmt *s = *at;
-        any |= (s->body && pair_in(p, &s->body)) | (s->other && pair_in(p, &s->other));
-        Stmt *r = is_term(*block, s, &t) ? partner(*block, s, &t, &u) : NULL;
+        any |= (s->body && pair_in(p, e, &s->body)) | (s->other && pair_in(p, e, &s->other));
+        Stmt *r = is_term(*block, s, &t) ? partner(e, *block, s, &t, &u) : NULL;
         if (!r) {
             at = &s->next;
             continue;
@@ -101,7 +150,7 @@ static bool pair_in(Prog *p, Stmt **block)
     return any;
 }
 
-/* ---- copies of sums ---- */
+/* ---- copies that are left over ---- */
 /* Whether the local begins as zero and stays so. */
 static bool stays_zero(const Stmt *s, const Local *l)
 {
@@ -132,5 +181,5 @@ static void drop_copies(const Entry *e, Stmt **at)
 void stmt_dots(Prog *p, Module *m)
 {
     for (int k = 0; k < m->nentry; k++)
-        if (pair_in(p, &m->entry[k].body)) drop_copies(&m->entry[k], &m->entry[k].body);
+        if (pair_in(p, &m->entry[k], &m->entry[k].body)) drop_copies(&m->entry[k], &m->entry[k].body);
 }
