@@ -242,7 +242,15 @@ def test_dense_tensors_are_recorded_by_one_node(format, dtype, monkeypatch):
 
 
 # ---- sums ----
-@pytest.mark.parametrize("format", ["csr", "coo", "ell(2)", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"])
+def test_a_sum_leaves_out_what_padding_holds():
+    """Positions without an entry may have values, as users give them."""
+    a = scorch.from_components(
+        "ell(2)", (2, 3), [None] * 2, [None, torch.tensor([0, -1, 1, 2])], torch.ones(4)
+    )
+    assert a.sum() == a.to_dense().sum() == 3 and a.mean() == 0.5
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(3,3)", "dense", "csr of rows(> 1) + csr"])
 def test_sums_of_all_entries_are_those_of_values(format, monkeypatch):
     monkeypatch.setattr("scorch.functions.reduce.kernel", None)
     a = scorch.sparse(DENSE, "csr").convert(format).requires_grad_()

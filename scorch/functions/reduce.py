@@ -14,6 +14,7 @@ import torch
 
 from .. import _torch
 from ..tensor.entries import Entries, add_up, build, counts, distinct, entries, kept_format, ravel, unravel
+from ..tensor.format import pads
 from ..tensor.index import axis
 from ..tensor.sparsetensor import SparseTensor
 from .expressions import einsum, evaluate
@@ -108,7 +109,8 @@ def sum_(
     if dtype is None and not input._val.dtype.is_floating_point:
         dtype = torch.int64
     a = input if dtype is None else input.to(dtype)
-    if len(dims) == a._ndim and not torch.compiler.is_dynamo_compiling():  # where it may join others
+    joins = torch.compiler.is_dynamo_compiling()  # other calls, as a program
+    if len(dims) == a._ndim and not joins and not pads(a._fmt):
         return _kept(a.values().sum(), dims, keepdim)
     if a._ndim - len(dims) < 2:
         return _kept(kernel(a, dims, "+=").to(a._val.dtype), dims, keepdim)

@@ -190,41 +190,6 @@ static void test_simplify(void)
     for (int k = 0; k < SC_LEN(pair); k++) becomes(pair[k][0], pair[k][1]);
 }
 
-/* ---- pairs of products ---- */
-#define TERMS(between, end)                                                                                  \
-    "buf A: bf16 = val 0\nbuf x: bf16 = val 1\nbuf y: f32 mut = val 2\npar n: i64 = dim 0\nentry body {\n"   \
-    "mut c: f32x16 = f32x16(0.0)\nmut d: f32x16 = f32x16(0.0)\nfor p = 0, n, 2 {\n"                          \
-    "let i: i64 = p * 16\nlet j: i64 = p * 32\nc = c + f32x16(f32(A[p])) * f32x16(x[i; 16])\n" between       \
-    "d = d + f32x16(f32(A[p + 1])) * f32x16(x[j; 16])\n}\n" end "\n}\n"
-
-static void test_dots(void)
-{
-    static const struct {
-        const char *text;
-        int ndot;
-    } all[] = {
-        {TERMS("", "c = c + d\ny[0; 16] = c"), 1},
-        {TERMS("", "y[0; 16] = c\ny[16; 16] = d"), 0},            /* two results */
-        {TERMS("", "c = c + d\ny[0; 16] = c\ny[16; 16] = d"), 0}, /* and one that has the other in it */
-        {TERMS("y[p; 16] = c\n", "c = c + d\ny[0; 16] = c"), 0},  /* stored as it stands there */
-        {TERMS("let e: f32x16 = c\ny[p; 16] = e\n", "c = c + d\ny[0; 16] = c"), 0},
-        {TERMS("d = d + c\n", "c = c + d\ny[0; 16] = c"), 0},
-    };
-    for (int k = 0; k < SC_LEN(all); k++) {
-        open_module();
-        Module *m = module_from(all[k].text);
-        stmt_dots(&front.p, m);
-        stmt_verify(&front.p, m);
-        char *got = printed(m);
-        int n = 0;
-        for (const char *at = got; (at = strstr(at, "dot(")); at++) n++;
-        if (n != all[k].ndot) printf("%s\n%s", all[k].text, got);
-        CHECK(n == all[k].ndot);
-        free(got);
-        close_module();
-    }
-}
-
 /* ---- what must be refused ---- */
 static const char *const bad[][2] = {
     {"let x: f32 = l[0]", "x needs f32, got i64"},
@@ -616,11 +581,11 @@ static const struct {
     const char *name;
     void (*run)(void);
     bool needs_cc;
-} tests[] = {{"round trip", test_round_trip, false}, {"folding", test_folding, false},
-             {"simplify", test_simplify, false},     {"pairs of products", test_dots, false},
-             {"refused", test_refused, false},       {"refused trees", test_refused_trees, false},
-             {"executor", test_spmm, false},         {"large frame", test_large_frame, false},
-             {"executor and C", test_run, false},    {"element-wise functions", test_maths, true}};
+} tests[] = {{"round trip", test_round_trip, false},       {"folding", test_folding, false},
+             {"simplify", test_simplify, false},           {"refused", test_refused, false},
+             {"refused trees", test_refused_trees, false}, {"executor", test_spmm, false},
+             {"large frame", test_large_frame, false},     {"executor and C", test_run, false},
+             {"element-wise functions", test_maths, true}};
 
 int main(void)
 {
