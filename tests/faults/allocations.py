@@ -472,7 +472,7 @@ def attempt(case: Scenario, calls: Calls, n: int, count: int, ways: dict) -> dic
         faults.append(first)
     if again != "right":
         faults.append(f"afterwards: {again}")
-    elif ways and _C.stats()["executor"] > ways["executor"]:
+    elif ways and case.mode != "off" and _C.stats()["executor"] > ways["executor"]:
         faults.append("afterwards: interpreted, though it could be compiled")
     if case.again and failed and hasattr(ctypes.CDLL(None), "mallinfo2"):
         left = growth(case, calls, n, count)
