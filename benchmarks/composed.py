@@ -14,7 +14,7 @@ import scorch
 from benchmarks import squares
 from benchmarks.data import Case
 from benchmarks.peers import scipy_sparse
-from scorch.tools import choice, suggest
+from scorch.tools import plan, suggest
 
 SIDE, DENSITY = 4096, 0.1
 COLUMNS, CHOICES = (1, 16, 128, 512), (1, 16, 128)
@@ -108,8 +108,8 @@ def choices(root: str | None) -> Iterator[Case]:
     Kinds marked "held" were not looked at while rules were written.
     """
     for name, a in _matrices():
-        choice.expect(a)
-        kept = {f: choice.expect(a.convert(f)) for f in suggest.formats(a) if "+" not in f}
+        plan.expect(a)
+        kept = {f: plan.expect(a.convert(f)) for f in suggest.formats(a) if "+" not in f}
         for n in CHOICES:
             x = torch.randn(a.shape[1], n)
             chosen = a.optimize(calls=[lambda a, x=x: a @ x], format="auto")

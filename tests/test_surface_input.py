@@ -319,6 +319,7 @@ def test_what_is_loaded():
     unasked = [
         "sympy",
         "mpmath",
+        "statistics",
         "scipy",
         "networkx",
         "pytest",

@@ -77,8 +77,7 @@ def _by_values(x: torch.Tensor, w: torch.Tensor, turned: bool, most: int = 1 << 
 
 def _room(x: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
     """A matrix of the type of x, not zeroed: to clear new memory takes as long as many a product."""
-    plain = type(x) in (torch.Tensor, torch.nn.Parameter)
-    return _C.room(x, rows, columns) if plain else x.new_empty(rows, columns)
+    return _C.room(x, rows, columns) if x.__class__ in _torch.PLAIN else x.new_empty(rows, columns)
 
 
 def _by_rows(

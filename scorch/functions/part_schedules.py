@@ -68,9 +68,10 @@ def in_program(
     Raises: ValueError: there is no such part, or it has no loops of its own.
     """
     known = {
-        (written[k], part): name for name, (k, part, piece) in zip(names, operands, strict=True) if not piece
+        (written[k], part): name
+        for name, (k, part, piece) in zip(names, operands, strict=True)
+        if part >= 0 and not piece
     }
-    known = {key: name for key, name in known.items() if key[1] >= 0}
     for operand, part, _ in asked:
         if (operand, part) not in known:
             expected = ", ".join(f"{name}.{k}" for name, k in known) or "none here"

@@ -284,9 +284,7 @@ class Kernel:
             formats = _formats(apart, asked)
             self._inner = expressions.compile(apart.text, format=formats, schedule=of_each, **given)
         else:
-            asks = dict(
-                zip(("format", "schedule", "implicit"), (_plainly(how[0]), schedule, how[2]), strict=True)
-            )
+            asks = {"format": _plainly(how[0]), "schedule": schedule, "implicit": how[2]}
             given = whole(xs)
             named = dict(zip(names, given, strict=True)) if names else {}
             self._inner = expressions.compile(expression, *(() if names else given), **asks, **named)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .. import _saved as saved
     from ..boundary import below
     from ..functions import expressions, multiply, parts, pointwise, products
-    from ..tools import pictures, plan, profiling, reorder, tune
+    from ..tools import choice, pictures, plan, profiling, reorder, tune
     from . import composed, conversion, index, layouts, rules, values
 
 _PATHS = {
@@ -31,6 +31,7 @@ _PATHS = {
     "values": "scorch.tensor.values",
 }
 _LATER = {  # at the first use
+    "choice": "scorch.tools.choice",
     "composed": "scorch.tensor.composed",
     "parts": "scorch.functions.parts",
     "pictures": "scorch.tools.pictures",
@@ -39,8 +40,9 @@ _LATER = {  # at the first use
     "tune": "scorch.tools.tune",
 }
 __all__ = [
-    "below", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply", "parts",
-    "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune", "values",
+    "below", "choice", "composed", "conversion", "expressions", "find_all", "index", "layouts", "multiply",
+    "parts", "pictures", "plan", "pointwise", "products", "profiling", "reorder", "rules", "saved", "tune",
+    "values",
 ]  # fmt: skip
 
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..tensor.format import Format, bound, has_parts
-from ..tensor.sparsetensor import SparseTensor, core_of
+from ..tensor.sparsetensor import SparseTensor
 from . import suggest
+from .plan import expect
 from .race import Race, clock
 
 _SECONDS = 10.0  # that a race lasts at most
 Call = Callable[[SparseTensor], object]
-
-
-def expect(a: SparseTensor) -> SparseTensor:
-    """The same tensor, of which it is known that products with it will be many."""
-    for part in a.parts:
-        core_of(part).expect()
-    return a
 
 
 class _Choice:

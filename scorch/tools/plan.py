@@ -8,10 +8,10 @@ import torch
 
 from ..functions.explanation import Explanation
 from ..functions.expressions import explain
+from ..tensor import rooms
 from ..tensor.format import Format
-from ..tensor.sparsetensor import SparseTensor
+from ..tensor.sparsetensor import SparseTensor, core_of
 from ..tensor.values import bytes_kept
-from . import choice
 
 
 def plan(A: SparseTensor, columns: int = 1) -> Explanation:
@@ -24,6 +24,13 @@ def plan(A: SparseTensor, columns: int = 1) -> Explanation:
     return explain(f"{batch}ij,{batch}jk->{batch}ik", A, x)
 
 
+def expect(A: SparseTensor) -> SparseTensor:
+    """The same tensor, of which it is known that products with it will be many."""
+    for part in A.parts:
+        core_of(part).expect()
+    return A
+
+
 def optimize(
     A: SparseTensor,
     calls: int | Sequence[Callable[[SparseTensor], object]],
@@ -33,12 +40,12 @@ def optimize(
     if format is not None:
         _check(A, calls)
     if not isinstance(calls, int) or calls >= 16:
-        choice.expect(A)
+        expect(A)
     if isinstance(calls, int):
         return A
     with torch.no_grad():
         if format is not None:
-            A = choice.fastest(A, calls, format)
+            A = rooms.choice.fastest(A, calls, format)
         for call in calls:
             call(A)
     return A
