@@ -112,9 +112,11 @@ struct sc_chunk {
     size_t size;
 };
 #if defined(SC_PLAIN_MEMORY)
-#define CHUNK ((size_t)0) /* a chunk for every request, of its size */
+#define FIRST ((size_t)0) /* a chunk for every request, of its size */
+#define CHUNK ((size_t)0)
 #define STEP ((size_t)1)
 #else
+#define FIRST ((size_t)1 << 12) /* chunks are set to zero: the first is small, each other twice the last, up to CHUNK */
 #define CHUNK ((size_t)1 << 16)
 #define STEP ((size_t)16)
 #endif
@@ -124,7 +126,8 @@ void *sc_arena_get(sc_arena *a, size_t size)
 {
     size = (size + STEP - 1) & ~(STEP - 1);
     if (!a->head || a->used + size > a->head->size) {
-        size_t room = size > CHUNK ? size : CHUNK;
+        size_t room = !a->head ? FIRST : a->head->size < CHUNK / 2 ? 2 * a->head->size : CHUNK;
+        if (room < size) room = size;
         sc_chunk *c = sc_malloc(HEAD + room);
         if (!c) {
             if (a->nomem) a->nomem(a->ctx);
