@@ -60,16 +60,18 @@ static int parse_dims(Lexer *lx, int64_t *dim)
 }
 
 /* The operand in front that the one being declared has the structure of, counted from 1. */
-static int8_t parse_twin(File *f, Lexer *lx, const sc_format *format, const int64_t *dim)
+static int8_t parse_twin(File *f, Lexer *lx, const sc_spec *spec, const int64_t *dim)
 {
     const int pos = lx->pos;
     const char *name = lex_name(lx, "an operand in front");
     const Tensor *t = prog_tensor(f->p, name);
-    bool same = t && !t->perm && sc_format_equal(&t->format, format) && sc_format_has_twins(format);
+    bool same = t && !t->perm && t->itype == spec->itype && sc_format_equal(&t->format, &spec->format) &&
+                sc_format_has_twins(&spec->format);
     for (int d = 0; same && d < t->ndim; d++) same = t->extent[d] == dim[d];
     if (!same)
         fail(f->p, SC_EVALUE, pos,
-             "expected an operand in front of this shape and format, whose coordinates do not repeat");
+             "expected an operand in front of this shape, format and index type, whose coordinates do not "
+             "repeat");
     return (int8_t)(1 + (t->twin ? t->twin - 1 : t->arg));
 }
 
@@ -96,7 +98,7 @@ static void parse_in(File *f, int at)
     if (lex_accept(&lx, "perm")) spec.perm = true;
     if (spec.perm && sc_format_is_dense(&spec.format))
         fail(f->p, SC_EVALUE, perm, "%s is dense: perm goes with an operand that stores entries", name);
-    if (lex_accept(&lx, "like")) spec.twin = parse_twin(f, &lx, &spec.format, dim);
+    if (lex_accept(&lx, "like")) spec.twin = parse_twin(f, &lx, &spec, dim);
     if (lex_accept(&lx, "unit")) spec.unit = (int)sc_min(lex_int(&lx, "the dimension of stride 1"), ndim - 1);
     line_end(&lx, start);
     prog_declare(f->p, &spec, dim);
