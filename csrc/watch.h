@@ -1,7 +1,7 @@
 /* watch.h: who runs what, while somebody looks.
  *
- * What takes time is a span: a program, each of its steps, a conversion, attention. Spans of one thread lie inside one
- * another. Nobody looks as a rule, and then a span costs one load. */
+ * What takes time is a span: a program, each of its steps, a conversion, attention, a sample. Spans of one thread lie
+ * inside one another. Nobody looks as a rule, and then a span costs one load. */
 #ifndef SC_WATCH_H
 #define SC_WATCH_H
 

@@ -2,18 +2,23 @@
 
 A page has what an example says of itself, its command on small data, what that prints, and its source.
 Pictures are SVG text written here, the same on every machine: cells of small matrices in the order in which a
-format stores them, and rasters of large ones.
+format stores them, rasters of large ones, and lines of a table of docs/figures.md.
 """
 
 import ast
 import html
+import importlib
+import math
+import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import torch
+import torch.nn.utils.prune
 
 import scorch
 from scorch.tools.pictures import raster
@@ -121,17 +126,117 @@ def raster_picture(A: scorch.SparseTensor, pixels: int = 64, cell: int = 4) -> s
     return _svg(wide * cell, high * cell, [*body, frame])
 
 
-def _karate() -> scorch.SparseTensor:
-    sys.path.insert(0, str(EXAMPLES))
-    import planetoid
+# Lines of figures: a share of zeros to the right, how many times as fast as dense upwards, by powers of two.
+WIDE, HIGH, LEAST, MOST = 260, 220, -1.5, 5.0
+ZEROS = (50, 60, 70, 80, 90, 95)
+LINES = ((68, 119, 170), (238, 102, 119), (34, 136, 51), (204, 187, 68))
 
-    graph = planetoid.karate()
+
+def where_dense_wins() -> list[tuple[str, list[float], list[float]]]:
+    """The table of that name in docs/figures.md: "side, batch", ratios of a layer, ratios of a product."""
+    text = (DOCS / "figures.md").read_text()
+    rows = re.findall(r"^\| (\d+, \d+) +\|(.*)\|$", text[text.index("## Where dense wins") :], re.M)[:8]
+    ratios = [[float(cell) for cell in cells.split("|")] for _, cells in rows]
+    return [(name, r[:6], r[6:]) for (name, _), r in zip(rows, ratios, strict=True)]
+
+
+def _point(zeros: int, ratio: float) -> str:
+    up = (math.log2(ratio) - LEAST) / (MOST - LEAST)
+    return f"{(zeros - 50) / 45 * WIDE:.1f},{(1 - up) * HIGH:.1f}"
+
+
+def _lines(title: str, rows: list[tuple[str, list[float]]]) -> list[str]:
+    body = [f'<text x="0" y="-8">{title}</text>']
+    for power in range(-1, 5):
+        at, _, y = _point(50, 2.0**power).partition(",")
+        stroke = "#222" if power == 0 else "#ddd"
+        body.append(f'<path d="M{at},{y} H{WIDE}" stroke="{stroke}"/>')
+        body.append(f'<text x="-8" y="{float(y) + 4:.1f}" text-anchor="end">{2.0**power:g}x</text>')
+    for zeros in ZEROS:
+        x, _, _ = _point(zeros, 1).partition(",")
+        body.append(f'<text x="{x}" y="{HIGH + 16}" text-anchor="middle">{zeros}%</text>')
+    for k, (_, ratios) in enumerate(rows):
+        path = " ".join(_point(z, r) for z, r in zip(ZEROS, ratios, strict=True))
+        dash = ' stroke-dasharray="5 3"' if k >= 4 else ""
+        body.append(
+            f'<polyline points="{path}" fill="none" stroke="{_rgb(LINES[k % 4], 1)}" stroke-width="2"{dash}/>'
+        )
+    return body
+
+
+def _legend(names: list[str]) -> list[str]:
+    body = []
+    for k, name in enumerate(names):
+        dash, y = ' stroke-dasharray="5 3"' if k >= 4 else "", 20 + 18 * k
+        body.append(f'<path d="M0,{y} h26" stroke="{_rgb(LINES[k % 4], 1)}" stroke-width="2"{dash}/>')
+        body.append(f'<text x="32" y="{y + 4}">{name}</text>')
+    return ['<text x="0" y="-8">side, batch</text>', *body]
+
+
+def break_even_picture() -> str:
+    """How many times as fast as dense a pruned weight is; below the dark line dense is faster."""
+    rows = where_dense_wins()
+    panels = [
+        _lines("F.linear(x, W), by zeros of W", [(name, r) for name, r, _ in rows]),
+        _lines("W @ X", [(name, r) for name, _, r in rows]),
+        _legend([name for name, _, _ in rows]),
+    ]
+    body = []
+    for k, panel in enumerate(panels):
+        body += [f'<g transform="translate({50 + k * (WIDE + 60)},30)">', *panel, "</g>"]
+    return _svg(2 * WIDE + 270, HIGH + 60, body)
+
+
+def _example(name: str) -> ModuleType:
+    sys.path.insert(0, str(EXAMPLES))
+    return importlib.import_module(name)
+
+
+def _karate() -> scorch.SparseTensor:
+    graph = _example("planetoid").karate()
     return scorch.from_edge_index(graph.edge_index, num_nodes=len(graph.x), add_self_loops=True)
 
 
 def _band() -> scorch.SparseTensor:
     place = torch.arange(256)
     return scorch.sparse((place[:, None] - place).abs() <= 32)
+
+
+def _drawn() -> scorch.SparseTensor:
+    data = _example("minibatches").generated(600, 16, 32, 8)
+    graph = scorch.from_edge_index(data.edge_index, num_nodes=600)
+    random = torch.Generator().manual_seed(0)
+    return scorch.sample_neighbors(graph, torch.arange(100), [5, 5], generator=random)[0].matrix
+
+
+def _relation() -> scorch.SparseTensor:
+    graph = _example("rgcn").generated()
+    edges, by_class = graph.edge_index[:, graph.edge_type == 0], torch.empty(graph.nodes, dtype=torch.long)
+    nodes, classes = (torch.cat(x) for x in zip(graph.train, graph.test, strict=True))
+    by_class[nodes[classes.argsort(stable=True)]] = torch.arange(graph.nodes)
+    return scorch.from_edge_index(by_class[edges], num_nodes=graph.nodes)
+
+
+def _butterfly() -> scorch.SparseTensor:
+    _, layers = _example("graph_challenge").generate(256, 1, 1)
+    return scorch.sparse(layers[0])
+
+
+def _pruned() -> scorch.SparseTensor:
+    torch.manual_seed(0)
+    return _example("sparse_training").Net(64, 128, 10, 0.1)[0].weight.detach()
+
+
+def _by_magnitude() -> scorch.SparseTensor:
+    torch.manual_seed(0)
+    layer = _example("pruned_cnn").CharCNN(32).conv1.linear
+    torch.nn.utils.prune.l1_unstructured(layer, "weight", 0.9)
+    return scorch.sparse(layer.weight.detach())
+
+
+def _kernel_map() -> scorch.SparseTensor:
+    sites = _example("sparse_convolution").surface(400)
+    return scorch.conv_map(sites[sites[:, 1].argsort(stable=True)], 3)[0]
 
 
 PICTURES: dict[str, tuple[str, Callable[[], str]]] = {
@@ -142,6 +247,30 @@ PICTURES: dict[str, tuple[str, Callable[[], str]]] = {
     "sparse_attention": (
         "The mask: each of 256 tokens sees 32 to either side",
         lambda: raster_picture(_band(), 32, 8),
+    ),
+    "minibatches": (
+        "The first layer of a batch of 100: a row a target, a column a source, the targets first",
+        lambda: raster_picture(_drawn(), 64),
+    ),
+    "rgcn": (
+        "The largest relation of 3000 nodes, those of a class together: most edges lead to the same class",
+        lambda: raster_picture(_relation(), 40, 6),
+    ),
+    "graph_challenge": (
+        "The weights of a layer of 256 neurons, 32 inputs each",
+        lambda: raster_picture(_butterfly(), 48, 6),
+    ),
+    "sparse_training": (
+        "What the first layer stores before training, a tenth of its weights",
+        lambda: raster_picture(_pruned(), 64),
+    ),
+    "pruned_cnn": (
+        "The first convolution, 32 channels by 16 x 7 inputs: a tenth of the weights, the largest",
+        lambda: raster_picture(_by_magnitude(), 112),
+    ),
+    "sparse_convolution": (
+        "A kernel map: the neighbours of 400 sites of a surface, sites from one side to the other",
+        lambda: raster_picture(_kernel_map(), 50, 5),
     ),
 }
 
@@ -179,7 +308,8 @@ def page(name: str, printed: str) -> str:
 
 def pictures() -> dict[str, str]:
     """All pictures, by the names of their files."""
-    return {"formats": formats_picture(), **{name: draw() for name, (_, draw) in PICTURES.items()}}
+    drawn = {"formats": formats_picture(), "dense": break_even_picture()}
+    return {**drawn, **{name: draw() for name, (_, draw) in PICTURES.items()}}
 
 
 def main() -> int:

@@ -174,6 +174,17 @@ def test_every_example_has_a_page(generate):
         assert f"gallery/{name}.md" in (DOCS / "examples.md").read_text()
 
 
+def test_eight_examples_have_a_plot(generate):
+    """Of data of their own; `page` has it, which is compared above."""
+    assert len(generate.PICTURES) >= 8 and set(generate.PICTURES) <= set(generate.COMMANDS)
+
+
+def test_lines_are_those_of_the_table(generate):
+    rows = generate.where_dense_wins()
+    assert len(rows) == 8 and all(len(r) == len(generate.ZEROS) for _, *both in rows for r in both)
+    assert rows[0][0] == "1024, 1" and generate.pictures()["dense"].count("<polyline") == 16
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(f.stem for f in (DOCS / "gallery").glob("*.md")))
 def test_examples_print_what_their_pages_say(generate, name):

@@ -71,6 +71,20 @@ def test_steps_conversions_and_attention_are_listed(A):
     assert "attention" in p._repr_html_() and "<table>" in p._repr_html_()
 
 
+def test_samples_and_parts_are_listed(A):
+    graph, nodes = scorch.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]])), torch.tensor([2, 0])
+    with scorch.profile() as p:
+        for _ in range(2):
+            layers = scorch.sample_neighbors(graph, nodes, [2, 2])
+        part = A.submatrix(nodes, torch.arange(7))
+        with pytest.raises(ValueError):
+            scorch.sample_neighbors(graph, torch.tensor([0, 0]), [2])
+    drawn, taken = ran(p, "sample_neighbors"), ran(p, "submatrix")
+    assert (drawn.calls, drawn.operands, drawn.way) == (2, "csr 3x3", "library")
+    assert drawn.bytes == 2 * 16 * sum(layer.matrix.nnz for layer in layers)
+    assert taken.calls == 1 and taken.operands == "csr 40x30 f32" and taken.bytes == 16 * part.nnz + 8 * 2
+
+
 def test_profiles_lie_inside_one_another_and_see_nothing_else(A):
     x = torch.rand(30, 4)
     with scorch.profile() as outer:

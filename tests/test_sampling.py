@@ -85,6 +85,11 @@ def test_submatrices_refuse():
 
 
 # ---- samples ----
+def test_a_layer_says_what_it_is():
+    (layer,) = scorch.sample_neighbors(star([1, 1, 1]), torch.tensor([0, 2]), [2])
+    assert repr(layer) == f"SampledLayer(2 targets, {len(layer.sources)} sources, {layer.matrix!r})"
+
+
 @pytest.mark.parametrize("format", ("csr", "csc", "coo"))
 @pytest.mark.parametrize("replace", (False, True))
 @pytest.mark.parametrize("weighted", (False, True))

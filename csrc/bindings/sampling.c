@@ -1,5 +1,6 @@
 /* sampling.c: neighbours of nodes, from tensors. */
 #include "../sampling.h"
+#include "../watch.h"
 #include "bind.h"
 
 /* pos, crd, weights or None */
@@ -53,8 +54,9 @@ static PyObject *take_nodes(const sc_state *s, const sc_sampling *m, int64_t n)
     return sc_dense_object(s->dl, d);
 }
 
-/* All hops, then the nodes. */
-static PyObject *take_all(const sc_state *s, sc_sampling *m, PyObject *fanouts, int64_t nodes, bool counts)
+/* All hops, then the nodes. bytes: of the entries that were drawn, read and written. */
+static PyObject *take_all(const sc_state *s, sc_sampling *m, PyObject *fanouts, int64_t nodes, bool counts,
+                          int64_t *bytes)
 {
     const Py_ssize_t n = PyTuple_Size(fanouts);
     PyObject *r = n < 0 ? NULL : PyTuple_New(n + 1);
@@ -75,9 +77,38 @@ static PyObject *take_all(const sc_state *s, sc_sampling *m, PyObject *fanouts, 
             return sc_bind_raise(s, &e);
         }
         nodes = hop.nodes;
+        *bytes += hop.entries * (int64_t)(2 * sizeof(int32_t) + sizeof(int64_t));
         sc_bind_put(&r, i, take_hop(s, m, &hop, counts));
     }
     sc_bind_put(&r, n, r ? take_nodes(s, m, nodes) : NULL);
+    return r;
+}
+
+static PyObject *drawn(const sc_state *s, const sc_sampled *from, const sc_borrowed *seeds, PyObject *fanouts,
+                       int64_t *bytes)
+{
+    sc_sampling *m = NULL;
+    sc_err e = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_sampling_open(&m, from, seeds->t.view.val, seeds->n, &e);
+    Py_END_ALLOW_THREADS;
+    const bool counts = from->replace && !from->fresh;
+    PyObject *r = rc ? sc_bind_raise(s, &e) : take_all(s, m, fanouts, seeds->n, counts, bytes);
+    sc_sampling_close(m);
+    return r;
+}
+
+static PyObject *watched(const sc_state *s, const sc_sampled *from, const sc_borrowed *seeds,
+                         PyObject *fanouts)
+{
+    sc_span span;
+    char what[80];
+    const long long n = from->rows;
+    snprintf(what, sizeof what, "sample_neighbors\tcsr %lldx%lld", n, n);
+    sc_span_begin(&span, what, NULL, 0);
+    PyObject *r = drawn(s, from, seeds, fanouts, &span.bytes);
+    sc_span_end(&span, "library", NULL, 0, r);
     return r;
 }
 
@@ -86,24 +117,18 @@ static PyObject *module_sample(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
     PyObject *x[5];
-    int replace, fresh, rc;
+    int replace, fresh;
     long long random;
     sc_borrowed seeds;
     sc_sampled from = {0};
-    sc_sampling *m = NULL;
-    sc_err e = {0};
+    int64_t bytes = 0;
     if (!PyArg_ParseTuple(args, "OOOOO!ppL", &x[0], &x[1], &x[2], &x[3], &PyTuple_Type, &x[4], &replace,
                           &fresh, &random))
         return NULL;
     if (read_graph(s, x, &from) || sc_bind_read_vector(s, x[3], &seeds)) return NULL;
     if (seeds.t.dtype != SC_I64) return sc_bind_refuse("expected seeds of int64"), NULL;
     from.replace = replace, from.fresh = fresh, from.random = (uint64_t)random;
-    Py_BEGIN_ALLOW_THREADS;
-    rc = sc_sampling_open(&m, &from, seeds.t.view.val, seeds.n, &e);
-    Py_END_ALLOW_THREADS;
-    PyObject *r = rc ? sc_bind_raise(s, &e) : take_all(s, m, x[4], seeds.n, replace && !fresh);
-    sc_sampling_close(m);
-    return r;
+    return sc_is_watched() ? watched(s, &from, &seeds, x[4]) : drawn(s, &from, &seeds, x[4], &bytes);
 }
 
 PyMethodDef sc_sampling_methods[] = {

@@ -1,5 +1,6 @@
 /* select.c: rows and columns of a csr matrix, from tensors. */
 #include "../select.h"
+#include "../watch.h"
 #include "bind.h"
 
 #include <string.h>
@@ -44,6 +45,54 @@ static int read_matrix(const sc_state *s, PyObject *const *x, sc_selection *out)
     return (int)val.t.dtype;
 }
 
+/* (pos, crd, values) of what t takes, of entries; bytes: of all arrays, read and written. */
+static PyObject *selected(const sc_state *s, sc_selection *t, sc_dtype type, int64_t *bytes)
+{
+    const size_t index = sc_dtype_size(t->itype);
+    sc_sink sink = {.dl = s->dl};
+    sc_err e = {0};
+    int64_t n = 0;
+    t->out_pos = sc_sink_alloc(&sink, SC_POS, 1, t->itype, t->row.n + 1);
+    if (!t->out_pos) return sc_dense_nomem(t->itype, 1, &t->row.n);
+    int rc;
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_select_count(t, &n, &e);
+    Py_END_ALLOW_THREADS;
+    if (!rc) {
+        t->out_crd = sc_sink_alloc(&sink, SC_CRD, 1, t->itype, n);
+        t->out_val = sc_sink_alloc(&sink, SC_VAL, 1, type, n);
+        if (!t->out_crd || !t->out_val)
+            rc = sc_error(&e, SC_ENOMEM, "out of memory for %lld entries", (long long)n);
+    }
+    if (!rc) {
+        Py_BEGIN_ALLOW_THREADS;
+        rc = sc_select_fill(t, &e);
+        Py_END_ALLOW_THREADS;
+    }
+    sc_select_close(t);
+    *bytes = 2 * (n * (int64_t)(t->size + index) + t->row.n * (int64_t)index);
+    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(3);
+    if (!rc) {
+        sc_bind_put(&r, 0, sc_sink_take(&sink, t->out_pos, t->row.n + 1));
+        sc_bind_put(&r, 1, sc_sink_take(&sink, t->out_crd, n));
+        sc_bind_put(&r, 2, sc_sink_take(&sink, t->out_val, n));
+    }
+    sc_sink_clear(&sink);
+    return r;
+}
+
+static PyObject *watched(const sc_state *s, sc_selection *t, sc_dtype type)
+{
+    sc_span span;
+    char what[100];
+    snprintf(what, sizeof what, "submatrix\tcsr %lldx%lld %s", (long long)t->rows, (long long)t->columns,
+             sc_dtype_name(type));
+    sc_span_begin(&span, what, NULL, 0);
+    PyObject *r = selected(s, t, type, &span.bytes);
+    sc_span_end(&span, "library", NULL, 0, r);
+    return r;
+}
+
 /* select(pos, crd, values, rows, columns, extent) -> (pos, crd, values) of the rows and columns that are taken */
 static PyObject *module_select(PyObject *module, PyObject *args)
 {
@@ -51,9 +100,7 @@ static PyObject *module_select(PyObject *module, PyObject *args)
     PyObject *x[5];
     long long extent;
     sc_selection t = {0};
-    sc_sink sink = {.dl = s->dl};
-    sc_err e = {0};
-    int64_t n = 0;
+    int64_t bytes = 0;
     bool every_row;
     if (!PyArg_ParseTuple(args, "OOOOOL", &x[0], &x[1], &x[2], &x[3], &x[4], &extent)) return NULL;
     t.columns = extent;
@@ -61,32 +108,7 @@ static PyObject *module_select(PyObject *module, PyObject *args)
     if (type < 0 || read_taken(s, x[3], t.rows, &t.row, &every_row) ||
         read_taken(s, x[4], extent, &t.column, &t.every_column))
         return NULL;
-    t.out_pos = sc_sink_alloc(&sink, SC_POS, 1, t.itype, t.row.n + 1);
-    if (!t.out_pos) return sc_dense_nomem(t.itype, 1, &t.row.n);
-    int rc;
-    Py_BEGIN_ALLOW_THREADS;
-    rc = sc_select_count(&t, &n, &e);
-    Py_END_ALLOW_THREADS;
-    if (!rc) {
-        t.out_crd = sc_sink_alloc(&sink, SC_CRD, 1, t.itype, n);
-        t.out_val = sc_sink_alloc(&sink, SC_VAL, 1, (sc_dtype)type, n);
-        if (!t.out_crd || !t.out_val)
-            rc = sc_error(&e, SC_ENOMEM, "out of memory for %lld entries", (long long)n);
-    }
-    if (!rc) {
-        Py_BEGIN_ALLOW_THREADS;
-        rc = sc_select_fill(&t, &e);
-        Py_END_ALLOW_THREADS;
-    }
-    sc_select_close(&t);
-    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(3);
-    if (!rc) {
-        sc_bind_put(&r, 0, sc_sink_take(&sink, t.out_pos, t.row.n + 1));
-        sc_bind_put(&r, 1, sc_sink_take(&sink, t.out_crd, n));
-        sc_bind_put(&r, 2, sc_sink_take(&sink, t.out_val, n));
-    }
-    sc_sink_clear(&sink);
-    return r;
+    return sc_is_watched() ? watched(s, &t, (sc_dtype)type) : selected(s, &t, (sc_dtype)type, &bytes);
 }
 
 /* ---- consecutive rows ---- */

@@ -101,8 +101,8 @@ static uint32_t detect(void) { return 0; }
 static bool detect_dots(void) { return false; }
 static void add_features(sc_target *t) { t->features = 0; }
 
-/* The 128 bits of every ARM are all that is used: no kernel computes with bytes or multiplies 16 bits, which later
- * features are for, and vectors of unknown length (SVE) have no place in a text of one width. */
+/* The 128 bits of every ARM are all that is used: no kernel computes with bytes, pairs of bf16 are not looked for, and
+ * vectors of unknown length (SVE) have no place in a text of one width. */
 #if defined(__aarch64__) && defined(__linux__)
 /* Implementer, part and revision of a core, or 0: of one that is off, or where the system does not say. */
 static unsigned long long core_id(long cpu)

@@ -35,6 +35,9 @@ class SampledLayer(NamedTuple):
     sources: torch.Tensor
     entries: torch.Tensor
 
+    def __repr__(self) -> str:
+        return f"SampledLayer({len(self.targets)} targets, {len(self.sources)} sources, {self.matrix!r})"
+
 
 class Hops(NamedTuple):
     """What was drawn, as arrays. nodes: by number, the seeds first. begin: of each hop, the number of its

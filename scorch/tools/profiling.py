@@ -1,4 +1,4 @@
-"""What runs inside of a with statement: programs, their steps, conversions and attention.
+"""What runs inside of a with statement: programs, their steps, conversions, attention, samples and parts.
 
 The core counts (csrc/watch.h), wherever a call comes from: the short entries in C, operators in graphs of
 torch.compile, autograd's threads. Nothing is counted, and no time taken, outside of such a statement.
@@ -27,13 +27,14 @@ _LONG = 60  # letters of an expression in a table
 
 @dataclass(frozen=True)
 class Ran:
-    """What ran: a program, a step of one, a conversion ("convert") or attention.
+    """What ran: a program, a step of one, a conversion ("convert"), attention, a sample of neighbours
+    ("sample_neighbors") or rows and columns that are taken ("submatrix").
 
     Attributes:
         expression: as it was asked for first; programs of gradients are index notation.
         operands, results: formats, extents and types.
         way: "bundle", "jit" or "executor" for a program, "steps" for one that runs others, "conversion", or
-            "library" for what is a function of a library: a product of dense matrices, attention.
+            "library" for what no kernel of an expression does: dense products, attention, samples, parts.
         calls: how often. seconds: of all calls, with what ran inside of them. bytes: of the arrays that all
             calls read and wrote, once each. entries: values that the first result of the last call stores.
         inside: what ran inside of it.
@@ -191,10 +192,10 @@ class Profile:
 def profile() -> Profile:
     """Counts what runs inside of a with statement: calls, times, formats and bytes of each program.
 
-    Conversions and attention are listed as programs are, and below a program what ran inside of it: its
-    steps, and what they converted. Calls of all threads are counted, gradients too. Profiles may lie inside
-    one another. While torch.profiler runs, with or without this, programs are events of it whose names begin
-    with ``scorch:``.
+    Conversions, attention, samples of neighbours and submatrices are listed as programs are, and below a
+    program what ran inside of it: its steps, and what they converted. Calls of all threads are counted,
+    gradients too. Profiles may lie inside one another. While torch.profiler runs, with or without this,
+    programs are events of it whose names begin with ``scorch:``.
 
     Outside of the statement a call costs what it costs without it; inside, each takes some microseconds more.
 

@@ -136,7 +136,8 @@ static bool pair_in(Prog *p, const Entry *e, Stmt **block)
     bool any = false;
     for (Stmt **at = block; *at;) {
         Stmt *s = *at;
-        any |= (s->body && pair_in(p, e, &s->body)) | (s->other && pair_in(p, e, &s->other));
+        any |= s->body && pair_in(p, e, &s->body);
+        any |= s->other && pair_in(p, e, &s->other);
         Stmt *r = is_term(*block, s, &t) ? partner(e, *block, s, &t, &u) : NULL;
         if (!r) {
             at = &s->next;
