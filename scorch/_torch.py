@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import shutil
@@ -307,6 +308,18 @@ def unknown_size() -> int:
     n = context.new_dynamic_size()
     context._shape_env.ignorable_fresh_unbacked_symbols.append(n.node._expr)
     return n
+
+
+def allow_unknown_sizes(inputs: Sequence[object]) -> None:
+    """In the graph that a backend was given with these inputs: operators may make sizes that nobody knows.
+
+    Dynamo breaks graphs at such sizes but where it must not, with fullgraph=True. They are no reason to where
+    they stay inside of what the backend itself puts there.
+    """
+    mode = torch._guards.detect_fake_mode(inputs)
+    env = mode.shape_env if mode is not None else None
+    if env is not None:
+        env.settings = dataclasses.replace(env.settings, allow_dynamic_output_shape_ops=True)
 
 
 def surely(condition: bool) -> bool:

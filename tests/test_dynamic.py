@@ -171,6 +171,16 @@ def test_batches_and_functions():
     assert torch.equal(h.to_dense(), x)
 
 
+def test_operands_by_name_and_out():
+    x, w, b = integers(5, 40, zeros=0.9), integers(40, 20), integers(20)
+    h, out = scorch.dynamic(x), x.new_empty(5, 20)
+    assert torch.matmul(h, w, out=out) is out and torch.equal(out, x @ w)
+    assert torch.mm(input=h, mat2=w, out=out.zero_()) is out and torch.equal(out, x @ w)
+    assert torch.equal(torch.matmul(input=h, other=w), x @ w)
+    assert torch.equal(F.linear(input=h, weight=w.T, bias=b), F.linear(x, w.T, b))
+    assert torch.equal(w.T.matmul(other=scorch.dynamic(x.T)), w.T @ x.T)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_rows_that_count(share):
     x, w, b = integers(4, 50, 16), integers(16, 24), integers(24)

@@ -274,6 +274,21 @@ def test_diagonals_and_broadcasts():
     assert torch.equal(x.grad, torch.ones(4, 4, dtype=torch.float64))
 
 
+def test_diagonals_of_results():
+    """The extent of a diagonal is that of an operand, also where no operand has two such dimensions."""
+    x, y, weight = randn(4).requires_grad_(), randn(4, 3).requires_grad_(), randn(4, 4)
+    text = "tmp s[j] = y[j,k]; C[i,j] = x[i] * s[j]; d[i] = C[i,i]; t = C[i,i]"
+    given = torch.autograd.grad(loss_of(scorch.evaluate(text, x=x, y=y), weight), [x, y])
+    C = x[:, None] * y.sum(1)
+    expected = torch.autograd.grad(loss_of((C, C.diagonal(), C.trace()), weight), [x, y])
+    torch.testing.assert_close(given, expected)
+
+
+def loss_of(made, weight):
+    C, d, t = made
+    return (C * weight).sum() + d.pow(2).sum() + t.pow(2)
+
+
 # ---- a SparseTensor as a torch tensor ----
 def test_the_gradient_is_sparse_and_accumulates():
     a = scorch.sparse(matrix(), "csr").requires_grad_()

@@ -203,6 +203,15 @@ def test_nothing_of_the_shape_of_the_mask_is_formed(f):
         assert (str(N), str(N)) in shapes(agree(f, PATTERNS[f], join=False).forward)
 
 
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("f", [attention, scaled_attention, one_head], ids=lambda f: f.__name__)
+def test_sizes_inside_of_a_program_break_no_graph(f, grad):
+    """Dynamo takes sizes that are known after a call as a reason to; then f would run as it is."""
+    args = [x.detach().clone().requires_grad_(grad) for x in PATTERNS[f]]
+    made = agree(f, args, fullgraph=False)
+    assert len(made.graphs) == 1 and made.programs() and made.forward
+
+
 def test_rows_without_an_entry_are_zero():
     """Of a size at which the quotient is taken of sums."""
     n, g = 20_000, torch.Generator().manual_seed(0)

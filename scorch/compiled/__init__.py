@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from .._torch import allow_unknown_sizes
 from .joining import join
 
 __all__ = ["backend", "join"]
@@ -31,8 +32,8 @@ def backend(
     """
     options = dict(options or {})
     inner = options.pop("inner", inner)
-    if not torch.is_autocast_enabled("cpu"):
-        join(gm)
+    if not torch.is_autocast_enabled("cpu") and join(gm):
+        allow_unknown_sizes(inputs)
     if inner == "inductor":
         return torch._TorchCompileInductorWrapper(mode, options, None)(gm, inputs)
     from torch._dynamo.backends.registry import lookup_backend

@@ -303,7 +303,7 @@ class Dynamic:
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         body = _BODIES.get(func)
-        if body is not None:
+        if body is not None and kwargs.keys() <= _OPERANDS:
             return body(*args, **kwargs)
         return func(*_unwrapped(args), **{name: _unwrapped(x) for name, x in kwargs.items()})
 
@@ -341,14 +341,14 @@ def _rows_times(h: Dynamic, w: torch.Tensor, bias: torch.Tensor | None) -> torch
     return y.reshape(*x.shape[:-1], w.shape[1])
 
 
-def _matmul(left: object, right: object) -> torch.Tensor:
-    if isinstance(left, Dynamic) and _is_matrix(right, left._x) and left._x.dim() > 0:
-        return _rows_times(left, right, None)
-    if isinstance(right, Dynamic) and right.dim() == 2 and _is_matrix(left, right._x):
-        if left.shape[1] != right.shape[0]:
-            raise ValueError(f"matmul: expected {left.shape[1]} rows on the right, got {right.shape[0]}")
-        return times(right._x, left.t(), right._valid, True).t()
-    return torch.matmul(_unwrapped(left), _unwrapped(right))
+def _matmul(input: object, other: object) -> torch.Tensor:
+    if isinstance(input, Dynamic) and _is_matrix(other, input._x) and input._x.dim() > 0:
+        return _rows_times(input, other, None)
+    if isinstance(other, Dynamic) and other.dim() == 2 and _is_matrix(input, other._x):
+        if input.shape[1] != other.shape[0]:
+            raise ValueError(f"matmul: expected {input.shape[1]} rows on the right, got {other.shape[0]}")
+        return times(other._x, input.t(), other._valid, True).t()
+    return torch.matmul(_unwrapped(input), _unwrapped(other))
 
 
 def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
@@ -357,14 +357,14 @@ def _linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     return _rows_times(input, weight.t(), _unwrapped(bias))
 
 
-def _method(left: object, right: object) -> torch.Tensor:
+def _method(input: object, other: object) -> torch.Tensor:
     """``Tensor.matmul``, and what torch.compile makes of ``h @ w``: with the operands turned round."""
-    turned = torch.compiler.is_dynamo_compiling() and not isinstance(left, Dynamic)
-    if not turned or right.shape[-1] != left.shape[0]:
-        return _matmul(left, right)
-    if right.shape[0] == left.shape[-1]:
+    turned = torch.compiler.is_dynamo_compiling() and not isinstance(input, Dynamic)
+    if not turned or other.shape[-1] != input.shape[0]:
+        return _matmul(input, other)
+    if other.shape[0] == input.shape[-1]:
         raise NotImplementedError("torch.compile does not tell h @ w from w @ h: use torch.matmul(h, w)")
-    return _matmul(right, left)
+    return _matmul(other, input)
 
 
 def _mm(input: object, mat2: object) -> torch.Tensor:
@@ -383,6 +383,8 @@ _BODIES = {
     torch.mm: _mm,
     torch.Tensor.mm: _mm,
 }
+# Names of operands: where anything else is given by name, as out=, functions take the dense tensor.
+_OPERANDS = {"input", "other", "mat2", "weight", "bias"}
 
 
 def resolved(h: Dynamic) -> torch.Tensor:

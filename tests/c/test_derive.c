@@ -23,6 +23,7 @@ static const char *const cases[] = {
     "in A: f64 dense (4, 4)\nC[i,k] = A[i,j] * A[k,j] * A[i,k]\n",
     "in A: f64 dense (4, 4)\nin b: f64 dense (4)\nC[i] = A[i,i] * b[i]\n",
     "in A: f64 dense (4, 4, 4)\nC[j] = A[i,i,j] * A[j,j,j]\n",
+    "in a: f64 dense (4)\nin b: f64 dense (4)\nC[i,j] = a[i] + b[j]\nd[i] = C[i,i]\n",
     "in X: f64 dense (5, 4)\nin v: f64 dense (4)\nC[i] += X[i,j] + v[j]\n",
     "in X: f64 dense (5, 4)\nin v: f64 dense (3)\nC[i] += X[i,j] - v[k]\n",
     "in X: f64 dense (5, 4)\nin v: f64 csr i32 (5, 3)\nC[i] += X[i,j] - v[i,k]\n",

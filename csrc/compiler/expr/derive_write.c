@@ -14,10 +14,11 @@
 
 typedef struct {
     Derive *d;
-    Prog *out;          /* holds the index names of the text */
-    int kin[SC_MAXVAR]; /* forward variables of one extent have one number */
-    int of[SC_MAXVAR];  /* the kin of an index name */
-    uint32_t used;      /* names of the current assignment */
+    Prog *out;                       /* holds the index names of the text */
+    int kin[SC_MAXVAR];              /* forward variables of one extent have one number */
+    int of[SC_MAXVAR];               /* the kin of an index name */
+    int first[MAXTENSOR][SC_MAXDIM]; /* 1 + a variable that a dimension is read at, or 0 */
+    uint32_t used;                   /* names of the current assignment */
     /* What is needed: lines of d, operands, results and their gradients. */
     uint32_t line, operand, result, grad;
     bool dense; /* temporaries are, whatever they could be */
@@ -38,7 +39,7 @@ static void join(Writer *w, int a, int b)
 }
 
 /* Dimension by dimension, the variables of all accesses to one tensor. */
-static void join_access(Writer *w, const Expr *e, int first[][SC_MAXDIM])
+static void join_access(Writer *w, const Expr *e)
 {
     const Prog *p = w->d->p;
     if (e->op == O_ACCESS) {
@@ -46,21 +47,20 @@ static void join_access(Writer *w, const Expr *e, int first[][SC_MAXDIM])
         int k = 0;
         while (p->tensor[k] != t) k++;
         for (int i = 0; i < t->ndim; i++) {
-            if (first[k][i]) join(w, first[k][i] - 1, e->ix[i].var);
-            first[k][i] = e->ix[i].var + 1;
+            if (w->first[k][i]) join(w, w->first[k][i] - 1, e->ix[i].var);
+            w->first[k][i] = e->ix[i].var + 1;
         }
     }
     for (int k = 0; k < 2; k++)
-        if (e->kid[k]) join_access(w, e->kid[k], first);
+        if (e->kid[k]) join_access(w, e->kid[k]);
 }
 
 static void find_kin(Writer *w)
 {
-    int first[MAXTENSOR][SC_MAXDIM] = {0};
     for (int v = 0; v < SC_MAXVAR; v++) w->kin[v] = v;
     for (int a = 0; a < w->d->p->nassign; a++) {
-        join_access(w, w->d->p->assign[a].lhs, first);
-        join_access(w, w->d->p->assign[a].rhs, first);
+        join_access(w, w->d->p->assign[a].lhs);
+        join_access(w, w->d->p->assign[a].rhs);
     }
 }
 
@@ -125,12 +125,25 @@ static Expr *access_to(Writer *w, Tensor *t, int n, const int *name)
     return e;
 }
 
-/* The identity matrix over the extent of dimension dim of t. */
-static Tensor *identity(Writer *w, const Tensor *t, int dim, int v)
+/* The operand with a dimension that v runs over, and that dimension. What an assignment has on the left it has on the
+ * right, so there is one also where v is an index of results. */
+static const Tensor *ranged_over(const Writer *w, int v, int *dim)
+{
+    const Prog *p = w->d->p;
+    for (int k = 0; k < p->nin; k++)
+        for (int i = 0; i < p->tensor[k]->ndim; i++)
+            if (w->first[k][i] && w->kin[w->first[k][i] - 1] == w->kin[v]) return *dim = i, p->tensor[k];
+    fail(w->d->p, SC_EINTERNAL, -1, "no operand has index %s", p->var[v].name);
+}
+
+/* The identity matrix over the extent of v. */
+static Tensor *identity(Writer *w, int v)
 {
     Derive *d = w->d;
+    int dim = 0;
     for (int k = 0; k < w->neye; k++)
         if (w->eye[k].kin == w->kin[v]) return w->eye[k].t;
+    const Tensor *t = ranged_over(w, v, &dim);
     Tensor *eye = NEW(d->p, Tensor);
     do snprintf(eye->name, sizeof eye->name, "eye%d", ++d->count);
     while (prog_tensor(d->p, eye->name));
@@ -159,7 +172,7 @@ static Expr *write_share(Writer *w, const Share *s, const int *left)
             names.of[v] = (int8_t)left[i];
             continue;
         }
-        Expr *eye = access_to(w, identity(w, s->to, i, v), 2, (int[]){names.of[v], left[i]});
+        Expr *eye = access_to(w, identity(w, v), 2, (int[]){names.of[v], left[i]});
         eyes = eyes ? expr_new(w->d->p, O_MUL, eyes, eye) : eye;
     }
     for (int v = 0; v < w->d->p->nvar; v++) /* of "+=": summed because the left side lacks it */
