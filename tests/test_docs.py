@@ -157,13 +157,17 @@ def masked(text):
     return re.sub(r"[\d.]+(e[+-]\d+)?( [mun]?s)?", "#", text)
 
 
+DRAWN_AT_RANDOM = {"minibatches", "pruned_cnn", "rgcn", "sparse_convolution", "sparse_training"}
+
+
 def test_pictures_are_what_is_drawn_now(generate):
-    """But for a cell or two, where random numbers differ in their last bit on another CPU."""
+    """But for a cell or two of those of random numbers, which differ in their last bit on another CPU."""
     drawn = generate.pictures()
     assert {f.stem for f in (DOCS / "pictures").glob("*.svg")} == set(drawn)
     for name, text in drawn.items():
-        kept, now = (set(s.splitlines()) for s in ((DOCS / "pictures" / f"{name}.svg").read_text(), text))
-        assert len(kept ^ now) <= len(kept) / 50, f"{name}.svg: make gallery"
+        kept, now = (DOCS / "pictures" / f"{name}.svg").read_text().splitlines(), text.splitlines()
+        near = name in DRAWN_AT_RANDOM and len(set(kept) ^ set(now)) <= len(kept) / 50
+        assert kept == now or near, f"{name}.svg: make gallery"
 
 
 def test_every_example_has_a_page(generate):
