@@ -25,9 +25,9 @@ SOURCES := $(CFILES) $(wildcard csrc/*.list scorch/*.py scorch/*/*.py) setup.py 
 demo: .venv/.installed
 	$(BIN)/python examples/gcn.py --compare
 
-# A process a core; tests of one file share what they compile. Hundreds start processes, each of which would compile the
-# package's modules anew if no bytecode were kept.
+# Hundreds of tests start processes, each of which would compile the package's modules anew if no bytecode were kept.
 export PYTHONDONTWRITEBYTECODE :=
+# A process a core; tests of one file share what they compile.
 PYTEST = $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile
 test: .venv/.editable
 	$(PYTEST) -m "not slow"

@@ -116,8 +116,8 @@ struct sc_chunk {
 #define CHUNK ((size_t)0)
 #define STEP ((size_t)1)
 #else
-#define FIRST                                                                                                \
-    ((size_t)1 << 12) /* chunks are set to zero: the first is small, each other twice the last, up to CHUNK */
+/* Chunks are set to zero: the first is small, each other twice the last, up to CHUNK. */
+#define FIRST ((size_t)1 << 12)
 #define CHUNK ((size_t)1 << 16)
 #define STEP ((size_t)16)
 #endif

@@ -129,7 +129,7 @@ def raster_picture(A: scorch.SparseTensor, pixels: int = 64, cell: int = 4) -> s
 # Lines of figures: a share of zeros to the right, how many times as fast as dense upwards, by powers of two.
 WIDE, HIGH, LEAST, MOST = 260, 220, -1.5, 5.0
 ZEROS = (50, 60, 70, 80, 90, 95)
-LINES = ((68, 119, 170), (238, 102, 119), (34, 136, 51), (204, 187, 68))
+LINES = (*COLOURS, (204, 187, 68))
 
 
 def where_dense_wins() -> list[tuple[str, list[float], list[float]]]:
@@ -145,6 +145,12 @@ def _point(zeros: int, ratio: float) -> str:
     return f"{(zeros - 50) / 45 * WIDE:.1f},{(1 - up) * HIGH:.1f}"
 
 
+def _stroke(k: int) -> str:
+    """How line k is drawn: those beyond the colours are dashed."""
+    dash = ' stroke-dasharray="5 3"' if k >= len(LINES) else ""
+    return f'stroke="{_rgb(LINES[k % len(LINES)], 1)}" stroke-width="2"{dash}'
+
+
 def _lines(title: str, rows: list[tuple[str, list[float]]]) -> list[str]:
     body = [f'<text x="0" y="-8">{title}</text>']
     for power in range(-1, 5):
@@ -157,18 +163,15 @@ def _lines(title: str, rows: list[tuple[str, list[float]]]) -> list[str]:
         body.append(f'<text x="{x}" y="{HIGH + 16}" text-anchor="middle">{zeros}%</text>')
     for k, (_, ratios) in enumerate(rows):
         path = " ".join(_point(z, r) for z, r in zip(ZEROS, ratios, strict=True))
-        dash = ' stroke-dasharray="5 3"' if k >= 4 else ""
-        body.append(
-            f'<polyline points="{path}" fill="none" stroke="{_rgb(LINES[k % 4], 1)}" stroke-width="2"{dash}/>'
-        )
+        body.append(f'<polyline points="{path}" fill="none" {_stroke(k)}/>')
     return body
 
 
 def _legend(names: list[str]) -> list[str]:
     body = []
     for k, name in enumerate(names):
-        dash, y = ' stroke-dasharray="5 3"' if k >= 4 else "", 20 + 18 * k
-        body.append(f'<path d="M0,{y} h26" stroke="{_rgb(LINES[k % 4], 1)}" stroke-width="2"{dash}/>')
+        y = 20 + 18 * k
+        body.append(f'<path d="M0,{y} h26" {_stroke(k)}/>')
         body.append(f'<text x="32" y="{y + 4}">{name}</text>')
     return ['<text x="0" y="-8">side, batch</text>', *body]
 
@@ -188,7 +191,8 @@ def break_even_picture() -> str:
 
 
 def _example(name: str) -> ModuleType:
-    sys.path.insert(0, str(EXAMPLES))
+    if str(EXAMPLES) not in sys.path:
+        sys.path.insert(0, str(EXAMPLES))
     return importlib.import_module(name)
 
 
