@@ -361,6 +361,28 @@ def test_a_schedule_that_is_wrong_is_refused():
 
 
 # ---- processes and threads ----
+POOL = """
+import os, torch, scorch
+torch.set_num_threads(4)
+A, few, many = scorch.sparse(torch.eye(3000), "csr"), torch.ones(3000, 20), torch.ones(3000, 64)
+def turn():
+    return A @ few, A @ many, torch.ones(1000, 1000).relu()
+for _ in range(3):
+    turn()
+before = set(os.listdir("/proc/self/task"))
+for _ in range(20):
+    turn()
+print(len(before) > 3, set(os.listdir("/proc/self/task")) == before)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not list threads")
+def test_regions_of_fewer_threads_keep_the_others(kernel_cache):
+    """OpenMP ends threads that a region does not ask for: the next, of more, would start them anew."""
+    run = child.run(POOL, {**os.environ, **kernel_cache})
+    assert run.stdout.split() == ["True", "True"], run.stderr
+
+
 AFTER = """
 import multiprocessing as mp, sys, torch, scorch
 A = scorch.sparse(torch.eye(3000), "csr")

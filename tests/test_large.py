@@ -11,6 +11,7 @@ import itertools
 import os
 import pathlib
 import sys
+import threading
 import time
 import types
 
@@ -452,15 +453,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_for_terminals(monkeypatch):
+@pytest.mark.parametrize("bars", [True, False], ids=["tqdm", "without"])
+def test_progress_is_for_terminals(monkeypatch, bars):
     """tests/c/test_progress.c has who is told when."""
-    for kind, lines in ((Terminal, True), (io.StringIO, False)):
+    if bars:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    for kind, shows in ((Terminal, True), (io.StringIO, False)):
         monkeypatch.setattr("sys.stderr", kind())
+        threads = threading.active_count()
         progress.show(2, 0.43, 3.6)
-        shown = sys.stderr.getvalue()
+        shown = sys.stderr.getvalue().split("\r")[-1]
         progress.show(0, 1.0, 4.0)
-        assert shown.strip() == ("scorch: converting, step 2,  43%, 4 s" if lines else "")
-        assert sys.stderr.getvalue().endswith(" \r" if lines else "")
+        assert shown.startswith("scorch: converting, step 2:  43%" if shows else "") and bool(shown) == shows
+        assert ("|" in shown and "00:03" in shown) == (bars and shows)
+        assert sys.stderr.getvalue().endswith("\r" if shows else "") and threading.active_count() == threads
     monkeypatch.setattr("sys.stderr", None)
     progress.show(1, 0.1, 3.0)
 

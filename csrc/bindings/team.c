@@ -4,7 +4,11 @@
  * built with OpenMP at all: it asks the libtorch_cpu that is already loaded,
  * whose dependencies hold the one runtime of this process, for the entry points
  * that compilers call. torch.set_num_threads sets that runtime's number, and
- * the width of a region follows it. */
+ * the width of a region follows it.
+ *
+ * A region is always of all threads, of which as many work as are wanted: the
+ * runtime ends threads that the next region does not need and makes them anew
+ * for the one after, torch's perhaps, which costs milliseconds. */
 #include "bind.h"
 
 #include <dlfcn.h>
@@ -29,18 +33,20 @@ static struct {
 typedef struct {
     sc_body *body;
     void *arg;
+    int n; /* threads that work, at most */
 } job;
 
 static void member(void *p)
 {
     const job *j = p;
-    j->body(j->arg, omp.thread(), omp.threads());
+    const int id = omp.thread(), all = omp.threads(), n = j->n < all ? j->n : all;
+    if (id < n) j->body(j->arg, id, n);
 }
 
 static void fork_gomp(sc_body *body, void *arg, int n)
 {
-    job j = {body, arg};
-    omp.parallel(member, &j, (unsigned)n, 0);
+    job j = {body, arg, n};
+    omp.parallel(member, &j, (unsigned)omp.max(), 0);
 }
 
 static void member_kmpc(int32_t *gtid, int32_t *btid, ...)
@@ -58,8 +64,8 @@ static void fork_kmpc(sc_body *body, void *arg, int n)
         int32_t reserved_1, flags, reserved_2, reserved_3;
         const char *source;
     } where = {0, 2, 0, 0, ";scorch;;0;0;;"};
-    job j = {body, arg};
-    omp.push(&where, omp.gtid(&where), n);
+    job j = {body, arg, n};
+    omp.push(&where, omp.gtid(&where), omp.max());
     omp.fork(&where, 1, member_kmpc, (void *)&j);
 }
 

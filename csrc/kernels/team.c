@@ -1,10 +1,11 @@
 /* team.c: running a body on several threads, and cutting work for them.
  *
  * The library starts no threads. It asks the installed team, and does without
- * one whenever a team could hang or would not help: inside a region, while
- * another thread is in one (a nested or second team oversubscribes the cores),
- * and in a child forked after threads ran (they are gone there). A body
- * therefore never relies on being run by more than one thread. */
+ * one whenever a team could hang or would not help: inside a region, and in a
+ * child forked after threads ran (they are gone there). Callers at the same
+ * time share the cores: each is given the width over their number, which leaves
+ * one thread where there are as many callers as cores. A body therefore never
+ * relies on being run by more than one thread. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +14,7 @@
 
 static sc_team team;
 static atomic_bool installed, ran, orphan; /* orphan: forked after threads ran */
-static atomic_flag busy = ATOMIC_FLAG_INIT;
+static atomic_int callers;                 /* threads in a region that they asked several threads for */
 static _Thread_local bool inside;
 
 /* Whether this process has other threads: the pool may be running for somebody else, torch for one. */
@@ -35,7 +36,7 @@ static void before_fork(void)
 static void in_child(void)
 {
     if (atomic_load(&ran)) atomic_store(&orphan, true);
-    if (!inside) atomic_flag_clear(&busy);
+    atomic_store(&callers, inside);
 }
 
 static void watch_fork(void) { pthread_atfork(before_fork, NULL, in_child); }
@@ -82,15 +83,19 @@ static void enter(void *arg, int id, int n)
 
 void sc_parallel(int n, sc_body *body, void *arg)
 {
-    region r = {body, arg};
-    if (n > 1 && !inside) n = n < sc_team_width() ? n : sc_team_width();
-    if (n <= 1 || inside || atomic_flag_test_and_set(&busy)) {
+    const int width = n > 1 && !inside ? sc_team_width() : 1;
+    if (width == 1) {
         body(arg, 0, 1);
         return;
     }
-    atomic_store_explicit(&ran, true, memory_order_relaxed);
-    team.fork(enter, &r, n);
-    atomic_flag_clear(&busy);
+    region r = {body, arg};
+    const int share = width / (atomic_fetch_add(&callers, 1) + 1);
+    if (share > 1) {
+        atomic_store_explicit(&ran, true, memory_order_relaxed);
+        team.fork(enter, &r, n < share ? n : share);
+    } else
+        enter(&r, 0, 1);
+    atomic_fetch_sub(&callers, 1);
 }
 
 typedef struct {

@@ -23,9 +23,8 @@ from .. import _C
 from ..functions.expressions import einsum, evaluate
 from ..functions.program import Asked
 from ..tensor.sparsetensor import SparseTensor, core_of
-from . import candidates, race, suggest
+from . import candidates, progress, race, suggest
 from .candidates import Proposal, Request
-from .progress import say
 from .tables import human, lines
 
 _CONVERSION = 5e-7  # seconds that an entry takes at most
@@ -222,7 +221,7 @@ class _One:
                     for x in rows[at:]:
                         x.verdict = "not started: no time left"
                     break
-                say(f"{self.request.text}: {at} of {len(rows)} compiled")
+                self.session.say(f"{self.request.text}: {at} of {len(rows)} compiled")
                 made = list(pool.map(self.compiled, some))
                 fit += [x for x, ok in zip(some, made, strict=True) if ok and self.checked(x)]
         return fit
@@ -270,7 +269,7 @@ class _One:
             base = self.raced(base, self.ready(other, self.part(_LATE)))
 
     def wins(self, x: Candidate) -> bool:
-        say(f"{self.request.text}: {x.what}, is it surely faster?")
+        self.session.say(f"{self.request.text}: {x.what}, is it surely faster?")
         verdict = self.race.final(self.default, x)
         if "convert(" in x.schedule and verdict.wins and verdict.gain < _CONVERTED:
             verdict = verdict._replace(wins=False, reason=f"less than {_CONVERTED:g}x, for a conversion")
@@ -306,6 +305,10 @@ class _Session:
         self.tried: dict[int, Request] = {}
         self.compile, self.seen = _COMPILE, 0.0
 
+    def say(self, what: str) -> None:
+        since = race.clock() - self.begin
+        progress.say(what, since / (self.end - self.begin), since)
+
     def compiled(self, seconds: float) -> None:
         """The longest compilation is what the next one may take."""
         self.compile = self.seen = max(self.seen, seconds)
@@ -330,7 +333,7 @@ class _Session:
         finally:
             for number in self.tried:
                 _C.tuned_untry(number)
-            say("")
+            progress.end()
         for x in self.operands if self.pays else ():
             core_of(x).expect()
         last = {_plain(about): found for about, found in self.kept.items()}  # of those that are used often

@@ -36,6 +36,39 @@ static void test_team(void)
     CHECK(status == 0, "a forked child did not run serially");
 }
 
+typedef struct {
+    int callers, got[4];
+} company;
+
+static void *join_in(void *arg);
+static void in_company(void *arg, int id, int n)
+{
+    company *c = arg;
+    if (id) return;
+    c->got[c->callers++] = n;
+    pthread_t other;
+    if (c->callers == SC_LEN(c->got) || pthread_create(&other, NULL, join_in, c)) return;
+    pthread_join(other, NULL);
+}
+
+static void *join_in(void *arg)
+{
+    sc_parallel(4, in_company, arg);
+    return NULL;
+}
+
+static void test_callers_share(void)
+{
+    team_size = 4;
+    for (int again = 0; again < 2; again++) {
+        company c = {0};
+        join_in(&c);
+        CHECK(c.got[0] == 4 && c.got[1] == 2 && c.got[2] == 1 && c.got[3] == 1,
+              "four threads among callers that come one after the other, got %d %d %d %d", c.got[0], c.got[1],
+              c.got[2], c.got[3]);
+    }
+}
+
 /* ---- driver ---- */
 enum { I, J };
 static const sc_size heavy = {.bytes = 1 << 20};
@@ -534,6 +567,7 @@ int main(void)
         test_coordinates();
         test_fill();
     }
+    test_callers_share();
     test_team();
     printf(failures ? "%d FAILED\n" : "ok\n", failures);
     return failures != 0;
