@@ -329,7 +329,14 @@ static int module_exec(PyObject *module)
 {
     sc_state *s = PyModule_GetState(module);
     s->compile_error = PyErr_NewExceptionWithDoc(
-        "scorch.CompileError", "The C compiler, or loading what it made, failed.", PyExc_RuntimeError, NULL);
+        "scorch.CompileError",
+        "The C compiler, or loading what it made, failed.\n\n"
+        ">>> A = scorch.sparse(torch.eye(3))\n"
+        ">>> try:\n"
+        "...     y = scorch.evaluate(\"y[i] = A[i,j] * x[j]\", A=A, x=torch.ones(3))\n"
+        "... except scorch.CompileError as error:\n"
+        "...     print(\"install a C compiler, or set SCORCH_JIT=off:\", error)\n",
+        PyExc_RuntimeError, NULL);
     if (!s->compile_error || PyModule_AddObjectRef(module, "CompileError", s->compile_error)) return -1;
     if (PyModule_AddFunctions(module, methods) || PyModule_AddFunctions(module, sc_call_methods) ||
         PyModule_AddFunctions(module, sc_gradient_methods) ||

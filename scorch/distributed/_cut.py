@@ -25,6 +25,9 @@ def cut_rows(entries: torch.Tensor, ranks: int, cut: str | Sequence[int] = "nnz"
             rows each rank has.
 
     Raises: ValueError: parts that do not sum to the rows, or another word.
+
+    >>> scorch.distributed.cut_rows(torch.tensor([1, 1, 4, 2]), 2)
+    tensor([0, 2, 4])
     """
     rows = len(entries)
     if ranks < 1:
@@ -49,7 +52,12 @@ def cut_rows(entries: torch.Tensor, ranks: int, cut: str | Sequence[int] = "nnz"
 # ---- partitions ----
 class Partition(NamedTuple):
     """An order of nodes and its parts: ``order[i]`` is the node that comes at place i, int64; ``sizes``: the
-    nodes of each part, or None where the order says no more than that near ones are near."""
+    nodes of each part, or None where the order says no more than that near ones are near.
+
+    >>> A = scorch.sparse(torch.tensor([[0., 1., 0.], [1., 0., 0.], [0., 0., 0.]]), "csr")
+    >>> scorch.distributed.partition(A, 2, "degree")
+    Partition(order=tensor([0, 1, 2]), sizes=None, method='degree')
+    """
 
     order: torch.Tensor
     sizes: list[int] | None
@@ -84,6 +92,10 @@ def partition(A: SparseTensor, parts: int, method: str = "auto") -> Partition:
 
     Raises:
         ImportError: what the method needs is not installed. ValueError: A is not square, or another word.
+
+    >>> A = scorch.sparse(torch.tensor([[0., 0., 1.], [0., 0., 0.], [1., 0., 1.]]), "csr")
+    >>> scorch.distributed.partition(A, 2, "degree").order
+    tensor([2, 0, 1])
     """
     if A._ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"partition: expected a graph, a square matrix, got shape {tuple(A.shape)}")
@@ -106,7 +118,13 @@ def partition(A: SparseTensor, parts: int, method: str = "auto") -> Partition:
 
 # ---- counting ----
 class Exchange(NamedTuple):
-    """What a product with rows in many processes moves, counted in rows of x, [ranks] each."""
+    """What a product with rows in many processes moves, counted in rows of x, [ranks] each.
+
+    >>> A = scorch.from_edge_index(torch.tensor([[0, 1, 2, 0], [1, 0, 3, 2]]), num_nodes=4)
+    >>> found = scorch.distributed.count_exchange(A, torch.tensor([0, 2, 4]))
+    >>> found.moved, found.gathered, found.gathers, found.imbalance
+    (1, 4, False, 1.0)
+    """
 
     rows: torch.Tensor
     entries: torch.Tensor
@@ -159,6 +177,10 @@ def count_exchange(A: SparseTensor, rows: torch.Tensor, columns: torch.Tensor | 
     Args:
         A: [m, n]. rows: [ranks + 1] as :func:`cut_rows` returns. columns: [ranks + 1], where x is cut; by
             default as the rows.
+
+    >>> A = scorch.from_edge_index(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), num_nodes=4)
+    >>> scorch.distributed.count_exchange(A, torch.tensor([0, 2, 4])).received
+    tensor([1, 1])
     """
     columns = rows if columns is None else columns
     i, j = A.indices().long()

@@ -74,6 +74,17 @@ class RowSharded(RowShards):
 
     Raises: RuntimeError: there is no process group. TypeError, ValueError: A is no sparse matrix, the cut
     does not fit, or a graph is to be reordered that is not square.
+
+    One process is a group, too:
+
+    >>> import torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> P = scorch.distributed.RowSharded(scorch.sparse(torch.eye(3)))
+    >>> P @ torch.ones(3, 2)[P.columns]
+    tensor([[1., 1.],
+            [1., 1.],
+            [1., 1.]])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -270,6 +281,15 @@ def add_gradients(parameters: Iterable[torch.nn.Parameter], mesh: object = None)
 
     Where each rank's loss is a sum over its own rows, divided by what all ranks sum over, the result is the
     gradient of the whole loss.
+
+    >>> import torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> w.sum().backward()
+    >>> scorch.distributed.add_gradients([w])
+    >>> w.grad
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     group, parameters = group_of(mesh), [p for p in parameters if p.requires_grad]
     for kind in dict.fromkeys(p.dtype for p in parameters):

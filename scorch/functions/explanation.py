@@ -36,7 +36,12 @@ class Step(NamedTuple):
 
 
 class Explanation(str):
-    """The text of :func:`scorch.explain`; ``steps`` reads it, ``plot()`` draws it, notebooks show it."""
+    """The text of :func:`scorch.explain`; ``steps`` reads it, ``plot()`` draws it, notebooks show it.
+
+    >>> A, X, W = scorch.sparse(torch.ones(100, 100)), torch.rand(100, 64), torch.rand(64, 4)
+    >>> [step.text for step in scorch.explain("ij,jk,kl->il", A, X, W).steps]
+    ['t1[j,l] += B[j,k] * C[k,l]', 'out[i,l] += A[i,j] * t1[j,l]']
+    """
 
     call: Callable[[], object] | None = None
 

@@ -345,7 +345,13 @@ def evaluate(
 
 
 class Kernel:
-    """A program for operands of the formats and types it was made with; see :func:`compile`."""
+    """A program for operands of the formats and types it was made with; see :func:`compile`.
+
+    >>> A, x = scorch.sparse(torch.eye(3)), torch.ones(3)
+    >>> product = scorch.compile("y[i] = A[i,j] * x[j]", A=A, x=x)
+    >>> product.expression, product(A=2 * A, x=x)
+    ('y[i] = A[i,j] * x[j]', tensor([2., 2., 2.]))
+    """
 
     def __init__(
         self,

@@ -38,6 +38,13 @@ class Ran:
         calls: how often. seconds: of all calls, with what ran inside of them. bytes: of the arrays that all
             calls read and wrote, once each. entries: values that the first result of the last call stores.
         inside: what ran inside of it.
+
+    >>> A, x = scorch.sparse(torch.eye(10)), torch.rand(10)
+    >>> with scorch.profile() as p:
+    ...     y = A @ x
+    >>> ran = p.programs[0]
+    >>> ran.expression, ran.calls, ran.entries
+    ('ij,j->i', 1, 10)
     """
 
     expression: str
@@ -101,6 +108,13 @@ class Profile:
         made: programs that were made in it. making: seconds that the C compiler, the loader and the choice of
             orders took.
         lost: calls that there was no room for; there is for 1024 different ones.
+
+    >>> A, x = scorch.sparse(torch.eye(10)), torch.rand(10)
+    >>> with scorch.profile() as p:
+    ...     for _ in range(3):
+    ...         y = A @ x
+    >>> len(p.programs), sum(ran.calls for ran in p.programs), p.lost
+    (1, 3, 0)
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,7 @@
-"""How far work of some seconds is: a bar of tqdm where that is installed, else a line; nothing where stderr is no
-terminal. A thread has one, and what it does next takes its place."""
+"""How far work of some seconds is: a bar of tqdm where that is installed, else a line; on a terminal alone.
+
+A thread has one, and what it does next takes its place.
+"""
 
 from __future__ import annotations
 
