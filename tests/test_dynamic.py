@@ -120,7 +120,8 @@ def test_gradients_are_those_of_the_dense_product(mask):
         first = torch.autograd.grad((y**2).sum(), (a, b), create_graph=True)
         out += [y, *first, *torch.autograd.grad(sum((g**2).sum() for g in first), (a, b))]
     assert all(torch.equal(f, w) for f, w in zip(found, wanted, strict=True))
-    a, b = x.clone().requires_grad_(), w.clone().requires_grad_()
+    by = valid[:9] if mask else "nonzero"
+    a, b = x[:9].clone().requires_grad_(), w[:, :5].clone().requires_grad_()
     assert torch.autograd.gradcheck(lambda a, b: scorch.dynamic(a, by=by) @ b, (a, b))
 
 

@@ -134,6 +134,7 @@ def sliced(a: scorch.SparseTensor) -> bool:
     return "dia(16)" in a.memory()["derived"]
 
 
+@pytest.mark.slow
 def test_products_with_vectors_are_counted():
     a, x = grid(), torch.arange(3600.0).remainder(5)
     calls, y = 2**33 // (8 * a.nnz), a @ x

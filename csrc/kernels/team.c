@@ -61,9 +61,9 @@ int sc_team_width(void)
 int sc_team_lanes(double work)
 {
     if (!(work >= 2.0 * SC_LANE_WORK)) return 1;
-    int n = sc_team_width();
-    if (n > SC_MAXLANE) n = SC_MAXLANE;
-    return work / SC_LANE_WORK < n ? (int)(work / SC_LANE_WORK) : n;
+    const int width = sc_team_width(), most = width < SC_MAXLANE ? width : SC_MAXLANE;
+    const double each = SC_LANE_WORK * (width > SC_LANE_TEAM ? (double)width / SC_LANE_TEAM : 1);
+    return work < each ? 1 : work / each < most ? (int)(work / each) : most;
 }
 
 /* ---- regions ---- */

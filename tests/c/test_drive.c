@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernels/kernels.h"
 #include "kernels_harness.h"
 
 /* ---- the team ---- */
@@ -66,6 +67,25 @@ static void test_callers_share(void)
         CHECK(c.got[0] == 4 && c.got[1] == 2 && c.got[2] == 1 && c.got[3] == 1,
               "four threads among callers that come one after the other, got %d %d %d %d", c.got[0], c.got[1],
               c.got[2], c.got[3]);
+    }
+}
+
+static void test_lanes(void)
+{
+    static const struct {
+        int width, lanes;
+        double work;
+    } want[] = {
+        {2, 1, 2 * SC_LANE_WORK - 1},  {2, 2, 2 * SC_LANE_WORK},
+        {32, 5, 5.9 * SC_LANE_WORK},   {32, 32, 1e9},
+        {128, 1, 7.9 * SC_LANE_WORK},  {128, 2, 8 * SC_LANE_WORK},
+        {128, 64, 256 * SC_LANE_WORK}, {128, 128, 1e9},
+    };
+    for (int k = 0; k < SC_LEN(want); k++) {
+        team_size = want[k].width;
+        const int n = sc_team_lanes(want[k].work);
+        CHECK(n == want[k].lanes, "%g of work for a team of %d: %d lanes, expected %d", want[k].work,
+              want[k].width, n, want[k].lanes);
     }
 }
 
@@ -568,6 +588,7 @@ int main(void)
         test_fill();
     }
     test_callers_share();
+    test_lanes();
     test_team();
     printf(failures ? "%d FAILED\n" : "ok\n", failures);
     return failures != 0;
