@@ -181,6 +181,18 @@ def test_the_largest_are_differentiable():
     same(compiled(x[0]), scorch.topk(x[0], 2) @ w)
 
 
+def test_the_largest_of_any_number_of_rows_and_columns():
+    """One graph of torch.compile, whose arrays have the types that they have without it."""
+    compiled = torch.compile(
+        lambda x, k: scorch.topk(x, k), backend="aot_eager", fullgraph=True, dynamic=True
+    )
+    for shape, k in (((8, 9), 2), ((5, 12), 2), ((7, 11), 3)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+        made, wanted = compiled(x, k), scorch.topk(x, k)
+        same(made, wanted.to_dense())
+        assert made.crd(1).dtype == made.pos(1).dtype == wanted.crd(1).dtype == torch.int32
+
+
 def test_a_gate_of_experts():
     """The k largest of a softmax, as the operand of one einsum over all experts."""
     x, gate, weight = torch.randn(16, 8), torch.randn(8, 4), torch.randn(4, 8, 5)
@@ -198,6 +210,11 @@ def test_what_is_refused():
         scorch.topk(torch.ones(2, 3), 4)
     with pytest.raises(IndexError):
         scorch.topk(torch.ones(2, 3), 1, 2)
+    for k in (2.0, "2", None):
+        with pytest.raises(TypeError, match="expected an integer for k, got"):
+            scorch.topk(torch.ones(2, 3), k)
+    with pytest.raises(TypeError, match="expected an integer for dim"):
+        scorch.topk(torch.ones(2, 3), 1, 1.0)
     assert plain(scorch.topk(torch.ones(2, 3), 0)).sum() == 0
 
 

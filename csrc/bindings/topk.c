@@ -18,21 +18,24 @@ static int read_rows(const sc_state *s, PyObject *x, sc_topk *t)
     }
     t->rows = dim[0], t->columns = dim[1];
     t->dtype = b.t.dtype, t->x = b.t.view.val;
-    t->itype = sc_max(t->columns, t->rows * t->k) < INT32_MAX ? SC_I32 : SC_I64;
+    if (t->itype == SC_I32 && sc_max(t->columns, t->rows * t->k) >= INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "expected int64 indices for so many columns or results");
+        return -1;
+    }
     return 0;
 }
 
-/* topk(x, k, smallest) -> (columns [rows * k], values [rows * k]) */
+/* topk(x, k, smallest, wide) -> (columns [rows * k], int64 if wide, values [rows * k]) */
 static PyObject *module_topk(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
     PyObject *x;
     long long k;
-    int smallest, rc;
+    int smallest, wide, rc;
     sc_err e = {0};
     sc_sink sink = {.dl = s->dl};
-    if (!PyArg_ParseTuple(args, "OLp", &x, &k, &smallest)) return NULL;
-    sc_topk t = {.k = k, .smallest = smallest};
+    if (!PyArg_ParseTuple(args, "OLpp", &x, &k, &smallest, &wide)) return NULL;
+    sc_topk t = {.k = k, .smallest = smallest, .itype = wide ? SC_I64 : SC_I32};
     if (read_rows(s, x, &t)) return NULL;
     const int64_t n = t.rows * t.k;
     t.crd = sc_sink_alloc(&sink, SC_CRD, 1, t.itype, n);
@@ -54,6 +57,7 @@ static PyObject *module_topk(PyObject *module, PyObject *args)
 }
 
 PyMethodDef sc_topk_methods[] = {
-    {"topk", module_topk, METH_VARARGS, "topk(x, k, smallest) -> (columns [rows * k], values [rows * k])"},
+    {"topk", module_topk, METH_VARARGS,
+     "topk(x, k, smallest, wide) -> (columns [rows * k], values [rows * k])"},
     {NULL, NULL, 0, NULL},
 };

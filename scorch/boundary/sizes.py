@@ -102,17 +102,15 @@ operator(
 
 
 # ---- the largest of each row ----
-def _topk(x: torch.Tensor, k: int, smallest: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Columns, ascending in each row, and values [rows * k]; of half types in float32."""
-    wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    return _C.topk(wide.resolve_neg().contiguous(), k, smallest)
+def _topk(x: torch.Tensor, k: int, smallest: bool, wide: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Columns, ascending in each row, int64 if wide, and values [rows * k]; of half types in float32."""
+    numbers = x if x.dtype in (torch.float32, torch.float64) else x.float()
+    return _C.topk(numbers.resolve_neg().contiguous(), k, smallest, wide)
 
 
-def _topk_fake(x, k, smallest):
-    n = x.shape[0] * k
-    index = torch.int64 if not isinstance(n, int) or max(n, x.shape[1]) >= 2**31 - 1 else torch.int32
-    wide = x.dtype if x.dtype == torch.float64 else torch.float32
-    return x.new_empty(n, dtype=index), x.new_empty(n, dtype=wide)
+def _topk_fake(x, k, smallest, wide):
+    n, kind = x.shape[0] * k, x.dtype if x.dtype == torch.float64 else torch.float32
+    return x.new_empty(n, dtype=torch.int64 if wide else torch.int32), x.new_empty(n, dtype=kind)
 
 
-operator("topk(Tensor x, SymInt k, bool smallest) -> (Tensor, Tensor)", _topk, _topk_fake)
+operator("topk(Tensor x, SymInt k, bool smallest, bool wide) -> (Tensor, Tensor)", _topk, _topk_fake)

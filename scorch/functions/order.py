@@ -8,6 +8,7 @@ looked up at these positions, differentiably. Results are dense. Of equal entrie
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 import torch
@@ -320,6 +321,13 @@ def logsumexp(input: SparseTensor, dim: Dims, keepdim: bool = False) -> torch.Te
 
 
 # ---- of a dense tensor, sparse ----
+def _whole(name: str, number: object) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"topk: expected an integer for {name}, got {number!r}") from None
+
+
 def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> SparseTensor:
     """The k largest entries along a dimension of a dense tensor, as a sparse tensor: one pass over x.
 
@@ -333,7 +341,8 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
             one its transpose, for a matrix csc.
         largest: False takes the smallest.
 
-    Raises: ValueError: k is out of range. TypeError: x is no dense tensor of a floating point type.
+    Raises: ValueError: k is out of range. TypeError: x is no dense tensor of a floating point type, or k or
+        dim is no integer.
 
     >>> scorch.topk(torch.tensor([[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]), 2)
     SparseTensor(csr, 2x3, nnz=4, density=66.7%, float32, int32)
@@ -341,7 +350,7 @@ def topk(x: torch.Tensor, k: int, dim: int = -1, *, largest: bool = True) -> Spa
     if not isinstance(x, torch.Tensor) or isinstance(x, SparseTensor) or not x.is_floating_point():
         got = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
         raise TypeError(f"topk: expected a dense tensor of a floating point type, got {got}")
-    dim = axis(dim, x.dim())
+    k, dim = _whole("k", k), axis(_whole("dim", dim), x.dim())
     _in_range("topk", k, 0, x, dim)
     if torch.compiler.is_dynamo_compiling():
         _torch.admit_nodes()
@@ -363,9 +372,10 @@ def _topk_in_graph(x: torch.Tensor, k: int, dim: int, largest: bool) -> SparseTe
 
 def _largest(x: torch.Tensor, k: int, largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Columns and values [rows * k] of the largest entries of rows."""
+    wide = _torch.surely(x.shape[0] * k >= 2**31 - 1) or _torch.surely(x.shape[1] >= 2**31 - 1)
     if not torch.compiler.is_compiling() and not carries(x):
-        crd, values = torch.ops.scorch.topk(x.detach(), k, not largest)
+        crd, values = torch.ops.scorch.topk(x.detach(), k, not largest, wide)
         return crd, values.to(x.dtype)
     numbers = x.detach() if torch.compiler.is_compiling() else _torch.numbers_of(x, "topk")
-    crd, _ = torch.ops.scorch.topk(numbers, k, not largest)
+    crd, _ = torch.ops.scorch.topk(numbers, k, not largest, wide)
     return crd, x.gather(1, crd.view(-1, k).long()).reshape(-1)

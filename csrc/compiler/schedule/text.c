@@ -52,7 +52,8 @@ static void parse_order(Lexer *lx, Wish *w)
 static void parse_sizes(Lexer *lx, int *size, const char *what, int most)
 {
     do {
-        const int v = parse_var(lx);
+        const int at = lx->pos, v = parse_var(lx);
+        if (size[v]) fail(lx->prog, SC_EVALUE, at, "%s stands once", lx->prog->var[v].name);
         lex_expect(lx, ":", sc_arena_printf(&lx->prog->arena, "and %s", what));
         const int pos = lx->pos;
         size[v] = parse_count(lx, what);
@@ -78,42 +79,55 @@ static void parse_convert(Lexer *lx, Wish *w)
         if (sc_format_parse(&f, lex_format(lx), t->ndim, &err)) fail(p, err.code, pos, "%s", err.msg);
         if (sc_format_is_dense(&f))
             fail(p, SC_EVALUE, pos, "a sparse operand stays sparse: missing entries are not zeros");
+        if (w->format[t->arg].nlevel) fail(p, SC_EVALUE, pos, "%s stands once", t->name);
         w->format[t->arg] = f;
     } while (lex_accept(lx, ","));
 }
 
-static void parse_directive(Lexer *lx, Wish *w)
+static void parse_ahead(Lexer *lx, Wish *w)
+{
+    const int pos = lx->pos;
+    const int64_t n = lex_int(lx, "a number of entries");
+    if (n > MAXAHEAD) fail(lx->prog, SC_EVALUE, pos, "expected at most %d entries ahead", MAXAHEAD);
+    w->ahead = 1 + (int)n;
+}
+
+enum { ORDER, PARALLEL, INNER, FIRST, TILE, GATHER, BLOCK, CONVERT, AHEAD, NWORD };
+static const char *const words[NWORD] = {"order",  "parallel", "inner",   "first", "tile",
+                                         "gather", "block",    "convert", "ahead"};
+
+static int parse_word(Lexer *lx)
+{
+    static const char all[] = "order, parallel, inner, first, tile, gather, block, convert or ahead";
+    const int pos = lx->pos;
+    const char *name = lex_name(lx, all);
+    int word = 0;
+    while (word < NWORD && strcmp(name, words[word])) word++;
+    if (word == NWORD) fail(lx->prog, SC_EVALUE, pos, "expected %s, got '%s'", all, name);
+    return word;
+}
+
+/* `said`: how often each word stood before. */
+static void parse_directive(Lexer *lx, Wish *w, int said[NWORD])
 {
     Prog *p = lx->prog;
-    const int pos = lx->pos;
-    const char *word = lex_name(lx, "order, parallel, inner, first, tile, gather, block, convert or ahead");
-    lex_expect(lx, "(", sc_arena_printf(&p->arena, "after %s", word));
-    if (!strcmp(word, "order"))
-        parse_order(lx, w);
-    else if (!strcmp(word, "parallel"))
-        w->parallel = lex_is(lx, ")") ? SERIAL : 1 + parse_var(lx);
-    else if (!strcmp(word, "inner") && w->ninner < SC_LEN(w->inner))
-        w->inner[w->ninner++] = lex_is(lx, ")") ? 0 : parse_vars(lx);
-    else if (!strcmp(word, "first"))
-        w->first = parse_vars(lx);
-    else if (!strcmp(word, "tile"))
-        parse_sizes(lx, w->tile, "the size of a tile", 0);
-    else if (!strcmp(word, "gather"))
-        parse_sizes(lx, w->gather, "a number of entries", MAXGATHER);
-    else if (!strcmp(word, "block"))
-        parse_sizes(lx, w->block, "a number of coordinates", 0);
-    else if (!strcmp(word, "convert"))
-        parse_convert(lx, w);
-    else if (!strcmp(word, "ahead")) {
-        const int64_t n = lex_int(lx, "a number of entries");
-        if (n > MAXAHEAD) fail(p, SC_EVALUE, pos, "expected at most %d entries ahead", MAXAHEAD);
-        w->ahead = 1 + (int)n;
-    } else
-        fail(p, SC_EVALUE, pos,
-             "expected order, parallel, inner (twice at most), first, tile, gather, block, convert or ahead, "
-             "got '%s'",
-             word);
-    lex_expect(lx, ")", sc_arena_printf(&p->arena, "at the end of %s", word));
+    const int pos = lx->pos, word = parse_word(lx);
+    if (++said[word] > (word == INNER ? SC_LEN(w->inner) : 1))
+        fail(p, SC_EVALUE, pos, "%s stands %s in a schedule", words[word],
+             word == INNER ? "twice at most" : "once");
+    lex_expect(lx, "(", sc_arena_printf(&p->arena, "after %s", words[word]));
+    switch (word) {
+    case ORDER: parse_order(lx, w); break;
+    case PARALLEL: w->parallel = lex_is(lx, ")") ? SERIAL : 1 + parse_var(lx); break;
+    case INNER: w->inner[w->ninner++] = lex_is(lx, ")") ? 0 : parse_vars(lx); break;
+    case FIRST: w->first = parse_vars(lx); break;
+    case TILE: parse_sizes(lx, w->tile, "the size of a tile", 0); break;
+    case GATHER: parse_sizes(lx, w->gather, "a number of entries", MAXGATHER); break;
+    case BLOCK: parse_sizes(lx, w->block, "a number of coordinates", 0); break;
+    case CONVERT: parse_convert(lx, w); break;
+    case AHEAD: parse_ahead(lx, w); break;
+    }
+    lex_expect(lx, ")", sc_arena_printf(&p->arena, "at the end of %s", words[word]));
 }
 
 bool wishes_text(Prog *p, const char *text)
@@ -140,7 +154,8 @@ const Wish *wishes_parse(Prog *p)
     for (bool more = lx.kind != K_END; more; more = lex_accept(&lx, ";") && lx.kind != K_END) {
         if (n == p->nassign)
             fail(p, SC_EVALUE, lx.pos, "expected one part for each of %d assignments", p->nassign);
-        while (lx.kind != K_END && !lex_is(&lx, ";")) parse_directive(&lx, &w[n]);
+        int said[NWORD] = {0};
+        while (lx.kind != K_END && !lex_is(&lx, ";")) parse_directive(&lx, &w[n], said);
         n++;
     }
     if (n > 1 || p->nassign > 1) {
