@@ -77,12 +77,15 @@ def test_samples_and_parts_are_listed(A):
         for _ in range(2):
             layers = scorch.sample_neighbors(graph, nodes, [2, 2])
         part = A.submatrix(nodes, torch.arange(7))
+        scorch.topk(torch.rand(6, 9), 2)
         with pytest.raises(ValueError):
             scorch.sample_neighbors(graph, torch.tensor([0, 0]), [2])
     drawn, taken = ran(p, "sample_neighbors"), ran(p, "submatrix")
     assert (drawn.calls, drawn.operands, drawn.way) == (2, "csr 3x3", "library")
     assert drawn.bytes == 2 * 16 * sum(layer.matrix.nnz for layer in layers)
     assert taken.calls == 1 and taken.operands == "csr 40x30 f32" and taken.bytes == 16 * part.nnz + 8 * 2
+    most = ran(p, "topk")
+    assert (most.operands, most.way, most.bytes) == ("dense 6x9 f32", "library", 6 * (9 * 4 + 2 * 8))
 
 
 def test_profiles_lie_inside_one_another_and_see_nothing_else(A):

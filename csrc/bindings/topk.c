@@ -1,5 +1,6 @@
 /* topk.c: the k largest numbers of every row of a plain matrix, from a tensor. */
 #include "../topk.h"
+#include "../watch.h"
 #include "bind.h"
 
 static int read_rows(const sc_state *s, PyObject *x, sc_topk *t)
@@ -25,35 +26,55 @@ static int read_rows(const sc_state *s, PyObject *x, sc_topk *t)
     return 0;
 }
 
+static PyObject *taken(const sc_state *s, sc_topk *t)
+{
+    const int64_t n = t->rows * t->k;
+    sc_sink sink = {.dl = s->dl};
+    sc_err e = {0};
+    int rc;
+    t->crd = sc_sink_alloc(&sink, SC_CRD, 1, t->itype, n);
+    t->val = sc_sink_alloc(&sink, SC_VAL, 1, t->dtype, n);
+    if (!t->crd || !t->val) {
+        sc_sink_clear(&sink);
+        return sc_dense_nomem(t->dtype, 1, &n);
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    rc = sc_topk_rows(t, &e);
+    Py_END_ALLOW_THREADS;
+    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(2);
+    if (!rc) {
+        sc_bind_put(&r, 0, sc_sink_take(&sink, t->crd, n));
+        sc_bind_put(&r, 1, sc_sink_take(&sink, t->val, n));
+    }
+    sc_sink_clear(&sink);
+    return r;
+}
+
+static PyObject *watched(const sc_state *s, sc_topk *t)
+{
+    sc_span span;
+    char what[100];
+    const int64_t size = (int64_t)sc_dtype_size(t->dtype), entry = size + (int64_t)sc_dtype_size(t->itype);
+    snprintf(what, sizeof what, "topk\tdense %lldx%lld %s", (long long)t->rows, (long long)t->columns,
+             sc_dtype_name(t->dtype));
+    sc_span_begin(&span, what, NULL, 0);
+    PyObject *r = taken(s, t);
+    span.bytes = t->rows * (t->columns * size + t->k * entry);
+    sc_span_end(&span, "library", NULL, 0, r);
+    return r;
+}
+
 /* topk(x, k, smallest, wide) -> (columns [rows * k], int64 if wide, values [rows * k]) */
 static PyObject *module_topk(PyObject *module, PyObject *args)
 {
     const sc_state *s = PyModule_GetState(module);
     PyObject *x;
     long long k;
-    int smallest, wide, rc;
-    sc_err e = {0};
-    sc_sink sink = {.dl = s->dl};
+    int smallest, wide;
     if (!PyArg_ParseTuple(args, "OLpp", &x, &k, &smallest, &wide)) return NULL;
     sc_topk t = {.k = k, .smallest = smallest, .itype = wide ? SC_I64 : SC_I32};
     if (read_rows(s, x, &t)) return NULL;
-    const int64_t n = t.rows * t.k;
-    t.crd = sc_sink_alloc(&sink, SC_CRD, 1, t.itype, n);
-    t.val = sc_sink_alloc(&sink, SC_VAL, 1, t.dtype, n);
-    if (!t.crd || !t.val) {
-        sc_sink_clear(&sink);
-        return sc_dense_nomem(t.dtype, 1, &n);
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    rc = sc_topk_rows(&t, &e);
-    Py_END_ALLOW_THREADS;
-    PyObject *r = rc ? sc_bind_raise(s, &e) : PyTuple_New(2);
-    if (!rc) {
-        sc_bind_put(&r, 0, sc_sink_take(&sink, t.crd, n));
-        sc_bind_put(&r, 1, sc_sink_take(&sink, t.val, n));
-    }
-    sc_sink_clear(&sink);
-    return r;
+    return sc_is_watched() ? watched(s, &t) : taken(s, &t);
 }
 
 PyMethodDef sc_topk_methods[] = {

@@ -135,8 +135,8 @@ def sample_neighbors(
 
     Args:
         A: [N, N], an entry (i, j) where j is a neighbour of i, as ``scorch.from_edge_index`` makes it, of any
-            type and format; csr is read as it is. What is stored is a neighbour, also where its value is zero,
-            as blocks store them. Gradients flow to its values.
+            type and format; csr is read as it is. What is stored is a neighbour, even if zero, as blocks
+            store them. Gradients flow to its values.
         seeds: [n] nodes, integers, each once.
         fanouts: of each layer at most so many neighbours of a node; -1: all.
         replace: neighbours are drawn one by one from all; an entry counts as often as it comes.

@@ -28,7 +28,7 @@ _LONG = 60  # letters of an expression in a table
 @dataclass(frozen=True)
 class Ran:
     """What ran: a program, a step of one, a conversion ("convert"), attention, a sample of neighbours
-    ("sample_neighbors") or rows and columns that are taken ("submatrix").
+    ("sample_neighbors"), rows and columns that are taken ("submatrix") or the largest of rows ("topk").
 
     Attributes:
         expression: as it was asked for first; programs of gradients are index notation.
@@ -206,10 +206,11 @@ class Profile:
 def profile() -> Profile:
     """Counts what runs inside of a with statement: calls, times, formats and bytes of each program.
 
-    Conversions, attention, samples of neighbours and submatrices are listed as programs are, and below a
-    program what ran inside of it: its steps, and what they converted. Calls of all threads are counted,
-    gradients too. Profiles may lie inside one another. While torch.profiler runs, with or without this,
-    programs are events of it whose names begin with ``scorch:``.
+    Conversions, attention, samples of neighbours, submatrices and top-k are listed as programs are, and below
+    a program what ran inside of it: its steps, and what they converted. Calls of all threads are counted,
+    gradients too. What torch itself computes on arrays of values, as for ``relu(A)`` or ``A * 2``, shows in
+    torch.profiler alone. Profiles may lie inside one another. While torch.profiler runs, with or without
+    this, programs are events of it whose names begin with ``scorch:``.
 
     Outside of the statement a call costs what it costs without it; inside, each takes some microseconds more.
 
