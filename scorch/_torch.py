@@ -133,7 +133,7 @@ def _readable(x: torch.Tensor) -> torch.Tensor | None:
         return None
     n = x.untyped_storage().nbytes()
     memory = torch._C._construct_storage_from_data_pointer(torch._C._data_address(x), x.device, n)
-    twin = torch.empty(0, dtype=x.dtype).set_(memory, x.storage_offset(), x.shape, x.stride())
+    twin = torch.empty(0, dtype=x.dtype, device="cpu").set_(memory, x.storage_offset(), x.shape, x.stride())
     twin._memory_of = x.detach()  # which holds it
     return twin
 
@@ -466,6 +466,21 @@ def plainly() -> Iterator[None]:
 def is_wrapped(x: torch.Tensor) -> bool:
     """Whether x belongs to a level of functorch."""
     return torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def version(x: torch.Tensor) -> object:
+    """What is another when x was written to: torch does not count for what was made in inference mode."""
+    return _C.fingerprint((x.contiguous(),)) if x.is_inference() else x._version
+
+
+def version_of_structure(x: torch.Tensor) -> int:
+    """The same of pos and crd, which nobody should write to: they are not read for it."""
+    return 0 if x.is_inference() else x._version
+
+
+def as_tensor(x: object, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """``torch.as_tensor``; what is no tensor becomes one on the CPU, wherever torch makes them by default."""
+    return torch.as_tensor(x, dtype=dtype, device=x.device if isinstance(x, torch.Tensor) else "cpu")
 
 
 def numbers_of(x: torch.Tensor, what: str) -> torch.Tensor:

@@ -109,6 +109,28 @@ def test_rooms_import_down(room):
             assert path[1] in MAY_IMPORT[room] | {room}, f"{relative(file)} imports {'.'.join(path)}"
 
 
+FACTORIES = {
+    "arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "sparse_coo_tensor",
+    "sparse_compressed_tensor", "tensor", "zeros",
+}  # fmt: skip
+
+
+def test_new_tensors_say_where_they_are():
+    """torch makes them anywhere, as torch.set_default_device says; parameters may be made so."""
+    silent = []
+    for file in (ROOT / "scorch").rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        calls = [x for x in ast.walk(tree) if isinstance(x, ast.Call) and isinstance(x.func, ast.Attribute)]
+        named = {x for call in calls if call.func.attr == "Parameter" for x in ast.walk(call)}
+        silent += [
+            f"{relative(file)}: {ast.unparse(x)}"
+            for x in calls
+            if ast.unparse(x.func).startswith("torch.") and x.func.attr in FACTORIES and x not in named
+            if not any(k.arg == "device" for k in x.keywords)
+        ]
+    assert silent == ["scorch/nn/_propagate.py: torch.full((1,), float(eps))"]  # which may be a parameter
+
+
 def test_every_room_has_a_place():
     folders = {f.parent.name for f in (ROOT / "scorch").glob("*/*.py")}
     modules = {f.stem for f in (ROOT / "scorch").glob("*.py")} - {"__init__", "__main__"}

@@ -80,8 +80,8 @@ def _entries(pos, crd, bits, order, heights, n, m):
 def _entries_of_part(pos, crd, bits, order, height, n, m):
     batch, heads, _ = pos.shape
     blocks = pos.diff(dim=-1).flatten()
-    block = torch.repeat_interleave(torch.arange(blocks.numel()), blocks)
-    lanes = torch.arange(height)
+    block = torch.repeat_interleave(torch.arange(blocks.numel(), device="cpu"), blocks)
+    lanes = torch.arange(height, device="cpu")
     at, lane = ((bits[:, None] >> lanes) & 1).nonzero().unbind(1)
     each = blocks.numel() // (batch * heads) if blocks.numel() else 1
     matrix, row = block[at] // each, block[at] % each * height + lane
@@ -147,7 +147,7 @@ class _Scores:
     def dropped(self, seed: torch.Tensor, p: float) -> torch.Tensor:
         """What dropout makes of each weight."""
         batch, heads, n, _ = self.shapes[0]
-        ids = torch.arange(batch * heads * n).view(batch, heads, n, 1)
+        ids = torch.arange(batch * heads * n, device="cpu").view(batch, heads, n, 1)
         rows = _fold(ids, self.pos)[:, self.rows, 0]
         kept = _kept(seed, rows, self.columns % max(self.shapes[1][2], 1), p)
         return kept.to(self.p.dtype) * (1 / (1 - p) if p < 1 else 0)

@@ -37,7 +37,7 @@ def _fingerprint(a: SparseTensor) -> int:
 
 def _agree(group: object, tensors: Sequence[SparseTensor]) -> None:
     """Raises ValueError, on every rank alike, where structures differ from rank to rank."""
-    own = torch.tensor([_fingerprint(a) for a in tensors])
+    own = torch.tensor([_fingerprint(a) for a in tensors], device="cpu")
     extremes = torch.cat([own, -own])
     dist.all_reduce(extremes, dist.ReduceOp.MAX, group)
     most, least = extremes.chunk(2)
@@ -82,16 +82,16 @@ def _verify(plainly: Callable) -> Callable:
 def _all_gather(a: SparseTensor, size: int, group: object) -> SparseTensor:
     """The tensors of all ranks, one below the other; each may store another number of entries."""
     e = entries(a)
-    count = _gathered(torch.tensor([e.values.numel()]), size, group)
+    count = _gathered(torch.tensor([e.values.numel()], device="cpu"), size, group)
     most = int(count.max())
     sent = e.indices.new_zeros(most, a._ndim)
     sent[: e.values.numel()] = e.indices.T
     raw = e.values.new_zeros(most)
     raw[: e.values.numel()] = e.values
     indices = _gathered(sent, size, group).view(size, most, a._ndim)
-    indices[:, :, 0] += torch.arange(size)[:, None] * a.shape[0]
+    indices[:, :, 0] += torch.arange(size, device="cpu")[:, None] * a.shape[0]
     values = _gathered(raw.view(torch.uint8), size, group).view(a.dtype)
-    there = places((torch.arange(most) < count[:, None]).view(-1))
+    there = places((torch.arange(most, device="cpu") < count[:, None]).view(-1))
     shape = (size * a.shape[0], *a.shape[1:])
     found = canonical(shape, indices.view(-1, a._ndim)[there].T, values[there])
     return build(Entries(*found), kept_format(a, range(a._ndim)), a.index_dtype)

@@ -32,7 +32,7 @@ def _structure(
     source: str, target: str, arrays: list[torch.Tensor], sizes: list[int], count: int, wide: bool
 ) -> list[torch.Tensor]:
     """pos and crd of the same entries in another format; which of ``count`` values each holds, or -1."""
-    numbers = torch.arange(1, count + 1)
+    numbers = torch.arange(1, count + 1, device="cpu")
     a = wrap(layout(source, len(sizes)), tuple(sizes), (*arrays, numbers))
     (_, _, (*structure, place)), _ = _C.convert(core_of(a), target, wide, True)
     return [*(x.clone() for x in structure), place - 1]  # arrays of their own
@@ -64,9 +64,9 @@ def _merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def _runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    run = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
     start = lengths.cumsum(0) - lengths
-    return run, torch.arange(run.numel()) - start[run]
+    return run, torch.arange(run.numel(), device="cpu") - start[run]
 
 
 def _runs_fake(lengths):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from .._torch import as_tensor
 from ..tensor.coordinates import coo
 from ..tensor.sparsetensor import SparseTensor
 from ..tools.reorder import reorder
@@ -35,18 +36,20 @@ def cut_rows(entries: torch.Tensor, ranks: int, cut: str | Sequence[int] = "nnz"
     if isinstance(cut, str):
         if cut not in ("nnz", "rows"):
             raise ValueError(f'cut: expected "nnz", "rows" or the rows of each rank, got {cut!r}')
-        weight = entries.long() + 1 if cut == "nnz" else torch.ones(rows, dtype=torch.long)
-        before = torch.cat([torch.zeros(1, dtype=torch.long), weight.cumsum(0)])
+        weight = entries.long() + 1 if cut == "nnz" else torch.ones(rows, dtype=torch.long, device="cpu")
+        before = torch.cat([torch.zeros(1, dtype=torch.long, device="cpu"), weight.cumsum(0)])
         if not rows:
-            return torch.zeros(ranks + 1, dtype=torch.long)
-        wanted = torch.arange(1, ranks, dtype=torch.float64) * int(before[-1]) / ranks
+            return torch.zeros(ranks + 1, dtype=torch.long, device="cpu")
+        wanted = torch.arange(1, ranks, dtype=torch.float64, device="cpu") * int(before[-1]) / ranks
         at = torch.searchsorted(before.double(), wanted).clamp(1, rows)
         at -= (wanted - before[at - 1] < before[at] - wanted).long()  # the nearer one of two
-        return torch.cat([torch.zeros(1, dtype=torch.long), at, torch.tensor([rows])])
+        return torch.cat(
+            [torch.zeros(1, dtype=torch.long, device="cpu"), at, torch.tensor([rows], device="cpu")]
+        )
     sizes = [int(n) for n in cut]
     if len(sizes) != ranks or min(sizes) < 0 or sum(sizes) != rows:
         raise ValueError(f"cut: expected {ranks} numbers of rows that sum to {rows}, got {sizes}")
-    return torch.tensor([0, *sizes]).cumsum(0)
+    return torch.tensor([0, *sizes], device="cpu").cumsum(0)
 
 
 # ---- partitions ----
@@ -72,11 +75,11 @@ def _metis(A: SparseTensor, parts: int) -> Partition | None:
         return None
     edges = A.indices().long()
     edges = torch.cat([edges, edges.flip(0)], 1)[:, torch.cat([edges[0] != edges[1]] * 2)]
-    graph = coo(edges, torch.ones(edges.shape[1]), A.shape)
+    graph = coo(edges, torch.ones(edges.shape[1], device="cpu"), A.shape)
     pos, crd = graph.pos(1), graph.crd(1)
     weights = torch.bincount(A.indices()[0].long(), minlength=A.shape[0]) + 1
     adjacency = pymetis.CSRAdjacency(pos.tolist(), crd.tolist())
-    part = torch.as_tensor(pymetis.part_graph(parts, adjacency, vweights=weights.tolist())[1])
+    part = as_tensor(pymetis.part_graph(parts, adjacency, vweights=weights.tolist())[1])
     order = part.argsort(stable=True)
     return Partition(order, torch.bincount(part, minlength=parts).tolist(), "metis")
 
@@ -113,7 +116,7 @@ def partition(A: SparseTensor, parts: int, method: str = "auto") -> Partition:
     except ImportError:
         if method != "auto":
             raise
-    return Partition(torch.arange(A.shape[0]), None, "none")
+    return Partition(torch.arange(A.shape[0], device="cpu"), None, "none")
 
 
 # ---- counting ----

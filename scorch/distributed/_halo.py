@@ -68,7 +68,7 @@ class Halo:
 
     def count(self, rows: int, entries: int) -> Exchange:
         """What all ranks move."""
-        mine = torch.tensor([rows, entries, sum(self.gets), len(self.rows), self.own])
+        mine = torch.tensor([rows, entries, sum(self.gets), len(self.rows), self.own], device="cpu")
         found = Exchange(*gathered(mine, self.group).T)
         self.gathers = found.gathers and found.gathered > 0
         return found
@@ -100,9 +100,9 @@ class Halo:
     def _adder(self, dtype: torch.dtype) -> torch.Tensor:
         """[own, rows that came]: a one where a row goes."""
         if dtype not in self._back:
-            places = torch.stack([self.rows, torch.arange(len(self.rows))])
+            places = torch.stack([self.rows, torch.arange(len(self.rows), device="cpu")])
             shape = (self.own, len(self.rows))
-            self._back[dtype] = coo(places, torch.ones(len(self.rows), dtype=dtype), shape)
+            self._back[dtype] = coo(places, torch.ones(len(self.rows), dtype=dtype, device="cpu"), shape)
         return self._back[dtype]
 
 

@@ -24,20 +24,20 @@ def _checked(A: object) -> SparseTensor:
 
 
 def _even(n: int, ranks: int) -> torch.Tensor:
-    return cut_rows(torch.zeros(n, dtype=torch.long), ranks, "rows")
+    return cut_rows(torch.zeros(n, dtype=torch.long, device="cpu"), ranks, "rows")
 
 
 def _agreed(A: SparseTensor, ranks: int, method: str, group: object) -> tuple[torch.Tensor, list[int] | None]:
     """The order and the parts that the first rank finds, on all."""
-    order = torch.empty(A.shape[0], dtype=torch.long)
-    sizes = torch.full((ranks,), -1)
+    order = torch.empty(A.shape[0], dtype=torch.long, device="cpu")
+    sizes = torch.full((ranks,), -1, device="cpu")
     why = None
     if dist.get_rank(group) == 0:
         try:
             found = partition(A, ranks, method)
             order.copy_(found.order)
             if found.sizes is not None:
-                sizes.copy_(torch.tensor(found.sizes))
+                sizes.copy_(torch.tensor(found.sizes, device="cpu"))
         except (ImportError, ValueError) as error:  # which the others wait for
             why = error
             sizes.fill_(-2)
@@ -110,12 +110,14 @@ class RowSharded(RowShards):
         Raises: ValueError, on every rank: the numbers of columns differ.
         """
         group, local = group_of(mesh), _checked(local)
-        shapes = gathered(torch.tensor(local.shape), group)
+        shapes = gathered(torch.tensor(local.shape, device="cpu"), group)
         if len(shapes[:, 1].unique()) > 1:
             found = shapes[:, 1].tolist()
             raise ValueError(f"from_rows: expected as many columns on each rank, got {found}")
         self = cls.__new__(cls)
-        self._set(local, torch.cat([torch.zeros(1).long(), shapes[:, 0].cumsum(0)]), None, group)
+        self._set(
+            local, torch.cat([torch.zeros(1, device="cpu").long(), shapes[:, 0].cumsum(0)]), None, group
+        )
         return self
 
     @classmethod
@@ -140,10 +142,10 @@ class RowSharded(RowShards):
         if edge_weight is not None and edge_weight.shape != edge_index.shape[1:]:
             raise ValueError(f"edge_weight: expected [{edge_index.shape[1]}], got {list(edge_weight.shape)}")
         source, target = edge_index.long()
-        weight = torch.ones(len(source)) if edge_weight is None else edge_weight.detach()
+        weight = torch.ones(len(source), device="cpu") if edge_weight is None else edge_weight.detach()
         nodes = int(edge_index.max()) + 1 if edge_index.numel() else 0
         low = int(edge_index.min()) if edge_index.numel() else 0
-        largest, lowest = gathered(torch.tensor([nodes, -low]), group).amax(0).tolist()
+        largest, lowest = gathered(torch.tensor([nodes, -low], device="cpu"), group).amax(0).tolist()
         nodes = largest if num_nodes is None else int(num_nodes)
         if nodes < largest or lowest > 0:
             raise ValueError(f"edge_index: expected nodes in 0..{nodes - 1} on every rank")
@@ -172,10 +174,10 @@ class RowSharded(RowShards):
         used = local.crd(1).long().unique()
         needed = used[(used < low) | (used >= high)]
         self._halo = Halo(needed, columns, group)
-        here = torch.arange(low, high)
+        here = torch.arange(low, high, device="cpu")
         self.local: SparseTensor = local.submatrix(None, torch.cat([here, needed]))
         self.counted: Exchange = self._halo.count(local.shape[0], local.nnz)
-        mine = torch.arange(*rows[rank : rank + 2].tolist())
+        mine = torch.arange(*rows[rank : rank + 2].tolist(), device="cpu")
         self._order = order
         self.rows = mine if order is None else order[mine]
         self.columns = here if order is None else order[here]
@@ -252,7 +254,7 @@ class RowSharded(RowShards):
 
     def _with_loops(self, weight: float) -> RowSharded:
         ends, local = self._ends(), self.local
-        there = torch.zeros(local.shape[0], dtype=torch.bool)
+        there = torch.zeros(local.shape[0], dtype=torch.bool, device="cpu")
         there[ends[0, ends[0] == ends[1]]] = True
         (new,) = (~there).nonzero(as_tuple=True)  # own columns come first, so that a loop is on the diagonal
         values = torch.cat([local.values(), local.values().new_full((len(new),), weight)])

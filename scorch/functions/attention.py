@@ -113,7 +113,11 @@ def attention(
     elif wide:
         s = s._replace(val=s.val.double())
     scale = max(q.shape[-1], 1) ** -0.5 if scale is None else scale
-    seed = torch.randint(2**62, (1,)) if dropout_p else torch.empty(0, dtype=torch.int64)
+    seed = (
+        torch.randint(2**62, (1,), device="cpu")
+        if dropout_p
+        else torch.empty(0, dtype=torch.int64, device="cpu")
+    )
     out, _ = torch.ops.scorch.attention(
         _four(q), _four(k), _four(v), *s.arguments(seed), scale, additive, float(dropout_p)
     )

@@ -127,7 +127,7 @@ def conv_map(
         )
         pos, offset, source, out = _C.conv_map(sites, (1, *size), (1, *stride), (1, *dilation))
         out = coordinates if out is None else out.view(-1, 1 + dimensions).to(coordinates.dtype)
-        ones = torch.ones(len(offset), dtype=torch.bool)
+        ones = torch.ones(len(offset), dtype=torch.bool, device="cpu")
         shape = (math.prod(size), len(out), len(sites))
         crd = [None, offset, source]
         return ConvMap(from_components(_FORMAT, shape, [None, pos, None], crd, ones, validate=False), out)

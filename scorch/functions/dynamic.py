@@ -43,6 +43,8 @@ def _along_rows(w: torch.Tensor) -> torch.Tensor:
     """A matrix whose rows are contiguous. The copy of a weight that lies turned is kept until it changes."""
     if w.stride(1) == 1 or w.shape[1] == 1:
         return w
+    if w.is_inference():  # torch does not count what is written to it
+        return w.contiguous()
     base = w if w._base is None else w._base
     key, state = id(base), (_torch.address(w), w._version, tuple(w.shape), w.stride())
     kept = _kept.get(key)

@@ -119,7 +119,7 @@ def fit(grad: torch.Tensor, lacks: int, shape: Sequence[int], dtype: torch.dtype
 
 def identity(n: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The arrays of the csr identity matrix [n, n]."""
-    return torch.arange(n + 1), torch.arange(n), like.new_ones(n)
+    return torch.arange(n + 1, device="cpu"), torch.arange(n, device="cpu"), like.new_ones(n)
 
 
 # ---- eager calls ----

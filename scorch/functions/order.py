@@ -50,7 +50,9 @@ def _zeros(
     row: torch.Tensor, column: torch.Tensor, start: torch.Tensor, n: int, of: torch.Tensor, j: torch.Tensor
 ) -> torch.Tensor:
     """The column of the j-th zero of rows, ``of``, of n columns, by the entries that are not."""
-    passed = row * (n + 1) + column - (torch.arange(row.numel()) - start[row])  # zeros before each
+    passed = (
+        row * (n + 1) + column - (torch.arange(row.numel(), device="cpu") - start[row])
+    )  # zeros before each
     return j + torch.searchsorted(passed, of * (n + 1) + j, right=True) - start[of]
 
 
@@ -63,7 +65,7 @@ def _ranked(e: Entries, low: int, high: int, largest: bool) -> torch.Tensor:
     first = row.new_zeros(rows).index_add(0, row, _above(values, largest).long())  # before the zeros
     order = torch.argsort(values, descending=largest, stable=True)
     order = order[torch.argsort(row[order], stable=True)]
-    owner, place = row[order], torch.arange(row.numel()) - start[row[order]]
+    owner, place = row[order], torch.arange(row.numel(), device="cpu") - start[row[order]]
     place = place + torch.where(place < first[owner], 0, n - count[owner])
     at = places((place >= low) & (place < high))
     found = row.new_empty(rows * (high - low))
@@ -86,14 +88,14 @@ def _extreme(e: Entries, largest: bool) -> torch.Tensor:
     )
     over = (count < n) & ~_above(best, largest) & ~best.isnan()  # a zero is better
     mine = places(((values == best[row]) | values.isnan()) & ~over[row])
-    found = torch.full((rows,), n).scatter_reduce(0, row[mine], column[mine], "amin")
+    found = torch.full((rows,), n, device="cpu").scatter_reduce(0, row[mine], column[mine], "amin")
     of = places(over)
     return found.index_put((of,), _zeros(row, column, start, n, of, torch.zeros_like(of)))
 
 
 def _at(e: Entries, columns: torch.Tensor) -> torch.Tensor:
     """The values at columns [rows, k], differentiably."""
-    rows = torch.arange(columns.shape[0])[:, None]
+    rows = torch.arange(columns.shape[0], device="cpu")[:, None]
     found, at = find(ravel(e.indices, e.shape), (rows * e.shape[-1] + columns).view(-1))
     values = torch.cat([e.values, e.values.new_zeros(1)])[at]
     return torch.where(found, values, values.new_zeros(())).view(columns.shape)
@@ -223,7 +225,7 @@ def nanmedian(input: SparseTensor, dim: int | None = None, keepdim: bool = False
     ordered = sort(input, dim)
     n = ordered[0].shape[dim] if input._ndim else 1
     missing = ordered[0].isnan().sum(dim, True) if input._ndim else 0
-    place = torch.as_tensor((n - missing - 1).clamp(min=0) // 2 if input._ndim else 0)
+    place = _torch.as_tensor((n - missing - 1).clamp(min=0) // 2 if input._ndim else 0)
     pair = (x.gather(dim, place) if input._ndim else x for x in ordered)
     return torch.return_types.nanmedian([_closed(x, input, dim, keepdim) for x in pair])
 
@@ -235,7 +237,7 @@ def _commonest(e: Entries) -> torch.Tensor:
     order = torch.argsort(values, stable=True)
     order = order[torch.argsort(row[order], stable=True)]
     owner, value = row[order], values[order]
-    begins = torch.ones(order.numel(), dtype=torch.bool)
+    begins = torch.ones(order.numel(), dtype=torch.bool, device="cpu")
     begins[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
     run = begins.cumsum(0) - 1
     first = places(begins)
@@ -244,7 +246,7 @@ def _commonest(e: Entries) -> torch.Tensor:
     best = size.new_zeros(rows).scatter_reduce(0, owner, size, "amax")
     best = torch.maximum(best, n - count)
     mine = places(size == best[owner])
-    chosen = torch.full((rows,), first.numel()).scatter_reduce(0, owner[mine], mine, "amin")
+    chosen = torch.full((rows,), first.numel(), device="cpu").scatter_reduce(0, owner[mine], mine, "amin")
     chosen_value = torch.cat([value, value.new_full((1,), 1)])[chosen]
     zero = (n - count == best) & (chosen_value > 0)
     last = torch.cat([first[1:], first.new_full((1,), order.numel())])[: first.numel()] - 1
@@ -273,7 +275,7 @@ def gather(input: SparseTensor, dim: int, index: torch.Tensor, *, sparse_grad: b
     dim = axis(dim, input._ndim)
     if any(n > m for d, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)) if d != dim):
         raise ValueError(f"gather: an index {list(index.shape)} is larger than {list(input.shape)}")
-    inner = torch.meshgrid([torch.arange(n) for n in index.shape], indexing="ij")
+    inner = torch.meshgrid([torch.arange(n, device="cpu") for n in index.shape], indexing="ij")
     index = torch.ops.scorch.inside(index, input.shape[dim])
     return lookup(input, [index if d == dim else x for d, x in enumerate(inner)])
 
@@ -366,7 +368,7 @@ def _topk_in_graph(x: torch.Tensor, k: int, dim: int, largest: bool) -> SparseTe
     rows = x.reshape(math.prod(shape[:-1]), shape[-1])
     crd, values = _largest(rows, k, largest)
     form = layout("csr" if len(shape) > 1 else "coo", len(shape))
-    pos = torch.arange(rows.shape[0] + 1, dtype=crd.dtype) * k
+    pos = torch.arange(rows.shape[0] + 1, dtype=crd.dtype, device="cpu") * k
     return assemble(form, shape, [pos, crd, values])
 
 

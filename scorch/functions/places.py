@@ -64,7 +64,9 @@ def _changed(a: SparseTensor, key: torch.Tensor, write: Write) -> torch.Tensor:
 
 def _last(slot: torch.Tensor, n: int) -> torch.Tensor:
     """The last of those that go to each of n slots."""
-    return slot.new_zeros(n).scatter_reduce(0, slot, torch.arange(slot.numel()), "amax", include_self=False)
+    return slot.new_zeros(n).scatter_reduce(
+        0, slot, torch.arange(slot.numel(), device="cpu"), "amax", include_self=False
+    )
 
 
 def _overwrite(values: torch.Tensor) -> Write:
@@ -79,7 +81,7 @@ def _all(x: torch.Tensor) -> Entries:
     """What a source has: its entries, or all places of a dense one."""
     if isinstance(x, SparseTensor):
         return entries(x)
-    return Entries(tuple(x.shape), unravel(torch.arange(x.numel()), x.shape), x.reshape(-1))
+    return Entries(tuple(x.shape), unravel(torch.arange(x.numel(), device="cpu"), x.shape), x.reshape(-1))
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
@@ -117,7 +119,7 @@ def _keys(name: str, a: SparseTensor, dim: int, index: torch.Tensor) -> torch.Te
             f"{name}: expected an index of {a._ndim} dimensions, none but dimension {dim} larger than "
             f"{list(a.shape)}, got {list(index.shape)}"
         )
-    at = unravel(torch.arange(index.numel()), index.shape)
+    at = unravel(torch.arange(index.numel(), device="cpu"), index.shape)
     at[dim] = torch.ops.scorch.inside(index.reshape(-1), a.shape[dim])
     return ravel(at, a.shape)
 
@@ -145,7 +147,7 @@ def scatter(
     if isinstance(src, torch.Tensor) and src.dim():
         values = _source("scatter", src, index)
     else:
-        values = torch.as_tensor(src, dtype=input.dtype).expand(index.numel())
+        values = _torch.as_tensor(src, dtype=input.dtype).expand(index.numel())
     writes = {None: _overwrite(values), "add": _add(values), "multiply": _reduced(values, "prod", True)}
     if reduce not in writes:
         raise ValueError(f"scatter: expected reduce to be add or multiply, got {reduce!r}")
@@ -232,7 +234,7 @@ def index_copy(input: SparseTensor, dim: int, index: torch.Tensor, source: torch
 def _cleared(a: SparseTensor, dim: int, index: torch.Tensor) -> Entries:
     """The entries of a but for those at places along a dimension."""
     e = entries(a)
-    named = torch.zeros(a.shape[dim], dtype=torch.bool).index_fill(0, index, True)
+    named = torch.zeros(a.shape[dim], dtype=torch.bool, device="cpu").index_fill(0, index, True)
     return _without(e, named[e.indices[dim]])
 
 
@@ -247,9 +249,9 @@ def index_fill(
     if isinstance(value, Number) and value == 0:
         return _merged(input, kept, kept.indices[:, :0], kept.values[:0])
     shape = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
-    indices = unravel(torch.arange(math.prod(shape)), shape)
+    indices = unravel(torch.arange(math.prod(shape), device="cpu"), shape)
     indices[dim] = index[indices[dim]]
-    values = torch.as_tensor(value, dtype=input.dtype).reshape(()).expand(indices.shape[1])
+    values = _torch.as_tensor(value, dtype=input.dtype).reshape(()).expand(indices.shape[1])
     return _merged(input, kept, indices, values)
 
 
@@ -288,7 +290,7 @@ def slice_scatter(
 ) -> torch.Tensor:
     """``torch.slice_scatter``, sparse."""
     dim = axis(dim, input._ndim)
-    return index_copy(input, dim, torch.arange(input.shape[dim])[start:end:step], src)
+    return index_copy(input, dim, torch.arange(input.shape[dim], device="cpu")[start:end:step], src)
 
 
 def diagonal_scatter(
@@ -339,7 +341,7 @@ def index_put(
     rest = tuple(input.shape[len(at) :])
     shape = (*at[0].shape, *rest)
     named = [x.reshape(*x.shape, *(1 for _ in rest)).expand(shape).reshape(-1) for x in at]
-    whole = unravel(torch.arange(math.prod(shape)), shape)[at[0].dim() :]
+    whole = unravel(torch.arange(math.prod(shape), device="cpu"), shape)[at[0].dim() :]
     values = (values.to_dense() if isinstance(values, SparseTensor) else values).expand(shape).reshape(-1)
     key = ravel(torch.stack([*named, *whole]), input.shape)
     return _changed(input, key, (_add if accumulate else _overwrite)(values))

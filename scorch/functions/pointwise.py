@@ -85,7 +85,7 @@ def _is_zero(x: torch.Tensor) -> bool:
 def _zero_stays(f: Callable, dtype: torch.dtype, *args: object, **kwargs: object) -> bool:
     """Whether f(0, ...) is 0, of numbers also where a graph is traced."""
     with _torch.outside_graphs() if torch.compiler.is_compiling() else nullcontext():
-        return _is_zero(f(torch.zeros(1, dtype=dtype), *args, **kwargs))
+        return _is_zero(f(torch.zeros(1, dtype=dtype, device="cpu"), *args, **kwargs))
 
 
 def unary(f: Callable, name: str, keeps_zero: bool) -> Callable:
@@ -132,7 +132,7 @@ def broadcast(a: SparseTensor, shape: Sequence[int]) -> Entries:
     own, values = (1,) * (len(shape) - a._ndim) + e.shape, e.values
     for d, (n, m) in enumerate(zip(own, shape, strict=True)):
         if n != m:
-            source, at = runs(torch.full((values.numel(),), m))
+            source, at = runs(torch.full((values.numel(),), m, device="cpu"))
             indices, values = indices[:, source], values[source]
             indices[d] = at
     return canonical(tuple(shape), indices, values)
@@ -233,7 +233,7 @@ def _operand(x: object) -> object:
         return x
     if isinstance(x, torch.Tensor) or hasattr(x, "tocoo"):
         return sparse(x)
-    return torch.as_tensor(x) if hasattr(x, "__array__") else None
+    return _torch.as_tensor(x) if hasattr(x, "__array__") else None
 
 
 def binary(f: Callable, name: str, kind: int) -> Callable:
@@ -425,9 +425,9 @@ def masked_fill(input: torch.Tensor, mask: torch.Tensor, value: Number | torch.T
         mask = mask.to_dense() if isinstance(mask, SparseTensor) else mask
         return torch.masked_fill(input, mask, value)
     if isinstance(mask, SparseTensor):
-        value = torch.as_tensor(value, dtype=input.dtype)
+        value = _torch.as_tensor(value, dtype=input.dtype)
         return _merged(lambda x, m: torch.where(m, value, x), "", input, mask, UNION)
-    if _is_zero(torch.as_tensor(value).reshape(1)):
+    if _is_zero(_torch.as_tensor(value).reshape(1)):
         return _with_dense(lambda x, m: x.masked_fill(m, 0), "", input, mask, False)
     return input.to_dense().masked_fill(mask, value)
 

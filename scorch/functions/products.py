@@ -375,7 +375,7 @@ def matrix_power(input: SparseTensor, n: int, *, out: torch.Tensor | None = None
             f"and n={n}"
         )
     if n == 0:
-        return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype)))
+        return torch.diag(sparse(torch.ones(input.shape[0], dtype=input.dtype, device="cpu")))
     half = matrix_power(input, n // 2) if n > 1 else None
     square = input if half is None else half @ half
     return square @ input if n > 1 and n % 2 else square

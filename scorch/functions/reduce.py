@@ -218,9 +218,9 @@ def _product(input: SparseTensor, dim: Dims, keepdim: bool) -> torch.Tensor:
     dims = dims_of(dim, input._ndim)
     g = group(_widened(input), dims)
     if not g.size and g.key is not None:  # nothing is multiplied
-        return _kept(torch.full(g.kept, 1, dtype=input.dtype), dims, keepdim)
+        return _kept(torch.full(g.kept, 1, dtype=input.dtype, device="cpu"), dims, keepdim)
     values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
-    result = torch.ones(g.n, dtype=values.dtype).scatter_reduce(0, g.slot, values, "prod")
+    result = torch.ones(g.n, dtype=values.dtype, device="cpu").scatter_reduce(0, g.slot, values, "prod")
     result = torch.where(_count(g) < g.size, torch.zeros_like(result), result)
     return _finish(input, g, result.to(input.dtype), dims, keepdim)
 
@@ -234,7 +234,9 @@ def _extremum(input: SparseTensor, dim: Dims, keepdim: bool, kind: str) -> torch
         g = group(input, dims)
         values = g.values.to(torch.uint8) if g.values.dtype == torch.bool else g.values
         # torch's derivative counts what is there before among those that attain an extremum: NaN attains none
-        start = torch.full((g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype)
+        start = torch.full(
+            (g.n,), math.nan if values.is_floating_point() else 0, dtype=values.dtype, device="cpu"
+        )
         stored = start.scatter_reduce(0, g.slot, values, kind, include_self=False)
         zeros = lambda: add_up((values == 0).long(), g.slot, g.n)  # noqa: E731
         result = _with_missing(stored, _count(g), size, kind, zeros)

@@ -36,14 +36,14 @@ def operand_of(x: object, dtype: torch.dtype | None) -> torch.Tensor:
     if x.__class__ is torch.Tensor and x.layout is torch.strided and not torch.compiler.is_dynamo_compiling():
         return x.resolve_neg() if x.is_neg() else x  # the commonest operand
     if isinstance(x, Number):
-        return torch.tensor(x, dtype=dtype)
+        return torch.tensor(x, dtype=dtype, device="cpu")
     if isinstance(x, Dynamic):
         return resolved(x)
     if hasattr(x, "tocoo") or (isinstance(x, torch.Tensor) and x.layout is not torch.strided):
         return sparse(x)
     if not isinstance(x, torch.Tensor):
         try:
-            x = torch.as_tensor(x)
+            x = _torch.as_tensor(x)
         except (RuntimeError, TypeError, ValueError) as error:
             why = str(error)
             what = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")

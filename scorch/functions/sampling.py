@@ -80,7 +80,7 @@ def draw(
     fresh: a hop starts from the nodes that the one before it found, and an entry comes as often as it is
     drawn; else from all, and it comes once, with how often.
     """
-    random = int(torch.randint(2**63 - 1, (), generator=generator))
+    random = int(torch.randint(2**63 - 1, (), generator=generator, device="cpu"))
     *hops, nodes = _C.sample(*arrays, seeds, fanouts, replace, fresh, random)
     return Hops(nodes, [h[0] for h in hops], [h[1:5] for h in hops], [h[5] for h in hops])
 
@@ -98,7 +98,7 @@ def graph_of(A: SparseTensor) -> SparseTensor:
 
 
 def read_seeds(seeds: object) -> torch.Tensor:
-    seeds = torch.as_tensor(seeds)
+    seeds = _torch.as_tensor(seeds)
     whole = not (seeds.is_floating_point() or seeds.is_complex() or seeds.dtype == torch.bool)
     if seeds.dim() != 1 or not (whole or not seeds.numel()):
         raise ValueError(

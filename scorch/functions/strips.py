@@ -118,12 +118,14 @@ def found(mask: Dynamic) -> Strips | None:
     if x.shape[1:] == (n, m) and _is_scattered(x):
         rows = sparse(x.reshape(-1, m), "csr", index_dtype=torch.int32)
         pos, crd = rows.pos(1).unfold(0, n + 1, n).long(), rows.crd(1)
-        bits, height = torch.ones(crd.shape, dtype=torch.int64), 1
+        bits, height = torch.ones(crd.shape, dtype=torch.int64, device="cpu"), 1
     else:
         words, count = _words(x, n, m)
         height = _cheapest(count)
         pos, crd, bits = torch.ops.scorch.attention_listed(words, n, height)
-    return _alone(pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0), height)
+    return _alone(
+        pos.view(batch, heads, -(-n // height) + 1), crd, bits, torch.empty(0, device="cpu"), height
+    )
 
 
 def _placed(strips: Strips, place: torch.Tensor, values: torch.Tensor, wide: bool) -> Strips:
@@ -159,8 +161,8 @@ def _kept_apart(rows: SparseTensor, strips: Strips) -> tuple[torch.Tensor, Spars
     full = _bits_set(strips.bits) >= height // 4
     if -(-n // height) * m > _LARGEST or not full.any() or full.all():
         return None
-    block = torch.arange(-(-n // height)).repeat_interleave(strips.pos.flatten().diff())
-    table = torch.zeros(-(-n // height), m, dtype=torch.bool)
+    block = torch.arange(-(-n // height), device="cpu").repeat_interleave(strips.pos.flatten().diff())
+    table = torch.zeros(-(-n // height), m, dtype=torch.bool, device="cpu")
     table[block[full], strips.crd[full].long()] = True
     row, column = rows.indices().long()
     other = ~table[row // height, column]
@@ -264,8 +266,9 @@ def strips(
         rows = _rows(mask, wide, True)
         found, place = _made(rows, 64, wide, additive, places)
         return _placed(found, place, rows.values(), wide) if places else found
-    structure = arrays[:-1] if additive else arrays
-    key = [(_torch.address(a), a._version) for a in structure]
+    key = [(_torch.address(a), _torch.version_of_structure(a)) for a in arrays[:-1]]
+    if not additive:
+        key.append((_torch.address(arrays[-1]), _torch.version(arrays[-1])))
     kept = mask.__dict__.setdefault("_strips", {})
     kind = wide, additive, places
     if kind not in kept or kept[kind].key != key:

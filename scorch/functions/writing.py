@@ -120,7 +120,7 @@ def fill_diagonal_(input: SparseTensor, fill_value: Number, wrap: bool = False) 
         raise NotImplementedError(
             "fill_diagonal_: expected a matrix, and no wrap: use torch.diagonal_scatter"
         )
-    places = torch.arange(min(input.shape))
+    places = torch.arange(min(input.shape), device="cpu")
     setitem(input, (places, places), fill_value)
     return input
 

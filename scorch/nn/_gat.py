@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from .._torch import as_tensor
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
 from ..tensor.making import from_components, sparse
@@ -55,11 +56,13 @@ def edges_of_graph(graph: torch.Tensor, sources: int, targets: int, loops: bool,
     _check(index, sources, targets)
     if loops:
         kept = index[0] != index[1]
-        index = torch.cat([index[:, kept], torch.arange(min(sources, targets)).expand(2, -1)], 1)
+        index = torch.cat(
+            [index[:, kept], torch.arange(min(sources, targets), device="cpu").expand(2, -1)], 1
+        )
     key, place, count = torch.unique(index[1] * sources + index[0], return_inverse=True, return_counts=True)
     type = torch.int32 if max(key.numel(), sources, targets) < 2**31 else torch.int64
     row, crd = key.div(max(sources, 1), rounding_mode="floor"), key.remainder(max(sources, 1)).to(type)
-    pos = torch.zeros(targets + 1, dtype=type)
+    pos = torch.zeros(targets + 1, dtype=type, device="cpu")
     pos[1:] = torch.bincount(row, minlength=targets).cumsum(0)
     matrix = from_components(
         "csr", (targets, sources), [None, pos], [None, crd], count.to(dtype), validate=False
@@ -88,7 +91,7 @@ def _fill(
 ) -> torch.Tensor:
     """[loops, D]: the features of loops, given or of the edges that arrive at the same node."""
     if not isinstance(value, str):
-        return torch.as_tensor(value, dtype=features.dtype).expand(loops, features.shape[1])
+        return as_tensor(value, dtype=features.dtype).expand(loops, features.shape[1])
     if value not in _FILLS:
         raise ValueError(
             f"fill_value: expected a number, a tensor or one of {', '.join(_FILLS)}, got {value!r}"
@@ -289,7 +292,7 @@ def _scores(
     layer: nn.Module, source: torch.Tensor, target: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """[n, heads]: what sources and targets add to scores, products with matrices of a block a head."""
-    heads = torch.eye(layer.heads, dtype=source.dtype)[:, None, :]
+    heads = torch.eye(layer.heads, dtype=source.dtype, device="cpu")[:, None, :]
     of_source, of_target = ((a[0, :, :, None] * heads).flatten(0, 1) for a in (layer.att_src, layer.att_dst))
     if target is source:
         both = source.flatten(1) @ torch.cat([of_source, of_target], 1)

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from .. import _C
-from .._torch import apart, surely, unknown_size
+from .._torch import apart, surely, unknown_size, version
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
 from ..tensor.format import layout
@@ -50,7 +50,7 @@ class _Derived:
         if torch.compiler.is_compiling() or any(x is not None and needs_grad(x) for x in (shown, weight)):
             return make()
         source = graph.values() if isinstance(graph, SparseTensor | RowShards) else graph
-        key = (dtype, source._version, None if weight is None else (id(weight), weight._version))
+        key = (dtype, version(source), None if weight is None else (id(weight), version(weight)))
         if self._graph is None or self._graph() is not graph or self._key != key:
             self._made, self._key, self._graph = make(), key, weakref.ref(graph)
         return self._made
@@ -160,7 +160,9 @@ def _relations(
     """pos and crd of the cube, and the place in the matrix's values of each entry."""
 
     def make() -> tuple[torch.Tensor, ...]:
-        matrix = wrap(layout(format, 2), tuple(sizes), (*structure, torch.arange(1, entries + 1)))
+        matrix = wrap(
+            layout(format, 2), tuple(sizes), (*structure, torch.arange(1, entries + 1, device="cpu"))
+        )
         *made, place = matrix.unflatten(1, (count, -1)).convert("csf")._arrays()
         return *made, place - 1
 
@@ -218,7 +220,7 @@ def ends_of(x: object, graph: object) -> tuple[torch.Tensor, torch.Tensor, torch
 
 def _weighted(graph: torch.Tensor, weight: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor:
     """The weights of an edge_index; ones of the type of the features where there are none."""
-    return torch.ones(graph.shape[-1], dtype=dtype) if weight is None else weight
+    return torch.ones(graph.shape[-1], dtype=dtype, device="cpu") if weight is None else weight
 
 
 def adjacency(
@@ -570,14 +572,17 @@ class RGCNConv(nn.Module):
                 )
         source, target = edge_index
         row = target.long() * self.num_relations + edge_type
-        weight = torch.ones(source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32))
+        weight = torch.ones(
+            source.numel(), dtype=torch.promote_types(self.weight.dtype, torch.float32), device="cpu"
+        )
         if self.aggr == "mean":
             _, place, count = torch.unique(row, return_inverse=True, return_counts=True)
             weight = count.to(weight.dtype).reciprocal()[place]
         column = edge_type.long() * nodes + source
         size = (nodes, self.num_relations * nodes)
         return sparse(
-            torch.sparse_coo_tensor(torch.stack([target.long(), column]), weight, size), format="csr"
+            torch.sparse_coo_tensor(torch.stack([target.long(), column]), weight, size, device="cpu"),
+            format="csr",
         )
 
     def extra_repr(self) -> str:

@@ -31,8 +31,10 @@ def _random_pattern(
         block[dim] = size if part else block[dim]
     tall, wide = -(-rows // block[0]), -(-columns // block[1])
     keep = max(1, round(density * wide))
-    chosen = torch.rand(tall, wide).argsort(1)[:, :keep]
-    pattern = torch.zeros(tall, wide, dtype=dtype or torch.get_default_dtype()).scatter_(1, chosen, 1)
+    chosen = torch.rand(tall, wide, device="cpu").argsort(1)[:, :keep]
+    pattern = torch.zeros(tall, wide, dtype=dtype or torch.get_default_dtype(), device="cpu").scatter_(
+        1, chosen, 1
+    )
     return pattern.repeat_interleave(block[0], 0).repeat_interleave(block[1], 1)[:rows, :columns].contiguous()
 
 
@@ -40,7 +42,7 @@ def largest(size: torch.Tensor, density: float) -> torch.Tensor:
     """A mask of the largest entries up to this share, at least one; of equal ones, any."""
     if not 0 <= density <= 1:
         raise ValueError(f"density: expected a number between 0 and 1, got {density}")
-    chosen = torch.zeros(size.numel(), dtype=torch.bool)
+    chosen = torch.zeros(size.numel(), dtype=torch.bool, device="cpu")
     if size.numel():
         chosen[size.flatten().topk(max(1, round(density * size.numel()))).indices] = True
     return chosen.view_as(size)

@@ -25,8 +25,8 @@ def members(experts: torch.Tensor, count: int, dtype: torch.dtype) -> SparseTens
     pairs = experts.numel()
     share = experts.new_zeros(count).scatter_add_(0, experts, torch.ones_like(experts))
     pos = torch.cat([share.new_zeros(1), share.cumsum(0)]).to(torch.int32)
-    crd = torch.arange(pairs, dtype=torch.int32)
-    ones = torch.ones(pairs, dtype=dtype)
+    crd = torch.arange(pairs, dtype=torch.int32, device="cpu")
+    ones = torch.ones(pairs, dtype=dtype, device="cpu")
     return from_components("csc", (pairs, count), [None, pos], [None, crd], ones, validate=False)
 
 
@@ -89,7 +89,7 @@ class MoE(nn.Module):
         """x [tokens, d], scores and experts [tokens, k] -> [tokens, d], for a gate of one's own"""
         flat = experts.reshape(-1)
         order = flat.argsort(stable=True)
-        place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order)))
+        place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device="cpu"))
         of = members(flat[order], self.num_experts, x.dtype)
         token = order.div(experts.shape[-1], rounding_mode="floor")
         hidden = self.activation(einsum("pe,pk,ekn->pn", of, x[token], self.w1))

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.autograd.graph import get_gradient_edge, increment_version
 
+from .._torch import as_tensor
 from ..tensor.format import Layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
@@ -37,7 +38,7 @@ def pattern_of(
     else:
         index = mask.nonzero().T
     ones = torch.ones(index.shape[1], dtype=dtype, device=index.device)
-    made = torch.sparse_coo_tensor(index, ones, shape, check_invariants=False)
+    made = torch.sparse_coo_tensor(index, ones, shape, check_invariants=False, device="cpu")
     return sparse(made, format=form.text, index_dtype=index_dtype)
 
 
@@ -62,7 +63,7 @@ def starts(values: torch.Tensor | float, shape: tuple[int, int], entries: torch.
         raise TypeError(
             f"values: expected a number or a dense tensor {list(shape)}, got {type(values).__name__}"
         )
-    given = torch.as_tensor(values).detach()
+    given = as_tensor(values).detach()
     if given.dim() and tuple(given.shape) != shape:
         raise ValueError(f"values: expected a number or shape {list(shape)}, got {list(given.shape)}")
     found = given.reshape(-1)[entries.clamp(min=0)] if given.dim() else given.expand(entries.shape)
@@ -72,7 +73,7 @@ def starts(values: torch.Tensor | float, shape: tuple[int, int], entries: torch.
 def carried(old: torch.Tensor, origin: torch.Tensor, start: torch.Tensor | float) -> torch.Tensor:
     """The old numbers where entries stay, those of ``start`` where they are new."""
     known = origin >= 0
-    new = old.new_empty(origin.shape).copy_(torch.as_tensor(start))
+    new = old.new_empty(origin.shape).copy_(as_tensor(start))
     new[known] = old[origin[known]]
     return new
 

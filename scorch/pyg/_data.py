@@ -39,7 +39,7 @@ class ToSparseTensor(_ToSparseTensor):
                 continue
             edges = store.edge_index.flip(0)
             weights = store.get(self.attr)
-            weights = torch.ones(edges.shape[1]) if weights is None else weights
+            weights = torch.ones(edges.shape[1], device="cpu") if weights is None else weights
             store.adj_t = coo(edges, weights, store.size()[::-1], self.format)
             for name in ("edge_index", self.attr):
                 if self.removes and name in store:

@@ -109,7 +109,7 @@ def add_self_loops(
     def added() -> SparseTensor:
         edges, weights = edge_index.indices().long(), edge_index.values()
         new = loop.compute_loop_attr(edges, weights, nodes, True, fill_value)
-        edges = torch.cat([edges, torch.arange(nodes).expand(2, -1)], 1)
+        edges = torch.cat([edges, torch.arange(nodes, device="cpu").expand(2, -1)], 1)
         return coo(edges, torch.cat([weights, new]), edge_index.shape, index_dtype=edge_index.index_dtype)
 
     if isinstance(fill_value, torch.Tensor):

@@ -34,7 +34,10 @@ class Ends:
     def matrix(self, dtype: torch.dtype) -> SparseTensor:
         """[nodes, entries]: the entries of each node."""
         if dtype not in self._made:
-            places, ones = torch.arange(len(self.index)), torch.ones(len(self.index), dtype=dtype)
+            places, ones = (
+                torch.arange(len(self.index), device="cpu"),
+                torch.ones(len(self.index), dtype=dtype, device="cpu"),
+            )
             shape = (self.nodes, len(self.index))
             if self._pos is None:
                 made = coo(torch.stack([self.index, places]), ones, shape)
@@ -52,7 +55,7 @@ class Ends:
 def _targets(a: SparseTensor) -> Ends:
     def made() -> Ends:
         pos = a.pos(1)
-        rows = torch.arange(a.shape[0]).repeat_interleave(pos.diff(), output_size=a.nnz)
+        rows = torch.arange(a.shape[0], device="cpu").repeat_interleave(pos.diff(), output_size=a.nnz)
         return Ends(rows, a.shape[0], pos)
 
     return kept(a, "targets of entries", made, structural=True)
@@ -74,7 +77,7 @@ def ptr2index(ptr: torch.Tensor, output_size: int | None = None) -> torch.Tensor
 
 
 def _counted(ptr: torch.Tensor, output_size: int | None) -> torch.Tensor:
-    return torch.arange(len(ptr) - 1).repeat_interleave(ptr.diff(), output_size=output_size)
+    return torch.arange(len(ptr) - 1, device="cpu").repeat_interleave(ptr.diff(), output_size=output_size)
 
 
 def ends_of(index: object) -> Ends | None:

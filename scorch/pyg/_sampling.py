@@ -36,7 +36,7 @@ def _induced(sampler: NeighborSampler, node: torch.Tensor) -> SamplerOutput:
     """All edges between the nodes."""
     places = sampler.__dict__.get("_places")
     if places is None:
-        places = sampler._places = torch.arange(len(sampler.row))
+        places = sampler._places = torch.arange(len(sampler.row), device="cpu")
     nodes = len(sampler.colptr) - 1
     pos, crd, edge = _C.select(sampler.colptr, sampler.row, places, node, node, nodes)
     return SamplerOutput(node, crd, _rows(0, pos), edge)
@@ -44,7 +44,7 @@ def _induced(sampler: NeighborSampler, node: torch.Tensor) -> SamplerOutput:
 
 def _rows(begin: int, pos: torch.Tensor) -> torch.Tensor:
     """The row of each entry."""
-    return torch.repeat_interleave(torch.arange(begin, begin + len(pos) - 1), pos.diff())
+    return torch.repeat_interleave(torch.arange(begin, begin + len(pos) - 1, device="cpu"), pos.diff())
 
 
 def sample(

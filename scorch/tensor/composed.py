@@ -139,7 +139,7 @@ class Composed(SparseTensor):
 
     def _merged(self) -> tuple[SparseTensor, torch.Tensor]:
         """The structure as csr, and the value of it that each stored value goes to; padding is behind all."""
-        versions = [array._version for array in self._arrays()[:-1]]
+        versions = [_torch.version_of_structure(array) for array in self._arrays()[:-1]]
         kept = self.__dict__.get("_slots")
         if kept is None or kept[0] != versions:
             with _torch.plainly():
@@ -150,7 +150,7 @@ class Composed(SparseTensor):
                     Entries(self._shape, unravel(key, self._shape), values), "csr", self.index_dtype
                 )
                 if there is not None:
-                    slot = torch.full((self.nnz,), len(key)).masked_scatter(there, slot)
+                    slot = torch.full((self.nnz,), len(key), device="cpu").masked_scatter(there, slot)
             kept = self.__dict__["_slots"] = (versions, pattern, slot)
         return kept[1:]
 
@@ -247,16 +247,19 @@ def _places(part: SparseTensor) -> SparseTensor:
     part = part.__dict__.get("_piece", part)
     kept = part.__dict__.get("_places")
     pos, crd, values = part._arrays()
-    if kept is None or kept[0] != (crd._version, values.dtype) or _torch.in_graph():
+    key = None if _torch.in_graph() else (_torch.version_of_structure(crd), values.dtype)
+    if key is None or kept is None or kept[0] != key:
         n = crd.shape[0]
-        at = torch.arange(n + 1, dtype=crd.dtype)
+        at = torch.arange(n + 1, dtype=crd.dtype, device="cpu")
         shape = part._shape[listed(layout(part._fmt, 2))], n
         with _torch.plainly():
             made = assemble(
-                layout("dcsr", 2), shape, (pos, crd, at, at[:-1], torch.ones(n, dtype=values.dtype))
+                layout("dcsr", 2),
+                shape,
+                (pos, crd, at, at[:-1], torch.ones(n, dtype=values.dtype, device="cpu")),
             )
-        kept = (crd._version, values.dtype), made
-        if not _torch.in_graph():
+        kept = key, made
+        if key is not None:
             part.__dict__["_places"] = kept
     return kept[1]
 
@@ -276,7 +279,7 @@ def _taken(form: Layout, rule: object, left: Left, index: torch.dtype) -> torch.
     mask = rule.takes(left)
     if not fills(form) or not bool(mask.any()):
         return mask
-    ones = torch.ones(int(mask.sum()), dtype=torch.int64)
+    ones = torch.ones(int(mask.sum()), dtype=torch.int64, device="cpu")
     stored, _ = _stored(build(Entries(left.shape, left.at[:, mask], ones), form.text, index))
     return find(stored.sort().values, ravel(left.at, left.shape))[0]
 
@@ -308,7 +311,7 @@ def deal(a: SparseTensor, form: Layout, index: torch.dtype) -> SparseTensor:
         csr = a.convert("csr")
         at = csr.indices().long()
         size = csr._val.abs() if csr._val.dtype != torch.bool else csr._val.long()
-        place, structure, source = torch.arange(1, csr.nnz + 1), [], []
+        place, structure, source = torch.arange(1, csr.nnz + 1, device="cpu"), [], []
         for part, rule in zip(form.parts, form.rules, strict=True):
             mask = torch.ones_like(place, dtype=torch.bool)
             if rule:

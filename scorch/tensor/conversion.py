@@ -67,7 +67,7 @@ def _convert_tracked(a: SparseTensor, form: Layout, index_dtype: torch.dtype) ->
 def indices(a: SparseTensor) -> torch.Tensor:
     """Coordinates [ndim, nnz] of the stored values, in storage order, a copy; -1 in padding."""
     if not a._ndim:
-        return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype)
+        return torch.empty((0, a._val.shape[0]), dtype=a.index_dtype, device="cpu")
     kinds = ["compressed(0, nonunique)"]
     kinds += [f"singleton({d}, nonunique)" for d in range(1, a._ndim)]
     form = layout(", ".join(kinds), a._ndim)
@@ -77,7 +77,7 @@ def indices(a: SparseTensor) -> torch.Tensor:
         found = torch.stack(crd)
         return found.new_full((a._ndim, a._val.shape[0]), -1).index_copy(1, place, found)
     if len(a._names) == 1:  # dense sources lose their zeros: number the places instead
-        source = a._like([torch.arange(1, a._val.shape[0] + 1)])
+        source = a._like([torch.arange(1, a._val.shape[0] + 1, device="cpu")])
     (_, _, arrays), perm = _C.convert(core_of(source), form.text, wide, True)
     found = torch.stack(arrays[1:-1])
     if source is not a:

@@ -32,7 +32,7 @@ def _of_coordinates(
         return _made_of(shape, indices, values, format, index_dtype)
     with _torch.plainly():
         key, slot = distinct(ravel(torch.stack([x.long() for x in indices]), shape))
-        once = Entries(shape, unravel(key, shape), torch.empty(key.numel(), dtype=values.dtype))
+        once = Entries(shape, unravel(key, shape), torch.empty(key.numel(), dtype=values.dtype, device="cpu"))
         by_rows = len(shape) == 2 and shape[0] <= 64 * (key.numel() + 1024)
         made = build(once, "csr" if by_rows else "coo", index_dtype)
     summed = made._with_values(add_up(values, slot, key.numel()))
@@ -47,7 +47,9 @@ def _made_of(
     index_dtype: torch.dtype,
 ) -> SparseTensor:
     if not _C.plain():
-        coo = torch.sparse_coo_tensor(torch.stack([*indices]).long(), values, shape, check_invariants=False)
+        coo = torch.sparse_coo_tensor(
+            torch.stack([*indices]).long(), values, shape, check_invariants=False, device="cpu"
+        )
         return finish(from_coo(coo, format, index_dtype), format, index_dtype)
     lists = [list_of(x, n) for x, n in zip(indices, shape, strict=True)]
     if len({x.dtype for x in lists}) > 1:
@@ -58,7 +60,7 @@ def _made_of(
 
 def _tensor(x: object) -> torch.Tensor:
     """As a tensor, over the same memory where it can be; what must not be written there must not be here."""
-    return of_numpy(x, False) if isinstance(x, numpy.ndarray) and x.ndim else torch.as_tensor(x)
+    return of_numpy(x, False) if isinstance(x, numpy.ndarray) and x.ndim else _torch.as_tensor(x)
 
 
 def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], torch.Tensor]:
@@ -72,7 +74,7 @@ def _listed(indices: object, values: object) -> tuple[Sequence[torch.Tensor], to
     if not lists or any(x.dim() != 1 or x.shape != lists[0].shape for x in lists):
         raise ValueError(f"indices: expected shape [ndim, n], or [n] a dimension, got {found}")
     shape = [len(lists), len(lists[0])]
-    values = torch.ones(shape[1]) if values is None else _tensor(values)
+    values = torch.ones(shape[1], device="cpu") if values is None else _tensor(values)
     for name, x in (*(("indices", x) for x in lists), ("values", values)):
         if x.device.type != "cpu":
             raise NotImplementedError(f"{name}: scorch computes on the CPU, got a tensor on {x.device}")
@@ -143,7 +145,7 @@ def _joined(chunks: Iterator, shape: Sequence[int] | None) -> tuple[list, torch.
     shape, n = extents if shape is None else extents_of(shape), sum(part[-1].numel() for part in kept)
     wide = fitting_dtype(shape, 0)
     kind = kept[0][-1].dtype if kept else torch.get_default_dtype()
-    whole = [torch.empty(n, dtype=dtype) for dtype in (wide, wide, kind)]
+    whole = [torch.empty(n, dtype=dtype, device="cpu") for dtype in (wide, wide, kind)]
     while kept:  # the last first, so that the memory of each goes back before the next is copied
         part = kept.pop()
         n -= part[-1].numel()
@@ -232,13 +234,13 @@ def _loops(source: torch.Tensor, target: torch.Tensor, n: int) -> tuple[torch.Te
     """The nodes without a loop, and which edges are loops at nodes that have a later one."""
     (at,) = (source == target).nonzero(as_tuple=True)
     nodes = source[at].long()
-    last = torch.full((n,), -1).scatter_reduce(0, nodes, at, "amax")
+    last = torch.full((n,), -1, device="cpu").scatter_reduce(0, nodes, at, "amax")
     return (last < 0).nonzero().view(-1), at[last[nodes] != at]
 
 
 def _appended(index: torch.Tensor, more: torch.Tensor, n: int) -> torch.Tensor:
     """A list of nodes and some more, in the narrowest index type."""
-    joined = torch.empty(index.numel() + more.numel(), dtype=fitting_dtype((n,), 0))
+    joined = torch.empty(index.numel() + more.numel(), dtype=fitting_dtype((n,), 0), device="cpu")
     joined[: index.numel()] = index
     joined[index.numel() :] = more
     return joined
@@ -316,7 +318,7 @@ def from_edge_index(
     with _torch.plainly():
         index = _torch.numbers_of(index, MADE)
         n = _nodes(index, num_nodes)
-        weight = torch.ones(index.shape[1]) if weight is None else weight
+        weight = torch.ones(index.shape[1], device="cpu") if weight is None else weight
     weight = weight.reshape(-1)
     if weight.numel() != index.shape[1]:
         raise ValueError(f"edge_weight: expected {index.shape[1]} weights, one an edge, got {weight.numel()}")

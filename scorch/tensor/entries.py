@@ -119,7 +119,9 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
 def fibres(a: SparseTensor) -> torch.Tensor:
     """The row [nnz] of each value of csr, batches of rows counted on."""
     pos = a._arrays()[0]
-    return torch.repeat_interleave(torch.arange(pos.numel() - 1), pos.diff(), output_size=a._val.shape[0])
+    return torch.repeat_interleave(
+        torch.arange(pos.numel() - 1, device="cpu"), pos.diff(), output_size=a._val.shape[0]
+    )
 
 
 def _csr_indices(a: SparseTensor) -> torch.Tensor:
@@ -136,7 +138,7 @@ def entries(a: SparseTensor) -> Entries:
         levels = [level[2] for level in form.levels]
         grid = a.values().view([shape[d] for d in levels])
         values = grid.permute([levels.index(d) for d in range(a._ndim)]).reshape(-1)
-        return Entries(shape, unravel(torch.arange(values.numel()), shape), values)
+        return Entries(shape, unravel(torch.arange(values.numel(), device="cpu"), shape), values)
     if a._fmt == "csr":
         return Entries(shape, _csr_indices(a), a.values())
     if _torch.in_graph():
@@ -235,20 +237,20 @@ def build(e: Entries, format: str, index_dtype: torch.dtype) -> torch.Tensor:
     index_dtype = fitting_index(index_dtype, shape, n)
     if format == "csr" and len(shape) > 1:
         rows = math.prod(shape[:-1])
-        pos = torch.zeros(rows + 1, dtype=index_dtype)
+        pos = torch.zeros(rows + 1, dtype=index_dtype, device="cpu")
         pos[1:] = counts(ravel(indices[:-1], shape[:-1]), rows).cumsum(0)
         return assemble(layout("csr", len(shape)), shape, [pos, indices[-1].to(index_dtype), values])
     crd = [row.to(index_dtype).contiguous() for row in indices]
     if _torch.in_graph():
         return _built(Entries(shape, indices, values), format, crd)
-    pos = torch.tensor([0, n], dtype=index_dtype)
+    pos = torch.tensor([0, n], dtype=index_dtype, device="cpu")
     return assemble(layout("coo", len(shape)), shape, [pos, *crd, values]).convert(format)
 
 
 def _built(e: Entries, format: str, crd: list[torch.Tensor]) -> SparseTensor:
     """build, traced."""
     form, coo, n = layout(format, len(e.shape)), layout("coo", len(e.shape)), e.values.shape[0]
-    arrays, values = [torch.arange(2, dtype=crd[0].dtype) * n, *crd], e.values
+    arrays, values = [torch.arange(2, dtype=crd[0].dtype, device="cpu") * n, *crd], e.values
     if form != coo:
         wide = crd[0].dtype == torch.int64
         *arrays, place = torch.ops.scorch.structure(coo.text, form.text, arrays, list(e.shape), n, wide)
@@ -267,9 +269,9 @@ def runs(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """For runs of these lengths laid end to end: the run of each element, and its place in the run."""
     if _torch.in_graph():
         return torch.ops.scorch.runs(lengths)
-    run = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    run = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
     start = lengths.cumsum(0) - lengths
-    return run, torch.arange(run.numel()) - start[run]
+    return run, torch.arange(run.numel(), device="cpu") - start[run]
 
 
 def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, int]:
@@ -282,7 +284,7 @@ def merge(key: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.T
     known &= key[at * known] == other if key.numel() else known
     fresh = (~known).long()
     before = torch.cat([fresh.new_zeros(1), fresh.cumsum(0)])  # new keys before each of other
-    left = torch.arange(key.numel()) + before[torch.searchsorted(other, key)]
+    left = torch.arange(key.numel(), device="cpu") + before[torch.searchsorted(other, key)]
     return left, at + before[:-1], key.numel() + int(before[-1])
 
 

@@ -59,7 +59,7 @@ def _as_selection(item: object, extent: int, dim: int) -> Selection:
 def _as_coordinates(item: object, extent: int, dim: int) -> torch.Tensor:
     if isinstance(item, SparseTensor):
         item = item.to_dense()
-    item = torch.as_tensor(item)
+    item = _torch.as_tensor(item)
     if item.numel() == 0 and item.dtype.is_floating_point:
         item = item.long()
     if item.dtype in (torch.bool, torch.uint8) and item.dim() == 1:
@@ -129,7 +129,7 @@ def getitem(a: torch.Tensor, index: object) -> torch.Tensor:
     chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(given, a.shape, strict=True))]
     tensors = [c for c in chosen if isinstance(c, torch.Tensor)]
     if given and len(given) == len(items) and not any(isinstance(c, slice) for c in chosen):
-        return lookup(a, tuple(torch.as_tensor(c) for c in chosen))
+        return lookup(a, tuple(_torch.as_tensor(c) for c in chosen))
     if len(tensors) > 1:
         raise NotImplementedError(
             "indexing with several tensors: index one dimension at a time, or give an index tensor for every "
@@ -263,7 +263,7 @@ def _selected(pos, crd, values, along, across, columns: int) -> tuple[torch.Tens
     """What the extension's `select` makes; values that take a gradient are moved by torch."""
     if values.dtype in _MOVED and not (values.requires_grad and torch.is_grad_enabled()):
         return _C.select(pos, crd, values.detach(), along, across, columns)
-    pos, crd, source = _C.select(pos, crd, torch.arange(len(values)), along, across, columns)
+    pos, crd, source = _C.select(pos, crd, torch.arange(len(values), device="cpu"), along, across, columns)
     return pos, crd, values[source]
 
 
@@ -313,8 +313,10 @@ def _rows(a: SparseTensor, c: Selection) -> SparseTensor:
         pos, crd, values = _cut((pos, crd, values), span.start * block, span.stop * block)
         shape = (span.stop - span.start, *shape[1:])
     else:
-        rows = torch.arange(span.start, span.stop, span.step) if isinstance(span, slice) else span
-        fibres = (rows[:, None] * block + torch.arange(block)).view(-1)
+        rows = (
+            torch.arange(span.start, span.stop, span.step, device="cpu") if isinstance(span, slice) else span
+        )
+        fibres = (rows[:, None] * block + torch.arange(block, device="cpu")).view(-1)
         lengths = pos[fibres + 1].long() - pos[fibres].long()
         run, offset = runs(lengths)
         source = pos[fibres].long()[run] + offset
@@ -342,7 +344,7 @@ def _entry(a: SparseTensor, where: Sequence[int]) -> torch.Tensor:
     if a._fmt == "csr" and a._ndim == 2:
         return _entry(_rows(a, where[0]), where[1:])
     indices, stored = coordinates(a)
-    here = (indices == torch.tensor(where)[:, None]).all(0)
+    here = (indices == torch.tensor(where, device="cpu")[:, None]).all(0)
     at = (here if stored is None else here & stored).nonzero().view(-1)
     if at.numel() == 1:
         return a.values()[int(at)]
@@ -389,7 +391,7 @@ def _stored_of(a: SparseTensor, where: Sequence[torch.Tensor]) -> tuple:
 
 def _stored_in(a: SparseTensor, index: object) -> tuple:
     """The same for a part of A, which is taken of the numbers of its values."""
-    numbers, stored = torch.arange(1, a._val.shape[0] + 1), coordinates(a)[1]
+    numbers, stored = torch.arange(1, a._val.shape[0] + 1, device="cpu"), coordinates(a)[1]
     part = a._with_values(numbers if stored is None else numbers * stored)[index]
     e = entries(part)
     there = places(e.values)  # the rest fills blocks up
@@ -397,7 +399,7 @@ def _stored_in(a: SparseTensor, index: object) -> tuple:
 
 
 def _first_missing(where: Sequence[torch.Tensor], flat: torch.Tensor) -> str:
-    missing = torch.ones(where[0].numel(), dtype=torch.bool).index_fill(0, flat, False)
+    missing = torch.ones(where[0].numel(), dtype=torch.bool, device="cpu").index_fill(0, flat, False)
     first = int(missing.int().argmax())
     return f"the entry {[int(w.reshape(-1)[first]) for w in where]}"
 
@@ -411,7 +413,7 @@ def _assigned(
         given = lookup(value, tuple(unravel(flat, shape)))
         nonzero = of_value.values.count_nonzero()
     else:
-        whole = torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
+        whole = _torch.as_tensor(value.to_dense() if isinstance(value, SparseTensor) else value, dtype=dtype)
         whole = whole.view(whole.shape[max(whole.dim() - len(shape), 0) :]).expand(shape)
         given, nonzero = whole.reshape(-1)[flat], whole.count_nonzero()
     return given.to(dtype) if given.count_nonzero() == nonzero else None
@@ -437,7 +439,7 @@ def _named(a: SparseTensor, index: object) -> tuple[torch.Tensor, ...] | None:
     if not items or len(items) != a._ndim or any(item is None or isinstance(item, slice) for item in items):
         return None
     chosen = [_as_selection(item, n, d) for d, (item, n) in enumerate(zip(items, a.shape, strict=True))]
-    return torch.broadcast_tensors(*(torch.as_tensor(c) for c in chosen))
+    return torch.broadcast_tensors(*(_torch.as_tensor(c) for c in chosen))
 
 
 # ---- functions of torch ----

@@ -83,7 +83,7 @@ def _cat_csr(
 ) -> SparseTensor:
     """Rows after rows: the arrays one after the other."""
     index = fitting_index(index, shape, sum(t._val.shape[0] for t in tensors))
-    pos, at = [torch.zeros(1, dtype=index)], 0
+    pos, at = [torch.zeros(1, dtype=index, device="cpu")], 0
     for t in tensors:
         pos.append(t._arrays()[0][1:].to(index) + at)
         at += t._val.shape[0]
@@ -99,14 +99,14 @@ def _cat_rows(
     every = [t._arrays()[0].long() for t in tensors]
     pos, n, columns = sum(every), sum(t._val.shape[0] for t in tensors), 0
     index = fitting_index(index, shape, n)
-    crd, values = torch.empty(n, dtype=index), []
+    crd, values = torch.empty(n, dtype=index, device="cpu"), []
     place = []
     for k, t in enumerate(tensors):
         row = fibres(t)
         shift = pos.new_zeros(pos.numel() - 1)
         for q, other in enumerate(every):
             shift += other[1:] if q < k else other[:-1] if q > k else 0
-        place.append(torch.arange(t._val.shape[0]) + shift[row])
+        place.append(torch.arange(t._val.shape[0], device="cpu") + shift[row])
         crd[place[-1]] = (t._arrays()[1].long() + columns).to(index)
         values.append(t.values().to(dtype))
         columns += t.shape[-1]
@@ -160,7 +160,7 @@ def block_diag(*tensors: torch.Tensor) -> SparseTensor:
     tensors = [t.reshape(1, -1) if rank(t) < 2 else t for t in tensors]
     for t in tensors:
         e = entries(_as_sparse(t))
-        parts.append((e.indices + torch.tensor([[rows], [columns]]), e.values))
+        parts.append((e.indices + torch.tensor([[rows], [columns]], device="cpu"), e.values))
         rows, columns = rows + t.shape[0], columns + t.shape[1]
     dtype, index = _common(tensors)
     indices = torch.cat([i for i, _ in parts], 1)
@@ -331,8 +331,8 @@ def kron(input: torch.Tensor, other: torch.Tensor) -> SparseTensor:
     a, b = entries(_as_sparse(input)), entries(_as_sparse(other))
     if len(a.shape) != len(b.shape):
         raise ValueError(f"kron: expected equally many dimensions, got {len(a.shape)} and {len(b.shape)}")
-    left, right = runs(torch.full((a.values.numel(),), b.values.numel()))
-    extents = torch.tensor(b.shape)[:, None]
+    left, right = runs(torch.full((a.values.numel(),), b.values.numel(), device="cpu"))
+    extents = torch.tensor(b.shape, device="cpu")[:, None]
     indices = a.indices[:, left] * extents + b.indices[:, right]
     shape = [n * m for n, m in zip(a.shape, b.shape, strict=True)]
     like = input if isinstance(input, SparseTensor) else other
@@ -409,9 +409,9 @@ def pad(
     shape = [m + lo + hi for m, lo, hi in zip(e.shape, lead + before, lead + after, strict=True)]
     if any(m < 0 for m in shape):
         raise ValueError(f"pad: {tuple(pad)} cuts more off than {tuple(e.shape)} has")
-    indices = e.indices + torch.tensor(lead + before)[:, None]
+    indices = e.indices + torch.tensor(lead + before, device="cpu")[:, None]
     if any(m < 0 for m in pad):
-        inside = (indices >= 0) & (indices < torch.tensor(shape)[:, None])
+        inside = (indices >= 0) & (indices < torch.tensor(shape, device="cpu")[:, None])
         at = places(inside.all(0))
         indices, e = indices[:, at], e._replace(values=e.values[at])
     return build(Entries(tuple(shape), indices, e.values), kept_format(input, range(n)), input.index_dtype)
@@ -425,7 +425,9 @@ def _pad_with(input: SparseTensor, pad: list[int], value: float) -> SparseTensor
         sides = []
         for n in (before, after):
             shape = [n if e == d else m for e, m in enumerate(a.shape)]
-            sides.append([sparse(torch.full(shape, value, dtype=a.dtype), kept)] if n > 0 else [])
+            sides.append(
+                [sparse(torch.full(shape, value, dtype=a.dtype, device="cpu"), kept)] if n > 0 else []
+            )
         cut = narrow(a, d, max(-before, 0), a.shape[d] + min(before, 0) + min(after, 0))
         a = cat([*sides[0], cut, *sides[1]], d)
     return a
@@ -436,7 +438,7 @@ def _pad_from_inside(input: SparseTensor, pad: list[int], mode: str) -> SparseTe
     a = input
     for k, pair in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         d = a._ndim - 1 - k
-        place = torch.arange(a.shape[d], dtype=torch.float64).view(1, 1, -1)
+        place = torch.arange(a.shape[d], dtype=torch.float64, device="cpu").view(1, 1, -1)
         a = index_select(a, d, torch.nn.functional.pad(place, pair, mode).view(-1).long())
     return a
 
@@ -465,7 +467,7 @@ def unfold(input: SparseTensor, dimension: int, size: int, step: int) -> torch.T
             f"unfold: expected a size up to {input.shape[dim]} and a positive step, got {size} and {step}"
         )
     windows = (input.shape[dim] - size) // step + 1
-    at = torch.arange(windows)[:, None] * step + torch.arange(size)
+    at = torch.arange(windows, device="cpu")[:, None] * step + torch.arange(size, device="cpu")
     return movedim(unflatten(index_select(input, dim, at.view(-1)), dim, (windows, size)), dim + 1, -1)
 
 

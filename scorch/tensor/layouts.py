@@ -28,7 +28,9 @@ def to_coo(a: SparseTensor) -> torch.Tensor:
     coo = a.coalesce() if a._fmt.startswith("compressed(0, nonunique)") else a.convert("coo")
     *_, values = coo._arrays()
     indices = torch.stack([coo.crd(d) for d in range(a._ndim)]).long()
-    return torch.sparse_coo_tensor(indices, values, a.shape, is_coalesced=True, check_invariants=False)
+    return torch.sparse_coo_tensor(
+        indices, values, a.shape, is_coalesced=True, check_invariants=False, device="cpu"
+    )
 
 
 def to_torch(
@@ -63,7 +65,7 @@ def to_torch(
     b = a.convert(name)
     values = b.values().view(-1, *blocksize) if blocksize else b.values()
     return torch.sparse_compressed_tensor(
-        b.pos(1), b.crd(1), values, a.shape, layout=layout, check_invariants=False
+        b.pos(1), b.crd(1), values, a.shape, layout=layout, check_invariants=False, device="cpu"
     )
 
 
@@ -79,7 +81,12 @@ def _to_hybrid(a: SparseTensor, sparse_dim: int) -> torch.Tensor:
     values = e.values.new_zeros(key.numel() * math.prod(rest))
     values[slot * math.prod(rest) + ravel(e.indices[sparse_dim:], rest)] = e.values.detach()
     return torch.sparse_coo_tensor(
-        unravel(key, lead), values.view(-1, *rest), a.shape, is_coalesced=True, check_invariants=False
+        unravel(key, lead),
+        values.view(-1, *rest),
+        a.shape,
+        is_coalesced=True,
+        check_invariants=False,
+        device="cpu",
     )
 
 

@@ -75,7 +75,9 @@ def _assemble_transformed(
     carried = carries(arrays[-1])
     with _torch.plainly():
         *structure, values = (
-            torch.empty(a.shape, dtype=a.dtype) if carried and a is arrays[-1] else _torch.numbers_of(a, MADE)
+            torch.empty(a.shape, dtype=a.dtype, device="cpu")
+            if carried and a is arrays[-1]
+            else _torch.numbers_of(a, MADE)
             for a in arrays
         )
         made = _assemble(form, shape, [*structure, values], validate)
@@ -87,7 +89,7 @@ def fitting_dtype(shape: Sequence[int], nnz: int) -> torch.dtype:
 
 
 def _pos_of_list(nnz: int, like: torch.Tensor) -> torch.Tensor:
-    return torch.tensor([0, nnz], dtype=like.dtype)
+    return torch.tensor([0, nnz], dtype=like.dtype, device="cpu")
 
 
 def finish(a: SparseTensor, format: str | Format, index_dtype: torch.dtype | None) -> SparseTensor:
@@ -203,14 +205,16 @@ def _canonical(
     name: str, pos: torch.Tensor, crd: torch.Tensor, values: torch.Tensor, shape: Sequence[int]
 ) -> SparseTensor:
     """A matrix by compressed rows, columns or blocks with coordinates sorted and duplicates summed."""
-    outer = torch.repeat_interleave(torch.arange(pos.numel() - 1, dtype=crd.dtype), pos.diff())
+    outer = torch.repeat_interleave(torch.arange(pos.numel() - 1, dtype=crd.dtype, device="cpu"), pos.diff())
     by_row = name.startswith(("csr", "bsr"))
     pairs = torch.stack([outer, crd] if by_row else [crd, outer])
     if values.dim() > 1:
-        block = torch.tensor(values.shape[1:])
+        block = torch.tensor(values.shape[1:], device="cpu")
         inside = torch.cartesian_prod(*map(torch.arange, block.tolist())).view(-1, 2).T
         pairs = ((pairs * block[:, None])[:, :, None] + inside[:, None]).view(2, -1)
-    made = torch.sparse_coo_tensor(pairs, values.reshape(-1), tuple(shape), check_invariants=True)
+    made = torch.sparse_coo_tensor(
+        pairs, values.reshape(-1), tuple(shape), check_invariants=True, device="cpu"
+    )
     return from_coo(made).convert(name, index_dtype=crd.dtype)
 
 
@@ -279,7 +283,7 @@ def _from_networkx(graph: object) -> object:
 
     name = str(torch.get_default_dtype())[6:]
     if not graph.number_of_nodes():
-        return torch.zeros(0, 0)
+        return torch.zeros(0, 0, device="cpu")
     return networkx.to_scipy_sparse_array(graph, dtype=name if name in ("float32", "float64") else "float32")
 
 

@@ -103,8 +103,8 @@ def _largest(left: Left, n: int, m: int, dim: int) -> torch.Tensor:
     order = order[torch.argsort(group[order], stable=True)]
     _, count = torch.unique_consecutive(group[order], return_counts=True)
     first = torch.repeat_interleave(count.cumsum(0) - count, count)
-    taken = torch.zeros(group.numel(), dtype=torch.bool)
-    taken[order] = torch.arange(group.numel()) - first < n
+    taken = torch.zeros(group.numel(), dtype=torch.bool, device="cpu")
+    taken[order] = torch.arange(group.numel(), device="cpu") - first < n
     return taken
 
 

@@ -516,7 +516,9 @@ class SparseTensor(_Tensor):
         """With values of a type; without one, the name of this tensor's."""
         if dtype is None:
             return self._val.type()
-        return self.to(dtype if isinstance(dtype, torch.dtype) else torch.empty(0).type(dtype).dtype)
+        return self.to(
+            dtype if isinstance(dtype, torch.dtype) else torch.empty(0, device="cpu").type(dtype).dtype
+        )
 
     def cpu(self, memory_format: torch.memory_format = torch.preserve_format) -> SparseTensor:
         """Itself."""

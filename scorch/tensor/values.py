@@ -207,7 +207,8 @@ def _versions(facts: dict[str, Any], names: tuple[str, ...]) -> tuple[int, ...]:
     try:
         return tuple([facts[name]._version for name in names])
     except RuntimeError:
-        return tuple([0 if facts[name].is_inference() else facts[name]._version for name in names])
+        of = {"_val": _torch.version}
+        return tuple([of.get(name, _torch.version_of_structure)(facts[name]) for name in names])
 
 
 def bytes_kept(a: SparseTensor) -> dict[str, int]:

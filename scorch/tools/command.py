@@ -22,9 +22,9 @@ def _info(_: argparse.Namespace) -> None:
 
 def _demo(_: argparse.Namespace) -> None:
     torch.manual_seed(0)
-    dense = torch.rand(6, 6).mul_(torch.rand(6, 6) < 0.3)
+    dense = torch.rand(6, 6, device="cpu").mul_(torch.rand(6, 6, device="cpu") < 0.3)
     a = scorch.sparse(dense, format="csr")
-    x = torch.rand(6, 2)
+    x = torch.rand(6, 2, device="cpu")
     print(a)
     print("A @ x is right:", torch.allclose(a @ x, dense @ x))
 
@@ -56,7 +56,7 @@ def _explain(args: argparse.Namespace) -> None:
             raise ValueError(
                 f"--size: expected at most 2^24 elements, got {args.size}^{rank} of operand {operand}"
             )
-        dense = torch.rand([args.size] * rank)
+        dense = torch.rand([args.size] * rank, device="cpu")
         operands[operand] = dense if name == "dense" else scorch.sparse(dense * (dense < 0.1), format=name)
     if "=" in args.expression:
         print(scorch.explain(args.expression, **operands))

@@ -59,7 +59,7 @@ def raster(A: SparseTensor, pixels: int) -> torch.Tensor:
     at = A.detach().indices().long()
     if len(at):
         at = at[:, at[0] >= 0]
-    none = torch.zeros(at.shape[1], dtype=torch.int64)
+    none = torch.zeros(at.shape[1], dtype=torch.int64, device="cpu")
     i, j = (none, none, *at)[-2:]
     place = (i * high // max(rows, 1)) * wide + j * wide // max(columns, 1)
     count = torch.bincount(place, minlength=high * wide).view(high, wide)
@@ -69,7 +69,7 @@ def raster(A: SparseTensor, pixels: int) -> torch.Tensor:
 
 def _covered(extent: int, pixels: int) -> torch.Tensor:
     """How many coordinates each pixel stands for."""
-    place = torch.arange(pixels + 1, dtype=torch.float64) * extent / pixels
+    place = torch.arange(pixels + 1, dtype=torch.float64, device="cpu") * extent / pixels
     return place.ceil().diff().clamp(min=1)
 
 
@@ -96,7 +96,7 @@ def spy(
     for k, part in enumerate(A.parts):
         colour = to_rgb(colours[k % len(colours)])
         strength = _strength(raster(part, pixels))
-        picture = torch.tensor([*colour, 0], dtype=torch.float64).repeat(*strength.shape, 1)
+        picture = torch.tensor([*colour, 0], dtype=torch.float64, device="cpu").repeat(*strength.shape, 1)
         picture[..., 3] = strength
         place = (-0.5, max(columns, 1) - 0.5, max(rows, 1) - 0.5, -0.5)
         ax.imshow(picture.numpy(), extent=place, interpolation="nearest", aspect="auto", zorder=1 + k)
@@ -136,10 +136,12 @@ def _small_picture(A: SparseTensor) -> torch.Tensor:
     """[rows, columns, 4] bytes: each part in its colour, later ones over earlier ones."""
     rows, columns = _extents(tuple(A.shape))
     high, wide = max(min(rows, _SMALL), 1), max(min(columns, _SMALL), 1)
-    picture = torch.full((high, wide, 4), 255.0, dtype=torch.float64)
+    picture = torch.full((high, wide, 4), 255.0, dtype=torch.float64, device="cpu")
     for k, part in enumerate(A.parts):
         text = _COLOURS[k % len(_COLOURS)]
-        colour = torch.tensor([int(text[i : i + 2], 16) for i in (1, 3, 5)], dtype=torch.float64)
+        colour = torch.tensor(
+            [int(text[i : i + 2], 16) for i in (1, 3, 5)], dtype=torch.float64, device="cpu"
+        )
         strength = _strength(raster(part, _SMALL))[..., None]
         picture[..., :3] = picture[..., :3] * (1 - strength) + colour * strength
     return picture.round().to(torch.uint8)

@@ -20,7 +20,7 @@ def plan(A: SparseTensor, columns: int = 1) -> Explanation:
         raise ValueError(f"plan: expected at least 2 dimensions, got {A._ndim}")
     dtype = A.dtype if A.dtype.is_floating_point else torch.get_default_dtype()
     batch = "abcdefgh"[: A._ndim - 2]
-    x = torch.empty((*A.shape[:-2], A.shape[-1], columns), dtype=dtype)
+    x = torch.empty((*A.shape[:-2], A.shape[-1], columns), dtype=dtype, device="cpu")
     return explain(f"{batch}ij,{batch}jk->{batch}ik", A, x)
 
 

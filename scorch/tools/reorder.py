@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from .. import _C
+from .._torch import as_tensor
 from ..tensor.entries import entries, flat_format
 from ..tensor.format import layout
 from ..tensor.sparsetensor import SparseTensor
@@ -62,7 +63,11 @@ def _permuted(a: SparseTensor, to_rows: torch.Tensor, to_columns: torch.Tensor) 
     """The tensor whose entry (to_rows[i], to_columns[j]) is the entry (i, j) of a."""
     _check(a)
     e, shape, wide = entries(a), tuple(a.shape), a.index_dtype == torch.int64
-    place = torch.tensor([0, e.values.shape[0]]), to_rows[e.indices[0]], to_columns[e.indices[1]]
+    place = (
+        torch.tensor([0, e.values.shape[0]], device="cpu"),
+        to_rows[e.indices[0]],
+        to_columns[e.indices[1]],
+    )
     listed = _C.Core(flat_format(2), shape, (*place, e.values.detach().contiguous()), False)
     (_, _, (*structure, _)), source = _C.convert(listed, "csr", wide, True)
     values = e.values if source is None else e.values[source]
@@ -96,15 +101,15 @@ def _reverse_cuthill_mckee(a: SparseTensor) -> torch.Tensor:
         raise ValueError(
             f'reorder: "rcm" renumbers a graph and needs a square matrix, got {tuple(a.shape)}: use "degree"'
         )
-    ones = a.detach().convert("csr")._with_values(torch.ones(entries(a).values.shape[0]))
+    ones = a.detach().convert("csr")._with_values(torch.ones(entries(a).values.shape[0], device="cpu"))
     graph = (ones + ones.T).convert("csr").to(index_dtype=torch.int32).to_scipy()
     return torch.from_numpy(reverse_cuthill_mckee(graph, symmetric_mode=True).astype("int64"))
 
 
 def _given(permutation: torch.Tensor, n: int, name: str) -> torch.Tensor:
-    p = torch.as_tensor(permutation)
+    p = as_tensor(permutation)
     good = p.dim() == 1 and p.numel() == n and not p.is_floating_point()
-    if not good or not torch.equal(p.long().sort().values, torch.arange(n)):
+    if not good or not torch.equal(p.long().sort().values, torch.arange(n, device="cpu")):
         raise ValueError(f"reorder: {name}: expected a permutation of 0..{n - 1}, got shape {tuple(p.shape)}")
     return p.long()
 

@@ -1,0 +1,192 @@
+"""The same under the modes of torch that programs turn on around everything.
+
+Those are where new tensors lie and of which type they are, inference, no gradients, deterministic algorithms,
+looking for anomalies, and modes that see every call.
+"""
+
+import contextlib
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import scorch
+import scorch.nn
+
+
+class SeesFunctions(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+class SeesOperators(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def wide_by_default():
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@contextlib.contextmanager
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+MODES = {
+    "elsewhere": lambda: torch.device("meta"),
+    "wide": wide_by_default,
+    "deterministic": deterministic,
+    "functions": SeesFunctions,
+    "operators": SeesOperators,
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
+}
+
+
+def random(*shape):
+    return torch.rand(shape, generator=torch.Generator().manual_seed(len(shape) + sum(shape)))
+
+
+def square(format="csr"):
+    d = random(6, 6)
+    return scorch.sparse(torch.where(d < 0.4, d, 0) + torch.eye(6), format)
+
+
+def edges(weight, x, **how):
+    index = torch.tensor([[0, 1, 2, 4, 4], [3, 3, 5, 0, 1]], device="cpu")
+    return scorch.from_edge_index(index, weight, num_nodes=6, **how) @ x
+
+
+def layer(make):
+    torch.manual_seed(0)
+    return make()
+
+
+LAYERS = {
+    "gcn": scorch.nn.GCNConv(4, 3),
+    "sage": scorch.nn.SAGEConv(4, 3),
+    "gat": scorch.nn.GATConv(4, 3),
+    "sg": scorch.nn.SGConv(4, 3),
+    "appnp": scorch.nn.APPNP(2, 0.1),
+}
+# A function of operands, made each time: those that are dense or of values are differentiated.
+CASES = {
+    "product": (lambda A, x: A @ x, square, lambda: random(6, 3)),
+    "turned": (lambda A, x: x @ A.T, square, lambda: random(3, 6)),
+    "squared": (lambda A: A @ A, square),
+    "sums": (lambda A: A.sum(0) + A.amax(1) + torch.max(A, 1)[0], square),
+    "pointwise": (lambda A, B: torch.relu(A - 2 * B) + A * B, square, lambda: square("coo")),
+    "softmax": (lambda A: torch.softmax(A, -1), square),
+    "where": (lambda A: torch.where(A > 0.5, A, 0.0), square),
+    "rows": (lambda A: torch.cat([A[[0, 2]], A[1:5]]), square),
+    "triangle": (lambda A: torch.tril(A) + torch.triu(A, 1), square),
+    "submatrix": (lambda A: A.submatrix([0, 2, 1], [5, 1]), square),
+    "joined": (lambda A: torch.block_diag(A, A), square),
+    "formats": (lambda A, x: A.convert("bsr(2,2)") @ x, square, lambda: random(6, 3)),
+    "parts": (
+        lambda A, x: A @ x,
+        lambda: square("bsr(2,2) of blocks(2,2,0.6) + csr"),
+        lambda: random(6, 3),
+    ),
+    "chain": (
+        lambda A, x, w: scorch.einsum("ij,jk,kl->il", A, x, w),
+        square,
+        lambda: random(6, 4),
+        lambda: random(4, 2),
+    ),
+    "several": (
+        lambda A, x: scorch.evaluate("t[i] = A[i,j]*x[j]; y[i] = relu(t[i] - 1)*t[i]", A=A, x=x)[1],
+        square,
+        lambda: random(6),
+    ),
+    "attention": (
+        lambda A, q, k, v: scorch.attention(q, k, v, A),
+        square,
+        *[lambda: random(1, 2, 6, 8)] * 3,
+    ),
+    "edges": (edges, lambda: random(5), lambda: random(6, 2)),
+    "normalised": (
+        lambda w, x: edges(w, x, add_self_loops=True, normalize="sym"),
+        lambda: random(5),
+        lambda: random(6, 2),
+    ),
+    "topk": (lambda s, w: scorch.topk(s, 2) @ w, lambda: random(5, 6), lambda: random(6, 2)),
+    "dynamic": (
+        lambda x, w: scorch.dynamic(x) @ w,
+        lambda: (random(9, 8) - 0.7).relu(),
+        lambda: random(8, 3),
+    ),
+    **{
+        name: (lambda A, x, layer=layer: layer(x, A), square, lambda: random(6, 4))
+        for name, layer in LAYERS.items()
+    },
+}  # fmt: skip
+
+
+def dense(x):
+    return x.to_dense() if scorch.is_sparse(x) else x
+
+
+def run(case, mode, gradients):
+    """The result, and gradients to operands, which are made outside of the mode."""
+    f, *makes = CASES[case]
+    operands = [make().clone().requires_grad_(gradients) for make in makes]
+    with mode():
+        y = dense(f(*operands))
+        if gradients:
+            (y**2).sum().backward()
+    return [y.detach(), *(dense(x.grad) for x in operands if x.grad is not None)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", CASES)
+def test_results_and_gradients_are_the_same(case, mode):
+    wanted = run(case, contextlib.nullcontext, True)
+    for found, want in zip(run(case, MODES[mode], True), wanted, strict=True):
+        assert found.device == want.device
+        torch.testing.assert_close(found, want)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("case", CASES)
+def test_results_without_gradients_are_the_same(case, mode):
+    (wanted,), (found,) = run(case, contextlib.nullcontext, False), run(case, mode, False)
+    torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "bsr(2,2) of blocks(2,2,0.6) + csr"])
+@pytest.mark.parametrize("case", [c for c, (_, first, *_) in CASES.items() if first is square])
+@torch.inference_mode()
+def test_writes_to_what_was_made_in_inference_mode_are_seen(case, format):
+    """torch counts no versions of such tensors."""
+    f, _, *makes = CASES[case]
+    operands = [make() * 1 for make in makes]
+    a = scorch.sparse(square().to_dense() * 1, format)
+    assert a.values().is_inference()
+    for _ in range(3):
+        b = scorch.sparse(a.to_dense().clone(), format)
+        torch.testing.assert_close(dense(f(a, *operands)), dense(f(b, *operands)))
+        a.values().mul_(1.5)
+
+
+@torch.inference_mode()
+def test_masks_and_weights_made_in_inference_mode():
+    q, mask = random(1, 2, 6, 8), square().to(torch.bool)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask.to_dense())
+    for _ in range(2):
+        found = torch.nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+        torch.testing.assert_close(found, wanted)
+    x, w = (random(400, 800) - 0.95).relu(), random(500, 800).T
+    for _ in range(3):
+        torch.testing.assert_close(scorch.dynamic(x) @ w, x @ w)
+        w.mul_(2)
