@@ -164,6 +164,20 @@ def test_results_without_gradients_are_the_same(case, mode):
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("case", ["sums", "pointwise", "softmax", "where", "rows", "triangle", "joined"])
+def test_autocast_rounds_products_alone(case, compiled):
+    f, *makes = CASES[case]
+    operands = [make() for make in makes]
+    torch.compiler.reset()
+    g = torch.compile(lambda *xs: dense(f(*xs)), backend="aot_eager", fullgraph=True) if compiled else f
+    wanted = dense(f(*operands))
+    for gradients in (False, True):
+        with torch.autocast("cpu", torch.bfloat16):
+            found = dense(g(*(x.clone().requires_grad_(gradients) for x in operands)))
+        torch.testing.assert_close(found.detach(), wanted)
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)", "bsr(2,2) of blocks(2,2,0.6) + csr"])
 @pytest.mark.parametrize("case", [c for c, (_, first, *_) in CASES.items() if first is square])
 @torch.inference_mode()

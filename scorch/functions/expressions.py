@@ -279,7 +279,7 @@ def compute(
     if symbols := [x for x in operands if _torch.is_symbolic(x)]:
         given = (expression, names, written(format), schedule, implicit, *operands)
         return type(symbols[0]).__torch_function__(compute_in_graph, (), given)
-    if not names and autocast.is_on():
+    if not names and len(operands) > 1 and autocast.is_on():  # a product
         return autocast.called(
             lambda *xs: compute(expression, names, xs, format, schedule, implicit, out), *operands
         )
