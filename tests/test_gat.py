@@ -271,6 +271,23 @@ def test_one_graph_of_torch_compile(options, given):
         close(compiled(x, graph), layer(x, graph))
 
 
+class OverBuffer(torch.nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.register_buffer("adjacency", scorch.from_edge_index(edges(), num_nodes=NODES))
+
+    def forward(self, x):
+        return self.layer(x, self.adjacency)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported_with_weights_that_are_trained(strict):
+    model, x = OverBuffer(layer_of()), torch.randn(NODES, IN)
+    program = torch.export.export(model, (x,), strict=strict)
+    close(program.module()(x), model(x))
+
+
 def test_features_and_pairs_in_torch_compile():
     torch._dynamo.reset()
     graph = scorch.from_edge_index(edges(), num_nodes=NODES)
