@@ -702,3 +702,48 @@ def test_anomaly_detection():
         (a.softmax(1) @ torch.ones(3, 2)).sum().backward()
         with pytest.raises(RuntimeError, match="nan"):
             (a * torch.tensor(0.0)).sqrt().mul(0).sum().backward()
+
+
+# ---- gradients that come in, and numbers that go in, as torch may hand them on ----
+def twice_as_long(x):
+    apart = torch.zeros([2 * n for n in x.shape], dtype=x.dtype)
+    return apart[tuple(slice(None, None, 2) for _ in x.shape)].copy_(x)
+
+
+LAID = {
+    "turned": lambda x: x.transpose(0, -1).contiguous().transpose(0, -1),
+    "apart": twice_as_long,
+    "negative": lambda x: torch._neg_view(-x),  # as parts of complex tensors are
+    "repeated": lambda x: x.flatten()[0].expand(x.shape),
+}
+GIVEN_BACK = {
+    "product": lambda a, x: a @ x,
+    "program": lambda a, x: scorch.evaluate("C[i,k] = relu(A[i,j] * x[j,k])", A=a, x=x),
+    "sums": lambda a, x: a.sum(0) * x.sum(),
+    "dense": lambda a, x: a.to_dense() * x.sum(),
+    "softmax": lambda a, x: torch.softmax(a, 1).values() * x.sum(),
+}
+
+
+@pytest.mark.parametrize("laid", LAID)
+@pytest.mark.parametrize("name", GIVEN_BACK)
+def test_gradients_of_any_layout_come_in(name, laid):
+    found = []
+    for plainly in (True, False):
+        a, x = scorch.sparse(matrix(), "csr").clone().requires_grad_(), randn(4, 3, seed=1).requires_grad_()
+        y = GIVEN_BACK[name](a, x)
+        grad = LAID[laid](randn(*y.shape, seed=2))
+        y.backward(grad.resolve_neg().contiguous() if plainly else grad)
+        found.append((a.grad.to_dense(), x.grad))
+    for g, w in zip(*found, strict=True):
+        torch.testing.assert_close(g, w)
+
+
+def test_numbers_that_are_a_negative_view():
+    x, index = randn(6, 4, seed=1), torch.tensor([[0, 1, 1], [2, 0, 3]])
+    view = torch._neg_view(-x)
+    a = scorch.coo(index, view[0, :3], (6, 4))
+    assert torch.equal(a.values(), x[0, :3])
+    b = scorch.from_components("csr", a.shape, [None, a.pos(1)], [None, a.crd(1)], view[0, :3])
+    assert torch.equal(b.to_dense(), a.to_dense())
+    assert torch.equal(scorch.dynamic(view, by=x[:, 0] > 0) @ x.T, torch.where(x[:, :1] > 0, x, 0) @ x.T)

@@ -151,6 +151,12 @@ class _Call(torch.autograd.Function):
         return None, None, *gradients_by(ctx.program, ctx.ranks, wanted, given, add)
 
 
+def _plain(grad: torch.Tensor) -> torch.Tensor:
+    """A gradient that is no negative view, as parts of complex tensors have, and repeats no element."""
+    grad = grad.resolve_neg()
+    return grad.contiguous() if 0 in grad.stride() else grad
+
+
 def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Tensor | None]) -> None:
     """Runs a program of gradients, and finds those to the operands that it is for."""
     inputs = []
@@ -163,7 +169,7 @@ def _add(ctx, gradient: Gradient, operands, results, grads, found: list[torch.Te
             grad, sparse = grads[index], ctx.sparse[index]
             if _sparse(grad) != sparse:
                 raise mismatch(grad, sparse)
-            inputs.append(grad if sparse or 0 not in grad.stride() else grad.contiguous())
+            inputs.append(grad if sparse else _plain(grad))
         else:
             x = operands[index]
             arrays = identity(x.shape[dim], x._val if _sparse(x) else x)
@@ -231,10 +237,10 @@ class Product:
         found: list[torch.Tensor | None] = [None, None]
         recorded = torch.is_grad_enabled()
         if to_x and not recorded:
-            found[1], to_x = self.multiply(a, grad, 3 - self.kind), False
+            found[1], to_x = self.multiply(a, grad.resolve_neg(), 3 - self.kind), False
         if not to_a and not to_x:
             return found
-        given, run = (a, x, grad.contiguous() if 0 in grad.stride() else grad), self.run
+        given, run = (a, x, _plain(grad)), self.run
         for step in self.steps(to_a + 2 * to_x):
             inputs = [given[k] for k in step.inputs]
             outs = run_eagerly(step.program, inputs, run) if recorded else run(step.program, inputs)

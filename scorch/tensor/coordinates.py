@@ -54,7 +54,7 @@ def _made_of(
     lists = [list_of(x, n) for x, n in zip(indices, shape, strict=True)]
     if len({x.dtype for x in lists}) > 1:
         lists = [x.long() for x in lists]
-    made = apart(of_lists(shape, lists, values, bound(format, len(shape)), index_dtype), lists)
+    made = apart(of_lists(shape, lists, values.resolve_neg(), bound(format, len(shape)), index_dtype), lists)
     return finish(made, format, index_dtype)
 
 
