@@ -224,6 +224,26 @@ def test_a_graph_that_changes_is_seen():
     assert not torch.equal(before, layer(x, g))
 
 
+PADDED = {
+    "gcn": lambda: scorch.nn.GCNConv(4, 3),
+    "mean": lambda: scorch.nn.SAGEConv(4, 3),
+    "sum": lambda: scorch.nn.SAGEConv(4, 3, aggr="sum"),
+    "gat": lambda: scorch.nn.GATConv(4, 3),
+    "powers": lambda: scorch.nn.SGConv(4, 3),
+}
+
+
+@pytest.mark.parametrize("format", ("ell(10)", "dia(16)", "csr of rows(> 6) + ell(6)"))
+@pytest.mark.parametrize("name", PADDED)
+def test_graphs_in_formats_with_padding(name, format):
+    """Padding has no coordinates, and is no edge."""
+    layer, x, csr = PADDED[name](), torch.randn(20, 4), scorch.from_edge_index(graph(20, 60), num_nodes=20)
+    padded = csr.convert(format)
+    close(layer(x, padded), layer(x, csr))
+    torch.compiler.reset()
+    close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x, padded), layer(x, csr))
+
+
 # ---- linear ----
 @pytest.mark.parametrize("format", ("csr", "csc", "coo", "bsr(4,4)"))
 def test_linear_from_dense(format):

@@ -9,6 +9,7 @@ import torch
 
 from .._torch import as_tensor
 from ..tensor.coordinates import coo
+from ..tensor.entries import unpadded
 from ..tensor.sparsetensor import SparseTensor
 from ..tools.reorder import reorder
 
@@ -73,6 +74,7 @@ def _metis(A: SparseTensor, parts: int) -> Partition | None:
         import pymetis
     except ImportError:
         return None
+    A = unpadded(A)
     edges = A.indices().long()
     edges = torch.cat([edges, edges.flip(0)], 1)[:, torch.cat([edges[0] != edges[1]] * 2)]
     graph = coo(edges, torch.ones(edges.shape[1], device="cpu"), A.shape)
@@ -186,7 +188,7 @@ def count_exchange(A: SparseTensor, rows: torch.Tensor, columns: torch.Tensor | 
     tensor([1, 1])
     """
     columns = rows if columns is None else columns
-    i, j = A.indices().long()
+    i, j = unpadded(A).indices().long()
     here = torch.searchsorted(rows[1:], i, right=True)
     there = torch.searchsorted(columns[1:], j, right=True)
     ranks, away = len(rows) - 1, here != there

@@ -15,6 +15,7 @@ from torch import nn
 from .._torch import as_tensor
 from ..functions.expressions import einsum, evaluate
 from ..functions.softmax import softmax
+from ..tensor.entries import unpadded
 from ..tensor.making import from_components, sparse
 from ..tensor.sparsetensor import SparseTensor
 from ._graph import RowShards, _Derived, _traced, _zeros, is_plain
@@ -37,7 +38,7 @@ class Edges(NamedTuple):
 
 def _listed(graph: torch.Tensor) -> torch.Tensor:
     """[2, E]: sources and targets"""
-    return graph.indices().flip(0).long() if isinstance(graph, SparseTensor) else graph.long()
+    return unpadded(graph).indices().flip(0).long() if isinstance(graph, SparseTensor) else graph.long()
 
 
 def _check(index: torch.Tensor, sources: int, targets: int) -> None:

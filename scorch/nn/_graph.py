@@ -19,6 +19,7 @@ from .. import _C
 from .._torch import apart, surely, unknown_size, version
 from ..functions.expressions import einsum
 from ..tensor.coordinates import from_edge_index
+from ..tensor.entries import unpadded
 from ..tensor.format import layout
 from ..tensor.making import sparse
 from ..tensor.sparsetensor import SparseTensor
@@ -107,8 +108,8 @@ def _adjacency_arrays(
     def make() -> tuple[torch.Tensor, ...]:
         index, weight = graph[0], graph[1] if len(graph) > 1 else None
         if format:
-            target, source = wrap(layout(format, 2), (nodes, nodes), graph).indices()
-            index, weight = torch.stack([source, target]), graph[-1]
+            matrix = unpadded(wrap(layout(format, 2), (nodes, nodes), graph))
+            index, weight = matrix.indices().flip(0), matrix.values()
         made = from_edge_index(
             index, weight, num_nodes=nodes, add_self_loops=loops, normalize=normalize or None
         )
@@ -248,14 +249,15 @@ def normalized_of(
         made = _traced(graph, weight, nodes, loops, "sym")
         return made.to(dtype) if sparse_graph else made
     if sparse_graph:
-        target, source = graph.indices()
-        graph, weight = torch.stack([source, target]), graph.values()
+        graph = unpadded(graph)
+        graph, weight = graph.indices().flip(0), graph.values()
     made = from_edge_index(graph, weight, num_nodes=nodes, add_self_loops=loops, normalize="sym")
     return made.to(dtype) if sparse_graph else made
 
 
 def mean_of(graph: SparseTensor, dtype: torch.dtype) -> SparseTensor:
     """[T, S]: the edges of each target, all alike, with sum 1."""
+    graph = unpadded(graph)
     if str(graph.format) == "csr":
         count = graph.pos(1).diff()
         return graph._with_values(
@@ -454,8 +456,7 @@ class SAGEConv(nn.Module):
             weight = None if sparse_graph else _weighted(graph, None, dtype)
             return _traced(graph, weight, nodes, False, "row")
         if sparse_graph:
-            target, source = graph.indices()
-            graph = torch.stack([source, target])
+            graph = unpadded(graph).indices().flip(0)
         return from_edge_index(graph, _weighted(graph, None, dtype), num_nodes=nodes, normalize="row")
 
     def extra_repr(self) -> str:

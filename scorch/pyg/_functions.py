@@ -18,6 +18,7 @@ from ..functions.products import sparse_mm
 from ..nn._gat import Edges, attend, edges_in_graph, edges_of_graph
 from ..nn._graph import normalized_of
 from ..tensor.coordinates import coo, from_edge_index
+from ..tensor.entries import unpadded
 from ..tensor.format import layout
 from ..tensor.join import block_diag
 from ..tensor.join import cat as joined
@@ -74,10 +75,9 @@ def gcn_norm(
     loops = (2.0 if improved else 1.0) if add_self_loops else False
 
     def normalized() -> SparseTensor:
-        edges = edge_index.indices().flip(0)
-        return from_edge_index(
-            edges, edge_index.values(), num_nodes=len(edge_index), add_self_loops=loops, normalize="sym"
-        )
+        graph = unpadded(edge_index)
+        edges, nodes = graph.indices().flip(0), len(graph)
+        return from_edge_index(edges, graph.values(), num_nodes=nodes, add_self_loops=loops, normalize="sym")
 
     return kept(edge_index, f"gcn_norm, loops of {loops}", normalized), None
 
@@ -87,9 +87,10 @@ def remove_self_loops(edge_index: SparseTensor, edge_attr: None = None) -> tuple
         return NotImplemented
 
     def without() -> SparseTensor:
-        edges = edge_index.indices()
+        graph = unpadded(edge_index)
+        edges = graph.indices()
         left = edges[0] != edges[1]
-        values = edge_index.values()[left]
+        values = graph.values()[left]
         return coo(edges[:, left], values, edge_index.shape, index_dtype=edge_index.index_dtype)
 
     return kept(edge_index, "without loops", without), None
@@ -107,7 +108,8 @@ def add_self_loops(
     nodes = min(edge_index.shape)
 
     def added() -> SparseTensor:
-        edges, weights = edge_index.indices().long(), edge_index.values()
+        graph = unpadded(edge_index)
+        edges, weights = graph.indices().long(), graph.values()
         new = loop.compute_loop_attr(edges, weights, nodes, True, fill_value)
         edges = torch.cat([edges, torch.arange(nodes, device="cpu").expand(2, -1)], 1)
         return coo(edges, torch.cat([weights, new]), edge_index.shape, index_dtype=edge_index.index_dtype)

@@ -116,6 +116,11 @@ def coordinates(a: SparseTensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     return indices.clamp(min=0), indices[0] >= 0
 
 
+def unpadded(a: SparseTensor) -> SparseTensor:
+    """As csr, where a stores padding, which has no coordinates; else as it is."""
+    return a.convert("csr") if pads(a._fmt) else a
+
+
 def fibres(a: SparseTensor) -> torch.Tensor:
     """The row [nnz] of each value of csr, batches of rows counted on."""
     pos = a._arrays()[0]
