@@ -111,6 +111,9 @@ def test_what_graph_layers_refuse():
         layer(x, edge_index, kinds[1:])
     with pytest.raises(ValueError, match="x: expected features"):
         layer(torch.arange(50), edge_index, kinds)
+    for given in (edge_index, scorch.from_edge_index(edge_index, num_nodes=50)):
+        with pytest.raises(TypeError, match="floating point type, got torch.int64"):
+            scorch.nn.APPNP(2, 0.1)(torch.ones(50, 3, dtype=torch.long), given)
 
 
 @pytest.mark.parametrize("bases", (None, 3))

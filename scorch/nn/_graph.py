@@ -242,6 +242,8 @@ def normalized_of(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, dtype: torch.dtype
 ) -> SparseTensor:
     """D^-1/2 (A + I) D^-1/2, with D the sums of rows."""
+    if not dtype.is_floating_point:
+        raise TypeError(f"x: expected features of a floating point type, got {dtype}: call x.float()")
     sparse_graph = isinstance(graph, SparseTensor)
     if not sparse_graph:
         weight = _weighted(graph, weight, dtype)
