@@ -1,5 +1,6 @@
 """Products of sparse matrices: rows of every length and width, all ways of gathering, one pass and two."""
 
+import math
 import os
 import subprocess
 import sys
@@ -236,3 +237,43 @@ def test_a_coordinate_that_is_looked_up_is_no_fibre():
     b = scorch.sparse(torch.eye(2), "csf")
     got = scorch.evaluate("S[i,k] += A[j,k] * B[k,k] + B[i,i]", A=a, B=b, implicit="skip")
     assert got.to_dense().tolist() == [[3, 9], [3, 9]]
+
+
+# ---- out= ----
+OUTS = {
+    "plain": lambda y: torch.full_like(y, 7),
+    "of no entries": lambda y: torch.empty(0),
+    "turned": lambda y: torch.full(y.shape[::-1], 7.0).permute(*range(y.dim())[::-1]),
+    "apart": lambda y: torch.full([2 * n for n in y.shape], 7.0)[
+        tuple(slice(None, None, 2) for _ in y.shape)
+    ],
+    "wide": lambda y: torch.full_like(y, 7, dtype=torch.float64),
+}
+OF_TORCH = {
+    "mm": (torch.mm, (5, 3)),
+    "mv": (torch.mv, (5,)),
+    "matmul": (torch.matmul, (5, 3)),
+    "turned": (lambda a, x, out: torch.matmul(x.T, a.T, out=out), (5, 3)),
+    "batch": (torch.matmul, (2, 5, 3)),
+}
+
+
+@pytest.mark.parametrize("out", OUTS)
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_products_of_torch_are_written_to_any_tensor(name, out):
+    f, shape = OF_TORCH[name]
+    dense = torch.arange(20.0).view(4, 5).remainder(3)
+    a, x = scorch.sparse(dense, "csr"), torch.arange(float(math.prod(shape))).view(shape).remainder(7)
+    wanted = f(dense, x, out=torch.empty(0))
+    given = OUTS[out](wanted)
+    assert f(a, x, out=given) is given and torch.equal(given.to(wanted.dtype), wanted)
+
+
+def test_outs_that_do_not_fit():
+    a, x = scorch.sparse(torch.eye(3), "csr"), torch.ones(3, 2)
+    with pytest.raises(ValueError, match=r"out=: expected the shape \[3, 2\], got \[2, 2\]"):
+        torch.mm(a, x, out=torch.empty(2, 2))
+    with pytest.raises(RuntimeError, match=r"a type that holds torch\.float32, got torch\.int64"):
+        torch.mm(a, x, out=torch.empty(3, 2, dtype=torch.int64))
+    b = a.clone()
+    assert torch.mm(a, 2 * a, out=b) is b and torch.equal(b.to_dense(), 2 * torch.eye(3))

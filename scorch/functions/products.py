@@ -165,6 +165,8 @@ def matmul(
     """``torch.matmul``."""
     if out_dtype is not None:
         raise NotImplementedError("matmul: out_dtype= is not available: use .to(dtype) on an operand")
+    if out is not None and not _takes(out, input, other):
+        return written(out, matmul(input, other))
     if isinstance(input, SparseTensor):
         sparse, x, kind = input, other, MATMUL
     else:
@@ -178,10 +180,16 @@ def matmul(
     if out is None:
         return product(sparse, x, kind)
     left, right = (sparse, x) if kind == MATMUL else (x, sparse)
-    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}.get((rank(left), rank(right)))
-    if text is None:
-        raise NotImplementedError("matmul: out= takes products of matrices and vectors")
+    text = {(2, 2): "ij,jk->ik", (2, 1): "ij,j->i", (1, 2): "i,ij->j"}[rank(left), rank(right)]
     return expressions.einsum(text, left, right, out=out)
+
+
+def _takes(out: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether a product can be computed where out is; it is copied to one that lies otherwise."""
+    if isinstance(out, SparseTensor) or {rank(left), rank(right)} not in ({1, 2}, {2}):
+        return False
+    shape = (*left.shape[:-1], *right.shape[1:])
+    return out.is_contiguous() and out.shape == shape and out.dtype == left.dtype == right.dtype
 
 
 def _of_ranks(
