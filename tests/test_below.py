@@ -124,3 +124,28 @@ def test_a_stored_entry_is_a_view(format):
     )  # fmt: skip
     assert twice[1, 0] == 3 and twice[0, 0] == 0
     assert plain(a[i]).shape == (6,)
+
+
+# ---- where weights begin ----
+INITS = {
+    "normal": torch.nn.init.normal_,
+    "uniform": torch.nn.init.uniform_,
+    "kaiming": torch.nn.init.kaiming_uniform_,
+    "xavier": torch.nn.init.xavier_normal_,
+    "truncated": torch.nn.init.trunc_normal_,
+    "constant": lambda x: torch.nn.init.constant_(x, 0.5),
+    "geometric": lambda x: x.data.geometric_(0.5),
+}
+
+
+@pytest.mark.parametrize("format", ["csr", "ell(7)", "bsr(2,2)"])
+@pytest.mark.parametrize("name", INITS)
+def test_stored_entries_are_initialised(name, format):
+    eye = torch.eye(6) + torch.eye(6).roll(1, 0)
+    a, b = (torch.nn.Parameter(scorch.sparse(eye, form)) for form in (format, "csr"))
+    for x in (a, b):
+        torch.manual_seed(0)
+        INITS[name](x)
+    stored = scorch.sparse(eye, format).detach()._with_values(torch.ones(a.nnz)).to_dense()
+    assert (a.detach().to_dense()[stored == 0] == 0).all() and (a.detach().to_dense()[stored != 0] != 0).all()
+    assert float(b.detach().values().abs().max()) > 0 and a.requires_grad

@@ -200,9 +200,10 @@ for _name in (
     "sqrt_",
     "sub_",
     "zero_",
+    *("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_"),
 ):
     STRUCTURAL.update({f: _on_stored(f) for f in _overloads(_name)})
-_LISTS = "add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
+_LISTS = "abs add addcdiv addcmul div lerp maximum mul neg pow reciprocal sqrt sub"
 for _name in (
     *(f"_foreach_{name}" for name in _LISTS.split()),
     *(f"_foreach_{name}_" for name in (*_LISTS.split(), "clamp_min", "clamp_max", "zero", "copy")),
