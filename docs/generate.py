@@ -9,6 +9,7 @@ import ast
 import html
 import importlib
 import math
+import os
 import re
 import subprocess
 import sys
@@ -281,12 +282,13 @@ PICTURES: dict[str, tuple[str, Callable[[], str]]] = {
 
 # ---- pages ----
 def output(name: str) -> str:
-    """What an example prints on small data.
+    """What an example prints on small data, which is generated: what SCORCH_DATA names is not everywhere.
 
     Raises: RuntimeError: it failed.
     """
     command = [sys.executable, "-W", "ignore", f"{name}.py", *COMMANDS[name].split()]
-    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True)
+    env = {name: value for name, value in os.environ.items() if name != "SCORCH_DATA"}
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, env=env)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[1:])} failed:\n{done.stderr}")
     return done.stdout.strip()

@@ -192,7 +192,7 @@ OPTIMIZERS = [
     ("Adam", {}),
     ("Adam", {"foreach": True}), ("Adam", {"fused": True}), ("Adam", {"amsgrad": True}), ("AdamW", {}),
     ("RMSprop", {}),
-    ("Adagrad", {}), ("NAdam", {}), ("RAdam", {"foreach": True}), ("ASGD", {}), ("Adamax", {}), ("Adamax", {"foreach": True}),
+    ("Adagrad", {}), ("NAdam", {}), ("RAdam", {"foreach": True}), ("ASGD", {}), ("Adamax", {}),
 ]  # fmt: skip
 
 
