@@ -227,6 +227,34 @@ def test_a_graph_that_changes_is_seen():
     assert not torch.equal(before, layer(x, g))
 
 
+@pytest.mark.parametrize("make", (scorch.nn.GCNConv, scorch.nn.SGConv))
+def test_weights_of_edges_are_trained_in_compiled_layers_too(make):
+    """The normalisation is then no part of the graph, or, if all is to be one graph, an error."""
+    layer, x, found = make(4, 3), torch.randn(20, 4), []
+    torch.compiler.reset()
+    for f in (layer, torch.compile(layer, backend="aot_eager")):
+        a = scorch.from_edge_index(graph(20, 60), num_nodes=20).requires_grad_()
+        f(x, a).square().sum().backward()
+        found.append(a.grad.values())
+    close(*found)
+    torch.compiler.reset()
+    with pytest.raises(Exception, match="edge weights that require a gradient"):
+        torch.compile(layer, backend="aot_eager", fullgraph=True)(x, a)
+    torch.compiler.reset()
+    with torch.no_grad():
+        close(torch.compile(layer, backend="aot_eager", fullgraph=True)(x, a), layer(x, a))
+
+
+def test_graphs_of_any_size_where_the_graph_breaks():
+    """A graph of torch.compile that ends at a matrix is given by inductor without its sizes."""
+    layer = scorch.nn.SAGEConv(4, 3)
+    torch.compiler.reset()
+    compiled = torch.compile(layer, dynamic=True)
+    for nodes in (20, 30):
+        a, x = scorch.from_edge_index(graph(nodes, 60), num_nodes=nodes), torch.randn(nodes, 4)
+        close(compiled(x, a), layer(x, a))
+
+
 PADDED = {
     "gcn": lambda: scorch.nn.GCNConv(4, 3),
     "mean": lambda: scorch.nn.SAGEConv(4, 3),

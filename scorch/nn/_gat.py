@@ -76,15 +76,15 @@ def edges_in_graph(
 ) -> Edges:
     """The same in traced code, where the number of entries may not be known."""
     given = isinstance(graph, SparseTensor)
-    ones = graph._with_values(torch.ones_like(graph.values(), dtype=dtype)) if given else graph
+    ones = torch.ones_like(graph.values(), dtype=dtype) if given else None
     if given and not loops and str(graph.format) == "csr":
-        return Edges(ones, False)
+        return Edges(graph._with_values(ones), False)
     if features or sources != targets:
         raise NotImplementedError(
             "edge features and graphs of two kinds of nodes in a compiled GATConv: expected a SparseTensor "
             "in csr and add_self_loops=False; make it outside, with features in the order of its entries"
         )
-    return Edges(_traced(ones, None, sources, loops, "").to(dtype), True)
+    return Edges(_traced(graph, ones, sources, loops, "").to(dtype), True)
 
 
 def _fill(

@@ -129,11 +129,13 @@ def _adjacency_fake(format, graph, nodes, loops, normalize):
 def _traced(
     graph: torch.Tensor, weight: torch.Tensor | None, nodes: int, loops: bool, normalize: str
 ) -> SparseTensor:
+    """weight: of a SparseTensor, in place of its values."""
     if isinstance(graph, SparseTensor):
-        format, arrays = graph._fmt, list(graph._arrays())
+        *structure, values = graph._arrays()
+        format, arrays = graph._fmt, [*structure, values if weight is None else weight]
     else:
         format, arrays = "", [graph] if weight is None else [graph, weight]
-    if arrays[-1].requires_grad:
+    if torch.is_grad_enabled() and (arrays[-1].requires_grad or (weight is None and graph.requires_grad)):
         raise NotImplementedError(
             "edge weights that require a gradient in a compiled graph convolution: make the matrix outside "
             "with scorch.from_edge_index, and pass it to a layer with normalize=False"
@@ -453,9 +455,9 @@ class SAGEConv(nn.Module):
             return mean_of(graph, dtype)
         sparse_graph = isinstance(graph, SparseTensor)
         if torch.compiler.is_compiling():
-            if sparse_graph:
-                graph = graph._with_values(torch.ones_like(graph.values(), dtype=dtype))
-            weight = None if sparse_graph else _weighted(graph, None, dtype)
+            # no SparseTensor of ones, which a graph that ends here would return
+            ones = torch.ones_like(graph.values(), dtype=dtype) if sparse_graph else None
+            weight = ones if sparse_graph else _weighted(graph, None, dtype)
             return _traced(graph, weight, nodes, False, "row")
         if sparse_graph:
             graph = unpadded(graph).indices().flip(0)
