@@ -50,9 +50,8 @@ def _zeros(
     row: torch.Tensor, column: torch.Tensor, start: torch.Tensor, n: int, of: torch.Tensor, j: torch.Tensor
 ) -> torch.Tensor:
     """The column of the j-th zero of rows, ``of``, of n columns, by the entries that are not."""
-    passed = (
-        row * (n + 1) + column - (torch.arange(row.numel(), device="cpu") - start[row])
-    )  # zeros before each
+    place = torch.arange(row.numel(), device="cpu") - start[row]  # in its row
+    passed = row * (n + 1) + column - place  # zeros before each
     return j + torch.searchsorted(passed, of * (n + 1) + j, right=True) - start[of]
 
 
