@@ -169,8 +169,9 @@ def multiply(x: torch.Tensor, w: torch.Tensor, valid: torch.Tensor | None, turne
 
     valid: bool [m], the rows of x that count; None: all.
     """
+    x, w = x.resolve_neg(), w.resolve_neg()
     if valid is not None:
-        return _by_rows(x.resolve_neg(), w.resolve_neg(), turned, valid.nonzero().squeeze(1))
+        return _by_rows(x, w, turned, valid.nonzero().squeeze(1))
     x, w = _prepared(x, w)
     way, most, dense = _choose(x, w, turned)
     if way == "rows":
