@@ -136,6 +136,18 @@ def test_executor_agrees_with_the_oracle(scorchc):
     native.must(scorchc, "--run", *FILES)
 
 
+def test_a_result_of_converted_operands_may_outgrow_its_format(scorchc, tmp_path):
+    """B is tried as csr, whose rows hold more than a singleton has room for."""
+    file = tmp_path / "bounded.sc"
+    file.write_text(
+        'in A: f32 "compressed(0, nonunique), singleton(1, nonunique)" i32 (20, 20)\n'
+        'in B: f32 "compressed(0), singleton(1, nonunique)" i32 (20, 20)\n'
+        "in G: f32 dcsr i32 (20, 20)\nout P: like A\nout Q: like B\n"
+        "P[i,j] = 2 * G[i,j] * A[i,j]\nQ[i,j] = stored(B[i,j]) * G[i,j]\n"
+    )
+    native.must(scorchc, "--run", file)
+
+
 def compiled(width: int) -> list[Path]:
     """The files whose code runs on this CPU."""
     return [f for f in FILES if width < 64 or native.has_dots() or "\ndots\n" not in f.read_text()]

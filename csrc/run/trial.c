@@ -206,10 +206,13 @@ static bool close_to(sc_dtype type, double a, double b)
     return a == b || fabs(a - b) <= unit * fmax(1, fmax(fabs(a), fabs(b)));
 }
 
-static bool has_slots(const sc_format *f)
+/* Whether a position has room for so many coordinates only: for its slots, or for the one of a singleton. */
+static bool has_bounds(const sc_format *f)
 {
-    for (int l = 0; l < f->nlevel; l++)
-        if (sc_kind_of(&f->level[l])->padded) return true;
+    for (int l = 0; l < f->nlevel; l++) {
+        const sc_kind *k = sc_kind_of(&f->level[l]);
+        if (k->padded || (k->one && (!l || f->level[l - 1].unique))) return true;
+    }
     return false;
 }
 
@@ -272,8 +275,8 @@ static int entries_of(const sc_tensor *x, sc_tensor *out, Heap *h, sc_err *err)
 }
 
 /* What the kernels made is valid, and in the format that is delivered has the values wanted, and if it is one that
- * operands cover, the entries. A format with a fixed number of slots may be too small for it: then it is compared as it
- * was made. */
+ * operands cover, the entries. A format with bounds may be too small for what operands in a wanted format hold: then it
+ * is compared as it was made. */
 static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tensor, const Wanted *want,
                    Heap *h, sc_err *err)
 {
@@ -281,7 +284,7 @@ static int compare(const Tensor *t, const sc_format *ask, const sc_tensor *tenso
     sc_format plain = {0};
     if (sc_format_parse(&plain, "dense", t->ndim, err)) return err->code;
     if (!sc_format_is_dense(&dense.format) && sc_validate(&dense, err)) return err->code;
-    if (!has_slots(ask) && convert(&dense, t->where ? &tensor[t->where->arg] : NULL, ask, h, err))
+    if (!has_bounds(ask) && convert(&dense, t->where ? &tensor[t->where->arg] : NULL, ask, h, err))
         return err->code;
     if (!sc_format_is_dense(&dense.format)) {
         if (sc_validate(&dense, err) || entries_of(&dense, &entries, h, err) ||
