@@ -7,6 +7,7 @@ Variants are folders of their own: ``plain``, ``sanitize`` with the address and 
 import contextlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -61,9 +62,22 @@ def widths() -> list[int]:
     return [16] + [32] * (" avx2 " in flags) + [64] * (" avx512vl " in flags)
 
 
+def dots_width() -> int:
+    """The width in bytes of vectors that may have dot products of bf16."""
+    return 16 if EMULATOR or platform.machine() == "aarch64" else 64
+
+
 def has_dots() -> bool:
-    """Whether this CPU has dot products of bf16."""
-    return 64 in widths() and " avx512_bf16 " in Path("/proc/cpuinfo").read_text()
+    """Whether this CPU has them; the one that is emulated has not."""
+    known = Path("/proc/cpuinfo").read_text() if dots_width() in widths() and not EMULATOR else ""
+    return bool(re.search(r"^(flags|Features)\b.* (avx512_bf16|bf16)\b", known, re.M))
+
+
+def on_cpu(cpu: str, *argv: object) -> list:
+    """A command by an emulator of another CPU than the usual one, and where it finds compilers."""
+    usual = [word for word in EMULATOR if word not in ("-cpu", "cortex-a53")]
+    path = f"{foreign_compilers()}:{os.environ['PATH']}"
+    return ["env", f"PATH={path}", *usual[:1], "-cpu", cpu, *usual[1:], *argv]
 
 
 def width_parameters() -> list:

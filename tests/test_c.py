@@ -4,7 +4,6 @@ With SCORCH_SANITIZE=1 core and programs have the address and undefined-behaviou
 run them so in any case, and those with threads under the thread sanitizer.
 """
 
-import os
 import re
 
 import native
@@ -39,11 +38,8 @@ def test_program(source, kernel_cache):
 def test_cores_are_told_apart(kernel_cache):
     """What is measured on one is not believed on another; kernels run on the least."""
     program, said = native.core().program(native.ROOT / "tests" / "c" / "test_jit.c"), set()
-    emulator = [word for word in native.EMULATOR if word not in ("-cpu", "cortex-a53")]
-    path = f"{native.foreign_compilers()}:{os.environ['PATH']}"
     for cpu in ("cortex-a53", "cortex-a72", "max"):
-        command = [*emulator[:1], "-cpu", cpu, *emulator[1:], program, "target", "compile_call"]
-        text = native.must(*command, env={**kernel_cache, "PATH": path})
+        text = native.must(*native.on_cpu(cpu, program, "target", "compile_call"), env=kernel_cache)
         said |= set(re.findall(r"cpu armv8-a, core (.+)", text))
     assert len(said) == 3 and "0" not in said
 

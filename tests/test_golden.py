@@ -6,6 +6,7 @@ the reader of the change. A file in tests/golden/errors is wrong, and its .err s
 
 import re
 import resource
+import struct
 from pathlib import Path
 
 import native
@@ -148,14 +149,28 @@ def test_a_result_of_converted_operands_may_outgrow_its_format(scorchc, tmp_path
     native.must(scorchc, "--run", file)
 
 
+DOTS = [f for f in FILES if "\ndots\n" in f.read_text()]
+
+
 def compiled(width: int) -> list[Path]:
     """The files whose code runs on this CPU."""
-    return [f for f in FILES if width < 64 or native.has_dots() or "\ndots\n" not in f.read_text()]
+    return [f for f in FILES if width != native.dots_width() or native.has_dots() or f not in DOTS]
 
 
 @pytest.mark.parametrize("width", native.width_parameters())
 def test_compiled_code_agrees_with_the_oracle(scorchc, width, kernel_cache):
     native.must(scorchc, "--run", "--jit", "--width", width, *compiled(width), env=kernel_cache)
+
+
+@pytest.mark.skipif(not native.EMULATOR, reason="make arm runs it")
+def test_pairs_of_bf16_where_arm_has_them(scorchc, tmp_path):
+    run = (scorchc, "--run", "--jit", "--width", 16, *DOTS)
+    native.must(*native.on_cpu("max", *run), env={"SCORCH_CACHE_DIR": str(tmp_path)})
+    without = native.run(*native.on_cpu("cortex-a53", *run))
+    assert without.returncode == 1 and "no dot products of bf16" in without.stderr
+    objects = [f.read_bytes() for f in tmp_path.glob("*.so")]
+    words = {word for o in objects for (word,) in struct.iter_unpack("<I", o[: len(o) // 4 * 4])}
+    assert any(word & 0xFFE0FC00 == 0x6E40FC00 for word in words), "bfdot of four lanes"
 
 
 def test_scorchc_takes_the_compiler_that_it_is_told(scorchc, tmp_path, kernel_cache):

@@ -19,6 +19,11 @@
 #define SC_JIT_SYMBOL "sc_object_" /* what SC_OBJECT is for a text that is loaded */
 
 /* ---- the CPU ---- */
+#if defined(__aarch64__)
+#define SC_DOTS_WIDTH 16
+#else
+#define SC_DOTS_WIDTH 64 /* of vectors that may have dot products of bf16 */
+#endif
 typedef struct {
     char name[16];     /* "x86-64-v4", "x86-64-v3", "x86-64", "armv8-a", "generic" */
     char flags[320];   /* what the compiler is told: every feature by name, never "native" */
@@ -30,7 +35,7 @@ void sc_target_model(char *out, size_t size);       /* what kind of CPU this is,
 void sc_target_host(sc_target *);                   /* the widest target that runs here */
 bool sc_target_make(sc_target *, int vector_bytes); /* false: this architecture has no such width */
 bool sc_target_runs(const sc_target *);             /* whether this CPU and this system have all of it */
-bool sc_target_dots(const sc_target *); /* whether its vectors have dot products of bf16 on this CPU */
+bool sc_target_dots(const sc_target *); /* whether it has such vectors, and this CPU the instruction */
 
 /* ---- texts ---- */
 typedef enum { SC_JIT_MEMORY, SC_JIT_DISK, SC_JIT_COMPILED } sc_jit_how;

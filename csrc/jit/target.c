@@ -98,12 +98,17 @@ static void name_model(char *out, size_t size)
 #define MAXWIDTH 16
 static const char *level_name(int width) { return width == 16 ? LEVEL : ""; }
 static uint32_t detect(void) { return 0; }
-static bool detect_dots(void) { return false; }
 static void add_features(sc_target *t) { t->features = 0; }
 
-/* The 128 bits of every ARM are all that is used: no kernel computes with bytes, pairs of bf16 are not looked for, and
- * vectors of unknown length (SVE) have no place in a text of one width. */
+/* The 128 bits of every ARM and pairs of bf16 are all that is used: no kernel computes with bytes, and vectors of unknown
+ * length (SVE) have no place in a text of one width. */
 #if defined(__aarch64__) && defined(__linux__)
+static bool detect_dots(void)
+{
+    enum { BF16 = 1 << 14 };
+    return getauxval(AT_HWCAP2) & BF16;
+}
+
 /* Implementer, part and revision of a core, or 0: of one that is off, or where the system does not say. */
 static unsigned long long core_id(long cpu)
 {
@@ -140,11 +145,19 @@ static void name_cores(char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%llx", k ? " " : "", kind[k]);
 }
 #elif defined(__APPLE__)
+static bool detect_dots(void)
+{
+    int has = 0;
+    size_t size = sizeof has;
+    return !sysctlbyname("hw.optional.arm.FEAT_BF16", &has, &size, NULL, 0) && has;
+}
+
 static void name_cores(char *out, size_t size)
 {
     if (sysctlbyname("machdep.cpu.brand_string", out, &size, NULL, 0)) out[0] = 0;
 }
 #else
+static bool detect_dots(void) { return false; }
 static void name_cores(char *out, size_t size) { snprintf(out, size, "unknown"); }
 #endif
 
@@ -191,7 +204,7 @@ bool sc_target_make(sc_target *t, int vector_bytes)
 bool sc_target_dots(const sc_target *t)
 {
     pthread_once(&once, look);
-    return t->vector_bytes == 64 && dots;
+    return t->vector_bytes == SC_DOTS_WIDTH && dots;
 }
 
 bool sc_target_runs(const sc_target *t)

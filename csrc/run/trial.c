@@ -309,7 +309,7 @@ static int code_of(Prog *p, bool jit, int width, sc_kernel **entry, const void *
     sc_jit_how how;
     if (!sc_target_make(&target, width) || !sc_target_runs(&target))
         return sc_error(err, SC_ENOTIMPL, "this CPU has no vectors of %d bytes", width);
-    if (p->dots && width == 64 && !sc_target_dots(&target))
+    if (p->dots && width == SC_DOTS_WIDTH && !sc_target_dots(&target))
         return sc_error(err, SC_ENOTIMPL, "this CPU has no dot products of bf16");
     int rc = sc_compile_text(p, "c", &c, err);
     if (!rc) rc = sc_jit_get(c.s, &target, o, &how, err);

@@ -233,7 +233,7 @@ SC_INLINE f32x16 sc_dot_f32x16(f32x16 sum, const unsigned short *pair, bf16x16 x
                                                        14, 30, 15, 31);
     int both;
     __builtin_memcpy(&both, pair, sizeof both);
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((i32x16){0} + both), "v"(two));
+    __asm__("vdpbf16ps %1, %2, %0" : "+v"(sum) : "v"(two), "v"((i32x16){0} + both));
     return sum;
 #else
     return sum + sc_wide_f32x16(pair[0]) * sc_from_bf16_f32x16(x) +
@@ -247,7 +247,7 @@ SC_INLINE f32x8 sc_dot_f32x8(f32x8 sum, const unsigned short *pair, bf16x8 x, bf
         (i32x8)__builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
     int both;
     __builtin_memcpy(&both, pair, sizeof both);
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((i32x8){0} + both), "v"(two));
+    __asm__("vdpbf16ps %1, %2, %0" : "+v"(sum) : "v"(two), "v"((i32x8){0} + both));
     return sum;
 #else
     return sum + sc_wide_f32x8(pair[0]) * sc_from_bf16_f32x8(x) +
@@ -260,7 +260,14 @@ SC_INLINE f32x4 sc_dot_f32x4(f32x4 sum, const unsigned short *pair, bf16x4 x, bf
     const i32x4 two = (i32x4)__builtin_shufflevector(x, y, 0, 4, 1, 5, 2, 6, 3, 7);
     int both;
     __builtin_memcpy(&both, pair, sizeof both);
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((i32x4){0} + both), "v"(two));
+    __asm__("vdpbf16ps %1, %2, %0" : "+v"(sum) : "v"(two), "v"((i32x4){0} + both));
+    return sum;
+#elif defined(__aarch64__) && __GNUC__ >= 12 && !defined(__clang__)
+    const i32x4 two = (i32x4)__builtin_shufflevector(x, y, 0, 4, 1, 5, 2, 6, 3, 7);
+    int both;
+    __builtin_memcpy(&both, pair, sizeof both);
+    __asm__(".arch_extension bf16\n\tbfdot %0.4s, %1.8h, %2.8h" : "+w"(sum) : "w"(two),
+            "w"((i32x4){0} + both));
     return sum;
 #else
     return sum + sc_wide_f32x4(pair[0]) * sc_from_bf16_f32x4(x) +

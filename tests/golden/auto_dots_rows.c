@@ -63,7 +63,7 @@ SC_INLINE f32x16 sc_dot_f32x16(f32x16 sum, const unsigned short *pair, bf16x16 x
                                                        14, 30, 15, 31);
     int both;
     __builtin_memcpy(&both, pair, sizeof both);
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"((i32x16){0} + both), "v"(two));
+    __asm__("vdpbf16ps %1, %2, %0" : "+v"(sum) : "v"(two), "v"((i32x16){0} + both));
     return sum;
 #else
     return sum + sc_wide_f32x16(pair[0]) * sc_from_bf16_f32x16(x) +

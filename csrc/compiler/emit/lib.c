@@ -374,20 +374,31 @@ static void print_wide(sc_text *out, Type t)
     sc_text_add(out, "} << 16);\n}\n");
 }
 
+/* The instructions of pairs of bf16. Assemblers are asked for them here, the compiler's flags are those of every text. */
+static const struct {
+    const char *where, *text;
+    int lanes; /* of vectors that have it; 0: all */
+} dots[] = {{"__GNUC__ >= 12 && !defined(__clang__) && defined(__AVX512BW__) && defined(__AVX512VL__)",
+             "\"vdpbf16ps %1, %2, %0\" : \"+v\"(sum) : \"v\"(two), \"v\"", 0},
+            {"defined(__aarch64__) && __GNUC__ >= 12 && !defined(__clang__)",
+             "\".arch_extension bf16\\n\\tbfdot %0.4s, %1.8h, %2.8h\" : \"+w\"(sum) : \"w\"(two), \"w\"", 4}};
+
 /* A lane of the sum takes a number of x and one of y, side by side as the pair is. */
 static void print_dot(sc_text *out, Type t)
 {
     print(out, t, "SC_INLINE %T sc_dot_%N(%T sum, const unsigned short *pair, ");
     print(out, (Type){SC_BF16, t.lanes}, "%T x, %T y)\n{\n");
-    sc_text_add(
-        out, "#if __GNUC__ >= 12 && !defined(__clang__) && defined(__AVX512BW__) && defined(__AVX512VL__)\n");
-    print(out, t, "    const %M two = (%M)__builtin_shufflevector(x, y");
-    for (int k = 0; k < 2 * t.lanes; k++) sc_text_add(out, ", %d", k / 2 + k % 2 * t.lanes);
-    print(out, t, ");\n    int both;\n    __builtin_memcpy(&both, pair, sizeof both);\n");
-    sc_text_add(out, "    __asm__(\"vdpbf16ps %%2, %%1, %%0\" : \"+v\"(sum) : ");
+    for (int k = 0, n = 0; k < SC_LEN(dots); k++) {
+        if (dots[k].lanes && dots[k].lanes != t.lanes) continue;
+        sc_text_add(out, "#%s %s\n", n++ ? "elif" : "if", dots[k].where);
+        print(out, t, "    const %M two = (%M)__builtin_shufflevector(x, y");
+        for (int l = 0; l < 2 * t.lanes; l++) sc_text_add(out, ", %d", l / 2 + l % 2 * t.lanes);
+        print(out, t, ");\n    int both;\n    __builtin_memcpy(&both, pair, sizeof both);\n");
+        sc_text_add(out, "    __asm__(%s", dots[k].text);
+        print(out, t, "((%M){0} + both));\n    return sum;\n");
+    }
     print(out, t,
-          "\"v\"((%M){0} + both), \"v\"(two));\n    return sum;\n#else\n"
-          "    return sum + sc_wide_%N(pair[0]) * sc_from_bf16_%N(x) + sc_wide_%N(pair[1]) * "
+          "#else\n    return sum + sc_wide_%N(pair[0]) * sc_from_bf16_%N(x) + sc_wide_%N(pair[1]) * "
           "sc_from_bf16_%N(y);\n#endif\n}\n");
 }
 
